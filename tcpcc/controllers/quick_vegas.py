@@ -1,0 +1,80 @@
+"""Quick Vegas: Vegas whose step follows the estimated backlog and its own success.
+
+Source: Y.-C. Chan, C.-L. Lin, C.-T. Chan, C.-Y. Ho, "Improving performance of TCP Vegas for high
+bandwidth-delay product networks", section III-B. Delta as in Vegas' (1).
+
+Congestion avoidance, in every other round (the round between is frozen); mid = (alpha + beta)/2:
+
+(3)  Delta < alpha:   succ <- succ + 1,  W <- W + (beta - Delta) x succ, at most 2W
+(4)  Delta > beta:    W <- W - (Delta - mid),                             succ <- 0
+(5)  otherwise:       W - 1 if Delta > mid, W + 1 if Delta < mid, else W; succ <- 0
+
+Increases are spread over the ACKs of the next round, decreases are immediate. Slow start, loss and
+timeout are Vegas'.
+
+Differences from the paper
+    The listing never clears `incr` for the frozen round although updates happen every other round
+    (erratum A2); here it is cleared. The text calls the convergence logarithmic; since succ grows
+    by one, the window grows with the square of the number of updates (erratum A1).
+    Delta is the paper's real number or ns-2's integer: `integer_delta` chooses. The default, 1,
+    gives the paper's 27 s ramp and 540-packet peak; 0 gives 24 s and a permanent hunt by a packet.
+Differences from ns-2
+    A patch of ns-2's Vegas sender by this listing would never double: ns-2 takes ``incr == 1``
+    for slow start and clears it. Here the cap of (3) doubles, as the paper says.
+"""
+
+from tcpcc.controllers.contract import Controller, State, register
+from tcpcc.controllers.vegas import (
+    PARAMS,
+    STATE,
+    backlog,
+    check_thresholds,
+    on_ack,
+    on_loss,
+    on_timeout,
+    slow_start,
+)
+
+
+def on_round(s, p, ack):
+    delta = backlog(p, ack)
+    if s.cwnd < s.ssthresh:
+        slow_start(s, p, delta)
+        return
+    s.frozen = 1.0 - s.frozen
+    s.incr = 0.0
+    if s.frozen != 0:
+        return
+    middle = (p.alpha + p.beta) / 2
+    if delta < p.alpha:  # (3)
+        s.succ += 1
+        s.incr = min((p.beta - delta) * s.succ / s.cwnd, 1.0)
+        return
+    s.succ = 0.0
+    if delta > p.beta:  # (4)
+        s.cwnd = max(s.cwnd - (delta - middle), 2.0)
+    elif delta > middle:  # (5)
+        s.cwnd = max(s.cwnd - 1, 2.0)
+    elif delta < middle:
+        s.incr = 1 / s.cwnd
+
+
+quick_vegas = register(
+    Controller(
+        name="quick_vegas",
+        summary="Vegas with steps that grow while they succeed",
+        source="Chan, Lin, Chan, Ho: Quick Vegas",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            **PARAMS,
+            "alpha": PARAMS["alpha"].replace(default=2),
+            "beta": PARAMS["beta"].replace(default=4),
+        },
+        state={**STATE, "succ": State(0, "", "consecutive increases because Delta < alpha")},
+        recovery="vegas",
+        complain=check_thresholds,
+    )
+)

@@ -1,0 +1,25 @@
+"""TCP Tahoe: slow start after every loss.
+
+Source: V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988.
+
+(1), (2)  increase as Reno's
+(3)       loss or timeout:  ssthresh <- max(W/2, 2),  then W <- 1
+
+Differences from ns-2: none in the window; the transport resumes at the first unacknowledged packet
+(go-back-N), as ``Agent/TCP`` does.
+"""
+
+from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.reno import on_ack, on_timeout
+
+tahoe = register(
+    Controller(
+        name="tahoe",
+        summary="slow start from one packet after every loss",
+        source="Jacobson 1988",
+        on_ack=on_ack,
+        on_loss=on_timeout,
+        on_timeout=on_timeout,
+        recovery="tahoe",
+    )
+)

@@ -1,0 +1,125 @@
+"""TCP Vegas: keep a few packets, and only a few, in the bottleneck's queue.
+
+Source: L. Brakmo, L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
+IEEE JSAC 13(8), 1995; notation of the Quick Vegas paper, section III-A.
+
+Once per round trip, with W = cwnd:
+
+(1)  Delta = (Expected - Actual) x BaseRTT,   Expected = W / BaseRTT,   Actual = W / RTT
+(2)  congestion avoidance:  W + 1 over the next round   if Delta < alpha
+                            W - 1 at once               if Delta > beta
+                            W                           otherwise
+(3)  slow start: W doubles over every other round; in the round between it is frozen, so that (1)
+     compares like with like. Delta > gamma ends slow start: W <- W - W/8
+(4)  loss:     W <- 3W/4 if the lost packet had been sent once, W/2 if more often; at least 2
+(5)  timeout:  ssthresh <- W/2,  W <- 2
+
+Differences from the papers
+    JSAC prints alpha, beta = 1, 3 and the Quick Vegas paper 2, 4: an experiment states which. The
+    reduction by 1/8 in (3) is not in JSAC; it is ns-2's and the Quick Vegas paper's. The thesis
+    updates per ACK; "once per round trip" is right (erratum A3).
+Taken from ns-2
+    RTT in (1) is the mean over the round, W the packets in flight; Delta is rounded to an integer
+    (`integer_delta`); an increase applies only while the sender uses its window to within two
+    packets; windows are cut in whole packets. Not taken: BaseRTT rising when a round held a single
+    packet, and slow start surviving a loss that fewer than four duplicate ACKs reported.
+"""
+
+import math
+
+from tcpcc.controllers.contract import Controller, Param, State, register
+
+
+def backlog(p, ack):
+    """(1): the flow's packets in queues."""
+    expected = ack.inflight / ack.min_rtt
+    actual = ack.round_packets / ack.round_rtt
+    delta = (expected - actual) * ack.min_rtt
+    if p.integer_delta != 0:
+        delta = float(int(delta + 0.5))
+    return delta
+
+
+def slow_start(s, p, delta):
+    """(3), at the end of a round."""
+    s.frozen = 1.0 - s.frozen
+    if s.frozen != 0:
+        s.incr = 0.0
+    elif delta > p.gamma:
+        s.ssthresh = 2.0
+        s.cwnd = max(s.cwnd - s.cwnd / 8, 2.0)
+        s.incr = 0.0
+    else:
+        s.incr = 1.0
+
+
+def on_round(s, p, ack):
+    delta = backlog(p, ack)
+    if s.cwnd < s.ssthresh:
+        slow_start(s, p, delta)
+    elif delta > p.beta:  # (2)
+        s.cwnd = max(s.cwnd - 1, 2.0)
+        s.incr = 0.0
+    elif delta < p.alpha:
+        s.incr = 1 / s.cwnd
+    else:
+        s.incr = 0.0
+
+
+def on_ack(s, p, ack):
+    if s.incr == 1 and s.cwnd >= s.ssthresh and s.ssthresh > 2:
+        s.incr = 0.0  # slow start after a timeout ends at ssthresh, within the round
+    if s.incr > 0 and s.cwnd - ack.inflight <= 2:
+        s.cwnd += s.incr * ack.acked
+
+
+def on_loss(s, p, ack):
+    window = math.floor(ack.window)
+    if window <= 3:
+        s.cwnd = 2.0
+    elif ack.transmits > 1:
+        s.cwnd = float(window // 2)
+    else:
+        s.cwnd = float(window - window // 4)  # (4)
+    s.ssthresh = 2.0
+    s.incr = 0.0
+
+
+def on_timeout(s, p, ack):
+    s.ssthresh = max(ack.window / 2, 2.0)
+    s.cwnd = 2.0  # (5)
+    s.incr = 0.0
+
+
+def check_thresholds(p):
+    if p["alpha"] > p["beta"]:
+        return f"alpha = {p['alpha']:g} exceeds beta = {p['beta']:g}"
+    return None
+
+
+PARAMS = {
+    "alpha": Param(1, "packets", "fewest packets to keep queued (JSAC: 1; Quick Vegas: 2)", 0),
+    "beta": Param(3, "packets", "most packets to keep queued (JSAC: 3; Quick Vegas: 4)", 0),
+    "gamma": Param(1, "packets", "backlog that ends slow start (JSAC, section III-C)", 0),
+    "integer_delta": Param(1, "0 or 1", "round Delta to an integer, as ns-2 does", 0, 1),
+}
+STATE = {
+    "incr": State(0, "packets per ACK", "increase for each packet acknowledged in this round"),
+    "frozen": State(0, "0 or 1", "this is the frozen one of two rounds"),
+}
+
+vegas = register(
+    Controller(
+        name="vegas",
+        summary="one packet up or down per round, by the backlog estimated from the RTT",
+        source="Brakmo, Peterson 1995",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params=PARAMS,
+        state=STATE,
+        recovery="vegas",
+        complain=check_thresholds,
+    )
+)

@@ -1,0 +1,125 @@
+"""The errors a user sees: one line that names the field, the value and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+
+class TcpccError(Exception):
+    """Base of every error that tcpcc raises on purpose."""
+
+
+class ScenarioError(TcpccError, ValueError):
+    """A scenario, a setting or a question that cannot be meant; raised before anything runs."""
+
+
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """': did you mean 'vegas'?' for the nearest of `known`, or '' when none is near."""
+    by_lower_case = {k.lower(): k for k in known}
+    near = difflib.get_close_matches(str(name).lower(), by_lower_case, n=1, cutoff=0.6)
+    return f": did you mean {by_lower_case[near[0]]!r}?" if near else ""
+
+
+def unknown(kind: str, name: object, known: Iterable[str], *, limit: int = 12) -> ScenarioError:
+    """The error for a name that is not in a table; the caller raises it.
+
+    >>> print(unknown("controller", "vegass", ["reno", "vegas"]))
+    unknown controller 'vegass': did you mean 'vegas'? known: reno, vegas
+
+    Args:
+        kind: what the name stands for ("controller", "link", ...).
+        name: what the user wrote.
+        known: every name that would have been right.
+        limit: how many of them the line lists.
+    """
+    names = sorted(known)
+    rest = f", ... ({len(names)} in all)" if len(names) > limit else ""
+    listed = ", ".join(names[:limit]) + rest if names else "none"
+    hint = suggestion(name, names) or ";"
+    return ScenarioError(f"unknown {kind} {name!r}{hint} known: {listed}")
+
+
+def real(field: str, value: Any, what: str = "a number", unit: str = "") -> float:
+    """`value` as a float; booleans, NaN and everything that is not a real number are refused.
+
+    Args:
+        field: name of the setting, for the message.
+        what: what is allowed, for the message ("a positive finite number").
+        unit: unit of the setting, for the message ("bit/s").
+    """
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value) + 0.0  # no negative zero
+        if not math.isnan(number):
+            return number
+    raise refuse(field, value, what, unit)
+
+
+def refuse(field: str, value: object, what: str, unit: str = "") -> ScenarioError:
+    """The error "field = value: must be what (unit)"; the caller raises it."""
+    plain = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+    line = " ".join(repr(plain).split())
+    shown = line if len(line) <= 80 else line[:77] + "..."
+    return ScenarioError(f"{field} = {shown}: must be {what}{f' ({unit})' if unit else ''}")
+
+
+def finite(field: str, value: Any, unit: str = "") -> float:
+    """A finite number of either sign."""
+    what = "a finite number"
+    number = real(field, value, what, unit)
+    if math.isinf(number):
+        raise refuse(field, value, what, unit)
+    return number
+
+
+def positive(field: str, value: Any, unit: str = "", *, inf: bool = False) -> float:
+    """A number > 0; infinity only with `inf`."""
+    what = "a positive number or inf" if inf else "a positive finite number"
+    number = real(field, value, what, unit)
+    if number <= 0 or (math.isinf(number) and not inf):
+        raise refuse(field, value, what, unit)
+    return number
+
+
+def nonnegative(field: str, value: Any, unit: str = "", *, inf: bool = False) -> float:
+    """A number >= 0; infinity only with `inf`."""
+    what = "a non-negative number or inf" if inf else "a non-negative finite number"
+    number = real(field, value, what, unit)
+    if number < 0 or (math.isinf(number) and not inf):
+        raise refuse(field, value, what, unit)
+    return number
+
+
+def probability(field: str, value: Any, *, one: bool = True) -> float:
+    """A number in [0, 1], or in [0, 1) unless `one`."""
+    what = "a probability in [0, 1]" if one else "a probability in [0, 1)"
+    number = real(field, value, what)
+    if not 0 <= number <= 1 or (number == 1 and not one):
+        raise refuse(field, value, what)
+    return number
+
+
+def whole(field: str, value: Any, unit: str = "", *, low: int = 0) -> int:
+    """A whole number in [low, 2^63) as an int; 3.0 is as good as 3."""
+    what = f"a whole number >= {low}"
+    number = real(field, value, what, unit)
+    if math.isinf(number) or int(value) != value or not low <= int(value) < 2**63:
+        raise refuse(field, value, what, unit)
+    return int(value)
+
+
+def flag(field: str, value: Any) -> bool:
+    """True or False."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise refuse(field, value, "True or False")
+    return bool(value)
+
+
+def text(field: str, value: Any, what: str = "a name") -> str:
+    """A string of printable characters, not empty."""
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise refuse(field, value, f"{what}, a string of printable characters")
+    return value

@@ -1,0 +1,227 @@
+"""Compilation: how plain Python rules and handlers become machine code, and back.
+
+Everything the engines run is ordinary Python on records. This module is the only one that knows
+Numba. It offers
+
+* :func:`compiled` for the engines' own functions (cached on disk, releasing the GIL),
+* :func:`accessor`, which views memory at an address as the record with a given dtype,
+* :func:`rule_address` and :func:`call_rule`, by which an engine calls a rule that it has never
+  heard of: the engine is compiled once, whatever the mix of algorithms.
+
+With ``NUMBA_DISABLE_JIT=1`` in the environment (Numba's own switch) the same functions run
+interpreted, so that a debugger can step through a controller, an ACK, a queue.
+
+The cache folder is named after the source text that goes into it: Numba alone does not notice that
+an imported function changed, and a stale engine is worse than a slow one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import types as pytypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import platformdirs
+from llvmlite import ir
+from numba.core import cgutils, config, types
+from numba.extending import intrinsic
+
+INTERPRETED = bool(config.DISABLE_JIT)
+_KEEP = 6  # cache folders kept: the newest ones, so that an upgrade does not fill the disk
+
+
+def _cache_root() -> Path:
+    return Path(os.environ.get("TCPCC_CACHE_DIR") or platformdirs.user_cache_dir("tcpcc"))
+
+
+@cache
+def _engine_digest() -> str:
+    """Hash of the compiled part of the package: its text decides what the cache may hold."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for file in [here / "jit.py", here / "streams.py", *sorted(here.glob("*/**/*.py"))]:
+        if file.parent.name != "controllers":
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _prune(root: Path) -> None:
+    folders = sorted(root.glob("*-*"), key=lambda p: p.stat().st_mtime, reverse=True)
+    for old in folders[_KEEP:]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _cache_in(folder: str) -> Iterator[None]:
+    root = _cache_root()
+    if not (root / folder).exists():
+        try:
+            (root / folder).mkdir(parents=True, exist_ok=True)
+            _prune(root)
+        except OSError:
+            pass  # a read-only home: Numba then finds no place, and we compile without a cache
+    before, config.CACHE_DIR = config.CACHE_DIR, str(root / folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def _njit(function: Callable, folder: str, **options: Any) -> Any:
+    with _cache_in(folder):
+        try:
+            return numba.njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError:  # no file behind the function, or no writable cache
+            return numba.njit(nogil=True, **options)(function)
+
+
+def compiled(function: Callable) -> Any:
+    """Compile an engine function on first use. Division follows IEEE 754, as in NumPy."""
+    if INTERPRETED:
+        return function
+    return _njit(function, f"engine-{_engine_digest()}", error_model="numpy")
+
+
+# --------------------------------------------------------------------------------- records
+
+
+def record_dtype(fields: dict[str, type] | list[tuple[str, Any]]) -> np.dtype:
+    """An aligned dtype of 8-byte fields; ``fields`` maps names to ``float`` or ``int``."""
+    return np.dtype(list(fields.items() if isinstance(fields, dict) else fields), align=True)
+
+
+def accessor(dtype: np.dtype) -> Any:
+    """A function ``at(base, index)``: the record of type `dtype` at ``base + index * itemsize``.
+
+    The record is a view; assigning to its fields writes the memory. Nothing checks the address.
+    """
+    size = dtype.itemsize
+    if INTERPRETED:
+        record_type = np.dtype((np.record, dtype))
+
+        def at(base: int, index: int) -> Any:
+            buffer = (ctypes.c_char * size).from_address(int(base) + int(index) * size)
+            return np.frombuffer(buffer, dtype=record_type)[0]
+
+        return at
+
+    numba_type = numba.from_dtype(dtype)
+
+    @intrinsic
+    def at_compiled(typingctx: Any, base: Any, index: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            address, i = args
+            offset = builder.mul(i, ir.Constant(ir.IntType(64), size))
+            pointer = context.get_value_type(numba_type)
+            return builder.inttoptr(builder.add(address, offset), pointer)
+
+        return numba_type(types.int64, types.int64), codegen
+
+    return at_compiled
+
+
+# ----------------------------------------------------------------------------------- rules
+
+_interpreted_rules: list[tuple[Callable, Any, Any, Any]] = []
+
+
+def _with_compiled_helpers(rule: Callable, digest: Any, seen: dict[Callable, Any]) -> Callable:
+    """`rule` with the plain functions that it calls replaced by compiled ones, recursively."""
+    code = rule.__code__
+    digest.update(code.co_code + repr(code.co_names).encode())
+    namespace = dict(rule.__globals__)
+    for name in sorted(set(code.co_names) & namespace.keys()):
+        value = namespace[name]
+        if isinstance(value, pytypes.FunctionType):
+            if value not in seen:
+                seen[value] = None
+                helper = _with_compiled_helpers(value, digest, seen)
+                seen[value] = numba.njit(nogil=True)(helper)
+            namespace[name] = seen[value]
+        elif isinstance(value, int | float | str):
+            digest.update(f"{name}={value!r}".encode())
+    for constant in code.co_consts:
+        digest.update(getattr(constant, "co_code", None) or repr(constant).encode())
+    copy = pytypes.FunctionType(
+        code, namespace, rule.__name__, rule.__defaults__, rule.__closure__
+    )
+    copy.__module__, copy.__qualname__ = rule.__module__, rule.__qualname__
+    return copy
+
+
+_alive: dict[int, Any] = {}  # compiled rules must outlive the engines that hold their addresses
+
+
+def rule_address(rule: Callable | None, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
+    """Address of `rule` compiled for records of these dtypes; 0 for ``None``.
+
+    Raises ``TypeError`` with one line when the rule leaves the subset of Python that compiles.
+    """
+    if rule is None:
+        return 0
+    if INTERPRETED:
+        views = (accessor(state), accessor(params), accessor(sample))
+        _interpreted_rules.append((rule, *views))
+        return len(_interpreted_rules)
+    return _compiled_rule(rule, state, params, sample)
+
+
+@cache
+def _compiled_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
+    digest = hashlib.sha256(f"{numba.__version__}{state}{params}{sample}".encode())
+    whole = _with_compiled_helpers(rule, digest, {})
+    signature = types.none(*(numba.from_dtype(d) for d in (state, params, sample)))
+    folder = f"rules-{_engine_digest()}/{digest.hexdigest()[:16]}"
+    try:
+        with _cache_in(folder):
+            try:
+                dispatcher = numba.njit(signature, cache=True, nogil=True)(whole)
+            except (RuntimeError, OSError):
+                dispatcher = numba.njit(signature, nogil=True)(whole)
+    except numba.core.errors.NumbaError as error:
+        reason = " ".join(str(error).split())
+        raise TypeError(f"rule {rule.__qualname__} does not compile: {reason[:300]}") from error
+    compile_result = dispatcher.overloads[dispatcher.signatures[0]]
+    address = compile_result.library.get_pointer_to_function(
+        compile_result.fndesc.llvm_func_name
+    )
+    _alive[address] = dispatcher
+    return address
+
+
+@intrinsic
+def _call_compiled(
+    typingctx: Any, address: Any, state: Any, params: Any, sample: Any
+) -> Any:  # pragma: no cover - runs in the compiler
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        argument_types = (types.voidptr,) * 3
+        function_type = context.call_conv.get_function_type(types.none, argument_types)
+        function = builder.inttoptr(args[0], function_type.as_pointer())
+        pointer = context.get_value_type(types.voidptr)
+        pointers = [builder.inttoptr(a, pointer) for a in args[1:]]
+        status, _ = context.call_conv.call_function(
+            builder, function, types.none, argument_types, pointers
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return context.get_dummy_value()
+
+    return types.none(*(types.int64,) * 4), codegen
+
+
+def _call_interpreted(address: int, state: int, params: int, sample: int) -> None:
+    rule, state_at, params_at, sample_at = _interpreted_rules[address - 1]
+    rule(state_at(state, 0), params_at(params, 0), sample_at(sample, 0))
+
+
+# Call the rule at `address` on the records at three addresses; its exceptions reach the caller.
+call_rule = _call_interpreted if INTERPRETED else _call_compiled

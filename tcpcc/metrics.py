@@ -1,0 +1,317 @@
+"""Performance metrics as pure functions on arrays; `tcpcc.results.Run` calls them on a run.
+
+Each docstring gives the formula and its source. Where a quotient has nothing under the line
+(no packet sent, no throughput at all) the answer is NaN, not an error and not a guess.
+
+Sources named more than once:
+    [Jain91] R. Jain, The Art of Computer Systems Performance Analysis, Wiley 1991.
+    [RFC5166] S. Floyd (ed.), Metrics for the Evaluation of Congestion Control Mechanisms, 2008.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tcpcc.errors import ScenarioError, nonnegative, positive, probability
+
+TAIL = 0.05
+"""Share of a window, at its end, from which `convergence_time` reads the final value."""
+
+
+def jain_index(x: ArrayLike, fair: ArrayLike | None = None) -> float:
+    """Jain's fairness index, (sum x)^2 / (n sum x^2), in [1/n, 1]; 1 when all are equal.
+
+    Source: [Jain91], eq. 5 of Chan et al. (Quick Vegas), RFC 5166 section 2.3.
+
+    Args:
+        x: throughput per flow, shape [flow], any unit, none negative.
+        fair: the share that would be fair for each flow, shape [flow]; the index is then taken
+            of x / fair. Default: equal shares.
+
+    Returns:
+        the index, NaN when every throughput is zero.
+
+    Raises:
+        ScenarioError: no flow at all, or a negative throughput.
+
+    >>> jain_index([1, 1, 1, 0])
+    0.75
+    """
+    shares = _vector("x", x)
+    if fair is not None:
+        shares = shares / np.asarray(fair, dtype=float)
+    largest = shares.max()
+    if not largest > 0:
+        return math.nan
+    shares = shares / largest  # the index is scale free; squares of raw bit rates may overflow
+    return float(shares.sum() ** 2 / (shares.size * (shares**2).sum()))
+
+
+def min_max_ratio(x: ArrayLike) -> float:
+    """Worst over best throughput, min x / max x, in [0, 1]; 1 when all are equal.
+
+    Source: [RFC5166] section 2.3. NaN when every throughput is zero.
+    """
+    values = _vector("x", x)
+    return _quotient(values.min(), values.max())
+
+
+def throughput_ratio(x: ArrayLike, y: ArrayLike) -> float:
+    """Mean throughput of one group of flows over that of another, mean(x) / mean(y).
+
+    This is "Fairness" in the Vegas/Reno tables of the RED thesis (mean Vegas over mean Reno) and
+    eq. 14 of the Westwood paper (one flow each). NaN when the second group got nothing.
+    """
+    return _quotient(_vector("x", x).mean(), _vector("y", y).mean())
+
+
+def tradeoff(
+    legacy_before: ArrayLike,
+    legacy_after: ArrayLike,
+    utilization_before: float,
+    utilization_after: float,
+) -> tuple[float, float]:
+    """A point (L, G) of the efficiency/friendliness graph.
+
+    L = mean legacy throughput with the new protocol beside it / without it, and G = utilization
+    with / without. L = 1 and a large G is best. Source: eq. 15 of the Westwood paper, after
+    Wang et al., ISCC 2002.
+
+    Args:
+        legacy_before: throughput of the legacy flows when all flows are legacy, shape [flow].
+        legacy_after: throughput of those that remain when half are replaced, shape [flow].
+        utilization_before: of the bottleneck in the first run.
+        utilization_after: of the bottleneck in the second run.
+    """
+    friendliness = throughput_ratio(legacy_after, legacy_before)
+    return friendliness, _quotient(utilization_after, utilization_before)
+
+
+def utilization(bits: float, rate: float, seconds: float) -> float:
+    """Share of a link's capacity that was used, bits / (rate x seconds).
+
+    Source: [Jain91]; Table I of the Quick Vegas paper. NaN for a link of infinite rate.
+
+    Args:
+        bits: sent in the window (or delivered payload, for the share that was useful).
+        rate: of the link, bit/s.
+        seconds: length of the window.
+    """
+    if math.isinf(positive("rate", rate, "bit/s", inf=True)):
+        return math.nan
+    return nonnegative("bits", bits, "bits") / (rate * positive("seconds", seconds, "s"))
+
+
+def loss_rate(dropped: float, sent: float) -> float:
+    """Packets lost over packets sent, retransmissions counted in both; NaN when none was sent.
+
+    Source: [RFC5166] section 2.1.3 (packet loss rates).
+    """
+    return _quotient(nonnegative("dropped", dropped), nonnegative("sent", sent))
+
+
+def coefficient_of_variation(x: ArrayLike, width: ArrayLike | None = None) -> float:
+    """Standard deviation over mean: how unsteady a rate, a window or a queue is.
+
+    Source: [RFC5166] section 2.2 (response times and oscillations); the "stability index" of
+    Jin, Wei and Low (FAST TCP) is its mean over flows. NaN when the mean is zero.
+
+    Args:
+        x: samples, shape [time].
+        width: seconds that each sample stands for, shape [time]. Default: all the same.
+    """
+    values = _vector("x", x, negative=True)
+    weight = _weights(values, width)
+    mean = np.average(values, weights=weight)
+    spread = math.sqrt(np.average((values - mean) ** 2, weights=weight))
+    return _quotient(spread, mean)
+
+
+def convergence_time(
+    time: ArrayLike, cwnd: ArrayLike, event: float, end: float | None = None, band: float = 1.5
+) -> float:
+    """Seconds from `event` until the window is within `band` packets of its final value for good.
+
+    The final value is the median of the last 5 % of the samples in [event, end] (at least one),
+    which a stray sample does not move. The answer is the time of the first sample after the last
+    one out of the band, so its resolution is the distance of the samples.
+
+    Source: "convergence time", S. Vanichpun and W. Feng, On the transient behavior of TCP Vegas,
+    ICCCN 2002: the time needed to reach a new stable state, there counted in base RTTs
+    (`in_base_rtts`). A band of 1.5 packets gives the times printed in the Quick Vegas paper.
+
+    Args:
+        time: of the samples, shape [time], s, increasing.
+        cwnd: window at these times, shape [time], packets; NaN where the flow was not active.
+        event: when the change came (a flow's start, a change of the free bandwidth), s.
+        end: last moment looked at, s; give the next event here. Default: the last sample.
+        band: half width of the band, packets.
+
+    Returns:
+        seconds, 0 when the window never left the band, NaN when it did not settle: some of the
+        last 5 % are out of the band or not a number.
+
+    Raises:
+        ScenarioError: no sample in [event, end].
+
+    >>> convergence_time([1, 2, 3, 4, 5], [10, 20, 30, 40, 40], event=1)
+    3.0
+    """
+    times, values = np.asarray(time, dtype=float), np.asarray(cwnd, dtype=float)
+    nonnegative("band", band, "packets")
+    last = times[-1] if end is None and times.size else end
+    inside = (times >= event) & (times <= last) if times.size else np.zeros(0, dtype=bool)
+    if not inside.any():
+        span = f"{event:g}" if end is None else f"{event:g} .. {end:g}"
+        raise ScenarioError(f"event = {span} s: no sample of the window there")
+    times, values = times[inside], values[inside]
+    tail = max(1, math.ceil(TAIL * values.size))
+    settled = np.abs(values - np.median(values[-tail:])) <= band
+    if not settled[-tail:].all():
+        return math.nan
+    outside = np.flatnonzero(~settled)
+    return float(times[outside[-1] + 1] - event) if outside.size else 0.0
+
+
+def in_base_rtts(seconds: float, base_rtt: float) -> float:
+    """A time in units of a flow's base RTT (s), the scale of the convergence-time figures."""
+    return float(seconds) / positive("base_rtt", base_rtt, "s")
+
+
+class QueueStats(NamedTuple):
+    """Statistics of a queue over time, all in packets."""
+
+    mean: float
+    sd: float
+    median: float
+    p95: float
+    max: float
+
+
+def queue_stats(
+    queue: ArrayLike, width: ArrayLike | None = None, peak: ArrayLike | None = None
+) -> QueueStats:
+    """Time-weighted statistics of a queue from its mean in each bin.
+
+    Args:
+        queue: mean number of packets waiting in each bin, shape [time].
+        width: length of each bin, shape [time], s. Default: all the same.
+        peak: largest number in each bin, shape [time]. Default: `queue`.
+    """
+    values = _vector("queue", queue)
+    weight = _weights(values, width)
+    mean = float(np.average(values, weights=weight))
+    return QueueStats(
+        mean=mean,
+        sd=math.sqrt(np.average((values - mean) ** 2, weights=weight)),
+        median=quantile(values, 0.5, weight),
+        p95=quantile(values, 0.95, weight),
+        max=float(values.max() if peak is None else np.max(np.asarray(peak, dtype=float))),
+    )
+
+
+def quantile(x: ArrayLike, q: float, width: ArrayLike | None = None) -> float:
+    """The smallest sample that at least a share `q` of the time did not exceed.
+
+    Args:
+        x: samples, shape [time].
+        q: share of the time, in [0, 1].
+        width: seconds that each sample stands for, shape [time]. Default: all the same.
+    """
+    probability("q", q)
+    values = _vector("x", x, negative=True)
+    order = np.argsort(values, kind="stable")
+    share = np.cumsum(_weights(values, width)[order])
+    # A share that is q up to rounding counts as q: five bins of ten are the lower half.
+    index = np.searchsorted(share, q * share[-1] * (1 - 1e-12))
+    return float(values[order[min(index, values.size - 1)]])
+
+
+def max_min_allocation(
+    capacity: ArrayLike, crosses: ArrayLike, demand: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """The max-min fair rate of each flow: nobody can gain except from one who has no more.
+
+    Progressive filling: all rates rise together, and those of a link stop when it is full.
+    Source: D. Bertsekas and R. Gallager, Data Networks, 2nd ed., section 6.5.2.
+
+    Args:
+        capacity: of each link, shape [link], bit/s; inf allowed.
+        crosses: whether a flow uses a link, shape [flow, link].
+        demand: most that a flow wants, shape [flow], bit/s. Default: no limit.
+
+    Returns:
+        rates, shape [flow], bit/s; inf for a flow that nothing limits.
+
+    >>> max_min_allocation([1.0, 2.0], [[1, 1], [1, 0], [0, 1]])  # long, short, short
+    array([0.5, 0.5, 1.5])
+    """
+    limits = np.asarray(capacity, dtype=float)
+    uses = np.asarray(crosses, dtype=bool)
+    wanted = np.full(len(uses), np.inf) if demand is None else np.asarray(demand, dtype=float)
+    rates = np.zeros(len(uses))
+    rising = np.ones(len(uses), dtype=bool)
+    while rising.any():
+        sharing = uses[rising].sum(axis=0)
+        fixed = rates[~rising] @ uses[~rising]
+        level = np.full(limits.size, np.inf)
+        np.divide(limits - fixed, sharing, out=level, where=sharing > 0)
+        per_flow = np.where(uses, level, np.inf).min(axis=1, initial=np.inf)
+        reach = np.minimum(per_flow, wanted)
+        lowest = reach[rising].min()
+        stops = rising & (reach <= lowest * (1 + 1e-12))
+        rates[stops] = lowest
+        rising &= ~stops
+    return rates
+
+
+class Mean(NamedTuple):
+    """A mean with its spread: half width of the confidence interval, deviation, sample size."""
+
+    mean: float
+    half_width: float
+    sd: float
+    n: int
+
+
+def mean_ci(x: ArrayLike, level: float = 0.95) -> Mean:
+    """Mean over independent runs (seeds) with Student's confidence interval.
+
+    half width = t(n - 1, (1 + level) / 2) x sd / sqrt(n), with sd of n - 1 degrees of freedom.
+    Source: [Jain91] chapter 13. One run alone has no spread: half width and sd are NaN.
+
+    Args:
+        x: one value per run, shape [run]; NaN are left out.
+        level: of confidence, in [0, 1).
+    """
+    from scipy.stats import t
+
+    probability("level", level, one=False)
+    values = np.asarray(x, dtype=float).ravel()
+    values = values[~np.isnan(values)]
+    n = values.size
+    if n < 2:
+        return Mean(float(values[0]) if n else math.nan, math.nan, math.nan, n)
+    sd = float(values.std(ddof=1))
+    return Mean(float(values.mean()), float(t.ppf((1 + level) / 2, n - 1)) * sd / n**0.5, sd, n)
+
+
+def _vector(name: str, x: ArrayLike, *, negative: bool = False) -> NDArray[np.float64]:
+    values = np.asarray(x, dtype=float).ravel()
+    if not values.size:
+        raise ScenarioError(f"{name} = []: must hold at least one number")
+    if not negative and (values < 0).any():
+        raise ScenarioError(f"{name} = {values.min():g}: must not be negative")
+    return values
+
+
+def _weights(values: NDArray[np.float64], width: ArrayLike | None) -> NDArray[np.float64]:
+    return np.ones(values.shape) if width is None else np.asarray(width, dtype=float).ravel()
+
+
+def _quotient(top: float, bottom: float) -> float:
+    return float(top) / float(bottom) if bottom else math.nan

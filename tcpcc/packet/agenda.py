@@ -1,0 +1,101 @@
+"""The agenda: a binary heap of events, ordered by time and, in ties, by order of insertion.
+
+What a FIFO delivers is ordered, so a link has at most one entry here, for the first packet in
+flight on it; a flow has one for its timer. The heap stays as small as the network.
+"""
+
+from tcpcc.jit import compiled
+from tcpcc.packet.records import MARGIN, event_at, packet_at
+
+
+@compiled
+def before(time, order, other):
+    return time < other.time or (time == other.time and order < other.order)
+
+
+@compiled
+def sift_up(w, i, time, order, kind, ident):
+    """Place an event at leaf `i` or above."""
+    while i > 0:
+        parent = event_at(w.heap, (i - 1) >> 1)
+        if not before(time, order, parent):
+            break
+        place = event_at(w.heap, i)
+        place.time = parent.time
+        place.order = parent.order
+        place.kind = parent.kind
+        place.id = parent.id
+        i = (i - 1) >> 1
+    place = event_at(w.heap, i)
+    place.time = time
+    place.order = order
+    place.kind = kind
+    place.id = ident
+
+
+@compiled
+def sift_down(w, time, order, kind, ident):
+    """Place an event at the root or below, the root's own being gone."""
+    i = 0
+    size = w.heap_size
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        least = event_at(w.heap, child)
+        if child + 1 < size:
+            right = event_at(w.heap, child + 1)
+            if before(right.time, right.order, least):
+                least = right
+                child += 1
+        if time < least.time or (time == least.time and order < least.order):
+            break
+        place = event_at(w.heap, i)
+        place.time = least.time
+        place.order = least.order
+        place.kind = least.kind
+        place.id = least.id
+        i = child
+    place = event_at(w.heap, i)
+    place.time = time
+    place.order = order
+    place.kind = kind
+    place.id = ident
+
+
+@compiled
+def push(w, time, order, kind, ident):
+    w.heap_size += 1
+    if w.heap_size + MARGIN > w.heap_room:
+        w.need = 1
+    sift_up(w, w.heap_size - 1, time, order, kind, ident)
+
+
+@compiled
+def next_order(w):
+    w.order += 1
+    return w.order
+
+
+@compiled
+def schedule(w, time, kind, ident):
+    push(w, time, next_order(w), kind, ident)
+
+
+@compiled
+def drop_first(w):
+    w.heap_size -= 1
+    if w.heap_size > 0:
+        last = event_at(w.heap, w.heap_size)
+        sift_down(w, last.time, last.order, last.kind, last.id)
+
+
+@compiled
+def advance_flight(w, link, ident, kind):
+    """The first packet in flight on `link` has arrived: let the next one stand for the link."""
+    link.flight_head += 1
+    if link.flight_head == link.flight_tail:
+        drop_first(w)
+    else:
+        p = packet_at(link.flight, link.flight_head & link.flight_mask)
+        sift_down(w, p.time, p.order, kind, ident)

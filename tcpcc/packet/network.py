@@ -1,0 +1,193 @@
+"""Links: one event per packet and shared hop, none where nobody else can interfere.
+
+When a packet arrives at a FIFO link, its departure is already known. If the next link (or the
+receiver) is fed by this one alone, packets reach it in the order in which they are handled here, so
+the packet is carried on at once, at its future time. Only where flows meet, or a timer could
+interfere, does it wait for its turn on the agenda.
+"""
+
+from tcpcc.jit import accessor, call_rule, compiled
+from tcpcc.packet.agenda import next_order, push
+from tcpcc.packet.recorder import add_sending, add_waiting, bin_of, trace
+from tcpcc.packet.records import (
+    ARRIVAL,
+    BY_EVENT,
+    DELIVER,
+    DROP,
+    MARGIN,
+    RECEIVER,
+    flow_bin_at,
+    hop_at,
+    link_at,
+    link_bin_at,
+    packet_at,
+    queued_at,
+)
+from tcpcc.queues.contract import sample_dtype
+from tcpcc.streams import uniform as uniform_plain
+from tcpcc.transport import receiver
+from tcpcc.transport.records import CBR
+
+queue_sample_at = accessor(sample_dtype)
+uniform = compiled(uniform_plain)
+
+
+@compiled
+def leave_queue(link, time):
+    """Forget the packets whose transmission has begun by `time`; returns how many still wait."""
+    while link.queue_head != link.queue_tail:
+        entry = queued_at(link.queue, link.queue_head & link.queue_mask)
+        if entry.leaves > time:
+            break
+        link.queue_bytes -= entry.size
+        link.queue_head += 1
+    return link.queue_tail - link.queue_head
+
+
+@compiled
+def refuses(link, time, size, waiting):
+    """Whether the link drops a packet that arrives at `time` and finds `waiting` others."""
+    if link.loss > 0 and uniform(link) < link.loss:
+        return True
+    drop = False
+    if link.on_arrival != 0:
+        q = queue_sample_at(link.sample, 0)
+        q.now = time
+        q.queue = waiting
+        q.queue_bytes = link.queue_bytes
+        q.size = size
+        q.arrivals = 1.0
+        q.idle = max(time - link.busy_until, 0.0)
+        q.rate = link.rate
+        q.drop = 0.0
+        call_rule(link.on_arrival, link.state, link.params, link.sample)
+        drop = q.drop != 0
+    sending = link.busy_until > time
+    if link.in_bytes != 0:
+        held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
+        return drop or held + size > link.limit
+    return drop or waiting + (1 if sending else 0) >= link.limit
+
+
+@compiled
+def cross(w, link, time, size):
+    """Take a packet of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
+    link.arrived += 1
+    waiting = 0
+    if link.tracked != 0:
+        waiting = leave_queue(link, time)
+        if refuses(link, time, size, waiting):
+            link.dropped += 1
+            return -1.0
+    begin = max(time, link.busy_until)
+    duration = 8 * size / link.rate
+    link.busy_until = begin + duration
+    link.sent_bits += 8 * size
+    if link.tracked != 0:
+        if begin > time:
+            entry = queued_at(link.queue, link.queue_tail & link.queue_mask)
+            entry.leaves = begin
+            entry.size = size
+            link.queue_tail += 1
+            link.queue_bytes += size
+            if waiting + MARGIN > link.queue_mask:
+                w.need = 1
+        link.sending_bytes = size
+        if link.recorded != 0:
+            record(w, link, time, begin, size, waiting)
+    return begin + (duration + link.delay)
+
+
+@compiled
+def record(w, link, time, begin, size, waiting):
+    k = bin_of(w, time)
+    if k < w.n_bins:
+        b = link_bin_at(link.bins, k)
+        b.arrived += 1
+        if begin > time:
+            b.queue_max = max(b.queue_max, waiting + 1.0)
+    if begin > time:
+        add_waiting(w, link, time, begin, 1.0)
+    add_sending(w, link, begin, link.busy_until, 8 * size, 1.0)
+
+
+@compiled
+def note_drop(w, f, link, time, seq):
+    f.dropped += 1
+    k = bin_of(w, time)
+    if k < w.n_bins:
+        flow_bin_at(f.bins, k).dropped += 1
+        if link.recorded != 0:
+            b = link_bin_at(link.bins, k)
+            b.drops += 1
+            b.arrived += 1
+    trace(w, time, f.index, DROP, seq, 0.0)
+
+
+@compiled
+def put_in_flight(w, link, ident, time, f, hop, size, seq, trigger, low, high):
+    p = packet_at(link.flight, link.flight_tail & link.flight_mask)
+    order = next_order(w)
+    p.time = time
+    p.order = order
+    p.flow = f.index
+    p.hop = hop
+    p.size = size
+    p.seq = seq
+    p.trigger = trigger
+    p.low = low
+    p.high = high
+    if link.flight_head == link.flight_tail:
+        push(w, time, order, ARRIVAL, ident)
+    link.flight_tail += 1
+    if link.flight_tail - link.flight_head + MARGIN > link.flight_mask:
+        w.need = 1
+
+
+@compiled
+def receive(w, f, seq, time):
+    """A data packet reaches its receiver: returns whether an ACK is due."""
+    before = f.delivered
+    if f.kind == CBR:
+        f.arrived += 1
+        f.delivered += 1
+        due = False
+    else:
+        due = receiver.on_data(f, time, seq)
+    if f.delivered != before and time <= w.duration:
+        if f.handshake == 0 or seq > 0:
+            flow_bin_at(f.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
+        trace(w, time, f.index, DELIVER, seq, 0.0)
+    return due
+
+
+@compiled
+def carry(w, f, hop, time, size, seq, trigger, low, high):
+    """Carry a packet from `hop` on, until it is dropped, waits for an event, or is consumed."""
+    while True:
+        h = hop_at(w.hops, f.path + hop)
+        link = link_at(w.links, h.link)
+        arrival = time
+        time = cross(w, link, arrival, size)
+        if time < 0:
+            note_drop(w, f, link, arrival, seq)
+            return
+        hop += 1
+        if h.then == BY_EVENT:
+            put_in_flight(w, link, h.link, time, f, hop, size, seq, trigger, low, high)
+            return
+        link.passed += 1
+        if h.then == RECEIVER:
+            if not receive(w, f, seq, time):
+                return
+            trigger = seq
+            seq = f.expected - 1
+            low = f.sack_low
+            high = f.sack_high
+            size = f.ack_size
+
+
+@compiled
+def send_ack(w, f, time, trigger):
+    """The receiver of `f` sends the ACK that is due."""
+    carry(w, f, f.n_forward, time, f.ack_size, f.expected - 1, trigger, f.sack_low, f.sack_high)

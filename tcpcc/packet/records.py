@@ -1,0 +1,86 @@
+"""The records of the packet model: links, packets, events, what is recorded.
+
+Rings (queues, packets in flight) are indexed modulo a power of two; ``head`` and ``tail`` only
+grow. A ring that runs short of room sets ``w.need``; the driver then enlarges it between events.
+"""
+
+from tcpcc.jit import accessor, record_dtype
+from tcpcc.streams import STREAM_FIELDS
+
+MARGIN = 24  # free places a ring keeps, so that no event can overrun it
+FIRST_RING = 64
+
+# Kinds of event.
+ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = range(7)
+
+# What follows a hop: an event, the next link at once, the receiver at once.
+BY_EVENT, NEXT_LINK, RECEIVER = range(3)
+
+# Kinds of trace entry, in the order of tcpcc.results.EVENTS.
+SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = range(8)
+
+WORLD = record_dtype(
+    {
+        "now": float, "order": int, "need": int, "pending": int, "events": int,
+        "flows": int, "n_flows": int, "links": int, "n_links": int, "hops": int,
+        "heap": int, "heap_size": int, "heap_room": int,
+        "changes": int,
+        "duration": float, "interval": float, "n_bins": int,
+        "trace": int, "trace_count": int, "trace_room": int,
+    }
+)  # fmt: skip
+
+LINK = record_dtype(
+    [
+        *STREAM_FIELDS,
+        ("rate", float), ("delay", float), ("limit", float), ("in_bytes", int), ("loss", float),
+        ("tracked", int), ("changing", int), ("recorded", int),
+        ("busy_until", float),
+        ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
+        ("queue_bytes", float), ("sending_bytes", float),
+        ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
+        ("on_arrival", int), ("state", int), ("params", int), ("sample", int),
+        ("arrived", int), ("dropped", int), ("passed", int), ("sent_bits", float),
+        ("bins", int),
+    ]
+)  # fmt: skip
+
+HOP = record_dtype({"link": int, "then": int})
+QUEUED = record_dtype({"leaves": float, "size": float})
+PACKET = record_dtype(
+    {
+        "time": float, "order": int, "flow": int, "hop": int, "size": float,
+        "seq": int, "trigger": int, "low": int, "high": int,
+    }
+)  # fmt: skip
+EVENT = record_dtype({"time": float, "order": int, "kind": int, "id": int})
+CHANGES = record_dtype(
+    {
+        "link": int, "rate": float, "delay": float, "limit": float, "loss": float,
+        "param": int, "value": float,
+    }
+)  # fmt: skip
+FLOW_BIN = record_dtype(
+    {
+        "cwnd": float, "ssthresh": float, "rtt": float, "sent": float, "retransmitted": float,
+        "delivered": float, "dropped": float,
+    }
+)  # fmt: skip
+LINK_BIN = record_dtype(
+    {
+        "waiting": float, "queue_max": float, "busy": float, "sent_bits": float,
+        "arrived": float, "drops": float,
+    }
+)  # fmt: skip
+TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
+
+world_at = accessor(WORLD)
+link_at = accessor(LINK)
+hop_at = accessor(HOP)
+queued_at = accessor(QUEUED)
+packet_at = accessor(PACKET)
+event_at = accessor(EVENT)
+change_at = accessor(CHANGES)
+flow_bin_at = accessor(FLOW_BIN)
+link_bin_at = accessor(LINK_BIN)
+trace_at = accessor(TRACE)

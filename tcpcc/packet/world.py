@@ -1,0 +1,360 @@
+"""A world: a resolved scenario laid out in records, with room that grows as it is needed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.controllers.contract import sample_dtype as controller_sample
+from tcpcc.jit import INTERPRETED, rule_address
+from tcpcc.packet import records as r
+from tcpcc.queues.contract import sample_dtype as queue_sample
+from tcpcc.results import EVENT_DTYPE, Run, build
+from tcpcc.streams import seed_stream
+from tcpcc.traffic import CBR
+from tcpcc.transport import records as t
+from tcpcc.transport.recovery import RECOVERIES
+
+if TYPE_CHECKING:
+    from tcpcc.network import Link
+    from tcpcc.routing import Resolved, ResolvedFlow
+    from tcpcc.scenario import Scenario
+
+_ENDLESS = 2**62
+_SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
+    """An array of one record, zero or with `values`."""
+    array = np.zeros(1, dtype)
+    if values is not None:
+        array[0] = tuple(values)
+    return array
+
+
+class World:
+    """The memory of one run of the packet model.
+
+    Arrays are owned here; the compiled handlers see their addresses in the records. `grow` is
+    called by a driver whenever a handler has asked for room (``w.need``).
+    """
+
+    def __init__(self, scenario: Scenario, trace: bool = False) -> None:
+        self.scenario = scenario
+        self.resolved: Resolved = scenario.resolve()
+        self.n_bins = max(int(math.ceil(scenario.duration / scenario.interval - 1e-9)), 1)
+        self._keep: list[np.ndarray] = []
+        self.rings: dict[tuple[str, int], np.ndarray] = {}
+
+        self.w = record_of(r.WORLD)
+        self.links = np.zeros(len(self.resolved.links), r.LINK)
+        self.flows = np.zeros(len(self.resolved.flows), t.FLOW)
+        self.flow_bins = np.zeros((len(self.flows), self.n_bins), r.FLOW_BIN)
+        for name in ("cwnd", "ssthresh", "rtt"):
+            self.flow_bins[name] = np.nan
+        self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
+        self.link_bins = np.zeros((len(self.recorded), self.n_bins), r.LINK_BIN)
+        self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
+        self.trace = np.zeros(4096 if trace else 0, r.TRACE)
+        self.heap = np.zeros(4 * len(self.flows) + len(self.links) + 2 * r.MARGIN, r.EVENT)
+
+        self._lay_out_paths()
+        for i, link in enumerate(self.resolved.links):
+            self._lay_out_link(i, link)
+        for i, flow in enumerate(self.resolved.flows):
+            self._lay_out_flow(i, flow)
+        self._lay_out_world()
+        self._schedule_beginning()
+
+    # ------------------------------------------------------------------------- layout
+
+    def _own(self, array: np.ndarray) -> int:
+        self._keep.append(array)
+        return address(array)
+
+    def _ring(self, kind: str, owner: np.ndarray, index: int, field: str, dtype: Any) -> None:
+        ring = np.zeros(r.FIRST_RING, dtype)
+        self.rings[kind, index] = ring
+        owner[field][index] = address(ring)
+        owner[f"{field.rstrip('s')}_mask"][index] = len(ring) - 1
+
+    def _lay_out_paths(self) -> None:
+        """Hops of all flows, and where a packet may go on without an event.
+
+        That is so when a link's only feeder is the link before it (or a flow's own sender or
+        receiver), neither changes during the run, and, for a receiver, no timer holds ACKs back.
+        """
+        feeders: dict[int, set[Any]] = {}
+        for number, flow in enumerate(self.resolved.flows):
+            for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
+                before: Any = (end, number)
+                for link in way:
+                    feeders.setdefault(link, set()).add(before)
+                    before = link
+        variable = [link.variable for link in self.resolved.links]
+
+        def joins(link: int, following: int) -> bool:
+            alone = len(feeders[following]) == 1
+            return alone and not variable[link] and not variable[following]
+
+        rows: list[tuple[int, int]] = []
+        for number, flow in enumerate(self.resolved.flows):
+            self.flows["path"][number] = len(rows)
+            self.flows["n_forward"][number] = len(flow.forward)
+            self.flows["n_hops"][number] = len(flow.forward) + len(flow.reverse)
+            holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
+            for way, last in ((flow.forward, r.RECEIVER), (flow.reverse, r.BY_EVENT)):
+                for k, link in enumerate(way):
+                    if k + 1 < len(way):
+                        then = r.NEXT_LINK if joins(link, way[k + 1]) else r.BY_EVENT
+                    elif last == r.RECEIVER and (holds or not self._ack_may_leave(flow, feeders)):
+                        then = r.BY_EVENT
+                    else:
+                        then = r.BY_EVENT if variable[link] else last
+                    rows.append((link, then))
+        self.hops = np.array(rows, dtype=[("link", np.int64), ("then", np.int64)]).astype(r.HOP)
+        self.by_event = {link for link, then in rows if then == r.BY_EVENT}
+
+    def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
+        """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
+        if not flow.reverse:
+            return True
+        first = flow.reverse[0]
+        return len(feeders[first]) == 1 and not self.resolved.links[first].variable
+
+    def _lay_out_link(self, i: int, link: Link) -> None:
+        row = self.links[i]
+        row["rate"], row["delay"] = link.rate, link.delay
+        row["limit"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
+        row["loss"] = link.loss
+        row["changing"] = link.variable
+        row["recorded"] = bool(link.record)
+        seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
+        discipline = link.queue.discipline
+        row["tracked"] = bool(
+            link.record
+            or link.variable
+            or link.loss > 0
+            or math.isfinite(link.buffer)
+            or discipline.on_arrival is not None
+        )
+        if row["tracked"]:
+            self._ring("queue", self.links, i, "queue", r.QUEUED)
+        if i in self.by_event:
+            self._ring("flight", self.links, i, "flight", r.PACKET)
+        if link.record:
+            row["bins"] = address(self.link_bins) + self.recorded.index(i) * (
+                self.link_bins.strides[0]
+            )
+        if discipline.on_arrival is not None:
+            state = record_of(discipline.state_dtype)
+            for name, variable in discipline.state.items():
+                state[name] = variable.initial
+            seed_stream(state[0], self.scenario.seed, f"link {link.name}: queue")
+            values = discipline.check(dict(link.queue.params))
+            params = record_of(discipline.params_dtype, values.values() or [0.0])
+            row["on_arrival"] = rule_address(
+                discipline.on_arrival, discipline.state_dtype, discipline.params_dtype, queue_sample
+            )
+            row["state"], row["params"] = self._own(state), self._own(params)
+            row["sample"] = self._own(record_of(queue_sample))
+
+    def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
+        row = self.flows[i]
+        spec = flow.spec
+        row["index"] = i
+        row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
+        row["size"] = spec.packet_size
+        row["start"] = spec.start
+        row["stop"] = math.inf if spec.stop is None else spec.stop
+        row["outbox"] = address(self.outbox)
+        row["timer_at"] = row["deadline"] = math.inf
+        row["held_until"] = math.inf
+        row["finished"] = math.nan
+        if isinstance(spec, CBR):
+            row["kind"] = t.CBR
+            row["interval"] = 8 * spec.packet_size / spec.rate
+            row["max_seq"] = -1
+            return
+        row["kind"] = t.TCP
+        self._ring("segments", self.flows, i, "segments", t.SEGMENT)
+        self._lay_out_transport(row, flow)
+        controller = flow.controller
+        assert controller is not None
+        dtypes = (controller.state_dtype, controller.params_dtype, controller_sample)
+        for name, rule in controller.rules.items():
+            row[name] = rule_address(rule, *dtypes)
+        row["state"] = self._own(record_of(dtypes[0], controller.initial_state))
+        row["params"] = self._own(record_of(dtypes[1], list(flow.params.values()) or [0.0]))
+        row["sample"] = self._own(record_of(controller_sample))
+
+    def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
+        spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
+        assert not isinstance(spec, CBR)
+        for name in (
+            "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
+            "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
+            "backoff_limit", "delayed_ack", "ack_every",
+        ):  # fmt: skip
+            row[name] = getattr(settings, name)
+        row["tick"] = settings.tick or _SMALLEST_TICK
+        row["ack_size"] = row["syn_size"] = spec.ack_size
+        row["limit"] = _ENDLESS if spec.size is None else spec.size + int(settings.handshake)
+        recovery = RECOVERIES[flow.recovery]
+        row["family"] = recovery.family
+        row["go_back"], row["stay"] = recovery.go_back, recovery.stay
+        row["impatient"] = recovery.impatient
+        row["deflate"] = settings.partial_deflation
+        row["recovery_burst"] = recovery.burst
+
+    def _lay_out_world(self) -> None:
+        w = self.w[0]
+        w["pending"] = -1
+        w["n_flows"], w["n_links"] = len(self.flows), len(self.links)
+        w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
+        w["n_bins"] = self.n_bins
+        w["flows"], w["links"] = address(self.flows), address(self.links)
+        w["hops"] = address(self.hops)
+        w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
+        w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
+        self.changes = np.zeros(max(len(self.resolved.changes), 1), r.CHANGES)
+        w["changes"] = address(self.changes)
+
+    def _schedule_beginning(self) -> None:
+        """Starts, stops, on-times and changes, in that order where times are equal."""
+        for i, flow in enumerate(self.resolved.flows):
+            spec = flow.spec
+            if isinstance(spec, CBR):
+                for begin, end in spec.on:
+                    self.schedule(begin, r.FLOW_START, i)
+                    if end is not None and math.isfinite(end):
+                        self.schedule(end, r.FLOW_STOP, i)
+            else:
+                self.schedule(spec.start, r.FLOW_START, i)
+                if spec.stop is not None:
+                    self.schedule(spec.stop, r.FLOW_STOP, i)
+        row = 0
+        for change in self.resolved.changes:
+            for values in self._change_rows(change):
+                self.add_change(row, **values)
+                self.schedule(change.spec.at, r.CHANGE, row)
+                row += 1
+
+    def _change_rows(self, change: Any) -> list[dict[str, Any]]:
+        """One row for the link itself, one for each parameter of its queue."""
+        spec, link = change.spec, change.link
+        rows = [
+            {
+                "link": link,
+                "rate": spec.rate, "delay": spec.delay, "limit": spec.buffer, "loss": spec.loss,
+            }
+        ]  # fmt: skip
+        names = list(self.resolved.links[link].queue.discipline.params)
+        for name, value in dict(spec.queue).items():
+            place = int(self.links["params"][link]) + 8 * names.index(name)
+            rows.append({"link": link, "param": place, "value": value})
+        return rows
+
+    # ------------------------------------------------------------------- while running
+
+    def schedule(self, time: float, kind: int, ident: int) -> None:
+        """Put an event on the agenda."""
+        from tcpcc.packet.handlers import schedule_from_outside
+
+        self.make_heap_room()
+        schedule_from_outside(address(self.w), float(time), kind, ident)
+
+    def add_change(self, row: int, **values: Any) -> None:
+        if row >= len(self.changes):
+            self.changes = np.concatenate([self.changes, np.zeros_like(self.changes)])
+            self.w["changes"] = address(self.changes)
+        blank = {"link": 0, "param": 0, "value": 0.0}
+        for name in r.CHANGES.names or ():
+            value = values.get(name, blank.get(name))
+            self.changes[name][row] = math.nan if value is None else value
+
+    def make_heap_room(self) -> None:
+        if self.w["heap_size"][0] + 2 * r.MARGIN > len(self.heap):
+            self.heap = np.concatenate([self.heap, np.zeros_like(self.heap)])
+            self.w["heap"], self.w["heap_room"] = address(self.heap), len(self.heap)
+
+    def grow(self) -> None:
+        """Double what is short of room: rings, the agenda, the trace."""
+        w = self.w[0]
+        for (kind, i), ring in list(self.rings.items()):
+            if kind == "segments":
+                f = self.flows[i]
+                used = int(f["next_seq"] - f["high_ack"]) + r.MARGIN
+                first, last = int(f["high_ack"]) - 1, int(max(f["max_seq"], f["next_seq"])) + 1
+                owner, field = self.flows, "segments"
+            else:
+                link = self.links[i]
+                first, last = int(link[f"{kind}_head"]), int(link[f"{kind}_tail"])
+                used = last - first + r.MARGIN
+                owner, field = self.links, kind
+            if used < len(ring):
+                continue
+            bigger = np.zeros(2 * len(ring), ring.dtype)
+            numbers = np.arange(max(first, last - len(ring)), last)
+            bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
+            self.rings[kind, i] = bigger
+            owner[field][i] = address(bigger)
+            owner[f"{field.rstrip('s')}_mask"][i] = len(bigger) - 1
+        self.make_heap_room()
+        if len(self.trace) and w["trace_count"] + 4 * r.MARGIN > len(self.trace):
+            self.trace = np.concatenate([self.trace, np.zeros_like(self.trace)])
+            w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
+        w["need"] = 0
+
+    @property
+    def address(self) -> int:
+        return address(self.w)
+
+    # ----------------------------------------------------------------------- results
+
+    def result(self, driver: str, cpu_seconds: float) -> Run:
+        """The record of the run."""
+        from tcpcc.packet.handlers import flush
+
+        flush(self.address)
+        interval = self.scenario.interval
+        edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
+        widths = np.diff(edges, prepend=0.0)[:, None]
+        flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
+        active = ~(edges[:, None] > self.flows["finished"])
+        events = None
+        if len(self.trace):
+            events = np.zeros(int(self.w["trace_count"][0]), EVENT_DTYPE)
+            for name in EVENT_DTYPE.names or ():
+                events[name] = self.trace[name][: len(events)]
+            events = events[np.argsort(events["time"], kind="stable")]
+            events = events[events["time"] <= self.scenario.duration]
+        return build(
+            self.scenario,
+            self.resolved,
+            model="packet",
+            driver=driver + (", interpreted" if INTERPRETED else ""),
+            time=edges,
+            **{
+                name: np.where(active, flow_bins[name], np.nan)
+                for name in ("cwnd", "ssthresh", "rtt")
+            },
+            **{
+                name: flow_bins[name]
+                for name in ("sent", "retransmitted", "delivered", "dropped")
+            },
+            queue=link_bins["waiting"] / widths,
+            busy=link_bins["busy"] / widths,
+            **{name: link_bins[name] for name in ("queue_max", "arrived", "drops", "sent_bits")},
+            timeouts=self.flows["timeouts"],
+            loss_events=self.flows["loss_events"],
+            finished=self.flows["finished"],
+            events=events,
+            cpu_seconds=cpu_seconds,
+        )

@@ -1,0 +1,125 @@
+"""The contract of a queue discipline: parameters, private state, two rules.
+
+=========================  =====================================================================
+``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it
+``on_fluid(s, p, q)``      `q.arrivals` packets (a real number) arrived: set `q.prob`, the share
+                           dropped in the long run, and `q.spread`, how irregular the drops are
+=========================  =====================================================================
+
+`s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops without
+asking the discipline. A discipline that needs chance calls ``uniform(s)`` of
+:mod:`tcpcc.streams`: every queue's state carries a stream of its own. Both rules are written on the
+same helper functions, so that the packet and the fluid model read one drop law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tcpcc.controllers.contract import Param, State, check_params
+from tcpcc.streams import STREAM_FIELDS
+
+Rule = Callable[[Any, Any, Any], None]
+
+#: What a rule learns, field by field: (unit, meaning).
+SAMPLE: dict[str, tuple[str, str]] = {
+    "now": ("s", "time of the arrival"),
+    "queue": ("packets", "waiting, without the arriving one and the one being sent"),
+    "queue_bytes": ("bytes", "the same in bytes"),
+    "size": ("bytes", "of the arriving packet"),
+    "arrivals": ("packets", "that this call stands for: 1, or a real number in the fluid model"),
+    "idle": ("s", "how long the link had been idle; 0 when it is sending"),
+    "rate": ("bit/s", "of the link"),
+    "drop": ("0 or 1", "out: drop the arriving packet"),
+    "prob": ("", "out (fluid): share of the arrivals dropped in the long run"),
+    "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),
+}
+
+sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Discipline:
+    """A queue discipline, ready for every model. ``on_arrival`` None: only a full buffer drops."""
+
+    name: str
+    summary: str
+    on_arrival: Rule | None = None
+    on_fluid: Rule | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
+    state: Mapping[str, State] = field(default_factory=dict)
+    source: str = ""
+    complain: Callable[[dict[str, float]], str | None] | None = None
+
+    @property
+    def state_dtype(self) -> np.dtype:
+        """Record of the state: the random stream first, then the private variables."""
+        return np.dtype([*STREAM_FIELDS, *((n, np.float64) for n in self.state)], align=True)
+
+    @property
+    def params_dtype(self) -> np.dtype:
+        return np.dtype([(n, np.float64) for n in self.params or ["_none"]], align=True)
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, float]:
+        """All parameters with `given` over the defaults; raises ``ScenarioError``."""
+        values = check_params(f"queue {self.name!r}", self.params, given)
+        complaint = self.complain(values) if self.complain else None
+        if complaint:
+            from tcpcc.errors import ScenarioError
+
+            raise ScenarioError(f"queue {self.name!r}: {complaint}")
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSpec:
+    """A discipline by name with the parameters that differ from its defaults."""
+
+    name: str
+    params: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        get_queue(self.name).check(dict(self.params))
+
+    @property
+    def discipline(self) -> Discipline:
+        return get_queue(self.name)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v:g}" for k, v in self.params)
+        return f"{self.name}({inside})"
+
+
+_registry: dict[str, Discipline] = {}
+
+
+def register(discipline: Discipline) -> Callable[..., QueueSpec]:
+    """Make `discipline` known; returns the function that users call to choose it."""
+    _registry[discipline.name] = discipline
+
+    def spec(**params: float) -> QueueSpec:
+        discipline.check(params)
+        return QueueSpec(discipline.name, tuple(sorted((k, float(v)) for k, v in params.items())))
+
+    spec.__name__ = spec.__qualname__ = discipline.name
+    lines = [f"{n} : {p.doc} ({p.unit}; {p.default:g})" for n, p in discipline.params.items()]
+    spec.__doc__ = "\n".join([discipline.summary, "", *lines])
+    return spec
+
+
+def get_queue(name: str) -> Discipline:
+    """The registered discipline of that name; raises ``ScenarioError`` with a suggestion."""
+    if name not in _registry:
+        from tcpcc.errors import unknown
+
+        raise unknown("queue", name, _registry)
+    return _registry[name]
+
+
+def queue_names() -> list[str]:
+    """Names of all registered disciplines, sorted."""
+    return sorted(_registry)

@@ -1,0 +1,152 @@
+"""Random Early Detection.
+
+Source: S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM
+ToN 1(4), 1993; gentle variant and automatic weight: S. Floyd, notes of 2000 and "Adaptive RED",
+2001.
+
+(1)  avg <- (1 - w) avg + w q                            per arrival, q packets waiting
+(2)  avg <- (1 - w)^m avg first, after an idle time in which m = C x idle packets could have left
+(3)  p_b = max_p (avg - min) / (max - min)               min <= avg < max
+     p_b = max_p + (1 - max_p)(avg - max) / max          max <= avg < 2 max, gentle; else 1
+(4)  p_a = p_b / (1 - count p_b)                         drops uniform on 1 .. 1/p_b arrivals
+     p_a = 0 if count p_b < 1, else p_b / (2 - count p_b)       `wait`: on 1/p_b .. 2/p_b
+(5)  byte mode: p_a x size / mean_packet
+
+`count` is the number of arrivals since the last drop, or since avg crossed min from below.
+
+Differences from the paper
+    `wait` and `gentle` are later additions, both on by default as in ns-2. C in (2) is the rate in
+    packets of `mean_packet` bytes.
+Taken from ns-2
+    No early drop while fewer than two packets wait; the first arrival that finds avg >= min only
+    starts the count. A full buffer drops as well.
+"""
+
+import math
+
+from tcpcc.controllers.contract import Param, State
+from tcpcc.queues.contract import Discipline, register
+from tcpcc.streams import uniform
+
+
+def service_rate(p, q):
+    """C of (2): packets of the mean size per second."""
+    return q.rate / (8 * p.mean_packet)
+
+
+def queue_weight(p, q):
+    """w of (1); automatic when 0: 1 - exp(-1/C)."""
+    if p.weight > 0:
+        return p.weight
+    return 1 - math.exp(-1 / service_rate(p, q))
+
+
+def length(p, q):
+    """The queue in the unit of the thresholds: packets, or mean packets in byte mode."""
+    if p.byte_queue != 0:
+        return q.queue_bytes / p.mean_packet
+    return q.queue
+
+
+def base_probability(s, p):
+    """(3)."""
+    if s.avg < p.min_thresh:
+        return 0.0
+    if s.avg < p.max_thresh:
+        return p.max_p * (s.avg - p.min_thresh) / (p.max_thresh - p.min_thresh)
+    if p.gentle == 0 or s.avg >= 2 * p.max_thresh:
+        return 1.0
+    return p.max_p + (1 - p.max_p) * (s.avg - p.max_thresh) / p.max_thresh
+
+
+def spaced_probability(s, p, q, p_b):
+    """(4) and (5)."""
+    count = s.count
+    if p.byte_drop != 0:
+        count = math.floor(s.count_bytes / p.mean_packet)
+    if p.wait != 0:
+        if count * p_b < 1:
+            return 0.0
+        p_a = p_b / (2 - count * p_b) if count * p_b < 2 else 1.0
+    else:
+        p_a = p_b / (1 - count * p_b) if count * p_b < 1 else 1.0
+    if p.byte_drop != 0 and p_a < 1:
+        p_a *= q.size / p.mean_packet
+    return p_a
+
+
+def on_arrival(s, p, q):
+    w = queue_weight(p, q)
+    if q.idle > 0:
+        s.avg *= (1 - w) ** math.floor(service_rate(p, q) * q.idle)  # (2)
+    s.avg = (1 - w) * s.avg + w * length(p, q)  # (1)
+    s.count += 1
+    s.count_bytes += q.size
+    q.drop = 0.0
+    if s.avg < p.min_thresh or q.queue < 2:
+        s.above = 0.0
+    elif s.above == 0:
+        s.above = 1.0
+        s.count = 1.0
+        s.count_bytes = q.size
+    else:
+        p_b = base_probability(s, p)
+        if uniform(s) <= spaced_probability(s, p, q, p_b):
+            s.count = 0.0
+            s.count_bytes = 0.0
+            q.drop = 1.0
+
+
+def on_fluid(s, p, q):
+    w = queue_weight(p, q)
+    s.avg *= (1 - w) ** (service_rate(p, q) * q.idle)
+    s.avg += (1 - (1 - w) ** q.arrivals) * (length(p, q) - s.avg)
+    q.prob = 0.0
+    q.spread = 0.0
+    p_b = base_probability(s, p)
+    if p_b > 0 and q.queue >= 2:
+        # mean spacing 3/(2 p_b) on 1/p_b .. 2/p_b, or (1 + 1/p_b)/2 on 1 .. 1/p_b
+        if p.wait != 0:
+            q.prob = 1 / max(1.5 / p_b, 1.0)
+            q.spread = 1 / 3
+        else:
+            q.prob = 2 * p_b / (1 + p_b)
+            q.spread = (1 - p_b) / (1 + p_b)
+
+
+def complain(p):
+    if p["min_thresh"] >= p["max_thresh"]:
+        return (
+            f"min_thresh = {p['min_thresh']:g} must be below max_thresh = {p['max_thresh']:g}"
+            " (packets)"
+        )
+    return None
+
+
+RED = register(
+    Discipline(
+        name="red",
+        summary="drop early, with a probability that grows with the average queue",
+        source="Floyd, Jacobson 1993",
+        on_arrival=on_arrival,
+        on_fluid=on_fluid,
+        params={
+            "min_thresh": Param(5, "packets", "average queue at which early drops begin", 0),
+            "max_thresh": Param(15, "packets", "average queue at which p_b reaches max_p", 0),
+            "max_p": Param(0.1, "", "p_b at max_thresh (ns-2: 1/linterm_)", 1e-12, 1),
+            "weight": Param(0, "", "gain w of the average; 0: automatic, 1 - exp(-1/C)", 0, 1),
+            "gentle": Param(1, "0 or 1", "p_b grows from max_p to 1 over max .. 2 max", 0, 1),
+            "wait": Param(1, "0 or 1", "at least 1/p_b arrivals between drops", 0, 1),
+            "byte_queue": Param(0, "0 or 1", "average the queue in bytes", 0, 1),
+            "byte_drop": Param(0, "0 or 1", "weigh the drop probability with the size", 0, 1),
+            "mean_packet": Param(500, "bytes", "packet size that C and byte mode refer to", 1),
+        },
+        state={
+            "avg": State(0, "packets", "average queue"),
+            "count": State(0, "packets", "arrivals since the last drop"),
+            "count_bytes": State(0, "bytes", "the same in bytes"),
+            "above": State(0, "0 or 1", "the last arrival found avg at or above min_thresh"),
+        },
+        complain=complain,
+    )
+)

@@ -1,0 +1,84 @@
+"""What the records of a scenario share: frozen, with one-line errors for a wrong keyword."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+from tcpcc.errors import ScenarioError, unknown
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def named(target: C) -> C:
+    """Decorator for a class or function called with keywords: a misspelt or missing one is a
+    `ScenarioError` of one line with a suggestion, not a `TypeError`."""
+    is_class = isinstance(target, type)
+    call = target.__init__ if is_class else target
+    signature = inspect.signature(call)
+    parameters = [p for name, p in signature.parameters.items() if name != "self"]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    known = [p.name for p in parameters]
+    label = target.__name__
+
+    @functools.wraps(call)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs:
+            if name not in known and not takes_any:
+                raise unknown(f"setting of {label}", name, known, limit=len(known))
+        try:
+            return call(*args, **kwargs)
+        except TypeError:
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as wrong:
+                raise ScenarioError(f"{label}: {wrong}") from None
+            raise
+
+    if not is_class:
+        return cast(C, checked)
+    for attribute, value in (
+        ("__init__", checked),
+        ("_defaults", {p.name: p.default for p in parameters if p.default is not p.empty}),
+    ):
+        setattr(target, attribute, value)
+    return target
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Record:
+    """Base of the frozen records: what differs from the defaults, and copies with changes.
+
+    Its subclasses are dataclasses decorated with `named`.
+    """
+
+    _defaults: ClassVar[dict[str, Any]] = {}
+
+    def _store(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _implied(self) -> dict[str, Any]:
+        """Values of fields whose default follows from other fields."""
+        return {}
+
+    def given(self) -> dict[str, Any]:
+        """The arguments that make this record again: every field that is not at its default."""
+        defaults = self._defaults | self._implied()
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        return {k: v for k, v in values.items() if k not in defaults or v != defaults[k]}
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some arguments changed, checked anew.
+
+        Defaults that follow from a changed argument follow it again: a link's name its ends, a
+        scenario's interval its duration.
+        """
+        return type(self)(**{**self.given(), **changes})
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{k}={v!r}" for k, v in self.given().items())
+        return f"{type(self).__name__}({listed})"

@@ -1,0 +1,327 @@
+"""Many simulations: in parallel, resumable, with progress; grids of scenarios and their metrics.
+
+Simulations run in threads, since the engines release the interpreter lock, or in processes for
+the SimPy driver, which does not. Inside `with joblib.parallel_config(backend="dask")` (or "ray")
+they run where that engine puts them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import sys
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import cache as once
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.errors import ScenarioError, TcpccError, refuse, whole
+from tcpcc.results import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tcpcc.scenario import Scenario
+
+Metric = Callable[[Run], Any]
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a sweep.
+
+    Attributes:
+        finished: what there was by then: from `simulate_many` the list of runs, None for those
+            not finished; from `sweep` the table with the rows measured.
+    """
+
+    def __init__(self, message: str, finished: Any) -> None:
+        super().__init__(message)
+        self.finished = finished
+
+
+def simulate_many(
+    scenarios: Iterable[Scenario],
+    *,
+    model: str = "packet",
+    jobs: int | None = None,
+    cache: str | Path | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> list[Run]:
+    """Simulate every scenario; the runs come back in the order of the scenarios.
+
+    Scenarios that are the same are simulated once.
+
+    Args:
+        scenarios: what to simulate.
+        model: "packet" or "fluid".
+        jobs: how many at a time. Default: one per processor.
+        cache: folder where each run is kept as soon as it is finished, made if need be. Runs that
+            are there are loaded, not simulated, so an interrupted sweep resumes where it was. A
+            run is found again only if scenario, model, options, the controllers' rules and the
+            code of tcpcc are all the same.
+        progress: show a bar. Default: only on a terminal or in a notebook.
+        **options: for `simulate`: driver, trace, ...
+
+    Raises:
+        SweepInterrupted: on Ctrl-C; finished runs are in its `finished`, and in the cache.
+        ScenarioError: an option that a cache cannot tell apart by its text.
+    """
+    todo = list(scenarios)
+    runs: list[Run | None] = [None] * len(todo)
+    stream = _stream(todo, [model] * len(todo), jobs, cache, progress, options)
+    try:
+        with closing(stream):
+            for index, run in stream:
+                runs[index] = run
+    except KeyboardInterrupt:
+        done = sum(run is not None for run in runs)
+        raise SweepInterrupted(_interrupted(done, len(todo), cache), runs) from None
+    return [run for run in runs if run is not None]
+
+
+def grid(
+    make: Callable[..., Scenario], **axes: Iterable[Any]
+) -> list[tuple[dict[str, Any], Scenario]]:
+    """A scenario for every combination of values; the last axis runs fastest.
+
+    Args:
+        make: called with one value of each axis, by name.
+        **axes: values of each; a single number or string counts as one value.
+
+    Returns:
+        (values, scenario) pairs.
+
+    >>> grid(lambda buffer, seed: (buffer, seed), buffer=[10, 20], seed=[1])
+    [({'buffer': 10, 'seed': 1}, (10, 1)), ({'buffer': 20, 'seed': 1}, (20, 1))]
+    """
+    values = [_values(name, axis) for name, axis in axes.items()]
+    points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*values)]
+    return [(point, make(**point)) for point in points]
+
+
+def sweep(
+    make: Callable[..., Scenario],
+    metrics: Metric | Mapping[str, Metric],
+    *,
+    model: str | Sequence[str] = "packet",
+    jobs: int | None = None,
+    cache: str | Path | None = None,
+    progress: bool | None = None,
+    options: Mapping[str, Any] | None = None,
+    **axes: Iterable[Any],
+) -> pd.DataFrame:
+    """Metrics over a grid of scenarios, as a tidy table; runs are dropped once measured.
+
+    Args:
+        make: returns the scenario for one value of each axis, by name. Let `seed` be an axis to
+            see the spread.
+        metrics: function(s) of a `Run`, by column name; a function alone goes by its own name. A
+            metric that gives a mapping (or a Series) fills a column for each of its keys.
+        model: "packet", "fluid", or several: then it is the first axis.
+        jobs, cache, progress: as in `simulate_many`.
+        options: for `simulate`.
+        **axes: values of each axis, as in `grid`.
+
+    Returns:
+        a DataFrame with one row per grid point: the axes, then the metrics. With `d` the table,
+        `d.set_index(["buffer", "seed"]).to_xarray()` makes it an array with these axes.
+
+    >>> sweep(make, {"jain": Run.jain_index}, buffer=[10, 50], seed=range(5))  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    if not callable(metrics):
+        _no_axis(metrics.keys() & (axes.keys() | {"model"}))
+    points = grid(make, **axes)
+    models = [model] if isinstance(model, str) else list(model)
+    rows: list[dict[str, Any]] = []
+    for one in models:
+        rows += [{**({} if isinstance(model, str) else {"model": one}), **at} for at, _ in points]
+    scenarios = [scenario for _ in models for _, scenario in points]
+    each_model = [one for one in models for _ in points]
+    stream = _stream(scenarios, each_model, jobs, cache, progress, dict(options or {}))
+    measured: dict[int, dict[str, Any]] = {}
+    try:
+        with closing(stream):
+            for index, run in stream:
+                found = _measure(metrics, run)
+                _no_axis(found.keys() & rows[index].keys())
+                measured[index] = {**rows[index], **found}
+    except KeyboardInterrupt:
+        table = pd.DataFrame([measured[index] for index in sorted(measured)])
+        line = _interrupted(len(measured), len(rows), cache)
+        raise SweepInterrupted(line, table) from None
+    return pd.DataFrame([measured[index] for index in range(len(rows))])
+
+
+def _no_axis(clash: Iterable[str]) -> None:
+    for name in clash:
+        raise ScenarioError(f"metrics: {name!r} is the name of an axis as well")
+
+
+def _measure(metrics: Metric | Mapping[str, Metric], run: Run) -> dict[str, Any]:
+    """Columns of one row: a metric that gives several numbers fills several."""
+    if callable(metrics):
+        found = _parts(metrics(run))
+        return (
+            {str(getattr(metrics, "__name__", "metric")).strip("<>"): found[""]}
+            if "" in found
+            else found
+        )
+    columns: dict[str, Any] = {}
+    for name, metric in metrics.items():
+        columns |= {f"{name}_{k}" if k else name: v for k, v in _parts(metric(run)).items()}
+    return columns
+
+
+def _parts(found: Any) -> dict[str, Any]:
+    """A metric's numbers by name; a single one goes by ""."""
+    if hasattr(found, "to_series") and getattr(found, "ndim", None) == 1:  # DataArray
+        found = found.to_series()
+    if hasattr(found, "_asdict"):  # named tuple
+        found = found._asdict()
+    if hasattr(found, "items"):  # mapping or Series
+        return {str(key): value for key, value in found.items()}
+    return {"": found.item() if hasattr(found, "item") else found}
+
+
+def _interrupted(done: int, total: int, cache: str | Path | None) -> str:
+    where = f"kept in {cache}; run it again to resume" if cache else "in this error's `finished`"
+    return f"interrupted with {done} of {total} runs finished, {where}"
+
+
+def _stream(
+    scenarios: Sequence[Scenario],
+    models: Sequence[str],
+    jobs: int | None,
+    cache: str | Path | None,
+    progress: bool | None,
+    options: dict[str, Any],
+) -> Generator[tuple[int, Run], None, None]:
+    """(index, run) in the order in which they are finished, cached ones first."""
+    from joblib import Parallel, delayed
+
+    n_jobs = -1 if jobs is None else whole("jobs", jobs, low=1)
+    same: dict[tuple[str, str], list[int]] = {}
+    for index, (scenario, model) in enumerate(zip(scenarios, models, strict=True)):
+        same.setdefault((_fingerprint(scenario), model), []).append(index)
+    places: dict[tuple[str, str], Path | None] = dict.fromkeys(same)
+    if cache is not None:
+        Path(cache).mkdir(parents=True, exist_ok=True)
+        places |= {key: Path(cache) / f"{_cache_name(*key, options)}.nc" for key in same}
+    todo = []
+    with _bar(len(scenarios), progress) as bar:
+        for key, indices in same.items():
+            run = _cached(places[key])
+            if run is None:
+                todo.append(key)
+                continue
+            bar.update(len(indices))
+            yield from ((index, run) for index in indices)
+        prefer = "processes" if options.get("driver") == "simpy" else "threads"
+        work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered")(
+            delayed(_one)(scenarios[same[key][0]], key, options, places[key]) for key in todo
+        )
+        with closing(work):
+            for key, run in work:
+                bar.update(len(same[key]))
+                yield from ((index, run) for index in same[key])
+
+
+def _one(
+    scenario: Scenario, key: tuple[str, str], options: dict[str, Any], place: Path | None
+) -> tuple[tuple[str, str], Run]:
+    simulate = import_module("tcpcc.simulate").simulate
+    run: Run = simulate(scenario, model=key[1], **options)
+    if place is not None:
+        run.save(place)
+    return key, run
+
+
+def _cached(place: Path | None) -> Run | None:
+    """The run kept there; None if there is none that can be read."""
+    if place is None or not place.exists():
+        return None
+    try:
+        return Run.load(place)
+    except TcpccError:
+        return None
+
+
+def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:
+    """Name of a run in a cache: a hash of everything that decides what it holds."""
+    plain = (str, int, float, bool, type(None))
+    for name, value in options.items():
+        if not isinstance(value, plain):
+            raise refuse(name, value, "a number, a string or None when runs are cached")
+    parts = [_code_digest(), scenario, model, *(f"{k}={v!r}" for k, v in sorted(options.items()))]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def _fingerprint(scenario: Scenario) -> str:
+    """The scenario's digest and the code of its rules, which a user edits between runs."""
+    digest = hashlib.sha256(scenario.digest.encode())
+    resolved = scenario.resolve()
+    controllers = {
+        flow.controller.name: flow.controller for flow in resolved.flows if flow.controller
+    }
+    queues = {link.queue.name: link.queue.discipline for link in resolved.links}
+    for _, controller in sorted(controllers.items()):
+        digest.update(repr(controller.initial_state).encode())
+        for rule in controller.rules.values():
+            _hash_code(rule, digest, set())
+    for _, queue in sorted(queues.items()):
+        digest.update(repr([(name, state.initial) for name, state in queue.state.items()]).encode())
+        _hash_code(queue.on_arrival, digest, set())
+        _hash_code(queue.on_fluid, digest, set())
+    return digest.hexdigest()
+
+
+def _hash_code(function: Any, digest: Any, seen: set[Any]) -> None:
+    """Add a function's byte code, its constants, and the functions and numbers it refers to."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        digest.update(repr(function).encode())
+    elif code not in seen:
+        seen.add(code)
+        digest.update(code.co_code + repr(code.co_names).encode())
+        digest.update(repr([c for c in code.co_consts if not hasattr(c, "co_code")]).encode())
+        values = [function.__globals__.get(name) for name in code.co_names]
+        values += [cell.cell_contents for cell in function.__closure__ or ()]
+        for value in values:
+            if isinstance(value, int | float | str):
+                digest.update(repr(value).encode())
+            elif hasattr(value, "__code__"):
+                _hash_code(value, digest, seen)
+
+
+@once
+def _code_digest() -> str:
+    """Hash of the package's source: an edited engine must not find its old runs."""
+    digest = hashlib.sha256()
+    here = Path(__file__).parent
+    for file in sorted(here.rglob("*.py")):
+        digest.update(file.relative_to(here).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _values(name: str, axis: Any) -> list[Any]:
+    if isinstance(axis, str) or not isinstance(axis, Iterable):
+        return [axis]
+    values = list(axis)
+    if not values:
+        raise ScenarioError(f"{name} = []: an axis needs at least one value")
+    return values
+
+
+def _bar(total: int, progress: bool | None) -> Any:
+    """A progress bar; one that shows nothing unless asked for or watched."""
+    from tqdm import tqdm
+
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    watched = terminal or "ipykernel" in sys.modules
+    shown = watched if progress is None else progress
+    return tqdm(total=total, unit="run", disable=not shown, dynamic_ncols=True)

@@ -1,0 +1,67 @@
+"""Sending: what the window lets out, noted segment by segment.
+
+Nothing here touches a network. A segment to send goes into the flow's outbox, which the driver
+empties; when the outbox or the ring of segments is full, ``f.more`` asks the driver to make room
+and call :func:`fill` again.
+"""
+
+from tcpcc.jit import compiled
+from tcpcc.transport.records import OUTBOX_SIZE, RETRANSMITTED, out_at, segment_at, window_at
+from tcpcc.transport.rto import restart_timer
+
+
+@compiled
+def effective_window(f):
+    """Packets that may be outstanding: floor(cwnd) plus fast recovery's inflation, up to rwnd."""
+    return int(min(window_at(f.state, 0).cwnd + f.inflation, f.rwnd))
+
+
+@compiled
+def emit(f, seq, now):
+    """Put segment `seq` into the outbox and note when and how often it was sent."""
+    outstanding = f.high_ack != f.max_seq
+    segment = segment_at(f.segments, seq & f.segment_mask)
+    if seq > f.max_seq:
+        f.max_seq = seq
+        segment.transmits = 1
+        segment.flags = 0
+        f.pipe += 1
+        if f.timing == 0:
+            f.timing = 1
+            if seq > f.timed_seq:
+                f.timed_seq = seq
+                f.timed_at = now
+    else:
+        segment.transmits += 1
+        if segment.flags & RETRANSMITTED == 0:
+            segment.flags |= RETRANSMITTED
+            f.pipe += 1
+        f.retransmitted += 1
+    segment.sent_at = now
+    f.sent += 1
+    out_at(f.outbox, f.outbox_count).seq = seq
+    f.outbox_count += 1
+    if not outstanding or f.deadline == float("inf"):
+        restart_timer(f, now)
+
+
+@compiled
+def has_room(f):
+    """Whether the outbox and the ring of segments take one more new segment."""
+    return (
+        f.outbox_count < OUTBOX_SIZE - 2 and f.next_seq - f.high_ack < f.segment_mask
+    )  # the ring keeps the highest acknowledged segment too; two places are for retransmissions
+
+
+@compiled
+def fill(f, now, burst):
+    """Send from `next_seq` on while the window allows, at most `burst` packets."""
+    f.more = 0
+    edge = f.high_ack + effective_window(f)
+    while f.next_seq <= edge and f.next_seq < f.limit and burst > 0:
+        if not has_room(f):
+            f.more = 1
+            return
+        emit(f, f.next_seq, now)
+        f.next_seq += 1
+        burst -= 1

@@ -1,0 +1,85 @@
+"""The TCP receiver, sans-IO: reassembly and ACK generation.
+
+A driver calls :func:`on_data` for every arriving segment and sends an ACK when it returns True;
+with delayed ACKs (RFC 1122, 4.2.3.2) it also calls :func:`on_timer` at ``f.held_until``. The ACK
+itself is `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``.
+"""
+
+import math
+
+from tcpcc.jit import compiled
+from tcpcc.transport.records import RECEIVED, segment_at
+
+REACH = 64  # how far a reported block is followed on each side
+
+
+@compiled
+def is_received(f, seq):
+    return segment_at(f.segments, seq & f.segment_mask).flags & RECEIVED != 0
+
+
+@compiled
+def note_block(f, seq):
+    """The block of received segments around `seq`, as far as it is cheap to tell."""
+    low = seq
+    high = seq + 1
+    if low == f.block_high:
+        low = max(f.block_low, f.expected)
+    elif high == f.block_low:
+        high = f.block_high
+    steps = 0
+    while low > f.expected and steps < REACH and is_received(f, low - 1):
+        low -= 1
+        steps += 1
+    steps = 0
+    while high <= f.highest and steps < REACH and is_received(f, high):
+        high += 1
+        steps += 1
+    f.block_low = low
+    f.block_high = high
+    f.sack_low = low
+    f.sack_high = high
+
+
+@compiled
+def on_data(f, now, seq):
+    """Take in segment `seq`; returns whether an ACK is due now."""
+    f.arrived += 1
+    f.sack_low = f.sack_high = 0
+    if seq < f.expected or (seq <= f.highest and is_received(f, seq)):
+        f.duplicates += 1
+        return acknowledge_now(f)
+    f.delivered += 1
+    segment_at(f.segments, seq & f.segment_mask).flags |= RECEIVED
+    fills_hole = seq < f.highest
+    f.highest = max(f.highest, seq)
+    if seq != f.expected:
+        note_block(f, seq)
+        return acknowledge_now(f)
+    f.expected += 1
+    while f.expected <= f.highest and is_received(f, f.expected):
+        f.expected += 1
+    if f.delayed_ack == 0 or fills_hole:
+        return acknowledge_now(f)
+    f.held += 1
+    if f.held >= f.ack_every:
+        return acknowledge_now(f)
+    if f.held == 1:
+        f.held_until = now + f.delayed_ack
+    return False
+
+
+@compiled
+def acknowledge_now(f):
+    f.held = 0
+    f.held_until = math.inf
+    return True
+
+
+@compiled
+def on_timer(f):
+    """The delayed-ACK timer expired; returns whether an ACK is still held back."""
+    due = f.held > 0
+    f.held = 0
+    f.held_until = math.inf
+    return due

@@ -1,0 +1,61 @@
+"""Loss recovery, chosen per flow; every controller names a default.
+
+It decides answers: one NewReno flow at 100 Mb/s delivers 98 Mb/s with one recovery and 20 with
+another. A result therefore says which it was made with.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """A loss recovery: the sender's settings, and what the fluid model needs to know of it.
+
+    Parameters
+    ----------
+    family : 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks
+    go_back, stay, impatient : see :mod:`tcpcc.transport.recovery.classic`
+    burst : packets sent at most per duplicate or partial ACK
+    holes_per_round : losses of one window that a round trip repairs (fluid model)
+    holes_at_most : losses of one window that it repairs without a timeout (fluid model)
+    """
+
+    name: str
+    summary: str
+    family: int
+    go_back: bool = False
+    stay: bool = False
+    impatient: bool = False
+    burst: float = float("inf")
+    holes_per_round: float = 1.0
+    holes_at_most: float = float("inf")
+
+
+RECOVERIES = {
+    recovery.name: recovery
+    for recovery in (
+        Recovery(
+            "tahoe", "go-back-N in slow start", 0, go_back=True, holes_per_round=float("inf")
+        ),
+        Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=2),
+        Recovery(
+            "newreno",
+            "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",
+            0,
+            stay=True,
+            impatient=True,
+            burst=2.0,
+        ),
+        Recovery(
+            "newreno-steady",
+            "slow-but-steady NewReno (RFC 6582): each partial ACK restarts the timer",
+            0,
+            stay=True,
+            burst=2.0,
+        ),
+        Recovery("sack", "RFC 6675 pipe", 1, holes_per_round=float("inf")),
+        Recovery("vegas", "fine-grained timeouts checked on ACKs", 2, holes_per_round=2.0),
+    )
+}
+
+__all__ = ["RECOVERIES", "Recovery"]

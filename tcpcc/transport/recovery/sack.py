@@ -1,0 +1,179 @@
+"""Loss recovery with selective acknowledgements.
+
+Source: RFC 6675 (pipe, IsLost, NextSeg rules 1 and 2), RFC 2018.
+
+An ACK tells which segment caused it and the block of received segments around it (RFC 2018's first
+block). The scoreboard keeps, per unacknowledged segment, whether it was selectively acknowledged,
+is deemed lost (three segments above it were), or was retransmitted. `pipe` counts what is in the
+network: one for a segment neither acknowledged nor lost, one more for its retransmission. All of
+it is updated as segments pass three moving edges, so that nothing scans the window.
+"""
+
+from tcpcc.jit import compiled
+from tcpcc.transport.output import emit, has_room
+from tcpcc.transport.records import (
+    DEEMED_LOST,
+    LOSS,
+    OPEN,
+    RECOVERY,
+    RETRANSMITTED,
+    SACKED,
+    segment_at,
+    window_at,
+)
+from tcpcc.transport.recovery.classic import new_ack
+from tcpcc.transport.rto import restart_timer
+from tcpcc.transport.rules import lost
+
+
+@compiled
+def in_network(segment):
+    """What a segment contributes to pipe."""
+    if segment.flags & SACKED != 0:
+        return 0
+    count = 1 if segment.flags & DEEMED_LOST == 0 else 0
+    if segment.flags & RETRANSMITTED != 0:
+        count += 1
+    return count
+
+
+@compiled
+def mark_received(f, seq):
+    """Note a selective acknowledgement; returns whether it was news."""
+    segment = segment_at(f.segments, seq & f.segment_mask)
+    if segment.flags & SACKED != 0:
+        return False
+    f.pipe -= in_network(segment)
+    segment.flags |= SACKED
+    if seq > f.sack1:
+        f.sack3 = f.sack2
+        f.sack2 = f.sack1
+        f.sack1 = seq
+    elif seq > f.sack2:
+        f.sack3 = f.sack2
+        f.sack2 = seq
+    elif seq > f.sack3:
+        f.sack3 = seq
+    return True
+
+
+@compiled
+def mark_lost(f):
+    """Deem lost what lies below the third highest selectively acknowledged segment."""
+    f.lost_edge = max(f.lost_edge, f.high_ack + 1)
+    while f.lost_edge < f.sack3:
+        segment = segment_at(f.segments, f.lost_edge & f.segment_mask)
+        if segment.flags & (SACKED | DEEMED_LOST) == 0:
+            segment.flags |= DEEMED_LOST
+            f.pipe -= 1
+        f.lost_edge += 1
+
+
+@compiled
+def read_block(f, trigger, low, high):
+    news = False
+    if trigger > f.high_ack:
+        news = mark_received(f, trigger)
+        k = trigger - 1
+        while k >= low and k > f.high_ack and mark_received(f, k):
+            k -= 1
+        k = trigger + 1
+        while k < high and mark_received(f, k):
+            k += 1
+        mark_lost(f)
+    return news
+
+
+@compiled
+def forget_acknowledged(f, ack):
+    """Take the segments up to `ack` out of pipe."""
+    k = f.high_ack + 1
+    while k <= ack:
+        f.pipe -= in_network(segment_at(f.segments, k & f.segment_mask))
+        k += 1
+
+
+@compiled
+def give_up(f):
+    """After a timeout: nothing is in the network, everything outstanding is to be sent again."""
+    k = f.high_ack + 1
+    while k <= f.max_seq:
+        segment = segment_at(f.segments, k & f.segment_mask)
+        segment.flags = (segment.flags | DEEMED_LOST) & ~(SACKED | RETRANSMITTED)
+        k += 1
+    f.pipe = 0
+    f.sack1 = f.sack2 = f.sack3 = -1
+    f.lost_edge = f.next_repair = f.high_ack + 1
+
+
+@compiled
+def repair(f, now):
+    """NextSeg rule 1: retransmit the next segment deemed lost. Returns whether there was one."""
+    f.next_repair = max(f.next_repair, f.high_ack + 1)
+    while f.next_repair < f.lost_edge:
+        segment = segment_at(f.segments, f.next_repair & f.segment_mask)
+        f.next_repair += 1
+        if segment.flags & (SACKED | RETRANSMITTED) == 0:
+            emit(f, f.next_repair - 1, now)
+            return True
+    return False
+
+
+@compiled
+def fill(f, now, burst):
+    """Send while pipe is below the window: repairs first, then new data."""
+    f.more = 0
+    window = int(min(window_at(f.state, 0).cwnd, f.rwnd))
+    while f.pipe < window and burst > 0:
+        if not has_room(f):
+            f.more = 1
+            return
+        burst -= 1
+        if f.phase == RECOVERY and repair(f, now):
+            continue
+        if f.next_seq >= f.limit or f.next_seq > f.high_ack + f.rwnd:
+            return
+        emit(f, f.next_seq, now)
+        f.next_seq += 1
+
+
+@compiled
+def enter(f, now):
+    first = f.high_ack + 1
+    segment = segment_at(f.segments, first & f.segment_mask)
+    f.recover = f.max_seq
+    f.phase = RECOVERY
+    f.next_repair = first + 1
+    lost(f, now, segment.transmits)
+    restart_timer(f, now)
+    f.timing = 0
+    if segment.flags & DEEMED_LOST == 0:
+        segment.flags |= DEEMED_LOST
+        f.pipe -= 1
+    f.lost_edge = max(f.lost_edge, first + 1)
+    emit(f, first, now)
+
+
+@compiled
+def on_ack(f, now, ack, trigger, low, high):
+    if ack > f.high_ack:
+        forget_acknowledged(f, ack)
+        if f.phase == RECOVERY and ack < f.recover:
+            f.high_ack = ack
+            f.next_seq = max(f.next_seq, ack + 1)
+            restart_timer(f, now)
+            if f.timing != 0 and ack >= f.timed_seq:
+                f.timing = 0
+                f.backoff = 1
+        else:
+            if ack >= f.recover:
+                f.phase = OPEN
+            new_ack(f, now, ack)
+        read_block(f, trigger, low, high)
+    elif read_block(f, trigger, low, high):
+        f.dupacks += 1
+        hole_is_lost = f.lost_edge > f.high_ack + 1
+        if f.phase == OPEN and (f.dupacks >= f.dupack_threshold or hole_is_lost):
+            enter(f, now)
+    if f.phase != LOSS or f.dupacks == 0:
+        fill(f, now, f.max_burst)

@@ -1,0 +1,83 @@
+"""Round-trip time estimation and the coarse retransmission timer.
+
+Sources: V. Jacobson 1988, appendix A; RFC 6298; the knobs are those that the papers' simulator had.
+The clock ticks every `tick` seconds (0.5 s in 4.3BSD, 0.01 s in ns-2) and one packet per round trip
+is timed, or every one with `timestamps`. In ticks, with 3 and 2 fraction bits as in BSD:
+
+    srtt  <- 7/8 srtt + 1/8 m,   rttvar <- 3/4 rttvar + 1/4 |m - srtt|,   rto = srtt + 4 rttvar
+
+An RTO below `min_rto` is raised to it, then multiplied by the backoff (1, 2, 4, ...), which returns
+to 1 when a packet that was sent once is acknowledged (Karn's rule), and never exceeds `max_rto`.
+"""
+
+import math
+
+from tcpcc.jit import compiled
+
+
+@compiled
+def reset_timer(f):
+    f.srtt8 = 0
+    f.rttvar4 = 0
+    f.rto = f.initial_rto
+    f.backoff = 1
+    f.timing = 0
+    f.timed_seq = -1
+    f.deadline = math.inf
+
+
+@compiled
+def measure(f, now, rtt):
+    """Feed a measured round-trip time to the estimator."""
+    ticks = max(int((rtt + (now - rtt) % f.tick) / f.tick), 1)
+    if f.srtt8 != 0:
+        delta = ticks - (f.srtt8 >> 3)
+        f.srtt8 = max(f.srtt8 + delta, 1)
+        f.rttvar4 = max(f.rttvar4 + abs(delta) - (f.rttvar4 >> 2), 1)
+    else:
+        f.srtt8 = ticks << 3
+        f.rttvar4 = ticks << 1
+    f.rto = ((f.rttvar4 << 3) + f.srtt8 >> 3) * f.tick
+
+
+@compiled
+def timeout_interval(f):
+    interval = max(f.rto, f.min_rto) * f.backoff
+    return max(min(interval, f.max_rto), 2 * f.tick)
+
+
+@compiled
+def restart_timer(f, now):
+    f.deadline = now + timeout_interval(f)
+
+
+@compiled
+def back_off(f):
+    """Double the timeout; after three doublings distrust the smoothed estimate, as BSD does."""
+    if f.backoff < f.backoff_limit:
+        f.backoff <<= 1
+    if f.backoff > 8:
+        f.rttvar4 += f.srtt8 >> 3
+        f.srtt8 = 0
+
+
+@compiled
+def time_acknowledged(f, now, ack, rtt):
+    """On an ACK of new data: feed the estimator, end the backoff, restart or stop the timer."""
+    if f.timestamps != 0 and rtt > 0:
+        measure(f, now, rtt)
+        f.backoff = 1
+    if f.timing != 0 and ack >= f.timed_seq:
+        f.timing = 0
+        f.backoff = 1
+        if f.timestamps == 0:
+            measure(f, now, now - f.timed_at)
+    restart_or_stop(f, now, ack)
+
+
+@compiled
+def restart_or_stop(f, now, ack):
+    if f.next_seq > ack or ack < f.max_seq:
+        restart_timer(f, now)
+    else:
+        f.deadline = math.inf

@@ -1,0 +1,89 @@
+"""Where the transport meets the controller: samples, rounds, and the four rules."""
+
+import math
+
+from tcpcc.controllers.contract import sample_dtype
+from tcpcc.jit import accessor, call_rule, compiled
+from tcpcc.transport.records import segment_at, window_at
+
+sample_at = accessor(sample_dtype)
+
+
+@compiled
+def fill_sample(f, now):
+    a = sample_at(f.sample, 0)
+    a.now = now
+    a.srtt = f.srtt
+    a.min_rtt = f.min_rtt
+    a.max_rtt = f.max_rtt
+    a.inflight = f.next_seq - f.high_ack
+    a.window = min(window_at(f.state, 0).cwnd, f.rwnd)
+    return a
+
+
+@compiled
+def sample_rtt(f, now, ack):
+    """Round-trip time of segment `ack`, 0 if it was sent more than once (Karn's rule)."""
+    segment = segment_at(f.segments, ack & f.segment_mask)
+    if segment.transmits != 1:
+        return 0.0
+    rtt = now - segment.sent_at
+    f.last_rtt = rtt
+    f.recent_rtt = rtt
+    f.min_rtt = min(f.min_rtt, rtt)
+    f.max_rtt = max(f.max_rtt, rtt)
+    f.srtt = rtt if f.srtt == 0 else f.srtt + (rtt - f.srtt) / 8
+    return rtt
+
+
+@compiled
+def begin_round(f, now):
+    f.round_seq = f.next_seq
+    f.round_start = now
+    f.round_sum = 0.0
+    f.round_n = 0
+    f.round_min = math.inf
+
+
+@compiled
+def acknowledged(f, now, packets, rtt):
+    """Tell the controller of `packets` newly acknowledged: ``on_round`` if the first packet of the
+    last round is among them, then ``on_ack``.
+
+    The ACK that ends a round acknowledges the first packet of the next one, so its round-trip time
+    counts there.
+    """
+    a = fill_sample(f, now)
+    a.rtt = rtt
+    a.acked = min(float(packets), f.abc_limit)
+    a.delivered = float(packets)
+    if f.high_ack >= f.round_seq:
+        a.round_time = now - f.round_start
+        a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
+        a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
+        a.round_packets = float(f.next_seq - f.round_seq)
+        if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
+            call_rule(f.on_round, f.state, f.params, f.sample)
+        begin_round(f, now)
+    if rtt > 0:
+        f.round_sum += rtt
+        f.round_n += 1
+        f.round_min = min(f.round_min, rtt)
+    call_rule(f.on_ack, f.state, f.params, f.sample)
+
+
+@compiled
+def lost(f, now, transmits):
+    """Tell the controller of a loss event; the lost packet had been sent `transmits` times."""
+    a = fill_sample(f, now)
+    a.transmits = float(transmits)
+    f.loss_events += 1
+    call_rule(f.on_loss, f.state, f.params, f.sample)
+
+
+@compiled
+def timed_out(f, now):
+    """Tell the controller that the retransmission timer expired."""
+    fill_sample(f, now)
+    f.timeouts += 1
+    call_rule(f.on_timeout, f.state, f.params, f.sample)

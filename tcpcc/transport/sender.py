@@ -1,0 +1,93 @@
+"""The TCP sender, sans-IO.
+
+A driver calls :func:`start`, :func:`on_ack`, :func:`on_timer` with the present time and then sends
+what it finds in the flow's outbox, calls :func:`resume` while ``f.more`` is set, and sees to it
+that :func:`on_timer` is called at ``f.deadline``.
+"""
+
+import math
+
+from tcpcc.jit import compiled
+from tcpcc.transport.output import fill
+from tcpcc.transport.records import CLASSIC, LOSS, OPEN, SCOREBOARD, window_at
+from tcpcc.transport.recovery import classic, sack, vegas
+from tcpcc.transport.rto import back_off, reset_timer, restart_timer
+from tcpcc.transport.rules import begin_round, timed_out
+
+
+@compiled
+def resume(f, now):
+    """Send what the window allows and an earlier call had no room for."""
+    if f.family == SCOREBOARD:
+        sack.fill(f, now, math.inf)
+    else:
+        fill(f, now, math.inf)
+
+
+@compiled
+def start(f, now):
+    """Open the connection: the initial window, or one packet when a handshake comes first."""
+    f.next_seq = 0
+    f.max_seq = -1
+    f.high_ack = -1
+    f.recover = 0
+    f.phase = OPEN
+    f.sack1 = f.sack2 = f.sack3 = -1
+    f.min_rtt = math.inf
+    f.finished = math.nan
+    f.cut_at = -1.0
+    f.fine_rto = math.inf
+    reset_timer(f)
+    begin_round(f, now)
+    window_at(f.state, 0).cwnd = 1.0 if f.handshake != 0 else f.initial_window
+    resume(f, now)
+
+
+@compiled
+def on_ack(f, now, ack, trigger, low, high):
+    """An ACK arrived: everything up to `ack` is received; segment `trigger` caused it, and the
+    block ``low <= seq < high`` around it is received too."""
+    f.acks += 1
+    if ack < f.high_ack:
+        return
+    before = f.high_ack
+    if f.family == CLASSIC:
+        classic.on_ack(f, now, ack)
+    elif f.family == SCOREBOARD:
+        sack.on_ack(f, now, ack, trigger, low, high)
+    else:
+        vegas.on_ack(f, now, ack)
+    if before == -1 and ack >= 0 and f.handshake != 0:
+        window_at(f.state, 0).cwnd = f.initial_window
+        resume(f, now)
+    if f.high_ack >= f.limit - 1 and math.isnan(f.finished):
+        f.finished = now
+        f.deadline = math.inf
+
+
+@compiled
+def on_timer(f, now):
+    """The retransmission timer expired: go back to the first unacknowledged packet."""
+    f.deadline = math.inf
+    if f.high_ack == f.max_seq:
+        return
+    f.recover = f.max_seq
+    f.phase = LOSS
+    f.dupacks = 0
+    f.inflation = 0
+    timed_out(f, now)
+    back_off(f)
+    restart_timer(f, now)
+    f.timing = 0
+    f.cut_at = now
+    f.next_seq = f.high_ack + 1
+    if f.family == SCOREBOARD:
+        sack.give_up(f)
+    begin_round(f, now)
+    resume(f, now)
+
+
+@compiled
+def stop(f):
+    """No new data from now on; what is outstanding is still repaired."""
+    f.limit = min(f.limit, f.max_seq + 1)

@@ -1,0 +1,101 @@
+"""Numbers with units: numbers are SI already, strings such as "10 Mbps" are converted.
+
+Case matters, as in the SI: "Mb/s" is megabits, there is no "MB/s"; 1 kB (or KB) is 1000 bytes and
+1 KiB is 1024. The arithmetic is decimal, so "20 ms" is exactly the float 0.02.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+from tcpcc.errors import ScenarioError, real
+
+Quantity = float | str
+"""A number in SI units, or a string of a number and a unit."""
+
+_RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9, "Tbit/s": 10**12}
+_TIMES = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9", "min": "60", "h": "3600"}
+_BYTES = {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
+_PACKETS = {"packets": 1}
+
+_ALIASES = {
+    "packets": "packet pkt pkts",
+    "B": "byte bytes",
+    "kB": "KB",
+    "s": "sec second seconds",
+    "us": "µs μs",
+    "min": "minute minutes",
+    "h": "hour hours",
+    "bit/s": "bps b/s bits/s",
+    "kbit/s": "kbps kb/s kbits/s Kbps Kb/s Kbit/s",
+    "Mbit/s": "Mbps Mb/s Mbits/s",
+    "Gbit/s": "Gbps Gb/s Gbits/s",
+    "Tbit/s": "Tbps Tb/s Tbits/s",
+}
+_SPELLINGS = {alias: unit for unit, aliases in _ALIASES.items() for alias in aliases.split()}
+_NUMBER_AND_UNIT = re.compile(
+    r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3}(?!\d))?|[-+]?inf)\s*(.*)", re.IGNORECASE
+)
+
+
+def rate(value: Quantity, field: str = "rate") -> float:
+    """A rate in bit/s: 1e7, "10 Mbps", "10 Mb/s", "10 Mbit/s".
+
+    Args:
+        value: a number in bit/s, or a string with a unit.
+        field: name of the setting, for the error.
+
+    Raises:
+        ScenarioError: the value is no number, or its unit is no unit of rate.
+    """
+    return _convert(value, field, _RATES, "bit/s", "10 Mbps")[0]
+
+
+def seconds(value: Quantity, field: str = "time") -> float:
+    """A time in s: 0.02, "20 ms", "1 min". Arguments and errors as in `rate`."""
+    return _convert(value, field, _TIMES, "s", "20 ms")[0]
+
+
+def size_bytes(value: Quantity, field: str = "size") -> float:
+    """A size in bytes: 64000, "64 kB", "64 KiB". Arguments and errors as in `rate`."""
+    return _convert(value, field, _BYTES, "bytes", "64 kB")[0]
+
+
+def packets_or_bytes(value: Quantity, field: str = "buffer") -> tuple[float, str]:
+    """An amount of data and what it is counted in, "packets" or "bytes".
+
+    A bare number counts packets: 50 and "50 packets" give (50.0, "packets"), "64 kB" gives
+    (64000.0, "bytes"). Arguments and errors as in `rate`.
+    """
+    number, unit = _convert(value, field, _PACKETS | _BYTES, "packets", "50 packets")
+    return number, "bytes" if unit in _BYTES else "packets"
+
+
+def _convert(
+    value: Quantity, field: str, table: Mapping[str, int | str], base: str, example: str
+) -> tuple[float, str]:
+    """The value in the table's base unit, and the unit it was written in."""
+    allowed = ", ".join(table)
+    if not isinstance(value, str):
+        return real(field, value, f"a number or a string such as '{example}'", base), base
+    match = _NUMBER_AND_UNIT.fullmatch(value.strip())
+    if match is None:
+        raise ScenarioError(f"{field} = {value!r}: must be a number and a unit, as '{example}'")
+    number, written = match.groups()
+    unit = _SPELLINGS.get(written, written)
+    if not unit and "inf" in number.lower():
+        unit = next(iter(table))
+    if not unit:
+        raise ScenarioError(f"{field} = {value!r}: has no unit; allowed units: {allowed}")
+    if unit not in table:
+        spellings = [*table, *(k for k, v in _SPELLINGS.items() if v in table)]
+        same_letters = [k for k in spellings if k.lower() == written.lower()]
+        near = same_letters or difflib.get_close_matches(written, spellings, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        raise ScenarioError(
+            f"{field} = {value!r}: {written!r} is no unit of {field}{hint} allowed units: {allowed}"
+        )
+    return float(Decimal(number) * Decimal(table[unit])), unit

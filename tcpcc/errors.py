@@ -62,6 +62,7 @@ def refuse(field: str, value: object, what: str, unit: str = "") -> ScenarioErro
     """The error "field = value: must be what (unit)"; the caller raises it."""
     plain = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
     line = " ".join(repr(plain).split())
+    line = line.removesuffix(".0") if isinstance(plain, float) else line
     shown = line if len(line) <= 80 else line[:77] + "..."
     return ScenarioError(f"{field} = {shown}: must be {what}{f' ({unit})' if unit else ''}")
 

@@ -450,7 +450,7 @@ class Run:
         return f"<Run: {self._headline()}>"
 
     def _repr_html_(self) -> str:
-        table = self.summary().dropna(axis="columns", how="all")
+        table = self.summary().dropna(axis="columns", how="all").rename_axis(None)
         body = table.to_html(max_rows=12, float_format=lambda x: f"{x:.4g}", border=0)
         return f"<div><b>Run</b>: {html.escape(self._headline())}{body}</div>"
 
@@ -587,6 +587,8 @@ def build(
     """
     import xarray as xr
 
+    from tcpcc import __version__
+
     if recorded is None:
         recorded = [i for i, link in enumerate(resolved.links) if link.record]
     indices = [int(i) for i in recorded]
@@ -631,7 +633,7 @@ def build(
     sizes = {"time": len(ends), "flow": len(flows), "link": len(links)}
     variables = {}
     for name, (dims, units, long_name) in VARIABLES.items():
-        array = np.asarray(values[name])
+        array = np.ascontiguousarray(values[name])  # no view of an engine's memory
         shape = tuple(sizes[dim] for dim in dims)
         if array.shape != shape:
             raise ValueError(f"{name} has shape {array.shape}: must be {shape}, dims {dims}")
@@ -653,7 +655,7 @@ def build(
             "seed": scenario.seed,
             "duration": float(scenario.duration),
             "interval": float(scenario.interval),
-            "version": _version(),
+            "version": __version__,
             "cpu_seconds": float(cpu_seconds),
         },
     )
@@ -720,15 +722,6 @@ def _mean(series: NDArray[np.float64]) -> NDArray[np.float64]:
     mean = np.full(count.shape, math.nan)
     np.divide(total, count, out=mean, where=count > 0)
     return mean
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("tcpcc")
-    except PackageNotFoundError:  # used from a source tree that is not installed
-        return "0+unknown"
 
 
 def _lasting(data: xr.Dataset) -> xr.Dataset:

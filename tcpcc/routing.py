@@ -159,14 +159,9 @@ def _way(spec: Flow | CBR, net: Network, routes: _Routes) -> tuple[str, ...]:
     """The nodes that a flow's packets pass."""
     if spec.path is not None:
         return spec.path
-    ends = net.default_path or (None, None)
-    source, target = spec.source or ends[0], spec.target or ends[1]
-    for role, node in (("source", source), ("target", target)):
-        if node is None:
-            raise ScenarioError(f"no {role}: give it one, or the network a default_path")
-        if node not in routes.nodes:
-            raise unknown(f"{role} node", node, routes.nodes)
-    assert source is not None and target is not None
+    by_default = net.default_path or (None, None)
+    source = routes.end("source", spec.source or by_default[0])
+    target = routes.end("target", spec.target or by_default[1])
     if source == target:
         raise ScenarioError(f"source and target are both {source!r}: must be two nodes")
     return routes.shortest(source, target)
@@ -238,6 +233,14 @@ class _Routes:
         self.by_ends = {(link.src, link.dst): k for k, link in enumerate(net.links)}
         self.nodes = {node for ends in self.by_ends for node in ends}
         self.shortest = lru_cache(maxsize=None)(self._shortest)
+
+    def end(self, role: str, node: str | None) -> str:
+        """The node where a flow begins or ends, if there is one."""
+        if node is None:
+            raise ScenarioError(f"no {role}: give it one, or the network a default_path")
+        if node not in self.nodes:
+            raise unknown(f"{role} node", node, self.nodes)
+        return node
 
     def along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
         """Indices of the links from node to node."""

@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CBR", "Access", "Change", "Flow", "Link", "Network", "Scenario", "Transport"]
 
+MAX_BINS = 10_000_000
+"""Most bins that a run may record."""
+
 
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -40,7 +42,8 @@ class Scenario(Record):
         duration: s of simulated time.
         seed: of all random numbers, a whole number >= 0.
         changes: scheduled changes of links, in any order.
-        interval: s, width of the bins that a run records; default a thousandth of the duration.
+        interval: s, width of the bins that a run records; default a thousandth of the duration,
+            at least a ten-millionth.
 
     Raises:
         ScenarioError: something in it cannot be meant; one line says what.
@@ -87,6 +90,11 @@ class Scenario(Record):
         if self.interval > length:
             raise ScenarioError(
                 f"interval = {self.interval:g}: must be at most duration = {length:g} (s)"
+            )
+        if length > MAX_BINS * self.interval:
+            raise ScenarioError(
+                f"interval = {self.interval:g}: must be at least duration / {MAX_BINS:.0e} (s), "
+                "for a run to hold its record"
             )
         self.resolve()
 
@@ -135,14 +143,14 @@ class Scenario(Record):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the scenario to a TOML file; the file is replaced whole or not at all."""
         target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(self.to_toml())
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+            temporary.write_text(self.to_toml(), encoding="utf-8", newline="\n")
+            temporary.replace(target)
+        except OSError as error:
+            raise ScenarioError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from None
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def _canonical(value: Any) -> Any:

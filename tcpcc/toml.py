@@ -101,7 +101,7 @@ def _network(data: Mapping[str, Any]) -> Network:
             return Network(**{"links": links, **table})
     if "link" in data:
         raise ScenarioError("network: give a topology or [[link]] tables, not both")
-    if topology not in TOPOLOGIES:
+    if not isinstance(topology, str) or topology not in TOPOLOGIES:
         raise unknown("topology", topology, TOPOLOGIES)
     with _within("network"):
         return TOPOLOGIES[topology](**table)

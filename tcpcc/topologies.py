@@ -134,6 +134,8 @@ def from_networkx(graph: Any, *, default_path: Sequence[Any] | None = None) -> N
     Returns:
         a network without access links; `.replace(access=tc.Access(...))` adds them.
     """
+    if not hasattr(graph, "is_multigraph"):
+        raise refuse("graph", graph, "a networkx Graph or DiGraph")
     if graph.is_multigraph():
         raise ScenarioError("graph: must not be a multigraph, since paths are told by their nodes")
     links = []

@@ -288,7 +288,7 @@ def _unknown_keyword(keyword: str, algorithm: Controller) -> ScenarioError:
 def _check_recovery(recovery: str | None) -> None:
     from tcpcc.transport.recovery import RECOVERIES
 
-    if recovery is not None and recovery not in RECOVERIES:
+    if recovery is not None and recovery not in list(RECOVERIES):
         raise unknown("recovery", recovery, RECOVERIES)
 
 

@@ -70,6 +70,8 @@ def acknowledged(f, now, packets, rtt):
         f.round_n += 1
         f.round_min = min(f.round_min, rtt)
     call_rule(f.on_ack, f.state, f.params, f.sample)
+    if f.handshake != 0 and f.high_ack == packets - 1:  # the ACK of the SYN
+        window_at(f.state, 0).cwnd = f.initial_window
 
 
 @compiled

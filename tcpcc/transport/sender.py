@@ -50,16 +50,12 @@ def on_ack(f, now, ack, trigger, low, high):
     f.acks += 1
     if ack < f.high_ack:
         return
-    before = f.high_ack
     if f.family == CLASSIC:
         classic.on_ack(f, now, ack)
     elif f.family == SCOREBOARD:
         sack.on_ack(f, now, ack, trigger, low, high)
     else:
         vegas.on_ack(f, now, ack)
-    if before == -1 and ack >= 0 and f.handshake != 0:
-        window_at(f.state, 0).cwnd = f.initial_window
-        resume(f, now)
     if f.high_ack >= f.limit - 1 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf

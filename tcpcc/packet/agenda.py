@@ -1,4 +1,10 @@
-"""The agenda: a binary heap of events, ordered by time and, in ties, by order of insertion.
+"""The agenda: a binary heap of events, ordered by time and, in ties, as ns-2 would order them.
+
+Events of one instant are handled in the order in which a simulator with an event for every hop
+would have scheduled them: by the time `since` which they have been under way (the beginning of the
+packet's transmission), then packets that found the link idle before those that waited for a
+departure, then by order of insertion. Where rates are multiples of each other such ties are the
+rule, and their order decides whose packets are dropped.
 
 What a FIFO delivers is ordered, so a link has at most one entry here, for the first packet in
 flight on it; a flow has one for its timer. The heap stays as small as the network.
@@ -9,32 +15,38 @@ from tcpcc.packet.records import MARGIN, event_at, packet_at
 
 
 @compiled
-def before(time, order, other):
-    return time < other.time or (time == other.time and order < other.order)
+def before(time, since, order, other):
+    if time != other.time:
+        return time < other.time
+    if since != other.since:
+        return since < other.since
+    return order < other.order
 
 
 @compiled
-def sift_up(w, i, time, order, kind, ident):
+def sift_up(w, i, time, since, order, kind, ident):
     """Place an event at leaf `i` or above."""
     while i > 0:
         parent = event_at(w.heap, (i - 1) >> 1)
-        if not before(time, order, parent):
+        if not before(time, since, order, parent):
             break
         place = event_at(w.heap, i)
         place.time = parent.time
+        place.since = parent.since
         place.order = parent.order
         place.kind = parent.kind
         place.id = parent.id
         i = (i - 1) >> 1
     place = event_at(w.heap, i)
     place.time = time
+    place.since = since
     place.order = order
     place.kind = kind
     place.id = ident
 
 
 @compiled
-def sift_down(w, time, order, kind, ident):
+def sift_down(w, time, since, order, kind, ident):
     """Place an event at the root or below, the root's own being gone."""
     i = 0
     size = w.heap_size
@@ -45,30 +57,32 @@ def sift_down(w, time, order, kind, ident):
         least = event_at(w.heap, child)
         if child + 1 < size:
             right = event_at(w.heap, child + 1)
-            if before(right.time, right.order, least):
+            if before(right.time, right.since, right.order, least):
                 least = right
                 child += 1
-        if time < least.time or (time == least.time and order < least.order):
+        if before(time, since, order, least):
             break
         place = event_at(w.heap, i)
         place.time = least.time
+        place.since = least.since
         place.order = least.order
         place.kind = least.kind
         place.id = least.id
         i = child
     place = event_at(w.heap, i)
     place.time = time
+    place.since = since
     place.order = order
     place.kind = kind
     place.id = ident
 
 
 @compiled
-def push(w, time, order, kind, ident):
+def push(w, time, since, order, kind, ident):
     w.heap_size += 1
     if w.heap_size + MARGIN > w.heap_room:
         w.need = 1
-    sift_up(w, w.heap_size - 1, time, order, kind, ident)
+    sift_up(w, w.heap_size - 1, time, since, order, kind, ident)
 
 
 @compiled
@@ -79,7 +93,7 @@ def next_order(w):
 
 @compiled
 def schedule(w, time, kind, ident):
-    push(w, time, next_order(w), kind, ident)
+    push(w, time, w.now, next_order(w), kind, ident)
 
 
 @compiled
@@ -87,7 +101,7 @@ def drop_first(w):
     w.heap_size -= 1
     if w.heap_size > 0:
         last = event_at(w.heap, w.heap_size)
-        sift_down(w, last.time, last.order, last.kind, last.id)
+        sift_down(w, last.time, last.since, last.order, last.kind, last.id)
 
 
 @compiled
@@ -98,4 +112,4 @@ def advance_flight(w, link, ident, kind):
         drop_first(w)
     else:
         p = packet_at(link.flight, link.flight_head & link.flight_mask)
-        sift_down(w, p.time, p.order, kind, ident)
+        sift_down(w, p.time, p.since, p.order, kind, ident)

@@ -78,7 +78,7 @@ def finish_turn(w, f, now, timeouts, losses):
     if f.deadline < f.timer_at:
         f.timer_at = f.deadline
         f.timer_order = next_order(w)
-        push(w, f.deadline, f.timer_order, RETRANSMISSION_TIMER, f.index)
+        push(w, f.deadline, now, f.timer_order, RETRANSMISSION_TIMER, f.index)
 
 
 # ------------------------------------------------------------------------------ handlers
@@ -227,10 +227,11 @@ def reschedule(w, i, time):
     for k in range(size):
         e = event_at(w.heap, k)
         t = e.time
+        since = e.since
         o = e.order
         kind = e.kind
         ident = e.id
-        push(w, t, o, kind, ident)
+        push(w, t, since, o, kind, ident)
 
 
 @compiled

@@ -11,6 +11,7 @@ from tcpcc.packet.agenda import next_order, push
 from tcpcc.packet.recorder import add_sending, add_waiting, bin_of, trace
 from tcpcc.packet.records import (
     ARRIVAL,
+    BEHIND,
     BY_EVENT,
     DELIVER,
     DROP,
@@ -34,10 +35,14 @@ uniform = compiled(uniform_plain)
 
 @compiled
 def leave_queue(link, time):
-    """Forget the packets whose transmission has begun by `time`; returns how many still wait."""
+    """Forget the packets whose transmission began before `time`; returns how many still wait.
+
+    An arrival that coincides with a departure comes first, as in ns-2 (there its event is older).
+    Where link rates are equal this decides who is dropped, packet after packet.
+    """
     while link.queue_head != link.queue_tail:
         entry = queued_at(link.queue, link.queue_head & link.queue_mask)
-        if entry.leaves > time:
+        if entry.leaves >= time:
             break
         link.queue_bytes -= entry.size
         link.queue_head += 1
@@ -57,12 +62,12 @@ def refuses(link, time, size, waiting):
         q.queue_bytes = link.queue_bytes
         q.size = size
         q.arrivals = 1.0
-        q.idle = max(time - link.busy_until, 0.0)
+        q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
         q.rate = link.rate
         q.drop = 0.0
         call_rule(link.on_arrival, link.state, link.params, link.sample)
         drop = q.drop != 0
-    sending = link.busy_until > time
+    sending = link.busy_until >= time
     if link.in_bytes != 0:
         held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
         return drop or held + size > link.limit
@@ -82,6 +87,8 @@ def cross(w, link, time, size):
     begin = max(time, link.busy_until)
     duration = 8 * size / link.rate
     link.busy_until = begin + duration
+    link.begin = begin
+    link.waited = begin > time
     link.sent_bits += 8 * size
     if link.tracked != 0:
         if begin > time:
@@ -127,8 +134,9 @@ def note_drop(w, f, link, time, seq):
 @compiled
 def put_in_flight(w, link, ident, time, f, hop, size, seq, trigger, low, high):
     p = packet_at(link.flight, link.flight_tail & link.flight_mask)
-    order = next_order(w)
+    order = next_order(w) + (BEHIND if link.waited != 0 else 0)
     p.time = time
+    p.since = link.begin
     p.order = order
     p.flow = f.index
     p.hop = hop
@@ -138,7 +146,7 @@ def put_in_flight(w, link, ident, time, f, hop, size, seq, trigger, low, high):
     p.low = low
     p.high = high
     if link.flight_head == link.flight_tail:
-        push(w, time, order, ARRIVAL, ident)
+        push(w, time, link.begin, order, ARRIVAL, ident)
     link.flight_tail += 1
     if link.flight_tail - link.flight_head + MARGIN > link.flight_mask:
         w.need = 1

@@ -7,6 +7,7 @@ grow. A ring that runs short of room sets ``w.need``; the driver then enlarges i
 from tcpcc.jit import accessor, record_dtype
 from tcpcc.streams import STREAM_FIELDS
 
+BEHIND = 2**62  # added to the order of a packet that had to wait for the one before it
 MARGIN = 24  # free places a ring keeps, so that no event can overrun it
 FIRST_RING = 64
 
@@ -35,7 +36,7 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("delay", float), ("limit", float), ("in_bytes", int), ("loss", float),
         ("tracked", int), ("changing", int), ("recorded", int),
-        ("busy_until", float),
+        ("busy_until", float), ("begin", float), ("waited", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
@@ -49,11 +50,11 @@ HOP = record_dtype({"link": int, "then": int})
 QUEUED = record_dtype({"leaves": float, "size": float})
 PACKET = record_dtype(
     {
-        "time": float, "order": int, "flow": int, "hop": int, "size": float,
+        "time": float, "since": float, "order": int, "flow": int, "hop": int, "size": float,
         "seq": int, "trigger": int, "low": int, "high": int,
     }
 )  # fmt: skip
-EVENT = record_dtype({"time": float, "order": int, "kind": int, "id": int})
+EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
 CHANGES = record_dtype(
     {
         "link": int, "rate": float, "delay": float, "limit": float, "loss": float,

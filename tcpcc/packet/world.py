@@ -134,6 +134,7 @@ class World:
         row["limit"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
         row["changing"] = link.variable
+        row["busy_until"] = -1.0
         row["recorded"] = bool(link.record)
         seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
         discipline = link.queue.discipline

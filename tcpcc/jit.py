@@ -85,7 +85,17 @@ def _njit(function: Callable, folder: str, **options: Any) -> Any:
 
 
 def compiled(function: Callable) -> Any:
-    """Compile an engine function on first use. Division follows IEEE 754, as in NumPy."""
+    """Compile an engine function that only engine functions call, with its first caller.
+
+    Division follows IEEE 754, as in NumPy.
+    """
+    if INTERPRETED:
+        return function
+    return numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)(function)
+
+
+def entry(function: Callable) -> Any:
+    """Compile an engine function that Python calls, and keep the machine code on disk."""
     if INTERPRETED:
         return function
     return _njit(function, f"engine-{_engine_digest()}", error_model="numpy")
@@ -99,6 +109,24 @@ def record_dtype(fields: dict[str, type] | list[tuple[str, Any]]) -> np.dtype:
     return np.dtype(list(fields.items() if isinstance(fields, dict) else fields), align=True)
 
 
+class _View:
+    """A record in interpreted code: its fields as attributes, Python numbers."""
+
+    __slots__ = ("row",)
+
+    def __init__(self, row: Any) -> None:
+        object.__setattr__(self, "row", row)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.row[name].item()
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.row[name] = value
+
+
 def accessor(dtype: np.dtype) -> Any:
     """A function ``at(base, index)``: the record of type `dtype` at ``base + index * itemsize``.
 
@@ -106,11 +134,10 @@ def accessor(dtype: np.dtype) -> Any:
     """
     size = dtype.itemsize
     if INTERPRETED:
-        record_type = np.dtype((np.record, dtype))
 
         def at(base: int, index: int) -> Any:
             buffer = (ctypes.c_char * size).from_address(int(base) + int(index) * size)
-            return np.frombuffer(buffer, dtype=record_type)[0]
+            return _View(np.frombuffer(buffer, dtype=dtype)[0])
 
         return at
 

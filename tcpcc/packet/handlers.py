@@ -5,7 +5,7 @@ Both drivers call :func:`step` and nothing else, so their runs are the same even
 
 import math
 
-from tcpcc.jit import accessor, compiled, record_dtype
+from tcpcc.jit import accessor, compiled, entry, record_dtype
 from tcpcc.packet.agenda import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.packet.network import carry, leave_queue, receive, send_ack
 from tcpcc.packet.recorder import add_sending, add_waiting, bin_of, sample_flow, trace
@@ -294,7 +294,7 @@ def continue_pending(w):
         pump(w, f, w.now)
 
 
-@compiled
+@entry
 def run_until(world, until):
     """Handle events up to time `until`; returns early, True, when the driver must make room."""
     w = world_at(world, 0)
@@ -304,7 +304,7 @@ def run_until(world, until):
     return w.need != 0
 
 
-@compiled
+@entry
 def step_once(world):
     """Handle one event; returns the time of the next, infinity when there is none."""
     w = world_at(world, 0)
@@ -314,12 +314,12 @@ def step_once(world):
     return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
 
 
-@compiled
+@entry
 def schedule_from_outside(world, time, kind, ident):
     schedule(world_at(world, 0), time, kind, ident)
 
 
-@compiled
+@entry
 def flush(world):
     """At the end: complete the bins of all flows."""
     w = world_at(world, 0)

@@ -4,6 +4,8 @@ Rings (queues, packets in flight) are indexed modulo a power of two; ``head`` an
 grow. A ring that runs short of room sets ``w.need``; the driver then enlarges it between events.
 """
 
+import numpy as np
+
 from tcpcc.jit import accessor, record_dtype
 from tcpcc.streams import STREAM_FIELDS
 
@@ -11,14 +13,15 @@ BEHIND = 2**62  # added to the order of a packet that had to wait for the one be
 MARGIN = 24  # free places a ring keeps, so that no event can overrun it
 FIRST_RING = 64
 
-# Kinds of event.
-ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = range(7)
+# Kinds of event. (NumPy integers: a Python literal would be a type of its own for the compiler,
+# and each function that it is handed to would be compiled once per constant.)
+ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
 
 # What follows a hop: an event, the next link at once, the receiver at once.
 BY_EVENT, NEXT_LINK, RECEIVER = range(3)
 
 # Kinds of trace entry, in the order of tcpcc.results.EVENTS.
-SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = range(8)
+SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 
 WORLD = record_dtype(
     {

@@ -122,9 +122,7 @@ class PacketSimulation:
 
     def cwnd(self, flow: str) -> float:
         """Present congestion window of `flow`, packets."""
-        from tcpcc.transport.records import window_at
-
-        return float(window_at(int(self.world.flows["state"][self._flow(flow)]), 0)["cwnd"])
+        return float(self.world.states[self._flow(flow)]["cwnd"][0])
 
     def acknowledged(self, flow: str) -> int:
         """Packets of `flow` acknowledged so far."""

@@ -50,6 +50,7 @@ class World:
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(int(math.ceil(scenario.duration / scenario.interval - 1e-9)), 1)
         self._keep: list[np.ndarray] = []
+        self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
 
         self.w = record_of(r.WORLD)
@@ -191,7 +192,8 @@ class World:
         dtypes = (controller.state_dtype, controller.params_dtype, controller_sample)
         for name, rule in controller.rules.items():
             row[name] = rule_address(rule, *dtypes)
-        row["state"] = self._own(record_of(dtypes[0], controller.initial_state))
+        self.states[i] = record_of(dtypes[0], controller.initial_state)
+        row["state"] = address(self.states[i])
         row["params"] = self._own(record_of(dtypes[1], list(flow.params.values()) or [0.0]))
         row["sample"] = self._own(record_of(controller_sample))
 

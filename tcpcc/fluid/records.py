@@ -1,0 +1,135 @@
+"""The records of the fluid model: flows, routes, hops, slots, links, what is recorded.
+
+Fluid is counted in packets, a real number. Every cumulative curve is a column of the history, one
+row per time step (:mod:`tcpcc.fluid.history`); what a record calls a column is its place there.
+
+route   the queueing links that some flows pass, with the fixed delays between them; flows with the
+        same delays share one, so that the moments looked up in the past are found once for all
+hop     one link of a route
+slot    one flow at one hop: its fluid that the link has taken in, so far; the slots of a hop, and
+        their columns, stand in the order of the route's flows (``member``)
+"""
+
+from tcpcc.jit import accessor, record_dtype
+from tcpcc.streams import STREAM_FIELDS
+
+# Columns that every history has: time, 1 / (time since the row before). Columns of a link: bytes
+# taken in, when the fluid that leaves now had arrived, packets taken in.
+TIME, PER_STEP, FIRST_COLUMN = 0, 1, 2
+TAKEN, ARRIVED, TAKEN_PACKETS, LINK_COLUMNS = 0, 1, 2, 3
+
+LOSSES = 64  # losses of one slot that are remembered apart until the sender learns of them
+
+# Phases of a sender; OPEN, RECOVERY and LOSS are those of tcpcc.transport.records.
+OPEN, RECOVERY, LOSS, STUCK, OPENING = range(5)
+
+WORLD = record_dtype(
+    {
+        "now": float, "k": int, "rows": int, "need": int, "step": float, "wanted": float,
+        "coarse": float, "duration": float, "interval": float, "bin": int, "n_bins": int,
+        "routes": int, "n_routes": int, "hops": int, "slots": int,
+        "flows": int, "n_flows": int, "active": int, "n_active": int,
+        "links": int, "n_links": int, "order": int, "by_link": int,
+    }
+)  # fmt: skip
+
+ROUTE = record_dtype(
+    {
+        "active": int, "first_hop": int, "n_hops": int, "n_forward": int, "column": int,
+        "after": float, "base_rtt": float, "finest": float, "ack_column": int,
+        # where the fluid that is acknowledged now stands in the history, and when it was sent
+        "cursor": int, "frac": float, "sent_at": float, "rtt": float, "last_rtt": float,
+    }
+)  # fmt: skip
+
+HOP = record_dtype(
+    {
+        "route": int, "link": int, "before": float, "source": int, "through": int, "behind": int,
+        "column": int, "first_slot": int, "n_slots": int,
+        # fluid that arrives now: the moments when it left, and reached, the stage before
+        "left": int, "cursor": int, "frac": float,
+        # fluid that is acknowledged now: when it arrived here
+        "back": int, "seen": float,
+    }
+)  # fmt: skip
+
+SLOT = record_dtype(
+    {
+        "flow": int, "active": int, "size": float, "carries_ack": int,
+        "offered": float, "fresh": float, "taken": float, "accepted": float,
+        "debt": float, "dropped": float,
+        "losses": int, "first_loss": int, "last_loss": int,
+    }
+)  # fmt: skip
+
+LOST = record_dtype({"time": float, "packets": float})
+
+LINK = record_dtype(
+    [
+        *STREAM_FIELDS,
+        ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
+        ("first_hop", int), ("n_hops", int), ("column", int), ("cursor", int),
+        ("taken", float), ("taken_packets", float), ("served", float),
+        ("waiting", float), ("size", float), ("idle", float), ("debt", float),
+        ("loss_clock", float), ("loss_at", float), ("drop_clock", float), ("drop_at", float),
+        ("on_fluid", int), ("state", int), ("params", int), ("sample", int),
+        ("bins", int),
+    ]
+)  # fmt: skip
+
+FLOW = record_dtype(
+    {
+        # --- identity and addresses
+        "index": int, "kind": int, "route": int, "member": int, "bins": int,
+        "state": int, "params": int, "sample": int,
+        "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
+        # --- settings, as in tcpcc.transport.records
+        "limit": float, "initial_window": float, "handshake": int, "rwnd": float,
+        "counted": float, "dupack_threshold": float, "limited_transmit": int,
+        "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
+        "backoff_limit": int, "spacing": float,
+        "impatient": int, "holes_per_round": float, "holes_at_most": float,
+        # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
+        "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
+        "unseen": float, "holes": float, "later": float, "dupacks": float,
+        "repaired": float, "recover": float, "event_at": float, "expired_at": float,
+        "to_repair": float, "partial": int,
+        "known_lost": float, "retransmitted": float, "finished": float,
+        # --- coarse timer (tcpcc.transport.rto) and round-trip times
+        "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,
+        "timing": int, "timed_seq": int, "timed_at": float, "deadline": float,
+        "recent_rtt": float, "min_rtt": float, "max_rtt": float, "srtt": float,
+        # --- rounds
+        "round_seq": float, "round_start": float, "round_sum": float, "round_n": float,
+        "round_min": float,
+        # --- constant bit rate
+        "rate": float, "on_at": float,
+        # --- counters
+        "timeouts": int, "loss_events": int,
+    }
+)  # fmt: skip
+
+FLOW_BIN = record_dtype(
+    {
+        "cwnd": float, "ssthresh": float, "rtt": float, "sent": float, "retransmitted": float,
+        "delivered": float, "dropped": float,
+    }
+)  # fmt: skip
+LINK_BIN = record_dtype(
+    {
+        "waiting": float, "queue_max": float, "busy": float, "sent_bits": float,
+        "arrived": float, "drops": float,
+    }
+)  # fmt: skip
+INDEX = record_dtype({"at": int})
+
+world_at = accessor(WORLD)
+route_at = accessor(ROUTE)
+hop_at = accessor(HOP)
+slot_at = accessor(SLOT)
+lost_at = accessor(LOST)
+link_at = accessor(LINK)
+flow_at = accessor(FLOW)
+flow_bin_at = accessor(FLOW_BIN)
+link_bin_at = accessor(LINK_BIN)
+index_at = accessor(INDEX)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cache as once
@@ -22,6 +24,8 @@ from tcpcc.results import Run
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tcpcc.controllers import Controller
+    from tcpcc.queues.contract import Discipline
     from tcpcc.scenario import Scenario
 
 Metric = Callable[[Run], Any]
@@ -164,12 +168,8 @@ def _no_axis(clash: Iterable[str]) -> None:
 def _measure(metrics: Metric | Mapping[str, Metric], run: Run) -> dict[str, Any]:
     """Columns of one row: a metric that gives several numbers fills several."""
     if callable(metrics):
-        found = _parts(metrics(run))
-        return (
-            {str(getattr(metrics, "__name__", "metric")).strip("<>"): found[""]}
-            if "" in found
-            else found
-        )
+        name = str(getattr(metrics, "__name__", "metric")).strip("<>")
+        return {key or name: value for key, value in _parts(metrics(run)).items()}
     columns: dict[str, Any] = {}
     for name, metric in metrics.items():
         columns |= {f"{name}_{k}" if k else name: v for k, v in _parts(metric(run)).items()}
@@ -211,6 +211,7 @@ def _stream(
     if cache is not None:
         Path(cache).mkdir(parents=True, exist_ok=True)
         places |= {key: Path(cache) / f"{_cache_name(*key, options)}.nc" for key in same}
+    sweep_id = (os.getpid(), next(_numbers))
     todo = []
     with _bar(len(scenarios), progress) as bar:
         for key, indices in same.items():
@@ -222,23 +223,62 @@ def _stream(
             yield from ((index, run) for index in indices)
         prefer = "processes" if options.get("driver") == "simpy" else "threads"
         work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered")(
-            delayed(_one)(scenarios[same[key][0]], key, options, places[key]) for key in todo
+            delayed(_one)(key, scenario, options, places[key], _registered(scenario), sweep_id)
+            for key, scenario in ((key, scenarios[same[key][0]]) for key in todo)
         )
-        with closing(work):
-            for key, run in work:
-                bar.update(len(same[key]))
-                yield from ((index, run) for index in same[key])
+        try:
+            with closing(work):
+                for key, run in work:
+                    bar.update(len(same[key]))
+                    yield from ((index, run) for index in same[key])
+        finally:
+            with _saving:
+                _ended.add(sweep_id)
+
+
+# A thread that the end of the process cuts off in the HDF5 library would block that end for ever.
+# So nothing is saved any more once a sweep has ended, and its end waits for a save in progress.
+_saving = threading.Lock()
+_ended: set[tuple[int, int]] = set()
+_numbers = itertools.count()
 
 
 def _one(
-    scenario: Scenario, key: tuple[str, str], options: dict[str, Any], place: Path | None
+    key: tuple[str, str],
+    scenario: Scenario,
+    options: dict[str, Any],
+    place: Path | None,
+    definitions: tuple[list[Controller], list[Discipline]],
+    sweep_id: tuple[int, int],
 ) -> tuple[tuple[str, str], Run]:
-    from tcpcc import models  # the module, not its function: a test may put another one there
+    from tcpcc import controllers, models, queues
 
+    if os.getpid() != sweep_id[0]:  # another process does not know what a notebook registered
+        for controller in definitions[0]:
+            controllers.register(controller)
+        for discipline in definitions[1]:
+            queues.contract.register(discipline)
     run = models.simulate(scenario, model=key[1], **options)
     if place is not None:
-        run.save(place)
+        with _saving:
+            if sweep_id not in _ended:
+                run.save(place)
     return key, run
+
+
+def _definitions(scenario: Scenario) -> tuple[list[Controller], list[Discipline]]:
+    """The controllers and queue disciplines that a scenario uses, each once."""
+    resolved = scenario.resolve()
+    controllers = dict.fromkeys(f.controller for f in resolved.flows if f.controller)
+    return list(controllers), list(dict.fromkeys(x.queue.discipline for x in resolved.links))
+
+
+def _registered(scenario: Scenario) -> tuple[list[Controller], list[Discipline]]:
+    """Those that are known by their names; a flow carries one that was given to it itself."""
+    from tcpcc.controllers import get, names
+
+    controllers, queues = _definitions(scenario)
+    return [c for c in controllers if c.name in names() and get(c.name) is c], queues
 
 
 def _cached(place: Path | None) -> Run | None:
@@ -264,16 +304,12 @@ def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:
 def _fingerprint(scenario: Scenario) -> str:
     """The scenario's digest and the code of its rules, which a user edits between runs."""
     digest = hashlib.sha256(scenario.digest.encode())
-    resolved = scenario.resolve()
-    controllers = {
-        flow.controller.name: flow.controller for flow in resolved.flows if flow.controller
-    }
-    queues = {link.queue.name: link.queue.discipline for link in resolved.links}
-    for _, controller in sorted(controllers.items()):
-        digest.update(repr(controller.initial_state).encode())
+    controllers, queues = _definitions(scenario)
+    for controller in controllers:
+        digest.update(repr((controller.name, controller.initial_state)).encode())
         for rule in controller.rules.values():
             _hash_code(rule, digest, set())
-    for _, queue in sorted(queues.items()):
+    for queue in queues:
         digest.update(repr([(name, state.initial) for name, state in queue.state.items()]).encode())
         _hash_code(queue.on_arrival, digest, set())
         _hash_code(queue.on_fluid, digest, set())

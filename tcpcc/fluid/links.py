@@ -152,8 +152,9 @@ def step_link(w, history, link):
     excess = math.floor(overflow(link) - link.debt)
     if excess > 0 and arriving > 0:
         excess = min(excess, math.floor(arriving) + 1)
+        taken = link.taken_packets
         drop(w, history, link, excess, arriving)
-        link.waiting = max(link.waiting - excess, 0.0)
+        link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
         dropped += excess
     if link.bins != 0:
         b = link_bin_at(link.bins, w.bin)

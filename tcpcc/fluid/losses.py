@@ -62,12 +62,12 @@ def note_loss(w, slot, time, packets, together):
 @compiled
 def lose(w, history, link, hop, m, packets):
     slot = slot_at(w.slots, hop.first_slot + m)
-    slot.debt += packets - take_back(w, history, link, hop, m, packets)
+    owed = packets - take_back(w, history, link, hop, m, packets)
     if slot.carries_ack == 0:
+        slot.debt += owed
+        link.debt += owed
         together = TOGETHER * route_at(w.routes, hop.route).base_rtt
         note_loss(w, slot, w.now - w.step, packets, together)
-    else:
-        slot.debt = 0.0
 
 
 @compiled

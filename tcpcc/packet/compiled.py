@@ -27,7 +27,11 @@ def simulate(scenario: Scenario, *, trace: bool = False, progress: bool = False)
     with Progress(scenario.duration, progress) as bar:
         for k in range(1, SLICES + 1):
             until = scenario.duration * k / SLICES
-            while run_until(world.address, until):
-                world.grow()
+            try:
+                while run_until(world.address, until):
+                    world.grow()
+            except ArithmeticError as error:
+                world.explain(error)
+                raise
             bar.reach(until)
     return world.result("compiled", time.process_time() - begin)

@@ -90,6 +90,7 @@ def on_arrival(w, ident):
     link = link_at(w.links, ident)
     p = packet_at(link.flight, link.flight_head & link.flight_mask)
     f = flow_at(w.flows, p.flow)
+    w.flow = p.flow
     now = p.time
     hop = p.hop
     seq = p.seq
@@ -125,6 +126,7 @@ def on_retransmission_timer(w, ident, now, order):
     f = flow_at(w.flows, ident)
     if order != f.timer_order:
         return
+    w.flow = ident
     f.timer_at = math.inf
     sample_flow(w, f, now)
     timeouts = f.timeouts
@@ -320,10 +322,11 @@ def schedule_from_outside(world, time, kind, ident):
 
 
 @entry
-def flush(world):
-    """At the end: complete the bins of all flows."""
+def flush(world, until):
+    """Complete the flows' bins up to time `until`."""
     w = world_at(world, 0)
+    until = min(until, w.duration + w.interval / 2)
     for i in range(w.n_flows):
         f = flow_at(w.flows, i)
         if f.kind != CBR:
-            sample_flow(w, f, w.duration + w.interval / 2)
+            sample_flow(w, f, until)

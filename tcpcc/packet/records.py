@@ -25,7 +25,7 @@ SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 
 WORLD = record_dtype(
     {
-        "now": float, "order": int, "need": int, "pending": int, "events": int,
+        "now": float, "order": int, "need": int, "pending": int, "flow": int, "events": int,
         "flows": int, "n_flows": int, "links": int, "n_links": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,

@@ -74,7 +74,11 @@ class PacketSimulation:
             self.env.schedule(event, delay=delay if delay > 0 else 0)
 
     def _fire(self, event: Any) -> None:
-        following = self._step(self._address)
+        try:
+            following = self._step(self._address)
+        except ArithmeticError as error:
+            self.world.explain(error)
+            raise
         if self.world.w["need"][0]:
             self.world.grow()
             if self.world.w["pending"][0] >= 0:
@@ -95,11 +99,11 @@ class PacketSimulation:
             while self._due <= self.scenario.duration and self.env.peek() <= end:
                 self.env.step()
         self._cpu += time.process_time() - begin
-        return self.result()
+        return self.world.result("simpy", self._cpu)
 
     def result(self) -> Run:
         """The record of what has run so far."""
-        return self.world.result("simpy", self._cpu)
+        return self.world.result("simpy", self._cpu, self.now)
 
     # ------------------------------------------------------------- for users' processes
 

@@ -79,11 +79,11 @@ class World:
         self._keep.append(array)
         return address(array)
 
-    def _ring(self, kind: str, owner: np.ndarray, index: int, field: str, dtype: Any) -> None:
-        ring = np.zeros(r.FIRST_RING, dtype)
-        self.rings[kind, index] = ring
-        owner[field][index] = address(ring)
-        owner[f"{field.rstrip('s')}_mask"][index] = len(ring) - 1
+    def _place(self, owner: np.ndarray, field: str, i: int, ring: np.ndarray) -> None:
+        """Make `ring` the one behind `field` of row `i`."""
+        self.rings[field, i] = ring
+        owner[field][i] = address(ring)
+        owner[f"{field.rstrip('s')}_mask"][i] = len(ring) - 1
 
     def _lay_out_paths(self) -> None:
         """Hops of all flows, and where a packet may go on without an event.
@@ -147,9 +147,9 @@ class World:
             or discipline.on_arrival is not None
         )
         if row["tracked"]:
-            self._ring("queue", self.links, i, "queue", r.QUEUED)
+            self._place(self.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
         if i in self.by_event:
-            self._ring("flight", self.links, i, "flight", r.PACKET)
+            self._place(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
         if link.record:
             row["bins"] = address(self.link_bins) + self.recorded.index(i) * (
                 self.link_bins.strides[0]
@@ -185,7 +185,7 @@ class World:
             row["max_seq"] = -1
             return
         row["kind"] = t.TCP
-        self._ring("segments", self.flows, i, "segments", t.SEGMENT)
+        self._place(self.flows, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
         self._lay_out_transport(row, flow)
         controller = flow.controller
         assert controller is not None
@@ -290,30 +290,29 @@ class World:
     def grow(self) -> None:
         """Double what is short of room: rings, the agenda, the trace."""
         w = self.w[0]
-        for (kind, i), ring in list(self.rings.items()):
-            if kind == "segments":
-                f = self.flows[i]
-                used = int(f["next_seq"] - f["high_ack"]) + r.MARGIN
-                first, last = int(f["high_ack"]) - 1, int(max(f["max_seq"], f["next_seq"])) + 1
-                owner, field = self.flows, "segments"
-            else:
-                link = self.links[i]
-                first, last = int(link[f"{kind}_head"]), int(link[f"{kind}_tail"])
-                used = last - first + r.MARGIN
-                owner, field = self.links, kind
-            if used < len(ring):
-                continue
-            bigger = np.zeros(2 * len(ring), ring.dtype)
-            numbers = np.arange(max(first, last - len(ring)), last)
-            bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
-            self.rings[kind, i] = bigger
-            owner[field][i] = address(bigger)
-            owner[f"{field.rstrip('s')}_mask"][i] = len(bigger) - 1
+        for kind in ("queue", "flight"):
+            first, last = self.links[f"{kind}_head"], self.links[f"{kind}_tail"]
+            room = self.links[f"{kind}_mask"] + 1
+            for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
+                self._enlarge(self.links, kind, int(i), int(first[i]), int(last[i]))
+        first = self.flows["high_ack"] - 1
+        last = np.maximum(self.flows["max_seq"], self.flows["next_seq"]) + 1
+        room = self.flows["segment_mask"] + 1
+        for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
+            self._enlarge(self.flows, "segments", int(i), int(first[i]), int(last[i]))
         self.make_heap_room()
         if len(self.trace) and w["trace_count"] + 4 * r.MARGIN > len(self.trace):
             self.trace = np.concatenate([self.trace, np.zeros_like(self.trace)])
             w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
         w["need"] = 0
+
+    def _enlarge(self, owner: np.ndarray, field: str, i: int, first: int, last: int) -> None:
+        """Give a ring twice the room, with its entries numbered `first` to `last` - 1."""
+        ring = self.rings[field, i]
+        bigger = np.zeros(2 * len(ring), ring.dtype)
+        numbers = np.arange(max(first, last - len(ring)), last)
+        bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
+        self._place(owner, field, i, bigger)
 
     @property
     def address(self) -> int:
@@ -321,11 +320,16 @@ class World:
 
     # ----------------------------------------------------------------------- results
 
-    def result(self, driver: str, cpu_seconds: float) -> Run:
-        """The record of the run."""
+    def explain(self, error: Exception) -> None:
+        """Add to an error in a rule where it happened."""
+        name = self.resolved.flows[int(self.w["flow"][0])].name
+        error.add_note(f"in a rule, at t = {self.w['now'][0]:g} s, flow {name!r}")
+
+    def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
+        """The record of the run, or of its part up to `until`."""
         from tcpcc.packet.handlers import flush
 
-        flush(self.address)
+        flush(self.address, until)
         interval = self.scenario.interval
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
         widths = np.diff(edges, prepend=0.0)[:, None]

@@ -1,0 +1,105 @@
+"""The clock: one time step after another, until a given time or until the history is too short."""
+
+from tcpcc.fluid.links import step_link
+from tcpcc.fluid.records import (
+    PER_STEP,
+    TIME,
+    flow_at,
+    flow_bin_at,
+    hop_at,
+    index_at,
+    link_at,
+    route_at,
+    slot_at,
+    world_at,
+)
+from tcpcc.fluid.routes import look_back, oldest_row
+from tcpcc.fluid.senders import start, step_cbr, step_sender
+from tcpcc.jit import compiled
+from tcpcc.transport.records import CBR, window_at
+
+SPARE = 4  # rows that stay free between the newest one and the oldest still needed
+
+
+@compiled
+def next_step(w, until):
+    """Length of the next step: as wanted, at most twice the last, and onto bin's end and `until`."""
+    end = min(until, (w.bin + 1) * w.interval)
+    length = min(w.wanted, 2 * w.step)
+    left = end - w.now
+    if left <= length * (1 + 1e-9):
+        w.step = left
+        w.now = end
+    else:
+        w.step = length if left > 2 * length else left / 2
+        w.now += w.step
+
+
+@compiled
+def is_short(w, history):
+    """Whether the ring of rows has no place for another step."""
+    oldest = w.k
+    for r in range(w.n_routes):
+        route = route_at(w.routes, r)
+        if route.active > 0:
+            oldest = min(oldest, oldest_row(w, route))
+    for l in range(w.n_links):
+        oldest = min(oldest, link_at(w.links, l).cursor)
+    return w.k + SPARE - oldest >= history.shape[0]
+
+
+@compiled
+def record_flows(w):
+    """Write the flows' state at the end of a bin; sums are differences of these, made later."""
+    for i in range(w.n_active):
+        f = flow_at(w.flows, index_at(w.active, i).at)
+        b = flow_bin_at(f.bins, w.bin)
+        route = route_at(w.routes, f.route)
+        if f.kind != CBR:
+            s = window_at(f.state, 0)
+            b.cwnd = s.cwnd
+            b.ssthresh = s.ssthresh
+            if f.recent_rtt > 0:
+                b.rtt = f.recent_rtt
+        b.sent = f.next_seq
+        b.retransmitted = f.retransmitted
+        for h in range(route.n_forward):
+            hop = hop_at(w.hops, route.first_hop + h)
+            b.dropped += slot_at(w.slots, hop.first_slot + f.member).dropped
+
+
+@compiled
+def step(w, history):
+    w.k += 1
+    row = w.k & (history.shape[0] - 1)
+    history[row, TIME] = w.now
+    history[row, PER_STEP] = 1 / w.step
+    for r in range(w.n_routes):
+        route = route_at(w.routes, r)
+        if route.active > 0:
+            look_back(w, history, route)
+    w.wanted = w.coarse
+    for i in range(w.n_active):
+        f = flow_at(w.flows, index_at(w.active, i).at)
+        route = route_at(w.routes, f.route)
+        if f.kind == CBR:
+            step_cbr(w, f, history, route)
+        else:
+            step_sender(w, f, history, route)
+    for i in range(w.n_links):
+        step_link(w, history, link_at(w.links, index_at(w.order, i).at))
+
+
+@compiled
+def run_until(world, history, until):
+    """Advance to time `until`; returns early, True, when the history must be enlarged."""
+    w = world_at(world, 0)
+    while w.now < until:
+        if is_short(w, history):
+            return True
+        next_step(w, until)
+        step(w, history)
+        if w.now >= (w.bin + 1) * w.interval * (1 - 1e-12):
+            record_flows(w)
+            w.bin += 1
+    return False

@@ -1,0 +1,313 @@
+"""The sender: what is acknowledged, what the window lets out, losses and their repair.
+
+The window bounds what is in the network, ``next_seq - high_ack``: fluid sent, less what was
+acknowledged and what is known to be lost. ACKs clock the sending; no rate W / RTT appears anywhere.
+The controller's rules, the samples that they get and the retransmission timer are the packet
+model's own. What is particular to fluid:
+
+* A round ends with the first fluid sent after its beginning; a step's ACKs are split there.
+* ``on_ack`` is told of at most a packet, or a sixteenth of the window, at a time, so that the
+  window follows it smoothly.
+* A hole is noticed when fluid that reached the dropping link after the loss is acknowledged, and
+  becomes a loss event after `dupack_threshold` packets more. Recovery lasts as many round trips as
+  the recovery's `holes_per_round` tells; more holes than `holes_at_most` wait for the timer.
+* Nothing that has arrived is sent again: a retransmission is a packet that was lost.
+"""
+
+import math
+
+from tcpcc.fluid.history import between
+from tcpcc.fluid.records import LOSSES, hop_at, lost_at, slot_at
+from tcpcc.jit import call_rule, compiled
+from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.rto import back_off, measure, reset_timer, restart_timer
+from tcpcc.transport.rules import begin_round, fill_sample, lost, timed_out
+
+OPENING, STUCK = 3, 4  # further phases: the handshake is under way; only the timer helps
+
+NONE = 1e-9  # packets: less is rounding
+
+
+# ------------------------------------------------------------------------------- sending
+
+
+@compiled
+def pump(f):
+    """Send what the window lets out."""
+    if f.phase >= OPENING or (f.phase == LOSS and f.holes > 0):
+        return
+    if f.holes > 0 and f.phase == OPEN and f.limited_transmit == 0:
+        return
+    edge = f.high_ack + min(window_at(f.state, 0).cwnd, f.rwnd)
+    edge = min(edge, f.limit + f.known_lost)
+    if edge > f.next_seq:
+        f.next_seq = edge
+
+
+@compiled
+def retransmit(f, packets):
+    """Send one hole at once, whatever the window; further ones go out as it allows."""
+    f.next_seq += 1.0
+    f.retransmitted += packets
+    f.recover = f.next_seq
+
+
+@compiled
+def start(f, now):
+    """Open the connection: the initial window, or first a handshake, which weighs nothing."""
+    f.min_rtt = math.inf
+    f.finished = math.nan
+    f.expired_at = -math.inf
+    f.opened_at = now
+    reset_timer(f)
+    begin_round(f, now)
+    s = window_at(f.state, 0)
+    if f.handshake != 0:
+        f.phase = OPENING
+        s.cwnd = 1.0
+    else:
+        f.phase = OPEN
+        s.cwnd = f.initial_window
+        pump(f)
+        restart_timer(f, now)
+
+
+@compiled
+def opened(f, now, rtt):
+    """The handshake is over; to the controller its ACK is one like any other."""
+    f.phase = OPEN
+    f.next_seq = f.high_ack = f.round_seq = 0.0
+    sample_rtt(f, rtt, 1.0)
+    measure(f, now, rtt)
+    f.next_seq = 1.0
+    begin_next_round(f, now)
+    tell_acked(f, now, 1.0, rtt)
+    f.next_seq = f.high_ack = 0.0
+    window_at(f.state, 0).cwnd = f.initial_window
+    begin_round(f, now)
+    pump(f)
+    restart_timer(f, now)
+
+
+# -------------------------------------------------------------------- acknowledgements
+
+
+@compiled
+def sample_rtt(f, rtt, packets):
+    f.recent_rtt = rtt
+    f.min_rtt = min(f.min_rtt, rtt)
+    f.max_rtt = max(f.max_rtt, rtt)
+    if f.srtt == 0:
+        f.srtt = rtt
+    else:  # 1/8 for a packet, all for many
+        f.srtt += (rtt - f.srtt) * packets / (packets + 7)
+
+
+@compiled
+def begin_next_round(f, now):
+    """The first fluid of the last round came back: tell the controller, time the next round."""
+    a = fill_sample(f, now)
+    a.round_time = now - f.round_start
+    a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
+    a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
+    a.round_packets = f.next_seq - f.round_seq
+    if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
+        call_rule(f.on_round, f.state, f.params, f.sample)
+    if f.recent_rtt > 0:
+        measure(f, now, f.recent_rtt)
+        f.backoff = 1
+    begin_round(f, now)
+
+
+@compiled
+def tell_acked(f, now, packets, rtt):
+    a = fill_sample(f, now)
+    a.rtt = rtt
+    a.acked = packets * f.counted
+    a.delivered = packets
+    call_rule(f.on_ack, f.state, f.params, f.sample)
+    f.high_ack += packets
+
+
+@compiled
+def acknowledged(f, now, packets, rtt):
+    """New data was acknowledged, in order."""
+    while packets > NONE:
+        part = min(packets, max(window_at(f.state, 0).cwnd / 16, 1.0))
+        ahead = f.round_seq - f.high_ack
+        if ahead <= NONE:
+            begin_next_round(f, now)
+        elif ahead < part:
+            part = ahead
+        f.round_sum += rtt * part
+        f.round_n += part
+        f.round_min = min(f.round_min, rtt)
+        tell_acked(f, now, part, rtt)
+        pump(f)
+        packets -= part
+
+
+# ----------------------------------------------------------------------------- losses
+
+
+@compiled
+def holes_seen(w, f, route):
+    """Packets now known to be lost: fluid that reached the link after them is acknowledged."""
+    count = 0.0
+    for i in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + i)
+        slot = slot_at(w.slots, hop.first_slot + f.member)
+        while slot.first_loss != slot.last_loss:
+            entry = lost_at(slot.losses, slot.first_loss % LOSSES)
+            if entry.time > hop.seen:
+                break
+            count += entry.packets
+            slot.first_loss += 1
+    f.unseen -= count
+    return count
+
+
+@compiled
+def write_off(f, packets):
+    """`packets` lost ones have left the network and are to be sent again."""
+    f.high_ack += packets
+    f.known_lost += packets
+
+
+@compiled
+def enter_recovery(f, now):
+    lost(f, now, 1.0)
+    write_off(f, f.holes)
+    f.phase = RECOVERY
+    f.event_at = now
+    f.later = 0.0
+    f.partial = 0
+    f.repaired = min(f.holes_per_round, f.holes)
+    retransmit(f, f.repaired)
+    restart_timer(f, now)
+
+
+@compiled
+def go_on_recovering(f, now):
+    """The first retransmission of the last round came back."""
+    if f.repaired >= f.holes:
+        f.phase = OPEN
+        f.holes = f.later
+        f.later = 0.0
+        f.dupacks = 0.0
+        restart_timer(f, now)
+        return
+    if f.impatient == 0 or f.partial == 0:
+        f.partial = 1
+        restart_timer(f, now)
+    if f.holes > f.holes_at_most:
+        f.phase = STUCK
+        return
+    more = min(f.holes_per_round, f.holes - f.repaired)
+    f.repaired += more
+    retransmit(f, more)
+
+
+@compiled
+def note_holes(f, route, packets):
+    if f.phase != RECOVERY:
+        f.holes += packets
+    elif route.sent_at >= f.event_at:
+        f.later += packets
+    else:
+        f.holes += packets
+        if math.isinf(f.holes_per_round):
+            f.repaired += packets
+            f.retransmitted += packets
+        write_off(f, packets)
+
+
+@compiled
+def expire(w, f, route, now):
+    """The retransmission timer expired: nothing is in the network any more, begin anew."""
+    timed_out(f, now)
+    back_off(f)
+    f.to_repair = f.unseen + f.holes + f.later
+    if f.phase == RECOVERY or f.phase == STUCK:
+        f.to_repair = f.unseen + f.later + max(f.holes - f.repaired, 1.0)
+        f.known_lost += f.unseen + f.later
+    else:
+        f.known_lost += f.to_repair
+    f.retransmitted += f.to_repair
+    for i in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + i)
+        slot = slot_at(w.slots, hop.first_slot + f.member)
+        slot.first_loss = slot.last_loss
+    f.unseen = f.holes = f.later = f.dupacks = 0.0
+    f.phase = LOSS
+    f.high_ack = f.next_seq
+    f.expired_at = now
+    begin_round(f, now)
+    restart_timer(f, now)
+
+
+# ------------------------------------------------------------------------------- a step
+
+
+@compiled
+def receive(w, f, history, route, now, fresh):
+    """Deal with `fresh` packets acknowledged during this step."""
+    rtt = (route.rtt + route.last_rtt) / 2
+    f.acked += fresh
+    if route.sent_at < f.expired_at:
+        return  # sent before the timeout, and given up
+    if f.unseen > 0:
+        holes = holes_seen(w, f, route)
+        if holes > 0:
+            note_holes(f, route, holes)
+    if f.phase == STUCK:
+        f.high_ack += fresh
+    elif f.phase == RECOVERY:
+        f.high_ack += fresh
+        if f.high_ack >= f.recover - 1:
+            go_on_recovering(f, now)
+    elif f.holes > 0:
+        f.high_ack += fresh
+        f.dupacks += fresh
+        if f.dupacks >= f.dupack_threshold and f.phase == OPEN:
+            enter_recovery(f, now)
+    else:
+        sample_rtt(f, rtt, fresh)
+        acknowledged(f, now, fresh, rtt)
+        restart_timer(f, now)
+        if f.phase == LOSS:
+            f.to_repair -= fresh
+            if f.to_repair <= 0:
+                f.phase = OPEN
+
+
+@compiled
+def step_sender(w, f, history, route):
+    now = w.now
+    if f.phase == OPENING:
+        if route.sent_at >= f.opened_at:
+            opened(f, now, route.rtt)
+    else:
+        value = between(history, route.ack_column + f.member, route.cursor, route.frac)
+        if value > f.acked + NONE:
+            receive(w, f, history, route, now, value - f.acked)
+            if f.acked >= f.limit - 1e-6 and math.isnan(f.finished):
+                f.finished = now
+        if now >= f.deadline:
+            expire(w, f, route, now)
+        pump(f)
+        if f.next_seq - f.high_ack <= NONE and f.phase != STUCK:
+            f.deadline = math.inf
+        elif f.deadline == math.inf:
+            restart_timer(f, now)
+    if window_at(f.state, 0).cwnd < window_at(f.state, 0).ssthresh:
+        clump = window_at(f.state, 0).cwnd * f.spacing
+        w.wanted = min(w.wanted, max(clump / 20, route.finest))
+    history[w.k & (history.shape[0] - 1), route.column + f.member] = f.next_seq
+
+
+@compiled
+def step_cbr(w, f, history, route):
+    """A constant bit rate while it is on."""
+    f.next_seq += f.rate * max(w.now - max(f.on_at, w.now - w.step), 0.0)
+    history[w.k & (history.shape[0] - 1), route.column + f.member] = f.next_seq

@@ -1,0 +1,232 @@
+"""Figures show the run's own numbers, with units, for any run; their look stays inside them."""
+
+import warnings
+
+import factories
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from tcpcc import plots
+from tcpcc.errors import ScenarioError
+from tcpcc.results import EVENTS
+from tcpcc.scenario import CBR, Flow, Link, Network
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def run():
+    flows = [Flow("vegas"), Flow("reno", start=5), CBR("2 Mbps", on=[(20, 30)])]
+    return factories.toy_run(factories.scenario(flows, duration=60))
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    flows = [Flow("vegas" if k % 2 else "reno", start=k) for k in range(20)]
+    return factories.toy_run(factories.scenario(flows, duration=60))
+
+
+@pytest.fixture(scope="module")
+def bare():
+    """No link is recorded."""
+    links = [Link("a", "b", rate="10 Mbps", delay=0.01), Link("b", "a", rate=1e6, delay=0)]
+    net = Network(links, default_path=("a", "b"))
+    return factories.run(factories.scenario([Flow("reno"), Flow("vegas")], net=net))
+
+
+def line(ax, label):
+    return next(x for x in ax.get_lines() if x.get_label() == label)
+
+
+def labels(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+# What is drawn
+
+
+def test_cwnd_draws_the_windows(run):
+    ax = plots.cwnd(run, after=10, before=20)
+    drawn = line(ax, "reno2")
+    inside = (run.data["time"] > 10) & (run.data["time"] < 20.01)
+    assert drawn.get_xdata() == pytest.approx(run.data["time"].values[inside])
+    assert drawn.get_ydata() == pytest.approx(run.data["cwnd"].values[inside, 1])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Time (s)", "Window (packets)")
+    assert labels(ax) == ["vegas1", "reno2"]  # a CBR source has no window
+
+
+def test_cwnd_with_thresholds_hides_infinite_ones(run):
+    ax = plots.cwnd(run, ssthresh=True)
+    assert len(ax.get_lines()) == 4
+    assert all(np.isfinite(ax.get_ylim()))
+
+
+def test_queue_draws_mean_peak_and_buffer(run):
+    ax = plots.queue(run)
+    assert line(ax, "mean").get_ydata() == pytest.approx(run.queue().values)
+    assert line(ax, "buffer").get_ydata() == [50, 50]
+    shade = ax.collections[0].get_paths()[0].vertices
+    assert shade[:, 1].max() == pytest.approx(run.queue_max())
+    assert ax.get_ylabel() == "Queue (packets)"
+
+
+def test_a_buffer_far_above_the_queue_does_not_flatten_it():
+    run = factories.run(factories.scenario(net=factories.dumbbell(1e7, 0.02, 5000)))
+    assert labels(plots.queue(run)) == ["largest", "mean"]
+
+
+def test_throughput_is_drawn_in_a_readable_unit(run):
+    ax = plots.throughput(run, width=2.0)
+    drawn = line(ax, "cbr3")
+    assert ax.get_ylabel() == "Throughput (Mb/s)"
+    assert drawn.get_xdata()[:2] == pytest.approx([1, 3])  # the middles of the windows
+    mean = [float(run.throughput(t - 2, t)[2]) / 1e6 for t in range(2, 62, 2)]
+    assert drawn.get_ydata() == pytest.approx(mean)
+    assert line(ax, "link").get_ydata() == pytest.approx(10.0)
+    assert plots.throughput(run, payload=True).get_ylabel() == "Goodput (Mb/s)"
+
+
+def test_a_crowd_is_drawn_by_controller(crowd):
+    windows = plots.cwnd(crowd)
+    assert labels(windows) == ["reno (10 flows)", "vegas (10 flows)"]
+    assert len(windows.get_lines()) == 20
+    ax = plots.throughput(crowd, width=1.0)
+    total = crowd.throughput_series(1.0).sel(flow=crowd.select("vegas")).sum("flow") / 1e6
+    assert line(ax, "vegas (10 flows)").get_ydata() == pytest.approx(total.values)
+
+
+def test_flows_keep_their_colour_when_fewer_are_drawn(run):
+    both, one = plots.cwnd(run), plots.cwnd(run, flows="reno")
+    assert line(both, "reno2").get_color() == line(one, "reno2").get_color()
+
+
+def test_seven_flows_have_seven_colours_and_neighbours_another_line_style():
+    flows = [Flow("reno") for _ in range(7)]
+    lines = plots.cwnd(factories.run(factories.scenario(flows))).get_lines()
+    assert len({x.get_color() for x in lines}) == 7
+    assert [x.is_dashed() for x in lines[:2]] == [False, True]
+
+
+def test_phase_plane(run):
+    ax = plots.phase_plane(run, "vegas1", "reno2", after=10)
+    path = ax.collections[0].get_segments()
+    inside = run.data["time"].values > 10.001
+    assert path[0][0] == pytest.approx(run.data["cwnd"].values[inside][0, :2])
+    assert path[-1][1] == pytest.approx(run.data["cwnd"].values[-1, :2])
+    assert ax.get_xlim() == ax.get_ylim()
+    assert ax.get_xlabel() == "Window of vegas1 (packets)"
+
+
+def test_basic_behaviour_has_three_panels_on_one_axis_of_time(run):
+    figure = run.plot(title="Two flows")
+    names = [ax.get_ylabel() for ax in figure.axes]
+    assert names == ["Window (packets)", "Queue (packets)", "Throughput (Mb/s)"]
+    assert {ax.get_xlim() for ax in figure.axes} == {(0, 60)}
+    assert figure.axes[0].get_xlabel() == ""
+    marks = [x.get_xdata()[0] for x in figure.axes[0].get_lines() if len(x.get_xdata()) == 2]
+    assert marks == [5, 20, 30]
+
+
+def test_basic_behaviour_without_a_recorded_link(bare):
+    assert len(bare.plot().axes) == 2
+
+
+# The trace graph
+
+
+@pytest.fixture(scope="module")
+def traced():
+    net = factories.dumbbell("0.8 Mbps", "45 ms", 12)
+    case = factories.scenario([Flow("vegas"), Flow("reno")], net=net, duration=4, interval=0.02)
+    return factories.run(case, events=factories.toy_trace(4))
+
+
+def test_vegas_trace(traced):
+    figure = plots.vegas_trace(traced, "vegas1", after=1, before=3)
+    windows, rate, cam, queue = figure.axes
+    assert labels(windows) == ["congestion window", "threshold", "in transit", "lost packet sent"]
+    assert rate.get_ylabel() == "Sending rate\n(Mb/s)"
+    assert labels(cam) == ["1 to 3 packets less", "Expected", "Actual"]
+    assert queue.get_ylabel() == "Queue (packets)"
+
+
+def test_the_trace_counts_what_is_in_transit(traced):
+    """One event at a time: up with each new packet, down with each ACK."""
+    drawn = line(plots.vegas_trace(traced, "vegas1").axes[0], "in transit")
+    sent, acked, expected = 0, 0, []
+    for event in traced.events:
+        kind = EVENTS[event["event"]]
+        sent += kind == "send"
+        acked = int(event["seq"]) if kind == "ack" else acked
+        if kind in ("send", "ack") and event["time"] > 0:
+            expected.append(sent - acked)
+    assert drawn.get_ydata().tolist() == expected
+
+
+def test_the_trace_marks_when_lost_packets_were_first_sent(traced):
+    ax = plots.vegas_trace(traced, "vegas1").axes[0]
+    again = {int(e["seq"]) for e in traced.events if EVENTS[e["event"]] == "retransmit"}
+    first = [
+        e["time"] for e in traced.events if EVENTS[e["event"]] == "send" and int(e["seq"]) in again
+    ]
+    purple = [x for x in ax.get_lines() if x.get_color() == plots.PURPLE]
+    assert [x.get_xdata()[0] for x in purple] == first
+
+
+def test_the_trace_of_a_controller_without_thresholds(traced):
+    assert len(plots.vegas_trace(traced, "reno2").axes) == 3
+
+
+# Errors and manners
+
+
+def test_wrong_questions_get_one_line(run, bare):
+    with pytest.raises(ScenarioError, match="simulate with trace=True"):
+        plots.vegas_trace(run, "vegas1")
+    with pytest.raises(ScenarioError, match="unknown flow 'vegas': did you mean 'vegas1'"):
+        plots.phase_plane(run, "vegas", "reno2")
+    with pytest.raises(ScenarioError, match="never active together"):
+        plots.phase_plane(run, "vegas1", "cbr3")
+    with pytest.raises(ScenarioError, match="no link was recorded"):
+        plots.queue(bare)
+    with pytest.raises(ScenarioError, match="holds no bin"):
+        plots.throughput(run, after=60)
+
+
+def test_the_users_own_settings_stay(run):
+    before = dict(mpl.rcParams)
+    run.plot()
+    assert dict(mpl.rcParams) == before
+
+
+def test_drawing_on_given_axes_makes_no_new_figure(run):
+    _, axes = plt.subplots(1, 3)
+    for draw, ax in zip((plots.cwnd, plots.queue, plots.throughput), axes, strict=True):
+        assert draw(run, ax) is ax
+    assert len(plt.get_fignums()) == 1
+
+
+def test_a_notebook_shows_a_figure_once(run, monkeypatch):
+    monkeypatch.setattr(mpl, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
+    figure = run.plot()
+    assert plt.get_fignums() == []
+    assert figure.axes
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf"])
+def test_figures_can_be_printed(run, traced, crowd, tmp_path, kind):
+    figures = [run.plot(), crowd.plot(), plots.vegas_trace(traced, "vegas1")]
+    figures.append(plots.phase_plane(run, "vegas1", "reno2").figure)
+    for k, figure in enumerate(figures):
+        figure.savefig(tmp_path / f"{k}.{kind}")
+        assert (tmp_path / f"{k}.{kind}").stat().st_size > 5000

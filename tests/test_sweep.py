@@ -1,0 +1,335 @@
+"""Sweeps: order, resumption, interruption and tables; the simulations are stood in for."""
+
+import importlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import factories
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpcc.controllers import Controller, Param, register
+from tcpcc.errors import ScenarioError
+from tcpcc.results import Run
+from tcpcc.scenario import Flow
+from tcpcc.sweep import SweepInterrupted, grid, simulate_many, sweep
+
+
+class Engine:
+    """Stands in for `simulate`: remembers what it was asked and answers with the seed's run."""
+
+    def __init__(self):
+        self.asked = []
+        self.lock = threading.Lock()
+        self.fail_at = None
+        self.error = None
+
+    def __call__(self, scenario, model="packet", **options):
+        with self.lock:
+            if len(self.asked) == self.fail_at:
+                raise self.error
+            self.asked.append((scenario.seed, model, options))
+        # Later ones finish first, so that order is not kept by luck.
+        time.sleep(0.02 * (scenario.seed % 3 == 0))
+        return factories.run(scenario, scenario.seed, model=model)
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    engine = Engine()
+    monkeypatch.setattr(importlib.import_module("tcpcc.models"), "simulate", engine)
+    return engine
+
+
+def cases(*seeds, **settings):
+    settings = {"duration": 1.0, "interval": 0.1} | settings
+    return [factories.scenario([Flow("reno")], seed=seed, **settings) for seed in seeds]
+
+
+def seeds_of(runs):
+    return [run.data.attrs["seed"] for run in runs]
+
+
+# Many simulations
+
+
+@pytest.mark.parametrize("jobs", [1, 3, None])
+def test_runs_come_back_in_the_order_of_the_scenarios(engine, jobs):
+    order = [3, 1, 6, 2, 9, 4]
+    runs = simulate_many(cases(*order), jobs=jobs)
+    assert seeds_of(runs) == order
+    assert all(
+        run.identical(factories.run(run.scenario, seed))
+        for run, seed in zip(runs, order, strict=True)
+    )
+
+
+def test_no_scenario_is_no_run(engine):
+    assert simulate_many([]) == []
+
+
+def test_options_and_model_reach_the_engine(engine):
+    simulate_many(cases(1), model="fluid", step=0.01)
+    assert engine.asked == [(1, "fluid", {"step": 0.01})]
+
+
+def test_the_same_scenario_is_simulated_once(engine):
+    runs = simulate_many(cases(1, 2, 1, 1))
+    assert sorted(seed for seed, _, _ in engine.asked) == [1, 2]
+    assert seeds_of(runs) == [1, 2, 1, 1]
+
+
+def test_an_error_of_a_simulation_is_the_callers(engine):
+    engine.fail_at, engine.error = 1, ScenarioError("unknown option")
+    with pytest.raises(ScenarioError, match="unknown option"):
+        simulate_many(cases(1, 2, 3))
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "two"])
+def test_bad_jobs_are_refused_in_one_line(engine, jobs):
+    with pytest.raises(ScenarioError, match=r"jobs = .*: must be a whole number >= 1"):
+        simulate_many(cases(1), jobs=jobs)
+    assert engine.asked == []
+
+
+# The cache
+
+
+def test_a_second_time_everything_comes_from_the_cache(engine, tmp_path):
+    first = simulate_many(cases(1, 2, 3), cache=tmp_path / "new" / "folder")
+    engine.asked.clear()
+    again = simulate_many(cases(3, 1, 2), cache=tmp_path / "new" / "folder")
+    assert engine.asked == []
+    assert seeds_of(again) == [3, 1, 2]
+    assert again[1].identical(first[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "options"),
+    [
+        ({}, {"model": "fluid"}),
+        ({}, {"trace": True}),
+        ({"duration": 2.0}, {}),
+        ({"seed": 5}, {}),
+    ],
+)
+def test_what_is_not_the_same_is_simulated_anew(engine, tmp_path, settings, options):
+    simulate_many(cases(1), cache=tmp_path)
+    engine.asked.clear()
+    seed = settings.pop("seed", 1)
+    simulate_many(cases(seed, **settings), cache=tmp_path, **options)
+    assert len(engine.asked) == 1
+
+
+def own_controller(gain, source="s.cwnd += p.gain * GAIN"):
+    """A user's controller, as a notebook cell defines it again and again."""
+    space = {"GAIN": gain}
+    exec(
+        textwrap.dedent(
+            f"""
+            def helper(s):
+                s.cwnd = s.cwnd / 2
+            def on_ack(s, p, a):
+                {source}
+            def on_loss(s, p, a):
+                helper(s)
+            """
+        ),
+        space,
+    )
+    params = {"gain": Param(1, "packets", "growth", 0, 9)}
+    return register(
+        Controller(
+            "own", "a test", space["on_ack"], space["on_loss"], space["on_loss"], None, params
+        )
+    )
+
+
+def test_an_edited_rule_is_simulated_anew(engine, tmp_path):
+    """The scenario's digest knows a controller's name only; a stale run would be a wrong one."""
+
+    def asked_for(controller):
+        engine.asked.clear()
+        case = factories.scenario([Flow(controller)], duration=1.0)
+        simulate_many([case], cache=tmp_path)
+        return len(engine.asked)
+
+    assert asked_for(own_controller(1)) == 1
+    assert asked_for(own_controller(1)) == 0  # the cell was run again, unchanged
+    assert asked_for(own_controller(2)) == 1  # a number that the rule refers to
+    assert asked_for(own_controller(1, "s.cwnd += 2 * p.gain * GAIN")) == 1
+    assert asked_for(own_controller(1)) == 0
+
+
+def test_a_damaged_file_in_the_cache_is_replaced(engine, tmp_path):
+    simulate_many(cases(1), cache=tmp_path)
+    (kept,) = tmp_path.iterdir()
+    kept.write_bytes(kept.read_bytes()[:500])
+    engine.asked.clear()
+    simulate_many(cases(1), cache=tmp_path)
+    assert len(engine.asked) == 1
+    assert Run.load(kept).data.attrs["seed"] == 1
+
+
+def test_an_option_without_a_text_of_its_own_is_not_cached(engine, tmp_path):
+    with pytest.raises(ScenarioError, match=r"env = <object.*: must be a number, a string or None"):
+        simulate_many(cases(1), cache=tmp_path, env=object())
+    assert engine.asked == []
+
+
+# Interruption
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_so(engine, tmp_path):
+    engine.fail_at, engine.error = 3, KeyboardInterrupt()
+    with pytest.raises(SweepInterrupted) as caught:
+        simulate_many(cases(1, 2, 3, 4, 5), cache=tmp_path, jobs=1)
+    done = [run for run in caught.value.finished if run is not None]
+    assert seeds_of(done) == [1, 2, 3]
+    assert str(caught.value) == (
+        f"interrupted with 3 of 5 runs finished, kept in {tmp_path}; run it again to resume"
+    )
+    engine.fail_at = None
+    engine.asked.clear()
+    assert seeds_of(simulate_many(cases(1, 2, 3, 4, 5), cache=tmp_path)) == [1, 2, 3, 4, 5]
+    assert sorted(seed for seed, _, _ in engine.asked) == [4, 5]
+
+
+def test_ctrl_c_without_a_cache_hands_over_what_is_finished(engine):
+    engine.fail_at, engine.error = 2, KeyboardInterrupt()
+    with pytest.raises(SweepInterrupted, match="2 of 4 runs finished, in this error's") as caught:
+        simulate_many(cases(1, 2, 3, 4), jobs=1)
+    assert seeds_of(caught.value.finished[:2]) == [1, 2]
+    assert caught.value.finished[2:] == [None, None]
+
+
+def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
+    """SIGINT to a process in the middle of a sweep: one line, soon, and the sweep resumes."""
+    script = textwrap.dedent(
+        f"""
+        import sys, time
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        import factories, test_sweep
+        from tcpcc import models
+        from tcpcc.sweep import simulate_many
+        def simulate(scenario, model="packet"):
+            time.sleep(0.05 if scenario.seed < 4 else 0.4)
+            return factories.run(scenario, scenario.seed)
+        models.simulate = simulate
+        simulate_many(test_sweep.cases(*range(1, 60)), cache="kept", jobs=2)
+        """
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    while len(list(tmp_path.glob("kept/*.nc"))) < 3 and child.poll() is None:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=20)
+    assert child.returncode != 0
+    last = errors.strip().splitlines()[-1]
+    told = re.search(r"interrupted with (\d+) of 59 runs finished, kept in kept", last)
+    kept = [Run.load(p) for p in tmp_path.glob("kept/*.nc")]
+    assert 3 <= len(kept) < 59
+    assert int(told[1]) <= len(kept)
+    assert {1, 2, 3} <= set(seeds_of(kept))
+
+
+# Progress
+
+
+def test_progress_is_silent_unless_asked_or_watched(engine, capfd, monkeypatch):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    simulate_many(cases(1, 2))
+    assert capfd.readouterr().err == ""
+    simulate_many(cases(1, 2), progress=True)
+    assert "2/2" in capfd.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    simulate_many(cases(1, 2))
+    assert "2/2" in capfd.readouterr().err
+    simulate_many(cases(1, 2), progress=False)
+    assert capfd.readouterr().err == ""
+
+
+# Grids and tables
+
+
+def test_grid_is_the_product_with_the_last_axis_fastest():
+    points = grid(lambda **at: at, buffer=[10, 20], seed=range(3), queue="red")
+    assert [(p["buffer"], p["seed"]) for p, _ in points] == [
+        (10, 0), (10, 1), (10, 2), (20, 0), (20, 1), (20, 2)
+    ]  # fmt: skip
+    assert all(at == made for at, made in points)
+    assert {p["queue"] for p, _ in points} == {"red"}
+    with pytest.raises(ScenarioError, match=r"buffer = \[\]: an axis needs at least one value"):
+        grid(lambda **at: at, buffer=[])
+
+
+def make(buffer, seed):
+    net = factories.dumbbell("10 Mbps", "20 ms", buffer)
+    return cases(seed, net=net)[0]
+
+
+def test_sweep_measures_every_point(engine):
+    table = sweep(
+        make,
+        {"jain": Run.jain_index, "queue": lambda run: run.queue_mean(after=0.5)},
+        buffer=[10, 50],
+        seed=[1, 2, 3],
+    )
+    assert list(table.columns) == ["buffer", "seed", "jain", "queue"]
+    assert table["buffer"].tolist() == [10, 10, 10, 50, 50, 50]
+    for row in table.itertuples():
+        assert row.queue == factories.run(make(row.buffer, row.seed), row.seed).queue_mean(0.5)
+    array = table.set_index(["buffer", "seed"]).to_xarray()
+    assert array["queue"].sizes == {"buffer": 2, "seed": 3}
+
+
+def test_sweep_over_models(engine):
+    table = sweep(make, Run.queue_max, model=["packet", "fluid"], buffer=[10], seed=[1, 2])
+    assert list(table.columns) == ["model", "buffer", "seed", "queue_max"]
+    assert table["model"].tolist() == ["packet", "packet", "fluid", "fluid"]
+    assert sorted(model for _, model, _ in engine.asked) == ["fluid", "fluid", "packet", "packet"]
+
+
+def test_metrics_of_several_numbers_fill_several_columns(engine):
+    table = sweep(
+        make,
+        {"rate": Run.throughput, "queue": Run.queue_stats, "two": lambda run: {"a": 1, "b": 2}},
+        buffer=[10],
+        seed=[1],
+    )
+    assert list(table.columns[2:]) == [
+        "rate_reno1", "queue_mean", "queue_sd", "queue_median", "queue_p95", "queue_max",
+        "two_a", "two_b",
+    ]  # fmt: skip
+    alone = sweep(make, lambda run: pd.Series({"a": 1.0, "b": 2.0}), buffer=[10], seed=[1])
+    assert list(alone.columns) == ["buffer", "seed", "a", "b"]
+    scalar = sweep(make, lambda run: np.float64(3), buffer=[10], seed=[1])
+    assert list(scalar.columns) == ["buffer", "seed", "lambda"]
+
+
+def test_a_metric_may_not_hide_an_axis(engine):
+    with pytest.raises(ScenarioError, match="metrics: 'seed' is the name of an axis"):
+        sweep(make, {"seed": Run.jain_index}, buffer=[10], seed=[1])
+    assert engine.asked == []
+    with pytest.raises(ScenarioError, match="metrics: 'buffer' is the name of an axis"):
+        sweep(make, lambda run: {"buffer": 1}, buffer=[10], seed=[1])
+
+
+def test_an_interrupted_sweep_hands_over_its_table(engine, tmp_path):
+    engine.fail_at, engine.error = 2, KeyboardInterrupt()
+    with pytest.raises(SweepInterrupted) as caught:
+        sweep(make, Run.queue_max, buffer=[10], seed=[1, 2, 3], jobs=1, cache=tmp_path)
+    assert caught.value.finished["seed"].tolist() == [1, 2]
+    engine.fail_at = None
+    again = sweep(make, Run.queue_max, buffer=[10], seed=[1, 2, 3], cache=tmp_path)
+    assert again["seed"].tolist() == [1, 2, 3]
+    assert len(engine.asked) == 3

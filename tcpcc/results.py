@@ -76,7 +76,8 @@ EVENTS = ("send", "retransmit", "ack", "dupack", "loss", "timeout", "deliver", "
 
 `seq` is the packet's number, for "ack" and "dupack" the next one that the receiver wants. `value`
 is the window after the event (packets) for "send", "retransmit", "loss" and "timeout", the
-round-trip time (s, NaN if none) for "ack" and "dupack", the link's index for "drop".
+round-trip time (s, NaN if none) for "ack" and "dupack", the link's index in
+`scenario.resolve().links` for "drop", and means nothing for "deliver".
 """
 
 EVENT_DTYPE = np.dtype(

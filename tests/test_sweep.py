@@ -99,6 +99,24 @@ def test_bad_jobs_are_refused_in_one_line(engine, jobs):
     assert engine.asked == []
 
 
+def test_another_process_learns_the_controllers_that_were_registered_here(engine, monkeypatch):
+    """`_one` as it begins in a fresh worker process, which knows the built-in ones only."""
+    from tcpcc import sweep as module
+    from tcpcc.controllers import contract
+
+    own = own_controller(1)
+    case = factories.scenario([Flow("own")], duration=1.0)
+    definitions = module._registered(case)
+    assert definitions[0] == [own]
+    fresh = {name: c for name, c in contract._registry.items() if name != "own"}
+    monkeypatch.setattr(contract, "_registry", fresh)
+    with pytest.raises(ScenarioError, match="unknown controller 'own'"):
+        case.resolve()
+    elsewhere = (os.getpid() + 1, 0)
+    module._one(("", "packet"), case, {}, None, definitions, elsewhere)
+    assert case.resolve().flows[0].controller is own
+
+
 # The cache
 
 

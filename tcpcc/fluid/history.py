@@ -44,3 +44,18 @@ def crossing(history, column, newest, cursor, value):
     rise = history[(cursor + 1) & mask, column] - low
     part = (value - low) / rise if rise > 0 else 1.0
     return cursor, min(max(part, 0.0), 1.0)
+
+
+@compiled
+def locate(history, newest, time):
+    """The row at or before `time`, by bisection; for moments looked up once in a while."""
+    mask = history.shape[0] - 1
+    low = max(newest - history.shape[0] + 1, 0)
+    high = newest
+    while high - low > 1:
+        middle = (low + high) // 2
+        if history[middle & mask, TIME] <= time:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -13,8 +13,8 @@ from tcpcc.fluid.records import (
     slot_at,
     world_at,
 )
-from tcpcc.fluid.routes import look_back, oldest_row
-from tcpcc.fluid.senders import start, step_cbr, step_sender
+from tcpcc.fluid.routes import delivered, look_back, oldest_row
+from tcpcc.fluid.senders import step_cbr, step_sender
 from tcpcc.jit import compiled
 from tcpcc.transport.records import CBR, window_at
 
@@ -49,7 +49,7 @@ def is_short(w, history):
 
 
 @compiled
-def record_flows(w):
+def record_flows(w, history):
     """Write the flows' state at the end of a bin; sums are differences of these, made later."""
     for i in range(w.n_active):
         f = flow_at(w.flows, index_at(w.active, i).at)
@@ -63,6 +63,7 @@ def record_flows(w):
                 b.rtt = f.recent_rtt
         b.sent = f.next_seq
         b.retransmitted = f.retransmitted
+        b.delivered = delivered(w, history, route, f.member)
         for h in range(route.n_forward):
             hop = hop_at(w.hops, route.first_hop + h)
             b.dropped += slot_at(w.slots, hop.first_slot + f.member).dropped
@@ -87,7 +88,7 @@ def step(w, history):
         else:
             step_sender(w, f, history, route)
     for i in range(w.n_links):
-        step_link(w, history, link_at(w.links, index_at(w.order, i).at))
+        step_link(w, history, link_at(w.links, i))
 
 
 @compiled
@@ -100,6 +101,6 @@ def run_until(world, history, until):
         next_step(w, until)
         step(w, history)
         if w.now >= (w.bin + 1) * w.interval * (1 - 1e-12):
-            record_flows(w)
+            record_flows(w, history)
             w.bin += 1
     return False

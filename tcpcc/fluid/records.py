@@ -20,23 +20,20 @@ TAKEN, ARRIVED, TAKEN_PACKETS, LINK_COLUMNS = 0, 1, 2, 3
 
 LOSSES = 64  # losses of one slot that are remembered apart until the sender learns of them
 
-# Phases of a sender; OPEN, RECOVERY and LOSS are those of tcpcc.transport.records.
-OPEN, RECOVERY, LOSS, STUCK, OPENING = range(5)
-
 WORLD = record_dtype(
     {
         "now": float, "k": int, "rows": int, "need": int, "step": float, "wanted": float,
         "coarse": float, "duration": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
         "flows": int, "n_flows": int, "active": int, "n_active": int,
-        "links": int, "n_links": int, "order": int, "by_link": int,
+        "links": int, "n_links": int, "by_link": int,
     }
 )  # fmt: skip
 
 ROUTE = record_dtype(
     {
         "active": int, "first_hop": int, "n_hops": int, "n_forward": int, "column": int,
-        "after": float, "base_rtt": float, "finest": float, "ack_column": int,
+        "after": float, "to_receiver": float, "base_rtt": float, "finest": float, "ack_column": int,
         # where the fluid that is acknowledged now stands in the history, and when it was sent
         "cursor": int, "frac": float, "sent_at": float, "rtt": float, "last_rtt": float,
     }
@@ -87,7 +84,7 @@ FLOW = record_dtype(
         "limit": float, "initial_window": float, "handshake": int, "rwnd": float,
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
-        "backoff_limit": int, "spacing": float,
+        "backoff_limit": int, "spacing": float, "syn_shorter": float,
         "impatient": int, "holes_per_round": float, "holes_at_most": float,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
@@ -103,7 +100,7 @@ FLOW = record_dtype(
         "round_seq": float, "round_start": float, "round_sum": float, "round_n": float,
         "round_min": float,
         # --- constant bit rate
-        "rate": float, "on_at": float,
+        "rate": float,
         # --- counters
         "timeouts": int, "loss_events": int,
     }

@@ -1,6 +1,6 @@
 """Where fluid stands: what arrives at a link now, what is acknowledged now, and when it was sent."""
 
-from tcpcc.fluid.history import between, find, fraction
+from tcpcc.fluid.history import between, find, fraction, locate
 from tcpcc.fluid.records import ARRIVED, hop_at, link_at
 from tcpcc.jit import compiled
 
@@ -51,3 +51,19 @@ def oldest_row(w, route):
         if hop.through >= 0:
             oldest = min(oldest, hop.left)
     return oldest
+
+
+@compiled
+def delivered(w, history, route, member):
+    """What has reached the receiver of a flow by now, in packets since its start."""
+    time = w.now - route.to_receiver
+    row = locate(history, w.k, time)
+    part = fraction(history, row, time)
+    column = route.column
+    if route.n_forward > 0:
+        hop = hop_at(w.hops, route.first_hop + route.n_forward - 1)
+        column = hop.column
+        time = between(history, link_at(w.links, hop.link).column + ARRIVED, row, part)
+        row = locate(history, w.k, time)
+        part = fraction(history, row, time)
+    return between(history, column + member, row, part)

@@ -17,7 +17,7 @@ model's own. What is particular to fluid:
 import math
 
 from tcpcc.fluid.history import between
-from tcpcc.fluid.records import LOSSES, hop_at, lost_at, slot_at
+from tcpcc.fluid.records import LOSSES, flow_at, hop_at, lost_at, slot_at
 from tcpcc.jit import call_rule, compiled
 from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.rto import back_off, measure, reset_timer, restart_timer
@@ -70,6 +70,11 @@ def start(f, now):
         s.cwnd = f.initial_window
         pump(f)
         restart_timer(f, now)
+
+
+@compiled
+def start_at(flows, index, now):
+    start(flow_at(flows, index), now)
 
 
 @compiled
@@ -286,7 +291,7 @@ def step_sender(w, f, history, route):
     now = w.now
     if f.phase == OPENING:
         if route.sent_at >= f.opened_at:
-            opened(f, now, route.rtt)
+            opened(f, now, route.rtt - f.syn_shorter)
     else:
         value = between(history, route.ack_column + f.member, route.cursor, route.frac)
         if value > f.acked + NONE:
@@ -309,5 +314,5 @@ def step_sender(w, f, history, route):
 @compiled
 def step_cbr(w, f, history, route):
     """A constant bit rate while it is on."""
-    f.next_seq += f.rate * max(w.now - max(f.on_at, w.now - w.step), 0.0)
+    f.next_seq += f.rate * w.step
     history[w.k & (history.shape[0] - 1), route.column + f.member] = f.next_seq

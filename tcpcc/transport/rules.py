@@ -10,6 +10,15 @@ sample_at = accessor(sample_dtype)
 
 
 @compiled
+def apply(f, rule):
+    """Call a rule of the flow's controller; a window that it leaves must be a positive number."""
+    call_rule(rule, f.state, f.params, f.sample)
+    cwnd = window_at(f.state, 0).cwnd
+    if not 0 < cwnd < math.inf:
+        raise FloatingPointError("the rule left a cwnd that is not a positive finite number")
+
+
+@compiled
 def fill_sample(f, now):
     a = sample_at(f.sample, 0)
     a.now = now
@@ -63,13 +72,13 @@ def acknowledged(f, now, packets, rtt):
         a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
         a.round_packets = float(f.next_seq - f.round_seq)
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
-            call_rule(f.on_round, f.state, f.params, f.sample)
+            apply(f, f.on_round)
         begin_round(f, now)
     if rtt > 0:
         f.round_sum += rtt
         f.round_n += 1
         f.round_min = min(f.round_min, rtt)
-    call_rule(f.on_ack, f.state, f.params, f.sample)
+    apply(f, f.on_ack)
     if f.handshake != 0 and f.high_ack == packets - 1:  # the ACK of the SYN
         window_at(f.state, 0).cwnd = f.initial_window
 
@@ -80,7 +89,7 @@ def lost(f, now, transmits):
     a = fill_sample(f, now)
     a.transmits = float(transmits)
     f.loss_events += 1
-    call_rule(f.on_loss, f.state, f.params, f.sample)
+    apply(f, f.on_loss)
 
 
 @compiled
@@ -88,4 +97,4 @@ def timed_out(f, now):
     """Tell the controller that the retransmission timer expired."""
     fill_sample(f, now)
     f.timeouts += 1
-    call_rule(f.on_timeout, f.state, f.params, f.sample)
+    apply(f, f.on_timeout)

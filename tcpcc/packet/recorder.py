@@ -11,7 +11,7 @@ from tcpcc.transport.records import window_at
 
 @compiled
 def bin_of(w, time):
-    return int(time / w.interval)
+    return int(time * w.per_second)
 
 
 @compiled

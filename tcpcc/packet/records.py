@@ -29,7 +29,7 @@ WORLD = record_dtype(
         "flows": int, "n_flows": int, "links": int, "n_links": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
-        "duration": float, "interval": float, "n_bins": int,
+        "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
     }
 )  # fmt: skip

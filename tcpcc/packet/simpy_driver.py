@@ -141,7 +141,7 @@ class PacketSimulation:
         row = self.world.links[i]
         waiting = range(int(row["queue_head"]), int(row["queue_tail"]))
         mask = len(ring) - 1
-        return sum(ring["leaves"][k & mask] > self.now for k in waiting)
+        return int(sum(ring["leaves"][k & mask] >= self.now for k in waiting))
 
     def set_link(
         self,
@@ -192,6 +192,7 @@ class PacketSimulation:
         """An event at the present time, handled before anything later."""
         self.world.schedule(self.now, kind, ident)
         if self._due > self.now:
-            self._event = type(self._event)(self.env)  # the scheduled one becomes stale
+            self._event.callbacks = []  # the scheduled one does nothing any more
+            self._event = type(self._event)(self.env)
             self._event._ok, self._event._value = True, None
             self._wake(self.now)

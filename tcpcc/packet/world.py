@@ -221,6 +221,7 @@ class World:
         w["pending"] = -1
         w["n_flows"], w["n_links"] = len(self.flows), len(self.links)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
+        w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
         w["flows"], w["links"] = address(self.flows), address(self.links)
         w["hops"] = address(self.hops)

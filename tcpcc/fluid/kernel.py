@@ -1,5 +1,7 @@
 """The clock: one time step after another, until a given time or until the history is too short."""
 
+import math
+
 from tcpcc.fluid.links import step_link
 from tcpcc.fluid.records import (
     PER_STEP,
@@ -15,7 +17,7 @@ from tcpcc.fluid.records import (
 )
 from tcpcc.fluid.routes import delivered, look_back, oldest_row
 from tcpcc.fluid.senders import step_cbr, step_sender
-from tcpcc.jit import compiled
+from tcpcc.jit import compiled, entry
 from tcpcc.transport.records import CBR, window_at
 
 SPARE = 4  # rows that stay free between the newest one and the oldest still needed
@@ -23,15 +25,21 @@ SPARE = 4  # rows that stay free between the newest one and the oldest still nee
 
 @compiled
 def next_step(w, until):
-    """Length of the next step: as wanted, at most twice the last, and onto bin's end and `until`."""
-    end = min(until, (w.bin + 1) * w.interval)
-    length = min(w.wanted, 2 * w.step)
+    """Go on to the next row: a whole part of the way to the next point of the grid.
+
+    The grid divides the shortest base round-trip time. Points of it, ends of bins and `until` are
+    always rows, so that what returns after that time finds a row and is not smeared.
+    """
+    grid = (int(w.now / w.coarse + 1e-6) + 1) * w.coarse
+    end = min(grid, until, (w.bin + 1) * w.interval)
     left = end - w.now
-    if left <= length * (1 + 1e-9):
+    parts = math.ceil(left / min(w.wanted, w.ramp) - 1e-6)
+    w.ramp = min(2 * w.ramp, w.coarse)
+    if parts <= 1:
         w.step = left
         w.now = end
     else:
-        w.step = length if left > 2 * length else left / 2
+        w.step = left / parts
         w.now += w.step
 
 
@@ -91,7 +99,7 @@ def step(w, history):
         step_link(w, history, link_at(w.links, i))
 
 
-@compiled
+@entry
 def run_until(world, history, until):
     """Advance to time `until`; returns early, True, when the history must be enlarged."""
     w = world_at(world, 0)

@@ -18,7 +18,7 @@ import math
 
 from tcpcc.fluid.history import between
 from tcpcc.fluid.records import LOSSES, flow_at, hop_at, lost_at, slot_at
-from tcpcc.jit import call_rule, compiled
+from tcpcc.jit import call_rule, compiled, entry
 from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.rto import back_off, measure, reset_timer, restart_timer
 from tcpcc.transport.rules import begin_round, fill_sample, lost, timed_out
@@ -26,6 +26,7 @@ from tcpcc.transport.rules import begin_round, fill_sample, lost, timed_out
 OPENING, STUCK = 3, 4  # further phases: the handshake is under way; only the timer helps
 
 NONE = 1e-9  # packets: less is rounding
+WHOLE = 1e-6  # packets: a window so close below a whole number is one
 
 
 # ------------------------------------------------------------------------------- sending
@@ -38,7 +39,8 @@ def pump(f):
         return
     if f.holes > 0 and f.phase == OPEN and f.limited_transmit == 0:
         return
-    edge = f.high_ack + min(window_at(f.state, 0).cwnd, f.rwnd)
+    window = math.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + WHOLE)
+    edge = f.high_ack + window
     edge = min(edge, f.limit + f.known_lost)
     if edge > f.next_seq:
         f.next_seq = edge
@@ -72,7 +74,7 @@ def start(f, now):
         restart_timer(f, now)
 
 
-@compiled
+@entry
 def start_at(flows, index, now):
     start(flow_at(flows, index), now)
 
@@ -307,7 +309,7 @@ def step_sender(w, f, history, route):
             restart_timer(f, now)
     if window_at(f.state, 0).cwnd < window_at(f.state, 0).ssthresh:
         clump = window_at(f.state, 0).cwnd * f.spacing
-        w.wanted = min(w.wanted, max(clump / 20, route.finest))
+        w.wanted = min(w.wanted, max(clump / 100, route.finest))
     history[w.k & (history.shape[0] - 1), route.column + f.member] = f.next_seq
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FIRST_ROWS = 256  # of the history; doubled when a round trip takes more steps
 STEPS = 100  # time steps in a base round-trip time
-FINER = 10  # how much shorter they may be while a window is a clump in slow start
+FINER = 20  # how much shorter they may be while a window is a clump in slow start
 TINY = 1e-4  # of a step: the first one after a flow has started, so that its window leaves at once
 
 
@@ -64,12 +64,13 @@ class World:
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), r.LINK_BIN)
 
+        self.coarse = step or self._default_step()
         self._lay_out_routes()
         for k, link in enumerate(self.kept):
             self._lay_out_link(k, link)
         for k, flow in enumerate(self.resolved.flows):
             self._lay_out_flow(k, flow)
-        self._lay_out_world(step)
+        self._lay_out_world()
         self.events = self._all_events()
 
     # ------------------------------------------------------------------------- layout
@@ -116,13 +117,19 @@ class World:
             for m, f in enumerate(plan.flows):
                 self.flows["route"][f], self.flows["member"][f] = k, m
         self.n_columns = column
-        self._set_delays()
 
     def _set_delays(self) -> None:
         for row, plan in zip(self.routes, self.plans, strict=True):
-            row["after"], row["to_receiver"] = plan.after, plan.to_receiver
             first = int(row["first_hop"])
-            self.hops["before"][first : first + len(plan.before)] = plan.before
+            before = self.hops["before"][first : first + len(plan.before)]
+            before[:] = plan.before
+            # The way to the first link takes whole steps: who is ahead of it by less than one
+            # step cannot be told from outside, and its fluid then meets no rounding on its way.
+            shift = before[0] % self.coarse if len(before) else 0.0
+            before[:1] -= shift
+            row["after"], row["to_receiver"] = plan.after + shift, plan.to_receiver
+            if plan.n_forward < 2:
+                row["to_receiver"] += shift
 
     def _lay_out_link(self, k: int, index: int) -> None:
         row, link = self.links[k], self.resolved.links[index]
@@ -204,11 +211,9 @@ class World:
             self._rules[id(controller)] = known
         return self._rules[id(controller)]
 
-    def _lay_out_world(self, step: float | None) -> None:
-        trips = [plan.base_rtt for plan in self.plans if self._answers(plan.flows[0])]
-        shortest = min(trips, default=min(plan.base_rtt for plan in self.plans))
-        coarse = (shortest or self.scenario.duration / 10) / STEPS if step is None else step
-        self.routes["finest"] = coarse / FINER
+    def _lay_out_world(self) -> None:
+        self.routes["finest"] = self.coarse / FINER
+        self._set_delays()
         by_link: list[int] = []
         for k in range(len(self.kept)):
             mine = np.flatnonzero(self.hops["link"] == k)
@@ -221,13 +226,18 @@ class World:
         w["n_routes"], w["n_links"] = len(self.routes), len(self.links)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["n_bins"] = self.n_bins
-        w["coarse"] = w["wanted"] = w["step"] = coarse
+        w["coarse"] = w["wanted"] = w["step"] = w["ramp"] = self.coarse
         w["k"] = 1
         self.history = np.zeros((FIRST_ROWS, self.n_columns))
         past = 1 + 2 * max(plan.base_rtt for plan in self.plans)
         self.history[0, r.TIME] = -past
         self.history[1, r.PER_STEP] = 1 / past
         self.history[0, self.links["column"] + r.ARRIVED] = -past
+
+    def _default_step(self) -> float:
+        trips = [plan.base_rtt for plan in self.plans if self._answers(plan.flows[0])]
+        shortest = min(trips, default=min(plan.base_rtt for plan in self.plans))
+        return (shortest or self.scenario.duration / 10) / STEPS
 
     def _answers(self, flow: int) -> bool:
         return not isinstance(self.resolved.flows[flow].spec, CBR)
@@ -265,7 +275,7 @@ class World:
         route["active"] += 1
         self.slots["active"][mine["first_slot"] + self.flows["member"][k]] = 1
         self._list_active(np.union1d(self._active_flows(), [k]))
-        self.w["step"] = TINY * self.w["coarse"][0]
+        self.w["ramp"] = TINY * self.coarse
 
     def _retire(self, flows: np.ndarray) -> None:
         for k in flows:

@@ -8,11 +8,12 @@ ToN 1(4), 1993; gentle variant and automatic weight: S. Floyd, notes of 2000 and
 (2)  avg <- (1 - w)^m avg first, after an idle time in which m = C x idle packets could have left
 (3)  p_b = max_p (avg - min) / (max - min)               min <= avg < max
      p_b = max_p + (1 - max_p)(avg - max) / max          max <= avg < 2 max, gentle; else 1
-(4)  p_a = p_b / (1 - count p_b)                         drops uniform on 1 .. 1/p_b arrivals
-     p_a = 0 if count p_b < 1, else p_b / (2 - count p_b)       `wait`: on 1/p_b .. 2/p_b
+(4)  p_a = p_b / (1 - count p_b)                         a drop every 1 .. 1/p_b - 1 arrivals
+     p_a = 0 if count p_b < 1, else p_b / (2 - count p_b)       `wait`: every 1/p_b .. 2/p_b - 1
 (5)  byte mode: p_a x size / mean_packet
 
-`count` is the number of arrivals since the last drop, or since avg crossed min from below.
+`count` is the number of arrivals since the last drop, or since avg crossed min from below, with
+the present one (so in the paper's listing too; its text has the spacing end at 1/p_b).
 
 Differences from the paper
     `wait` and `gentle` are later additions, both on by default as in ns-2. C in (2) is the rate in
@@ -27,6 +28,8 @@ import math
 from tcpcc.controllers.contract import Param, State
 from tcpcc.queues.contract import Discipline, register
 from tcpcc.streams import uniform
+
+NEVER = 1e-12  # on_fluid takes a smaller p_b for 0
 
 
 def service_rate(p, q):
@@ -78,7 +81,7 @@ def spaced_probability(s, p, q, p_b):
 def on_arrival(s, p, q):
     w = queue_weight(p, q)
     if q.idle > 0:
-        s.avg *= (1 - w) ** math.floor(service_rate(p, q) * q.idle)  # (2)
+        s.avg *= (1 - w) ** float(math.floor(service_rate(p, q) * q.idle))  # (2)
     s.avg = (1 - w) * s.avg + w * length(p, q)  # (1)
     s.count += 1
     s.count_bytes += q.size
@@ -97,6 +100,24 @@ def on_arrival(s, p, q):
             q.drop = 1.0
 
 
+def spacing(p, p_b):
+    """Least and mean number of arrivals from one drop to the next, by (4).
+
+    The product of 1 - p_a telescopes: no drop has come by arrival k with probability
+    (end - k - 1) / (end - first). The sum of these over k >= first is the mean less `first`.
+    """
+    first = 1.0
+    end = 1 / p_b
+    if p.wait != 0:
+        first = float(math.ceil(end))
+        end = 2 / p_b
+    span = end - first
+    if span < 1:
+        return first, first
+    whole = math.floor(span)
+    return first, first + whole - whole * (whole + 1) / (2 * span)
+
+
 def on_fluid(s, p, q):
     w = queue_weight(p, q)
     s.avg *= (1 - w) ** (service_rate(p, q) * q.idle)
@@ -104,14 +125,12 @@ def on_fluid(s, p, q):
     q.prob = 0.0
     q.spread = 0.0
     p_b = base_probability(s, p)
-    if p_b > 0 and q.queue >= 2:
-        # mean spacing 3/(2 p_b) on 1/p_b .. 2/p_b, or (1 + 1/p_b)/2 on 1 .. 1/p_b
-        if p.wait != 0:
-            q.prob = 1 / max(1.5 / p_b, 1.0)
-            q.spread = 1 / 3
-        else:
-            q.prob = 2 * p_b / (1 + p_b)
-            q.spread = (1 - p_b) / (1 + p_b)
+    if p.byte_drop != 0:
+        p_b = min(p_b * q.size / p.mean_packet, 1.0)  # (5)
+    if p_b > NEVER and q.queue >= 2:
+        first, mean = spacing(p, p_b)
+        q.prob = 1 / mean
+        q.spread = 1 - first / mean
 
 
 def complain(p):

@@ -1,0 +1,21 @@
+"""Papers reproduced: one module per paper, its published values in ``data/``.
+
+>>> import experiments
+>>> experiments.papers()  # doctest: +SKIP
+>>> records = experiments.reproduce("quick_vegas", "table_1")  # doctest: +SKIP
+>>> experiments.scorecard(records)  # doctest: +SKIP
+"""
+
+from experiments.harness import Record, draw, draw_all, papers, reproduce
+from experiments.report import markdown, scorecard, summary
+
+__all__ = [
+    "Record",
+    "draw",
+    "draw_all",
+    "markdown",
+    "papers",
+    "reproduce",
+    "scorecard",
+    "summary",
+]

@@ -1,0 +1,330 @@
+"""The frame of every paper's experiment: simulate, measure, judge against the published values.
+
+A paper is a module ``experiments/<name>.py`` that ends in ``PAPER = Paper(...)`` and a data file
+``experiments/data/<name>.toml``. The module says what to simulate and how a number is taken from
+runs; the data file says what the paper printed, how closely it can be held to it and why. Nothing
+else is written twice: command line, notebooks, tests and scorecard all call `reproduce`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from experiments.published import Cell, Key, Published, read
+from tcpcc import Run, Scenario
+from tcpcc.errors import unknown
+from tcpcc.sweep import simulate_many
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE = Path(__file__).parent
+CACHE = HERE.parent / ".cache" / "runs"
+FIGURES = HERE.parent / "figures"
+MODELS = ("packet", "fluid")
+
+AGREEMENT = 0.10
+"""Relative difference up to which fluid and packet model agree; beyond it there is a cause."""
+
+NOT_EXPLAINED = "not explained"
+
+Verdict = Literal["reproduced", "direction holds", "deviates", "no published number"]
+Runs = Mapping[Any, Run]
+"""Runs of an item, by its own keys."""
+
+
+class Measured(NamedTuple):
+    """A number with the range that it has over phases or seeds, where chance plays a part."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+Values = Mapping[tuple[str, str], float | Measured]
+"""What was measured, by (row, column)."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One cell of a paper, judged.
+
+    Attributes:
+        paper, item, row, column, unit: which number.
+        published: None where the paper prints none.
+        packet, fluid: our numbers; None for a model that was not run.
+        tolerance: half width of the band around `published`, in `unit`.
+        verdict: on the packet model's number, on the fluid model's if that alone was run.
+        cause: why it differs from the published number, and the fluid model's from the packet
+            model's; empty where nothing is to be explained.
+        spread: smallest and largest number over phases or seeds, where chance plays a part.
+    """
+
+    paper: str
+    item: str
+    row: str
+    column: str
+    unit: str
+    published: float | None
+    packet: float | None
+    fluid: float | None
+    tolerance: float | None
+    verdict: Verdict
+    cause: str
+    spread: tuple[float, float] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: `spread` only where there is one, None for NaN."""
+        plain = asdict(self)
+        if self.spread is None:
+            del plain["spread"]
+        broken = {k for k, v in plain.items() if isinstance(v, float) and math.isnan(v)}
+        return plain | dict.fromkeys(broken)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or a figure.
+
+    Args:
+        scenarios: what it needs, by any keys; the same scenario may occur in several items.
+        measure: from the runs by these keys to the numbers of its cells.
+        draw: from the runs of each model, `{"packet": runs, ...}`, to the figure; None: no figure.
+    """
+
+    scenarios: Callable[[], Mapping[Any, Scenario]]
+    measure: Callable[[Runs], Values]
+    draw: Callable[[Mapping[str, Runs]], Figure] | None = None
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its items by name, and its data file."""
+
+    name: str
+    items: Mapping[str, Item]
+
+    @cached_property
+    def published(self) -> Published:
+        return read(HERE / "data" / f"{self.name}.toml")
+
+    @property
+    def title(self) -> str:
+        return self.published.title
+
+    @property
+    def citation(self) -> str:
+        """BibTeX entry of the paper."""
+        return self.published.bibtex
+
+    def cells(self, item: str | None = None) -> list[Cell]:
+        """The paper's numbers, or those of one item."""
+        return [c for c in self.published.cells if item in (None, c.item)]
+
+
+def judge(
+    published: float | None, value: float, tolerance: float | None, claims: Iterable[bool]
+) -> Verdict:
+    """The verdict on one number.
+
+    Args:
+        published: None if there is none.
+        value: ours.
+        tolerance: half width of the band around `published`.
+        claims: for each thing that the paper says of this number, whether it is true of ours.
+    """
+    if published is None:
+        return "no published number"
+    if tolerance is None:
+        raise ValueError("a published number needs a tolerance")
+    if abs(value - published) <= tolerance:
+        return "reproduced"
+    said = list(claims)
+    return "direction holds" if said and all(said) else "deviates"
+
+
+def agree(packet: float, fluid: float) -> bool:
+    """Whether the fluid model's number is within `AGREEMENT` of the packet model's."""
+    return abs(fluid - packet) <= AGREEMENT * abs(packet)
+
+
+def papers() -> dict[str, Paper]:
+    """All papers, by the names of their modules."""
+    names = [module.name for module in iter_modules([str(HERE)])]
+    return {
+        name: import_module(f"experiments.{name}").PAPER
+        for name in names
+        if (HERE / "data" / f"{name}.toml").exists()
+    }
+
+
+def reproduce(
+    paper: str | None = None,
+    item: str | None = None,
+    model: str = "both",
+    *,
+    cache: Path | None = CACHE,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> list[Record]:
+    """Simulate, measure and judge; one record per cell, in the order of the data files.
+
+    Args:
+        paper: name; None: all.
+        item: name of one of its tables or figures; None: all.
+        model: "packet", "fluid" or "both".
+        cache: folder of finished runs, so that what was interrupted resumes; None: no cache.
+        jobs: simulations at a time; default one per processor.
+        progress: show a bar; default on a terminal only.
+
+    Raises:
+        ScenarioError: an unknown paper, item or model.
+        SweepInterrupted: on Ctrl-C; says what is kept.
+    """
+    records: list[Record] = []
+    for one in _papers(paper):
+        wanted = _items(one, item)
+        cells = [cell for cell in one.cells() if cell.item in wanted]
+        needed = wanted | {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
+        values: dict[str, dict[Key, Measured]] = {}
+        for each in _models(model):
+            runs = simulate(one, needed, each, cache=cache, jobs=jobs, progress=progress)
+            values[each] = measure(one, runs)
+        records += [record(cell, values) for cell in cells]
+    return records
+
+
+def draw(
+    paper: str,
+    item: str,
+    model: str = "both",
+    *,
+    cache: Path | None = CACHE,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Figure:
+    """The figure of an item; arguments as in `reproduce`."""
+    one = _papers(paper)[0]
+    _items(one, item)
+    figure = one.items[item].draw
+    if figure is None:
+        drawn = [name for name, each in one.items.items() if each.draw]
+        raise unknown(f"figure of {paper}", item, drawn)
+    runs = {
+        each: simulate(one, {item}, each, cache=cache, jobs=jobs, progress=progress)[item]
+        for each in _models(model)
+    }
+    return figure(runs)
+
+
+def draw_all(
+    paper: str | None = None,
+    item: str | None = None,
+    model: str = "both",
+    *,
+    folder: Path = FIGURES,
+    cache: Path | None = CACHE,
+) -> list[Path]:
+    """Draw the figures into `folder` as PNG files; returns these. Arguments as in `reproduce`."""
+    import matplotlib.pyplot as plt
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for one in _papers(paper):
+        for name in sorted(_items(one, item)):
+            if one.items[name].draw is None:
+                continue
+            figure = draw(one.name, name, model, cache=cache)
+            files.append(folder / f"{one.name}_{name}.png")
+            figure.savefig(files[-1], dpi=200, metadata={"Software": None})
+            plt.close(figure)
+    return files
+
+
+# The steps.
+
+
+def simulate(
+    paper: Paper, items: Iterable[str], model: str, **settings: Any
+) -> dict[str, dict[Any, Run]]:
+    """Runs of each item by its keys; a scenario that several items share is simulated once."""
+    wanted = {
+        (name, key): scenario
+        for name in sorted(items)
+        for key, scenario in paper.items[name].scenarios().items()
+    }
+    runs = simulate_many(list(wanted.values()), model=model, **settings)
+    result: dict[str, dict[Any, Run]] = {name: {} for name in items}
+    for (name, key), run in zip(wanted, runs, strict=True):
+        result[name][key] = run
+    return result
+
+
+def measure(paper: Paper, runs: Mapping[str, Runs]) -> dict[Key, Measured]:
+    """Every number of the items whose runs are given."""
+    found: dict[Key, Measured] = {}
+    for name, of_item in runs.items():
+        for (row, column), value in paper.items[name].measure(of_item).items():
+            found[name, row, column] = value if isinstance(value, Measured) else Measured(value)
+    return found
+
+
+def record(cell: Cell, values: Mapping[str, Mapping[Key, Measured]]) -> Record:
+    """Judge one cell by what each model gave: `values[model][key]`."""
+    judged = values.get("packet") or values["fluid"]
+    mine = judged[cell.key]
+    numbers = {each: values[each][cell.key].value for each in values}
+    claims = [judged[c.more].value > judged[c.less].value for c in cell.claims]
+    width = None
+    if cell.published is not None and cell.tolerance is not None:
+        width = cell.tolerance.width(cell.published)
+    verdict = judge(cell.published, mine.value, width, claims)
+    causes = []
+    if verdict in ("direction holds", "deviates"):
+        causes.append(cell.cause or NOT_EXPLAINED)
+    if len(numbers) == 2 and not agree(numbers["packet"], numbers["fluid"]):
+        causes.append(f"Fluid: {cell.fluid_cause or NOT_EXPLAINED}")
+    return Record(
+        paper=cell.paper,
+        item=cell.item,
+        row=cell.row,
+        column=cell.column,
+        unit=cell.unit,
+        published=cell.published,
+        packet=numbers.get("packet"),
+        fluid=numbers.get("fluid"),
+        tolerance=width,
+        verdict=verdict,
+        cause=" ".join(causes),
+        spread=None if mine.low is None or mine.high is None else (mine.low, mine.high),
+    )
+
+
+def _papers(name: str | None) -> Sequence[Paper]:
+    known = papers()
+    if name is None:
+        return list(known.values())
+    if name not in known:
+        raise unknown("paper", name, known)
+    return [known[name]]
+
+
+def _items(paper: Paper, name: str | None) -> set[str]:
+    if name is None:
+        return set(paper.items)
+    if name not in paper.items:
+        raise unknown(f"item of {paper.name}", name, paper.items)
+    return {name}
+
+
+def _models(model: str) -> tuple[str, ...]:
+    if model not in (*MODELS, "both"):
+        raise unknown("model", model, [*MODELS, "both"])
+    return MODELS if model == "both" else (model,)

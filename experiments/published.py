@@ -1,0 +1,209 @@
+"""Published values as data: reads ``experiments/data/<paper>.toml`` into cells and claims.
+
+The file holds what the paper prints and how closely it can be held to, and nothing that was
+computed here::
+
+    [paper]                            # title, authors, bibtex
+    [[item]]                           # a table or a figure
+    name = "table_1"
+    title = "Link utilization of the bottleneck"
+    source = "Table I"                 # where the numbers stand
+    read = "text"                      # "text": printed numbers; "axis": read off a figure
+      [[item.block]]                   # rows x columns of one arrangement
+      unit = "1"                       # one, or one for each column
+      columns = ["0-25", "25-55"]
+      rows = ["Vegas", "New Reno"]
+      published.Vegas = [0.335, 0.780] # a row that is left out has no published number
+      [[item.measured]]                # how our number is taken from a run
+      [[item.tolerance]]               # absolute = ... or relative = ..., and the reason
+      [[item.cause]]                   # why the packet model's number differs; `chance = true`
+      [[item.fluid_cause]]             # why the fluid model's differs from the packet model's
+    [[claim]]                          # what the paper says of two cells: more > less
+    more = "table_1/Quick Vegas"
+    less = "table_1/Vegas"
+    columns = ["0-25"]
+
+The last five take `rows` and `columns` where they hold for some cells only; of several that
+apply, the last one counts.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Key = tuple[str, str, str]
+"""(item, row, column)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a number may be from the published one.
+
+    Args:
+        kind: "absolute" (in the cell's unit) or "relative" (a share of the published value).
+        value: of that kind, positive.
+        reason: why so much and no more; never our own result.
+    """
+
+    kind: str
+    value: float
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("absolute", "relative") or not self.value > 0 or not self.reason:
+            raise ValueError(f"{self}: must be absolute or relative, positive, and have a reason")
+
+    def width(self, published: float) -> float:
+        """Half width of the band around `published`, in its unit."""
+        return self.value * (abs(published) if self.kind == "relative" else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the paper says of two of its cells: `more` is larger than `less`."""
+
+    more: Key
+    less: Key
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One number of a paper.
+
+    Args:
+        paper, item, row, column: where it belongs.
+        unit: of the published value, of ours, and of an absolute tolerance.
+        published: None where the paper draws a curve and prints no number.
+        tolerance: None where there is no published number.
+        measured: how our number is taken from a run.
+        source: where in the paper.
+        read: "text" for a printed number, "axis" for one read off a figure.
+        cause: why the packet model's number is known to differ; empty where it should not.
+        chance: the number depends on phases or seeds that the paper does not give.
+        fluid_cause: why the fluid model's number is known to differ from the packet model's.
+        claims: what the paper says of this cell and another.
+    """
+
+    paper: str
+    item: str
+    row: str
+    column: str
+    unit: str
+    published: float | None
+    tolerance: Tolerance | None
+    measured: str
+    source: str
+    read: str = "text"
+    cause: str = ""
+    chance: bool = False
+    fluid_cause: str = ""
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        return self.item, self.row, self.column
+
+
+@dataclass(frozen=True)
+class Published:
+    """A paper's data file.
+
+    Attributes:
+        titles: of the items, by name, in the file's order.
+        cells: in the file's order.
+    """
+
+    title: str
+    authors: Sequence[str]
+    bibtex: str
+    titles: Mapping[str, str]
+    cells: Sequence[Cell] = field(default_factory=tuple)
+
+
+def read(path: Path) -> Published:
+    """Read a data file; raises ValueError in one line where it contradicts itself."""
+    with path.open("rb") as file:
+        data = tomllib.load(file)
+    claims = list(_claims(data.get("claim", [])))
+    cells = tuple(cell for item in data["item"] for cell in _cells(path.stem, item, claims))
+    known = {cell.key for cell in cells}
+    for claim in claims:
+        for key in (claim.more, claim.less):
+            if key not in known:
+                raise ValueError(f"{path.name}: a claim names {'/'.join(key)}, which is no cell")
+    if len(known) != len(cells):
+        raise ValueError(f"{path.name}: two cells have the same item, row and column")
+    return Published(
+        title=data["paper"]["title"],
+        authors=tuple(data["paper"]["authors"]),
+        bibtex=data["paper"]["bibtex"].strip(),
+        titles={item["name"]: item["title"] for item in data["item"]},
+        cells=cells,
+    )
+
+
+def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
+    for entry in entries:
+        more, less = (tuple(entry[side].split("/")) for side in ("more", "less"))
+        for column in entry["columns"]:
+            yield Claim((*more, column), (*less, column), entry["text"])
+
+
+def _cells(paper: str, item: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[Cell]:
+    for block in item["block"]:
+        units = block["unit"]
+        if isinstance(units, str):
+            units = [units] * len(block["columns"])
+        published = block.get("published", {})
+        if not set(published) <= set(block["rows"]):
+            raise ValueError(f"{paper}: {item['name']}: published rows must be among the rows")
+        for row in block["rows"]:
+            values = published.get(row, [None] * len(block["columns"]))
+            for column, unit, value in zip(block["columns"], units, values, strict=True):
+                yield _cell(paper, item, row, column, unit, value, claims)
+
+
+def _cell(
+    paper: str,
+    item: Mapping[str, Any],
+    row: str,
+    column: str,
+    unit: str,
+    value: float | None,
+    claims: Sequence[Claim],
+) -> Cell:
+    def last(kind: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = {}
+        for entry in item.get(kind, []):
+            if row in entry.get("rows", [row]) and column in entry.get("columns", [column]):
+                found = entry
+        return found
+
+    tolerance = None
+    if value is not None:
+        entry = last("tolerance")
+        kind = "absolute" if "absolute" in entry else "relative"
+        tolerance = Tolerance(kind, entry[kind], entry["reason"])
+    key = item["name"], row, column
+    cause = last("cause")
+    return Cell(
+        paper=paper,
+        item=item["name"],
+        row=row,
+        column=column,
+        unit=unit,
+        published=None if value is None else float(value),
+        tolerance=tolerance,
+        measured=last("measured")["text"],
+        source=item["source"],
+        read=item.get("read", "text"),
+        cause=cause.get("text", ""),
+        chance=cause.get("chance", False),
+        fluid_cause=last("fluid_cause").get("text", ""),
+        claims=tuple(c for c in claims if key in (c.more, c.less)),
+    )

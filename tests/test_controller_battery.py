@@ -1,0 +1,310 @@
+"""One battery for every registered controller: what any of them must survive, and five scenarios.
+
+The rules run twice side by side, interpreted on plain objects and compiled on records, and must
+agree to the last bit after every step.
+"""
+
+import math
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tcpcc.controllers import get, names
+from tcpcc.controllers.contract import sample_dtype
+from tcpcc.jit import call_rule, entry, rule_address
+
+RULES = ("on_ack", "on_round", "on_loss", "on_timeout")
+SMALLEST_WINDOW, SMALLEST_THRESHOLD = 1.0, 2.0
+
+
+@entry
+def call(address, state, params, sample):
+    call_rule(address, state, params, sample)
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+class Pair:
+    """A controller on plain objects and, compiled, on records."""
+
+    def __init__(self, name, *, cwnd=2.0, ssthresh=math.inf):
+        self.controller = get(name)
+        self.s, self.p, self.a = self.controller.example()
+        for field, value in zip(
+            self.controller.state_dtype.names, self.controller.initial_state, strict=True
+        ):
+            setattr(self.s, field, value)
+        self.s.cwnd, self.s.ssthresh = cwnd, ssthresh
+        self.state = np.zeros(1, self.controller.state_dtype)
+        self.params = np.zeros(1, self.controller.params_dtype)
+        self.sample = np.zeros(1, sample_dtype)
+        self.state[0] = tuple(vars(self.s).values())
+        if vars(self.p):
+            self.params[0] = tuple(vars(self.p).values())
+        dtypes = self.controller.state_dtype, self.controller.params_dtype, sample_dtype
+        self.addresses = {
+            name: rule_address(function, *dtypes)
+            for name, function in self.controller.rules.items()
+        }
+
+    def call(self, name, **sample):
+        """Call a rule, both ways, if the controller has it; the states must stay the same."""
+        function = self.controller.rules[name]
+        if function is None:
+            return
+        vars(self.a).update({k: float(v) for k, v in sample.items()})
+        self.sample[0] = tuple(getattr(self.a, field) for field in sample_dtype.names)
+        function(self.s, self.p, self.a)
+        call(self.addresses[name], *(address(x) for x in (self.state, self.params, self.sample)))
+        plain = np.array([getattr(self.s, f) for f in self.state.dtype.names], float)
+        compiled = np.array(list(self.state[0]), float)
+        assert plain.tobytes() == compiled.tobytes(), (name, self.a, self.s, self.state)
+
+
+class AnySequence(RuleBasedStateMachine):
+    """Any order of ACKs, rounds, losses and timeouts, each with a sample that a path could give."""
+
+    controller = ""
+
+    @initialize(
+        start=st.floats(1, 100),
+        base=st.floats(1e-4, 1),
+        receiver=st.one_of(st.just(math.inf), st.floats(2, 1e4)),
+    )
+    def begin(self, start, base, receiver):
+        self.pair = Pair(self.controller, cwnd=start)
+        self.now, self.base, self.longest, self.srtt = 0.0, base, base, base
+        self.receiver = receiver
+
+    def sample(self, used, queueing, **more):
+        """A sample with `used` of the window in flight and the RTT at base (1 + queueing)."""
+        rtt = self.base * (1 + queueing)
+        self.now += 1e-5 + rtt / 10
+        self.longest = max(self.longest, rtt)
+        self.srtt += (rtt - self.srtt) / 8
+        window = min(self.pair.s.cwnd, self.receiver)
+        inflight = max(1, math.floor(used * window))
+        return {
+            "now": self.now, "rtt": rtt, "srtt": self.srtt, "min_rtt": self.base,
+            "max_rtt": self.longest, "round_rtt": rtt, "round_min_rtt": self.base,
+            "round_time": rtt, "round_packets": inflight, "inflight": inflight,
+            "window": window, "acked": 1.0, "delivered": 1.0, "transmits": 1.0, **more,
+        }  # fmt: skip
+
+    used, queueing = st.floats(0, 1.2), st.floats(0, 20)
+
+    @rule(used=used, queueing=queueing, acked=st.floats(1e-6, 2), repeat=st.integers(1, 50))
+    def acks(self, used, queueing, acked, repeat):
+        for _ in range(repeat):
+            sample = self.sample(used, queueing, acked=acked, delivered=math.ceil(acked))
+            self.pair.call("on_ack", **sample)
+
+    @rule(used=used, queueing=queueing, sent=st.floats(0, 2))
+    def round_ends(self, used, queueing, sent):
+        sample = self.sample(used, queueing)
+        sample["round_packets"] = math.floor(sent * sample["inflight"])
+        self.pair.call("on_round", **sample)
+        self.pair.call("on_ack", **sample)
+
+    @rule(used=used, queueing=queueing)
+    def retransmission_acknowledged(self, used, queueing):
+        """No round-trip time can be told of a packet that was sent twice."""
+        self.pair.call("on_ack", **self.sample(used, queueing, rtt=0.0))
+
+    @rule(used=used, queueing=queueing, transmits=st.integers(1, 5))
+    def loss(self, used, queueing, transmits):
+        self.pair.call("on_loss", **self.sample(used, queueing, transmits=transmits))
+
+    @rule(used=used, queueing=queueing)
+    def timeout(self, used, queueing):
+        self.pair.call("on_timeout", **self.sample(used, queueing))
+
+    @invariant()
+    def window_is_sound(self):
+        if not hasattr(self, "pair"):
+            return
+        s = self.pair.s
+        assert math.isfinite(s.cwnd)
+        assert s.cwnd >= SMALLEST_WINDOW
+        assert s.ssthresh >= SMALLEST_THRESHOLD
+        assert not any(math.isnan(value) for value in vars(s).values())
+
+
+@pytest.mark.parametrize("name", names())
+def test_any_sequence_leaves_a_sound_window(name):
+    machine = type("AnySequence", (AnySequence,), {"controller": name})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=40,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+# Five scenarios: the rules on a path in rounds, without any transport
+
+
+class Path:
+    """A window on one bottleneck: `pipe` packets fit without queueing, `buffer` more wait.
+
+    Each round sends floor(W) packets; the RTT is the base one and the wait for those in excess.
+    """
+
+    def __init__(self, name, *, pipe=math.inf, buffer=math.inf, base=0.1, **start):
+        self.pair = Pair(name, **start)
+        self.pipe, self.buffer, self.base = pipe, buffer, base
+        self.now = 0.0
+        self.windows = [self.cwnd]
+        self.losses = 0
+
+    @property
+    def cwnd(self):
+        return self.pair.s.cwnd
+
+    def round(self, limit=math.inf):
+        """One round trip; the application has `limit` packets to send in it."""
+        sent = min(math.floor(self.cwnd), limit)
+        rtt = self.base * max(1.0, sent / self.pipe)
+        lost = self.cwnd > self.pipe + self.buffer
+        for k in range(sent):
+            self.now += rtt / sent
+            sample = {
+                "now": self.now, "rtt": rtt, "srtt": rtt, "min_rtt": self.base, "max_rtt": rtt,
+                "round_rtt": rtt, "round_min_rtt": rtt, "round_time": rtt, "round_packets": sent,
+                "inflight": min(math.floor(self.cwnd), limit), "window": self.cwnd,
+                "acked": 1.0, "delivered": 1.0, "transmits": 1.0,
+            }  # fmt: skip
+            if k == 0:
+                self.pair.call("on_round", **sample)
+            self.pair.call("on_ack", **sample)
+        if lost:
+            self.losses += 1
+            self.pair.call("on_loss", **(sample | {"window": self.cwnd}))
+        self.windows.append(self.cwnd)
+
+    def rounds(self, count, **options):
+        for _ in range(count):
+            self.round(**options)
+        return self
+
+
+@pytest.mark.parametrize("name", names())
+def test_slow_start_unlimited(name):
+    """On an empty path the window at least doubles every other round and never shrinks."""
+    windows = Path(name).rounds(12).windows
+    assert windows == sorted(windows)
+    assert all(later >= 2 * earlier for earlier, later in zip(windows, windows[2:], strict=False))
+
+
+@pytest.mark.parametrize("name", names())
+def test_loss_in_slow_start(name):
+    """A loss in slow start takes window and threshold down to at most what they were, and the
+    window comes back without passing the size at which it was lost at once."""
+    path = Path(name).rounds(10)
+    before = path.cwnd
+    path.pair.call("on_loss", window=before, inflight=math.floor(before), transmits=1.0)
+    assert SMALLEST_WINDOW <= path.cwnd <= before
+    assert path.pair.s.ssthresh <= before
+    path.rounds(1)
+    assert path.cwnd <= before + 1
+
+
+@pytest.mark.parametrize("name", names())
+def test_application_limited(name):
+    """Two packets a round for a hundred rounds: the window stays finite and is not taken away."""
+    path = Path(name, cwnd=10.0).rounds(100, limit=2)
+    assert 2 <= path.cwnd < math.inf
+
+
+@pytest.mark.parametrize("name", names())
+def test_minimum_window(name):
+    """Losses and timeouts without an ACK between them cannot push the window under its least
+    size, nor keep it there: it grows again on the first rounds."""
+    path = Path(name, cwnd=100.0)
+    for k in range(50):
+        path.pair.call("on_loss" if k % 2 else "on_timeout", window=path.cwnd, transmits=k + 1)
+        assert path.cwnd >= SMALLEST_WINDOW
+        assert path.pair.s.ssthresh >= SMALLEST_THRESHOLD
+    least = path.cwnd
+    assert least <= 4
+    path.rounds(10)
+    assert path.cwnd > least
+
+
+@pytest.mark.parametrize("name", names())
+def test_long_congestion_avoidance(name):
+    """Hundreds of rounds on a path of 20 packets and a buffer of 20: the window stays between the
+    least one and what path and buffer hold (and a round's growth), and uses over half of it."""
+    path = Path(name, pipe=20, buffer=20, cwnd=20.0, ssthresh=20.0).rounds(400)
+    later = np.array(path.windows[100:])
+    assert later.min() >= SMALLEST_WINDOW
+    assert later.max() <= 40 + 20
+    assert np.minimum(later, 20).mean() > 0.5 * 20
+
+
+@pytest.mark.parametrize(("name", "mean", "losses"), [("reno", 75, 10), ("vegas", 52, 0)])
+def test_long_congestion_avoidance_by_theory(name, mean, losses):
+    """Reno's sawtooth from 50 to 100 takes just over 50 rounds and has its mean at 75, so 520
+    rounds see 10 of them. Vegas stays with alpha to beta packets queued."""
+    path = Path(name, pipe=50, buffer=50, cwnd=50.0, ssthresh=2.0).rounds(520)
+    assert np.mean(path.windows[100:]) == pytest.approx(mean, abs=1.5)
+    assert abs(path.losses - losses) <= 1
+
+
+# Real-valued acknowledgements
+
+
+@pytest.mark.parametrize("pieces", [2, 7, 100])
+@pytest.mark.parametrize("window", [4.0, 30.0, 1000.0])
+@pytest.mark.parametrize("phase", ["slow start", "avoidance"])
+@pytest.mark.parametrize("name", names())
+def test_an_ack_can_be_split(name, phase, window, pieces):
+    """`acked` is real: k ACKs of 1/k packet come to one of a packet, up to O(1/W)."""
+    threshold = 10 * window if phase == "slow start" else 2.0
+
+    def after(acked, count):
+        pair = Pair(name, cwnd=window, ssthresh=threshold)
+        sample = {"inflight": math.floor(window), "window": window, "round_packets": window}
+        pair.call("on_round", **sample, round_rtt=0.1, acked=1.0)
+        pair.call("on_round", **sample, round_rtt=0.1, acked=1.0)
+        for _ in range(count):
+            pair.call("on_ack", **sample, acked=acked, delivered=1.0)
+        return pair.s.cwnd
+
+    whole, parts = after(1.0, 1), after(1 / pieces, pieces)
+    assert parts == pytest.approx(whole, abs=1 / window)
+
+
+def test_a_rule_that_does_not_compile_is_told_in_one_line():
+    def on_ack(s, p, a):
+        s.cwnd = float(Decimal(1))
+
+    reno = get("reno")
+    with pytest.raises(TypeError, match=r"rule .*on_ack does not compile") as error:
+        rule_address(on_ack, reno.state_dtype, reno.params_dtype, sample_dtype)
+    assert "\n" not in str(error.value)
+
+
+def test_an_error_in_a_compiled_rule_reaches_the_caller():
+    """Division by zero is Python's, not a silent infinity."""
+    pair = Pair("reno", cwnd=0.0, ssthresh=0.0)
+    with pytest.raises(ZeroDivisionError):
+        call(
+            pair.addresses["on_ack"],
+            *(address(x) for x in (pair.state, pair.params, pair.sample)),
+        )

@@ -1,0 +1,457 @@
+"""Every rule of every controller against its equation, worked out here once more."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tcpcc as tc
+from tcpcc.controllers import contract, get, names
+from tcpcc.controllers.vegas import backlog
+from tcpcc.errors import ScenarioError
+from tcpcc.transport.recovery import RECOVERIES
+
+LOSS_BASED = ("tahoe", "reno", "newreno")
+windows = st.floats(1, 1e5)
+shares = st.floats(1e-3, 2)
+
+
+def records(name, *, cwnd=10.0, ssthresh=5.0, p=None, **sample):
+    """State, parameters and sample of a controller; the window in force is cwnd unless told."""
+    s, params, a = get(name).example()
+    s.cwnd, s.ssthresh = cwnd, ssthresh
+    vars(params).update(p or {})
+    vars(a).update({"window": cwnd, "inflight": float(math.floor(cwnd))} | sample)
+    return s, params, a
+
+
+def with_delta(a, delta, window, base=0.1):
+    """Make the sample of a round in which a full window's backlog was `delta` packets:
+    W - W BaseRTT / RTT = delta."""
+    a.inflight = a.round_packets = window
+    a.min_rtt, a.round_rtt = base, base * window / (window - delta)
+    return a
+
+
+# Tahoe, Reno, NewReno
+
+
+@pytest.mark.parametrize("name", LOSS_BASED)
+@given(windows, shares)
+def test_slow_start_adds_what_was_acknowledged(name, cwnd, acked):
+    """RFC 5681, eq. 2."""
+    s, p, a = records(name, cwnd=cwnd, ssthresh=math.nextafter(cwnd, math.inf), acked=acked)
+    get(name).on_ack(s, p, a)
+    assert s.cwnd == cwnd + acked
+
+
+@pytest.mark.parametrize("name", LOSS_BASED)
+@given(windows, shares)
+def test_congestion_avoidance_adds_one_packet_per_window(name, cwnd, acked):
+    """RFC 5681, eq. 3: the increment times the window is what was acknowledged."""
+    s, p, a = records(name, cwnd=cwnd, ssthresh=cwnd, acked=acked)
+    get(name).on_ack(s, p, a)
+    assert s.cwnd * cwnd == pytest.approx(cwnd**2 + acked, rel=1e-15)
+
+
+@pytest.mark.parametrize("name", LOSS_BASED)
+def test_a_window_of_acks_in_congestion_avoidance_adds_just_under_one_packet(name):
+    """Sum of 1/(W + j/W) for j < W is 1 - 1/(2W) and terms of higher order."""
+    s, p, a = records(name, cwnd=100.0, acked=1.0)
+    for _ in range(100):
+        get(name).on_ack(s, p, a)
+    assert s.cwnd - 100 == pytest.approx(1 - 1 / 200, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["reno", "newreno"])
+@given(windows, st.floats(0.5, 1))
+def test_a_loss_halves_the_window_in_force(name, cwnd, used):
+    """RFC 5681, eq. 4, of the window in force (the receiver may allow less than cwnd)."""
+    s, p, a = records(name, cwnd=cwnd, ssthresh=math.inf, window=used * cwnd)
+    get(name).on_loss(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (max(used * cwnd / 2, 2),) * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("tahoe", "on_loss"), *((name, "on_timeout") for name in LOSS_BASED)],
+)
+@given(windows)
+def test_slow_start_begins_again_at_one_packet(name, rule, cwnd):
+    """ssthresh is half of the window before, so first the threshold, then the window."""
+    s, p, a = records(name, cwnd=cwnd, ssthresh=math.inf)
+    getattr(get(name), rule)(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (1, max(cwnd / 2, 2))
+
+
+@pytest.mark.parametrize("name", LOSS_BASED)
+def test_loss_based_controllers_do_nothing_per_round(name):
+    assert get(name).on_round is None
+
+
+def test_variants_of_reno_share_its_rules():
+    reno, newreno, tahoe = get("reno"), get("newreno"), get("tahoe")
+    assert (newreno.on_ack, newreno.on_loss) == (reno.on_ack, reno.on_loss)
+    assert tahoe.on_ack is reno.on_ack
+    assert tahoe.on_loss is reno.on_timeout
+
+
+# Vegas
+
+
+@given(st.integers(2, 5000), st.floats(0, 0.9), st.floats(1e-3, 1))
+def test_vegas_backlog_is_the_window_times_the_share_of_queueing(window, share, base):
+    """(1) with a full window: Delta = W (1 - BaseRTT/RTT)."""
+    _, p, a = records("vegas", p={"integer_delta": 0.0})
+    with_delta(a, share * window, window, base)
+    assert backlog(p, a) == pytest.approx(share * window, rel=1e-9, abs=1e-9)
+
+
+@given(st.floats(-3, 50))
+def test_vegas_rounds_its_backlog_as_a_cast_in_c_does(delta):
+    """int(x + 0.5) cuts towards zero: half up for x >= 0, one higher below -0.5."""
+    _, p, a = records("vegas", p={"integer_delta": 1.0})
+    with_delta(a, delta, 100.0)
+    exact = (a.inflight / a.min_rtt - a.round_packets / a.round_rtt) * a.min_rtt
+    expected = math.floor(exact + 0.5) if exact >= -0.5 else math.ceil(exact + 0.5)
+    assert backlog(p, a) == expected
+
+
+def test_vegas_backlog_counts_what_was_sent_in_the_round():
+    """Actual is packets sent over RTT, also when that is less than the window."""
+    _, p, a = records(
+        "vegas", inflight=20.0, round_packets=10.0, min_rtt=0.1, round_rtt=0.125,
+        p={"integer_delta": 0.0},
+    )  # fmt: skip
+    assert backlog(p, a) == pytest.approx((20 / 0.1 - 10 / 0.125) * 0.1)
+
+
+@pytest.mark.parametrize(
+    ("delta", "cwnd", "incr"),
+    [(0, 50, 1 / 50), (0.9, 50, 1 / 50), (1, 50, 0), (2, 50, 0), (3, 50, 0), (3.1, 49, 0)],
+)
+def test_vegas_steps_by_one_packet_outside_alpha_beta(delta, cwnd, incr):
+    """(2) with alpha, beta = 1, 3, the real Delta; an increase is spread over the next round."""
+    s, p, a = records("vegas", cwnd=50.0, ssthresh=2.0, p={"integer_delta": 0.0})
+    # the bounds themselves belong to the region of no change, whatever rounding does to Delta
+    with_delta(a, delta + {1: 1e-9, 3: -1e-9}.get(delta, 0), 50.0)
+    s.incr = 0.5
+    get("vegas").on_round(s, p, a)
+    assert (s.cwnd, s.incr) == (cwnd, incr)
+
+
+@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+def test_vegas_increase_of_a_round_adds_up_to_one_packet(name):
+    """W ACKs that bring 1/W each, W being the window when the round began."""
+    s, p, a = records(name, cwnd=64.0, ssthresh=2.0)
+    s.incr = 1 / 64
+    for _ in range(64):
+        get(name).on_ack(s, p, a)
+    assert s.cwnd == 65
+
+
+@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize(("inflight", "grows"), [(10, True), (8, True), (7.99, False), (3, False)])
+def test_vegas_grows_only_while_the_window_is_used(name, inflight, grows):
+    s, p, a = records(name, cwnd=10.0, ssthresh=2.0, inflight=inflight)
+    s.incr = 0.1
+    get(name).on_ack(s, p, a)
+    assert s.cwnd == (10.1 if grows else 10.0)
+
+
+@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+def test_vegas_slow_start_doubles_every_other_round(name):
+    """(3): in one of two rounds each ACK adds a packet, in the other the window is frozen."""
+    s, p, a = records(name, cwnd=2.0, ssthresh=math.inf)
+    sizes = []
+    for _ in range(8):
+        window = s.cwnd
+        get(name).on_round(s, p, with_delta(a, 0.0, window))
+        for _ in range(int(window)):
+            a.inflight = s.cwnd
+            get(name).on_ack(s, p, a)
+        sizes.append(s.cwnd)
+    assert sizes == [2, 4, 4, 8, 8, 16, 16, 32]
+
+
+@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize(("cwnd", "after"), [(64.0, 56.0), (2.2, 2.0)])
+def test_vegas_leaves_slow_start_when_the_backlog_passes_gamma(name, cwnd, after):
+    s, p, a = records(name, cwnd=cwnd, ssthresh=math.inf)
+    s.frozen = 1.0
+    with_delta(a, 2.0, cwnd * 4)
+    get(name).on_round(s, p, a)
+    assert (s.cwnd, s.ssthresh, s.incr) == (after, 2, 0)
+
+
+@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+def test_vegas_slow_start_goes_on_at_gamma_itself(name):
+    s, p, a = records(name, cwnd=64.0, ssthresh=math.inf)
+    s.frozen = 1.0
+    get(name).on_round(s, p, with_delta(a, 1.0, 64.0))
+    assert (s.cwnd, s.ssthresh, s.incr) == (64, math.inf, 1)
+
+
+@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+def test_vegas_slow_start_after_a_timeout_ends_at_ssthresh(name):
+    s, p, a = records(name, cwnd=2.0, ssthresh=4.0)
+    s.incr = 1.0
+    sizes = []
+    for _ in range(4):
+        a.inflight = s.cwnd
+        get(name).on_ack(s, p, a)
+        sizes.append(s.cwnd)
+    assert (sizes, s.incr) == ([3, 4, 4, 4], 0)
+
+
+@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@given(st.floats(1, 1e4), st.integers(1, 4))
+def test_vegas_cuts_a_quarter_or_half_in_whole_packets(name, window, transmits):
+    """(4): within a packet of 3W/4, or W/2 if the lost packet had been sent before; at least 2."""
+    s, p, a = records(name, cwnd=window, ssthresh=math.inf, transmits=transmits)
+    get(name).on_loss(s, p, a)
+    share = 3 / 4 if transmits == 1 else 1 / 2
+    assert s.cwnd == max(s.cwnd, 2)
+    assert s.cwnd == int(s.cwnd)
+    if window >= 4:
+        assert abs(s.cwnd - share * window) <= 1
+    else:
+        assert s.cwnd == 2
+    assert (s.ssthresh, s.incr) == (2, 0)
+
+
+@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@given(windows)
+def test_vegas_times_out_to_two_packets(name, window):
+    s, p, a = records(name, cwnd=window, ssthresh=math.inf)
+    s.incr = 1.0
+    get(name).on_timeout(s, p, a)
+    assert (s.cwnd, s.ssthresh, s.incr) == (2, max(window / 2, 2), 0)
+
+
+def test_vegas_never_steps_below_two_packets():
+    s, p, a = records("vegas", cwnd=2.5, ssthresh=2.0)
+    get("vegas").on_round(s, p, with_delta(a, 9.0, 40.0))
+    assert s.cwnd == 2
+
+
+# Quick Vegas
+
+
+def quick_vegas_reference(deltas, cwnd, alpha=2.0, beta=4.0):
+    """Section III-B of the paper in packets per round: every other Delta is not looked at; yields
+    the window after each round, increases being complete at the round's end."""
+    succ, mid = 0, (alpha + beta) / 2
+    for k, delta in enumerate(deltas):
+        if k % 2 == 1:  # the first round after slow start is a frozen one
+            if delta < alpha:
+                succ += 1
+                cwnd += min((beta - delta) * succ, cwnd)
+            else:
+                succ = 0
+                if delta > beta:
+                    cwnd = max(cwnd - (delta - mid), 2.0)
+                elif delta > mid:
+                    cwnd = max(cwnd - 1, 2.0)
+                elif delta < mid:
+                    cwnd += 1
+        yield cwnd
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.9, 2.5, 3.0, 3.5, 4.5, 7.0, 30.0]), max_size=40),
+    st.floats(4, 500),
+)
+def test_quick_vegas_follows_the_paper(deltas, cwnd):
+    s, p, a = records("quick_vegas", cwnd=cwnd, ssthresh=2.0, p={"integer_delta": 0.0})
+    rule = get("quick_vegas")
+    for delta, expected in zip(deltas, quick_vegas_reference(deltas, cwnd), strict=True):
+        a.min_rtt, a.round_rtt = 0.1, 0.2  # Delta = 1000 - sent / 2
+        a.inflight, a.round_packets = 1000.0, 2 * (1000 - delta)
+        rule.on_round(s, p, a)
+        window = s.cwnd
+        a.acked, a.inflight = window, window  # all ACKs of the round in one
+        rule.on_ack(s, p, a)
+        assert s.cwnd == pytest.approx(expected, rel=1e-9)
+
+
+def test_quick_vegas_window_grows_with_the_square_of_its_updates():
+    """n updates in a row at Delta = 0 add beta n (n + 1)/2: 312 packets take 12 (erratum A1)."""
+    deltas = [0.0] * 24
+    *_, last = quick_vegas_reference(deltas, 313.0)
+    assert last - 313 == 4 * 12 * 13 / 2 == 312
+    s, p, a = records("quick_vegas", cwnd=313.0, ssthresh=2.0)
+    for _ in deltas:
+        get("quick_vegas").on_round(s, p, with_delta(a, 0.0, s.cwnd))
+        a.acked = a.inflight = s.cwnd
+        get("quick_vegas").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(625)
+    assert s.succ == 12
+
+
+def test_quick_vegas_at_most_doubles():
+    s, p, a = records("quick_vegas", cwnd=8.0, ssthresh=2.0)
+    s.frozen, s.succ = 1.0, 10.0
+    get("quick_vegas").on_round(s, p, with_delta(a, 0.0, 8.0))
+    assert (s.succ, s.incr) == (11, 1)
+
+
+def test_quick_vegas_holds_its_window_in_the_frozen_round():
+    s, p, a = records("quick_vegas", cwnd=40.0, ssthresh=2.0)
+    s.frozen, s.incr = 0.0, 0.1
+    get("quick_vegas").on_round(s, p, with_delta(a, 20.0, 40.0))
+    assert (s.cwnd, s.incr, s.frozen) == (40, 0, 1)
+
+
+# Parameters
+
+
+def test_defaults_are_those_of_the_papers():
+    assert get("vegas").check({}) == {"alpha": 1, "beta": 3, "gamma": 1, "integer_delta": 1}
+    assert get("quick_vegas").check({}) == {"alpha": 2, "beta": 4, "gamma": 1, "integer_delta": 1}
+    assert get("reno").check({}) == {}
+
+
+def test_given_parameters_go_over_the_defaults():
+    values = get("vegas").check({"alpha": 2, "beta": 4.5})
+    assert values == {"alpha": 2.0, "beta": 4.5, "gamma": 1.0, "integer_delta": 1.0}
+    assert all(type(v) is float for v in values.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"alfa": 1}, r"unknown parameter of controller 'vegas' 'alfa': did you mean 'alpha'\?"),
+        ({"alpha": -1}, r"controller 'vegas' alpha = -1: must be a number in \[0, inf\] \(packets"),
+        ({"alpha": math.nan}, r"alpha = nan: must be a number"),
+        ({"alpha": True}, r"alpha = True: must be a number"),
+        ({"alpha": "2"}, r"alpha = '2': must be a number"),
+        ({"integer_delta": 2}, r"integer_delta = 2: must be a number in \[0, 1\] \(0 or 1\)"),
+        ({"alpha": 4}, r"controller 'vegas': alpha = 4 exceeds beta = 3"),
+    ],
+)
+def test_bad_parameters_are_told_in_one_line(given, says):
+    with pytest.raises(ScenarioError, match=says) as error:
+        get("vegas").check(given)
+    assert "\n" not in str(error.value)
+
+
+# The registry and the contract
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """Controllers registered in a test are forgotten after it."""
+    monkeypatch.setattr(contract, "_registry", dict(contract._registry))
+
+
+def make(**changes):
+    def hold(s, p, a):
+        s.cwnd = max(s.cwnd, 1.0)
+
+    rules = {"on_ack": hold, "on_loss": hold, "on_timeout": hold}
+    return tc.Controller(name="mine", summary="holds", **rules | changes)
+
+
+def test_the_controllers_of_the_first_paper_are_registered():
+    assert {"tahoe", "reno", "newreno", "vegas", "quick_vegas"} <= set(names())
+    assert names() == sorted(names())
+
+
+def test_a_misspelt_controller_gets_a_suggestion():
+    with pytest.raises(ScenarioError, match="unknown controller 'vegass': did you mean 'vegas'"):
+        get("vegass")
+
+
+def test_a_controller_is_taken_where_its_name_is():
+    mine = make()
+    assert get(mine) is mine
+    assert "mine" not in names()
+
+
+@pytest.mark.usefixtures("registry")
+def test_registering_again_replaces():
+    first = tc.register(make())
+    assert get("mine") is first
+    second = tc.register(make())
+    assert get("mine") is second
+    assert names().count("mine") == 1
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_controller_is_documented(name):
+    controller = get(name)
+    assert controller.name == name == name.lower()
+    assert controller.recovery in RECOVERIES
+    assert controller.summary
+    assert controller.source
+    for thing in [*controller.params.values(), *controller.state.values()]:
+        assert thing.doc
+    for param in controller.params.values():
+        assert param.low <= param.default <= param.high
+
+
+def test_the_table_has_a_row_for_every_parameter():
+    table = tc.controllers()
+    assert sorted(set(table["controller"])) == names()
+    vegas = table[table["controller"] == "vegas"].set_index("parameter")
+    assert vegas["default"].to_dict() == get("vegas").check({})
+    assert vegas.loc["alpha", "unit"] == "packets"
+    assert set(vegas["recovery"]) == {"vegas"}
+    reno = table[table["controller"] == "reno"]
+    assert len(reno) == 1
+    assert reno["parameter"].item() == ""
+
+
+def test_a_misspelt_field_is_told_when_the_controller_is_made():
+    def reads(s, p, a):
+        s.cwnd += a.ackd
+
+    with pytest.raises(ValueError, match=r"controller 'mine', on_ack: .*'ackd'.*acked") as error:
+        make(on_ack=reads)
+    assert "\n" not in str(error.value)
+
+
+def test_a_misspelt_variable_that_is_written_is_told_too():
+    def writes(s, p, a):
+        s.cwmd = 1.0
+
+    with pytest.raises(ValueError, match=r"on_loss: writes s\.cwmd, .*cwnd, ssthresh") as error:
+        make(on_loss=writes)
+    assert "\n" not in str(error.value)
+
+
+def test_a_misspelt_parameter_is_told_with_those_that_there_are():
+    def rule(s, p, a):
+        s.cwnd += p.gian
+
+    with pytest.raises(ValueError, match=r"'gian'.*parameters: gain"):
+        make(on_round=rule, params={"gain": tc.Param(1, "", "gain")})
+
+
+def test_private_state_may_not_hide_the_common_one():
+    with pytest.raises(ValueError, match=r"'mine': state 'cwnd' is common to all"):
+        make(state={"cwnd": tc.State(1, "packets", "mine")})
+
+
+def test_rules_whose_arithmetic_fails_on_the_example_are_accepted():
+    def rule(s, p, a):
+        s.cwnd += 1 / (a.rtt - 0.11)
+
+    assert make(on_round=rule).on_round is rule
+
+
+def test_the_example_has_the_fields_of_the_records():
+    s, p, a = get("quick_vegas").example()
+    assert set(vars(s)) == {*contract.WINDOW, *get("quick_vegas").state}
+    assert set(vars(p)) == set(get("quick_vegas").params)
+    assert set(vars(a)) == set(contract.SAMPLE) == set(contract.sample_dtype.names)
+    assert isinstance(s, SimpleNamespace)
+
+
+def test_the_state_begins_with_the_common_window():
+    vegas = get("vegas")
+    assert vegas.state_dtype.names == ("cwnd", "ssthresh", "incr", "frozen")
+    assert vegas.initial_state == (1, math.inf, 0, 0)

@@ -8,6 +8,7 @@ queue, however many flows it has.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -72,7 +73,10 @@ def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
     fast as twice its share of the narrowest link on its way.
     """
     links = resolved.links
-    narrowest = [min(flow.forward, key=lambda i: links[i].rate) for flow in resolved.flows]
+    users = Counter(i for flow in resolved.flows for i in flow.forward)
+    narrowest = [
+        min(flow.forward, key=lambda i: (links[i].rate, -users[i])) for flow in resolved.flows
+    ]
     starts: dict[int, list[float]] = {}
     for flow, narrow in zip(resolved.flows, narrowest, strict=True):
         starts.setdefault(narrow, []).append(flow.spec.start)

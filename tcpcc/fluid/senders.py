@@ -25,8 +25,7 @@ from tcpcc.transport.rules import begin_round, fill_sample, lost, timed_out
 
 OPENING, STUCK = 3, 4  # further phases: the handshake is under way; only the timer helps
 
-NONE = 1e-9  # packets: less is rounding
-WHOLE = 1e-6  # packets: a window so close below a whole number is one
+NONE = 1e-6  # packets: less is rounding
 
 
 # ------------------------------------------------------------------------------- sending
@@ -39,7 +38,7 @@ def pump(f):
         return
     if f.holes > 0 and f.phase == OPEN and f.limited_transmit == 0:
         return
-    window = math.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + WHOLE)
+    window = math.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + NONE)
     edge = f.high_ack + window
     edge = min(edge, f.limit + f.known_lost)
     if edge > f.next_seq:
@@ -298,7 +297,7 @@ def step_sender(w, f, history, route):
         value = between(history, route.ack_column + f.member, route.cursor, route.frac)
         if value > f.acked + NONE:
             receive(w, f, history, route, now, value - f.acked)
-            if f.acked >= f.limit - 1e-6 and math.isnan(f.finished):
+            if f.acked >= f.limit - NONE and math.isnan(f.finished):
                 f.finished = now
         if now >= f.deadline:
             expire(w, f, route, now)
@@ -307,7 +306,7 @@ def step_sender(w, f, history, route):
             f.deadline = math.inf
         elif f.deadline == math.inf:
             restart_timer(f, now)
-    if window_at(f.state, 0).cwnd < window_at(f.state, 0).ssthresh:
+    if math.isinf(window_at(f.state, 0).ssthresh):  # its first slow start
         clump = window_at(f.state, 0).cwnd * f.spacing
         w.wanted = min(w.wanted, max(clump / 100, route.finest))
     history[w.k & (history.shape[0] - 1), route.column + f.member] = f.next_seq

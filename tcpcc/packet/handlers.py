@@ -149,7 +149,7 @@ def on_start(w, ident, now):
     if f.kind == CBR:
         if f.timing == 0:
             f.timing = 1
-            on_cbr(w, ident, now)
+            send_cbr(w, f, now)
         return
     f.bin = bin_of(w, now)
     sender.start(f, now)
@@ -157,17 +157,23 @@ def on_start(w, ident, now):
 
 
 @compiled
-def on_cbr(w, ident, now):
-    """A CBR source sends and schedules its next packet, while it is on (``f.timing``)."""
+def on_cbr(w, ident, now, order):
+    """The next packet of a CBR source is due, unless it was switched off (and on again) before."""
     f = flow_at(w.flows, ident)
-    if f.timing == 0:
-        return
+    if f.timing != 0 and order == f.timer_order:
+        send_cbr(w, f, now)
+
+
+@compiled
+def send_cbr(w, f, now):
+    """A CBR source sends and schedules its next packet, while it is on (``f.timing``)."""
     f.max_seq += 1
     f.sent += 1
     flow_bin_at(f.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
     trace(w, now, f.index, SEND, f.max_seq, 0.0)
     carry(w, f, 0, now, f.size, f.max_seq, 0, 0, 0)
-    schedule(w, now + f.interval, CBR_PACKET, ident)
+    f.timer_order = next_order(w)
+    push(w, now + f.interval, now, f.timer_order, CBR_PACKET, f.index)
 
 
 @compiled
@@ -276,7 +282,7 @@ def step(w):
     if kind == RETRANSMISSION_TIMER:
         on_retransmission_timer(w, ident, now, order)
     elif kind == CBR_PACKET:
-        on_cbr(w, ident, now)
+        on_cbr(w, ident, now, order)
     elif kind == ACK_TIMER:
         on_ack_timer(w, ident, now)
     elif kind == FLOW_START:
@@ -308,10 +314,12 @@ def run_until(world, until):
 
 @entry
 def step_once(world):
-    """Handle one event; returns the time of the next, infinity when there is none."""
+    """Handle one event, or what room was made for; returns the time of the next event, infinity
+    when there is none."""
     w = world_at(world, 0)
-    continue_pending(w)
-    if w.need == 0 and w.heap_size > 0:
+    if w.pending >= 0:
+        continue_pending(w)
+    elif w.heap_size > 0:
         step(w)
     return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
 

@@ -45,6 +45,7 @@ def leave_queue(link, time):
         if entry.leaves >= time:
             break
         link.queue_bytes -= entry.size
+        link.sending_bytes = entry.size
         link.queue_head += 1
     return link.queue_tail - link.queue_head
 
@@ -99,7 +100,8 @@ def cross(w, link, time, size):
             link.queue_bytes += size
             if waiting + MARGIN > link.queue_mask:
                 w.need = 1
-        link.sending_bytes = size
+        else:
+            link.sending_bytes = size
         if link.recorded != 0:
             record(w, link, time, begin, size, waiting)
     return begin + (duration + link.delay)
@@ -107,9 +109,8 @@ def cross(w, link, time, size):
 
 @compiled
 def record(w, link, time, begin, size, waiting):
-    k = bin_of(w, time)
-    if k < w.n_bins:
-        b = link_bin_at(link.bins, k)
+    if time <= w.duration:
+        b = link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
         b.arrived += 1
         if begin > time:
             b.queue_max = max(b.queue_max, waiting + 1.0)
@@ -119,16 +120,16 @@ def record(w, link, time, begin, size, waiting):
 
 
 @compiled
-def note_drop(w, f, link, time, seq):
+def note_drop(w, f, link, ident, time, seq):
     f.dropped += 1
-    k = bin_of(w, time)
-    if k < w.n_bins:
+    if time <= w.duration:
+        k = min(bin_of(w, time), w.n_bins - 1)
         flow_bin_at(f.bins, k).dropped += 1
         if link.recorded != 0:
             b = link_bin_at(link.bins, k)
             b.drops += 1
             b.arrived += 1
-    trace(w, time, f.index, DROP, seq, 0.0)
+    trace(w, time, f.index, DROP, seq, float(ident))
 
 
 @compiled
@@ -178,7 +179,7 @@ def carry(w, f, hop, time, size, seq, trigger, low, high):
         arrival = time
         time = cross(w, link, arrival, size)
         if time < 0:
-            note_drop(w, f, link, arrival, seq)
+            note_drop(w, f, link, h.link, arrival, seq)
             return
         hop += 1
         if h.then == BY_EVENT:

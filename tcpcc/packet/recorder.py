@@ -18,6 +18,7 @@ def bin_of(w, time):
 def add_waiting(w, link, begin, end, packets):
     """Add `packets` waiting from `begin` to `end` to the time integral of the queue."""
     k = bin_of(w, begin)
+    end = min(end, w.duration)
     while begin < end and k < w.n_bins:
         edge = min(end, (k + 1) * w.interval)
         link_bin_at(link.bins, k).waiting += packets * max(edge - begin, 0.0)
@@ -31,13 +32,14 @@ def add_sending(w, link, begin, end, bits, sign):
     if not begin < w.duration:
         return
     k = bin_of(w, begin)
-    if end <= (k + 1) * w.interval:
+    if end <= (k + 1) * w.interval and end <= w.duration:
         if k < w.n_bins:
             b = link_bin_at(link.bins, k)
             b.busy += sign * (end - begin)
             b.sent_bits += sign * bits
         return
     rate = bits / (end - begin)
+    end = min(end, w.duration)
     while begin < end and k < w.n_bins:
         edge = min(end, (k + 1) * w.interval)
         b = link_bin_at(link.bins, k)

@@ -229,6 +229,7 @@ class World:
         w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
         self.changes = np.zeros(max(len(self.resolved.changes), 1), r.CHANGES)
         w["changes"] = address(self.changes)
+        self.n_changes = 0
 
     def _schedule_beginning(self) -> None:
         """Starts, stops, on-times and changes, in that order where times are equal."""
@@ -243,12 +244,9 @@ class World:
                 self.schedule(spec.start, r.FLOW_START, i)
                 if spec.stop is not None:
                     self.schedule(spec.stop, r.FLOW_STOP, i)
-        row = 0
         for change in self.resolved.changes:
             for values in self._change_rows(change):
-                self.add_change(row, **values)
-                self.schedule(change.spec.at, r.CHANGE, row)
-                row += 1
+                self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
 
     def _change_rows(self, change: Any) -> list[dict[str, Any]]:
         """One row for the link itself, one for each parameter of its queue."""
@@ -274,7 +272,16 @@ class World:
         self.make_heap_room()
         schedule_from_outside(address(self.w), float(time), kind, ident)
 
-    def add_change(self, row: int, **values: Any) -> None:
+    def change_now(self, change: ResolvedChange) -> None:
+        """Put a change that the scenario does not have on the agenda, for its time."""
+        self.by_hand.append(change)
+        for values in self._change_rows(change):
+            self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
+
+    def add_change(self, **values: Any) -> int:
+        """Write down a change of a link; returns its row."""
+        row = self.n_changes
+        self.n_changes += 1
         if row >= len(self.changes):
             self.changes = np.concatenate([self.changes, np.zeros_like(self.changes)])
             self.w["changes"] = address(self.changes)
@@ -282,6 +289,7 @@ class World:
         for name in r.CHANGES.names or ():
             value = values.get(name, blank.get(name))
             self.changes[name][row] = math.nan if value is None else value
+        return row
 
     def make_heap_room(self) -> None:
         if self.w["heap_size"][0] + 2 * r.MARGIN > len(self.heap):

@@ -2,7 +2,7 @@
 
 Nothing here touches a network. A segment to send goes into the flow's outbox, which the driver
 empties; when the outbox or the ring of segments is full, ``f.more`` asks the driver to make room
-and call :func:`fill` again.
+and call again for the ``f.burst`` packets that may still go.
 """
 
 from tcpcc.jit import compiled
@@ -61,6 +61,7 @@ def fill(f, now, burst):
     while f.next_seq <= edge and f.next_seq < f.limit and burst > 0:
         if not has_room(f):
             f.more = 1
+            f.burst = burst
             return
         emit(f, f.next_seq, now)
         f.next_seq += 1

@@ -59,7 +59,7 @@ def on_data(f, now, seq):
     f.expected += 1
     while f.expected <= f.highest and is_received(f, f.expected):
         f.expected += 1
-    if f.delayed_ack == 0 or fills_hole:
+    if f.delayed_ack == 0 or fills_hole or (seq == 0 and f.handshake != 0):
         return acknowledge_now(f)
     f.held += 1
     if f.held >= f.ack_every:

@@ -17,11 +17,11 @@ from tcpcc.transport.rules import begin_round, timed_out
 
 @compiled
 def resume(f, now):
-    """Send what the window allows and an earlier call had no room for."""
+    """Send what the window allows and an earlier call had no room for, at most ``f.burst``."""
     if f.family == SCOREBOARD:
-        sack.fill(f, now, math.inf)
+        sack.fill(f, now, f.burst)
     else:
-        fill(f, now, math.inf)
+        fill(f, now, f.burst)
 
 
 @compiled
@@ -40,6 +40,7 @@ def start(f, now):
     reset_timer(f)
     begin_round(f, now)
     window_at(f.state, 0).cwnd = 1.0 if f.handshake != 0 else f.initial_window
+    f.burst = f.max_burst
     resume(f, now)
 
 
@@ -80,6 +81,7 @@ def on_timer(f, now):
     if f.family == SCOREBOARD:
         sack.give_up(f)
     begin_round(f, now)
+    f.burst = f.max_burst
     resume(f, now)
 
 

@@ -120,6 +120,15 @@ def repair(f, now):
 
 
 @compiled
+def skip_received(f):
+    """Going back after a timeout, pass over what has been selectively acknowledged since."""
+    while f.next_seq <= f.max_seq:
+        if segment_at(f.segments, f.next_seq & f.segment_mask).flags & SACKED == 0:
+            return
+        f.next_seq += 1
+
+
+@compiled
 def fill(f, now, burst):
     """Send while pipe is below the window: repairs first, then new data."""
     f.more = 0
@@ -127,10 +136,12 @@ def fill(f, now, burst):
     while f.pipe < window and burst > 0:
         if not has_room(f):
             f.more = 1
+            f.burst = burst
             return
         burst -= 1
         if f.phase == RECOVERY and repair(f, now):
             continue
+        skip_received(f)
         if f.next_seq >= f.limit or f.next_seq > f.high_ack + f.rwnd:
             return
         emit(f, f.next_seq, now)

@@ -1,0 +1,58 @@
+"""A sender with data to send never falls silent, whatever is lost."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tcpcc as tc
+from tcpcc.transport.recovery import RECOVERIES
+
+CONTROLLER = {"tahoe": "tahoe", "vegas": "vegas"}  # others: reno's window
+
+
+def longest_silence(run, flow=0):
+    """Largest gap between two packets sent by `flow`, s."""
+    events = run.events
+    times = events["time"][(events["flow"] == flow) & (events["event"] < 2)]
+    return float(np.diff(times, append=run.duration).max())
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@settings(max_examples=12, deadline=None)
+@given(
+    loss=st.floats(0.001, 0.1),
+    ack_loss=st.sampled_from([0.0, 0.05]),
+    buffer=st.integers(3, 60),
+    seed=st.integers(0, 10_000),
+)
+def test_no_sender_falls_silent(recovery, loss, ack_loss, buffer, seed):
+    net = tc.dumbbell(rate="10 Mbps", delay="10 ms", buffer=buffer)
+    links = tuple(
+        link.replace(loss=loss if link.name == "bottleneck" else ack_loss) for link in net.links
+    )
+    flow = tc.Flow(
+        CONTROLLER.get(recovery, "reno"), recovery=recovery, transport=tc.Transport(max_rto=1.0)
+    )
+    scenario = tc.Scenario(net.replace(links=links), [flow], duration=30, seed=seed)
+    run = tc.simulate(scenario, trace=True)
+    assert longest_silence(run) <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@settings(max_examples=12, deadline=None)
+@given(loss=st.floats(0.0, 0.1), size=st.integers(1, 3000), seed=st.integers(0, 10_000))
+def test_a_transfer_ends_with_nothing_in_the_pipe(recovery, loss, size, seed):
+    from tcpcc.packet.handlers import run_until
+    from tcpcc.packet.world import World
+
+    net = tc.dumbbell(rate="10 Mbps", delay="10 ms", buffer=20, loss=loss)
+    flow = tc.Flow(CONTROLLER.get(recovery, "reno"), recovery=recovery, size=size)
+    world = World(tc.Scenario(net, [flow], duration=4000, seed=seed))
+    while run_until(world.address, 4000.0):
+        world.grow()
+    sender = world.flows[0]
+    assert sender["finished"] > 0
+    assert sender["delivered"] == size + 1  # the SYN counts here
+    if recovery == "sack":
+        assert sender["pipe"] == 0

@@ -20,7 +20,7 @@ from tcpcc.fluid.senders import step_cbr, step_sender
 from tcpcc.jit import compiled, entry
 from tcpcc.transport.records import CBR, window_at
 
-SPARE = 4  # rows that stay free between the newest one and the oldest still needed
+SPARE = 6  # rows that stay free between the newest one and the oldest still needed
 
 
 @compiled

@@ -7,7 +7,7 @@ therefore A_i(s(t)): the composition of a FIFO queue in one number per link.
 
 import math
 
-from tcpcc.fluid.history import between, crossing
+from tcpcc.fluid.history import between, crossing, curve
 from tcpcc.fluid.losses import drop, take_back, uniform
 from tcpcc.fluid.records import (
     ARRIVED,
@@ -42,7 +42,7 @@ def take_in(w, history, link):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active == 0:
                 continue
-            value = between(history, hop.source + m, hop.cursor, hop.frac)
+            value = curve(history, hop.source + m, hop)
             fresh = max(value - slot.offered, 0.0)
             slot.offered += fresh
             slot.fresh = fresh

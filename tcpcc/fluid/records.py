@@ -35,7 +35,8 @@ ROUTE = record_dtype(
         "active": int, "first_hop": int, "n_hops": int, "n_forward": int, "column": int,
         "after": float, "to_receiver": float, "base_rtt": float, "finest": float, "ack_column": int,
         # where the fluid that is acknowledged now stands in the history, and when it was sent
-        "cursor": int, "frac": float, "sent_at": float, "rtt": float, "last_rtt": float,
+        "cursor": int, "w0": float, "w1": float, "w2": float, "w3": float,
+        "sent_at": float, "rtt": float, "last_rtt": float,
     }
 )  # fmt: skip
 
@@ -44,7 +45,7 @@ HOP = record_dtype(
         "route": int, "link": int, "before": float, "source": int, "through": int, "behind": int,
         "column": int, "first_slot": int, "n_slots": int,
         # fluid that arrives now: the moments when it left, and reached, the stage before
-        "left": int, "cursor": int, "frac": float,
+        "left": int, "cursor": int, "w0": float, "w1": float, "w2": float, "w3": float,
         # fluid that is acknowledged now: when it arrived here
         "back": int, "seen": float,
     }

@@ -1,6 +1,6 @@
 """Where fluid stands: what arrives at a link now, what is acknowledged now, and when it was sent."""
 
-from tcpcc.fluid.history import between, find, fraction, locate
+from tcpcc.fluid.history import between, find, fraction, locate, weigh
 from tcpcc.fluid.records import ARRIVED, hop_at, link_at
 from tcpcc.jit import compiled
 
@@ -18,11 +18,12 @@ def look_back(w, history, route):
         hop.seen = between(history, column, hop.back, part)
         if i == route.n_hops - 1:
             route.cursor = find(history, newest, route.cursor, hop.seen)
-            route.frac = fraction(history, route.cursor, hop.seen)
+            part = fraction(history, route.cursor, hop.seen)
+            weigh(history, newest, route.cursor, part, route)
         time = hop.seen - hop.before
     if route.n_hops == 0:
         route.cursor = find(history, newest, route.cursor, time)
-        route.frac = fraction(history, route.cursor, time)
+        weigh(history, newest, route.cursor, fraction(history, route.cursor, time), route)
     route.sent_at = time
     route.last_rtt = route.rtt
     route.rtt = w.now - time
@@ -38,7 +39,7 @@ def look_before(w, history, hop):
         part = fraction(history, hop.left, time)
         time = between(history, hop.through, hop.left, part)
     hop.cursor = find(history, newest, hop.cursor, time)
-    hop.frac = fraction(history, hop.cursor, time)
+    weigh(history, newest, hop.cursor, fraction(history, hop.cursor, time), hop)
 
 
 @compiled

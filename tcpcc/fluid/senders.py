@@ -16,7 +16,7 @@ model's own. What is particular to fluid:
 
 import math
 
-from tcpcc.fluid.history import between
+from tcpcc.fluid.history import curve
 from tcpcc.fluid.records import LOSSES, flow_at, hop_at, lost_at, slot_at
 from tcpcc.jit import call_rule, compiled, entry
 from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
@@ -294,7 +294,7 @@ def step_sender(w, f, history, route):
         if route.sent_at >= f.opened_at:
             opened(f, now, route.rtt - f.syn_shorter)
     else:
-        value = between(history, route.ack_column + f.member, route.cursor, route.frac)
+        value = curve(history, route.ack_column + f.member, route)
         if value > f.acked + NONE:
             receive(w, f, history, route, now, value - f.acked)
             if f.acked >= f.limit - NONE and math.isnan(f.finished):

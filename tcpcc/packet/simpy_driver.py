@@ -56,7 +56,6 @@ class PacketSimulation:
         self._origin = self.env.now
         self._step = step_once
         self._address = self.world.address
-        self._changes = len(self.world.resolved.changes)
         self._cpu = 0.0
         self._callbacks = [self._fire]
         self._event = simpy.Event(self.env)
@@ -154,6 +153,7 @@ class PacketSimulation:
     ) -> None:
         """Change `link` now. It must have been made with ``variable=True``."""
         from tcpcc.network import Change
+        from tcpcc.routing import ResolvedChange
 
         i = self._link(link)
         if not self.world.resolved.links[i].variable:
@@ -161,16 +161,8 @@ class PacketSimulation:
                 f"link {link!r} does not change: make it with variable=True to change it by hand"
             )
         change = Change(self.now, link, rate=rate, delay=delay, buffer=buffer, loss=loss)
-        self.world.add_change(
-            self._changes,
-            link=i,
-            rate=change.rate,
-            delay=change.delay,
-            limit=change.buffer,
-            loss=change.loss,
-        )
-        self._from_outside(r.CHANGE, self._changes)
-        self._changes += 1
+        self.world.change_now(ResolvedChange(change, i))
+        self._wake_now()
 
     def start(self, flow: str) -> None:
         """Switch a CBR source on now."""
@@ -189,8 +181,11 @@ class PacketSimulation:
         return i
 
     def _from_outside(self, kind: int, ident: int) -> None:
-        """An event at the present time, handled before anything later."""
         self.world.schedule(self.now, kind, ident)
+        self._wake_now()
+
+    def _wake_now(self) -> None:
+        """Have the model handle what was put on its agenda for the present time."""
         if self._due > self.now:
             self._event.callbacks = []  # the scheduled one does nothing any more
             self._event = type(self._event)(self.env)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.network import Link
-    from tcpcc.routing import Resolved, ResolvedFlow
+    from tcpcc.routing import Resolved, ResolvedChange, ResolvedFlow
     from tcpcc.scenario import Scenario
 
 _ENDLESS = 2**62
@@ -52,6 +53,7 @@ class World:
         self._keep: list[np.ndarray] = []
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
+        self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
         self.links = np.zeros(len(self.resolved.links), r.LINK)
@@ -248,7 +250,7 @@ class World:
             for values in self._change_rows(change):
                 self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
 
-    def _change_rows(self, change: Any) -> list[dict[str, Any]]:
+    def _change_rows(self, change: ResolvedChange) -> list[dict[str, Any]]:
         """One row for the link itself, one for each parameter of its queue."""
         spec, link = change.spec, change.link
         rows = [
@@ -351,9 +353,10 @@ class World:
                 events[name] = self.trace[name][: len(events)]
             events = events[np.argsort(events["time"], kind="stable")]
             events = events[events["time"] <= self.scenario.duration]
+        changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
         return build(
             self.scenario,
-            self.resolved,
+            replace(self.resolved, changes=tuple(changes)),
             model="packet",
             driver=driver + (", interpreted" if INTERPRETED else ""),
             time=edges,

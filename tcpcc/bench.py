@@ -1,0 +1,107 @@
+"""A small benchmark: packets per CPU second of each engine, and of ns-2 where it is installed.
+
+NewReno flows, started 0.1 s apart, over a dumbbell with access links of 1 Gb/s, a base round-trip
+time of 40 ms and a buffer of one bandwidth-delay product. Speed is counted in data packets that the
+bottleneck sent; ratios are to ns-2 in the same run, since times alone say little on a busy machine.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tcpcc.scenario import Scenario
+
+CASES = ((10e6, 1), (10e6, 10), (100e6, 1), (100e6, 10))
+"""(rate of the bottleneck in bit/s, flows)."""
+
+PACKETS = 750_000
+"""Data packets that a full run carries at most; the SimPy driver's runs are a tenth as long."""
+
+NS2_SCRIPT = Path(__file__).parents[1] / "tests" / "benchmarks" / "dumbbell.tcl"
+
+
+def buffer_of(rate: float) -> int:
+    """One bandwidth-delay product of 40 ms, packets."""
+    return round(rate * 0.04 / 8000)
+
+
+def scenario(rate: float, flows: int, packets: float = PACKETS) -> Scenario:
+    """The dumbbell, for as long as its bottleneck needs for so many packets of 1000 bytes."""
+    from tcpcc import Flow, Scenario, dumbbell
+
+    net = dumbbell(rate, 0.018, buffer_of(rate), access_rate=1e9, access_delay=1e-3)
+    each = [Flow("newreno", start=0.1 * k, header=40) for k in range(flows)]
+    return Scenario(net, each, duration=max(packets * 8000 / rate, 2.0))
+
+
+def speed(case: Scenario, model: str = "packet", driver: str = "compiled") -> tuple[float, float]:
+    """Run it once; returns data packets over the bottleneck, and CPU seconds."""
+    from tcpcc import simulate
+
+    begin = time.process_time()
+    run = simulate(case, model, driver=driver)
+    seconds = time.process_time() - begin
+    return float(run.data["sent_bits"].sum()) / 8000, seconds
+
+
+def ns2_speed(rate: float, flows: int, duration: float) -> tuple[float, float]:
+    """The same in ns-2."""
+    command = ["ns", NS2_SCRIPT, rate, flows, buffer_of(rate), duration]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return float(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def has_ns2() -> bool:
+    return shutil.which("ns") is not None and NS2_SCRIPT.is_file()
+
+
+def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
+    """Run every case in every engine.
+
+    Args:
+        report: called with a line before each case.
+
+    Returns:
+        one row per case: thousands of packets per CPU second of the compiled driver, the SimPy
+        driver and ns-2 (None without it), the ratio of the first to ns-2, and CPU milliseconds of
+        the fluid model per simulated minute.
+    """
+    import pandas as pd
+
+    for model, driver in (("packet", "compiled"), ("packet", "simpy"), ("fluid", "compiled")):
+        speed(scenario(10e6, 1, 1000), model, driver)  # compiles
+    rows: list[dict[str, Any]] = []
+    for rate, flows in CASES:
+        report(f"{rate / 1e6:g} Mb/s, {flows} flow{'s' * (flows > 1)} ...")
+        case = scenario(rate, flows)
+        short = scenario(rate, flows, PACKETS / 10)
+        compiled, simpy = _thousands(speed(case)), _thousands(speed(short, driver="simpy"))
+        ns2 = _thousands(ns2_speed(rate, flows, case.duration)) if has_ns2() else None
+        rows.append(
+            {
+                "Mb/s": rate / 1e6,
+                "flows": flows,
+                "compiled k/s": round(compiled),
+                "SimPy k/s": round(simpy),
+                "ns-2 k/s": None if ns2 is None else round(ns2),
+                "compiled / ns-2": None if ns2 is None else round(compiled / ns2, 1),
+                "fluid ms/min": speed(case, "fluid")[1] * 60e3 / case.duration,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _thousands(measured: tuple[float, float]) -> float:
+    packets, seconds = measured
+    return packets / seconds / 1e3

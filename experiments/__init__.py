@@ -7,7 +7,7 @@
 """
 
 from experiments.harness import Record, draw, draw_all, papers, reproduce
-from experiments.report import markdown, scorecard, summary
+from experiments.report import markdown, scorecard, summary, write
 
 __all__ = [
     "Record",
@@ -18,4 +18,5 @@ __all__ = [
     "reproduce",
     "scorecard",
     "summary",
+    "write",
 ]

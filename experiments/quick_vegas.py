@@ -206,16 +206,20 @@ CURVES = ("vegas", "quick_vegas")
 
 
 def convergence(event: str, controller: str, runs: Runs) -> tuple[np.ndarray, ...]:
-    """Mean, least and largest over phases, in base round-trip times, shape [bdp] each."""
-    times = [
+    """Mean, least and largest over the phases in which the window settles, in base round-trip
+    times, shape [bdp] each; NaN where it settles in none."""
+    times = np.array(
         [
-            settling(event, run) / float(run.data["base_rtt"][0])
-            for (name, at, _), run in runs.items()
-            if (name, at) == (controller, bdp)
+            [
+                settling(event, run) / float(run.data["base_rtt"][0])
+                for (name, at, _), run in runs.items()
+                if (name, at) == (controller, bdp)
+            ]
+            for bdp in BDPS
         ]
-        for bdp in BDPS
-    ]
-    return tuple(np.array([f(of_one) for of_one in times]) for f in (np.mean, min, max))
+    )
+    settled = np.ma.masked_invalid(times)
+    return tuple(f(axis=1).filled(np.nan) for f in (settled.mean, settled.min, settled.max))
 
 
 # Section IV-C: Tables I to III and Figure 7.
@@ -267,73 +271,82 @@ def largest_queue(run: tc.Run) -> dict[str, float]:
 
 def draw_basic(runs: Mapping[str, Runs]) -> Figure:
     """Figures 2 and 3: window, queue and throughput over time."""
-    figure, axes = _panels(3)
-    for model, of_model in runs.items():
-        run, look = of_model[0.0], _look(model)
-        times = run.data["time"].values
-        rate = run.throughput_series(1.0).isel(flow=0) / 1e6
-        axes[0].plot(times, run.data["cwnd"].isel(flow=0), **look)
-        axes[1].plot(times, run.queue(), **look)
-        axes[2].plot(rate["time"] - 0.5, rate, **look)
-    labels = ("Window (packets)", "Queue (packets)", "Throughput (Mb/s)")
-    for ax, label in zip(axes, labels, strict=True):
-        ax.set(ylabel=label, xlim=(0, 200), ylim=(0, None))
-        for edge in (80, 160):
-            ax.axvline(edge, color="0.55", lw=0.7, ls=":", zorder=0)
-    axes[0].text(120, 0.92, "CBR on", transform=axes[0].get_xaxis_transform(), ha="center", size=8)
-    _legend(axes[0], runs)
+    from tcpcc import plots
+
+    with plots.style():
+        figure, axes = _panels("Window (packets)", "Queue (packets)", "Throughput (Mb/s)")
+        for model, of_model in runs.items():
+            run, look = of_model[0.0], _look(model)
+            times = run.data["time"].values
+            rate = run.throughput_series(1.0).isel(flow=0) / 1e6
+            axes[0].plot(times, run.data["cwnd"].isel(flow=0), **look)
+            axes[1].plot(times, run.queue(), **look)
+            axes[2].plot(rate["time"] - 0.5, rate, **look)
+        for ax in axes:
+            ax.set(xlim=(0, 200))
+            ax.set_ylim(bottom=0)
+            for edge in (80, 160):
+                ax.axvline(edge, color=plots.GREY, lw=0.7, ls=":", zorder=0)
+        over_panel = axes[0].get_xaxis_transform()
+        axes[0].text(120, 1.02, "CBR traffic on", transform=over_panel, ha="center", size=8)
+        _legend(axes[0], runs)
     return figure
 
 
 def draw_convergence(event: str, runs: Mapping[str, Runs]) -> Figure:
-    """Figures 4 to 6: convergence time against the bandwidth-delay product."""
+    """Figures 4 to 6: convergence time against the bandwidth-delay product, both logarithmic."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import ScalarFormatter
 
     from tcpcc import plots
 
     with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.44))
         for model, of_model in runs.items():
+            fluid = {"mfc": "white"} if model == "fluid" else {}
             for controller, colour, marker in zip(CURVES, plots.PALETTE, "os", strict=False):
                 mean, low, high = convergence(event, controller, of_model)
-                look = {**_look(model), "color": colour, "marker": marker, "ms": 4}
-                name = NAMES[controller] + (", fluid" if model == "fluid" else "")
-                if model == "fluid":
-                    look["mfc"] = "white"
-                ax.errorbar(
-                    np.array(BDPS) / 1e3, mean, yerr=[mean - low, high - mean],
-                    capsize=2, elinewidth=0.8, **{**look, "label": name},
-                )  # fmt: skip
-        ax.set(xscale="log", yscale="log")
+                look = _look(model) | {"color": colour, "marker": marker, "ms": 4} | fluid
+                look["label"] = NAMES[controller] + (", fluid model" if fluid else "")
+                ax.plot(np.array(BDPS) / 1e3, mean, **look)
+                ax.vlines(np.array(BDPS) / 1e3, low, high, color=colour, lw=1)
+        ax.set(xscale="log", yscale="log", xlim=(220, 11500))
         ax.set(xlabel="Bandwidth-delay product (Kb)", ylabel="Convergence time (base RTTs)")
-        ticks = [250, 500, 1000, 2000, 5000, 10000]
-        ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
+        ax.set_xticks([250, 500, 1000, 2000, 5000, 10000])
+        ax.set_yticks([10, 20, 50, 100, 200, 500, 1000])
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(ScalarFormatter())
         ax.minorticks_off()
-        ax.legend()
+        ax.legend(loc="upper left")
     return figure
 
 
 def draw_queues(runs: Mapping[str, Runs]) -> Figure:
     """Figure 7: the bottleneck's queue with 60 flows of each kind."""
-    figure, axes = _panels(3)
-    for ax, (controller, name), letter in zip(axes, NAMES.items(), "abc", strict=True):
-        for model, of_model in runs.items():
-            run = of_model[controller, 0]
-            ax.plot(run.data["time"], run.data["queue_max"].isel(link=0), **_look(model))
-        ax.axhline(1250, color="0.55", lw=0.7, ls=":", zorder=0)
-        ax.set(ylabel="Queue (packets)", xlim=(0, 500), ylim=(0, 1400))
-        ax.text(0.01, 0.9, f"({letter}) {name}", transform=ax.transAxes, va="top", size=9)
-    _legend(axes[0], runs)
+    from tcpcc import plots
+
+    with plots.style():
+        figure, axes = _panels(*["Queue (packets)"] * 3)
+        for ax, (controller, name), letter in zip(axes, NAMES.items(), "abc", strict=True):
+            for model, of_model in runs.items():
+                run = of_model[controller, 0]
+                ax.plot(run.data["time"], run.data["queue_max"].isel(link=0), **_look(model))
+            ax.axhline(1250, color=plots.GREY, lw=0.7, ls=":", zorder=0)
+            ax.set(xlim=(0, 500), ylim=(0, 1300))
+            ax.set_title(f"({letter}) {name}", loc="left")
+        _legend(axes[0], runs)
     return figure
 
 
-def _panels(rows: int) -> tuple[Figure, Sequence[Axes]]:
+def _panels(*labels: str) -> tuple[Figure, Sequence[Axes]]:
     import matplotlib.pyplot as plt
 
     from tcpcc import plots
 
-    with plots.style():
-        figure, axes = plt.subplots(rows, 1, sharex=True, figsize=(plots.WIDTH, 1.65 * rows + 0.3))
+    rows = len(labels)
+    figure, axes = plt.subplots(rows, 1, sharex=True, figsize=(plots.WIDTH, 1.65 * rows + 0.3))
+    for ax, label in zip(axes, labels, strict=True):
+        ax.set_ylabel(label)
     axes[-1].set_xlabel("Time (s)")
     figure.align_ylabels(axes)
     return figure, axes
@@ -344,7 +357,7 @@ def _look(model: str) -> dict[str, Any]:
 
     if model == "packet":
         return {"color": plots.BLUE, "lw": 1.2, "label": "packet model"}
-    return {"color": plots.VERMILION, "lw": 1.0, "ls": (0, (4, 1.5)), "label": "fluid model"}
+    return {"color": plots.VERMILION, "lw": 0.9, "ls": (0, (4, 1.5)), "label": "fluid model"}
 
 
 def _legend(ax: Axes, runs: Mapping[str, Runs]) -> None:

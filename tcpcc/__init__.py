@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from tcpcc.controllers import Controller, Param, State, register
     from tcpcc.errors import ScenarioError, TcpccError
     from tcpcc.metrics import convergence_time, jain_index
+    from tcpcc.models import simulate
     from tcpcc.packet.simpy_driver import PacketSimulation
     from tcpcc.queues import RED, DropTail
     from tcpcc.results import Run
     from tcpcc.scenario import CBR, Access, Change, Flow, Link, Network, Scenario, Transport
-    from tcpcc.models import simulate
     from tcpcc.sweep import grid, simulate_many
     from tcpcc.topologies import chain, dumbbell, from_networkx, parking_lot
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 USER_ERROR, INTERRUPTED = 2, 130
 
+PICTURES = (".png", ".pdf", ".svg")
+
 LISTS = ("controllers", "queues", "recoveries", "papers")
 
 
@@ -32,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         options.command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (TcpccError, OSError) as error:
         print(f"tcpcc: {' '.join(str(error).split())}", file=sys.stderr)
         return USER_ERROR
@@ -162,6 +168,8 @@ def run_scenario(options: argparse.Namespace) -> None:
     for target in (options.save, options.csv, options.plot):
         if target is not None and not target.parent.is_dir():
             raise ScenarioError(f"{target.parent}: no such directory")
+    if options.plot and options.plot.suffix not in PICTURES:
+        raise ScenarioError(f"plot = {options.plot}: must end in {', '.join(PICTURES)}")
     scenario = Scenario.load(options.scenario)
     settings = {} if options.model == "fluid" else {"driver": options.driver}
     try:
@@ -211,8 +219,10 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.json:
         print_json([record.as_dict() for record in records])
         return
-    columns = ["item", "row", "column", "unit", "published", "packet", "fluid", "verdict"]
-    print(_table(book.scorecard(records)[columns]))
+    table = book.scorecard(records)
+    table["range"] = ["" if r is None else f"{r[0]:.4g} to {r[1]:.4g}" for r in table["spread"]]
+    columns = ["item", "row", "column", "unit", "published", "packet", "range", "fluid", "verdict"]
+    print(_table(table[columns]))
     for cause in dict.fromkeys(record.cause for record in records if record.cause):
         where = [f"{r.item} {r.row} {r.column}" for r in records if r.cause == cause]
         print(f"\n{'; '.join(where)}:\n  {cause}")

@@ -32,8 +32,11 @@ import numba
 import numpy as np
 import platformdirs
 from llvmlite import ir
-from numba.core import cgutils, config, types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
+
+config: Any = numba.core.config  # its stubs lack the options
+njit: Any = numba.njit
 
 INTERPRETED = bool(config.DISABLE_JIT)
 _KEEP = 6  # cache folders kept: the newest ones, so that an upgrade does not fill the disk
@@ -79,9 +82,9 @@ def _cache_in(folder: str) -> Iterator[None]:
 def _njit(function: Callable, folder: str, **options: Any) -> Any:
     with _cache_in(folder):
         try:
-            return numba.njit(cache=True, nogil=True, **options)(function)
+            return njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # no file behind the function, or no writable cache
-            return numba.njit(nogil=True, **options)(function)
+            return njit(nogil=True, **options)(function)
 
 
 def compiled(function: Callable) -> Any:
@@ -91,7 +94,7 @@ def compiled(function: Callable) -> Any:
     """
     if INTERPRETED:
         return function
-    return numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)(function)
+    return njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)(function)
 
 
 def entry(function: Callable) -> Any:
@@ -136,7 +139,7 @@ def accessor(dtype: np.dtype) -> Any:
     if INTERPRETED:
 
         def at(base: int, index: int) -> Any:
-            buffer = (ctypes.c_char * size).from_address(int(base) + int(index) * size)
+            buffer: Any = (ctypes.c_char * size).from_address(int(base) + int(index) * size)
             return _View(np.frombuffer(buffer, dtype=dtype)[0])
 
         return at
@@ -172,15 +175,13 @@ def _with_compiled_helpers(rule: Callable, digest: Any, seen: dict[Callable, Any
             if value not in seen:
                 seen[value] = None
                 helper = _with_compiled_helpers(value, digest, seen)
-                seen[value] = numba.njit(nogil=True)(helper)
+                seen[value] = njit(nogil=True)(helper)
             namespace[name] = seen[value]
         elif isinstance(value, int | float | str):
             digest.update(f"{name}={value!r}".encode())
     for constant in code.co_consts:
         digest.update(getattr(constant, "co_code", None) or repr(constant).encode())
-    copy = pytypes.FunctionType(
-        code, namespace, rule.__name__, rule.__defaults__, rule.__closure__
-    )
+    copy = pytypes.FunctionType(code, namespace, rule.__name__, rule.__defaults__, rule.__closure__)
     copy.__module__, copy.__qualname__ = rule.__module__, rule.__qualname__
     return copy
 
@@ -211,16 +212,14 @@ def _compiled_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np
     try:
         with _cache_in(folder):
             try:
-                dispatcher = numba.njit(signature, cache=True, nogil=True)(whole)
+                dispatcher = njit(signature, cache=True, nogil=True)(whole)
             except (RuntimeError, OSError):
-                dispatcher = numba.njit(signature, nogil=True)(whole)
+                dispatcher = njit(signature, nogil=True)(whole)
     except numba.core.errors.NumbaError as error:
         reason = " ".join(str(error).split())
         raise TypeError(f"rule {rule.__qualname__} does not compile: {reason[:300]}") from error
     compile_result = dispatcher.overloads[dispatcher.signatures[0]]
-    address = compile_result.library.get_pointer_to_function(
-        compile_result.fndesc.llvm_func_name
-    )
+    address = compile_result.library.get_pointer_to_function(compile_result.fndesc.llvm_func_name)
     _alive[address] = dispatcher
     return address
 

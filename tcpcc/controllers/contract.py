@@ -203,7 +203,9 @@ class Controller:
 
     def example(self) -> tuple[SimpleNamespace, SimpleNamespace, SimpleNamespace]:
         """State, parameters and a plausible sample, as plain objects to try rules on."""
-        s = SimpleNamespace(**dict(zip(self.state_dtype.names or (), self.initial_state)))
+        s = SimpleNamespace(
+            **dict(zip(self.state_dtype.names or (), self.initial_state, strict=True))
+        )
         s.cwnd, s.ssthresh = 10.0, 5.0
         p = SimpleNamespace(**{n: float(v.default) for n, v in self.params.items()})
         a = SimpleNamespace(

@@ -4,9 +4,9 @@ Source: J. Hoe, "Start-up dynamics of TCP's congestion control and avoidance sch
 RFC 6582. The window rules (1)-(4) are Reno's; what is new is what the transport does with a
 partial ACK, so this file only chooses the recovery.
 
-The default recovery ``newreno`` is the impatient variant (the retransmission timer is restarted by
-the first partial ACK only), ns-2's default; ``newreno-steady`` is the slow-but-steady one (restarted
-by each). On large windows the two differ by a factor: name the one that a result was made with.
+The default recovery ``newreno`` is the impatient variant (the first partial ACK alone restarts the
+retransmission timer), ns-2's default; ``newreno-steady`` is the slow-but-steady one (each restarts
+it). On large windows the two differ by a factor: name the one that a result was made with.
 """
 
 from tcpcc.controllers.contract import Controller, register

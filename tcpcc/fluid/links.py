@@ -7,7 +7,7 @@ therefore A_i(s(t)): the composition of a FIFO queue in one number per link.
 
 import math
 
-from tcpcc.fluid.history import between, crossing, curve
+from tcpcc.fluid.history import between, crossing, curve, fraction, locate
 from tcpcc.fluid.losses import drop, take_back, uniform
 from tcpcc.fluid.records import (
     ARRIVED,
@@ -16,6 +16,7 @@ from tcpcc.fluid.records import (
     flow_at,
     hop_at,
     index_at,
+    link_at,
     link_bin_at,
     route_at,
     slot_at,
@@ -23,6 +24,10 @@ from tcpcc.fluid.records import (
 from tcpcc.fluid.routes import look_before
 from tcpcc.jit import accessor, call_rule, compiled
 from tcpcc.queues.contract import sample_dtype
+
+
+BLAMELESS = 0.1  # share of an overflow that does not ask whose window has grown
+SLACK = 0.1  # of a packet: how far a full buffer is overrun before a packet is dropped
 
 queue_sample_at = accessor(sample_dtype)
 
@@ -46,6 +51,7 @@ def take_in(w, history, link):
             fresh = max(value - slot.offered, 0.0)
             slot.offered += fresh
             slot.fresh = fresh
+            slot.weight = fresh
             slot.taken = fresh
             slot.accepted += fresh
             packets += fresh
@@ -58,6 +64,55 @@ def take_in(w, history, link):
     if packets > 0:
         link.size = size / packets
     return packets
+
+
+@compiled
+def grown(w, history, hop, m):
+    """Packets by which the window of a flow had grown when what arrives now was sent."""
+    route = route_at(w.routes, hop.route)
+    time = w.now - hop.before
+    i = hop.place
+    while i > 0:
+        i -= 1
+        previous = hop_at(w.hops, route.first_hop + i)
+        row = locate(history, w.k, time)
+        part = fraction(history, row, time)
+        column = link_at(w.links, previous.link).column + ARRIVED
+        time = between(history, column, row, part) - previous.before
+    row = locate(history, w.k, time)
+    mask = history.shape[0] - 1
+    column = route.grown + m
+    return history[(row + 1) & mask, column] - history[max(row - 1, 0) & mask, column]
+
+
+@compiled
+def weigh_bursts(w, history, link, arriving, packets):
+    """Weights for the draw of those that a full buffer drops: who makes it overflow, loses.
+
+    A window flow's packets arrive one for each that left, and find its place. What overflows is
+    what the windows have grown by; only the rest is shared by all that arrives.
+    """
+    total = 0.0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active == 0:
+                continue
+            slot.weight = 0.0
+            if slot.fresh > 0 and slot.carries_ack == 0:
+                slot.weight = grown(w, history, hop, m)
+            total += slot.weight
+    share = max(packets - total, BLAMELESS * packets) / arriving
+    total = 0.0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active != 0:
+                slot.weight += share * slot.fresh
+                total += slot.weight
+    return total
 
 
 @compiled
@@ -130,11 +185,17 @@ def serve(w, history, link):
 
 @compiled
 def overflow(link):
-    """Packets that wait beyond the buffer. A packet's own transmission is part of the fixed delay,
-    so the packet being sent takes one place of the buffer and none of the queue."""
+    """Whole packets that the buffer has no room for.
+
+    The packet being sent takes one place of the buffer, and is none of those waiting: its own
+    transmission is part of the fixed delay. A packet that finds a part of a place too little is
+    dropped whole.
+    """
     if link.in_bytes != 0:
-        return (link.taken - link.served - link.limit) / link.size + 1
-    return link.waiting - link.limit + 1
+        excess = (link.taken - link.served - link.limit) / link.size + 1
+    else:
+        excess = link.waiting - link.limit + 1
+    return math.floor(excess - link.debt + 1 - SLACK)
 
 
 @compiled
@@ -149,11 +210,11 @@ def step_link(w, history, link):
         if dropped > 0:
             drop(w, history, link, dropped, arriving)
     sent = serve(w, history, link)
-    excess = math.floor(overflow(link) - link.debt)
+    excess = overflow(link)
     if excess > 0 and arriving > 0:
         excess = min(excess, math.floor(arriving) + 1)
         taken = link.taken_packets
-        drop(w, history, link, excess, arriving)
+        drop(w, history, link, excess, weigh_bursts(w, history, link, arriving, excess))
         link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
         dropped += excess
     if link.bins != 0:

@@ -85,9 +85,9 @@ def drop(w, history, link, packets, arriving):
             hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
             for m in range(hop.n_slots):
                 slot = slot_at(w.slots, hop.first_slot + m)
-                if slot.active == 0 or slot.fresh <= 0:
+                if slot.active == 0 or slot.weight <= 0:
                     continue
-                reached += slot.fresh
+                reached += slot.weight
                 if shared:
                     share = float(int(packets * reached / arriving + 0.5)) - given
                     if share > 0:

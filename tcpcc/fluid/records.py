@@ -32,7 +32,7 @@ WORLD = record_dtype(
 
 ROUTE = record_dtype(
     {
-        "active": int, "first_hop": int, "n_hops": int, "n_forward": int, "column": int,
+        "active": int, "first_hop": int, "n_hops": int, "n_forward": int, "column": int, "grown": int,
         "after": float, "to_receiver": float, "base_rtt": float, "finest": float, "ack_column": int,
         # where the fluid that is acknowledged now stands in the history, and when it was sent
         "cursor": int, "w0": float, "w1": float, "w2": float, "w3": float,
@@ -42,7 +42,7 @@ ROUTE = record_dtype(
 
 HOP = record_dtype(
     {
-        "route": int, "link": int, "before": float, "source": int, "through": int, "behind": int,
+        "route": int, "link": int, "before": float, "source": int, "through": int, "behind": int, "place": int,
         "column": int, "first_slot": int, "n_slots": int,
         # fluid that arrives now: the moments when it left, and reached, the stage before
         "left": int, "cursor": int, "w0": float, "w1": float, "w2": float, "w3": float,
@@ -55,6 +55,7 @@ SLOT = record_dtype(
     {
         "flow": int, "active": int, "size": float, "carries_ack": int,
         "offered": float, "fresh": float, "taken": float, "accepted": float,
+        "weight": float,
         "debt": float, "dropped": float,
         "losses": int, "first_loss": int, "last_loss": int,
     }
@@ -90,9 +91,9 @@ FLOW = record_dtype(
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
         "unseen": float, "holes": float, "later": float, "dupacks": float,
-        "repaired": float, "recover": float, "event_at": float, "expired_at": float,
+        "repaired": float, "repair": float, "recover": float, "event_at": float, "expired_at": float,
         "to_repair": float, "partial": int,
-        "known_lost": float, "retransmitted": float, "finished": float,
+        "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times
         "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,
         "timing": int, "timed_seq": int, "timed_at": float, "deadline": float,

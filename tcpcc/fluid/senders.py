@@ -47,8 +47,8 @@ def pump(f):
 
 @compiled
 def retransmit(f, packets):
-    """Send one hole at once, whatever the window; further ones go out as it allows."""
-    f.next_seq += 1.0
+    """Send one hole whatever the window, clocked by what comes in; others as the window allows."""
+    f.repair = 1.0
     f.retransmitted += packets
     f.recover = f.next_seq
 
@@ -70,6 +70,7 @@ def start(f, now):
         f.phase = OPEN
         s.cwnd = f.initial_window
         pump(f)
+        f.grown = f.next_seq
         restart_timer(f, now)
 
 
@@ -148,8 +149,10 @@ def acknowledged(f, now, packets, rtt):
         f.round_sum += rtt * part
         f.round_n += part
         f.round_min = min(f.round_min, rtt)
+        before = f.next_seq
         tell_acked(f, now, part, rtt)
         pump(f)
+        f.grown += max(f.next_seq - before - part, 0.0)
         packets -= part
 
 
@@ -270,12 +273,15 @@ def receive(w, f, history, route, now, fresh):
         f.high_ack += fresh
     elif f.phase == RECOVERY:
         f.high_ack += fresh
-        if f.high_ack >= f.recover - 1:
+        clocked = min(fresh, f.repair)
+        f.next_seq += clocked
+        f.repair -= clocked
+        if f.high_ack >= f.recover:
             go_on_recovering(f, now)
     elif f.holes > 0:
         f.high_ack += fresh
         f.dupacks += fresh
-        if f.dupacks >= f.dupack_threshold and f.phase == OPEN:
+        if f.dupacks >= f.dupack_threshold - 1 and f.phase == OPEN:
             enter_recovery(f, now)
     else:
         sample_rtt(f, rtt, fresh)
@@ -302,14 +308,20 @@ def step_sender(w, f, history, route):
         if now >= f.deadline:
             expire(w, f, route, now)
         pump(f)
-        if f.next_seq - f.high_ack <= NONE and f.phase != STUCK:
+        if f.next_seq - f.high_ack > NONE:
+            if f.deadline == math.inf:
+                restart_timer(f, now)
+        elif f.repair > 0:  # nothing comes in any more that could clock it
+            f.next_seq += f.repair
+            f.repair = 0.0
+        elif f.phase != STUCK:
             f.deadline = math.inf
-        elif f.deadline == math.inf:
-            restart_timer(f, now)
     if math.isinf(window_at(f.state, 0).ssthresh):  # its first slow start
         clump = window_at(f.state, 0).cwnd * f.spacing
         w.wanted = min(w.wanted, max(clump / 100, route.finest))
-    history[w.k & (history.shape[0] - 1), route.column + f.member] = f.next_seq
+    row = w.k & (history.shape[0] - 1)
+    history[row, route.column + f.member] = f.next_seq
+    history[row, route.grown + f.member] = f.grown
 
 
 @compiled

@@ -92,11 +92,12 @@ class World:
             row["first_hop"], row["n_hops"], row["n_forward"] = hop, len(plan.links), plan.n_forward
             row["column"] = row["ack_column"] = column
             row["base_rtt"] = plan.base_rtt
-            column += len(plan.flows)
+            row["grown"] = column + len(plan.flows)
+            column += 2 * len(plan.flows)
             sizes = [self.resolved.flows[f].spec for f in plan.flows]
             for j, link in enumerate(plan.links):
                 h = self.hops[hop]
-                h["route"], h["link"] = k, self.place[link]
+                h["route"], h["link"], h["place"] = k, self.place[link], j
                 h["source"], h["through"] = row["ack_column"], -1
                 if j > 0:
                     previous = self.place[plan.links[j - 1]]
@@ -134,7 +135,8 @@ class World:
     def _lay_out_link(self, k: int, index: int) -> None:
         row, link = self.links[k], self.resolved.links[index]
         row["rate"], row["loss"] = link.rate, link.loss
-        row["limit"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
+        row["in_bytes"] = link.buffer_unit == "bytes"
+        row["limit"] = self._limit(index, link.buffer)
         row["size"] = 1.0
         seed_stream(row, self.scenario.seed, f"link {link.name}: fluid losses")
         row["loss_at"] = self._first_loss(row)
@@ -155,6 +157,11 @@ class World:
             self._params[index] = params
             row["state"], row["params"] = self._own(state), self._own(params)
             row["sample"] = self._own(np.zeros(1, queue_sample))
+
+    def _limit(self, index: int, buffer: float) -> float:
+        """Room of a link; a part of a packet takes a whole one."""
+        in_bytes = self.resolved.links[index].buffer_unit == "bytes"
+        return buffer if in_bytes or math.isinf(buffer) else math.ceil(buffer)
 
     def _first_loss(self, row: Any) -> float:
         """Packets until the first random loss."""
@@ -328,9 +335,11 @@ class World:
         if index not in self.place:
             return  # no flow passes it
         row = self.links[self.place[index]]
-        for name, value in (("limit", spec.buffer), ("loss", spec.loss), ("rate", spec.rate)):
+        for name, value in (("loss", spec.loss), ("rate", spec.rate)):
             if value is not None:
                 row[name] = value
+        if spec.buffer is not None:
+            row["limit"] = self._limit(index, spec.buffer)
         if spec.loss:
             row["loss_at"], row["loss_clock"] = self._first_loss(row), 0.0
         if spec.queue:

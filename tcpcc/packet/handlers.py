@@ -52,9 +52,7 @@ def pump(w, f, now):
             b.sent += 1
             if again:
                 b.retransmitted += 1
-            trace(
-                w, now, f.index, RETRANSMIT if again else SEND, seq, window_at(f.state, 0).cwnd
-            )
+            trace(w, now, f.index, RETRANSMIT if again else SEND, seq, window_at(f.state, 0).cwnd)
             size = f.syn_size if seq == 0 and f.handshake != 0 else f.size
             carry(w, f, 0, now, size, seq, 0, 0, 0)
         f.outbox_count = 0
@@ -209,9 +207,7 @@ def retime(w, link, ident, now):
                 add_waiting(w, link, end, entry.leaves, -1.0)
             old_end = link.busy_until
             if i + 1 < waiting:
-                old_end = queued_at(
-                    link.queue, (link.queue_head + i + 1) & link.queue_mask
-                ).leaves
+                old_end = queued_at(link.queue, (link.queue_head + i + 1) & link.queue_mask).leaves
             add_sending(w, link, entry.leaves, old_end, 8 * entry.size, -1.0)
             add_sending(w, link, end, end + 8 * entry.size / link.rate, 8 * entry.size, 1.0)
         entry.leaves = end

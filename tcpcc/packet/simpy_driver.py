@@ -57,7 +57,7 @@ class PacketSimulation:
         self._step = step_once
         self._address = self.world.address
         self._cpu = 0.0
-        self._callbacks = [self._fire]
+        self._callbacks: list[Any] = [self._fire]
         self._event = simpy.Event(self.env)
         self._event._ok, self._event._value = True, None  # triggered: a bare event, used again
         self._due = math.inf
@@ -180,7 +180,7 @@ class PacketSimulation:
             raise ScenarioError(f"flow {flow!r}: only a CBR source can be switched on by hand")
         return i
 
-    def _from_outside(self, kind: int, ident: int) -> None:
+    def _from_outside(self, kind: Any, ident: int) -> None:
         self.world.schedule(self.now, kind, ident)
         self._wake_now()
 

@@ -49,7 +49,7 @@ class World:
     def __init__(self, scenario: Scenario, trace: bool = False) -> None:
         self.scenario = scenario
         self.resolved: Resolved = scenario.resolve()
-        self.n_bins = max(int(math.ceil(scenario.duration / scenario.interval - 1e-9)), 1)
+        self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self._keep: list[np.ndarray] = []
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
@@ -153,8 +153,8 @@ class World:
         if i in self.by_event:
             self._place(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
         if link.record:
-            row["bins"] = address(self.link_bins) + self.recorded.index(i) * (
-                self.link_bins.strides[0]
+            row["bins"] = (
+                address(self.link_bins) + self.recorded.index(i) * (self.link_bins.strides[0])
             )
         if discipline.on_arrival is not None:
             state = record_of(discipline.state_dtype)
@@ -267,7 +267,7 @@ class World:
 
     # ------------------------------------------------------------------- while running
 
-    def schedule(self, time: float, kind: int, ident: int) -> None:
+    def schedule(self, time: float, kind: Any, ident: int) -> None:
         """Put an event on the agenda."""
         from tcpcc.packet.handlers import schedule_from_outside
 
@@ -354,26 +354,25 @@ class World:
             events = events[np.argsort(events["time"], kind="stable")]
             events = events[events["time"] <= self.scenario.duration]
         changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
+        series: dict[str, Any] = {
+            name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
+        }
+        for name in ("sent", "retransmitted", "delivered", "dropped"):
+            series[name] = flow_bins[name]
+        for name in ("queue_max", "arrived", "drops", "sent_bits"):
+            series[name] = link_bins[name]
         return build(
             self.scenario,
             replace(self.resolved, changes=tuple(changes)),
             model="packet",
             driver=driver + (", interpreted" if INTERPRETED else ""),
             time=edges,
-            **{
-                name: np.where(active, flow_bins[name], np.nan)
-                for name in ("cwnd", "ssthresh", "rtt")
-            },
-            **{
-                name: flow_bins[name]
-                for name in ("sent", "retransmitted", "delivered", "dropped")
-            },
             queue=link_bins["waiting"] / widths,
             busy=link_bins["busy"] / widths,
-            **{name: link_bins[name] for name in ("queue_max", "arrived", "drops", "sent_bits")},
             timeouts=self.flows["timeouts"],
             loss_events=self.flows["loss_events"],
             finished=self.flows["finished"],
             events=events,
             cpu_seconds=cpu_seconds,
+            **series,
         )

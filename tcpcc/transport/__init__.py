@@ -1,1 +1,1 @@
-"""The TCP sender and receiver, sans-IO: handlers take the time and an event, and say what to send."""
+"""The TCP sender and receiver, sans-IO: they take a time and an event, and say what to send."""

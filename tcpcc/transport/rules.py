@@ -23,7 +23,7 @@ def fill_sample(f, now):
     a = sample_at(f.sample, 0)
     a.now = now
     a.srtt = f.srtt
-    a.min_rtt = f.min_rtt
+    a.min_rtt = f.min_rtt if f.min_rtt < math.inf else f.srtt
     a.max_rtt = f.max_rtt
     a.inflight = f.next_seq - f.high_ack
     a.window = min(window_at(f.state, 0).cwnd, f.rwnd)
@@ -31,16 +31,26 @@ def fill_sample(f, now):
 
 
 @compiled
+def is_syn(f, seq):
+    return seq == 0 and f.handshake != 0
+
+
+@compiled
 def sample_rtt(f, now, ack):
-    """Round-trip time of segment `ack`, 0 if it was sent more than once (Karn's rule)."""
+    """Round-trip time of segment `ack`, 0 if it was sent more than once (Karn's rule).
+
+    The SYN's is not one of the round-trip times that the controller compares: it is shorter by what
+    it takes to send the rest of a packet.
+    """
     segment = segment_at(f.segments, ack & f.segment_mask)
     if segment.transmits != 1:
         return 0.0
     rtt = now - segment.sent_at
     f.last_rtt = rtt
     f.recent_rtt = rtt
-    f.min_rtt = min(f.min_rtt, rtt)
-    f.max_rtt = max(f.max_rtt, rtt)
+    if not is_syn(f, ack):
+        f.min_rtt = min(f.min_rtt, rtt)
+        f.max_rtt = max(f.max_rtt, rtt)
     f.srtt = rtt if f.srtt == 0 else f.srtt + (rtt - f.srtt) / 8
     return rtt
 
@@ -74,7 +84,7 @@ def acknowledged(f, now, packets, rtt):
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
             apply(f, f.on_round)
         begin_round(f, now)
-    if rtt > 0:
+    if rtt > 0 and not is_syn(f, f.high_ack):
         f.round_sum += rtt
         f.round_n += 1
         f.round_min = min(f.round_min, rtt)

@@ -5,7 +5,7 @@ Source: Brakmo, Peterson 1995, section III-A; details as in ns-2's ``Agent/TCP/V
 Every segment's send time is known. On any duplicate ACK the first unacknowledged segment is
 retransmitted if it is older than the fine timeout, or at the third one; on the first and second ACK
 of new data after a retransmission the check is repeated. A retransmission is a loss event only if
-the segment was sent after the window was last cut. The fine timeout is srtt + 4 dev, with BSD's
+the segment was sent after the window was last cut. The fine timeout is srtt + 2 dev, with BSD's
 gains, plus a sixteenth; a retransmission raises it by an eighth, a repeated one doubles it.
 
 Differences from ns-2: inflation is always taken back by the next ACK of new data (ns-2 keeps it

@@ -1,0 +1,41 @@
+# `make reproduce` and `make test` are all that is needed; both set up .venv by themselves.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+
+.PHONY: setup reproduce test lint bench clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "tcpcc needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# Every table and figure from both models, the scorecard, the notebooks with their outputs.
+# Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
+reproduce: $(READY)
+	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md
+ifneq ($(NOTEBOOKS),)
+	$(BIN)/jupyter-execute --inplace --timeout=600 $(NOTEBOOKS)
+endif
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m pytest tests/benchmarks/bench_*.py --benchmark-only --benchmark-columns=median,rounds
+
+clean:
+	rm -rf .venv .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,240 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import experiments
+import tcpcc as tc
+from experiments.harness import Record
+from tcpcc import cli
+from tcpcc.sweep import SweepInterrupted
+
+SCENARIO = """
+duration = "5 s"
+[network]
+topology = "dumbbell"
+rate = "5 Mbps"
+delay = "20 ms"
+buffer = 20
+[[flow]]
+controller = "vegas"
+[[flow]]
+controller = "reno"
+start = 1
+"""
+
+RECORD = Record(
+    paper="quick_vegas", item="table_1", row="Vegas", column="0-25", unit="1", published=0.335,
+    packet=0.314, fluid=None, tolerance=0.03, verdict="reproduced", cause="",
+)  # fmt: skip
+
+
+@pytest.fixture
+def toml(tmp_path):
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def run(*arguments):
+    return cli.main([str(a) for a in arguments])
+
+
+# --- list ----------------------------------------------------------------------------------------
+
+
+def test_list_names_everything(capsys):
+    assert run("list") == 0
+    out = capsys.readouterr().out
+    for name in ("quick_vegas", "integer_delta", "red", "min_thresh", "newreno-steady", "table_1"):
+        assert name in out
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [("controllers", "tahoe"), ("queues", "droptail"), ("recoveries", "sack"),
+     ("papers", "figure_7")],
+)  # fmt: skip
+def test_list_of_one_kind(capsys, what, name):
+    assert run("list", what) == 0
+    out = capsys.readouterr().out
+    assert name in out
+    assert "nan" not in out
+
+
+# --- run -----------------------------------------------------------------------------------------
+
+
+def test_run_prints_a_row_per_flow_and_link(capsys, toml):
+    assert run("run", toml) == 0
+    out, err = capsys.readouterr()
+    assert [line.split()[0] for line in out.splitlines() if line] == [
+        "flow", "vegas1", "reno2", "link", "bottleneck",
+    ]  # fmt: skip
+    assert err == ""  # no progress bar when nobody watches
+
+
+def test_run_keeps_and_draws(capsys, toml, tmp_path):
+    saved, table, picture = tmp_path / "x.nc", tmp_path / "x.csv", tmp_path / "x.png"
+    assert run("run", toml, "--save", saved, "--csv", table, "--plot", picture) == 0
+    assert tc.Run.load(saved).scenario == tc.Scenario.load(toml)
+    assert table.read_text().startswith("time,flow,cwnd")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_run_as_json_is_one_document(capsys, toml):
+    assert run("run", toml, "--json", "--after", 1) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [flow["flow"] for flow in found["flows"]] == ["vegas1", "reno2"]
+    assert found["flows"][0]["finished_s"] is None
+    assert found["links"][0]["utilization"] > 0.5
+
+
+def test_both_drivers_print_the_same(capsys, toml):
+    printed = []
+    for driver in ("compiled", "simpy"):
+        assert run("run", toml, "--driver", driver) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+# --- reproduce -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def one_record(monkeypatch):
+    asked = []
+
+    def reproduce(*arguments):
+        asked.append(arguments)
+        return [RECORD]
+
+    monkeypatch.setattr(experiments, "reproduce", reproduce)
+    return asked
+
+
+def test_reproduce_prints_a_table(capsys, one_record):
+    assert run("reproduce", "quick_vegas", "table_1", "--model", "packet") == 0
+    out = capsys.readouterr().out
+    assert one_record == [("quick_vegas", "table_1", "packet")]
+    assert "0.335" in out
+    assert "reproduced" in out
+
+
+def test_reproduce_as_json_prints_one_list_and_nothing_else(capsys, one_record):
+    assert run("reproduce", "--json") == 0
+    out, err = capsys.readouterr()
+    (found,) = json.loads(out)
+    assert err == ""
+    assert list(found) == [
+        "paper", "item", "row", "column", "unit", "published", "packet", "fluid", "tolerance",
+        "verdict", "cause",
+    ]  # fmt: skip
+    assert found["fluid"] is None
+
+
+def test_reproduce_writes_the_scorecard(capsys, one_record, tmp_path):
+    path = tmp_path / "scorecard.md"
+    assert run("reproduce", "--scorecard", path) == 0
+    assert "| Vegas | 0-25 |" in path.read_text()
+
+
+def test_outside_a_checkout_reproduce_says_so(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "tcpcc" / "cli.py"))
+    assert run("reproduce") == 2
+    assert "checkout" in one_line(capsys)
+    assert run("list") == 0
+    assert "figure_7" not in capsys.readouterr().out
+
+
+def test_a_checkout_is_found_from_a_folder_inside_it(monkeypatch):
+    root = Path(experiments.__file__).parents[1]
+    monkeypatch.chdir(root / "tests")
+    assert cli.checkout() == root
+
+
+# --- what a user gets wrong ----------------------------------------------------------------------
+
+
+def one_line(capsys):
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("tcpcc: ")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nowhere.toml"], "No such file"),
+        (["run", "{toml}", "--model", "flui"], "did you mean 'fluid'"),
+        (["run", "{toml}", "--driver", "simp"], "did you mean 'simpy'"),
+        (["run", "{toml}", "--save", "{toml}/no/x.nc"], "no such directory"),
+        (["run", "{toml}", "--plot", "x.jpeg"], "must end in .png"),
+        (["run", "{toml}", "--after", "99"], "holds no bin"),
+        (["reproduce", "quick_vega"], "did you mean 'quick_vegas'"),
+        (["reproduce", "quick_vegas", "table_9"], "unknown item"),
+        (["reproduce", "--model", "x"], "unknown model"),
+        (["reproduce", "quick_vegas", "--scorecard", "x.md"], "leave out the paper"),
+    ],
+)
+def test_user_errors_are_one_line_and_exit_code_2(capsys, toml, arguments, message):
+    assert run(*(a.format(toml=toml) for a in arguments)) == 2
+    assert message in one_line(capsys)
+
+
+def test_an_error_in_a_scenario_names_the_file(capsys, toml):
+    toml.write_text(SCENARIO.replace('"vegas"', '"vegass"'))
+    assert run("run", toml) == 2
+    line = one_line(capsys)
+    assert "scenario.toml" in line
+    assert "did you mean 'vegas'?" in line
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["list", "cars"], ["run"]])
+def test_argparse_exits_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        run(*arguments)
+    assert stop.value.code == 2
+
+
+# --- Ctrl-C --------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_during_reproduce_says_what_is_kept(capsys, monkeypatch):
+    def interrupted(*_):
+        raise SweepInterrupted("interrupted with 3 of 9 runs finished, kept in .cache", [])
+
+    monkeypatch.setattr(experiments, "reproduce", interrupted)
+    assert run("reproduce") == 130
+    assert "3 of 9 runs finished, kept" in one_line(capsys)
+
+
+def test_ctrl_c_during_a_run(capsys, monkeypatch, toml, tmp_path):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tcpcc.models.simulate", interrupted)
+    assert run("run", toml, "--save", tmp_path / "x.nc") == 130
+    assert "a run is kept when it is complete" in one_line(capsys)
+    assert not (tmp_path / "x.nc").exists()
+
+
+# --- bench ---------------------------------------------------------------------------------------
+
+
+def test_bench_measures_every_engine(capsys, monkeypatch):
+    from tcpcc import bench
+
+    monkeypatch.setattr(bench, "CASES", ((10e6, 1),))
+    monkeypatch.setattr(bench, "PACKETS", 5000)
+    monkeypatch.setattr(bench, "ns2_speed", lambda *_: (1000.0, 0.01))
+    monkeypatch.setattr(bench, "has_ns2", lambda: True)
+    assert run("bench") == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert header.split()[:2] == ["Mb/s", "flows"]
+    assert " 100 " in row  # thousand packets per second, of the ns-2 that was not run

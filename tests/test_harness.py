@@ -1,0 +1,291 @@
+"""The frame of the experiments: verdicts, data files, records, tables."""
+
+import json
+import math
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import experiments
+from experiments import harness, published
+from experiments.harness import Measured, Record, agree, judge, record
+from experiments.published import Cell, Claim, Tolerance
+from tcpcc.errors import ScenarioError
+
+NUMBER = st.floats(-1e6, 1e6)
+PAPERS = experiments.papers()
+
+
+def cell(**changes):
+    plain = Cell(
+        paper="p", item="table_1", row="Vegas", column="0-25", unit="1", published=0.5,
+        tolerance=Tolerance("absolute", 0.03, "so far"), measured="", source="Table I",
+    )  # fmt: skip
+    return replace(plain, **changes)
+
+
+# --- verdicts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "tolerance", "claims", "verdict"),
+    [
+        (0.335, 0.314, 0.03, [], "reproduced"),  # 0.021 away
+        (0.335, 0.365, 0.03, [], "reproduced"),  # at the edge: 0.365 - 0.335 = 0.03 - 6e-17
+        (0.170, 0.423, 0.03, [True], "direction holds"),  # 0.253 away, but the ordering is right
+        (0.170, 0.423, 0.03, [True, False], "deviates"),  # one of two orderings is not
+        (0.965, 0.907, 0.03, [], "deviates"),  # nothing is said of it
+        (59, 59.06, 0.03 * 59, [False], "reproduced"),  # 0.06 s of 1.77; claims do not matter
+        (620, 600, 0.03 * 620, [], "deviates"),  # 20 of 18.6
+        (None, 12.0, None, [True], "no published number"),
+        (6.7, math.nan, 0.2, [False], "deviates"),  # never settled
+    ],
+)
+def test_verdicts(printed, value, tolerance, claims, verdict):
+    assert judge(printed, value, tolerance, claims) == verdict
+
+
+@given(NUMBER, NUMBER, st.floats(0, 1e3), st.lists(st.booleans()))
+def test_reproduced_is_within_tolerance_and_nothing_else_is(printed, value, tolerance, claims):
+    inside = printed - tolerance <= value <= printed + tolerance
+    outside = abs(value - printed) > tolerance
+    if judge(printed, value, tolerance, claims) == "reproduced":
+        assert not outside
+    elif inside:
+        assert outside  # the sums round; the difference decides
+
+
+@given(NUMBER, NUMBER, st.floats(0, 1e3))
+def test_without_a_claim_no_direction_holds(printed, value, tolerance):
+    assert judge(printed, value, tolerance, []) in ("reproduced", "deviates")
+
+
+def test_a_published_number_needs_a_tolerance():
+    with pytest.raises(ValueError, match="needs a tolerance"):
+        judge(1.0, 1.0, None, [])
+
+
+def test_models_agree_within_ten_percent():
+    assert agree(100, 110)
+    assert agree(100, 90)
+    assert not agree(100, 110.1)
+    assert not agree(3.0, math.nan)
+    assert agree(0, 0)
+    assert not agree(0, 1e-9)
+
+
+@pytest.mark.parametrize(
+    "wrong", [("absolute", 0, "r"), ("relative", -0.1, "r"), ("absolute", 0.1, ""), ("x", 1, "r")]
+)
+def test_a_tolerance_is_positive_and_has_a_reason(wrong):
+    with pytest.raises(ValueError, match="must be absolute or relative"):
+        Tolerance(*wrong)
+
+
+def test_a_relative_tolerance_is_a_share_of_the_published_value():
+    assert Tolerance("relative", 0.03, "r").width(620) == pytest.approx(18.6)
+    assert Tolerance("absolute", 0.03, "r").width(620) == 0.03
+
+
+# --- records -------------------------------------------------------------------------------------
+
+
+def test_a_record_has_the_fields_of_the_command_line():
+    names = [f.name for f in fields(Record)]
+    assert names == [
+        "paper", "item", "row", "column", "unit", "published", "packet", "fluid", "tolerance",
+        "verdict", "cause", "spread",
+    ]  # fmt: skip
+
+
+def test_causes_stand_only_where_something_is_to_be_explained():
+    one = cell(cause="phases", fluid_cause="no bursts")
+    good = record(one, {"packet": {one.key: Measured(0.51)}, "fluid": {one.key: Measured(0.53)}})
+    assert (good.verdict, good.cause, good.tolerance) == ("reproduced", "", 0.03)
+    off = record(one, {"packet": {one.key: Measured(0.61)}, "fluid": {one.key: Measured(0.53)}})
+    assert (off.verdict, off.cause) == ("deviates", "phases Fluid: no bursts")
+    assert (off.packet, off.fluid) == (0.61, 0.53)
+
+
+def test_what_is_not_explained_says_so():
+    one = cell()
+    off = record(one, {"packet": {one.key: Measured(0.61)}, "fluid": {one.key: Measured(0.3)}})
+    assert off.cause == "not explained Fluid: not explained"
+
+
+def test_a_model_alone_is_judged_itself():
+    one = cell()
+    alone = record(one, {"fluid": {one.key: Measured(0.51)}})
+    assert (alone.packet, alone.fluid, alone.verdict) == (None, 0.51, "reproduced")
+
+
+def test_claims_compare_our_own_numbers():
+    other = cell(row="New Reno")
+    one = cell(claims=(Claim(cell().key, other.key, "more than New Reno"),))
+    values = {one.key: Measured(0.7), other.key: Measured(0.6)}
+    assert record(one, {"packet": values}).verdict == "direction holds"
+    values[other.key] = Measured(0.8)
+    assert record(one, {"packet": values}).verdict == "deviates"
+
+
+def test_the_spread_is_that_of_the_model_judged():
+    one = cell()
+    values = {"packet": {one.key: Measured(0.5, 0.4, 0.6)}, "fluid": {one.key: Measured(0.5, 0, 9)}}
+    assert record(one, values).spread == (0.4, 0.6)
+    assert "spread" not in record(one, {"packet": {one.key: Measured(0.5)}}).as_dict()
+
+
+def test_a_number_that_never_came_is_null_in_json():
+    one = cell()
+    never = record(one, {"packet": {one.key: Measured(math.nan)}}).as_dict()
+    assert json.loads(json.dumps(never, allow_nan=False))["packet"] is None
+    assert never["verdict"] == "deviates"
+
+
+# --- data files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_data_file_and_its_module_have_the_same_items(name):
+    paper = PAPERS[name]
+    assert paper.name == name
+    assert list(paper.published.titles) == list(dict.fromkeys(c.item for c in paper.cells()))
+    assert set(paper.published.titles) == set(paper.items)
+    assert paper.citation.startswith("@")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_published_number_has_a_unit_a_source_and_a_way_to_measure(name):
+    for one in PAPERS[name].cells():
+        assert one.unit, one.key
+        assert one.source, one.key
+        assert one.measured, one.key
+        assert (one.tolerance is None) == (one.published is None), one.key
+        assert one.read in ("text", "axis"), one.key
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_a_paper_claims_is_true_of_its_own_numbers(name):
+    numbers = {c.key: c.published for c in PAPERS[name].cells()}
+    for one in PAPERS[name].cells():
+        for claim in one.claims:
+            more, less = numbers[claim.more], numbers[claim.less]
+            assert more is None or less is None or more > less, claim
+
+
+MINIMAL = """
+[paper]
+title = "T"
+authors = ["A"]
+bibtex = "@misc{t}"
+[[item]]
+name = "table_1"
+title = "One"
+source = "Table I"
+  [[item.block]]
+  unit = ["s", "packets"]
+  columns = ["a", "b"]
+  rows = ["x", "y"]
+  published.x = [1, 2]
+  [[item.measured]]
+  text = "so"
+  [[item.tolerance]]
+  absolute = 0.1
+  reason = "r"
+  [[item.tolerance]]
+  columns = ["b"]
+  relative = 0.2
+  reason = "s"
+"""
+
+
+def write(tmp_path, text) -> Path:
+    path = tmp_path / "paper.toml"
+    path.write_text(text)
+    return path
+
+
+def test_reading_a_data_file(tmp_path):
+    found = published.read(write(tmp_path, MINIMAL))
+    assert [c.key for c in found.cells] == [
+        ("table_1", row, column) for row in "xy" for column in "ab"
+    ]
+    first, second, third, _ = found.cells
+    assert (first.unit, first.published, first.tolerance.value) == ("s", 1.0, 0.1)
+    assert (second.unit, second.tolerance) == ("packets", Tolerance("relative", 0.2, "s"))
+    assert (third.published, third.tolerance) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("addition", "message"),
+    [
+        (
+            '[[claim]]\nmore = "table_1/x"\nless = "table_1/z"\ncolumns = ["a"]\ntext = "t"',
+            "a claim names table_1/z/a, which is no cell",
+        ),
+        ('[[item.block]]\nunit="s"\ncolumns=["a"]\nrows=["x"]\npublished.x=[1]', "the same item"),
+        ('[[item.block]]\nunit="s"\ncolumns=["c"]\nrows=["x"]\npublished.z=[1]', "among the rows"),
+    ],
+)
+def test_a_data_file_that_contradicts_itself_is_refused(tmp_path, addition, message):
+    with pytest.raises(ValueError, match=message):
+        published.read(write(tmp_path, MINIMAL + addition))
+
+
+# --- reproduce and its tables --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"paper": "quick_vega"}, "did you mean 'quick_vegas'"),
+        ({"paper": "quick_vegas", "item": "table_9"}, "unknown item of quick_vegas 'table_9'"),
+        ({"model": "fluids"}, "did you mean 'fluid'"),
+    ],
+)
+def test_unknown_names_are_told_before_anything_runs(arguments, message, monkeypatch):
+    monkeypatch.setattr(harness, "simulate_many", lambda *_, **__: pytest.fail("it ran"))
+    with pytest.raises(ScenarioError, match=message):
+        experiments.reproduce(**arguments)
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    return experiments.reproduce(
+        "quick_vegas", "figure_2", "packet", cache=tmp_path_factory.mktemp("runs")
+    )
+
+
+def test_one_item_gives_its_own_records_only(records):
+    assert {r.item for r in records} == {"figure_2"}
+    assert len(records) == len(PAPERS["quick_vegas"].cells("figure_2"))
+    assert all(r.fluid is None and r.packet is not None for r in records)
+
+
+def test_the_scorecard_gives_relative_errors(records):
+    table = experiments.scorecard(records)
+    row = table[table["column"] == "largest queue"].iloc[0]
+    assert row["error"] == pytest.approx(row["packet"] / 620 - 1)
+    assert math.isnan(row["fluid_error"])
+
+
+def test_the_summary_counts_every_record_once(records):
+    table = experiments.summary(records)
+    verdicts = table[["reproduced", "direction holds", "deviates", "no published number"]]
+    assert verdicts.to_numpy().sum() == len(records) == table["cells"].sum()
+
+
+def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_path):
+    told = [*records[:-1], replace(records[-1], verdict="deviates", cause="the moon")]
+    experiments.write(told, tmp_path / "docs" / "scorecard.md")
+    text = (tmp_path / "docs" / "scorecard.md").read_text()
+    assert text.count("| Vegas |") == len(records)
+    assert "[1] the moon" in text
+
+
+def test_figures_are_drawn_of_items_that_have_one(tmp_path):
+    with pytest.raises(ScenarioError, match="unknown figure of quick_vegas 'table_1'"):
+        experiments.draw("quick_vegas", "table_1")

@@ -1,0 +1,764 @@
+"""The packet model: nothing is lost from sight, both drivers tell the same story, and the network
+does what an independent simulation of it, packet by packet, says."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+import simpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tcpcc as tc
+from tcpcc.controllers import names
+from tcpcc.errors import ScenarioError
+from tcpcc.packet import records
+from tcpcc.packet.handlers import run_until
+from tcpcc.packet.world import World
+from tcpcc.queues import queue_names
+from tcpcc.queues.contract import QueueSpec
+from tcpcc.results import EVENTS
+from tcpcc.transport.recovery import RECOVERIES
+
+
+def events(run, *kinds, flow=None):
+    wanted = np.isin(run.events["event"], [EVENTS.index(kind) for kind in kinds])
+    if flow is not None:
+        wanted &= run.events["flow"] == run.flows.index(flow)
+    return run.events[wanted]
+
+
+# Topologies, each with flows that meet: the controller in question twice, Reno and a CBR source
+
+
+def dumbbell(controller, queue):
+    net = tc.dumbbell("2 Mbps", "10 ms", 15, queue=queue)
+    return net, [
+        tc.Flow(controller),
+        tc.Flow(controller, start=0.3, packet_size=600, header=40),
+        tc.Flow("reno", start=0.2, stop=2.5),
+    ]
+
+
+def access(controller, queue):
+    net = tc.dumbbell("2 Mbps", "10 ms", 15, queue=queue, access_rate="8 Mbps", access_delay=0.001)
+    return net, [
+        tc.Flow(controller),
+        tc.Flow(controller, start=0.3, access_delay=0.02),
+        tc.Flow("reno", start=0.2, size=150),
+        tc.CBR("300 kbps", on=[(0.5, 1.5), (2, None)]),
+    ]
+
+
+def chain(controller, queue):
+    net = tc.chain(3, ["3 Mbps", "2 Mbps", "2 Mbps"], "5 ms", [20, 15, "12 kB"], queue=queue)
+    return net, [tc.Flow(controller), tc.Flow(controller, start=0.3), tc.CBR("0.2 Mbps")]
+
+
+def parking_lot(controller, queue):
+    net = tc.parking_lot(3, "2 Mbps", "5 ms", 15, queue=queue, access_rate="20 Mbps")
+    cross = [
+        tc.Flow("reno", source=f"r{k}", target=f"r{k + 1}", start=0.1 * k, recovery="sack")
+        for k in range(3)
+    ]
+    back = tc.Flow(controller, source="r3", target="r1", start=0.25)
+    noise = tc.CBR("300 kbps", source="r1", target="r3", on=[(0.5, 1.5)])
+    return net, [tc.Flow(controller), *cross, back, noise]
+
+
+TOPOLOGIES = {f.__name__: f for f in (dumbbell, access, chain, parking_lot)}
+
+
+def scenario(topology, controller="newreno", queue="droptail", *, seed=1, duration=3.0, **more):
+    net, flows = TOPOLOGIES[topology](controller, QueueSpec(queue))
+    return tc.Scenario(net, flows, duration=duration, seed=seed, interval=0.1, **more)
+
+
+VARIANTS = {
+    "delayed ACKs": (
+        tc.dumbbell("2 Mbps", "10 ms", 12, access_rate="10 Mbps", access_delay=0.001),
+        [
+            tc.Flow("newreno", transport=tc.Transport(delayed_ack=0.1)),
+            tc.Flow("vegas", transport=tc.Transport(delayed_ack=0.04, ack_every=3, abc_limit=2)),
+        ],
+        (),
+    ),
+    "random loss": (
+        tc.dumbbell("4 Mbps", "10 ms", 30, loss=0.02),
+        [tc.Flow("reno", recovery=name) for name in ("tahoe", "reno", "newreno", "sack")],
+        (),
+    ),
+    "lost ACKs": (
+        tc.dumbbell("2 Mbps", "10 ms", 20, reverse_buffer=4),
+        [
+            tc.Flow("newreno"),
+            tc.Flow("reno", recovery="sack"),
+            tc.CBR("1.9 Mbps", source="right", target="left"),
+        ],
+        (),
+    ),
+    "changes": (
+        tc.dumbbell("2 Mbps", "10 ms", 20, queue=tc.RED(min_thresh=3, max_thresh=9)),
+        [tc.Flow("newreno"), tc.Flow("vegas"), tc.CBR("0.3 Mbps", on=[(0, 1), (1, 2)])],
+        (
+            tc.Change(0.5, "bottleneck", rate="1 Mbps"),
+            tc.Change(1, "bottleneck", delay="30 ms", buffer=8),
+            tc.Change(1, "bottleneck<", rate="100 kbps"),
+            tc.Change(1.5, "bottleneck", queue={"max_p": 0.5, "min_thresh": 1}, loss=0.01),
+            tc.Change(2, "bottleneck", rate="8 Mbps", delay="1 ms"),
+        ),
+    ),
+    "odd transports": (
+        tc.dumbbell("2 Mbps", "10 ms", "15 kB", access_rate="5 Mbps"),
+        [
+            tc.Flow("newreno", transport=tc.Transport(handshake=False, initial_window=90)),
+            tc.Flow("vegas", transport=tc.Transport(rwnd=6, timestamps=True, tick=0)),
+            tc.Flow("reno", transport=tc.Transport(max_burst=3, initial_window=10, tick=0.5)),
+            tc.Flow("reno", recovery="newreno-steady", transport={"partial_deflation": False}),
+        ],
+        (),
+    ),
+}
+
+
+def variant(name, duration=3.0, seed=1):
+    net, flows, changes = VARIANTS[name]
+    changes = [change for change in changes if change.at < duration]
+    return tc.Scenario(net, flows, duration=duration, seed=seed, changes=changes, interval=0.1)
+
+
+# The two drivers
+
+
+def both(case):
+    """The runs of both drivers, which must not differ in a bit of the record or of the trace."""
+    compiled = tc.simulate(case, trace=True)
+    stepped = tc.simulate(case, driver="simpy", trace=True)
+    assert compiled.events.tobytes() == stepped.events.tobytes()
+    for name in compiled.data:
+        a, b = compiled.data[name].values, stepped.data[name].values
+        assert a.dtype == b.dtype
+        assert a.tobytes() == b.tobytes(), name
+    assert compiled.identical(stepped)
+    return compiled
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("queue", queue_names())
+@pytest.mark.parametrize("controller", names())
+def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
+    run = both(scenario(topology, controller, queue, seed=seed))
+    assert len(run.events) > 1000
+    assert len(events(run, "drop")) > 0
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_drivers_agree_to_the_bit_in_odd_scenarios(name, seed):
+    run = both(variant(name, seed=seed))
+    assert len(events(run, "drop")) > 0
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_drivers_agree_to_the_bit_whatever_the_recovery(recovery):
+    net = tc.dumbbell("2 Mbps", "10 ms", 12, loss=0.01)
+    flows = [tc.Flow(c, recovery=recovery, start=0.2 * k) for k, c in enumerate(["reno", "vegas"])]
+    both(tc.Scenario(net, flows, duration=5))
+
+
+INTERPRETED = [
+    ("dumbbell", "newreno", "droptail"),
+    ("access", "tahoe", "red"),
+    ("chain", "vegas", "red"),
+    ("parking_lot", "quick_vegas", "droptail"),
+    *((name,) for name in VARIANTS),
+]
+
+
+def fingerprint(case, driver="compiled"):
+    """The run's trace and windows, in a form that JSON carries without loss."""
+    run = tc.simulate(case, driver=driver, trace=True)
+    numbers = {name: run.data[name].values.tobytes().hex() for name in ("cwnd", "queue", "busy")}
+    return {"events": run.events.tobytes().hex(), **numbers}
+
+
+def short(case):
+    return scenario(*case, duration=0.7) if len(case) > 1 else variant(*case, duration=1.1)
+
+
+def test_interpreted_runs_agree_with_compiled_ones_to_the_bit():
+    """`NUMBA_DISABLE_JIT=1`, Numba's own switch, makes everything plain Python."""
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import test_packet as t; "
+        "from tcpcc.jit import INTERPRETED; assert INTERPRETED; "
+        "print(json.dumps([t.fingerprint(t.short(c)) for c in t.INTERPRETED]))"
+    )
+    plain = subprocess.run(
+        [sys.executable, "-c", code, os.path.dirname(__file__)],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert plain.returncode == 0, plain.stderr
+    for case, expected in zip(INTERPRETED, json.loads(plain.stdout), strict=True):
+        assert fingerprint(short(case)) == expected, case
+
+
+# Determinism and streams
+
+
+def test_a_scenario_gives_the_same_run_twice():
+    case = scenario("parking_lot", queue="red")
+    first, second = (tc.simulate(case, trace=True) for _ in range(2))
+    assert first.events.tobytes() == second.events.tobytes()
+    assert first.identical(second)
+
+
+def test_the_seed_changes_what_is_random_and_only_that():
+    lossy = [variant("random loss", seed=seed) for seed in (1, 2)]
+    first, second = (tc.simulate(case, trace=True) for case in lossy)
+    assert first.events.tobytes() != second.events.tobytes()
+    plain = [scenario("dumbbell", seed=seed) for seed in (1, 2)]
+    first, second = (tc.simulate(case, trace=True) for case in plain)
+    assert first.events.tobytes() == second.events.tobytes()
+
+
+def test_a_scenario_survives_toml_to_the_bit():
+    case = variant("changes")
+    again = tc.Scenario.from_toml(case.to_toml())
+    first, second = (tc.simulate(x, trace=True) for x in (case, again))
+    assert first.events.tobytes() == second.events.tobytes()
+
+
+def lanes(*flows):
+    """Two pairs of nodes that share nothing, both with loss and RED."""
+    links = [
+        tc.Link(
+            src, dst, rate="4 Mbps", delay="10 ms", buffer=30, loss=0.01,
+            queue=tc.RED(min_thresh=3, max_thresh=9),
+        )
+        for src, dst in [("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")]
+    ]  # fmt: skip
+    return tc.Scenario(tc.Network(links), flows, duration=10, interval=0.1)
+
+
+def test_a_flow_elsewhere_does_not_change_a_links_chance():
+    """Streams belong to links by name: what another link draws, and where it stands, is nothing
+    to this one."""
+    here = tc.Flow("newreno", source="a", target="b", name="here")
+    there = tc.Flow("newreno", source="c", target="d", name="there", start=0.123)
+    alone = tc.simulate(lanes(here), trace=True)
+    for flows in ((here, there), (there, here)):
+        together = tc.simulate(lanes(*flows), trace=True)
+        for field in ("time", "event", "seq"):
+            kinds = ("send", "retransmit", "ack", "drop")
+            mine = events(together, *kinds, flow="here")[field]
+            assert mine.tobytes() == events(alone, *kinds, flow="here")[field].tobytes()
+
+
+def test_random_loss_has_its_probability():
+    """Of 30,000 packets on an empty path a share of p is lost, within three standard errors."""
+    net = tc.dumbbell("10 Mbps", "1 ms", 1000, loss=0.03)
+    run = tc.simulate(tc.Scenario(net, [tc.CBR("4 Mbps")], duration=60), trace=True)
+    n, lost = len(events(run, "send")), len(events(run, "drop"))
+    assert n == pytest.approx(30000, abs=1)
+    assert abs(lost - 0.03 * n) < 3 * math.sqrt(0.03 * 0.97 * n)
+
+
+# Conservation
+
+
+def in_flight(world):
+    """Packets in the network, by flow and whether they are ACKs, counted one by one."""
+    found = Counter()
+    for i, link in enumerate(world.links):
+        ring = world.rings.get(("flight", i))
+        for k in range(link["flight_head"], link["flight_tail"]):
+            p = ring[k % len(ring)]
+            found[int(p["flow"]), bool(p["hop"] > world.flows["n_forward"][p["flow"]])] += 1
+    return found
+
+
+def check_conservation(world, delayed_acks=False):
+    flight = in_flight(world)
+    for link in world.links:
+        travelling = link["flight_tail"] - link["flight_head"]
+        assert link["arrived"] == link["dropped"] + link["passed"] + travelling
+        assert 0 <= link["queue_tail"] - link["queue_head"] <= link["limit"]
+    for i, f in enumerate(world.flows):
+        data, acks = flight[i, False], flight[i, True]
+        assert f["arrived"] == f["delivered"] + f["duplicates"]
+        if f["kind"] != 0:
+            assert f["sent"] == f["arrived"] + f["dropped"] + data
+            continue
+        # every packet that arrives is answered by an ACK; `dropped` counts both kinds
+        if not delayed_acks:
+            assert f["sent"] == f["inbound"] + f["dropped"] + data + acks
+        assert f["inbound"] == f["acks"]
+        assert f["sent"] - f["retransmitted"] == f["max_seq"] + 1
+        assert f["expected"] - 1 <= f["highest"] <= f["max_seq"]
+        assert f["high_ack"] <= f["expected"] - 1
+        assert f["high_ack"] <= f["next_seq"] - 1 <= max(f["max_seq"], f["next_seq"] - 1)
+
+
+@pytest.mark.parametrize("queue", queue_names())
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_packets_are_conserved_at_any_time(topology, queue):
+    """Sent = delivered + dropped + in flight + duplicates, per flow and per link."""
+    world = World(scenario(topology, "newreno", queue))
+    for until in np.linspace(0.01, 3, 40):
+        while run_until(world.address, until):
+            world.grow()
+            check_conservation(world) if world.w["pending"][0] < 0 else None
+        check_conservation(world)
+    assert world.links["dropped"].sum() > 0
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_packets_are_conserved_in_odd_scenarios(name):
+    world = World(variant(name))
+    for until in np.linspace(0.01, 3, 40):
+        while run_until(world.address, until):
+            world.grow()
+        check_conservation(world, delayed_acks=name == "delayed ACKs")
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.sampled_from(list(TOPOLOGIES)),
+    st.sampled_from(names()),
+    st.sampled_from(queue_names()),
+    st.floats(0.2, 3),
+)
+def test_a_run_stopped_at_any_time_accounts_for_its_packets(topology, controller, queue, duration):
+    """From the record and the trace alone: what was sent and neither delivered nor dropped is no
+    more than the path can hold, and nothing arrives that was not sent."""
+    case = scenario(topology, controller, queue, duration=duration)
+    run = tc.simulate(case.replace(interval=duration / 10), trace=True)
+    total = run.data[["sent", "delivered", "dropped"]].sum("time")
+    resolved = case.resolve()
+    for i, flow in enumerate(resolved.flows):
+        name = flow.name
+        sent = events(run, "send", "retransmit", flow=name)
+        delivered = events(run, "deliver", flow=name)
+        drops = events(run, "drop", flow=name)
+        data_drops = drops[np.isin(drops["value"], flow.forward)]
+        assert total["sent"].values[i] == len(sent)
+        assert total["dropped"].values[i] == len(drops)
+        syn = flow.controller is not None and len(delivered) > 0
+        assert total["delivered"].values[i] == len(delivered) - syn
+        assert len(set(delivered["seq"])) == len(delivered)
+        left = Counter(sent["seq"])
+        left.subtract(delivered["seq"])
+        left.subtract(data_drops["seq"])
+        assert min(left.values(), default=0) >= 0
+        room = sum(
+            (link.buffer if math.isfinite(link.buffer) else 1000) + link.rate * link.delay / 4000
+            for link in (resolved.links[k] for k in flow.forward)
+        )
+        duplicates = int(np.sum([n for seq, n in left.items() if seq in delivered["seq"]]))
+        assert sum(left.values()) - duplicates <= room
+    for link in run.links:
+        shares = run.data.sel(link=link)
+        gone = float(shares["arrived"].sum() - shares["drops"].sum())
+        size = min(f.spec.packet_size for f in resolved.flows)
+        assert float(shares["sent_bits"].sum()) / 8 <= gone * 1000 + 1e-6
+        assert gone * size >= 0
+
+
+def test_drops_name_their_link():
+    run = tc.simulate(variant("lost ACKs", duration=10), trace=True)
+    links = [link.name for link in run.scenario.resolve().links]
+    lost = {links[int(value)] for value in events(run, "drop", flow="newreno1")["value"]}
+    assert lost == {"bottleneck", "bottleneck<"}
+    run = tc.simulate(scenario("parking_lot", duration=5), trace=True)
+    links = [link.name for link in run.scenario.resolve().links]
+    cross = {links[int(v)] for v in events(run, "drop", flow="reno3")["value"]}
+    assert cross == {"r1>r2"}
+
+
+# An independent simulation of one link
+
+
+def fifo(sends, rate, delay, buffer, size):
+    """Lindley's recursion for a drop-tail queue of `buffer` packets, the one being sent included:
+    for each packet its delivery time (NaN if dropped) and its wait."""
+    free, starts, out, waits = -math.inf, [], [], []
+    for time in sends:
+        starts = [start for start in starts if start >= time]
+        if len(starts) + (free >= time) >= buffer:
+            out.append(math.nan)
+            waits.append(math.nan)
+            continue
+        start = max(time, free)
+        if start > time:
+            starts.append(start)
+        free = start + 8 * size / rate
+        out.append(free + delay)
+        waits.append(start - time)
+    return np.array(out), np.array(waits)
+
+
+@pytest.fixture(scope="module")
+def single_link():
+    """Two flows without a handshake and a CBR source on one link, all of 1000-byte packets."""
+    transport = tc.Transport(handshake=False)
+    flows = [
+        tc.Flow("newreno", transport=transport),
+        tc.Flow("vegas", start=0.5, transport=transport),
+        tc.CBR("0.5 Mbps", on=[(2, 4), (6, 8)]),
+    ]
+    net = tc.dumbbell("2 Mbps", "10 ms", 12)
+    return tc.simulate(tc.Scenario(net, flows, duration=10, interval=0.1), trace=True)
+
+
+def test_every_delivery_and_drop_is_that_of_a_fifo(single_link):
+    sends = events(single_link, "send", "retransmit")
+    out, _ = fifo(sends["time"], 2e6, 0.01, 12, 1000)
+    dropped = np.isnan(out)
+    drops = events(single_link, "drop")
+    assert dropped.sum() > 20
+    assert list(zip(drops["flow"], drops["seq"], strict=True)) == list(
+        zip(sends["flow"][dropped], sends["seq"][dropped], strict=True)
+    )
+    first = {}
+    for flow, seq, time in zip(
+        sends["flow"][~dropped], sends["seq"][~dropped], out[~dropped], strict=True
+    ):
+        first.setdefault((flow, seq), time)
+    delivered = events(single_link, "deliver")
+    expected = [first[int(flow), int(seq)] for flow, seq in delivered[["flow", "seq"]]]
+    assert delivered["time"] == pytest.approx(np.array(expected), rel=1e-12)
+
+
+def test_the_recorded_queue_is_the_sum_of_the_waits(single_link):
+    """Little: the integral of the queue is the time that packets waited."""
+    sends = events(single_link, "send", "retransmit")
+    out, waits = fifo(sends["time"], 2e6, 0.01, 12, 1000)
+    taken = ~np.isnan(out)
+    begin, end = sends["time"][taken], sends["time"][taken] + waits[taken]
+    for k, ends in enumerate(single_link.data["time"].values):
+        inside = np.clip(end, ends - 0.1, ends) - np.clip(begin, ends - 0.1, ends)
+        assert single_link.data["queue"].values[k, 0] == pytest.approx(
+            inside.sum() / 0.1, rel=1e-9, abs=1e-9
+        )
+    sending = np.minimum(end + 0.004, 10) - np.minimum(end, 10)
+    assert single_link.data["busy"].sum() * 0.1 == pytest.approx(sending.sum())
+    assert single_link.data["sent_bits"].sum() == pytest.approx(sending.sum() * 2e6)
+    assert single_link.data["arrived"].sum() == len(sends)
+    assert single_link.data["drops"].sum() == (~taken).sum()
+    assert single_link.queue_max() == 11
+
+
+def test_bins_that_do_not_divide_the_duration_end_with_it(single_link):
+    """The last bin is shorter, and counts nothing that happens after the end."""
+    case = single_link.scenario.replace(interval=3)
+    run = tc.simulate(case)
+    assert list(run.data["time"].values) == [3, 6, 9, 10]
+    for name in ("queue", "busy", "sent_bits", "arrived", "drops", "delivered", "sent"):
+        fine, coarse = single_link.data[name].values, run.data[name].values
+        sums = np.add.reduceat(fine, [0, 30, 60, 90])
+        if name in ("queue", "busy"):
+            sums /= np.array([30, 30, 30, 10])[:, None]
+        assert coarse == pytest.approx(sums), name
+    assert run.data["busy"].max() <= 1 + 1e-12
+
+
+# Times
+
+
+@pytest.mark.parametrize("topology", ["dumbbell", "access", "chain"])
+def test_the_round_trip_on_an_empty_path_is_propagation_and_transmission(topology):
+    nets = {
+        "dumbbell": tc.dumbbell("2 Mbps", "10 ms", 15),
+        "access": tc.dumbbell("2 Mbps", "10 ms", 15, access_rate="8 Mbps", access_delay=0.001),
+        "chain": tc.chain(3, ["3 Mbps", "2 Mbps", "1 Mbps"], "5 ms", 20),
+    }
+    expected = {
+        "dumbbell": 0.02 + (8000 + 320) / 2e6,
+        "access": 0.024 + (8000 + 320) / 2e6 + 2 * (8000 + 320) / 8e6,
+        "chain": 0.03 + sum((8000 + 320) / rate for rate in (3e6, 2e6, 1e6)),
+    }
+    flow = tc.Flow("reno", size=1, transport=tc.Transport(handshake=False))
+    run = tc.simulate(tc.Scenario(nets[topology], [flow], duration=1), trace=True)
+    (ack,) = events(run, "ack")
+    assert ack["value"] == pytest.approx(expected[topology], rel=1e-14)
+    assert ack["value"] == pytest.approx(run.data["base_rtt"].item(), rel=1e-14)
+    assert run.data["finished"].item() == ack["time"]
+
+
+def test_no_round_trip_is_shorter_than_the_base_one():
+    run = tc.simulate(scenario("parking_lot"), trace=True)
+    for flow, base in zip(run.flows, run.data["base_rtt"].values, strict=True):
+        times = events(run, "ack", flow=flow)["value"]
+        assert not (times < base * (1 - 1e-12)).any() or np.isnan(base)
+        if not np.isnan(base):
+            assert np.nanmin(times[1:]) < 3 * base
+
+
+def test_time_never_goes_back_and_every_event_lies_in_the_run():
+    for topology in TOPOLOGIES:
+        run = tc.simulate(scenario(topology), trace=True)
+        assert (np.diff(run.events["time"]) >= 0).all()
+        assert run.events["time"].min() >= 0
+        assert run.events["time"].max() <= run.duration
+
+
+def test_flows_start_and_stop_when_they_should():
+    run = tc.simulate(scenario("dumbbell", duration=5), trace=True)
+    sent = events(run, "send", flow="reno3")["time"]
+    assert sent[0] == 0.2
+    assert sent[-1] <= 2.5
+    assert math.isfinite(run.data["finished"].sel(flow="reno3").item())
+
+
+@pytest.mark.parametrize(
+    "on", [[(0, 1), (1, 2)], [(0, 0.5), (0.503, 1), (1.001, 2)], [(0.25, None)]]
+)
+def test_a_cbr_source_keeps_its_rate_while_it_is_on(on):
+    """Also when it is switched off and on again before its next packet was due."""
+    net = tc.dumbbell("10 Mbps", "10 ms", 50)
+    run = tc.simulate(tc.Scenario(net, [tc.CBR("1 Mbps", on=on)], duration=3), trace=True)
+    times = events(run, "send")["time"]
+    expected = [
+        begin + 0.008 * k
+        for begin, end in on
+        for k in range(math.ceil(((3 if end is None else end) - begin) / 0.008 - 1e-6))
+    ]
+    assert times == pytest.approx(np.array(expected), abs=1e-9)
+
+
+# Changes
+
+
+def test_a_change_of_rate_holds_for_the_packets_that_wait():
+    """The packet being sent keeps its time; the others leave at the new rate."""
+    net = tc.dumbbell("1 Mbps", "10 ms", 50)
+    flow = tc.Flow("reno", size=5, transport=tc.Transport(handshake=False, initial_window=5))
+    change = tc.Change(0.02, "bottleneck", rate="4 Mbps")
+    run = tc.simulate(tc.Scenario(net, [flow], duration=1, changes=[change]), trace=True)
+    times = events(run, "deliver")["time"] - 0.01
+    assert times == pytest.approx(np.array([0.008, 0.016, 0.024, 0.026, 0.028]))
+
+
+def test_a_shorter_delay_does_not_let_packets_overtake():
+    net = tc.dumbbell("1 Mbps", "100 ms", 50)
+    flow = tc.Flow("reno", size=20, transport=tc.Transport(handshake=False, initial_window=20))
+    change = tc.Change(0.05, "bottleneck", delay="1 ms")
+    run = tc.simulate(tc.Scenario(net, [flow], duration=1, changes=[change]), trace=True)
+    delivered = events(run, "deliver")
+    assert list(delivered["seq"]) == list(range(20))
+    assert (np.diff(delivered["time"]) >= 0).all()
+
+
+def test_a_smaller_buffer_drops_what_comes_and_keeps_what_is_there():
+    net = tc.dumbbell("1 Mbps", "10 ms", 40)
+    run = tc.simulate(
+        tc.Scenario(
+            net,
+            [tc.CBR("2 Mbps")],
+            duration=1,
+            interval=0.05,
+            changes=[tc.Change(0.2, "bottleneck", buffer=5)],
+        )
+    )
+    assert run.data["drops"].sel(time=0.2, method="nearest") == 0
+    assert run.data["queue_max"].values[-1] <= 4
+    assert run.data["queue_max"].max() > 20
+
+
+def test_a_change_of_rate_shows_in_the_throughput_and_the_capacity():
+    change = tc.Change(10, "bottleneck", rate="1 Mbps")
+    net = tc.dumbbell("4 Mbps", "10 ms", 20)
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("vegas")], duration=20, changes=[change]))
+    assert run.throughput(after=5, before=10).item() == pytest.approx(4e6, rel=0.01)
+    assert run.throughput(after=12).item() == pytest.approx(1e6, rel=0.01)
+    assert run.utilization(after=12) == pytest.approx(1, rel=0.01)
+
+
+# Growth
+
+
+@pytest.mark.parametrize("driver", ["compiled", "simpy"])
+def test_rings_grow_without_a_trace_of_it(driver, monkeypatch):
+    """A window of thousands of packets in flight, queued and outstanding: the same run as with
+    rings that were large enough from the beginning."""
+    net = tc.dumbbell("100 Mbps", "100 ms", 4000, access_rate="400 Mbps", access_delay="1 ms")
+    flows = [
+        tc.Flow("newreno", transport=tc.Transport(initial_window=3000)),
+        tc.Flow("reno", recovery="sack", start=0.05),
+    ]
+    case = tc.Scenario(net, flows, duration=2.5)
+    small = tc.simulate(case, driver=driver, trace=True)
+    assert small.data["cwnd"].max() > 4000
+    assert small.queue_max() > 3000
+    monkeypatch.setattr(records, "FIRST_RING", 2**15)
+    large = tc.simulate(case, trace=True)
+    assert small.events.tobytes() == large.events.tobytes()
+    assert small.identical(large)
+
+
+def test_many_flows_at_once():
+    """Three hundred flows that all begin in one instant, each with its own access links."""
+    net = tc.dumbbell("30 Mbps", "10 ms", 300, access_rate="10 Mbps", access_delay="1 ms")
+    case = tc.Scenario(net, [tc.Flow("newreno") for _ in range(300)], duration=1)
+    run = both(case)
+    assert (run.data["delivered"].sum("time") > 0).all()
+    assert run.utilization(after=0.5) > 0.95
+
+
+# A user's own SimPy environment
+
+
+def variable_dumbbell(**more):
+    there = tc.Link("a", "b", rate="1 Mbps", delay="10 ms", buffer=20, variable=True, **more)
+    back = tc.Link("b", "a", rate="1 Mbps", delay="10 ms")
+    return tc.Network([there, back], default_path=("a", "b"))
+
+
+def user_scenario(duration=10.0, **more):
+    flows = [tc.Flow("vegas"), tc.CBR("0.3 Mbps", on=[(9, None)], name="noise")]
+    return tc.Scenario(variable_dumbbell(**more), flows, duration=duration, interval=0.1)
+
+
+def test_a_users_process_watches_and_changes_the_network():
+    env = simpy.Environment(initial_time=100.0)
+    sim = tc.PacketSimulation(user_scenario(), env, trace=True)
+    seen = []
+
+    def experiment():
+        yield env.timeout(3.0005)
+        sim.set_link("a>b", rate="2 Mbps")
+        yield env.timeout(2)
+        sim.start("noise")
+        yield env.timeout(1)
+        sim.stop("noise")
+
+    def watch():
+        while True:
+            yield env.timeout(0.0101)
+            seen.append((sim.now, sim.cwnd("vegas1"), sim.queue_length("a>b")))
+            # the model has handled the events up to now, and no others
+            assert sim.world.w["now"][0] <= sim.now + 1e-9
+            assert sim.world.heap["time"][0] >= sim.now - 1e-9
+
+    env.process(experiment())
+    env.process(watch())
+    run = sim.run()
+    assert env.now == pytest.approx(110)
+    assert run.throughput(after=1, before=3).values == pytest.approx([1e6, 0], rel=0.02)
+    assert run.throughput(after=4, before=5).values == pytest.approx([2e6, 0], rel=0.02)
+    noise = events(run, "send", flow="noise")["time"]
+    during = noise[noise < 9]
+    assert during[0] == pytest.approx(5.0005)
+    assert during[-1] <= 6.0005
+    assert len(during) == pytest.approx(0.3e6 / 8000, abs=1)
+    assert run.utilization(after=5) == pytest.approx(1, abs=0.02)
+    times, windows, queues = np.array(seen).T
+    assert len(times) == math.floor(10 / 0.0101)
+    recorded = run.data["queue"].values[:, 0]
+    assert queues.mean() == pytest.approx(recorded.mean(), abs=0.5)
+    assert windows[-1] == pytest.approx(run.data["cwnd"].values[-1, 0], abs=1)
+    assert sim.acknowledged("vegas1") == run.events["seq"][run.events["event"] == 2].max()
+
+
+def test_changes_by_hand_are_those_of_the_scenario():
+    """The same changes, scheduled or made by a process, give the same packets."""
+    moments = {
+        1.0003: {"rate": "2 Mbps"}, 2.0007: {"delay": "20 ms"}, 3.0001: {"buffer": 5},
+        4.0009: {"loss": 0.05}, 5.0002: {"rate": "0.5 Mbps", "delay": "5 ms"},
+    }  # fmt: skip
+    case = user_scenario()
+    scheduled = case.replace(changes=[tc.Change(at, "a>b", **x) for at, x in moments.items()])
+    env = simpy.Environment()
+    sim = tc.PacketSimulation(case, env, trace=True)
+
+    def experiment():
+        for at, what in moments.items():
+            yield env.timeout(at - env.now)
+            sim.set_link("a>b", **what)
+
+    env.process(experiment())
+    by_hand, by_plan = sim.run(), tc.simulate(scheduled, trace=True)
+    assert by_hand.events.tobytes() == by_plan.events.tobytes()
+    assert by_hand.data["capacity"].values == pytest.approx(by_plan.data["capacity"].values)
+
+
+def test_a_change_by_hand_leaves_the_scheduled_ones_alone():
+    red = tc.RED(min_thresh=2, max_thresh=6)
+    changes = [tc.Change(5, "a>b", queue={"max_p": 0.9, "min_thresh": 1, "max_thresh": 3})]
+    env = simpy.Environment()
+    sim = tc.PacketSimulation(user_scenario(queue=red).replace(changes=changes), env, trace=True)
+    env.run(until=1)
+    for _ in range(10):
+        sim.set_link("a>b", rate="1 Mbps")
+    by_hand = sim.run()
+    planned = tc.simulate(user_scenario(queue=red).replace(changes=changes), trace=True)
+    assert by_hand.events.tobytes() == planned.events.tobytes()
+
+
+def test_the_environment_stays_in_step_when_rings_grow():
+    """A handler that ran out of room goes on at its own time, not with the next event's."""
+    env = simpy.Environment()
+    transport = tc.Transport(initial_window=3000, handshake=False)
+    net = tc.dumbbell("100 Mbps", "20 ms", 20000)
+    sim = tc.PacketSimulation(
+        tc.Scenario(net, [tc.Flow("reno", transport=transport)], duration=0.5), env
+    )
+
+    def watch():
+        while True:
+            assert sim.world.w["now"][0] <= env.now + 1e-9
+            yield env.timeout(0.00011)
+
+    env.process(watch())
+    sim.run()
+
+
+def test_a_simulation_can_be_looked_at_before_its_end():
+    env = simpy.Environment()
+    sim = tc.PacketSimulation(user_scenario(), env)
+    env.run(until=4)
+    part = sim.result()
+    assert part.throughput(after=1, before=4).values[0] == pytest.approx(1e6, rel=0.02)
+    assert part.data["cwnd"].sel(time=slice(4.2, None)).isnull().all()
+    whole = sim.run()
+    assert whole.identical(tc.simulate(user_scenario()))
+
+
+def test_two_simulations_share_an_environment():
+    env = simpy.Environment()
+    sims = [tc.PacketSimulation(user_scenario(seed), env, trace=True) for seed in (8.0, 10.0)]
+    env.run(until=11)
+    for sim, duration in zip(sims, (8.0, 10.0), strict=True):
+        alone = tc.simulate(user_scenario(duration), trace=True)
+        assert sim.result().events.tobytes() == alone.events.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("act", "says"),
+    [
+        (lambda sim: sim.set_link("b>a", rate=1e6), "link 'b>a' does not change: make it with var"),
+        (lambda sim: sim.set_link("a>c", rate=1e6), "unknown link 'a>c': did you mean 'a>b'"),
+        (lambda sim: sim.set_link("a>b", rate=-1), r"rate = -1: must be a positive"),
+        (lambda sim: sim.set_link("a>b"), "changes nothing"),
+        (lambda sim: sim.start("vegas1"), "flow 'vegas1': only a CBR source can be switched on"),
+        (lambda sim: sim.stop("vegas"), "unknown flow 'vegas': did you mean 'vegas1'"),
+        (lambda sim: sim.cwnd("noise2"), "unknown flow 'noise2': did you mean 'noise'"),
+    ],
+)
+def test_mistakes_of_a_process_are_told_in_one_line(act, says):
+    sim = tc.PacketSimulation(user_scenario())
+    with pytest.raises(ScenarioError, match=says) as error:
+        act(sim)
+    assert "\n" not in str(error.value)
+
+
+def test_every_topology_is_compared_with_every_queue():
+    """The matrix above is complete: a new topology or discipline enters it by itself."""
+    assert len(list(product(TOPOLOGIES, queue_names()))) >= 8

@@ -1,0 +1,893 @@
+"""The TCP sender and receiver, without a network: handlers fed by hand, or joined by a wire that
+loses exactly what a test says. What depends on a network is read from traces."""
+
+import heapq
+import math
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tcpcc as tc
+from tcpcc.jit import entry
+from tcpcc.packet.world import World
+from tcpcc.results import EVENTS
+from tcpcc.transport import receiver, rto, sender
+from tcpcc.transport.records import (
+    LOSS,
+    OPEN,
+    OUTBOX_SIZE,
+    RECOVERY,
+    flow_at,
+)
+from tcpcc.transport.recovery import RECOVERIES
+
+START, ACK, TIMER, RESUME, STOP, DATA, ACK_TIMER, MEASURE = range(8)
+CONTROLLER = {"tahoe": "tahoe", "vegas": "vegas", "newreno": "newreno", "newreno-steady": "newreno"}
+
+
+@entry
+def drive(flow, what, now, number, trigger, low, high, rtt):
+    """Call one handler of the flow at that address; returns what a receiver's handler says."""
+    f = flow_at(flow, 0)
+    if what == START:
+        sender.start(f, now)
+    elif what == ACK:
+        sender.on_ack(f, now, number, trigger, low, high)
+    elif what == TIMER:
+        sender.on_timer(f, now)
+    elif what == RESUME:
+        sender.resume(f, now)
+    elif what == STOP:
+        sender.stop(f)
+    elif what == DATA:
+        return receiver.on_data(f, now, number)
+    elif what == ACK_TIMER:
+        return receiver.on_timer(f)
+    elif what == MEASURE:
+        rto.measure(f, now, rtt)
+    return False
+
+
+class Endpoint:
+    """A flow's sender and receiver, with the memory that a world lays out for them.
+
+    Without a handshake unless asked for; the controller goes with the recovery.
+    """
+
+    def __init__(self, recovery="reno", *, controller=None, size=None, **transport):
+        flow = tc.Flow(
+            controller or CONTROLLER.get(recovery, "reno"),
+            recovery=recovery,
+            size=size,
+            transport=tc.Transport(**{"handshake": False} | transport),
+        )
+        net = tc.dumbbell("1 Mbps", "50 ms", 100)
+        self.world = World(tc.Scenario(net, [flow], duration=1000))
+        self.address = self.world.flows.__array_interface__["data"][0]
+        self.state = self.world.states[0]
+
+    def __getattr__(self, name):
+        return self.world.flows[name][0].item()
+
+    @property
+    def cwnd(self):
+        return float(self.state["cwnd"][0])
+
+    def set(self, **fields):
+        for name, value in fields.items():
+            self.world.flows[name][0] = value
+
+    def call(self, what, now=0.0, number=0, trigger=0, low=0, high=0, rtt=0.0):
+        numbers = (int(x) for x in (number, trigger, low, high))
+        return drive(self.address, what, float(now), *numbers, float(rtt))
+
+    def sends(self, what, now=0.0, *details):
+        """Call a sender's handler; returns the segments that it sends."""
+        self.call(what, now, *details)
+        sent = []
+        while True:
+            sent += self.world.outbox["seq"][: self.outbox_count].tolist()
+            self.set(outbox_count=0)
+            if not self.more:
+                return sent
+            self.world.grow()
+            self.call(RESUME, now)
+
+    def start(self, now=0.0):
+        return self.sends(START, now)
+
+    def ack(self, now, number, trigger=None, block=None):
+        """An ACK of everything up to `number`, caused by `trigger`, with one block."""
+        trigger = number if trigger is None else trigger
+        low, high = block or ((trigger, trigger + 1) if trigger > number else (0, 0))
+        return self.sends(ACK, now, number, trigger, low, high)
+
+    def dupack(self, now, trigger):
+        """A duplicate ACK, caused by segment `trigger`."""
+        return self.ack(now, self.high_ack, trigger)
+
+    def time_out(self):
+        """Let the retransmission timer expire."""
+        return self.sends(TIMER, self.deadline)
+
+
+class Wire:
+    """An endpoint whose sender and receiver are `rtt` apart on a link of `rate` packets a second.
+
+    `lose` holds pairs of a segment and the number of its transmission, counted from 1.
+    """
+
+    def __init__(self, end, *, lose=(), rtt=0.1, rate=1000.0):
+        self.end, self.rtt, self.rate = end, rtt, rate
+        self.lose = {pair if isinstance(pair, tuple) else (pair, 1) for pair in lose}
+        self.agenda, self.order = [], count()
+        self.free, self.now = 0.0, 0.0
+        self.sent = []  # (time, segment)
+        self.acks = []  # (time, number)
+        self.arrivals = []  # (time, segment)
+        self.times = {}
+        self.put(end.start())
+
+    def at(self, seq):
+        """Times when a segment was sent."""
+        return [time for time, s in self.sent if s == seq]
+
+    def put(self, segments):
+        for seq in segments:
+            self.sent.append((self.now, seq))
+            self.times[seq] = self.times.get(seq, 0) + 1
+            self.free = max(self.free, self.now) + 1 / self.rate
+            if (seq, self.times[seq]) not in self.lose:
+                self.later(self.free + self.rtt / 2, DATA, seq)
+
+    def later(self, time, what, *details):
+        heapq.heappush(self.agenda, (time, next(self.order), what, details))
+
+    def run(self, until):
+        end = self.end
+        while True:
+            timer = min(end.deadline, end.held_until)
+            following = self.agenda[0][0] if self.agenda else math.inf
+            self.now = min(timer, following)
+            if self.now > until or self.now == math.inf:
+                self.now = until
+                return self
+            if following <= timer:
+                _, _, what, details = heapq.heappop(self.agenda)
+                if what == DATA:
+                    self.arrivals.append((self.now, details[0]))
+                    if end.call(DATA, self.now, details[0]):
+                        self.reply(details[0])
+                else:
+                    self.acks.append((self.now, details[0]))
+                    self.put(end.sends(ACK, self.now, *details))
+            elif end.held_until <= end.deadline:
+                if end.call(ACK_TIMER, self.now):
+                    self.reply(end.expected - 1)
+            else:
+                self.put(end.sends(TIMER, self.now))
+
+    def reply(self, trigger):
+        end = self.end
+        details = (end.expected - 1, trigger, end.sack_low, end.sack_high)
+        self.later(self.now + self.rtt / 2, ACK, *details)
+
+
+def simulate(*flows, buffer=50, duration=10.0, rate="10 Mbps", delay="20 ms", **scenario):
+    net = tc.dumbbell(rate, delay, buffer, loss=scenario.pop("loss", 0.0))
+    return tc.simulate(tc.Scenario(net, flows, duration=duration, **scenario), trace=True)
+
+
+def events(run, *kinds):
+    wanted = [EVENTS.index(kind) for kind in kinds]
+    return run.events[np.isin(run.events["event"], wanted)]
+
+
+# The retransmission timeout
+
+rtts = st.lists(st.floats(1e-3, 5), min_size=1, max_size=40)
+
+
+@given(rtts)
+@settings(deadline=None, max_examples=50)
+def test_rto_is_that_of_rfc_6298(samples):
+    """With a tick of nearly 0: SRTT = R, RTTVAR = R/2 at first; then gains 1/8 and 1/4."""
+    end = Endpoint(tick=1e-9, min_rto=0)
+    end.start()
+    srtt = rttvar = None
+    for k, r in enumerate(samples):
+        end.call(MEASURE, 100.0 + k, rtt=r)
+        if srtt is None:
+            srtt, rttvar = r, r / 2
+        else:
+            rttvar = 3 / 4 * rttvar + 1 / 4 * abs(srtt - r)
+            srtt = 7 / 8 * srtt + 1 / 8 * r
+        assert end.rto == pytest.approx(srtt + 4 * rttvar, rel=1e-6, abs=1e-6)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.sampled_from([0.2, 0.5, 0.8])), min_size=1),
+    st.sampled_from([0.5, 0.1, 0.01]),
+)
+@settings(deadline=None, max_examples=50)
+def test_rto_is_that_of_bsd_in_whole_ticks(samples, tick):
+    """4.3BSD's integers, as Jacobson 1988, appendix A, prints them: srtt in 1/8, rttvar in 1/4 of
+    a tick; a round-trip time is the number of ticks between sending and acknowledgement."""
+    end = Endpoint(tick=tick, min_rto=0)
+    end.start()
+    sa = sv = whole = 0
+    now = 0.2 * tick
+    for ticks, part in samples:
+        whole += ticks
+        sent, now = now, (whole + part) * tick
+        if now <= sent:
+            continue
+        end.call(MEASURE, now, rtt=now - sent)
+        m = max(round(now / tick - part) - math.floor(sent / tick), 1)
+        if sa == 0:
+            sa, sv = m * 8, m * 2
+        else:
+            m -= sa >> 3
+            sa = max(sa + m, 1)
+            m = -m if m < 0 else m
+            m -= sv >> 2
+            sv = max(sv + m, 1)
+        assert end.rto == pytest.approx(((sa >> 3) + sv) * tick)
+
+
+def test_the_timeout_before_any_measurement_is_the_initial_one():
+    end = Endpoint(initial_rto=2.5)
+    end.start(10.0)
+    assert end.deadline == 12.5
+
+
+@pytest.mark.parametrize(
+    ("settings_", "expected"),
+    [({"min_rto": 1.0}, 1.0), ({"min_rto": 0.2}, 0.2), ({"min_rto": 0.0}, 0.03)],
+)
+def test_the_timeout_is_at_least_min_rto(settings_, expected):
+    """A first round trip of one tick of 10 ms asks for three."""
+    end = Endpoint(**settings_)
+    end.start(10.0)
+    end.ack(10.01, 0)
+    assert end.deadline == pytest.approx(10.01 + expected)
+
+
+def test_the_timeout_is_at_least_two_ticks_and_at_most_max_rto():
+    coarse = Endpoint(initial_rto=0.3, min_rto=0, tick=0.5)
+    coarse.start(10.0)
+    assert coarse.deadline == 11
+    capped = Endpoint(initial_rto=9.0, max_rto=4.0)
+    capped.start(10.0)
+    assert capped.deadline == 14
+
+
+def test_repeated_timeouts_back_off_by_doubling():
+    """3, 6, 12, 24, 48 s and then max_rto."""
+    end = Endpoint()
+    end.start()
+    times = [0.0]
+    for _ in range(7):
+        times.append(end.deadline)
+        end.time_out()
+    assert np.diff(times).tolist() == [3, 6, 12, 24, 48, 60, 60]
+    assert end.timeouts == 7
+
+
+def test_the_backoff_has_a_limit_of_its_own():
+    end = Endpoint(backoff_limit=4, max_rto=math.inf)
+    end.start()
+    times = [0.0]
+    for _ in range(5):
+        times.append(end.deadline)
+        end.time_out()
+    assert np.diff(times).tolist() == [3, 6, 12, 12, 12]
+
+
+def test_karn_no_time_is_told_of_a_segment_sent_twice():
+    """The backoff stays until a segment that was sent once is acknowledged."""
+    end = Endpoint(initial_window=1)
+    end.start()
+    assert end.time_out() == [0]
+    assert end.backoff == 2
+    assert end.ack(3.1, 0) == [1, 2]
+    assert end.srtt == 0
+    assert end.rto == 3
+    assert end.backoff == 2
+    end.ack(3.2, 1)
+    assert end.backoff == 1
+    assert end.srtt == pytest.approx(0.1)
+    assert end.rto == pytest.approx(0.3)
+
+
+def test_after_three_doublings_the_estimate_is_distrusted():
+    """As BSD: the smoothed time goes into the variance, and the next sample starts afresh."""
+    end = Endpoint(initial_window=2)
+    end.start()
+    end.ack(0.1, 0)
+    before = end.srtt8 >> 3, end.rttvar4
+    for _ in range(3):
+        end.time_out()
+    assert end.srtt8 > 0
+    end.time_out()
+    assert (end.srtt8, end.rttvar4) == (0, sum(before))
+
+
+def test_one_segment_per_round_trip_is_timed():
+    """Without timestamps the estimator hears of one ACK in each window only."""
+    end = Endpoint(initial_window=4, tick=1e-9)
+    end.start()
+    end.ack(0.1, 0)
+    first = end.rto
+    assert first == pytest.approx(0.3, rel=1e-6)
+    end.ack(0.15, 1)
+    end.ack(0.2, 2)
+    assert end.rto == first
+    stamped = Endpoint(initial_window=4, tick=1e-9, timestamps=True)
+    stamped.start()
+    for k, now in enumerate((0.1, 0.15, 0.2)):
+        stamped.ack(now, k)
+    assert stamped.rto != pytest.approx(0.3, rel=1e-2)
+
+
+def test_the_timer_stops_when_nothing_is_outstanding():
+    end = Endpoint(size=2)
+    end.start()
+    assert end.ack(0.1, 0) == []
+    assert end.deadline == pytest.approx(0.1 + 0.3)
+    end.ack(0.12, 1)
+    assert end.deadline == math.inf
+    assert end.finished == 0.12
+
+
+# The window
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_the_initial_window_leaves_at_once(recovery):
+    assert Endpoint(recovery, initial_window=10).start() == list(range(10))
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_a_window_larger_than_the_outbox_leaves_at_once_too(recovery):
+    assert Endpoint(recovery, initial_window=300).start() == list(range(300))
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_the_handshake_is_one_packet_before_the_initial_window(recovery):
+    """The SYN is segment 0; its ACK brings the initial window, whatever the controller makes of
+    it, and segment 1 is the first of the data."""
+    end = Endpoint(recovery, handshake=True, initial_window=4)
+    assert end.start() == [0]
+    assert end.ack(0.1, 0) == [1, 2, 3, 4]
+    assert end.cwnd == 4
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_the_receivers_window_is_a_limit(recovery):
+    """Never more than rwnd packets are outstanding, through slow start, loss and recovery."""
+    end = Endpoint(recovery, rwnd=12)
+    wire = Wire(end, lose=[40, 42, 44])
+    outstanding = 0
+    for until in np.arange(0.01, 3, 0.01):
+        wire.run(until)
+        outstanding = max(outstanding, end.max_seq - end.high_ack)
+    assert outstanding == 12
+    assert end.high_ack > 150
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("burst", [1, 4, OUTBOX_SIZE + 4])
+def test_no_ack_sends_more_than_max_burst(recovery, burst):
+    end = Endpoint(recovery, initial_window=60, max_burst=burst)
+    assert end.start() == list(range(burst))
+    assert end.ack(0.1, 0) == list(range(burst, 2 * burst))
+    assert end.ack(0.2, 1) == list(range(2 * burst, 3 * burst))
+
+
+def test_slow_start_then_congestion_avoidance():
+    """2, 4, 8 packets a round; from ssthresh on one more each round."""
+    end = Endpoint(initial_window=2)
+    end.state["ssthresh"] = 8.0
+    wire = Wire(end, rate=1e6).run(0.65)
+    rounds = [sum(0.1 * k <= t + 1e-3 < 0.1 * (k + 1) for t, _ in wire.sent) for k in range(6)]
+    assert rounds == [2, 4, 8, 8, 9, 10]
+
+
+def test_an_ack_counts_for_at_most_abc_limit_packets():
+    """RFC 3465: an ACK of four packets adds one, or two with a limit of 2."""
+    for limit, grown in ((1.0, 9.0), (2.0, 10.0), (math.inf, 12.0)):
+        end = Endpoint(initial_window=8, abc_limit=limit)
+        end.start()
+        end.ack(0.1, 3)
+        assert end.cwnd == grown
+
+
+def test_a_stopped_sender_repairs_but_sends_nothing_new():
+    end = Endpoint(initial_window=4)
+    end.start()
+    end.call(STOP)
+    assert end.ack(0.1, 0) == []
+    assert end.time_out() == [1]
+    assert end.ack(9.0, 1) == [2, 3]
+    assert end.ack(9.1, 3) == []
+    assert end.finished == 9.1
+    assert end.deadline == math.inf
+
+
+# Timeouts
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_after_a_timeout_the_sender_goes_back(recovery):
+    """Everything from the first unacknowledged segment on is sent again, in slow start; what the
+    receiver turns out to hold is skipped."""
+    end = Endpoint(recovery, initial_window=8)
+    end.start()
+    again = end.time_out()
+    assert again == list(range(int(end.cwnd)))
+    assert end.phase == LOSS
+    last = again[-1]
+    assert end.ack(3.1, last)[:2] == [last + 1, last + 2]
+    assert end.ack(3.2, 7)[0] == 8
+    assert end.phase == OPEN
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_duplicates_of_a_window_sent_before_a_timeout_cause_no_retransmission(recovery):
+    """RFC 6582's `recover`: ACKs caused by segments sent twice look like duplicates."""
+    end = Endpoint(recovery, initial_window=10)
+    end.start()
+    end.time_out()
+    end.ack(3.1, 3)
+    losses = end.loss_events
+    for _ in range(6):
+        end.ack(3.2, 3, trigger=3)
+    assert end.loss_events == losses
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_the_timer_does_nothing_when_all_is_acknowledged(recovery):
+    end = Endpoint(recovery, size=2)
+    end.start()
+    end.ack(0.1, 1)
+    assert end.sends(TIMER, 50.0) == []
+    assert end.timeouts == 0
+
+
+# Fast retransmit
+
+
+@pytest.mark.parametrize("recovery", ["reno", "newreno", "newreno-steady"])
+def test_the_third_duplicate_retransmits_and_halves(recovery):
+    """RFC 5681, 3.2: the window is inflated by the three packets that have left, then by one for
+    each further duplicate, and sends new data once it covers what is outstanding."""
+    end = Endpoint(recovery, initial_window=21, limited_transmit=False)
+    end.start()
+    end.ack(0.1, 0)
+    before = end.cwnd
+    first_new = end.next_seq
+    assert end.dupack(0.2, 2) == end.dupack(0.2, 3) == []
+    assert end.dupack(0.2, 4) == [1]
+    assert end.cwnd == before / 2 == 11
+    assert end.inflation == 3
+    sent = [end.dupack(0.2, k) for k in range(5, 21)]
+    # 22 outstanding from 1 on: the window 11 + 3 + n lets new data out from n = 9
+    assert sent == [[]] * 8 + [[first_new + k] for k in range(8)]
+    end.ack(0.3, end.recover)
+    assert end.inflation == 0
+    assert end.cwnd == pytest.approx(11 + 1 / 11)
+    assert end.phase == OPEN
+
+
+def test_the_duplicate_that_retransmits_can_be_chosen():
+    end = Endpoint("newreno", initial_window=20, dupack_threshold=5, limited_transmit=False)
+    end.start()
+    end.ack(0.1, 0)
+    assert [end.dupack(0.2, k) for k in range(2, 6)] == [[]] * 4
+    assert end.dupack(0.2, 6) == [1]
+
+
+def test_tahoe_goes_back_without_fast_recovery():
+    end = Endpoint("tahoe", initial_window=21, limited_transmit=False)
+    end.start()
+    end.ack(0.1, 0)
+    assert [end.dupack(0.2, k) for k in (2, 3, 4)] == [[], [], [1]]
+    assert end.cwnd == 1
+    assert [end.dupack(0.2, k) for k in range(5, 15)] == [[]] * 10
+    assert end.ack(0.3, 1) == [2, 3]
+
+
+def test_limited_transmit_sends_new_data_on_the_first_two_duplicates():
+    """RFC 3042, if the receiver's window allows it."""
+    end = Endpoint("reno", initial_window=10)
+    end.start()
+    end.ack(0.1, 0)
+    new = end.next_seq
+    assert end.dupack(0.2, 2) == [new]
+    assert end.dupack(0.2, 3) == [new + 1]
+    assert end.dupack(0.2, 4) == [1]
+    assert end.cwnd == pytest.approx(11 / 2)
+    closed = Endpoint("reno", initial_window=10, rwnd=10)
+    closed.start()
+    closed.ack(0.1, 0)
+    assert closed.dupack(0.2, 2) == []
+
+
+def test_reno_repairs_one_hole_of_a_window():
+    """A partial ACK ends Reno's recovery. A second hole of the same window gets no fast
+    retransmit, as in ns-2 with its `bugFix_`, and waits for the timer; NewReno repairs it."""
+    for recovery, timeouts in (("reno", 1), ("newreno", 0)):
+        end = Endpoint(recovery)
+        Wire(end, lose=[40, 50]).run(3)
+        assert (end.loss_events, end.timeouts) == (1, timeouts)
+
+
+# NewReno
+
+
+def test_newreno_repairs_one_hole_per_round_trip():
+    """Each partial ACK retransmits the next hole; the window is cut once."""
+    holes = [40, 42, 44, 46, 48]
+    end = Endpoint("newreno-steady")
+    wire = Wire(end, lose=holes)
+    wire.run(5)
+    repairs = [wire.at(seq)[-1] for seq in holes]
+    assert np.diff(repairs) == pytest.approx([0.1] * 4, abs=0.02)
+    assert (end.loss_events, end.timeouts, end.retransmitted) == (1, 0, 5)
+
+
+def test_impatient_newreno_times_out_where_the_steady_one_does_not():
+    """RFC 6582: twelve holes take twelve round trips, the timer three or four."""
+    holes = list(range(40, 64, 2))
+    impatient, steady = Endpoint("newreno"), Endpoint("newreno-steady")
+    for end in (impatient, steady):
+        Wire(end, lose=holes).run(6)
+    assert (impatient.timeouts, steady.timeouts) == (1, 0)
+    assert steady.retransmitted == 12
+    assert min(impatient.high_ack, steady.high_ack) > 100
+
+
+def test_a_partial_ack_deflates_by_what_it_acknowledges_less_one():
+    """RFC 6582, 3.2 step 3; without partial deflation (ns-2's other setting) all inflation goes."""
+    for deflation, left in ((True, 9 - 4 + 1), (False, 0)):
+        end = Endpoint(
+            "newreno", initial_window=31, limited_transmit=False, partial_deflation=deflation
+        )
+        end.start()
+        end.ack(0.1, 0)
+        for k in range(2, 11):
+            end.dupack(0.2, k)
+        assert end.inflation == 9
+        cwnd = end.cwnd
+        sent = end.ack(0.3, 4)
+        assert sent[0] == 5
+        assert end.inflation == left
+        assert end.cwnd == cwnd
+        assert end.phase == RECOVERY
+
+
+def test_a_partial_ack_of_more_than_the_inflation_takes_the_rest_off_the_window():
+    end = Endpoint("newreno", initial_window=31, limited_transmit=False)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (2, 3, 4):
+        end.dupack(0.2, k)
+    total = end.cwnd + end.inflation
+    end.ack(0.3, 11)
+    assert end.cwnd + end.inflation == total - 11 + 1
+
+
+def test_newreno_sends_at_most_two_packets_per_ack_in_recovery():
+    end = Endpoint("newreno", initial_window=41, limited_transmit=False)
+    end.start()
+    end.ack(0.1, 0)
+    sent = [end.dupack(0.2, k) for k in range(2, 41)]
+    sent.append(end.ack(0.3, 20))
+    assert max(len(x) for x in sent[3:]) <= 3  # a partial ACK: the hole and two
+
+
+# SACK
+
+
+@pytest.mark.parametrize("holes", [1, 5, 15])
+def test_sack_repairs_any_number_of_holes_in_about_one_round_trip(holes):
+    """All retransmissions leave within a round trip of the first, and one more brings their ACK;
+    NewReno needs a round trip for each."""
+    lost = list(range(60, 60 + 2 * holes, 2))
+    end = Endpoint("sack")
+    wire = Wire(end, lose=lost)
+    wire.run(5)
+    repairs = [wire.at(seq)[-1] for seq in lost]
+    assert all(len(wire.at(seq)) == 2 for seq in lost)
+    assert max(repairs) - min(repairs) <= 0.1
+    acked = next(t for t, number in wire.acks if number >= lost[-1])
+    assert acked - repairs[0] <= 2 * 0.1 + 0.02
+    assert (end.loss_events, end.timeouts, end.retransmitted) == (1, 0, holes)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sets(st.tuples(st.integers(0, 120), st.integers(1, 2)), max_size=40))
+def test_sack_pipe_is_empty_when_all_is_acknowledged(lose):
+    end = Endpoint("sack", size=121)
+    Wire(end, lose=lose).run(900)
+    assert end.finished > 0
+    assert end.pipe == 0
+    assert end.delivered == 121
+
+
+def test_sack_retransmits_only_what_is_lost():
+    """A reordered segment two places behind is not deemed lost; three places are."""
+    end = Endpoint("sack", initial_window=20)
+    end.start()
+    end.ack(0.1, 0)
+    assert 1 not in end.dupack(0.2, 2) + end.ack(0.2, 0, 3, (2, 4))
+    assert end.ack(0.2, 3, 1) == [24, 25]
+    assert end.loss_events == 0
+
+
+def test_sack_keeps_the_network_as_full_as_the_window():
+    """After the cut no new data leaves until half of the window has been received."""
+    end = Endpoint("sack", initial_window=41)
+    end.start()
+    end.ack(0.1, 0)  # cwnd 42: 1 .. 42 outstanding
+    sent = [end.ack(0.2, 0, k, (2, k + 1)) for k in range(2, 43)]
+    assert sent[:2] == [[43], [44]]  # the pipe leaks by what was received: limited transmit
+    assert sent[2] == [1]
+    assert end.cwnd == 21
+    silent = sent[3:].index([45])
+    assert sent[3 : 3 + silent] == [[]] * silent
+    # outstanding 44 - 2 - 1 + 1 = 42 at the cut; 21 must go first
+    assert 19 <= silent <= 21
+
+
+def test_a_second_loss_of_a_retransmission_needs_the_timer():
+    end = Endpoint("sack")
+    wire = Wire(end, lose=[(60, 1), (60, 2)])
+    wire.run(5)
+    assert end.timeouts == 1
+    assert end.high_ack > 100
+
+
+# Vegas
+
+
+def test_vegas_fine_timeout_is_bsd_estimate_and_a_sixteenth():
+    """srtt + 2 dev, with gains 1/8 and 1/4, times 1 + 1/16."""
+    end = Endpoint("vegas", initial_window=6)
+    end.start()
+    sa = sd = 0.0
+    for k, now in enumerate((0.1, 0.13, 0.11, 0.2)):
+        end.ack(now, k)
+        if sa == 0:
+            sa, sd = now * 8, now
+        error = now - sa / 8
+        sa += error
+        sd += abs(error) - sd / 4
+        assert end.fine_rto == pytest.approx((sa / 8 + sd / 2) * (17 / 16))
+
+
+def test_vegas_retransmits_on_the_first_duplicate_past_the_fine_timeout():
+    end = Endpoint("vegas", initial_window=6)
+    end.start()
+    end.ack(0.1, 0)
+    fine = end.fine_rto
+    assert end.dupack(0.11, 2) == []
+    assert end.dupack(fine - 1e-6, 3) == []
+    early = Endpoint("vegas", initial_window=6)
+    early.start()
+    early.ack(0.1, 0)
+    assert early.dupack(fine, 2)[0] == 1
+    assert early.loss_events == 1
+    assert early.timeouts == 0
+
+
+def test_vegas_retransmits_on_the_third_duplicate_at_the_latest():
+    end = Endpoint("vegas", initial_window=8)
+    end.start()
+    end.ack(0.1, 0)
+    assert [end.dupack(0.11, k) for k in (2, 3)] == [[], []]
+    assert end.dupack(0.11, 4) == [1, 9]  # a window of 6 and 3 duplicates, 1 .. 8 outstanding
+    assert end.cwnd == 6
+
+
+def test_vegas_checks_the_next_segment_on_the_ack_after_a_retransmission():
+    """The second hole of a window is repaired by the first ACK of new data, without duplicates,
+    and its loss, older than the cut, cuts nothing more."""
+    end = Endpoint("vegas", initial_window=12)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (3, 4, 5):
+        end.dupack(0.12, k)
+    assert end.loss_events == 1
+    cwnd = end.cwnd
+    assert end.ack(0.5, 1)[0] == 2
+    assert end.loss_events == 1
+    assert end.cwnd == pytest.approx(cwnd, abs=1)
+
+
+def test_vegas_repairs_losses_in_less_time_than_reno_needs():
+    """Two adjacent losses: Reno waits for its timer or two halvings, Vegas for an ACK or two."""
+    for recovery, losses in (("vegas", 1), ("reno", 2)):
+        end = Endpoint(recovery, initial_window=16)
+        wire = Wire(end, lose=[8, 9], rate=100)
+        wire.run(2)
+        assert end.loss_events <= losses
+        assert end.high_ack > 30
+
+
+def test_vegas_raises_its_fine_timeout_when_it_retransmits():
+    end = Endpoint("vegas", initial_window=8)
+    end.start()
+    end.ack(0.1, 0)
+    fine = end.fine_rto
+    for k in (2, 3, 4):
+        end.dupack(0.11, k)
+    assert end.fine_rto == pytest.approx(fine * 9 / 8)
+    end.dupack(10.0, 5)
+    assert end.fine_rto == pytest.approx(fine * 9 / 4)
+
+
+# The receiver
+
+
+def test_every_packet_is_acknowledged_unless_acks_are_delayed():
+    end = Endpoint()
+    assert [end.call(DATA, 0.0, k) for k in range(4)] == [True] * 4
+    assert end.expected == 4
+
+
+def test_delayed_acks_wait_for_a_second_packet_or_the_timer():
+    end = Endpoint(delayed_ack=0.2)
+    assert [end.call(DATA, 0.1, k) for k in range(4)] == [False, True, False, True]
+    assert not end.call(DATA, 1.0, 4)
+    assert end.held_until == 1.2
+    assert end.call(ACK_TIMER, 1.2)
+    assert end.held_until == math.inf
+    assert not end.call(ACK_TIMER, 1.2)
+
+
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_an_ack_is_due_every_so_many_packets(every):
+    end = Endpoint(delayed_ack=0.2, ack_every=every)
+    due = [end.call(DATA, 0.1, k) for k in range(10)]
+    assert due == [(k + 1) % every == 0 for k in range(10)]
+
+
+def test_holes_duplicates_and_repairs_are_acknowledged_at_once():
+    """RFC 5681, 4.2, although ACKs are delayed."""
+    end = Endpoint(delayed_ack=0.2)
+    end.call(DATA, 0.0, 0)
+    end.call(DATA, 0.0, 1)
+    assert end.call(DATA, 0.0, 4)
+    assert (end.expected, end.sack_low, end.sack_high) == (2, 4, 5)
+    assert end.call(DATA, 0.0, 4)
+    assert end.call(DATA, 0.0, 2)
+    assert end.call(DATA, 0.0, 3)
+    assert end.expected == 5
+
+
+def test_the_syn_is_acknowledged_at_once():
+    end = Endpoint(delayed_ack=0.2, handshake=True)
+    assert end.call(DATA, 0.0, 0)
+    assert not end.call(DATA, 0.1, 1)
+
+
+@given(st.permutations(range(20)), st.lists(st.integers(0, 19), max_size=10))
+@settings(deadline=None, max_examples=60)
+def test_the_receiver_reassembles_any_order(order, again):
+    """`expected` is the first segment missing, the block around the newest one is right, and
+    duplicates count as such."""
+    end = Endpoint()
+    held, copies = set(), 0
+    for seq in [*order[:10], *again, *order[10:]]:
+        assert end.call(DATA, 0.0, seq)
+        copies += seq in held
+        held.add(seq)
+        missing = next(k for k in range(21) if k not in held)
+        assert end.expected == missing
+        if end.sack_high > 0:
+            low = high = seq
+            while low - 1 in held and low - 1 >= missing:
+                low -= 1
+            while high in held:
+                high += 1
+            assert (end.sack_low, end.sack_high) == (low, high)
+    assert (end.delivered, end.duplicates, end.arrived) == (20, copies, 20 + len(again))
+
+
+def test_with_delayed_acks_slow_start_grows_by_half():
+    """One ACK for two packets, counted once (abc_limit 1): 3/2 a round; with a limit of 2, 2."""
+    for limit, factor in ((1.0, 1.5), (2.0, 2.0)):
+        end = Endpoint(initial_window=32, delayed_ack=0.5, abc_limit=limit)
+        Wire(end, rate=1e6).run(0.35)
+        assert end.cwnd == pytest.approx(32 * factor**3, rel=0.01)
+
+
+# In a network
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("handshake", [True, False])
+def test_a_transfer_delivers_exactly_its_size(recovery, handshake):
+    """With random loss of data and of ACKs, over several seeds, nothing is missing or too much."""
+    net = tc.dumbbell("10 Mbps", "5 ms", 30)
+    net = net.replace(links=[link.replace(loss=0.03) for link in net.links])
+    transport = tc.Transport(handshake=handshake, max_rto=2)
+    flow = tc.Flow(
+        CONTROLLER.get(recovery, "reno"), recovery=recovery, size=400, transport=transport
+    )
+    for seed in range(6):
+        run = tc.simulate(tc.Scenario(net, [flow], duration=200, seed=seed), trace=True)
+        delivered = events(run, "deliver")["seq"]
+        assert sorted(delivered) == list(range(400 + handshake))
+        assert run.data["delivered"].sum() == 400
+        last = events(run, "ack")[-1]
+        assert last["seq"] == 400 + handshake
+        assert run.data["finished"].item() == last["time"]
+
+
+def test_a_transfer_in_bytes_is_rounded_up_to_packets():
+    run = simulate(tc.Flow("reno", size="10001 B", packet_size=1040, header=40))
+    assert run.data["delivered"].sum() == 11
+
+
+def test_a_lost_syn_is_sent_again_after_the_initial_timeout():
+    net = tc.dumbbell("10 Mbps", "20 ms", 50, loss=0.9)
+    sc = tc.Scenario(
+        net, [tc.Flow("reno", transport=tc.Transport(initial_rto=1.5))], duration=20,
+        changes=[tc.Change(4, "bottleneck", loss=0)], seed=2,
+    )  # fmt: skip
+    run = tc.simulate(sc, trace=True)
+    syn = [float(e["time"]) for e in events(run, "send", "retransmit") if e["seq"] == 0]
+    assert syn[:3] == [0, 1.5, 4.5]
+    sent = events(run, "send", "retransmit")
+    assert (sent["seq"][sent["time"] < syn[-1] + 0.03] == 0).all()
+
+
+def test_an_outage_is_survived_by_backing_off():
+    """Nothing gets through for twenty seconds: the timer doubles, then the flow fills the link."""
+    changes = [tc.Change(5, "bottleneck", loss=0.999999), tc.Change(25, "bottleneck", loss=0)]
+    run = simulate(tc.Flow("newreno"), duration=60, changes=changes)
+    during = events(run, "timeout")["time"]
+    during = during[(during > 6) & (during < 25)]
+    gaps = np.diff(during)
+    assert gaps[1:] / gaps[:-1] == pytest.approx([2] * (len(gaps) - 1), rel=1e-3)
+    assert run.throughput(after=45).item() > 9e6
+
+
+def test_a_sender_never_exceeds_its_window_outside_recovery():
+    """By the trace: what is outstanding after a packet was sent is at most cwnd, rounded down,
+    and two more by limited transmit."""
+    run = simulate(tc.Flow("vegas"), tc.Flow("newreno", start=1), duration=20)
+    for flow in (0, 1):
+        acked, high, clean = 0, -1, True
+        for e in run.events[run.events["flow"] == flow]:
+            kind = EVENTS[e["event"]]
+            if kind == "ack":
+                acked, clean = max(acked, int(e["seq"])), clean or acked > high
+            elif kind in ("loss", "timeout"):
+                clean = False
+            elif kind == "send":
+                high = int(e["seq"])
+                if clean:
+                    assert high - acked + 1 <= math.floor(e["value"]) + 2
+
+
+def test_every_ack_is_of_something_that_was_delivered():
+    run = simulate(tc.Flow("newreno"), tc.Flow("reno", recovery="sack"), duration=10, buffer=15)
+    for flow in (0, 1):
+        delivered = set()
+        edge = 0
+        for e in run.events[run.events["flow"] == flow]:
+            kind = EVENTS[e["event"]]
+            if kind == "deliver":
+                assert int(e["seq"]) not in delivered
+                delivered.add(int(e["seq"]))
+            elif kind in ("ack", "dupack"):
+                while edge in delivered:
+                    edge += 1
+                assert e["seq"] <= edge

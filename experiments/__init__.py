@@ -7,7 +7,7 @@
 """
 
 from experiments.harness import Record, draw, draw_all, papers, reproduce
-from experiments.report import markdown, scorecard, summary, write
+from experiments.report import markdown, scorecard, summary, summary_markdown, write
 
 __all__ = [
     "Record",
@@ -18,5 +18,6 @@ __all__ = [
     "reproduce",
     "scorecard",
     "summary",
+    "summary_markdown",
     "write",
 ]

@@ -70,7 +70,7 @@ def markdown(records: Sequence[Record]) -> str:
         "of more than 10 % has its cause stated. A range in brackets is over phases or seeds that "
         "the paper does not give. Tolerances with their reasons are in `experiments/data/`.",
         "",
-        *_summary_lines(records),
+        summary_markdown(records),
     ]
     known = papers()
     for name, of_paper in groupby(records, key=lambda r: r.paper):
@@ -87,7 +87,8 @@ def write(records: Sequence[Record], path: Path) -> None:
     path.write_text(markdown(records), encoding="utf-8")
 
 
-def _summary_lines(records: Sequence[Record]) -> list[str]:
+def summary_markdown(records: Sequence[Record]) -> str:
+    """`summary` as a Markdown table."""
     lines = [
         "| Paper | Item | Cells | Reproduced | Direction holds | Deviates | No published number "
         "| Median error | Fluid agrees |",
@@ -100,7 +101,7 @@ def _summary_lines(records: Sequence[Record]) -> list[str]:
             f"| {row['paper']} | {_heading(row['item'])} | {row['cells']} | {counts} | {error} "
             f"| {row['fluid_agrees']} |"
         )
-    return lines
+    return "\n".join(lines)
 
 
 def _item_lines(records: Sequence[Record]) -> list[str]:

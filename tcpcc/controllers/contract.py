@@ -22,11 +22,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+
+from tcpcc.parameters import Param, Parameterized, State
 
 Rule = Callable[[Any, Any, Any], None]
 
@@ -57,60 +59,8 @@ SAMPLE: dict[str, tuple[str, str]] = {
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
-    """A parameter: default, unit, meaning (with its source), and the closed range allowed."""
-
-    default: float
-    unit: str
-    doc: str
-    low: float = -math.inf
-    high: float = math.inf
-
-    def replace(self, **changes: Any) -> Param:
-        """The same parameter with another default, range or text."""
-        return replace(self, **changes)
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A private state variable: value at the flow's start, unit, meaning."""
-
-    initial: float
-    unit: str
-    doc: str
-
-
-def check_params(
-    owner: str, params: Mapping[str, Param], given: Mapping[str, Any]
-) -> dict[str, float]:
-    """All of `params` as floats, `given` over the defaults.
-
-    Raises :class:`~tcpcc.errors.ScenarioError` for a name that is not a parameter of `owner` and
-    for a value that is not a number in the parameter's range.
-    """
-    from tcpcc.errors import ScenarioError, unknown
-
-    values = {name: float(param.default) for name, param in params.items()}
-    for name, value in given.items():
-        if name not in params:
-            raise unknown(f"parameter of {owner}", name, params)
-        param = params[name]
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-            number = math.nan
-        else:
-            number = float(value)
-        if not param.low <= number <= param.high:
-            raise ScenarioError(
-                f"{owner} {name} = {value!r}: must be a number in [{param.low:g}, {param.high:g}]"
-                f" ({param.unit or 'no unit'})"
-            )
-        values[name] = number
-    return values
-
-
 @dataclass(frozen=True, eq=False)
-class Controller:
+class Controller(Parameterized):
     """A congestion-control algorithm, ready for every model.
 
     Parameters
@@ -127,6 +77,8 @@ class Controller:
     Each rule is tried once when the controller is made, so that a misspelt field is an error here
     and not in the middle of a run.
     """
+
+    kind = "controller"
 
     name: str
     summary: str
@@ -163,23 +115,9 @@ class Controller:
         return np.dtype([(n, np.float64) for n in [*WINDOW, *self.state]], align=True)
 
     @property
-    def params_dtype(self) -> np.dtype:
-        return np.dtype([(n, np.float64) for n in self.params or ["_none"]], align=True)
-
-    @property
     def initial_state(self) -> tuple[float, ...]:
         common = (initial for initial, _, _ in WINDOW.values())
         return (*common, *(float(v.initial) for v in self.state.values()))
-
-    def check(self, given: Mapping[str, Any]) -> dict[str, float]:
-        """All parameters with `given` over the defaults; raises ``ScenarioError``."""
-        values = check_params(f"controller {self.name!r}", self.params, given)
-        complaint = self.complain(values) if self.complain else None
-        if complaint:
-            from tcpcc.errors import ScenarioError
-
-            raise ScenarioError(f"controller {self.name!r}: {complaint}")
-        return values
 
     def _try(self, rule_name: str, rule: Rule) -> None:
         s, p, a = self.example()

@@ -18,6 +18,7 @@ from tcpcc.fluid.records import (
     slot_at,
 )
 from tcpcc.jit import compiled
+from tcpcc.transport.records import RECOVERY
 from tcpcc.streams import uniform as uniform_plain
 
 uniform = compiled(uniform_plain)
@@ -60,6 +61,20 @@ def note_loss(w, slot, time, packets, together):
 
 
 @compiled
+def note_lost_repair(w, link, hop, m):
+    """Note when the packet just lost was a retransmission: its ACK will not come."""
+    slot = slot_at(w.slots, hop.first_slot + m)
+    f = flow_at(w.flows, slot.flow)
+    if f.phase == RECOVERY:
+        place = slot.offered - uniform(link) * slot.fresh
+        for i in range(hop.place):
+            before = hop_at(w.hops, route_at(w.routes, hop.route).first_hop + i)
+            place += slot_at(w.slots, before.first_slot + m).dropped
+        if f.recover < place <= f.recover + 1:
+            f.repair_lost = 1
+
+
+@compiled
 def lose(w, history, link, hop, m, packets):
     slot = slot_at(w.slots, hop.first_slot + m)
     owed = packets - take_back(w, history, link, hop, m, packets)
@@ -68,6 +83,7 @@ def lose(w, history, link, hop, m, packets):
         link.debt += owed
         together = TOGETHER * route_at(w.routes, hop.route).base_rtt
         note_loss(w, slot, w.now - w.step, packets, together)
+        note_lost_repair(w, link, hop, m)
 
 
 @compiled

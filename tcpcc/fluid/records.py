@@ -87,11 +87,11 @@ FLOW = record_dtype(
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
         "backoff_limit": int, "spacing": float, "syn_shorter": float,
-        "impatient": int, "holes_per_round": float, "holes_at_most": float,
+        "impatient": int, "fine": int, "holes_per_round": float, "holes_at_most": float,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
         "unseen": float, "holes": float, "later": float, "dupacks": float,
-        "repaired": float, "repair": float, "recover": float, "event_at": float, "expired_at": float,
+        "repaired": float, "repair": float, "repair_lost": int, "recover": float, "event_at": float, "expired_at": float,
         "to_repair": float, "partial": int,
         "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times

@@ -49,6 +49,7 @@ def pump(f):
 def retransmit(f, packets):
     """Send one hole whatever the window, clocked by what comes in; others as the window allows."""
     f.repair = 1.0
+    f.repair_lost = 0
     f.retransmitted += packets
     f.recover = f.next_seq
 
@@ -160,23 +161,6 @@ def acknowledged(f, now, packets, rtt):
 
 
 @compiled
-def holes_seen(w, f, route):
-    """Packets now known to be lost: fluid that reached the link after them is acknowledged."""
-    count = 0.0
-    for i in range(route.n_forward):
-        hop = hop_at(w.hops, route.first_hop + i)
-        slot = slot_at(w.slots, hop.first_slot + f.member)
-        while slot.first_loss != slot.last_loss:
-            entry = lost_at(slot.losses, slot.first_loss % LOSSES)
-            if entry.time > hop.seen:
-                break
-            count += entry.packets
-            slot.first_loss += 1
-    f.unseen -= count
-    return count
-
-
-@compiled
 def write_off(f, packets):
     """`packets` lost ones have left the network and are to be sent again."""
     f.high_ack += packets
@@ -198,7 +182,12 @@ def enter_recovery(f, now):
 
 @compiled
 def go_on_recovering(f, now):
-    """The first retransmission of the last round came back."""
+    """The first retransmission of the last round came back, or would have."""
+    if f.repair_lost != 0:
+        if f.fine != 0:  # its age tells; others wait for the timer
+            lost(f, now, 2.0)
+            retransmit(f, 1.0)
+        return
     if f.repaired >= f.holes:
         f.phase = OPEN
         f.holes = f.later
@@ -218,10 +207,15 @@ def go_on_recovering(f, now):
 
 
 @compiled
-def note_holes(f, route, packets):
-    if f.phase != RECOVERY:
+def note_hole(f, packets, sent_at):
+    """A loss has become known, of fluid sent at `sent_at`."""
+    f.unseen -= packets
+    if sent_at < f.expired_at:  # given up at the timeout, and sent again since
+        f.known_lost += packets
+        f.retransmitted += packets
+    elif f.phase != RECOVERY:
         f.holes += packets
-    elif route.sent_at >= f.event_at:
+    elif sent_at >= f.event_at:
         f.later += packets
     else:
         f.holes += packets
@@ -229,6 +223,20 @@ def note_holes(f, route, packets):
             f.repaired += packets
             f.retransmitted += packets
         write_off(f, packets)
+
+
+@compiled
+def look_for_holes(w, f, route):
+    """Note the losses after which fluid reached the same link that is acknowledged by now."""
+    for i in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + i)
+        slot = slot_at(w.slots, hop.first_slot + f.member)
+        while slot.first_loss != slot.last_loss:
+            loss = lost_at(slot.losses, slot.first_loss % LOSSES)
+            if loss.time > hop.seen:
+                break
+            slot.first_loss += 1
+            note_hole(f, loss.packets, route.sent_at - (hop.seen - loss.time))
 
 
 @compiled
@@ -247,10 +255,11 @@ def expire(w, f, route, now):
         hop = hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
         slot.first_loss = slot.last_loss
+        slot.debt = 0.0  # what was to be taken from later fluid is taken for lost already
     f.unseen = f.holes = f.later = f.dupacks = 0.0
     f.phase = LOSS
     f.high_ack = f.next_seq
-    f.expired_at = now
+    f.expired_at = now - w.step  # what it sends in this step lies between the two rows
     begin_round(f, now)
     restart_timer(f, now)
 
@@ -266,9 +275,7 @@ def receive(w, f, history, route, now, fresh):
     if route.sent_at < f.expired_at:
         return  # sent before the timeout, and given up
     if f.unseen > 0:
-        holes = holes_seen(w, f, route)
-        if holes > 0:
-            note_holes(f, route, holes)
+        look_for_holes(w, f, route)
     if f.phase == STUCK:
         f.high_ack += fresh
     elif f.phase == RECOVERY:
@@ -286,7 +293,8 @@ def receive(w, f, history, route, now, fresh):
     else:
         sample_rtt(f, rtt, fresh)
         acknowledged(f, now, fresh, rtt)
-        restart_timer(f, now)
+        if math.floor(f.acked) > math.floor(f.acked - fresh):
+            restart_timer(f, now)
         if f.phase == LOSS:
             f.to_repair -= fresh
             if f.to_repair <= 0:
@@ -308,14 +316,14 @@ def step_sender(w, f, history, route):
         if now >= f.deadline:
             expire(w, f, route, now)
         pump(f)
-        if f.next_seq - f.high_ack > NONE:
-            if f.deadline == math.inf:
-                restart_timer(f, now)
-        elif f.repair > 0:  # nothing comes in any more that could clock it
+        out = f.next_seq - f.high_ack > NONE
+        if f.repair > 0 and not out:  # nothing comes in any more that could clock it
             f.next_seq += f.repair
             f.repair = 0.0
-        elif f.phase != STUCK:
+        if not out and f.holes == 0 and (f.phase == OPEN or f.phase == LOSS):
             f.deadline = math.inf
+        elif f.deadline == math.inf:
+            restart_timer(f, now)
     if math.isinf(window_at(f.state, 0).ssthresh):  # its first slow start
         clump = window_at(f.state, 0).cwnd * f.spacing
         w.wanted = min(w.wanted, max(clump / 100, route.finest))

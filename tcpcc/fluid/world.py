@@ -191,7 +191,7 @@ class World:
         if spec.size is not None:
             row["limit"] = spec.size
         recovery = RECOVERIES[flow.recovery]
-        row["impatient"] = recovery.impatient
+        row["impatient"], row["fine"] = recovery.impatient, recovery.family == t.FINE_GRAINED
         row["holes_per_round"] = recovery.holes_per_round
         row["holes_at_most"] = recovery.holes_at_most
         rates = [self.resolved.links[i].rate for i in flow.forward]

@@ -24,25 +24,25 @@ def before(time, since, order, other):
 
 
 @compiled
+def put(w, i, time, since, order, kind, ident):
+    event = event_at(w.heap, i)
+    event.time = time
+    event.since = since
+    event.order = order
+    event.kind = kind
+    event.id = ident
+
+
+@compiled
 def sift_up(w, i, time, since, order, kind, ident):
     """Place an event at leaf `i` or above."""
     while i > 0:
         parent = event_at(w.heap, (i - 1) >> 1)
         if not before(time, since, order, parent):
             break
-        place = event_at(w.heap, i)
-        place.time = parent.time
-        place.since = parent.since
-        place.order = parent.order
-        place.kind = parent.kind
-        place.id = parent.id
+        put(w, i, parent.time, parent.since, parent.order, parent.kind, parent.id)
         i = (i - 1) >> 1
-    place = event_at(w.heap, i)
-    place.time = time
-    place.since = since
-    place.order = order
-    place.kind = kind
-    place.id = ident
+    put(w, i, time, since, order, kind, ident)
 
 
 @compiled
@@ -62,19 +62,9 @@ def sift_down(w, time, since, order, kind, ident):
                 child += 1
         if before(time, since, order, least):
             break
-        place = event_at(w.heap, i)
-        place.time = least.time
-        place.since = least.since
-        place.order = least.order
-        place.kind = least.kind
-        place.id = least.id
+        put(w, i, least.time, least.since, least.order, least.kind, least.id)
         i = child
-    place = event_at(w.heap, i)
-    place.time = time
-    place.since = since
-    place.order = order
-    place.kind = kind
-    place.id = ident
+    put(w, i, time, since, order, kind, ident)
 
 
 @compiled

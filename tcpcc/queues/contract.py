@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tcpcc.controllers.contract import Param, State, check_params
+from tcpcc.parameters import Param, Parameterized, State
 from tcpcc.streams import STREAM_FIELDS
 
 Rule = Callable[[Any, Any, Any], None]
@@ -43,8 +43,10 @@ sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Discipline:
+class Discipline(Parameterized):
     """A queue discipline, ready for every model. ``on_arrival`` None: only a full buffer drops."""
+
+    kind = "queue"
 
     name: str
     summary: str
@@ -59,20 +61,6 @@ class Discipline:
     def state_dtype(self) -> np.dtype:
         """Record of the state: the random stream first, then the private variables."""
         return np.dtype([*STREAM_FIELDS, *((n, np.float64) for n in self.state)], align=True)
-
-    @property
-    def params_dtype(self) -> np.dtype:
-        return np.dtype([(n, np.float64) for n in self.params or ["_none"]], align=True)
-
-    def check(self, given: Mapping[str, Any]) -> dict[str, float]:
-        """All parameters with `given` over the defaults; raises ``ScenarioError``."""
-        values = check_params(f"queue {self.name!r}", self.params, given)
-        complaint = self.complain(values) if self.complain else None
-        if complaint:
-            from tcpcc.errors import ScenarioError
-
-            raise ScenarioError(f"queue {self.name!r}: {complaint}")
-        return values
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ Taken from ns-2
 
 import math
 
-from tcpcc.controllers.contract import Param, State
+from tcpcc.parameters import Param, State
 from tcpcc.queues.contract import Discipline, register
 from tcpcc.streams import uniform
 

@@ -24,7 +24,7 @@ def fill_sample(f, now):
     a.now = now
     a.srtt = f.srtt
     a.min_rtt = f.min_rtt if f.min_rtt < math.inf else f.srtt
-    a.max_rtt = f.max_rtt
+    a.max_rtt = max(f.max_rtt, a.min_rtt)
     a.inflight = f.next_seq - f.high_ack
     a.window = min(window_at(f.state, 0).cwnd, f.rwnd)
     return a

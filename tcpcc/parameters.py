@@ -1,0 +1,77 @@
+"""Parameters and private state: what controllers and queue disciplines have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter: default, unit, meaning (with its source), and the closed range allowed."""
+
+    default: float
+    unit: str
+    doc: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def replace(self, **changes: Any) -> Param:
+        """The same parameter with another default, range or text."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A private state variable: value at the flow's start, unit, meaning."""
+
+    initial: float
+    unit: str
+    doc: str
+
+
+class Parameterized:
+    """A thing with a `name`, `params` and perhaps a function `complain` that judges all of them."""
+
+    kind: ClassVar[str]
+    name: str
+    params: Mapping[str, Param]
+    complain: Callable[[dict[str, float]], str | None] | None
+
+    @property
+    def params_dtype(self) -> np.dtype:
+        """Record of the parameters, in their order."""
+        return np.dtype([(n, np.float64) for n in self.params or ["_none"]], align=True)
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, float]:
+        """All parameters as floats, `given` over the defaults.
+
+        Raises :class:`~tcpcc.errors.ScenarioError` for a name that is not a parameter, a value
+        that is not a number in the parameter's range, and values that do not go together.
+        """
+        from tcpcc.errors import ScenarioError, unknown
+
+        owner = f"{self.kind} {self.name!r}"
+        values = {name: float(param.default) for name, param in self.params.items()}
+        for name, value in given.items():
+            if name not in self.params:
+                raise unknown(f"parameter of {owner}", name, self.params)
+            param = self.params[name]
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                number = math.nan
+            else:
+                number = float(value)
+            if not param.low <= number <= param.high:
+                raise ScenarioError(
+                    f"{owner} {name} = {value!r}: must be a number in"
+                    f" [{param.low:g}, {param.high:g}] ({param.unit or 'no unit'})"
+                )
+            values[name] = number
+        complaint = self.complain(values) if self.complain else None
+        if complaint:
+            raise ScenarioError(f"{owner}: {complaint}")
+        return values

@@ -115,13 +115,13 @@ def _item_lines(records: Sequence[Record]) -> list[str]:
         if r.cause:
             verdict += f" [{causes.setdefault(r.cause, len(causes) + 1)}]"
         spread = "" if r.spread is None else f" ({number(r.spread[0])} to {number(r.spread[1])})"
-        tolerance = "" if r.tolerance is None else f"± {number(r.tolerance)}"
+        tolerance = "" if r.tolerance is None else f"± {r.tolerance:.3g}"
+        printed = "" if r.published is None else f"{r.published:g}"
         lines.append(
-            f"| {r.row} | {r.column} | {r.unit if r.unit != '1' else ''} | {number(r.published)} "
+            f"| {r.row} | {r.column} | {r.unit if r.unit != '1' else ''} | {printed} "
             f"| {number(r.packet)}{spread} | {number(r.fluid)} | {tolerance} | {verdict} |"
         )
-    notes = [f"[{k}] {cause}" for cause, k in causes.items()]
-    return [*lines, *([""] if notes else []), *(line for note in notes for line in (note, ""))]
+    return lines + [line for cause, k in causes.items() for line in ("", f"[{k}] {cause}")]
 
 
 def number(value: float | None) -> str:

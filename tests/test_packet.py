@@ -535,6 +535,17 @@ def test_a_cbr_source_keeps_its_rate_while_it_is_on(on):
     assert times == pytest.approx(np.array(expected), abs=1e-9)
 
 
+@pytest.mark.parametrize(("near", "dropped"), [(2.0**-10, 0), (2.0**-5, 0.5)])
+def test_of_two_events_at_one_instant_the_older_comes_first(near, dropped):
+    """Packets come one transmission time apart to a link with room for one. If they set out before
+    that transmission began, they come before it ends, and every other one is dropped; if later,
+    they find the link free. (Powers of 2, so that the instants are equal to the bit.)"""
+    net = tc.dumbbell(2.0**20, 0.01, 1)
+    source = tc.CBR(2.0**20, packet_size=1024, access_delay=near)
+    run = tc.simulate(tc.Scenario(net, [source], duration=4))
+    assert run.drop_rate(after=1) == pytest.approx(dropped, abs=0.01)
+
+
 # Changes
 
 

@@ -366,6 +366,20 @@ def test_the_handshake_is_one_packet_before_the_initial_window(recovery):
     assert end.cwnd == 4
 
 
+def test_the_syn_does_not_tell_the_base_round_trip_time():
+    """It is shorter than a packet: with its time as BaseRTT a lone Vegas would see a backlog where
+    there is none, and leave a third of this link unused."""
+    end = Endpoint("vegas", handshake=True)
+    end.start()
+    end.ack(0.10, 0)
+    assert end.min_rtt == math.inf
+    end.ack(0.22, 1)
+    assert end.min_rtt == end.max_rtt == pytest.approx(0.12)
+    assert end.srtt == pytest.approx(0.10 + 0.02 / 8)
+    run = simulate(tc.Flow("vegas"), rate="4 Mbps", delay="10 ms", duration=20)
+    assert run.utilization(after=5) == pytest.approx(1, abs=0.01)
+
+
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_the_receivers_window_is_a_limit(recovery):
     """Never more than rwnd packets are outstanding, through slow start, loss and recovery."""

@@ -36,7 +36,7 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
     event = next(due, None)
     with Progress(duration, progress) as bar:
         for until in times:
-            while run_until(world.address, world.history, until):
+            while run_until(world.address, until):
                 world.grow()
             while event is not None and event[0] <= until:
                 event[1]()

@@ -2,6 +2,7 @@
 
 import math
 
+from tcpcc.fluid.history import cell
 from tcpcc.fluid.links import step_link
 from tcpcc.fluid.records import (
     PER_STEP,
@@ -44,7 +45,7 @@ def next_step(w, until):
 
 
 @compiled
-def is_short(w, history):
+def is_short(w):
     """Whether the ring of rows has no place for another step."""
     oldest = w.k
     for r in range(w.n_routes):
@@ -53,11 +54,11 @@ def is_short(w, history):
             oldest = min(oldest, oldest_row(w, route))
     for l in range(w.n_links):
         oldest = min(oldest, link_at(w.links, l).cursor)
-    return w.k + SPARE - oldest >= history.shape[0]
+    return w.k + SPARE - oldest >= w.mask
 
 
 @compiled
-def record_flows(w, history):
+def record_flows(w):
     """Write the flows' state at the end of a bin; sums are differences of these, made later."""
     for i in range(w.n_active):
         f = flow_at(w.flows, index_at(w.active, i).at)
@@ -71,44 +72,43 @@ def record_flows(w, history):
                 b.rtt = f.recent_rtt
         b.sent = f.next_seq
         b.retransmitted = f.retransmitted
-        b.delivered = delivered(w, history, route, f.member)
+        b.delivered = delivered(w, route, f.member)
         for h in range(route.n_forward):
             hop = hop_at(w.hops, route.first_hop + h)
             b.dropped += slot_at(w.slots, hop.first_slot + f.member).dropped
 
 
 @compiled
-def step(w, history):
+def step(w):
     w.k += 1
-    row = w.k & (history.shape[0] - 1)
-    history[row, TIME] = w.now
-    history[row, PER_STEP] = 1 / w.step
+    cell(w, w.k, TIME).value = w.now
+    cell(w, w.k, PER_STEP).value = 1 / w.step
     for r in range(w.n_routes):
         route = route_at(w.routes, r)
         if route.active > 0:
-            look_back(w, history, route)
+            look_back(w, route)
     w.wanted = w.coarse
     for i in range(w.n_active):
         f = flow_at(w.flows, index_at(w.active, i).at)
         route = route_at(w.routes, f.route)
         if f.kind == CBR:
-            step_cbr(w, f, history, route)
+            step_cbr(w, f, route)
         else:
-            step_sender(w, f, history, route)
+            step_sender(w, f, route)
     for i in range(w.n_links):
-        step_link(w, history, link_at(w.links, i))
+        step_link(w, link_at(w.links, i))
 
 
 @entry
-def run_until(world, history, until):
+def run_until(world, until):
     """Advance to time `until`; returns early, True, when the history must be enlarged."""
     w = world_at(world, 0)
     while w.now < until:
-        if is_short(w, history):
+        if is_short(w):
             return True
         next_step(w, until)
-        step(w, history)
+        step(w)
         if w.now >= (w.bin + 1) * w.interval * (1 - 1e-12):
-            record_flows(w, history)
+            record_flows(w)
             w.bin += 1
     return False

@@ -7,7 +7,7 @@ therefore A_i(s(t)): the composition of a FIFO queue in one number per link.
 
 import math
 
-from tcpcc.fluid.history import between, crossing, curve, fraction, locate
+from tcpcc.fluid.history import between, cell, crossing, curve, fraction, locate
 from tcpcc.fluid.losses import drop, take_back, uniform
 from tcpcc.fluid.records import (
     ARRIVED,
@@ -33,21 +33,20 @@ queue_sample_at = accessor(sample_dtype)
 
 
 @compiled
-def take_in(w, history, link):
+def take_in(w, link):
     """Take in what arrives during this step; returns its packets."""
-    row = w.k & (history.shape[0] - 1)
     packets = 0.0
     size = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         if route_at(w.routes, hop.route).active == 0:
             continue
-        look_before(w, history, hop)
+        look_before(w, hop)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active == 0:
                 continue
-            value = curve(history, hop.source + m, hop)
+            value = curve(w, hop.source + m, hop)
             fresh = max(value - slot.offered, 0.0)
             slot.offered += fresh
             slot.fresh = fresh
@@ -56,18 +55,18 @@ def take_in(w, history, link):
             slot.accepted += fresh
             packets += fresh
             size += fresh * slot.size
-            history[row, hop.column + m] = slot.accepted
+            cell(w, w.k, hop.column + m).value = slot.accepted
     link.taken += size
     link.taken_packets += packets
-    history[row, link.column + TAKEN] = link.taken
-    history[row, link.column + TAKEN_PACKETS] = link.taken_packets
+    cell(w, w.k, link.column + TAKEN).value = link.taken
+    cell(w, w.k, link.column + TAKEN_PACKETS).value = link.taken_packets
     if packets > 0:
         link.size = size / packets
     return packets
 
 
 @compiled
-def grown(w, history, hop, m):
+def grown(w, hop, m):
     """Packets by which the window of a flow had grown when what arrives now was sent."""
     route = route_at(w.routes, hop.route)
     time = w.now - hop.before
@@ -75,18 +74,17 @@ def grown(w, history, hop, m):
     while i > 0:
         i -= 1
         previous = hop_at(w.hops, route.first_hop + i)
-        row = locate(history, w.k, time)
-        part = fraction(history, row, time)
+        row = locate(w, w.k, time)
+        part = fraction(w, row, time)
         column = link_at(w.links, previous.link).column + ARRIVED
-        time = between(history, column, row, part) - previous.before
-    row = locate(history, w.k, time)
-    mask = history.shape[0] - 1
+        time = between(w, column, row, part) - previous.before
+    row = locate(w, w.k, time)
     column = route.grown + m
-    return history[(row + 1) & mask, column] - history[max(row - 1, 0) & mask, column]
+    return cell(w, row + 1, column).value - cell(w, max(row - 1, 0), column).value
 
 
 @compiled
-def weigh_bursts(w, history, link, arriving, packets):
+def weigh_bursts(w, link, arriving, packets):
     """Weights for the draw of those that a full buffer drops: who makes it overflow, loses.
 
     A window flow's packets arrive one for each that left, and find its place. What overflows is
@@ -101,7 +99,7 @@ def weigh_bursts(w, history, link, arriving, packets):
                 continue
             slot.weight = 0.0
             if slot.fresh > 0 and slot.carries_ack == 0:
-                slot.weight = grown(w, history, hop, m)
+                slot.weight = grown(w, hop, m)
             total += slot.weight
     share = max(packets - total, BLAMELESS * packets) / arriving
     total = 0.0
@@ -116,7 +114,7 @@ def weigh_bursts(w, history, link, arriving, packets):
 
 
 @compiled
-def pay_debts(w, history, link):
+def pay_debts(w, link):
     """Take out what is still owed for packets dropped before."""
     owed = 0.0
     for i in range(link.n_hops):
@@ -124,7 +122,7 @@ def pay_debts(w, history, link):
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.debt > 0 and slot.active != 0:
-                slot.debt -= take_back(w, history, link, hop, m, slot.debt)
+                slot.debt -= take_back(w, link, hop, m, slot.debt)
                 owed += slot.debt
     link.debt = owed
 
@@ -161,9 +159,8 @@ def early_drops(w, link, packets):
 
 
 @compiled
-def serve(w, history, link):
+def serve(w, link):
     """Send what the rate allows, and find when the fluid that leaves now had arrived."""
-    row = w.k & (history.shape[0] - 1)
     room = link.rate * w.step / 8
     backlog = link.taken - link.served
     if backlog <= room:
@@ -171,15 +168,13 @@ def serve(w, history, link):
         link.served = link.taken
         link.waiting = 0.0
         link.cursor = w.k - 1
-        history[row, link.column + ARRIVED] = w.now
+        cell(w, w.k, link.column + ARRIVED).value = w.now
         return backlog
     link.served += room
-    row_then, part = crossing(history, link.column + TAKEN, w.k, link.cursor, link.served)
+    row_then, part = crossing(w, link.column + TAKEN, w.k, link.cursor, link.served)
     link.cursor = row_then
-    history[row, link.column + ARRIVED] = between(history, 0, row_then, part)
-    link.waiting = link.taken_packets - between(
-        history, link.column + TAKEN_PACKETS, row_then, part
-    )
+    cell(w, w.k, link.column + ARRIVED).value = between(w, 0, row_then, part)
+    link.waiting = link.taken_packets - between(w, link.column + TAKEN_PACKETS, row_then, part)
     return room
 
 
@@ -199,22 +194,22 @@ def overflow(link):
 
 
 @compiled
-def step_link(w, history, link):
+def step_link(w, link):
     before = link.waiting
-    arriving = take_in(w, history, link)
+    arriving = take_in(w, link)
     if link.debt > 0:
-        pay_debts(w, history, link)
+        pay_debts(w, link)
     dropped = 0.0
     if arriving > 0 and (link.loss > 0 or link.on_fluid != 0):
         dropped = early_drops(w, link, arriving)
         if dropped > 0:
-            drop(w, history, link, dropped, arriving)
-    sent = serve(w, history, link)
+            drop(w, link, dropped, arriving)
+    sent = serve(w, link)
     excess = overflow(link)
     if excess > 0 and arriving > 0:
         excess = min(excess, math.floor(arriving) + 1)
         taken = link.taken_packets
-        drop(w, history, link, excess, weigh_bursts(w, history, link, arriving, excess))
+        drop(w, link, excess, weigh_bursts(w, link, arriving, excess))
         link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
         dropped += excess
     if link.bins != 0:

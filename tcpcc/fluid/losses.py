@@ -6,6 +6,7 @@ packet, the rest is taken from what comes next (``debt``), so that what a flow s
 it has in the network, delivered and lost.
 """
 
+from tcpcc.fluid.history import cell
 from tcpcc.fluid.records import (
     LOSSES,
     TAKEN,
@@ -28,20 +29,19 @@ TOGETHER = 0.02  # of a base round-trip time: losses so close together are notic
 
 
 @compiled
-def take_back(w, history, link, hop, m, packets):
+def take_back(w, link, hop, m, packets):
     """Take up to `packets` of flow `m` of `hop` out of what the link took in during this step."""
     slot = slot_at(w.slots, hop.first_slot + m)
     now = min(slot.taken, packets)
     slot.taken -= now
     link.taken -= now * slot.size
     link.taken_packets -= now
-    row = w.k & (history.shape[0] - 1)
-    history[row, link.column + TAKEN] = link.taken
-    history[row, link.column + TAKEN_PACKETS] = link.taken_packets
+    cell(w, w.k, link.column + TAKEN).value = link.taken
+    cell(w, w.k, link.column + TAKEN_PACKETS).value = link.taken_packets
     if slot.carries_ack == 0:  # a later ACK tells what a lost one would have told
         slot.accepted -= now
         slot.dropped += now
-        history[row, hop.column + m] = slot.accepted
+        cell(w, w.k, hop.column + m).value = slot.accepted
     return now
 
 
@@ -75,9 +75,9 @@ def note_lost_repair(w, link, hop, m):
 
 
 @compiled
-def lose(w, history, link, hop, m, packets):
+def lose(w, link, hop, m, packets):
     slot = slot_at(w.slots, hop.first_slot + m)
-    owed = packets - take_back(w, history, link, hop, m, packets)
+    owed = packets - take_back(w, link, hop, m, packets)
     if slot.carries_ack == 0:
         slot.debt += owed
         link.debt += owed
@@ -87,7 +87,7 @@ def lose(w, history, link, hop, m, packets):
 
 
 @compiled
-def drop(w, history, link, packets, arriving):
+def drop(w, link, packets, arriving):
     """Drop `packets`, a whole number; `arriving` packets reached the link during this step."""
     if arriving <= 0:
         return
@@ -108,8 +108,8 @@ def drop(w, history, link, packets, arriving):
                     share = float(int(packets * reached / arriving + 0.5)) - given
                     if share > 0:
                         given += share
-                        lose(w, history, link, hop, m, share)
+                        lose(w, link, hop, m, share)
                 elif reached >= target:
-                    lose(w, history, link, hop, m, 1.0)
+                    lose(w, link, hop, m, 1.0)
                     target = float("inf")
         left = 0.0 if shared else left - 1

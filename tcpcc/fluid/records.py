@@ -22,7 +22,8 @@ LOSSES = 64  # losses of one slot that are remembered apart until the sender lea
 
 WORLD = record_dtype(
     {
-        "now": float, "k": int, "rows": int, "need": int, "step": float, "wanted": float, "ramp": float,
+        "now": float, "k": int, "history": int, "mask": int, "columns": int,
+        "step": float, "wanted": float, "ramp": float,
         "coarse": float, "duration": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
         "flows": int, "n_flows": int, "active": int, "n_active": int,

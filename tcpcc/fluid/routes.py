@@ -6,40 +6,43 @@ from tcpcc.jit import compiled
 
 
 @compiled
-def look_back(w, history, route):
+def look_at(w, newest, time, place):
+    """Turn `place` to a moment of the past."""
+    row = find(w, newest, place.cursor, time)
+    weigh(w, newest, row, fraction(w, row, time), place)
+
+
+@compiled
+def look_back(w, route):
     """Follow the fluid that is acknowledged now back to its sender, link by link."""
     newest = w.k - 1
     time = w.now - route.after
     for i in range(route.n_hops - 1, -1, -1):
         hop = hop_at(w.hops, route.first_hop + i)
-        hop.back = find(history, newest, hop.back, time)
-        part = fraction(history, hop.back, time)
+        hop.back = find(w, newest, hop.back, time)
+        part = fraction(w, hop.back, time)
         column = link_at(w.links, hop.link).column + ARRIVED
-        hop.seen = between(history, column, hop.back, part)
+        hop.seen = between(w, column, hop.back, part)
         if i == route.n_hops - 1:
-            route.cursor = find(history, newest, route.cursor, hop.seen)
-            part = fraction(history, route.cursor, hop.seen)
-            weigh(history, newest, route.cursor, part, route)
+            look_at(w, newest, hop.seen, route)
         time = hop.seen - hop.before
     if route.n_hops == 0:
-        route.cursor = find(history, newest, route.cursor, time)
-        weigh(history, newest, route.cursor, fraction(history, route.cursor, time), route)
+        look_at(w, newest, time, route)
     route.sent_at = time
     route.last_rtt = route.rtt
     route.rtt = w.now - time
 
 
 @compiled
-def look_before(w, history, hop):
+def look_before(w, hop):
     """Find when the fluid that arrives at `hop` now left the sender, or reached the link before."""
     time = w.now - hop.before
     newest = w.k - hop.behind
     if hop.through >= 0:  # a link: it left now - before, and had reached it earlier
-        hop.left = find(history, newest, hop.left, time)
-        part = fraction(history, hop.left, time)
-        time = between(history, hop.through, hop.left, part)
-    hop.cursor = find(history, newest, hop.cursor, time)
-    weigh(history, newest, hop.cursor, fraction(history, hop.cursor, time), hop)
+        hop.left = find(w, newest, hop.left, time)
+        part = fraction(w, hop.left, time)
+        time = between(w, hop.through, hop.left, part)
+    look_at(w, newest, time, hop)
 
 
 @compiled
@@ -55,16 +58,16 @@ def oldest_row(w, route):
 
 
 @compiled
-def delivered(w, history, route, member):
+def delivered(w, route, member):
     """What has reached the receiver of a flow by now, in packets since its start."""
     time = w.now - route.to_receiver
-    row = locate(history, w.k, time)
-    part = fraction(history, row, time)
+    row = locate(w, w.k, time)
+    part = fraction(w, row, time)
     column = route.column
     if route.n_forward > 0:
         hop = hop_at(w.hops, route.first_hop + route.n_forward - 1)
         column = hop.column
-        time = between(history, link_at(w.links, hop.link).column + ARRIVED, row, part)
-        row = locate(history, w.k, time)
-        part = fraction(history, row, time)
-    return between(history, column + member, row, part)
+        time = between(w, link_at(w.links, hop.link).column + ARRIVED, row, part)
+        row = locate(w, w.k, time)
+        part = fraction(w, row, time)
+    return between(w, column + member, row, part)

@@ -16,7 +16,7 @@ model's own. What is particular to fluid:
 
 import math
 
-from tcpcc.fluid.history import curve
+from tcpcc.fluid.history import cell, curve
 from tcpcc.fluid.records import LOSSES, flow_at, hop_at, lost_at, slot_at
 from tcpcc.jit import call_rule, compiled, entry
 from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
@@ -268,7 +268,7 @@ def expire(w, f, route, now):
 
 
 @compiled
-def receive(w, f, history, route, now, fresh):
+def receive(w, f, route, now, fresh):
     """Deal with `fresh` packets acknowledged during this step."""
     rtt = (route.rtt + route.last_rtt) / 2
     f.acked += fresh
@@ -302,15 +302,15 @@ def receive(w, f, history, route, now, fresh):
 
 
 @compiled
-def step_sender(w, f, history, route):
+def step_sender(w, f, route):
     now = w.now
     if f.phase == OPENING:
         if route.sent_at >= f.opened_at:
             opened(f, now, route.rtt - f.syn_shorter)
     else:
-        value = curve(history, route.ack_column + f.member, route)
+        value = curve(w, route.ack_column + f.member, route)
         if value > f.acked + NONE:
-            receive(w, f, history, route, now, value - f.acked)
+            receive(w, f, route, now, value - f.acked)
             if f.acked >= f.limit - NONE and math.isnan(f.finished):
                 f.finished = now
         if now >= f.deadline:
@@ -327,13 +327,12 @@ def step_sender(w, f, history, route):
     if math.isinf(window_at(f.state, 0).ssthresh):  # its first slow start
         clump = window_at(f.state, 0).cwnd * f.spacing
         w.wanted = min(w.wanted, max(clump / 100, route.finest))
-    row = w.k & (history.shape[0] - 1)
-    history[row, route.column + f.member] = f.next_seq
-    history[row, route.grown + f.member] = f.grown
+    cell(w, w.k, route.column + f.member).value = f.next_seq
+    cell(w, w.k, route.grown + f.member).value = f.grown
 
 
 @compiled
-def step_cbr(w, f, history, route):
+def step_cbr(w, f, route):
     """A constant bit rate while it is on."""
     f.next_seq += f.rate * w.step
-    history[w.k & (history.shape[0] - 1), route.column + f.member] = f.next_seq
+    cell(w, w.k, route.column + f.member).value = f.next_seq

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 FIRST_ROWS = 256  # of the history; doubled when a round trip takes more steps
-STEPS = 100  # time steps in a base round-trip time
+import os
+STEPS = float(os.environ.get("STEPS","50"))  # time steps in a base round-trip time, at least
+DRAIN_STEPS = float(os.environ.get("DRAIN","10"))  # in the time that a full buffer takes to drain, at least
+MOST_STEPS = 200  # in a base round-trip time, however small a buffer is
 FINER = 20  # how much shorter they may be while a window is a clump in slow start
 TINY = 1e-4  # of a step: the first one after a flow has started, so that its window leaves at once
 
@@ -235,16 +238,30 @@ class World:
         w["n_bins"] = self.n_bins
         w["coarse"] = w["wanted"] = w["step"] = w["ramp"] = self.coarse
         w["k"] = 1
-        self.history = np.zeros((FIRST_ROWS, self.n_columns))
+        self._set_history(np.zeros((FIRST_ROWS, self.n_columns)))
         past = 1 + 2 * max(plan.base_rtt for plan in self.plans)
         self.history[0, r.TIME] = -past
         self.history[1, r.PER_STEP] = 1 / past
         self.history[0, self.links["column"] + r.ARRIVED] = -past
 
     def _default_step(self) -> float:
+        """A part of the shortest round trip, or of the time that the smallest buffer drains in."""
         trips = [plan.base_rtt for plan in self.plans if self._answers(plan.flows[0])]
         shortest = min(trips, default=min(plan.base_rtt for plan in self.plans))
-        return (shortest or self.scenario.duration / 10) / STEPS
+        if not shortest:
+            return self.scenario.duration / 1000
+        drains = []
+        for i in self.kept:
+            link = self.resolved.links[i]
+            in_bytes = link.buffer_unit == "bytes"
+            drains.append(8 * link.buffer * (1 if in_bytes else self._largest(i)) / link.rate)
+        drain = min(drains, default=math.inf)
+        return max(min(shortest / STEPS, drain / DRAIN_STEPS), shortest / MOST_STEPS)
+
+    def _largest(self, link: int) -> float:
+        """The largest packet that passes a link, bytes."""
+        flows = self.resolved.flows
+        return max((f.spec.packet_size for f in flows if link in f.forward), default=0.0)
 
     def _answers(self, flow: int) -> bool:
         return not isinstance(self.resolved.flows[flow].spec, CBR)
@@ -372,9 +389,14 @@ class World:
     def grow(self) -> None:
         """Double the history."""
         old, k = self.history, int(self.w["k"][0])
-        self.history = np.zeros((2 * len(old), old.shape[1]))
+        self._set_history(np.zeros((2 * len(old), old.shape[1])))
         rows = np.arange(max(k - len(old) + 1, 0), k + 1)
         self.history[rows % len(self.history)] = old[rows % len(old)]
+
+    def _set_history(self, rows: np.ndarray) -> None:
+        self.history = rows
+        self.w["history"] = address(rows)
+        self.w["mask"], self.w["columns"] = len(rows) - 1, rows.shape[1]
 
     @property
     def address(self) -> int:

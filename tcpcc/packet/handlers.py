@@ -211,6 +211,7 @@ def retime(w, link, ident, now):
             add_sending(w, link, entry.leaves, old_end, 8 * entry.size, -1.0)
             add_sending(w, link, end, end + 8 * entry.size / link.rate, 8 * entry.size, 1.0)
         entry.leaves = end
+        link.begin = end
         end += 8 * entry.size / link.rate
         p.time = max(end + link.delay, last)
         last = p.time
@@ -250,7 +251,7 @@ def on_change(w, ident, now):
     if not math.isnan(c.loss):
         link.loss = c.loss
     if not (math.isnan(c.rate) and math.isnan(c.delay)):
-        leave_queue(link, now)
+        leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
         if not math.isnan(c.delay):
@@ -270,6 +271,7 @@ def step(w):
     order = e.order
     now = e.time
     w.now = now
+    w.since = e.since
     w.events += 1
     if kind == ARRIVAL:
         on_arrival(w, ident)

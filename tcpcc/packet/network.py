@@ -34,24 +34,32 @@ uniform = compiled(uniform_plain)
 
 
 @compiled
-def leave_queue(link, time):
-    """Forget the packets whose transmission began before `time`; returns how many still wait.
+def comes_first(time, since, departure, begun):
+    """Whether an arrival comes before a departure: of two at one instant the older event does.
 
-    An arrival that coincides with a departure comes first, as in ns-2 (there its event is older).
-    Where link rates are equal this decides who is dropped, packet after packet.
+    `since` is when the arriving packet was sent on its way here, `begun` the beginning of the
+    transmission that the departure ends. Where link rates are multiples of each other this decides
+    who is dropped, packet after packet.
     """
+    return departure > time or (departure == time and since <= begun)
+
+
+@compiled
+def leave_queue(link, time, since):
+    """Forget the packets whose transmission began before an arrival; returns how many wait."""
     while link.queue_head != link.queue_tail:
         entry = queued_at(link.queue, link.queue_head & link.queue_mask)
-        if entry.leaves >= time:
+        if comes_first(time, since, entry.leaves, link.sending_since):
             break
         link.queue_bytes -= entry.size
         link.sending_bytes = entry.size
+        link.sending_since = entry.leaves
         link.queue_head += 1
     return link.queue_tail - link.queue_head
 
 
 @compiled
-def refuses(link, time, size, waiting):
+def refuses(link, time, since, size, waiting):
     """Whether the link drops a packet that arrives at `time` and finds `waiting` others."""
     if link.loss > 0 and uniform(link) < link.loss:
         return True
@@ -68,7 +76,7 @@ def refuses(link, time, size, waiting):
         q.drop = 0.0
         call_rule(link.on_arrival, link.state, link.params, link.sample)
         drop = q.drop != 0
-    sending = link.busy_until >= time
+    sending = comes_first(time, since, link.busy_until, link.begin)
     if link.in_bytes != 0:
         held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
         return drop or held + size > link.limit
@@ -76,13 +84,13 @@ def refuses(link, time, size, waiting):
 
 
 @compiled
-def cross(w, link, time, size):
+def cross(w, link, time, since, size):
     """Take a packet of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
     link.arrived += 1
     waiting = 0
     if link.tracked != 0:
-        waiting = leave_queue(link, time)
-        if refuses(link, time, size, waiting):
+        waiting = leave_queue(link, time, since)
+        if refuses(link, time, since, size, waiting):
             link.dropped += 1
             return -1.0
     begin = max(time, link.busy_until)
@@ -102,6 +110,7 @@ def cross(w, link, time, size):
                 w.need = 1
         else:
             link.sending_bytes = size
+            link.sending_since = begin
         if link.recorded != 0:
             record(w, link, time, begin, size, waiting)
     return begin + (duration + link.delay)
@@ -173,11 +182,13 @@ def receive(w, f, seq, time):
 @compiled
 def carry(w, f, hop, time, size, seq, trigger, low, high):
     """Carry a packet from `hop` on, until it is dropped, waits for an event, or is consumed."""
+    since = w.since
     while True:
         h = hop_at(w.hops, f.path + hop)
         link = link_at(w.links, h.link)
         arrival = time
-        time = cross(w, link, arrival, size)
+        time = cross(w, link, arrival, since, size)
+        since = link.begin
         if time < 0:
             note_drop(w, f, link, h.link, arrival, seq)
             return

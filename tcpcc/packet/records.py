@@ -25,7 +25,8 @@ SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 
 WORLD = record_dtype(
     {
-        "now": float, "order": int, "need": int, "pending": int, "flow": int, "events": int,
+        "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
+        "events": int,
         "flows": int, "n_flows": int, "links": int, "n_links": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
@@ -41,7 +42,7 @@ LINK = record_dtype(
         ("tracked", int), ("changing", int), ("recorded", int),
         ("busy_until", float), ("begin", float), ("waited", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
-        ("queue_bytes", float), ("sending_bytes", float),
+        ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
         ("on_arrival", int), ("state", int), ("params", int), ("sample", int),
         ("arrived", int), ("dropped", int), ("passed", int), ("sent_bits", float),

@@ -56,7 +56,7 @@ PHASES = tuple(k * 0.05 for k in range(8))
 
 FEW_PHASES = PHASES[::2]
 
-JITTERS = range(1, 5)
+JITTERS = range(1, 9)
 """Seeds of the runs in which New Reno's starts are spread over `JITTER`."""
 
 JITTER = 1e-3

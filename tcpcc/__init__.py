@@ -24,6 +24,7 @@ _WHERE = {
     "PacketSimulation": "packet.simpy_driver",
     "simulate_many": "sweep",
     "grid": "sweep",
+    "SweepInterrupted": "sweep",
     "Scenario": "scenario",
     "Flow": "scenario",
     "CBR": "scenario",
@@ -49,9 +50,12 @@ _WHERE = {
     "TcpccError": "errors",
 }
 
-__all__ = ["__version__", "controllers", *sorted(_WHERE)]
+_MODULES = ("controllers", "metrics", "plots", "sweep")  # tcpcc.controllers() is their table
+
+__all__ = ["__version__", *_MODULES, *sorted(_WHERE)]
 
 if TYPE_CHECKING:
+    from tcpcc import controllers, metrics, plots, sweep
     from tcpcc.controllers import Controller, Param, State, register
     from tcpcc.errors import ScenarioError, TcpccError
     from tcpcc.metrics import convergence_time, jain_index
@@ -60,15 +64,17 @@ if TYPE_CHECKING:
     from tcpcc.queues import RED, DropTail
     from tcpcc.results import Run
     from tcpcc.scenario import CBR, Access, Change, Flow, Link, Network, Scenario, Transport
-    from tcpcc.sweep import grid, simulate_many
+    from tcpcc.sweep import SweepInterrupted, grid, simulate_many
     from tcpcc.topologies import chain, dumbbell, from_networkx, parking_lot
 
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(f"tcpcc.{_WHERE[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"tcpcc.{name}")
     raise AttributeError(f"module 'tcpcc' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_WHERE])
+    return sorted([*globals(), *_MODULES, *_WHERE])

@@ -11,8 +11,13 @@ number_at = accessor(record_dtype({"value": float}))
 
 
 @compiled
+def row_address(w, row):
+    return w.history + (row & w.mask) * w.columns * 8
+
+
+@compiled
 def cell(w, row, column):
-    return number_at(w.history, (row & w.mask) * w.columns + column)
+    return number_at(row_address(w, row), column)
 
 
 @compiled
@@ -64,41 +69,52 @@ def crossing(w, column, newest, cursor, value):
 
 @compiled
 def weigh(w, newest, row, part, place):
-    """Note in `place` the weights of four rows for values `part` of the way to the row after `row`.
+    """Turn `place` to `part` of the way from `row` to the next one: rows and their weights.
 
     A cubic through four rows, or where their distances differ much, a line through two. Lines alone
     would smear what comes back round trip after round trip, as an upwind scheme does.
     """
     place.cursor = row
+    place.row1 = row_address(w, row)
+    place.row2 = row_address(w, row + 1)
     place.w0 = 0.0
     place.w1 = 1 - part
     place.w2 = part
     place.w3 = 0.0
     if part <= 0 or part >= 1 or row < 1 or row + 2 > newest:
         return
-    per_step = cell(w, row + 1, PER_STEP).value
-    before = per_step / cell(w, row, PER_STEP).value
-    after = per_step / cell(w, row + 2, PER_STEP).value
-    if before > 4 or before < 0.25 or after > 4 or after < 0.25:
-        return
-    a = part + before  # distances to the four rows, in steps: a, part, b, c
-    b = 1 - part
-    c = b + after
-    place.w0 = -part * b * c / (before * (before + 1) * (before + 1 + after))
-    place.w1 = a * b * c / (before * (1 + after))
-    place.w2 = a * part * c / ((before + 1) * after)
-    place.w3 = -a * part * b / ((before + 1 + after) * (1 + after) * after)
+    place.row0 = row_address(w, row - 1)
+    place.row3 = row_address(w, row + 2)
+    per_step = number_at(place.row2, PER_STEP).value
+    before = number_at(place.row1, PER_STEP).value
+    after = number_at(place.row3, PER_STEP).value
+    if abs(before - per_step) + abs(after - per_step) < 1e-6 * per_step:
+        b = 1 - part
+        both = part * b / 6
+        place.w0 = -both * (1 + b)
+        place.w1 = b * (1 + part) * (1 + b) / 2
+        place.w2 = part * (1 + part) * (1 + b) / 2
+        place.w3 = -both * (1 + part)
+    elif max(before, per_step, after) < 4 * min(before, per_step, after):
+        before = per_step / before
+        after = per_step / after
+        a = part + before  # distances to the four rows, in steps: a, part, b, c
+        b = 1 - part
+        c = b + after
+        place.w0 = -part * b * c / (before * (before + 1) * (before + 1 + after))
+        place.w1 = a * b * c / (before * (1 + after))
+        place.w2 = a * part * c / ((before + 1) * after)
+        place.w3 = -a * part * b / ((before + 1 + after) * (1 + after) * after)
 
 
 @compiled
-def curve(w, column, place):
+def curve(place, column):
     """A curve at the place that was weighed, within its values at the rows beside it."""
-    row = place.cursor
-    low = cell(w, row, column).value
-    high = cell(w, row + 1, column).value
+    low = number_at(place.row1, column).value
+    high = number_at(place.row2, column).value
     value = place.w1 * low + place.w2 * high
     if place.w0 == 0:
         return value
-    value += place.w0 * cell(w, row - 1, column).value
-    value += place.w3 * cell(w, row + 2, column).value
+    value += place.w0 * number_at(place.row0, column).value
+    value += place.w3 * number_at(place.row3, column).value
     return min(max(value, low), high)

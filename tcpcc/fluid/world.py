@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 FIRST_ROWS = 256  # of the history; doubled when a round trip takes more steps
 import os
-STEPS = float(os.environ.get("STEPS","50"))  # time steps in a base round-trip time, at least
-DRAIN_STEPS = float(os.environ.get("DRAIN","10"))  # in the time that a full buffer takes to drain, at least
+
+STEPS = float(os.environ.get("STEPS", "50"))  # time steps in a base round-trip time, at least
+DRAIN_STEPS = float(
+    os.environ.get("DRAIN", "10")
+)  # in the time that a full buffer takes to drain, at least
 MOST_STEPS = 200  # in a base round-trip time, however small a buffer is
 FINER = 20  # how much shorter they may be while a window is a clump in slow start
 TINY = 1e-4  # of a step: the first one after a flow has started, so that its window leaves at once
@@ -293,10 +296,13 @@ class World:
         Their first packets would arrive together, and queue one behind the other.
         """
         import os
-        if os.environ.get("TURN")=="0": return 0.0
+
+        if os.environ.get("TURN") == "0":
+            return 0.0
         spec, route = self.resolved.flows[k].spec, self.flows["route"][k]
         before = [
-            j for j in range(k)
+            j
+            for j in range(k)
             if self.flows["route"][j] == route and self.resolved.flows[j].spec.start == spec.start
         ]
         return len(before) * float(self.flows["spacing"][k])

@@ -2,12 +2,10 @@
 
 Events of one instant are handled in the order in which a simulator with an event for every hop
 would have scheduled them: by the time `since` which they have been under way (the beginning of the
-packet's transmission), then packets that found the link idle before those that waited for a
-departure, then by order of insertion. Where rates are multiples of each other such ties are the
-rule, and their order decides whose packets are dropped.
-
-What a FIFO delivers is ordered, so a link has at most one entry here, for the first packet in
-flight on it; a flow has one for its timer. The heap stays as small as the network.
+packet's transmission), then, since a transmission that begins now was started by the end of the one
+before, by the packet's place in its link's busy period, then by the age of that period. Where rates
+are multiples of each other such ties are the rule, and their order decides whose packets are
+dropped.
 """
 
 from tcpcc.jit import compiled

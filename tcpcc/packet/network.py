@@ -15,6 +15,7 @@ from tcpcc.packet.records import (
     BY_EVENT,
     DELIVER,
     DROP,
+    FAR_BEHIND,
     MARGIN,
     RECEIVER,
     flow_bin_at,
@@ -95,9 +96,13 @@ def cross(w, link, time, since, size):
             return -1.0
     begin = max(time, link.busy_until)
     duration = 8 * size / link.rate
+    if link.busy_until >= time:  # a departure at this instant comes after the arrival
+        link.behind = min(link.behind + 1, FAR_BEHIND)
+    else:
+        link.behind = 0
+        link.run = 0
     link.busy_until = begin + duration
     link.begin = begin
-    link.waited = begin > time
     link.sent_bits += 8 * size
     if link.tracked != 0:
         if begin > time:
@@ -144,7 +149,9 @@ def note_drop(w, f, link, ident, time, seq):
 @compiled
 def put_in_flight(w, link, ident, time, f, hop, size, seq, trigger, low, high):
     p = packet_at(link.flight, link.flight_tail & link.flight_mask)
-    order = next_order(w) + (BEHIND if link.waited != 0 else 0)
+    if link.run == 0:
+        link.run = next_order(w)
+    order = link.run + link.behind * BEHIND
     p.time = time
     p.since = link.begin
     p.order = order

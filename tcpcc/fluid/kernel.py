@@ -2,7 +2,7 @@
 
 import math
 
-from tcpcc.fluid.history import cell
+from tcpcc.fluid.history import number_at, row_address
 from tcpcc.fluid.links import step_link
 from tcpcc.fluid.records import (
     PER_STEP,
@@ -81,8 +81,9 @@ def record_flows(w):
 @compiled
 def step(w):
     w.k += 1
-    cell(w, w.k, TIME).value = w.now
-    cell(w, w.k, PER_STEP).value = 1 / w.step
+    w.row = row_address(w, w.k)
+    number_at(w.row, TIME).value = w.now
+    number_at(w.row, PER_STEP).value = 1 / w.step
     for r in range(w.n_routes):
         route = route_at(w.routes, r)
         if route.active > 0:

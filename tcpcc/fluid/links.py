@@ -7,7 +7,7 @@ therefore A_i(s(t)): the composition of a FIFO queue in one number per link.
 
 import math
 
-from tcpcc.fluid.history import between, cell, crossing, curve, fraction, locate
+from tcpcc.fluid.history import between, cell, crossing, curve, fraction, locate, number_at
 from tcpcc.fluid.losses import drop, take_back, uniform
 from tcpcc.fluid.records import (
     ARRIVED,
@@ -46,7 +46,7 @@ def take_in(w, link):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active == 0:
                 continue
-            value = curve(w, hop.source + m, hop)
+            value = curve(hop, hop.source + m)
             fresh = max(value - slot.offered, 0.0)
             slot.offered += fresh
             slot.fresh = fresh
@@ -55,11 +55,11 @@ def take_in(w, link):
             slot.accepted += fresh
             packets += fresh
             size += fresh * slot.size
-            cell(w, w.k, hop.column + m).value = slot.accepted
+            number_at(w.row, hop.column + m).value = slot.accepted
     link.taken += size
     link.taken_packets += packets
-    cell(w, w.k, link.column + TAKEN).value = link.taken
-    cell(w, w.k, link.column + TAKEN_PACKETS).value = link.taken_packets
+    number_at(w.row, link.column + TAKEN).value = link.taken
+    number_at(w.row, link.column + TAKEN_PACKETS).value = link.taken_packets
     if packets > 0:
         link.size = size / packets
     return packets
@@ -168,12 +168,12 @@ def serve(w, link):
         link.served = link.taken
         link.waiting = 0.0
         link.cursor = w.k - 1
-        cell(w, w.k, link.column + ARRIVED).value = w.now
+        number_at(w.row, link.column + ARRIVED).value = w.now
         return backlog
     link.served += room
     row_then, part = crossing(w, link.column + TAKEN, w.k, link.cursor, link.served)
     link.cursor = row_then
-    cell(w, w.k, link.column + ARRIVED).value = between(w, 0, row_then, part)
+    number_at(w.row, link.column + ARRIVED).value = between(w, 0, row_then, part)
     link.waiting = link.taken_packets - between(w, link.column + TAKEN_PACKETS, row_then, part)
     return room
 

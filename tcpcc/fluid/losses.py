@@ -6,7 +6,7 @@ packet, the rest is taken from what comes next (``debt``), so that what a flow s
 it has in the network, delivered and lost.
 """
 
-from tcpcc.fluid.history import cell
+from tcpcc.fluid.history import number_at
 from tcpcc.fluid.records import (
     LOSSES,
     TAKEN,
@@ -36,12 +36,12 @@ def take_back(w, link, hop, m, packets):
     slot.taken -= now
     link.taken -= now * slot.size
     link.taken_packets -= now
-    cell(w, w.k, link.column + TAKEN).value = link.taken
-    cell(w, w.k, link.column + TAKEN_PACKETS).value = link.taken_packets
+    number_at(w.row, link.column + TAKEN).value = link.taken
+    number_at(w.row, link.column + TAKEN_PACKETS).value = link.taken_packets
     if slot.carries_ack == 0:  # a later ACK tells what a lost one would have told
         slot.accepted -= now
         slot.dropped += now
-        cell(w, w.k, hop.column + m).value = slot.accepted
+        number_at(w.row, hop.column + m).value = slot.accepted
     return now
 
 

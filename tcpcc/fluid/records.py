@@ -22,7 +22,7 @@ LOSSES = 64  # losses of one slot that are remembered apart until the sender lea
 
 WORLD = record_dtype(
     {
-        "now": float, "k": int, "history": int, "mask": int, "columns": int,
+        "now": float, "k": int, "history": int, "row": int, "mask": int, "columns": int,
         "step": float, "wanted": float, "ramp": float,
         "coarse": float, "duration": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
@@ -31,12 +31,18 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
+# A moment of the past: four rows around it and their weights.
+PLACE: dict[str, type] = {
+    "cursor": int, "row0": int, "row1": int, "row2": int, "row3": int,
+    "w0": float, "w1": float, "w2": float, "w3": float,
+}  # fmt: skip
+
 ROUTE = record_dtype(
     {
         "active": int, "first_hop": int, "n_hops": int, "n_forward": int, "column": int, "grown": int,
         "after": float, "to_receiver": float, "base_rtt": float, "finest": float, "ack_column": int,
         # where the fluid that is acknowledged now stands in the history, and when it was sent
-        "cursor": int, "w0": float, "w1": float, "w2": float, "w3": float,
+        **PLACE,
         "sent_at": float, "rtt": float, "last_rtt": float,
     }
 )  # fmt: skip
@@ -46,7 +52,7 @@ HOP = record_dtype(
         "route": int, "link": int, "before": float, "source": int, "through": int, "behind": int, "place": int,
         "column": int, "first_slot": int, "n_slots": int,
         # fluid that arrives now: the moments when it left, and reached, the stage before
-        "left": int, "cursor": int, "w0": float, "w1": float, "w2": float, "w3": float,
+        "left": int, **PLACE,
         # fluid that is acknowledged now: when it arrived here
         "back": int, "seen": float,
     }

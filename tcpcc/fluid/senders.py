@@ -16,12 +16,12 @@ model's own. What is particular to fluid:
 
 import math
 
-from tcpcc.fluid.history import cell, curve
+from tcpcc.fluid.history import curve, number_at
 from tcpcc.fluid.records import LOSSES, flow_at, hop_at, lost_at, slot_at
-from tcpcc.jit import call_rule, compiled, entry
+from tcpcc.jit import compiled, entry
 from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.rto import back_off, measure, reset_timer, restart_timer
-from tcpcc.transport.rules import begin_round, fill_sample, lost, timed_out
+from tcpcc.transport.rules import apply, begin_round, fill_sample, lost, timed_out
 
 OPENING, STUCK = 3, 4  # further phases: the handshake is under way; only the timer helps
 
@@ -82,18 +82,18 @@ def start_at(flows, index, now):
 
 @compiled
 def opened(f, now, rtt):
-    """The handshake is over; to the controller its ACK is one like any other."""
+    """The handshake is over; its round trip is none of those that the controller compares."""
     f.phase = OPEN
-    f.next_seq = f.high_ack = f.round_seq = 0.0
-    sample_rtt(f, rtt, 1.0)
+    f.recent_rtt = f.srtt = rtt
     measure(f, now, rtt)
-    f.next_seq = 1.0
-    begin_next_round(f, now)
-    tell_acked(f, now, 1.0, rtt)
-    f.next_seq = f.high_ack = 0.0
+    a = fill_sample(f, now)
+    a.rtt = rtt
+    a.acked = a.delivered = a.inflight = 1.0
+    apply(f, f.on_ack)
     window_at(f.state, 0).cwnd = f.initial_window
     begin_round(f, now)
     pump(f)
+    f.grown = f.next_seq
     restart_timer(f, now)
 
 
@@ -107,8 +107,8 @@ def sample_rtt(f, rtt, packets):
     f.max_rtt = max(f.max_rtt, rtt)
     if f.srtt == 0:
         f.srtt = rtt
-    else:  # 1/8 for a packet, all for many
-        f.srtt += (rtt - f.srtt) * packets / (packets + 7)
+    else:
+        f.srtt += (rtt - f.srtt) * min(packets / 8, 1.0)
 
 
 @compiled
@@ -120,7 +120,7 @@ def begin_next_round(f, now):
     a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
     a.round_packets = f.next_seq - f.round_seq
     if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
-        call_rule(f.on_round, f.state, f.params, f.sample)
+        apply(f, f.on_round)
     if f.recent_rtt > 0:
         measure(f, now, f.recent_rtt)
         f.backoff = 1
@@ -133,7 +133,7 @@ def tell_acked(f, now, packets, rtt):
     a.rtt = rtt
     a.acked = packets * f.counted
     a.delivered = packets
-    call_rule(f.on_ack, f.state, f.params, f.sample)
+    apply(f, f.on_ack)
     f.high_ack += packets
 
 
@@ -308,7 +308,7 @@ def step_sender(w, f, route):
         if route.sent_at >= f.opened_at:
             opened(f, now, route.rtt - f.syn_shorter)
     else:
-        value = curve(w, route.ack_column + f.member, route)
+        value = curve(route, route.ack_column + f.member)
         if value > f.acked + NONE:
             receive(w, f, route, now, value - f.acked)
             if f.acked >= f.limit - NONE and math.isnan(f.finished):
@@ -327,12 +327,12 @@ def step_sender(w, f, route):
     if math.isinf(window_at(f.state, 0).ssthresh):  # its first slow start
         clump = window_at(f.state, 0).cwnd * f.spacing
         w.wanted = min(w.wanted, max(clump / 100, route.finest))
-    cell(w, w.k, route.column + f.member).value = f.next_seq
-    cell(w, w.k, route.grown + f.member).value = f.grown
+    number_at(w.row, route.column + f.member).value = f.next_seq
+    number_at(w.row, route.grown + f.member).value = f.grown
 
 
 @compiled
 def step_cbr(w, f, route):
     """A constant bit rate while it is on."""
     f.next_seq += f.rate * w.step
-    cell(w, w.k, route.column + f.member).value = f.next_seq
+    number_at(w.row, route.column + f.member).value = f.next_seq

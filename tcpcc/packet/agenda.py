@@ -3,9 +3,10 @@
 Events of one instant are handled in the order in which a simulator with an event for every hop
 would have scheduled them: by the time `since` which they have been under way (the beginning of the
 packet's transmission), then, since a transmission that begins now was started by the end of the one
-before, by the packet's place in its link's busy period, then by the age of that period. Where rates
-are multiples of each other such ties are the rule, and their order decides whose packets are
-dropped.
+before, by the packet's place in its link's busy period, then by the number of the link. (Numbers,
+not the order of insertion: packets are put here early or late, as network.py finds it convenient.)
+Where rates are multiples of each other such ties are the rule, and their order decides whose
+packets are dropped.
 """
 
 from tcpcc.jit import compiled

@@ -7,7 +7,7 @@ interfere, does it wait for its turn on the agenda.
 """
 
 from tcpcc.jit import accessor, call_rule, compiled
-from tcpcc.packet.agenda import next_order, push
+from tcpcc.packet.agenda import push
 from tcpcc.packet.recorder import add_sending, add_waiting, bin_of, trace
 from tcpcc.packet.records import (
     ARRIVAL,
@@ -100,7 +100,6 @@ def cross(w, link, time, since, size):
         link.behind = min(link.behind + 1, FAR_BEHIND)
     else:
         link.behind = 0
-        link.run = 0
     link.busy_until = begin + duration
     link.begin = begin
     link.sent_bits += 8 * size
@@ -149,9 +148,7 @@ def note_drop(w, f, link, ident, time, seq):
 @compiled
 def put_in_flight(w, link, ident, time, f, hop, size, seq, trigger, low, high):
     p = packet_at(link.flight, link.flight_tail & link.flight_mask)
-    if link.run == 0:
-        link.run = next_order(w)
-    order = link.run + link.behind * BEHIND
+    order = link.behind * BEHIND + ident
     p.time = time
     p.since = link.begin
     p.order = order

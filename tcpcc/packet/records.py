@@ -9,7 +9,7 @@ import numpy as np
 from tcpcc.jit import accessor, record_dtype
 from tcpcc.streams import STREAM_FIELDS
 
-BEHIND = 2**36  # weight of a packet's place in its busy period, above the order of the first
+BEHIND = 2**36  # weight of a packet's place in its busy period, above all other orders
 FAR_BEHIND = 2**26  # places beyond this count as this
 MARGIN = 24  # free places a ring keeps, so that no event can overrun it
 FIRST_RING = 64
@@ -41,7 +41,7 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("delay", float), ("limit", float), ("in_bytes", int), ("loss", float),
         ("tracked", int), ("changing", int), ("recorded", int),
-        ("busy_until", float), ("begin", float), ("behind", int), ("run", int),
+        ("busy_until", float), ("begin", float), ("behind", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),

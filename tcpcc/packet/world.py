@@ -351,7 +351,9 @@ class World:
             events = np.zeros(int(self.w["trace_count"][0]), EVENT_DTYPE)
             for name in EVENT_DTYPE.names or ():
                 events[name] = self.trace[name][: len(events)]
-            events = events[np.argsort(events["time"], kind="stable")]
+            # what links do is known early (see network.py): sort it in, before what it causes
+            at_sender = events["event"] < r.DELIVER
+            events = events[np.lexsort((at_sender, events["flow"], events["time"]))]
             events = events[events["time"] <= self.scenario.duration]
         changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
         series: dict[str, Any] = {

@@ -58,7 +58,7 @@ class Transport(Record):
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
-        timestamps: whether every ACK gives a round-trip time, of retransmissions too (RFC 7323).
+        timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
     """
 
     initial_window: float = _setting(2.0, positive, "packets")

@@ -455,3 +455,26 @@ def test_the_state_begins_with_the_common_window():
     vegas = get("vegas")
     assert vegas.state_dtype.names == ("cwnd", "ssthresh", "incr", "frozen")
     assert vegas.initial_state == (1, math.inf, 0, 0)
+
+
+def test_quick_vegas_doubles_also_after_a_slow_start_that_ended_at_ssthresh():
+    """After a timeout slow start ends at ssthresh > 2; the capped step is not slow start's."""
+    c = get("quick_vegas")
+    s, p, a = c.example()
+    s.cwnd, s.ssthresh, s.frozen, s.succ = 8.0, 6.0, 1.0, 5.0
+    a.round_rtt = a.min_rtt = 0.1
+    a.inflight = a.round_packets = 8.0
+    c.on_round(s, p, a)
+    for _ in range(8):
+        a.inflight = s.cwnd
+        c.on_ack(s, p, a)
+    assert s.cwnd == 16
+
+
+def test_quick_vegas_forgets_its_successes_at_a_loss():
+    c = get("quick_vegas")
+    for rule in (c.on_loss, c.on_timeout):
+        s, p, a = c.example()
+        s.succ = 9.0
+        rule(s, p, a)
+        assert s.succ == 0

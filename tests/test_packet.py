@@ -546,6 +546,23 @@ def test_of_two_events_at_one_instant_the_older_comes_first(near, dropped):
     assert run.drop_rate(after=1) == pytest.approx(dropped, abs=0.01)
 
 
+def test_of_two_packets_at_one_instant_the_one_sent_on_its_way_first_goes_first():
+    """Also if the other one was carried on earlier, over a link that it has to itself."""
+    links = [
+        tc.Link("a", "x", rate=math.inf, delay=4 / 64),
+        tc.Link("x", "m", rate=math.inf, delay=1 / 64),  # begins at 4/64
+        tc.Link("b", "m", rate=math.inf, delay=3 / 64),  # begins at 2/64
+        tc.Link("m", "z", rate=2.0**20, delay=0.01, buffer=5),
+    ]
+    once = {"rate": 1000, "packet_size": 1024}
+    flows = [
+        tc.CBR(**once, path=["a", "x", "m", "z"]),
+        tc.CBR(**once, path=["b", "m", "z"], on=[(2 / 64, None)]),
+    ]
+    run = tc.simulate(tc.Scenario(tc.Network(links), flows, duration=1), trace=True)
+    assert events(run, "deliver")["flow"].tolist() == [1, 0]
+
+
 # Changes
 
 

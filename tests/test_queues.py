@@ -318,7 +318,10 @@ class ByHand:
         self.starts = [start for start in self.starts if start >= now]
         waiting, busy = len(self.starts), self.free >= now
         refused = self.red(waiting, 0.0 if busy else now - self.free)
-        if refused or waiting + busy >= self.buffer:
+        if waiting + busy >= self.buffer:
+            self.count = 0
+            refused = True
+        if refused:
             return False
         start = max(now, self.free)
         if start > now:

@@ -607,11 +607,12 @@ def test_newreno_sends_at_most_two_packets_per_ack_in_recovery():
 # SACK
 
 
+@pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("holes", [1, 5, 15])
-def test_sack_repairs_any_number_of_holes_in_about_one_round_trip(holes):
+def test_sack_repairs_any_number_of_holes_in_about_one_round_trip(holes, step):
     """All retransmissions leave within a round trip of the first, and one more brings their ACK;
     NewReno needs a round trip for each."""
-    lost = list(range(60, 60 + 2 * holes, 2))
+    lost = list(range(60, 60 + step * holes, step))
     end = Endpoint("sack")
     wire = Wire(end, lose=lost)
     wire.run(5)
@@ -721,6 +722,23 @@ def test_vegas_checks_the_next_segment_on_the_ack_after_a_retransmission():
     assert end.ack(0.5, 1)[0] == 2
     assert end.loss_events == 1
     assert end.cwnd == pytest.approx(cwnd, abs=1)
+
+
+def test_vegas_cuts_its_window_for_losses_after_the_last_cut_only():
+    """JSAC, III-A: a retransmission of a segment sent before the cut leaves the window alone."""
+    end = Endpoint("vegas", initial_window=16)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (2, 3, 5):
+        end.dupack(0.12, k)
+    assert (end.cwnd, end.loss_events) == (12, 1)
+    end.ack(0.13, 3, 1)
+    assert [4 in end.dupack(0.14, k) for k in (5, 6, 7)] == [False, False, True]
+    assert (end.cwnd, end.loss_events) == (12, 1)
+    end.ack(0.15, 16, 4)  # from 17 on all is sent after the cut
+    for k in (18, 19, 20):
+        end.dupack(0.16, k)
+    assert (end.cwnd, end.loss_events) == (9, 2)
 
 
 def test_vegas_repairs_losses_in_less_time_than_reno_needs():

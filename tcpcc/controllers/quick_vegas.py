@@ -18,6 +18,8 @@ Differences from the paper
     by one, the window grows with the square of the number of updates (erratum A1).
     Delta is the paper's real number or ns-2's integer: `integer_delta` chooses. The default, 1,
     gives the paper's 27 s ramp and 540-packet peak; 0 gives 24 s and a permanent hunt by a packet.
+    The paper says nothing of succ after a loss; here a loss or timeout sets it to 0, since the
+    increases are then no longer consecutive. (Otherwise the window would double right after a cut.)
 Differences from ns-2
     A patch of ns-2's Vegas sender by this listing would never double: ns-2 takes ``incr == 1``
     for slow start and clears it. Here the cap of (3) doubles, as the paper says.
@@ -30,10 +32,10 @@ from tcpcc.controllers.vegas import (
     backlog,
     check_thresholds,
     on_ack,
-    on_loss,
-    on_timeout,
     slow_start,
 )
+from tcpcc.controllers.vegas import on_loss as vegas_on_loss
+from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
 
 
 def on_round(s, p, ack):
@@ -41,6 +43,7 @@ def on_round(s, p, ack):
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
         return
+    s.ssthresh = 2.0  # slow start is over, also one that a timeout began and ssthresh ended
     s.frozen = 1.0 - s.frozen
     s.incr = 0.0
     if s.frozen != 0:
@@ -57,6 +60,16 @@ def on_round(s, p, ack):
         s.cwnd = max(s.cwnd - 1, 2.0)
     elif delta < middle:
         s.incr = 1 / s.cwnd
+
+
+def on_loss(s, p, ack):
+    vegas_on_loss(s, p, ack)
+    s.succ = 0.0
+
+
+def on_timeout(s, p, ack):
+    vegas_on_timeout(s, p, ack)
+    s.succ = 0.0
 
 
 quick_vegas = register(

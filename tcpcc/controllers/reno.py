@@ -13,9 +13,10 @@ Differences from the papers
     The thesis prints (4) in the reverse order (W first), which would give ssthresh = 1/2; its
     erratum A2 is followed here.
 Differences from ns-2
-    ns-2 stores ssthresh as an integer and lets W fall below it to W/2 exactly; both leave the flow
-    in congestion avoidance at W/2. RFC 5681 halves the packets in flight, ns-2 and this file the
-    window in force, cwnd or the receiver's limit.
+    ns-2 stores ssthresh as an integer and sets W to W/2 exactly. For W >= 4 both leave the flow in
+    congestion avoidance at W/2; below, ns-2 continues in slow start from less than 2
+    packets. RFC 5681 halves the packets in flight, ns-2 and this file the window in force, cwnd or
+    the receiver's limit.
 """
 
 from tcpcc.controllers.contract import Controller, register

@@ -1,18 +1,57 @@
-"""The fluid model: :func:`simulate`."""
+"""The fluid model: a hybrid automaton over cumulative curves.
+
+It is the packet model with packets made infinitely small. No rate W / RTT appears in it, and
+nothing is averaged over a round trip:
+
+* a sender has sent whatever keeps ``sent - acknowledged - lost <= W``, so ACKs clock the sending
+  and a window that is a clump stays one;
+* a link is a FIFO queue that never idles while it holds anything, and so is the composition of what
+  leaves it (:mod:`tcpcc.fluid.links`);
+* links where no queue can form are delays (:mod:`tcpcc.fluid.layout`);
+* what is acknowledged now, and when it was sent, follows from walking back through the links
+  (:mod:`tcpcc.fluid.routes`), which gives round-trip times without any approximation.
+
+Rounds, loss events and timeouts are events that call the same rules of the controllers, with the
+same samples, as in the packet model; the retransmission timer and the window's whole packets are
+the packet model's too. Losses are whole packets (:mod:`tcpcc.fluid.drops`), noticed a round trip
+later and repaired as the flow's recovery tells (:mod:`tcpcc.fluid.repair`).
+
+After J. Bohacek, J. Hespanha, J. Lee, K. Obraczka, "A hybrid systems modeling framework for fast
+and accurate simulation of data communication networks", SIGMETRICS 2003, with ACK clocking in place
+of the rate W / RTT, and with one more departure: who loses a packet to a full buffer is not drawn
+by the share of arrivals alone.
+
+The cost is the number of steps times the number of flows, whatever the bandwidth. `step` is the
+longest time step; in a first slow start, while the window is a clump shorter than a round trip,
+steps are shorter. Halving it tells how exact a result is.
+
+What packets do and fluid does not
+    Traffic phases: with equal delays and drop-tail queues a packet flow can win or starve by the
+    order in which packets arrive; fluid gives every flow its chance (a parking lot's long flows get
+    several times what packets get, unless the delays differ).
+    Waiting below capacity: where several flows share a link that is not full, a packet still waits
+    for others to be sent; fluid does not (two-way Vegas traffic fills its links).
+    Blocks of packets: contiguous packets stay so for ever; fluid's blocks spread by a fraction of
+    a step per round trip. Delay-based algorithms see a little less queueing (Quick Vegas refills a
+    link faster after other flows have left; a shorter step comes closer).
+    Buffers of one or two packets, and retransmissions of what had arrived (go-back-N after a
+    timeout): not modelled.
+    Of a flow's settings, ``max_burst``, ``partial_deflation`` and ``timestamps`` have no effect;
+    with delayed ACKs `on_ack` counts less, but nothing is held back. SYNs are never lost.
+"""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import positive
 from tcpcc.progress import Progress
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
 
-SLICES = 50
+SLICES = 50  # of a run, between which it can be interrupted
 
 
 def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = False) -> Run:
@@ -20,27 +59,34 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
 
     Parameters
     ----------
-    step : time step in s; default a hundredth of the shortest base round-trip time. Slow start
-        takes shorter ones as it needs.
+    scenario : what to simulate; its seed decides losses by chance and who loses
+    step : longest time step in s, at most a tenth of the shortest base round-trip time. Default:
+        a fiftieth of that, or a tenth of the time in which the smallest buffer drains if this is
+        shorter (down to a two-hundredth of the round trip)
     progress : show a progress bar
+
+    Raises
+    ------
+    ScenarioError : a `step` that is too long or not a positive number
+
+    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
     """
-    from tcpcc.fluid.kernel import run_until
+    from tcpcc.fluid.timeline import events
     from tcpcc.fluid.world import World
 
     begin = time.thread_time()
-    world = World(scenario, None if step is None else positive("step", step, "s"))
+    world = World(scenario, step)
     duration = scenario.duration
-    slices = [duration * (k + 1) / SLICES for k in range(SLICES)]
-    times = sorted({at for at, _ in world.events if at < duration} | set(slices))
-    due = iter(world.events)
+    due = iter(events(world))
     event = next(due, None)
     with Progress(duration, progress) as bar:
-        for until in times:
-            while run_until(world.address, until):
-                world.grow()
-            while event is not None and event[0] <= until:
+        for k in range(1, SLICES + 1):
+            until = duration * k / SLICES
+            while event is not None and event[0] < until:
+                world.run(event[0])
                 event[1]()
                 event = next(due, None)
-            world.settle()
+            world.run(until)
+            world.retire()
             bar.reach(until)
     return world.result(time.thread_time() - begin)

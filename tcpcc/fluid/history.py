@@ -7,6 +7,8 @@ forward; moments that one place looks up never go back, hence the cost of a look
 from tcpcc.fluid.records import PER_STEP, TIME
 from tcpcc.jit import accessor, compiled, record_dtype
 
+import os
+EDGE = float(os.environ.get('EDGE','.25'))
 number_at = accessor(record_dtype({"value": float}))
 
 
@@ -92,9 +94,13 @@ def weigh(w, newest, row, part, place):
         b = 1 - part
         both = part * b / 6
         place.w0 = -both * (1 + b)
-        place.w1 = b * (1 + part) * (1 + b) / 2
-        place.w2 = part * (1 + part) * (1 + b) / 2
+        place.c1 = b * (1 + part) * (1 + b) / 2
+        place.c2 = part * (1 + part) * (1 + b) / 2
         place.w3 = -both * (1 + part)
+        place.w4 = part
+        place.w5 = b
+        place.w1 = b
+        place.w2 = part
     elif max(before, per_step, after) < 4 * min(before, per_step, after):
         before = per_step / before
         after = per_step / after
@@ -102,9 +108,13 @@ def weigh(w, newest, row, part, place):
         b = 1 - part
         c = b + after
         place.w0 = -part * b * c / (before * (before + 1) * (before + 1 + after))
-        place.w1 = a * b * c / (before * (1 + after))
-        place.w2 = a * part * c / ((before + 1) * after)
+        place.c1 = a * b * c / (before * (1 + after))
+        place.c2 = a * part * c / ((before + 1) * after)
         place.w3 = -a * part * b / ((before + 1 + after) * (1 + after) * after)
+        place.w4 = part / before
+        place.w5 = b / after
+        place.w1 = b
+        place.w2 = part
 
 
 @compiled
@@ -115,6 +125,16 @@ def curve(place, column):
     value = place.w1 * low + place.w2 * high
     if place.w0 == 0:
         return value
-    value += place.w0 * number_at(place.row0, column).value
-    value += place.w3 * number_at(place.row3, column).value
+    x0 = number_at(place.row0, column).value
+    x3 = number_at(place.row3, column).value
+    up0 = (low - x0) * place.w4
+    up3 = (x3 - high) * place.w5
+    r0 = (low - x0)
+    r3 = (x3 - high)
+    if min(r0, r3) < EDGE * max(r0, r3) and min(r0,r3) <= high - low <= max(r0, r3):
+        left = low + up0
+        right = high - up3
+        value = max(left, right) if r0 < r3 else min(left, right)
+    else:
+        value = place.c1 * low + place.c2 * high + place.w0 * x0 + place.w3 * x3
     return min(max(value, low), high)

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tcpcc.traffic import CBR
@@ -110,7 +111,7 @@ def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
     feeds: dict[int, set[int]] = {i: set() for i in kept}
     for flow in resolved.flows:
         way = [i for i in (*flow.forward, *flow.reverse) if i in wanted]
-        for a, b in zip(way, way[1:], strict=False):
+        for a, b in pairwise(way):
             feeds[a].add(b)
     order: list[int] = []
     seen: set[int] = set()

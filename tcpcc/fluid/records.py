@@ -19,14 +19,19 @@ TIME, PER_STEP, FIRST_COLUMN = 0, 1, 2
 TAKEN, ARRIVED, TAKEN_PACKETS, LINK_COLUMNS = 0, 1, 2, 3
 
 LOSSES = 64  # losses of one slot that are remembered apart until the sender learns of them
+NONE = 1e-6  # packets: less is rounding
+
+# Phases of a sender beside those of tcpcc.transport.records (OPEN, RECOVERY, LOSS): the handshake
+# is under way; only the timer helps.
+OPENING, STUCK = 3, 4
 
 WORLD = record_dtype(
     {
         "now": float, "k": int, "history": int, "row": int, "mask": int, "columns": int,
         "step": float, "wanted": float, "ramp": float,
-        "coarse": float, "duration": float, "interval": float, "bin": int, "n_bins": int,
+        "coarse": float, "interval": float, "bin": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
-        "flows": int, "n_flows": int, "active": int, "n_active": int,
+        "flows": int, "active": int, "n_active": int,
         "links": int, "n_links": int, "by_link": int,
     }
 )  # fmt: skip
@@ -34,13 +39,14 @@ WORLD = record_dtype(
 # A moment of the past: four rows around it and their weights.
 PLACE: dict[str, type] = {
     "cursor": int, "row0": int, "row1": int, "row2": int, "row3": int,
-    "w0": float, "w1": float, "w2": float, "w3": float,
+    "w0": float, "w1": float, "w2": float, "w3": float, "w4": float, "w5": float, "c1": float, "c2": float,
 }  # fmt: skip
 
 ROUTE = record_dtype(
     {
-        "active": int, "first_hop": int, "n_hops": int, "n_forward": int, "column": int, "grown": int,
-        "after": float, "to_receiver": float, "base_rtt": float, "finest": float, "ack_column": int,
+        "active": int, "first_hop": int, "n_hops": int, "n_forward": int,
+        "column": int, "grown": int, "ack_column": int,
+        "after": float, "to_receiver": float, "base_rtt": float, "finest": float,
         # where the fluid that is acknowledged now stands in the history, and when it was sent
         **PLACE,
         "sent_at": float, "rtt": float, "last_rtt": float,
@@ -49,7 +55,8 @@ ROUTE = record_dtype(
 
 HOP = record_dtype(
     {
-        "route": int, "link": int, "before": float, "source": int, "through": int, "behind": int, "place": int,
+        "route": int, "place": int, "link": int, "before": float,
+        "source": int, "through": int, "behind": int,
         "column": int, "first_slot": int, "n_slots": int,
         # fluid that arrives now: the moments when it left, and reached, the stage before
         "left": int, **PLACE,
@@ -61,9 +68,11 @@ HOP = record_dtype(
 SLOT = record_dtype(
     {
         "flow": int, "active": int, "size": float, "carries_ack": int,
-        "offered": float, "fresh": float, "taken": float, "accepted": float,
-        "weight": float,
-        "debt": float, "dropped": float,
+        # so far: arrived, taken in, lost; still to be taken out for packets lost
+        "offered": float, "accepted": float, "dropped": float, "debt": float,
+        # in this step: arrived, taken in; share in the draw of who loses a packet
+        "fresh": float, "taken": float, "weight": float,
+        # losses that the sender has not noticed yet, in a ring
         "losses": int, "first_loss": int, "last_loss": int,
     }
 )  # fmt: skip
@@ -86,7 +95,7 @@ LINK = record_dtype(
 FLOW = record_dtype(
     {
         # --- identity and addresses
-        "index": int, "kind": int, "route": int, "member": int, "bins": int,
+        "kind": int, "route": int, "member": int, "bins": int,
         "state": int, "params": int, "sample": int,
         "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
         # --- settings, as in tcpcc.transport.records
@@ -98,8 +107,8 @@ FLOW = record_dtype(
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
         "unseen": float, "holes": float, "later": float, "dupacks": float,
-        "repaired": float, "repair": float, "repair_lost": int, "recover": float, "event_at": float, "expired_at": float,
-        "to_repair": float, "partial": int,
+        "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
+        "event_at": float, "expired_at": float, "to_repair": float,
         "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times
         "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,

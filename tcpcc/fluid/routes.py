@@ -1,4 +1,4 @@
-"""Where fluid stands: what arrives at a link now, what is acknowledged now, and when it was sent."""
+"""Where fluid stands: what arrives at a link now, what is acknowledged now, when it was sent."""
 
 from tcpcc.fluid.history import between, find, fraction, locate, weigh
 from tcpcc.fluid.records import ARRIVED, hop_at, link_at
@@ -20,9 +20,8 @@ def look_back(w, route):
     for i in range(route.n_hops - 1, -1, -1):
         hop = hop_at(w.hops, route.first_hop + i)
         hop.back = find(w, newest, hop.back, time)
-        part = fraction(w, hop.back, time)
         column = link_at(w.links, hop.link).column + ARRIVED
-        hop.seen = between(w, column, hop.back, part)
+        hop.seen = between(w, column, hop.back, fraction(w, hop.back, time))
         if i == route.n_hops - 1:
             look_at(w, newest, hop.seen, route)
         time = hop.seen - hop.before
@@ -35,19 +34,18 @@ def look_back(w, route):
 
 @compiled
 def look_before(w, hop):
-    """Find when the fluid that arrives at `hop` now left the sender, or reached the link before."""
+    """Find when what arrives at `hop` now left the sender, or reached the link before."""
     time = w.now - hop.before
     newest = w.k - hop.behind
-    if hop.through >= 0:  # a link: it left now - before, and had reached it earlier
+    if hop.through >= 0:  # it left the link before at this time, and had reached it earlier
         hop.left = find(w, newest, hop.left, time)
-        part = fraction(w, hop.left, time)
-        time = between(w, hop.through, hop.left, part)
+        time = between(w, hop.through, hop.left, fraction(w, hop.left, time))
     look_at(w, newest, time, hop)
 
 
 @compiled
 def oldest_row(w, route):
-    """The oldest row that a look-up of this route still needs."""
+    """The oldest row that a look-up of this route may still need."""
     oldest = route.cursor
     for i in range(route.n_hops):
         hop = hop_at(w.hops, route.first_hop + i)
@@ -62,12 +60,11 @@ def delivered(w, route, member):
     """What has reached the receiver of a flow by now, in packets since its start."""
     time = w.now - route.to_receiver
     row = locate(w, w.k, time)
-    part = fraction(w, row, time)
     column = route.column
     if route.n_forward > 0:
         hop = hop_at(w.hops, route.first_hop + route.n_forward - 1)
         column = hop.column
-        time = between(w, link_at(w.links, hop.link).column + ARRIVED, row, part)
+        arrived = link_at(w.links, hop.link).column + ARRIVED
+        time = between(w, arrived, row, fraction(w, row, time))
         row = locate(w, w.k, time)
-        part = fraction(w, row, time)
-    return between(w, column + member, row, part)
+    return between(w, column + member, row, fraction(w, row, time))

@@ -317,7 +317,7 @@ def step_once(world):
     w = world_at(world, 0)
     if w.pending >= 0:
         continue_pending(w)
-    elif w.heap_size > 0:
+    elif w.need == 0 and w.heap_size > 0:
         step(w)
     return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
 

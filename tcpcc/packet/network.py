@@ -64,7 +64,12 @@ def refuses(link, time, since, size, waiting):
     """Whether the link drops a packet that arrives at `time` and finds `waiting` others."""
     if link.loss > 0 and uniform(link) < link.loss:
         return True
-    drop = False
+    sending = comes_first(time, since, link.busy_until, link.begin)
+    if link.in_bytes != 0:
+        held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
+        full = held + size > link.limit
+    else:
+        full = waiting + (1 if sending else 0) >= link.limit
     if link.on_arrival != 0:
         q = queue_sample_at(link.sample, 0)
         q.now = time
@@ -74,14 +79,11 @@ def refuses(link, time, since, size, waiting):
         q.arrivals = 1.0
         q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
         q.rate = link.rate
+        q.full = 1.0 if full else 0.0
         q.drop = 0.0
         call_rule(link.on_arrival, link.state, link.params, link.sample)
-        drop = q.drop != 0
-    sending = comes_first(time, since, link.busy_until, link.begin)
-    if link.in_bytes != 0:
-        held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
-        return drop or held + size > link.limit
-    return drop or waiting + (1 if sending else 0) >= link.limit
+        return full or q.drop != 0
+    return full
 
 
 @compiled

@@ -6,10 +6,10 @@
                            dropped in the long run, and `q.spread`, how irregular the drops are
 =========================  =====================================================================
 
-`s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops without
-asking the discipline. A discipline that needs chance calls ``uniform(s)`` of
-:mod:`tcpcc.streams`: every queue's state carries a stream of its own. Both rules are written on the
-same helper functions, so that the packet and the fluid model read one drop law.
+`s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops in any
+case (`q.full`), but the discipline sees the arrival. A discipline that needs chance calls
+``uniform(s)`` of :mod:`tcpcc.streams`: every queue's state carries a stream of its own. Both rules
+are written on the same helper functions, so that the packet and the fluid model read one drop law.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "arrivals": ("packets", "that this call stands for: 1, or a real number in the fluid model"),
     "idle": ("s", "how long the link had been idle; 0 when it is sending"),
     "rate": ("bit/s", "of the link"),
+    "full": ("0 or 1", "the buffer is full: the packet will be dropped in any case"),
     "drop": ("0 or 1", "out: drop the arriving packet"),
     "prob": ("", "out (fluid): share of the arrivals dropped in the long run"),
     "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),

@@ -20,7 +20,12 @@ Differences from the paper
     packets of `mean_packet` bytes.
 Taken from ns-2
     No early drop while fewer than two packets wait; the first arrival that finds avg >= min only
-    starts the count. A full buffer drops as well.
+    starts the count. A full buffer drops as well, and then the count begins anew.
+Differences from ns-2
+    The automatic weight is ns-2's ``q_weight_ 0``; its later default, -1, is 1 - exp(-1/(10 R C))
+    with R = max(0.1 s, 3 (delay + 1/C)), the same for link delays below 33 ms. A link's buffer
+    counts the packet being sent, as ns-2's DropTail does; ns-2's RED holds one packet more.
+    The two packets of "fewer than two" are packets in byte mode too.
 """
 
 import math
@@ -95,9 +100,10 @@ def on_arrival(s, p, q):
     else:
         p_b = base_probability(s, p)
         if uniform(s) <= spaced_probability(s, p, q, p_b):
-            s.count = 0.0
-            s.count_bytes = 0.0
             q.drop = 1.0
+    if q.drop != 0 or q.full != 0:
+        s.count = 0.0
+        s.count_bytes = 0.0
 
 
 def spacing(p, p_b):

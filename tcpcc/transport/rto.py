@@ -8,6 +8,7 @@ is timed, or every one with `timestamps`. In ticks, with 3 and 2 fraction bits a
 
 An RTO below `min_rto` is raised to it, then multiplied by the backoff (1, 2, 4, ...), which returns
 to 1 when a packet that was sent once is acknowledged (Karn's rule), and never exceeds `max_rto`.
+The factor stops at `backoff_limit` (64, as in BSD; ns-2 lets it grow until the product is max_rto).
 """
 
 import math

@@ -90,7 +90,8 @@ def acknowledged(f, now, packets, rtt):
         f.round_min = min(f.round_min, rtt)
     apply(f, f.on_ack)
     if f.handshake != 0 and f.high_ack == packets - 1:  # the ACK of the SYN
-        window_at(f.state, 0).cwnd = f.initial_window
+        repeated = segment_at(f.segments, 0).transmits > 1
+        window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window  # RFC 5681, 3.1
 
 
 @compiled

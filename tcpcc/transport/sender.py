@@ -30,7 +30,7 @@ def start(f, now):
     f.next_seq = 0
     f.max_seq = -1
     f.high_ack = -1
-    f.recover = 0
+    f.recover = -2  # so that the loss of the very first packet can be repaired fast
     f.phase = OPEN
     f.sack1 = f.sack2 = f.sack3 = -1
     f.min_rtt = math.inf
@@ -72,6 +72,7 @@ def on_timer(f, now):
     f.phase = LOSS
     f.dupacks = 0
     f.inflation = 0
+    f.worried = 0
     timed_out(f, now)
     back_off(f)
     restart_timer(f, now)

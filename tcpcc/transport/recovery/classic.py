@@ -8,7 +8,9 @@ Sources: RFC 5681, 3.2 (fast retransmit, fast recovery); RFC 3042 (limited trans
 `impatient`  NewReno: only the first partial ACK restarts the retransmission timer
 `deflate`    NewReno: a partial ACK of n packets takes n - 1 off the inflated window
 
-As in ns-2, a NewReno sender in recovery sends at most two packets per ACK.
+As in ns-2, a NewReno sender in recovery sends at most two packets per ACK, and what deflation took
+off cwnd stays off: RFC 6582 would set it from ssthresh at the full ACK, here the flow returns to
+ssthresh in slow start.
 """
 
 from tcpcc.jit import compiled
@@ -29,12 +31,13 @@ def advance(f, ack):
 
 @compiled
 def new_ack(f, now, ack):
-    """An ACK of new data outside recovery, or one that ends it."""
+    """An ACK of new data outside recovery, or one that ends it; returns its round-trip time."""
     rtt = sample_rtt(f, now, ack)
     f.dupacks = 0
     packets = advance(f, ack)
     time_acknowledged(f, now, ack, rtt)
     acknowledged(f, now, packets, rtt)
+    return rtt
 
 
 @compiled
@@ -83,10 +86,11 @@ def limited_transmit(f, now):
 
 @compiled
 def duplicate_ack(f, now):
+    if f.high_ack >= f.max_seq:
+        return  # nothing is outstanding: an echo of retransmissions that were not needed
     f.dupacks += 1
     if f.dupacks == f.dupack_threshold:
-        again = f.phase == RECOVERY and f.stay == 0 and f.go_back == 0
-        if f.high_ack > f.recover or again or f.high_ack == 0:
+        if f.high_ack > f.recover or f.high_ack == 0:
             fast_retransmit(f, now)
     elif f.dupacks > f.dupack_threshold:
         if f.phase == RECOVERY and f.go_back == 0:

@@ -75,7 +75,7 @@ def read_block(f, trigger, low, high):
     if trigger > f.high_ack:
         news = mark_received(f, trigger)
         k = trigger - 1
-        while k >= low and k > f.high_ack and mark_received(f, k):
+        while low < high and k >= low and k > f.high_ack and mark_received(f, k):
             k -= 1
         k = trigger + 1
         while k < high and mark_received(f, k):

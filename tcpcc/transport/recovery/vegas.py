@@ -9,7 +9,9 @@ the segment was sent after the window was last cut. The fine timeout is srtt + 2
 gains, plus a sixteenth; a retransmission raises it by an eighth, a repeated one doubles it.
 
 Differences from ns-2: inflation is always taken back by the next ACK of new data (ns-2 keeps it
-when exactly three duplicates had come), and the fast retransmit does not back off the coarse timer.
+when exactly three duplicates had come); the fast retransmit does not back off the coarse timer; it
+is allowed when exactly the packets up to `recover` are acknowledged after a timeout; a timeout ends
+the checks of the next two ACKs.
 """
 
 from tcpcc.jit import compiled
@@ -42,6 +44,8 @@ def expired(f, now):
 
 @compiled
 def duplicate_ack(f, now):
+    if f.high_ack >= f.max_seq:
+        return  # nothing is outstanding: an echo of retransmissions that were not needed
     f.dupacks += 1
     late = expired(f, now)
     if late or f.dupacks == f.dupack_threshold:
@@ -72,9 +76,9 @@ def on_ack(f, now, ack):
         f.inflation = 0
         if f.phase == RECOVERY or ack >= f.recover:
             f.phase = OPEN
-        new_ack(f, now, ack)
-        if f.last_rtt > 0:
-            update_fine_timeout(f, f.last_rtt)
+        rtt = new_ack(f, now, ack)
+        if rtt > 0:
+            update_fine_timeout(f, rtt)
         if f.worried > 0:
             f.worried -= 1
             if expired(f, now):

@@ -1,0 +1,157 @@
+"""Which packets a link drops, and whose they are.
+
+Random loss and a queue discipline draw the flow by its share of what arrives. A full buffer drops
+the packets of those who made it overflow: a window flow's packets arrive one for each of its own
+that has left, and take its place, so what finds no room is what the windows have just grown by.
+Only what that does not explain, as with a constant bit rate, is shared by all that arrives. (With a
+draw by shares alone, flows of equal round-trip time do not lose together, as those of packets do.)
+"""
+
+import math
+
+from tcpcc.fluid.history import between, cell, fraction, locate
+from tcpcc.fluid.losses import lose, uniform
+from tcpcc.fluid.records import ARRIVED, hop_at, index_at, link_at, route_at, slot_at
+from tcpcc.jit import accessor, call_rule, compiled
+from tcpcc.queues.contract import sample_dtype
+
+SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
+BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
+FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
+
+queue_sample_at = accessor(sample_dtype)
+
+
+@compiled
+def random_losses(link, packets):
+    """How many of `packets` are lost by chance: the distance of losses is geometric."""
+    count = 0.0
+    link.loss_clock += packets
+    while link.loss_at <= link.loss_clock:
+        if link.loss_at > 0:
+            link.loss_clock -= link.loss_at
+            count += 1
+        link.loss_at = math.log(uniform(link)) / math.log(1 - link.loss)
+    return count
+
+
+@compiled
+def early_drops(w, link, packets):
+    """How many of `packets` the queue discipline drops."""
+    q = queue_sample_at(link.sample, 0)
+    q.now = w.now
+    q.queue = link.waiting
+    q.queue_bytes = link.waiting * link.size
+    q.size = link.size
+    q.arrivals = packets
+    q.idle = link.idle
+    q.rate = link.rate
+    q.prob = 0.0
+    q.spread = 0.0
+    call_rule(link.on_fluid, link.state, link.params, link.sample)
+    link.idle = 0.0
+    count = 0.0
+    link.drop_clock += packets * q.prob
+    while link.drop_clock >= link.drop_at:
+        link.drop_clock -= link.drop_at
+        link.drop_at = 1 + q.spread * (2 * uniform(link) - 1)
+        count += 1
+    return count
+
+
+@compiled
+def overflow(link):
+    """How many packets the buffer has no room for.
+
+    The packet being sent takes one place of the buffer and is none of those waiting, since its own
+    transmission is part of the fixed delay. A packet that lacks a part of its place is dropped.
+    """
+    if link.limit == math.inf:
+        return 0.0
+    if link.in_bytes != 0:
+        excess = (link.taken - link.served - link.limit) / link.size + 1
+    else:
+        excess = link.waiting - link.limit + 1
+    return float(math.ceil(excess - link.debt - SLACK))
+
+
+@compiled
+def grown(w, hop, m):
+    """By how much the window of a flow had just grown when what arrives now was sent."""
+    route = route_at(w.routes, hop.route)
+    time = w.now - hop.before
+    for i in range(hop.place - 1, -1, -1):
+        previous = hop_at(w.hops, route.first_hop + i)
+        row = locate(w, w.k, time)
+        column = link_at(w.links, previous.link).column + ARRIVED
+        time = between(w, column, row, fraction(w, row, time)) - previous.before
+    row = locate(w, w.k, time)
+    column = route.grown + m
+    return cell(w, row + 1, column).value - cell(w, max(row - 1, 0), column).value
+
+
+@compiled
+def blame(w, link, packets, arriving):
+    """Weigh the flows for an overflow by `packets`; returns the sum of the weights."""
+    explained = 0.0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            slot.weight = 0.0
+            if slot.active != 0 and slot.fresh > 0 and slot.carries_ack == 0:
+                slot.weight = grown(w, hop, m)
+                explained += slot.weight
+    share = max(packets - explained, BLAMELESS * packets) / arriving
+    total = 0.0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active != 0:
+                slot.weight += share * slot.fresh
+                total += slot.weight
+    return total
+
+
+@compiled
+def drop_one(w, link, target):
+    """Drop a packet of the flow at which the sum of the weights reaches `target`."""
+    reached = 0.0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active != 0 and slot.weight > 0:
+                reached += slot.weight
+                if reached >= target:
+                    lose(w, link, hop, m, 1.0)
+                    return
+
+
+@compiled
+def drop_many(w, link, packets, total):
+    """Drop `packets`, of each flow its share, rounded so that they add up."""
+    reached = 0.0
+    given = 0.0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active != 0 and slot.weight > 0:
+                reached += slot.weight
+                share = math.floor(packets * reached / total + 0.5) - given
+                if share > 0:
+                    given += share
+                    lose(w, link, hop, m, float(share))
+
+
+@compiled
+def drop(w, link, packets, total):
+    """Drop `packets` of the flows by their weights, whose sum is `total`."""
+    if packets >= FEW:
+        drop_many(w, link, packets, total)
+        return
+    while packets > 0:
+        drop_one(w, link, uniform(link) * total * (1 - 1e-9))
+        packets -= 1

@@ -1,0 +1,148 @@
+"""Losses as the sender sees them: holes, loss events, recovery, timeouts.
+
+A hole is noticed when fluid that reached the link after the loss is acknowledged, and becomes a
+loss event when `dupack_threshold` packets after it have been (their ACKs begin to come in when the
+next packet after the hole does, hence ``dupack_threshold - 1`` in fluid). During recovery the
+controller learns nothing and the window, cut by ``on_loss``, bounds what is in the network. Each
+round trip repairs `holes_per_round` of the holes; with more than `holes_at_most`, or when a
+retransmission is lost, the timer has to help. Nothing that has arrived is ever sent again.
+"""
+
+import math
+
+from tcpcc.fluid.records import LOSSES, STUCK, hop_at, lost_at, slot_at
+from tcpcc.jit import compiled
+from tcpcc.transport.records import LOSS, OPEN, RECOVERY
+from tcpcc.transport.rto import back_off, restart_timer
+from tcpcc.transport.rules import begin_round, lost, timed_out
+
+
+@compiled
+def write_off(f, packets):
+    """`packets` lost ones have left the network, and may be sent again."""
+    f.high_ack += packets
+    f.known_lost += packets
+
+
+@compiled
+def retransmit(f, packets):
+    """Repair `packets` holes: one whatever the window, as the next packet of ACKs comes in, the
+    others as the window allows. The round that this begins ends when the first comes back."""
+    f.repair = 1.0
+    f.repair_lost = 0
+    f.retransmitted += packets
+    f.recover = f.next_seq
+
+
+@compiled
+def enter_recovery(f, now):
+    lost(f, now, 1.0)
+    write_off(f, f.holes)
+    f.phase = RECOVERY
+    f.event_at = now
+    f.later = 0.0
+    f.partial = 0
+    f.repaired = min(f.holes_per_round, f.holes)
+    retransmit(f, f.repaired)
+    restart_timer(f, now)
+
+
+@compiled
+def leave_recovery(f, now):
+    """All holes are filled; losses of what was sent meanwhile are the next event's."""
+    f.phase = OPEN
+    f.holes = f.later
+    f.later = 0.0
+    f.dupacks = 0.0
+    restart_timer(f, now)
+
+
+@compiled
+def go_on_recovering(f, now):
+    """The first retransmission of the last round came back, or would have."""
+    if f.repair_lost != 0:
+        if f.fine != 0:  # its age tells; without fine timers the coarse one has to
+            lost(f, now, 2.0)
+            retransmit(f, 1.0)
+    elif f.repaired >= f.holes:
+        leave_recovery(f, now)
+    else:
+        if f.impatient == 0 or f.partial == 0:
+            f.partial = 1
+            restart_timer(f, now)
+        if f.holes > f.holes_at_most:
+            f.phase = STUCK
+        else:
+            more = min(f.holes_per_round, f.holes - f.repaired)
+            f.repaired += more
+            retransmit(f, more)
+
+
+@compiled
+def note_hole(f, packets, sent_at):
+    """The loss of `packets` sent at `sent_at` has become known."""
+    f.unseen -= packets
+    if sent_at < f.expired_at:  # given up at the last timeout
+        f.known_lost += packets
+        f.retransmitted += packets
+    elif f.phase != RECOVERY:
+        f.holes += packets
+    elif sent_at >= f.event_at:
+        f.later += packets
+    else:
+        f.holes += packets
+        write_off(f, packets)
+        if math.isinf(f.holes_per_round):
+            f.repaired += packets
+            f.retransmitted += packets
+
+
+@compiled
+def look_for_holes(w, f, route):
+    """Note the losses that the fluid acknowledged by now has passed."""
+    for i in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + i)
+        slot = slot_at(w.slots, hop.first_slot + f.member)
+        while slot.first_loss != slot.last_loss:
+            loss = lost_at(slot.losses, slot.first_loss % LOSSES)
+            if loss.time > hop.seen:
+                break
+            slot.first_loss += 1
+            note_hole(f, loss.packets, route.sent_at - (hop.seen - loss.time))
+
+
+@compiled
+def forget_losses(w, f, route):
+    """All losses so far are known; what later fluid still owed for them, it owes no more."""
+    for i in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + i)
+        slot = slot_at(w.slots, hop.first_slot + f.member)
+        slot.first_loss = slot.last_loss
+        slot.debt = 0.0
+    f.unseen = 0.0
+    f.holes = 0.0
+    f.later = 0.0
+    f.dupacks = 0.0
+
+
+@compiled
+def expire(w, f, route, now):
+    """The retransmission timer expired: the network is taken to be empty, and the window opens
+    anew; further losses are not repaired otherwise before those known by now are."""
+    timed_out(f, now)
+    back_off(f)
+    unknown = f.unseen + f.later
+    if f.phase == RECOVERY or f.phase == STUCK:
+        f.to_repair = unknown + max(f.holes - f.repaired, 1.0)
+    else:
+        unknown += f.holes
+        f.to_repair = unknown
+    f.known_lost += unknown
+    f.retransmitted += f.to_repair
+    forget_losses(w, f, route)
+    f.repair = 0.0
+    f.phase = LOSS
+    f.high_ack = f.next_seq
+    f.expired_at = now - w.step  # what goes out now lies between this row and the last
+    begin_round(f, now)
+    restart_timer(f, now)

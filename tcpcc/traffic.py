@@ -52,7 +52,8 @@ class Transport(Record):
         tick: clock granularity that the timeout is rounded to; 0 for none.
         backoff_limit: largest factor by which repeated timeouts lengthen the timeout.
         dupack_threshold: duplicate ACKs that tell a loss.
-        limited_transmit: whether the first two duplicate ACKs send new data (RFC 3042).
+        limited_transmit: whether the first two duplicate ACKs send new data (RFC 3042). With SACK
+            they always do, as packets leave the pipe; with the recovery "vegas" they never do.
         delayed_ack: how long the receiver may hold back an ACK; 0: it acknowledges each packet.
         ack_every: with delayed ACKs, packets that bring an ACK at once.
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).

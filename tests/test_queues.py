@@ -306,13 +306,14 @@ def test_droptail_in_bytes_lets_small_packets_in_where_large_ones_do_not_fit():
 class ByHand:
     """A FIFO link with RED, from the paper's listing: average, idle time, count, drop; with
     `wait`, gentle, and as ns-2 no drop for the first packet above min or with fewer than two
-    waiting."""
+    waiting, and a new count after a drop for lack of room."""
 
     def __init__(self, rate, buffer, rng, *, w, low, high, max_p, mean_packet=500):
         self.rate, self.buffer, self.rng, self.w = rate, buffer, rng, w
         self.low, self.high, self.max_p, self.mean_packet = low, high, max_p, mean_packet
         self.free, self.starts = 0.0, []
         self.avg, self.count, self.began = 0.0, 0, False
+        self.overflows = 0
 
     def takes(self, now, size):
         self.starts = [start for start in self.starts if start >= now]
@@ -320,6 +321,7 @@ class ByHand:
         refused = self.red(waiting, 0.0 if busy else now - self.free)
         if waiting + busy >= self.buffer:
             self.count = 0
+            self.overflows += not refused
             refused = True
         if refused:
             return False
@@ -352,23 +354,25 @@ class ByHand:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_drops_of_a_run_are_those_of_the_listing(seed):
-    """Every packet of two TCP flows and a CBR source, taken or dropped as the paper has it."""
-    net = tc.dumbbell(
-        "2 Mbps", "20 ms", 25, queue=tc.RED(min_thresh=4, max_thresh=12, max_p=0.08, weight=0.01)
-    )
+@pytest.mark.parametrize("buffer", [15, 25])
+def test_the_drops_of_a_run_are_those_of_the_listing(seed, buffer):
+    """Every packet of two TCP flows and a CBR source, taken or dropped as the paper has it, or
+    because there is no room."""
+    red = tc.RED(min_thresh=4, max_thresh=12, max_p=0.08, weight=0.01)
+    net = tc.dumbbell("2 Mbps", "20 ms", buffer, queue=red)
     flows = [tc.Flow("reno"), tc.Flow("reno", start=0.1, recovery="sack"), tc.CBR("0.5 Mbps")]
     run = tc.simulate(tc.Scenario(net, flows, duration=20, seed=seed), trace=True)
     source = SimpleNamespace(**stream(seed, "link bottleneck: queue"))
-    link = ByHand(2e6, 25, lambda: uniform(source), w=0.01, low=4, high=12, max_p=0.08)
+    link = ByHand(2e6, buffer, lambda: uniform(source), w=0.01, low=4, high=12, max_p=0.08)
     expected = []
     for event in events(run, "send", "retransmit"):
         syn = event["seq"] == 0 and event["flow"] < 2
         if not link.takes(float(event["time"]), 40 if syn else 1000):
             expected.append((event["flow"], event["seq"]))
     found = [(event["flow"], event["seq"]) for event in events(run, "drop")]
-    assert len(expected) > 50
     assert found == expected
+    assert link.overflows > 20
+    assert len(expected) - link.overflows > 20
 
 
 def test_red_keeps_the_average_queue_between_its_thresholds():

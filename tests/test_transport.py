@@ -472,7 +472,26 @@ def test_the_timer_does_nothing_when_all_is_acknowledged(recovery):
     assert end.timeouts == 0
 
 
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_duplicates_of_what_is_all_acknowledged_are_ignored(recovery):
+    """They echo retransmissions that were not needed."""
+    end = Endpoint(recovery, size=4, initial_window=4)
+    end.start()
+    end.ack(0.1, 3)
+    assert [end.dupack(0.2 + k, 3) for k in range(5)] == [[]] * 5
+    assert (end.loss_events, end.deadline) == (0, math.inf)
+
+
 # Fast retransmit
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("handshake", [True, False])
+def test_the_loss_of_the_very_first_packet_is_repaired_fast(recovery, handshake):
+    end = Endpoint(recovery, handshake=handshake, initial_window=8)
+    Wire(end, lose=[int(handshake)]).run(1)
+    assert (end.timeouts, end.loss_events) == (0, 1)
+    assert end.high_ack > 20
 
 
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "newreno-steady"])
@@ -878,6 +897,8 @@ def test_a_lost_syn_is_sent_again_after_the_initial_timeout():
     assert syn[:3] == [0, 1.5, 4.5]
     sent = events(run, "send", "retransmit")
     assert (sent["seq"][sent["time"] < syn[-1] + 0.03] == 0).all()
+    answered = events(run, "ack")["time"][0]
+    assert (sent["time"] == answered).sum() == 1  # RFC 5681, 3.1: then the window is one packet
 
 
 def test_an_outage_is_survived_by_backing_off():

@@ -7,8 +7,9 @@ forward; moments that one place looks up never go back, hence the cost of a look
 from tcpcc.fluid.records import PER_STEP, TIME
 from tcpcc.jit import accessor, compiled, record_dtype
 
-import os
-EDGE = float(os.environ.get('EDGE','.25'))
+NEAR = 1e-9  # of a step: so close to a row is on it
+EDGE = 0.25  # a side so much flatter than the other, and the edge of a clump lies between
+
 number_at = accessor(record_dtype({"value": float}))
 
 
@@ -48,7 +49,9 @@ def locate(w, newest, time):
 def fraction(w, row, time):
     """How far `time` lies on the way from `row` to the next one, in [0, 1]."""
     part = (time - cell(w, row, TIME).value) * cell(w, row + 1, PER_STEP).value
-    return min(max(part, 0.0), 1.0)
+    if part < NEAR:
+        return 0.0
+    return part if part < 1 - NEAR else 1.0
 
 
 @compiled
@@ -70,19 +73,13 @@ def crossing(w, column, newest, cursor, value):
 
 
 @compiled
-def weigh(w, newest, row, part, place):
-    """Turn `place` to `part` of the way from `row` to the next one: rows and their weights.
-
-    A cubic through four rows, or where their distances differ much, a line through two. Lines alone
-    would smear what comes back round trip after round trip, as an upwind scheme does.
-    """
+def turn(w, newest, row, part, place):
+    """Turn `place` to `part` of the way from `row` to the next one: the four rows around it."""
     place.cursor = row
+    place.part = part
     place.row1 = row_address(w, row)
     place.row2 = row_address(w, row + 1)
-    place.w0 = 0.0
-    place.w1 = 1 - part
-    place.w2 = part
-    place.w3 = 0.0
+    place.four = 0
     if part <= 0 or part >= 1 or row < 1 or row + 2 > newest:
         return
     place.row0 = row_address(w, row - 1)
@@ -90,51 +87,43 @@ def weigh(w, newest, row, part, place):
     per_step = number_at(place.row2, PER_STEP).value
     before = number_at(place.row1, PER_STEP).value
     after = number_at(place.row3, PER_STEP).value
-    if abs(before - per_step) + abs(after - per_step) < 1e-6 * per_step:
-        b = 1 - part
-        both = part * b / 6
-        place.w0 = -both * (1 + b)
-        place.c1 = b * (1 + part) * (1 + b) / 2
-        place.c2 = part * (1 + part) * (1 + b) / 2
-        place.w3 = -both * (1 + part)
-        place.w4 = part
-        place.w5 = b
-        place.w1 = b
-        place.w2 = part
-    elif max(before, per_step, after) < 4 * min(before, per_step, after):
-        before = per_step / before
-        after = per_step / after
-        a = part + before  # distances to the four rows, in steps: a, part, b, c
-        b = 1 - part
-        c = b + after
-        place.w0 = -part * b * c / (before * (before + 1) * (before + 1 + after))
-        place.c1 = a * b * c / (before * (1 + after))
-        place.c2 = a * part * c / ((before + 1) * after)
-        place.w3 = -a * part * b / ((before + 1 + after) * (1 + after) * after)
-        place.w4 = part / before
-        place.w5 = b / after
-        place.w1 = b
-        place.w2 = part
+    if max(before, per_step, after) > 4 * min(before, per_step, after):
+        return
+    place.four = 1
+    before = per_step / before  # lengths of the steps beside this one, in its own
+    after = per_step / after
+    a = part + before  # distances to the four rows: a, part, b, c
+    b = 1 - part
+    c = b + after
+    place.w0 = -part * b * c / (before * (before + 1) * (before + 1 + after))
+    place.w1 = a * b * c / (before * (1 + after))
+    place.w2 = a * part * c / ((before + 1) * after)
+    place.w3 = -a * part * b / ((before + 1 + after) * (1 + after) * after)
+    place.onward = part / before
+    place.back = b / after
 
 
 @compiled
 def curve(place, column):
-    """A curve at the place that was weighed, within its values at the rows beside it."""
+    """A curve at a place, within its values at the rows beside it.
+
+    Straight lines alone would smear what comes back round trip after round trip, as an upwind
+    scheme does. Where four rows are at hand and one side of them is much flatter than the other,
+    the edge of a clump lies between: the lines of both sides are prolonged until they meet.
+    Elsewhere a cubic goes through the four.
+    """
     low = number_at(place.row1, column).value
     high = number_at(place.row2, column).value
-    value = place.w1 * low + place.w2 * high
-    if place.w0 == 0:
-        return value
-    x0 = number_at(place.row0, column).value
-    x3 = number_at(place.row3, column).value
-    up0 = (low - x0) * place.w4
-    up3 = (x3 - high) * place.w5
-    r0 = (low - x0)
-    r3 = (x3 - high)
-    if min(r0, r3) < EDGE * max(r0, r3) and min(r0,r3) <= high - low <= max(r0, r3):
-        left = low + up0
-        right = high - up3
-        value = max(left, right) if r0 < r3 else min(left, right)
+    if place.four == 0:
+        return low + place.part * (high - low)
+    first = number_at(place.row0, column).value
+    last = number_at(place.row3, column).value
+    before = low - first
+    after = last - high
+    if before < EDGE * after and before <= high - low <= after:
+        value = max(low + before * place.onward, high - after * place.back)
+    elif after < EDGE * before and after <= high - low <= before:
+        value = min(low + before * place.onward, high - after * place.back)
     else:
-        value = place.c1 * low + place.c2 * high + place.w0 * x0 + place.w3 * x3
+        value = place.w0 * first + place.w1 * low + place.w2 * high + place.w3 * last
     return min(max(value, low), high)

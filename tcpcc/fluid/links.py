@@ -11,7 +11,7 @@ by then: a single number per link gives the composition of what a FIFO queue sen
 import math
 
 from tcpcc.fluid.drops import blame, drop, early_drops, overflow, random_losses
-from tcpcc.fluid.history import between, crossing, curve, number_at
+from tcpcc.fluid.history import between, crossing, number_at
 from tcpcc.fluid.losses import pay_debts
 from tcpcc.fluid.records import (
     ARRIVED,
@@ -42,7 +42,7 @@ def take_in(w, link):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active == 0:
                 continue
-            fresh = max(curve(hop, hop.source + m) - slot.offered, 0.0)
+            fresh = max(slot.value - slot.offered, 0.0)
             slot.offered += fresh
             slot.accepted += fresh
             slot.fresh = fresh

@@ -36,16 +36,16 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
-# A moment of the past: four rows around it and their weights.
+# A moment of the past: the rows around it and how to weigh them (tcpcc.fluid.history.turn).
 PLACE: dict[str, type] = {
-    "cursor": int, "row0": int, "row1": int, "row2": int, "row3": int,
-    "w0": float, "w1": float, "w2": float, "w3": float, "w4": float, "w5": float, "c1": float, "c2": float,
+    "cursor": int, "part": float, "four": int, "row0": int, "row1": int, "row2": int, "row3": int,
+    "w0": float, "w1": float, "w2": float, "w3": float, "onward": float, "back": float,
 }  # fmt: skip
 
 ROUTE = record_dtype(
     {
         "active": int, "first_hop": int, "n_hops": int, "n_forward": int,
-        "column": int, "grown": int, "ack_column": int,
+        "column": int, "grown": int,
         "after": float, "to_receiver": float, "base_rtt": float, "finest": float,
         # where the fluid that is acknowledged now stands in the history, and when it was sent
         **PLACE,
@@ -61,7 +61,7 @@ HOP = record_dtype(
         # fluid that arrives now: the moments when it left, and reached, the stage before
         "left": int, **PLACE,
         # fluid that is acknowledged now: when it arrived here
-        "back": int, "seen": float,
+        "passed": int, "seen": float,
     }
 )  # fmt: skip
 
@@ -72,6 +72,8 @@ SLOT = record_dtype(
         "offered": float, "accepted": float, "dropped": float, "debt": float,
         # in this step: arrived, taken in; share in the draw of who loses a packet
         "fresh": float, "taken": float, "weight": float,
+        # at the place looked at: value of the curve, and how far it may be moved
+        "value": float, "leeway": float,
         # losses that the sender has not noticed yet, in a ring
         "losses": int, "first_loss": int, "last_loss": int,
     }
@@ -106,6 +108,7 @@ FLOW = record_dtype(
         "impatient": int, "fine": int, "holes_per_round": float, "holes_at_most": float,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
+
         "unseen": float, "holes": float, "later": float, "dupacks": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
         "event_at": float, "expired_at": float, "to_repair": float,

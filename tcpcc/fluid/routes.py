@@ -1,7 +1,7 @@
 """Where fluid stands: what arrives at a link now, what is acknowledged now, when it was sent."""
 
-from tcpcc.fluid.history import between, find, fraction, locate, weigh
-from tcpcc.fluid.records import ARRIVED, hop_at, link_at
+from tcpcc.fluid.history import between, curve, find, fraction, locate, number_at, turn
+from tcpcc.fluid.records import ARRIVED, hop_at, link_at, route_at, slot_at
 from tcpcc.jit import compiled
 
 
@@ -9,21 +9,54 @@ from tcpcc.jit import compiled
 def look_at(w, newest, time, place):
     """Turn `place` to a moment of the past."""
     row = find(w, newest, place.cursor, time)
-    weigh(w, newest, row, fraction(w, row, time), place)
+    turn(w, newest, row, fraction(w, row, time), place)
+
+
+@compiled
+def read(w, place, column, hop, together):
+    """Read the curves of all flows of `hop`, from `column` on, into their slots.
+
+    A link sends at its rate; what it sends of each flow, read from curves that are bent (see
+    :func:`tcpcc.fluid.history.curve`), may add up to a little more or less. When the flows are
+    `together`, all or most of what the link sends, those that are being sent at this very moment
+    make up for it, so that no noise comes back to a full queue.
+    """
+    missing = 0.0
+    leeway = 0.0
+    for m in range(hop.n_slots):
+        slot = slot_at(w.slots, hop.first_slot + m)
+        if slot.active == 0:
+            continue
+        low = number_at(place.row1, column + m).value
+        rise = number_at(place.row2, column + m).value - low
+        slot.value = curve(place, column + m)
+        slot.leeway = 0.0
+        if place.four != 0 and rise > 0:
+            done = slot.value - low
+            slot.leeway = done * (rise - done) / rise
+            missing += place.part * rise - done
+            leeway += slot.leeway
+    if together and leeway > 0:
+        share = min(max(missing / leeway, -1.0), 1.0)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            slot.value += share * slot.leeway
 
 
 @compiled
 def look_back(w, route):
-    """Follow the fluid that is acknowledged now back to its sender, link by link."""
+    """Follow the fluid that is acknowledged now back to its sender, link by link, and read how
+    much of each flow that is."""
     newest = w.k - 1
     time = w.now - route.after
     for i in range(route.n_hops - 1, -1, -1):
         hop = hop_at(w.hops, route.first_hop + i)
-        hop.back = find(w, newest, hop.back, time)
-        column = link_at(w.links, hop.link).column + ARRIVED
-        hop.seen = between(w, column, hop.back, fraction(w, hop.back, time))
+        link = link_at(w.links, hop.link)
+        hop.passed = find(w, newest, hop.passed, time)
+        hop.seen = between(w, link.column + ARRIVED, hop.passed, fraction(w, hop.passed, time))
         if i == route.n_hops - 1:
             look_at(w, newest, hop.seen, route)
+            read(w, route, hop.column, hop, route.active > 1 or link.n_hops == 1)
         time = hop.seen - hop.before
     if route.n_hops == 0:
         look_at(w, newest, time, route)
@@ -33,14 +66,26 @@ def look_back(w, route):
 
 
 @compiled
+def acknowledged_by_now(w, route, member):
+    """What has come back of a flow by now, in packets since its start."""
+    if route.n_hops == 0:
+        return curve(route, route.column + member)
+    hop = hop_at(w.hops, route.first_hop + route.n_hops - 1)
+    return slot_at(w.slots, hop.first_slot + member).value
+
+
+@compiled
 def look_before(w, hop):
-    """Find when what arrives at `hop` now left the sender, or reached the link before."""
+    """Find when what arrives at `hop` now left the sender, or reached the link before, and read
+    how much of each flow that is."""
     time = w.now - hop.before
     newest = w.k - hop.behind
     if hop.through >= 0:  # it left the link before at this time, and had reached it earlier
         hop.left = find(w, newest, hop.left, time)
         time = between(w, hop.through, hop.left, fraction(w, hop.left, time))
     look_at(w, newest, time, hop)
+    together = hop.through >= 0 and route_at(w.routes, hop.route).active > 1
+    read(w, hop, hop.source, hop, together)
 
 
 @compiled
@@ -49,7 +94,7 @@ def oldest_row(w, route):
     oldest = route.cursor
     for i in range(route.n_hops):
         hop = hop_at(w.hops, route.first_hop + i)
-        oldest = min(oldest, hop.back, hop.cursor)
+        oldest = min(oldest, hop.passed, hop.cursor)
         if hop.through >= 0:
             oldest = min(oldest, hop.left)
     return oldest

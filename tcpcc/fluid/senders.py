@@ -2,9 +2,10 @@
 
 import math
 
-from tcpcc.fluid.history import curve, number_at
+from tcpcc.fluid.history import number_at
 from tcpcc.fluid.records import NONE, OPENING, STUCK, flow_at
 from tcpcc.fluid.repair import enter_recovery, expire, go_on_recovering, look_for_holes
+from tcpcc.fluid.routes import acknowledged_by_now
 from tcpcc.fluid.window import acknowledged, opened, pump, start
 from tcpcc.jit import compiled, entry
 from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
@@ -56,7 +57,7 @@ def step_open(w, f, route):
     if not math.isnan(f.finished):
         return
     now = w.now
-    acked = curve(route, route.ack_column + f.member)
+    acked = acknowledged_by_now(w, route, f.member)
     if acked > f.acked + NONE:
         receive(w, f, route, acked - f.acked)
         if f.acked >= f.limit - NONE:

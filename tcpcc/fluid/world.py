@@ -102,7 +102,6 @@ class World:
                 self._lay_out_slots(self.slots[slot : slot + n], plan, j)
                 slot += n
                 hop += 1
-            row["ack_column"] = source
         self.slots["losses"] = address(self.losses) + self.losses.strides[0] * np.arange(
             len(self.slots)
         )
@@ -256,7 +255,7 @@ class World:
         if not route["active"]:
             oldest = max(int(self.w["k"][0]) - len(self.history) + 32, 0)
             route["cursor"] = oldest
-            for name in ("back", "left", "cursor"):
+            for name in ("passed", "left", "cursor"):
                 hops[name] = oldest
         route["active"] += 1
         self.slots["active"][hops["first_slot"] + self.flows["member"][k]] = 1

@@ -1,0 +1,99 @@
+"""The fluid model against closed forms, against the packet model, and against itself."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+
+
+def lone(controller, rate=20e6, delay=0.0498, buffer=math.inf, loss=0.0, duration=300, **flow):
+    net = tc.dumbbell(rate, delay, buffer, loss=loss)
+    return tc.Scenario(net, [tc.Flow(controller, **flow)], duration=duration)
+
+
+@pytest.mark.parametrize("b", [0.125, 0.25, 0.5, 1.0])
+def test_reno_uses_of_a_link_what_its_sawtooth_does(b):
+    """U(b) = mean of the sawtooth between (1 + b)/2 and 1 + b bandwidth-delay products."""
+    case = lone("reno", buffer=round(250 * b) + 1, recovery="sack", duration=600)
+    used = tc.simulate(case, "fluid").utilization(after=100)
+    low, high = (1 + b) / 2, 1 + b
+    rtts = np.maximum(np.linspace(low, high, 100_001), 1)  # time per round, in base RTTs
+    windows = np.linspace(low, high, 100_001)
+    assert used == pytest.approx(windows.mean() / rtts.mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("p", [1e-3, 1e-2])
+def test_reno_under_random_loss_follows_the_square_root_law(p):
+    """W = sqrt(3/(2p)) if losses are periodic, sqrt(2/p) x 0.93 if they come at random."""
+    windows = []
+    for seed in range(6):
+        run = tc.simulate(
+            lone("reno", rate=1e9, loss=p, recovery="sack").replace(seed=seed), "fluid"
+        )
+        rate = float(run.throughput(after=50)[0]) / 8000
+        windows.append(rate * float(run.data["base_rtt"][0]))
+    assert np.mean(windows) == pytest.approx(math.sqrt(1.5 / p), rel=0.12)
+
+
+def test_vegas_keeps_alpha_to_beta_packets_per_flow():
+    net = tc.dumbbell("20 Mbps", "20 ms", 500)
+    flows = [tc.Flow("vegas", alpha=2, beta=4, start=0.0) for _ in range(5)]
+    run = tc.simulate(tc.Scenario(net, flows, duration=60), "fluid")
+    assert 5 * 2 - 1 <= run.queue_mean(after=40) <= 5 * 4 + 1
+
+
+@pytest.mark.parametrize("queue", [tc.DropTail(), tc.RED(min_thresh=5, max_thresh=25)])
+@pytest.mark.parametrize("controller", ["reno", "vegas", "quick_vegas"])
+def test_packets_and_fluid_agree_where_flows_are_few(controller, queue):
+    net = tc.dumbbell("20 Mbps", "20 ms", 60, queue=queue)
+    recovery = "sack" if controller == "reno" else None
+    flows = [tc.Flow(controller, start=0.5 * k, recovery=recovery) for k in range(4)]
+    case = tc.Scenario(net, flows, duration=100)
+    packet, fluid = tc.simulate(case), tc.simulate(case, "fluid")
+    assert fluid.utilization(after=20) == pytest.approx(packet.utilization(after=20), rel=0.05)
+    assert fluid.queue_mean(after=20) == pytest.approx(packet.queue_mean(after=20), rel=0.25, abs=2)
+
+
+def test_fluid_is_conserved():
+    net = tc.dumbbell("10 Mbps", "10 ms", 20)
+    flows = [tc.Flow("reno", start=0.1 * k) for k in range(3)] + [tc.CBR("1 Mbps")]
+    run = tc.simulate(tc.Scenario(net, flows, duration=40), "fluid")
+    sent, delivered, dropped = (
+        run.data[name].sum("time").values for name in ("sent", "delivered", "dropped")
+    )
+    in_flight = sent - delivered - dropped
+    assert (in_flight > -1).all()
+    assert (in_flight < 60 + 3).all()  # path and buffer hold 12 + 20 packets; repeats arrive twice
+    assert float(run.data["drops"].sum()) == pytest.approx(dropped.sum(), abs=1)
+
+
+def test_the_order_of_unlike_flows_does_not_matter():
+    net = tc.dumbbell("10 Mbps", "20 ms", 500)
+    flows = [tc.Flow("vegas"), tc.Flow("vegas", start=3, alpha=4, beta=6), tc.CBR("2 Mbps")]
+    runs = [
+        tc.simulate(tc.Scenario(net, each, duration=30), "fluid") for each in (flows, flows[::-1])
+    ]
+    there, back = (run.throughput(after=10).values for run in runs)
+    assert there == pytest.approx(back[::-1], rel=1e-6)
+
+
+def test_a_finer_step_changes_little():
+    case = tc.Scenario(
+        tc.dumbbell("20 Mbps", "20 ms", 500),
+        [tc.Flow("vegas", alpha=2, beta=4), tc.CBR("10 Mbps", on=[(20, 40)])],
+        duration=60,
+    )
+    coarse = tc.simulate(case, "fluid")
+    fine = tc.simulate(case, "fluid", step=1e-4)
+    difference = np.abs(coarse.data["cwnd"] - fine.data["cwnd"])[:, 0]
+    assert float(difference.mean()) < 1.0
+
+
+def test_the_fluid_model_costs_the_same_at_any_bandwidth():
+    """The number of steps, which is what it costs, hangs on the round-trip time alone."""
+    slow, fast = (
+        tc.simulate(lone("vegas", rate=rate, duration=100), "fluid") for rate in (1e7, 1e9)
+    )
+    assert fast.data.attrs["cpu_seconds"] < 20 * max(slow.data.attrs["cpu_seconds"], 0.01)

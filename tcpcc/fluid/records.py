@@ -111,7 +111,7 @@ FLOW = record_dtype(
 
         "unseen": float, "holes": float, "later": float, "dupacks": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
-        "event_at": float, "expired_at": float, "to_repair": float,
+        "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,
         "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times
         "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,

@@ -83,6 +83,7 @@ def note_hole(f, packets, sent_at):
     """The loss of `packets` sent at `sent_at` has become known."""
     f.unseen -= packets
     if sent_at < f.expired_at:  # given up at the last timeout
+        f.given_up = max(f.given_up - packets, 0.0)
         f.known_lost += packets
         f.retransmitted += packets
     elif f.phase != RECOVERY:
@@ -113,12 +114,15 @@ def look_for_holes(w, f, route):
 
 @compiled
 def forget_losses(w, f, route):
-    """All losses so far are known; what later fluid still owed for them, it owes no more."""
+    """All losses so far are known; what later fluid still owed for them, it owes no more. What is
+    in the network nevertheless is given up: its ACKs will be none of the window's."""
+    f.given_up = f.next_seq - f.acked
     for i in range(route.n_forward):
         hop = hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
         slot.first_loss = slot.last_loss
         slot.debt = 0.0
+        f.given_up -= slot.dropped
     f.unseen = 0.0
     f.holes = 0.0
     f.later = 0.0

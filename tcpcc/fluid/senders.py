@@ -24,10 +24,14 @@ def receive(w, f, route, fresh):
     """Deal with the `fresh` packets that were acknowledged during this step."""
     now = w.now
     f.acked += fresh
-    if route.sent_at < f.expired_at:
-        return  # given up at the last timeout
     if f.unseen > 0:
         look_for_holes(w, f, route)
+    if f.given_up > 0:
+        late = min(fresh, f.given_up)
+        f.given_up -= late
+        fresh -= late
+    if fresh <= NONE:
+        return
     if f.phase == STUCK:
         f.high_ack += fresh
     elif f.phase == RECOVERY:

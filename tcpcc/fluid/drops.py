@@ -91,25 +91,29 @@ def grown(w, hop, m):
 
 
 @compiled
-def blame(w, link, packets, arriving):
+def blame(w, link, packets):
     """Weigh the flows for an overflow by `packets`; returns the sum of the weights."""
     explained = 0.0
+    recent = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             slot.weight = 0.0
-            if slot.active != 0 and slot.fresh > 0 and slot.carries_ack == 0:
+            if slot.active == 0:
+                continue
+            recent += slot.recent
+            if slot.fresh > 0 and slot.carries_ack == 0:
                 slot.weight = grown(w, hop, m)
                 explained += slot.weight
-    share = max(packets - explained, BLAMELESS * packets) / arriving
+    share = max(packets - explained, BLAMELESS * packets) / recent
     total = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active != 0:
-                slot.weight += share * slot.fresh
+                slot.weight += share * slot.recent
                 total += slot.weight
     return total
 

@@ -87,13 +87,24 @@ def turn(w, newest, row, part, place):
     per_step = number_at(place.row2, PER_STEP).value
     before = number_at(place.row1, PER_STEP).value
     after = number_at(place.row3, PER_STEP).value
-    if max(before, per_step, after) > 4 * min(before, per_step, after):
+    least = min(before, per_step, after)
+    most = max(before, per_step, after)
+    if most > 4 * least:
         return
     place.four = 1
+    b = 1 - part
+    if most - least < NEAR * most:  # the usual case, without divisions
+        both = part * b / 6
+        place.w0 = -both * (1 + b)
+        place.w1 = 3 * both * (1 + b) + b * (1 + b) / 2
+        place.w2 = 3 * both * (1 + part) + part * (1 + part) / 2
+        place.w3 = -both * (1 + part)
+        place.onward = part
+        place.back = b
+        return
     before = per_step / before  # lengths of the steps beside this one, in its own
     after = per_step / after
     a = part + before  # distances to the four rows: a, part, b, c
-    b = 1 - part
     c = b + after
     place.w0 = -part * b * c / (before * (before + 1) * (before + 1 + after))
     place.w1 = a * b * c / (before * (1 + after))

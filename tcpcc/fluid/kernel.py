@@ -26,6 +26,12 @@ SPARE = 24  # rows that are free after such a look
 
 
 @compiled
+def end_of_bin(w):
+    """When the present bin ends; the last one does when the run is over."""
+    return (w.bin + 1) * w.interval if w.bin + 1 < w.n_bins else math.inf
+
+
+@compiled
 def next_step(w, until):
     """Go on to the next row: a whole part of the way to the next point of the grid.
 
@@ -33,7 +39,7 @@ def next_step(w, until):
     always rows, so that what comes back after that time finds a row and is not smeared.
     """
     grid = (math.floor(w.now / w.coarse + 1e-6) + 1) * w.coarse
-    end = min(grid, until, (w.bin + 1) * w.interval)
+    end = min(grid, until, end_of_bin(w))
     left = end - w.now
     parts = math.ceil(left / min(w.wanted, w.ramp) - 1e-6)
     w.ramp = min(2 * w.ramp, w.coarse)
@@ -116,6 +122,12 @@ def run_until(world, until):
             return True
         next_step(w, until)
         step(w)
-        if w.now >= (w.bin + 1) * w.interval * (1 - 1e-12):
+        if w.now >= end_of_bin(w):
             record_bin(w)
     return False
+
+
+@entry
+def finish(world):
+    """Write the last bin."""
+    record_bin(world_at(world, 0))

@@ -27,12 +27,15 @@ from tcpcc.fluid.records import (
 from tcpcc.fluid.routes import look_before
 from tcpcc.jit import compiled
 
+RECENT = 4  # packets that the link sends meanwhile: for so long arrivals count as simultaneous
+
 
 @compiled
 def take_in(w, link):
     """Take in what arrives during this step; returns its packets."""
     packets = 0.0
     size = 0.0
+    keep = max(1 - w.step * link.rate / (8 * link.size * RECENT), 0.0)
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         if route_at(w.routes, hop.route).active == 0:
@@ -46,6 +49,7 @@ def take_in(w, link):
             slot.offered += fresh
             slot.accepted += fresh
             slot.fresh = fresh
+            slot.recent = slot.recent * keep + fresh
             slot.taken = fresh
             slot.weight = fresh
             packets += fresh
@@ -109,7 +113,7 @@ def step_link(w, link):
     excess = min(overflow(link), math.ceil(arriving))
     if excess > 0:
         taken = link.taken_packets
-        drop(w, link, excess, blame(w, link, excess, arriving))
+        drop(w, link, excess, blame(w, link, excess))
         link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
         dropped += excess
     if link.bins != 0:

@@ -29,7 +29,7 @@ WORLD = record_dtype(
     {
         "now": float, "k": int, "history": int, "row": int, "mask": int, "columns": int,
         "step": float, "wanted": float, "ramp": float,
-        "coarse": float, "interval": float, "bin": int,
+        "coarse": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
         "flows": int, "active": int, "n_active": int,
         "links": int, "n_links": int, "by_link": int,
@@ -70,8 +70,8 @@ SLOT = record_dtype(
         "flow": int, "active": int, "size": float, "carries_ack": int,
         # so far: arrived, taken in, lost; still to be taken out for packets lost
         "offered": float, "accepted": float, "dropped": float, "debt": float,
-        # in this step: arrived, taken in; share in the draw of who loses a packet
-        "fresh": float, "taken": float, "weight": float,
+        # in this step: arrived, taken in; arrived in the time of some packets; weight in a draw
+        "fresh": float, "taken": float, "recent": float, "weight": float,
         # at the place looked at: value of the curve, and how far it may be moved
         "value": float, "leeway": float,
         # losses that the sender has not noticed yet, in a ring

@@ -130,9 +130,10 @@ def forget_losses(w, f, route):
 
 
 @compiled
-def expire(w, f, route, now):
+def expire(w, f, route):
     """The retransmission timer expired: the network is taken to be empty, and the window opens
     anew; further losses are not repaired otherwise before those known by now are."""
+    now = w.now
     timed_out(f, now)
     back_off(f)
     unknown = f.unseen + f.later

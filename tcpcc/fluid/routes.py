@@ -23,20 +23,19 @@ def read(w, place, column, hop, together):
     """
     missing = 0.0
     leeway = 0.0
+    adjust = together and place.four != 0
     for m in range(hop.n_slots):
         slot = slot_at(w.slots, hop.first_slot + m)
         if slot.active == 0:
             continue
-        low = number_at(place.row1, column + m).value
-        rise = number_at(place.row2, column + m).value - low
         slot.value = curve(place, column + m)
-        slot.leeway = 0.0
-        if place.four != 0 and rise > 0:
-            done = slot.value - low
-            slot.leeway = done * (rise - done) / rise
-            missing += place.part * rise - done
+        if adjust:
+            done = slot.value - number_at(place.row1, column + m).value
+            left = number_at(place.row2, column + m).value - slot.value
+            slot.leeway = min(done, left)
+            missing += place.part * left - (1 - place.part) * done
             leeway += slot.leeway
-    if together and leeway > 0:
+    if adjust and leeway > 0:
         share = min(max(missing / leeway, -1.0), 1.0)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)

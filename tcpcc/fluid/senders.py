@@ -3,7 +3,7 @@
 import math
 
 from tcpcc.fluid.history import number_at
-from tcpcc.fluid.records import NONE, OPENING, STUCK, flow_at
+from tcpcc.fluid.records import NONE, OPENING, flow_at
 from tcpcc.fluid.repair import enter_recovery, expire, go_on_recovering, look_for_holes
 from tcpcc.fluid.routes import acknowledged_by_now
 from tcpcc.fluid.window import acknowledged, opened, pump, start
@@ -20,9 +20,26 @@ def start_flow(flows, index, now):
 
 
 @compiled
+def receive_repaired(w, f, fresh):
+    """ACKs while a hole is known: duplicates, or the answers to retransmissions."""
+    now = w.now
+    f.high_ack += fresh
+    if f.phase == RECOVERY:
+        clocked = min(fresh, f.repair)
+        f.next_seq += clocked
+        f.repair -= clocked
+        if f.high_ack >= f.recover:
+            go_on_recovering(f, now)
+    elif f.phase == OPEN:
+        f.dupacks += fresh
+        if f.dupacks >= f.dupack_threshold - 1:
+            enter_recovery(f, now)
+    pump(f)
+
+
+@compiled
 def receive(w, f, route, fresh):
     """Deal with the `fresh` packets that were acknowledged during this step."""
-    now = w.now
     f.acked += fresh
     if f.unseen > 0:
         look_for_holes(w, f, route)
@@ -30,60 +47,53 @@ def receive(w, f, route, fresh):
         late = min(fresh, f.given_up)
         f.given_up -= late
         fresh -= late
-    if fresh <= NONE:
+        if fresh <= NONE:
+            return
+    if f.holes > 0 or f.phase == RECOVERY:
+        receive_repaired(w, f, fresh)
         return
-    if f.phase == STUCK:
-        f.high_ack += fresh
-    elif f.phase == RECOVERY:
-        f.high_ack += fresh
-        clocked = min(fresh, f.repair)
-        f.next_seq += clocked
-        f.repair -= clocked
-        if f.high_ack >= f.recover:
-            go_on_recovering(f, now)
-    elif f.holes > 0:
-        f.high_ack += fresh
-        f.dupacks += fresh
-        if f.phase == OPEN and f.dupacks >= f.dupack_threshold - 1:
-            enter_recovery(f, now)
-    else:
-        acknowledged(f, now, fresh, (route.rtt + route.last_rtt) / 2)
-        if math.floor(f.acked) > math.floor(f.acked - fresh):  # a whole packet, so an ACK
-            restart_timer(f, now)
-        if f.phase == LOSS:
-            f.to_repair -= fresh
-            if f.to_repair <= 0:
-                f.phase = OPEN
+    acknowledged(f, w.now, fresh, (route.rtt + route.last_rtt) / 2)
+    if math.floor(f.acked) > math.floor(f.acked - fresh):  # a whole packet, so an ACK
+        restart_timer(f, w.now)
+    if f.phase == LOSS:
+        f.to_repair -= fresh
+        if f.to_repair <= 0:
+            f.phase = OPEN
 
 
 @compiled
-def step_open(w, f, route):
-    if not math.isnan(f.finished):
-        return
-    now = w.now
-    acked = acknowledged_by_now(w, route, f.member)
-    if acked > f.acked + NONE:
-        receive(w, f, route, acked - f.acked)
-        if f.acked >= f.limit - NONE:
-            f.finished = now
-            return
-    if now >= f.deadline:
-        expire(w, f, route, now)
-    pump(f)
+def watch_timer(w, f, route):
+    """Let the timer expire; stop it when nothing is outstanding."""
+    if w.now >= f.deadline:
+        expire(w, f, route)
+        pump(f)
     in_flight = f.next_seq - f.high_ack > NONE
     if f.repair > 0 and not in_flight:  # no ACK comes any more that could clock it
         f.next_seq += f.repair
         f.repair = 0.0
-    if not in_flight and f.holes == 0 and (f.phase == OPEN or f.phase == LOSS):
+    if in_flight or f.holes > 0 or f.phase == RECOVERY:
+        if f.deadline == math.inf:
+            restart_timer(f, w.now)
+    else:
         f.deadline = math.inf
-    elif f.deadline == math.inf:
-        restart_timer(f, now)
+
+
+@compiled
+def step_open(w, f, route):
+    acked = acknowledged_by_now(w, route, f.member)
+    if acked > f.acked + NONE:
+        receive(w, f, route, acked - f.acked)
+        if f.acked >= f.limit - NONE:
+            f.finished = w.now
+            return
+    watch_timer(w, f, route)
 
 
 @compiled
 def step_sender(w, f, route):
     if f.phase != OPENING:
-        step_open(w, f, route)
+        if math.isnan(f.finished):
+            step_open(w, f, route)
     elif route.sent_at >= f.opened_at - NONE * route.base_rtt:
         opened(f, w.now, route.rtt - f.syn_shorter)
     s = window_at(f.state, 0)

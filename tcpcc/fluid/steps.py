@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from tcpcc.fluid.layout import Route
     from tcpcc.routing import Resolved
 
-STEPS = 50  # in the shortest base round-trip time, at least
-DRAIN_STEPS = 10  # and in the time that the smallest full buffer takes to drain, at least,
+STEPS = 25  # in the shortest base round-trip time, at least
+DRAIN_STEPS = 8  # and in the time that the smallest full buffer takes to drain, at least,
 MOST_STEPS = 200  # but not more than so many in a round trip
 FEWEST_STEPS = 10  # in a round trip, that may be asked for
 
-FINER = 20  # how much shorter steps may be while a window is a clump in slow start
+FINER = 40  # how much shorter steps may be while a window is a clump in slow start
 TINY = 1e-4  # of a step: the first one after a flow has started, whose window leaves at once
 
 

@@ -204,7 +204,7 @@ class World:
         for name in ("routes", "hops", "slots", "flows", "active", "links", "by_link"):
             w[name] = address(getattr(self, name))
         w["n_routes"], w["n_links"] = len(self.routes), len(self.links)
-        w["interval"] = self.scenario.interval
+        w["interval"], w["n_bins"] = self.scenario.interval, self.n_bins
         w["coarse"] = w["wanted"] = w["ramp"] = w["step"] = self.coarse
         w["k"] = 1  # rows 0 and 1: long ago and now, with idle links
         self._set_history(np.zeros((FIRST_ROWS, self.n_columns)))
@@ -277,6 +277,9 @@ class World:
 
     def result(self, cpu_seconds: float) -> Run:
         """The record of the run."""
+        from tcpcc.fluid.kernel import finish
+
+        finish(address(self.w))
         interval = self.scenario.interval
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
         widths = np.diff(edges, prepend=0.0)[:, None]

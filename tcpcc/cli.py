@@ -135,7 +135,9 @@ def _queues() -> pd.DataFrame:
         for name in queue_names()
         if not get_queue(name).params
     ]
-    return pd.DataFrame([*bare, *rows], columns=["queue", "parameter", "default", "unit", "meaning"])
+    return pd.DataFrame(
+        [*bare, *rows], columns=["queue", "parameter", "default", "unit", "meaning"]
+    )
 
 
 def _recoveries() -> pd.DataFrame:

@@ -8,7 +8,6 @@ timeout depends on the phase of a sender's clock, which ns-2 draws at random, an
 raises its BaseRTT for a round of a single packet, as ns-2's does. SACK differs in substance.
 """
 
-import math
 import shutil
 import subprocess
 from collections import defaultdict
@@ -17,35 +16,12 @@ from pathlib import Path
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import get
 
 pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
 
 SCRIPT = Path(__file__).parent / "ns2" / "dumbbell.tcl"
 WIDE = {"rate": 10, "delay": 20, "buffer": 20, "duration": 60, "access": 100, "near": 1}
 NARROW = {"rate": 1.5, "delay": 18, "buffer": 20, "duration": 100, "access": 10, "near": 1}
-
-
-def whole(name):
-    """A controller of the library with ns-2's threshold: halved, then cut to a whole number."""
-    original = get(name)
-
-    def on_loss(s, p, a):
-        s.ssthresh = max(math.floor(a.window / 2), 2.0)
-        s.cwnd = a.window / 2
-
-    def on_timeout(s, p, a):
-        s.ssthresh = max(math.floor(a.window / 2), 2.0)
-        s.cwnd = 1.0
-
-    return tc.Controller(
-        name=f"{name}_whole",
-        summary=original.summary,
-        on_ack=original.on_ack,
-        on_loss=on_timeout if name == "tahoe" else on_loss,
-        on_timeout=on_timeout,
-        recovery=original.recovery,
-    )
 
 
 KINDS = {
@@ -72,10 +48,9 @@ def in_ns2(kind, flows, stagger, path):
     return {**found, "drops": found["drops"][0]}
 
 
-def in_ours(kind, flows, stagger, path, threshold=lambda name: name):
+def in_ours(kind, flows, stagger, path, **params):
     """The same from our packet model. ns-2's Vegas has no handshake and sends no header."""
     controller, recovery = KINDS[kind]
-    controller = threshold(controller)
     vegas = kind == "Vegas"
     transport = tc.Transport(
         initial_window=1, handshake=not vegas, partial_deflation=kind != "NewrenoSteady"
@@ -87,7 +62,7 @@ def in_ours(kind, flows, stagger, path, threshold=lambda name: name):
     each = [
         tc.Flow(
             controller, recovery=recovery, start=stagger * k, transport=transport,
-            packet_size=1000 if vegas else 1040,
+            packet_size=1000 if vegas else 1040, params=params,
         )
         for k in range(flows)
     ]  # fmt: skip
@@ -135,7 +110,7 @@ def test_equal_to_the_packet(case):
 @pytest.mark.parametrize("kind", ["Tahoe", "Reno", "Newreno"])
 def test_equal_to_the_packet_with_a_whole_threshold(kind, flows, path):
     case = kind, flows, 0.37, path
-    assert in_ours(*case, whole) == in_ns2(*case)
+    assert in_ours(*case, integer_ssthresh=1) == in_ns2(*case)
 
 
 CLOSE = {

@@ -10,7 +10,7 @@ it). On large windows the two differ by a factor: name the one that a result was
 """
 
 from tcpcc.controllers.contract import Controller, register
-from tcpcc.controllers.reno import on_ack, on_loss, on_timeout
+from tcpcc.controllers.reno import PARAMS, on_ack, on_loss, on_timeout
 
 newreno = register(
     Controller(
@@ -20,6 +20,7 @@ newreno = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
+        params=PARAMS,
         recovery="newreno",
     )
 )

@@ -12,14 +12,17 @@ Equations (per newly acknowledged packet; W = cwnd, in packets)
 Differences from the papers
     The thesis prints (4) in the reverse order (W first), which would give ssthresh = 1/2; its
     erratum A2 is followed here.
-Differences from ns-2
-    ns-2 stores ssthresh as an integer and sets W to W/2 exactly. For W >= 4 both leave the flow in
-    congestion avoidance at W/2; below, ns-2 continues in slow start from less than 2
-    packets. RFC 5681 halves the packets in flight, ns-2 and this file the window in force, cwnd or
-    the receiver's limit.
+Taken from ns-2, where asked for
+    ns-2 stores ssthresh as a whole number (`integer_ssthresh`), and until 2.28 it also cut W to one
+    (``precisionReduce_ false``: `integer_window`). With neither, for W >= 4 a loss leaves the flow
+    in congestion avoidance at W/2 all the same; below, ns-2 continues in slow start from less than
+    2 packets. RFC 5681 halves the packets in flight, ns-2 and this file the window in force, cwnd
+    or the receiver's limit.
 """
 
-from tcpcc.controllers.contract import Controller, register
+import math
+
+from tcpcc.controllers.contract import Controller, Param, register
 
 
 def on_ack(s, p, ack):
@@ -29,15 +32,36 @@ def on_ack(s, p, ack):
         s.cwnd += ack.acked / s.cwnd  # (2)
 
 
+def half(p, ack):
+    """W/2 of (3) and (4)."""
+    if p.integer_window != 0:
+        return float(math.floor(math.floor(ack.window) / 2))
+    return ack.window / 2
+
+
+def threshold(p, ack):
+    """ssthresh of (3) and (4)."""
+    if p.integer_ssthresh != 0:
+        return max(float(math.floor(half(p, ack))), 2.0)
+    return max(half(p, ack), 2.0)
+
+
 def on_loss(s, p, ack):
-    s.ssthresh = max(ack.window / 2, 2.0)
+    s.ssthresh = threshold(p, ack)
     s.cwnd = s.ssthresh  # (3)
+    if p.integer_ssthresh != 0:
+        s.cwnd = max(half(p, ack), 1.0)
 
 
 def on_timeout(s, p, ack):
-    s.ssthresh = max(ack.window / 2, 2.0)
+    s.ssthresh = threshold(p, ack)
     s.cwnd = 1.0  # (4)
 
+
+PARAMS = {
+    "integer_ssthresh": Param(0, "0 or 1", "cut ssthresh to a whole number, as ns-2 does", 0, 1),
+    "integer_window": Param(0, "0 or 1", "cut W/2 to a whole number, as ns-2 before 2.28", 0, 1),
+}
 
 reno = register(
     Controller(
@@ -47,6 +71,7 @@ reno = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
+        params=PARAMS,
         recovery="reno",
     )
 )

@@ -10,7 +10,7 @@ Differences from ns-2: none in the window; the transport resumes at the first un
 """
 
 from tcpcc.controllers.contract import Controller, register
-from tcpcc.controllers.reno import on_ack, on_timeout
+from tcpcc.controllers.reno import PARAMS, on_ack, on_timeout
 
 tahoe = register(
     Controller(
@@ -20,6 +20,7 @@ tahoe = register(
         on_ack=on_ack,
         on_loss=on_timeout,
         on_timeout=on_timeout,
+        params=PARAMS,
         recovery="tahoe",
     )
 )

@@ -141,7 +141,7 @@ def check_thresholds(p):
 
 #: Relative difference below which :func:`trend` calls two round-trip times, or rates, equal. In a
 #: simulator an unchanged queue gives times equal but for the last digits of the clock (1e-12), and
-#: these must not decide; a change by a bit's transmission time is far above it.
+#: these must not decide; what one packet more adds to a queue is far above it.
 ROUNDING = 1e-9
 
 PARAMS = {

@@ -25,6 +25,11 @@ Differences from the paper
     the round it would go on climbing until it overflows the buffer.
     Slow start moves no thresholds: the paper confines its changes to congestion avoidance. RTTs
     that differ by rounding only are equal.
+In the fluid model
+    Queues of packets change by whole packets, so that a flow's RTT is often the same twice; fluid's
+    change all the time, and every change counts here. Alone, among its like on equal paths and
+    beside Reno the flow does as in packets (tests/test_vegas_variants.py), but on paths of unequal
+    delays several of a kind raise each other's thresholds, where packets do so by a packet or two.
 """
 
 from tcpcc.controllers.contract import Controller, State, register

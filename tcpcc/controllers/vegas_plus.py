@@ -25,6 +25,11 @@ Differences from the paper
     rounds being no evidence of anybody else.
     A timeout ends aggressive mode by (4), and what follows is moderate: Vegas' timeout and slow
     start. The loss recovery is Vegas' in both modes.
+In the fluid model
+    Queues of packets change by whole packets, so that a flow's RTT is often the same twice; fluid's
+    change all the time, and every change counts here. Alone, among its like on equal paths and
+    beside Reno the flow does as in packets (tests/test_vegas_variants.py), but on paths of unequal
+    delays several of a kind take each other for Reno, where packets stay moderate.
 """
 
 from tcpcc.controllers.contract import Controller, Param, State, register

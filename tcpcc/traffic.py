@@ -50,6 +50,7 @@ class Transport(Record):
         min_rto: smallest retransmission timeout.
         max_rto: largest retransmission timeout.
         tick: clock granularity that the timeout is rounded to; 0 for none.
+        clock_phase: how long before time 0 the clock has ticked. ns-2 draws it for each flow.
         backoff_limit: largest factor by which repeated timeouts lengthen the timeout.
         dupack_threshold: duplicate ACKs that tell a loss.
         limited_transmit: whether the first two duplicate ACKs send new data (RFC 3042). With SACK
@@ -69,6 +70,7 @@ class Transport(Record):
     min_rto: float = _setting(0.2, nonnegative, "s")
     max_rto: float = _setting(60.0, positive, "s", inf=True)
     tick: float = _setting(0.01, nonnegative, "s")
+    clock_phase: float = _setting(0.0, nonnegative, "s")
     backoff_limit: int = _setting(64, whole, low=1)
     dupack_threshold: int = _setting(3, whole, low=1)
     limited_transmit: bool = _setting(True, flag)

@@ -12,7 +12,7 @@ Once per round trip, with W = cwnd:
 (3)  slow start: W doubles over every other round; in the round between it is frozen, so that (1)
      compares like with like. Delta > gamma ends slow start: W <- W - W/8
 (4)  loss:     W <- 3W/4 if the lost packet had been sent once, W/2 if more often; at least 2
-(5)  timeout:  ssthresh <- max(W/2, 2),  W <- 2
+(5)  timeout:  ssthresh <- max(W/2, 2), a whole number,  W <- 2
 
 Differences from the papers
     JSAC prints alpha, beta = 1, 3 and the Quick Vegas paper 2, 4: an experiment states which. The
@@ -21,9 +21,8 @@ Differences from the papers
 Taken from ns-2
     RTT in (1) is the mean over the round, W the packets in flight; Delta is rounded to an integer
     (`integer_delta`); an increase applies only while the sender uses its window to within two
-    packets; windows are cut in whole packets. Not taken: BaseRTT rising when a round held a single
-    packet; BaseRTT without the present ACK's sample; slow start surviving a loss that fewer than
-    four duplicate ACKs reported; an integer ssthresh; the old round going on after a timeout.
+    packets; windows are cut in whole packets; an increase under way goes on through a loss. What
+    ns-2 does otherwise in loss recovery and with BaseRTT is the recovery ``vegas-ns2``.
 """
 
 import math
@@ -99,13 +98,11 @@ def on_loss(s, p, ack):
     else:
         s.cwnd = float(window - window // 4)  # (4)
     s.ssthresh = 2.0
-    s.incr = 0.0
 
 
 def on_timeout(s, p, ack):
-    s.ssthresh = max(ack.window / 2, 2.0)
+    s.ssthresh = max(float(math.floor(ack.window) // 2), 2.0)
     s.cwnd = 2.0  # (5)
-    s.incr = 0.0
 
 
 def trend(new, old):

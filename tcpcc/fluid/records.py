@@ -104,7 +104,7 @@ FLOW = record_dtype(
         "limit": float, "initial_window": float, "handshake": int, "rwnd": float,
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
-        "backoff_limit": int, "spacing": float, "syn_shorter": float,
+        "clock_phase": float, "backoff_limit": int, "spacing": float, "syn_shorter": float,
         "impatient": int, "fine": int, "holes_per_round": float, "holes_at_most": float,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,

@@ -42,12 +42,13 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     ):  # fmt: skip
         row[name] = getattr(settings, name)
     row["tick"] = settings.tick or _SMALLEST_TICK
+    row["clock_phase"] = settings.clock_phase
     per_ack = settings.ack_every if settings.delayed_ack > 0 else 1
     row["counted"] = min(settings.abc_limit / per_ack, 1.0)
     if spec.size is not None:
         row["limit"] = spec.size
     row["impatient"] = recovery.impatient
-    row["fine"] = recovery.family == t.FINE_GRAINED
+    row["fine"] = recovery.family in (t.FINE_GRAINED, t.FINE_GRAINED_NS2)
     row["holes_per_round"] = recovery.holes_per_round
     row["holes_at_most"] = recovery.holes_at_most
     row["spacing"] = 8 * spec.packet_size / min(rates)

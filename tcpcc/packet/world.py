@@ -205,7 +205,7 @@ class World:
         for name in (
             "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
-            "backoff_limit", "delayed_ack", "ack_every",
+            "clock_phase", "backoff_limit", "delayed_ack", "ack_every",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
@@ -215,6 +215,7 @@ class World:
         row["family"] = recovery.family
         row["go_back"], row["stay"] = recovery.go_back, recovery.stay
         row["impatient"] = recovery.impatient
+        row["stale_rounds"] = recovery.stale_rounds
         row["deflate"] = settings.partial_deflation
         row["recovery_burst"] = recovery.burst
 

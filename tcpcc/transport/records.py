@@ -9,7 +9,7 @@ from tcpcc.jit import accessor, record_dtype
 TCP, CBR = 0, 1  # kinds of flow
 
 # Families of loss recovery and the phases of a sender.
-CLASSIC, SCOREBOARD, FINE_GRAINED = 0, 1, 2
+CLASSIC, SCOREBOARD, FINE_GRAINED, FINE_GRAINED_NS2 = 0, 1, 2, 3
 OPEN, RECOVERY, LOSS = 0, 1, 2
 
 # Flags of a segment.
@@ -29,11 +29,11 @@ FLOW = record_dtype(
         "size": float, "syn_size": float, "ack_size": float,
         "start": float, "stop": float, "limit": int,
         "family": int, "go_back": int, "stay": int, "impatient": int, "deflate": int,
-        "recovery_burst": float,
+        "stale_rounds": int, "recovery_burst": float,
         "initial_window": float, "handshake": int, "rwnd": float, "abc_limit": float,
         "dupack_threshold": int, "limited_transmit": int, "max_burst": float, "timestamps": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
-        "backoff_limit": int,
+        "clock_phase": float, "backoff_limit": int,
         "delayed_ack": float, "ack_every": int,
         "interval": float,
         # --- sender
@@ -44,7 +44,7 @@ FLOW = record_dtype(
         "pipe": int, "lost_edge": int, "next_repair": int, "sack1": int, "sack2": int, "sack3": int,
         # --- Vegas' fine-grained retransmission
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float, "worried": int,
-        "cut_at": float,
+        "cut_at": float, "cut_to": float,
         # --- round-trip times, coarse timer
         "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,
         "timing": int, "timed_seq": int, "timed_at": float,

@@ -1,8 +1,9 @@
 """Round-trip time estimation and the coarse retransmission timer.
 
 Sources: V. Jacobson 1988, appendix A; RFC 6298; the knobs are those that the papers' simulator had.
-The clock ticks every `tick` seconds (0.5 s in 4.3BSD, 0.01 s in ns-2) and one packet per round trip
-is timed, or every one with `timestamps`. In ticks, with 3 and 2 fraction bits as in BSD:
+The clock ticks every `tick` seconds (0.5 s in 4.3BSD, 0.01 s in ns-2), `clock_phase` before the
+multiples of that, and one packet per round trip is timed, or every one with `timestamps`. In ticks,
+with 3 and 2 fraction bits as in BSD:
 
     srtt  <- 7/8 srtt + 1/8 m,   rttvar <- 3/4 rttvar + 1/4 |m - srtt|,   rto = srtt + 4 rttvar
 
@@ -30,7 +31,7 @@ def reset_timer(f):
 @compiled
 def measure(f, now, rtt):
     """Feed a measured round-trip time to the estimator."""
-    ticks = max(int((rtt + (now - rtt) % f.tick) / f.tick), 1)
+    ticks = max(int((rtt + (now - rtt + f.clock_phase) % f.tick) / f.tick), 1)
     if f.srtt8 != 0:
         delta = ticks - (f.srtt8 >> 3)
         f.srtt8 = max(f.srtt8 + delta, 1)

@@ -37,20 +37,13 @@ def is_syn(f, seq):
 
 @compiled
 def sample_rtt(f, now, ack):
-    """Round-trip time of segment `ack`, 0 if it was sent more than once (Karn's rule).
-
-    The SYN's is not one of the round-trip times that the controller compares: it is shorter by what
-    it takes to send the rest of a packet.
-    """
+    """Round-trip time of segment `ack`, 0 if it was sent more than once (Karn's rule)."""
     segment = segment_at(f.segments, ack & f.segment_mask)
     if segment.transmits != 1:
         return 0.0
     rtt = now - segment.sent_at
     f.last_rtt = rtt
     f.recent_rtt = rtt
-    if not is_syn(f, ack):
-        f.min_rtt = min(f.min_rtt, rtt)
-        f.max_rtt = max(f.max_rtt, rtt)
     f.srtt = rtt if f.srtt == 0 else f.srtt + (rtt - f.srtt) / 8
     return rtt
 
@@ -70,21 +63,31 @@ def acknowledged(f, now, packets, rtt):
     last round is among them, then ``on_ack``.
 
     The ACK that ends a round acknowledges the first packet of the next one, so its round-trip time
-    counts there.
+    counts there: ``on_round`` does not see it in any field but `rtt`. The SYN's is not one of those
+    that the controller compares: it is shorter by what it takes to send the rest of a packet.
     """
     a = fill_sample(f, now)
     a.rtt = rtt
     a.acked = min(float(packets), f.abc_limit)
     a.delivered = float(packets)
+    syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
         a.round_time = now - f.round_start
         a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
         a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
         a.round_packets = float(f.next_seq - f.round_seq)
+        anew = f.stale_rounds != 0 and a.round_packets <= 1
+        if not syn and (a.round_rtt < f.min_rtt or anew):
+            f.min_rtt = a.round_rtt
+            a.min_rtt = a.round_rtt
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
             apply(f, f.on_round)
         begin_round(f, now)
-    if rtt > 0 and not is_syn(f, f.high_ack):
+    if rtt > 0 and not syn:
+        f.min_rtt = min(f.min_rtt, rtt)
+        f.max_rtt = max(f.max_rtt, rtt)
+        a.min_rtt = f.min_rtt
+        a.max_rtt = f.max_rtt
         f.round_sum += rtt
         f.round_n += 1
         f.round_min = min(f.round_min, rtt)

@@ -9,8 +9,8 @@ import math
 
 from tcpcc.jit import compiled
 from tcpcc.transport.output import fill
-from tcpcc.transport.records import CLASSIC, LOSS, OPEN, SCOREBOARD, window_at
-from tcpcc.transport.recovery import classic, sack, vegas
+from tcpcc.transport.records import CLASSIC, FINE_GRAINED, LOSS, OPEN, SCOREBOARD, window_at
+from tcpcc.transport.recovery import classic, sack, vegas, vegas_ns2
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
 from tcpcc.transport.rules import begin_round, timed_out
 
@@ -55,8 +55,10 @@ def on_ack(f, now, ack, trigger, low, high):
         classic.on_ack(f, now, ack)
     elif f.family == SCOREBOARD:
         sack.on_ack(f, now, ack, trigger, low, high)
-    else:
+    elif f.family == FINE_GRAINED:
         vegas.on_ack(f, now, ack)
+    else:
+        vegas_ns2.on_ack(f, now, ack)
     if f.high_ack >= f.limit - 1 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf
@@ -72,7 +74,7 @@ def on_timer(f, now):
     f.phase = LOSS
     f.dupacks = 0
     f.inflation = 0
-    f.worried = 0
+    f.cut_to = 0.0
     timed_out(f, now)
     back_off(f)
     restart_timer(f, now)
@@ -81,7 +83,9 @@ def on_timer(f, now):
     f.next_seq = f.high_ack + 1
     if f.family == SCOREBOARD:
         sack.give_up(f)
-    begin_round(f, now)
+    if f.stale_rounds == 0:
+        f.worried = 0
+        begin_round(f, now)
     f.burst = f.max_burst
     resume(f, now)
 

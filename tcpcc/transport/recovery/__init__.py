@@ -13,8 +13,9 @@ class Recovery:
 
     Parameters
     ----------
-    family : 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks
+    family : 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks, 3 these as in ns-2
     go_back, stay, impatient : see :mod:`tcpcc.transport.recovery.classic`
+    stale_rounds : a timeout does not end the round; a round of one packet sets BaseRTT anew
     burst : packets sent at most per duplicate or partial ACK
     holes_per_round : losses of one window that a round trip repairs (fluid model)
     holes_at_most : losses of one window that it repairs without a timeout (fluid model)
@@ -26,6 +27,7 @@ class Recovery:
     go_back: bool = False
     stay: bool = False
     impatient: bool = False
+    stale_rounds: bool = False
     burst: float = float("inf")
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
@@ -53,6 +55,13 @@ RECOVERIES = {
         ),
         Recovery("sack", "RFC 6675 pipe", 1, holes_per_round=float("inf")),
         Recovery("vegas", "fine-grained timeouts checked on ACKs", 2, holes_per_round=2.0),
+        Recovery(
+            "vegas-ns2",
+            "the same with all that ns-2.35 does differently, packet for packet",
+            3,
+            stale_rounds=True,
+            holes_per_round=2.0,
+        ),
     )
 }
 

@@ -8,15 +8,12 @@ of new data after a retransmission the check is repeated. A retransmission is a 
 the segment was sent after the window was last cut. The fine timeout is srtt + 2 dev, with BSD's
 gains, plus a sixteenth; a retransmission raises it by an eighth, a repeated one doubles it.
 
-Differences from ns-2: inflation is always taken back by the next ACK of new data (ns-2 keeps it
-when exactly three duplicates had come); the fast retransmit does not back off the coarse timer; it
-is allowed when exactly the packets up to `recover` are acknowledged after a timeout; a timeout ends
-the checks of the next two ACKs.
+Differences from ns-2: see :mod:`tcpcc.transport.recovery.vegas_ns2`, which has none.
 """
 
 from tcpcc.jit import compiled
 from tcpcc.transport.output import emit, fill
-from tcpcc.transport.records import LOSS, OPEN, RECOVERY, segment_at
+from tcpcc.transport.records import FINE_GRAINED_NS2, LOSS, OPEN, RECOVERY, segment_at
 from tcpcc.transport.recovery.classic import new_ack
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.rules import lost
@@ -36,8 +33,8 @@ def update_fine_timeout(f, rtt):
 @compiled
 def expired(f, now):
     """Whether the first unacknowledged segment is older than the fine timeout."""
-    if f.high_ack >= f.max_seq:
-        return False
+    if f.high_ack >= f.max_seq:  # none is outstanding
+        return f.family == FINE_GRAINED_NS2 and f.high_ack + 1 < f.limit
     segment = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     return now - segment.sent_at >= f.fine_rto
 
@@ -71,6 +68,18 @@ def duplicate_ack(f, now):
 
 
 @compiled
+def check(f, now):
+    """On the first and second new ACK after a retransmission."""
+    if f.worried > 0:
+        f.worried -= 1
+        if expired(f, now):
+            f.dupacks = f.dupack_threshold
+            emit(f, f.high_ack + 1, now)
+        else:
+            f.worried = 0
+
+
+@compiled
 def on_ack(f, now, ack):
     if ack > f.high_ack:
         f.inflation = 0
@@ -79,13 +88,7 @@ def on_ack(f, now, ack):
         rtt = new_ack(f, now, ack)
         if rtt > 0:
             update_fine_timeout(f, rtt)
-        if f.worried > 0:
-            f.worried -= 1
-            if expired(f, now):
-                f.dupacks = f.dupack_threshold
-                emit(f, f.high_ack + 1, now)
-            else:
-                f.worried = 0
+        check(f, now)
     else:
         duplicate_ack(f, now)
     if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:

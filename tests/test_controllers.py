@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 import tcpcc as tc
 from tcpcc.controllers import contract, get, names
-from tcpcc.controllers.vegas import backlog
+from tcpcc.controllers.vegas import backlog, trend
 from tcpcc.errors import ScenarioError
 from tcpcc.transport.recovery import RECOVERIES
 
 LOSS_BASED = ("tahoe", "reno", "newreno")
+VEGAS_KIND = ("vegas", "quick_vegas", "newvegas", "vegas_a", "vegas_plus")
 windows = st.floats(1, 1e5)
 shares = st.floats(1e-3, 2)
 
@@ -142,7 +143,7 @@ def test_vegas_steps_by_one_packet_outside_alpha_beta(delta, cwnd, incr):
     assert (s.cwnd, s.incr) == (cwnd, incr)
 
 
-@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize("name", VEGAS_KIND)
 def test_vegas_increase_of_a_round_adds_up_to_one_packet(name):
     """W ACKs that bring 1/W each, W being the window when the round began."""
     s, p, a = records(name, cwnd=64.0, ssthresh=2.0)
@@ -152,7 +153,7 @@ def test_vegas_increase_of_a_round_adds_up_to_one_packet(name):
     assert s.cwnd == 65
 
 
-@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize("name", VEGAS_KIND)
 @pytest.mark.parametrize(("inflight", "grows"), [(10, True), (8, True), (7.99, False), (3, False)])
 def test_vegas_grows_only_while_the_window_is_used(name, inflight, grows):
     s, p, a = records(name, cwnd=10.0, ssthresh=2.0, inflight=inflight)
@@ -161,7 +162,7 @@ def test_vegas_grows_only_while_the_window_is_used(name, inflight, grows):
     assert s.cwnd == (10.1 if grows else 10.0)
 
 
-@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize("name", VEGAS_KIND)
 def test_vegas_slow_start_doubles_every_other_round(name):
     """(3): in one of two rounds each ACK adds a packet, in the other the window is frozen."""
     s, p, a = records(name, cwnd=2.0, ssthresh=math.inf)
@@ -176,7 +177,7 @@ def test_vegas_slow_start_doubles_every_other_round(name):
     assert sizes == [2, 4, 4, 8, 8, 16, 16, 32]
 
 
-@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize("name", VEGAS_KIND)
 @pytest.mark.parametrize(("cwnd", "after"), [(64.0, 56.0), (2.2, 2.0)])
 def test_vegas_leaves_slow_start_when_the_backlog_passes_gamma(name, cwnd, after):
     s, p, a = records(name, cwnd=cwnd, ssthresh=math.inf)
@@ -186,7 +187,7 @@ def test_vegas_leaves_slow_start_when_the_backlog_passes_gamma(name, cwnd, after
     assert (s.cwnd, s.ssthresh, s.incr) == (after, 2, 0)
 
 
-@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize("name", VEGAS_KIND)
 def test_vegas_slow_start_goes_on_at_gamma_itself(name):
     s, p, a = records(name, cwnd=64.0, ssthresh=math.inf)
     s.frozen = 1.0
@@ -194,7 +195,7 @@ def test_vegas_slow_start_goes_on_at_gamma_itself(name):
     assert (s.cwnd, s.ssthresh, s.incr) == (64, math.inf, 1)
 
 
-@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize("name", VEGAS_KIND)
 def test_vegas_slow_start_after_a_timeout_ends_at_ssthresh(name):
     s, p, a = records(name, cwnd=2.0, ssthresh=4.0)
     s.incr = 1.0
@@ -206,7 +207,7 @@ def test_vegas_slow_start_after_a_timeout_ends_at_ssthresh(name):
     assert (sizes, s.incr) == ([3, 4, 4, 4], 0)
 
 
-@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize("name", VEGAS_KIND)
 @given(st.floats(1, 1e4), st.integers(1, 4))
 def test_vegas_cuts_a_quarter_or_half_in_whole_packets(name, window, transmits):
     """(4): within a packet of 3W/4, or W/2 if the lost packet had been sent before; at least 2."""
@@ -222,7 +223,7 @@ def test_vegas_cuts_a_quarter_or_half_in_whole_packets(name, window, transmits):
     assert s.ssthresh == 2
 
 
-@pytest.mark.parametrize("name", ["vegas", "quick_vegas"])
+@pytest.mark.parametrize("name", VEGAS_KIND)
 @given(windows)
 def test_vegas_times_out_to_two_packets(name, window):
     s, p, a = records(name, cwnd=window, ssthresh=math.inf)
@@ -304,12 +305,230 @@ def test_quick_vegas_holds_its_window_in_the_frozen_round():
     assert (s.cwnd, s.incr, s.frozen) == (40, 0, 1)
 
 
+# Variants of Vegas whose thresholds move
+
+
+def end_round(name, s, p, a, delta, window=100.0, **sample):
+    """End a round in which a full window's backlog was `delta`; returns the step of the window,
+    an increase being complete at the next round's end."""
+    with_delta(a, delta, window)
+    vars(a).update(sample)
+    before = s.cwnd
+    get(name).on_round(s, p, a)
+    return s.cwnd - before + round(s.incr * s.cwnd)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1e-8, 1), (1e-12, 0), (-1e-12, 0), (-1e-8, -1)])
+def test_a_trend_is_a_difference_above_rounding(share, expected):
+    assert trend(0.1 * (1 + share), 0.1) == expected
+
+
+def test_a_change_by_one_ack_of_queueing_is_a_trend():
+    """The clock's last digit at 1000 s is none, 40 bytes at 100 Gb/s are."""
+    assert trend(0.1 + math.ulp(1000.0), 0.1) == 0
+    assert trend(0.1 + 320 / 100e9, 0.1) == 1
+
+
+def watched(name, *, rtt=0.1, grown=0.0, **more):
+    """Records in congestion avoidance, the last target packet having taken 100 ms; `rtt` is the
+    present one's."""
+    s, p, a = records(name, cwnd=100.0, ssthresh=2.0, rtt=rtt)
+    s.target_rtt, s.target_window, s.grown = 0.1, 100.0, grown
+    vars(s).update(more)
+    return s, p, a
+
+
+@pytest.mark.parametrize(
+    ("rtt", "grown", "extra", "after"),
+    [
+        (0.11, 0, 0, 1),  # others fill the queue
+        (0.11, 0, 4, 5),
+        (0.11, 1, 4, 4),  # this flow may have done so itself
+        (0.10, 0, 4, 3),
+        (0.10, 1, 4, 3),
+        (0.09, 0, 4, 3),
+        (0.09, 1, 0, 0),
+        (0.10, 0, 0, 0),
+        (0.10 * (1 + 1e-13), 0, 0, 0),  # but for the clock's last digit
+    ],
+)
+def test_newvegas_raises_its_thresholds_while_others_fill_the_queue(rtt, grown, extra, after):
+    s, p, a = watched("newvegas", rtt=rtt, grown=grown, extra=extra)
+    end_round("newvegas", s, p, a, 2.0)
+    assert (s.extra, s.target_rtt) == (after, rtt)
+
+
+@pytest.mark.parametrize(
+    ("delta", "step"), [(2, 1), (3, 1), (4, 0), (5, 0), (6, 0), (7, -1), (9, -1)]
+)
+def test_newvegas_steps_by_the_thresholds_as_they_have_just_become(delta, step):
+    """alpha, beta = 1 + 3, 3 + 3, after (1) has raised them from 1 + 2, 3 + 2."""
+    s, p, a = watched("newvegas", rtt=0.11, extra=2.0)
+    assert end_round("newvegas", s, p, a, delta) == step
+
+
+@pytest.mark.parametrize("rule", ["on_loss", "on_timeout"])
+def test_newvegas_takes_back_its_thresholds_on_a_loss(rule):
+    s, p, a = watched("newvegas", extra=7.0)
+    getattr(get("newvegas"), rule)(s, p, a)
+    assert s.extra == 0
+
+
+@pytest.mark.parametrize("name", ["newvegas", "vegas_plus"])
+def test_the_window_that_counts_is_the_one_with_which_the_target_packet_was_sent(name):
+    """100, 101, 101 packets: the growth belongs to the second target packet, whose round-trip time
+    is measured when the window stands still again."""
+    s, p, a = records(name, cwnd=100.0, ssthresh=2.0)
+    told = []
+    for window in (100.0, 101.0, 101.0, 100.0):
+        s.cwnd = window
+        end_round(name, s, p, a, 2.0)
+        told.append((s.target_window, s.grown))
+    assert told == [(100, 1), (101, 1), (101, 0), (100, 0)]
+
+
+@pytest.mark.parametrize("name", ["newvegas", "vegas_plus"])
+def test_a_target_packet_that_was_sent_twice_tells_nothing(name):
+    s, p, a = watched(name, rtt=0.0)
+    end_round(name, s, p, a, 2.0)
+    assert s.target_rtt == 0.1
+    assert (s.count if name == "vegas_plus" else s.extra) == 0
+
+
+@pytest.mark.parametrize("name", ["newvegas", "vegas_plus", "vegas_a"])
+def test_slow_start_moves_no_thresholds(name):
+    s, p, a = records(name, cwnd=64.0, ssthresh=math.inf)
+    for k in range(8):
+        end_round(name, s, p, a, 0.0, window=64.0, rtt=0.1 + k / 100, round_packets=64.0 + k)
+    assert (s.count if name == "vegas_plus" else s.extra) == 0
+    assert s.ssthresh == math.inf
+
+
+@pytest.mark.parametrize(
+    ("delta", "throughput", "extra", "step", "change"),
+    [
+        # (1) with alpha, beta = 1, 3 and 4, 6; both bounds belong to it
+        (1, "up", 0, 1, 1), (2, "up", 0, 1, 1), (3, "up", 0, 1, 1),
+        (4, "up", 3, 1, 1), (5, "up", 3, 1, 1), (6, "up", 3, 1, 1),
+        (1, "same", 0, 0, 0), (2, "same", 0, 0, 0), (3, "down", 0, 0, 0), (5, "down", 3, 0, 0),
+        # (2)
+        (0, "up", 0, 1, 0), (0, "same", 0, 1, 0), (0, "down", 0, 1, 0),
+        (3, "up", 3, 1, 0), (3, "same", 3, 0, 0), (3, "down", 3, -1, -1), (0, "down", 1, -1, -1),
+        # (3), whatever the throughput
+        (4, "up", 0, -1, 0), (4, "same", 0, -1, 0), (4, "down", 0, -1, 0),
+        (7, "up", 3, -1, -1), (7, "same", 3, -1, -1), (9, "down", 1, -1, -1),
+    ],
+)  # fmt: skip
+def test_vegas_a_follows_the_original(delta, throughput, extra, step, change):
+    """IPCCC 2003, section IV; the thesis misprints the signs of (1) and (2)."""
+    s, p, a = records("vegas_a", cwnd=100.0, ssthresh=2.0)
+    with_delta(a, delta, 100.0)
+    now = a.round_packets / a.round_rtt
+    s.throughput = now * {"up": 0.9, "same": 1 + 1e-13, "down": 1.1}[throughput]
+    s.extra, s.incr = float(extra), 0.5
+    assert end_round("vegas_a", s, p, a, delta) == step
+    assert s.extra == extra + change
+    assert s.throughput == now
+
+
+@pytest.mark.parametrize(("delta", "step"), [(1, 0), (2, 1), (3, 0)])
+def test_vegas_a_by_the_letter_of_its_paper_does_nothing_at_the_thresholds(delta, step):
+    s, p, a = records("vegas_a", cwnd=100.0, ssthresh=2.0, p={"closed": 0.0})
+    assert end_round("vegas_a", s, p, a, delta) == step
+    assert s.extra == step
+
+
+def test_vegas_a_never_steps_below_two_packets():
+    s, p, a = records("vegas_a", cwnd=2.5, ssthresh=2.0)
+    end_round("vegas_a", s, p, a, 9.0)
+    assert s.cwnd == 2
+
+
+@pytest.mark.parametrize("rule", ["on_loss", "on_timeout"])
+def test_vegas_a_keeps_its_thresholds_over_a_loss(rule):
+    s, p, a = records("vegas_a", ssthresh=2.0)
+    s.extra = 5.0
+    getattr(get("vegas_a"), rule)(s, p, a)
+    assert s.extra == 5
+
+
+@pytest.mark.parametrize(
+    ("rtt", "grown", "count", "after"),
+    [
+        (0.11, 0, 3, 4),
+        (0.11, 1, 3, 3),
+        (0.10, 0, 3, 3),
+        (0.10 * (1 - 1e-13), 0, 3, 3),
+        (0.09, 0, 3, 2),
+        (0.09, 1, 3, 2),
+        (0.09, 0, 0, 0),
+    ],
+)
+@pytest.mark.parametrize("aggressive", [0.0, 1.0])
+def test_vegas_plus_counts_how_often_others_fill_the_queue(aggressive, rtt, grown, count, after):
+    s, p, a = watched("vegas_plus", rtt=rtt, grown=grown, count=count, aggressive=aggressive)
+    end_round("vegas_plus", s, p, a, 2.0)
+    assert s.count == after
+
+
+@pytest.mark.parametrize(("count", "aggressive"), [(6.0, 0), (7.0, 1)])
+def test_vegas_plus_becomes_aggressive_when_the_count_reaches_its_limit(count, aggressive):
+    s, p, a = watched("vegas_plus", rtt=0.11, count=count, incr=0.01)
+    end_round("vegas_plus", s, p, a, 0.0)
+    assert s.aggressive == aggressive
+    assert s.incr == (0 if aggressive else 1 / 100)
+
+
+def test_vegas_plus_becomes_moderate_when_the_count_is_used_up():
+    s, p, a = watched("vegas_plus", rtt=0.09, count=1.0, aggressive=1.0)
+    s.cwnd = s.ssthresh = 50.0
+    assert end_round("vegas_plus", s, p, a, 9.0) == -1  # as Vegas at once
+    assert (s.aggressive, s.ssthresh) == (0, 2)
+
+
+@pytest.mark.parametrize("delta", [0.0, 2.0, 50.0])
+def test_aggressive_vegas_plus_is_reno(delta):
+    s, p, a = watched("vegas_plus", count=5.0, aggressive=1.0)
+    r, rp, _ = records("reno", cwnd=100.0, ssthresh=2.0)
+    for _ in range(3):
+        assert end_round("vegas_plus", s, p, a, delta) == 0
+        get("vegas_plus").on_ack(s, p, a)
+        get("reno").on_ack(r, rp, a)
+        assert s.cwnd == r.cwnd > 100
+    a.window = s.cwnd
+    get("vegas_plus").on_loss(s, p, a)
+    get("reno").on_loss(r, rp, a)
+    assert (s.cwnd, s.ssthresh) == (r.cwnd, r.ssthresh)
+
+
+@pytest.mark.parametrize(("count", "after"), [(9, 4), (8, 4), (3, 1), (1, 0), (0, 0)])
+@pytest.mark.parametrize("aggressive", [0.0, 1.0])
+def test_vegas_plus_halves_its_count_on_a_loss(aggressive, count, after):
+    s, p, a = watched("vegas_plus", count=count, aggressive=aggressive)
+    get("vegas_plus").on_loss(s, p, a)
+    assert s.count == after
+    assert s.aggressive == (aggressive if after else 0)
+    assert s.cwnd == (50 if aggressive else 75)
+    assert s.ssthresh == (50 if s.aggressive else 2)
+
+
+@pytest.mark.parametrize("aggressive", [0.0, 1.0])
+def test_vegas_plus_begins_anew_after_a_timeout(aggressive):
+    s, p, a = watched("vegas_plus", count=20.0, aggressive=aggressive)
+    get("vegas_plus").on_timeout(s, p, a)
+    assert (s.count, s.aggressive, s.cwnd, s.ssthresh) == (0, 0, 2, 50)
+
+
 # Parameters
 
 
 def test_defaults_are_those_of_the_papers():
     assert get("vegas").check({}) == {"alpha": 1, "beta": 3, "gamma": 1, "integer_delta": 1}
     assert get("quick_vegas").check({}) == {"alpha": 2, "beta": 4, "gamma": 1, "integer_delta": 1}
+    for name in ("newvegas", "vegas_a", "vegas_plus"):
+        assert get("vegas").check({}).items() <= get(name).check({}).items()
+    assert get("vegas_plus").check({})["count_max"] == 8
+    assert get("vegas_a").check({})["closed"] == 1
     assert get("reno").check({}) == {"integer_ssthresh": 0, "integer_window": 0}
     assert get("newreno").check({}) == get("tahoe").check({}) == get("reno").check({})
 

@@ -31,6 +31,8 @@ from tcpcc.controllers.vegas import (
     STATE,
     backlog,
     check_thresholds,
+    decrease,
+    increase,
     on_ack,
     slow_start,
 )
@@ -57,9 +59,9 @@ def on_round(s, p, ack):
     if delta > p.beta:  # (4)
         s.cwnd = max(s.cwnd - (delta - middle), 2.0)
     elif delta > middle:  # (5)
-        s.cwnd = max(s.cwnd - 1, 2.0)
+        decrease(s)
     elif delta < middle:
-        s.incr = 1 / s.cwnd
+        increase(s)
 
 
 def on_loss(s, p, ack):

@@ -53,17 +53,33 @@ def slow_start(s, p, delta):
         s.incr = 1.0
 
 
+def increase(s):
+    """One packet more, over the next round."""
+    s.incr = 1 / s.cwnd
+
+
+def decrease(s):
+    """One packet less, at once."""
+    s.cwnd = max(s.cwnd - 1, 2.0)
+    s.incr = 0.0
+
+
+def adjust(s, delta, alpha, beta):
+    """(2), at the end of a round, with the thresholds that hold in it."""
+    if delta > beta:
+        decrease(s)
+    elif delta < alpha:
+        increase(s)
+    else:
+        s.incr = 0.0
+
+
 def on_round(s, p, ack):
     delta = backlog(p, ack)
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
-    elif delta > p.beta:  # (2)
-        s.cwnd = max(s.cwnd - 1, 2.0)
-        s.incr = 0.0
-    elif delta < p.alpha:
-        s.incr = 1 / s.cwnd
     else:
-        s.incr = 0.0
+        adjust(s, delta, p.alpha, p.beta)
 
 
 def on_ack(s, p, ack):
@@ -89,11 +105,41 @@ def on_timeout(s, p, ack):
     s.cwnd = 2.0  # (5)
 
 
+def trend(new, old):
+    """1 if a measured value has risen, -1 if it has fallen, 0 if all but rounding is equal."""
+    if new > old * (1 + ROUNDING):
+        return 1
+    if new < old * (1 - ROUNDING):
+        return -1
+    return 0
+
+
+def target_trend(s, ack):
+    """:func:`trend` of the round-trip time of the target packet, the first one of each round; 0
+    where it cannot be told, since that packet was sent twice."""
+    if ack.rtt == 0:
+        return 0
+    change = trend(ack.rtt, s.target_rtt)
+    s.target_rtt = ack.rtt
+    return change
+
+
+def next_target(s):
+    """Remember, at a round's very end, with which window the next target packet goes out."""
+    s.grown = 1.0 if s.cwnd > s.target_window else 0.0
+    s.target_window = s.cwnd
+
+
 def check_thresholds(p):
     if p["alpha"] > p["beta"]:
         return f"alpha = {p['alpha']:g} exceeds beta = {p['beta']:g}"
     return None
 
+
+#: Relative difference below which :func:`trend` calls two round-trip times, or rates, equal. In a
+#: simulator an unchanged queue gives times equal but for the last digits of the clock (1e-12), and
+#: these must not decide; what one packet more adds to a queue is far above it.
+ROUNDING = 1e-9
 
 PARAMS = {
     "alpha": Param(1, "packets", "fewest packets to keep queued (JSAC: 1; Quick Vegas: 2)", 0),
@@ -104,6 +150,12 @@ PARAMS = {
 STATE = {
     "incr": State(0, "packets per ACK", "increase for each packet acknowledged in this round"),
     "frozen": State(0, "0 or 1", "this is the frozen one of two rounds"),
+}
+#: State of the variants that watch the target packet.
+TARGET_STATE = {
+    "target_rtt": State(0, "s", "round-trip time of the last target packet"),
+    "target_window": State(0, "packets", "cwnd with which the present target packet was sent"),
+    "grown": State(0, "0 or 1", "whether it is larger than that of the target packet before"),
 }
 
 vegas = register(

@@ -87,6 +87,7 @@ def sample_rtt(f, rtt, packets):
 def end_round(f, now):
     """The first fluid sent in the last round came back: tell the controller, and the timer."""
     a = fill_sample(f, now)
+    a.rtt = f.recent_rtt
     a.round_time = now - f.round_start
     a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
     a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time

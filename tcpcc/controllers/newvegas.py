@@ -1,0 +1,94 @@
+"""NewVegas: Vegas whose thresholds rise while others fill the queue.
+
+Source: A. De Vendictis, A. Baiocchi, M. Bonacci, "Analysis and enhancement of TCP Vegas congestion
+control in a mixed TCP Vegas and TCP Reno network scenario", Performance Evaluation 53, 2003, as
+retold in section 2.2.2 of the thesis. (Sing and Soh's "TCP New Vegas", 2005, is another protocol.)
+
+RTT is that of the target packet, the first one of a round, W the window with which it was sent;
+RTT' and W' are those of the target packet before. The thresholds are alpha_0 + extra and beta_0 +
+extra, where the parameters `alpha` and `beta` are alpha_0 and beta_0. Once per round trip in
+congestion avoidance:
+
+(1)  RTT > RTT' and W <= W':          extra <- extra + 1
+(2)  RTT <= RTT' and extra > 0:       extra <- extra - 1
+(3)  then Vegas' (2) with these thresholds
+(4)  loss, timeout:  extra <- 0, and what Vegas does
+
+A queue that grows although this flow's window did not is somebody else's work, and (1) raises what
+this flow may keep in it by a packet per round trip, just as Reno does.
+
+Differences from the paper
+    "Whenever an ACK arrives" of the thesis is once per round trip, as its next sentence says
+    (erratum A3). W is "the current window" there; here it is the one with which the target packet
+    was sent, since a packet's RTT tells of the windows before it. With the window at the time of
+    its ACK, a flow alone takes its own last packet for somebody else's, and with the mean RTT of
+    the round it would go on climbing until it overflows the buffer.
+    Slow start moves no thresholds: the paper confines its changes to congestion avoidance. RTTs
+    that differ by rounding only are equal.
+In the fluid model
+    Queues of packets change by whole packets, so that a flow's RTT is often the same twice; fluid's
+    change all the time, and every change counts here. Alone, among its like on equal paths and
+    beside Reno the flow does as in packets (tests/test_vegas_variants.py), but on paths of unequal
+    delays several of a kind raise each other's thresholds, where packets do so by a packet or two.
+"""
+
+from tcpcc.controllers.contract import Controller, State, register
+from tcpcc.controllers.vegas import (
+    PARAMS,
+    STATE,
+    TARGET_STATE,
+    adjust,
+    backlog,
+    check_thresholds,
+    next_target,
+    on_ack,
+    slow_start,
+    target_trend,
+)
+from tcpcc.controllers.vegas import on_loss as vegas_on_loss
+from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
+
+
+def on_round(s, p, ack):
+    delta = backlog(p, ack)
+    change = target_trend(s, ack)
+    if s.cwnd < s.ssthresh:
+        slow_start(s, p, delta)
+    else:
+        if change > 0 and s.grown == 0:
+            s.extra += 1  # (1)
+        elif change <= 0:
+            s.extra = max(s.extra - 1, 0.0)  # (2)
+        adjust(s, delta, p.alpha + s.extra, p.beta + s.extra)  # (3)
+    next_target(s)
+
+
+def on_loss(s, p, ack):
+    vegas_on_loss(s, p, ack)
+    s.extra = 0.0  # (4)
+
+
+def on_timeout(s, p, ack):
+    vegas_on_timeout(s, p, ack)
+    s.extra = 0.0
+
+
+newvegas = register(
+    Controller(
+        name="newvegas",
+        summary="Vegas whose thresholds rise while others fill the queue",
+        source="De Vendictis, Baiocchi, Bonacci 2003",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params=PARAMS,
+        state={
+            **STATE,
+            **TARGET_STATE,
+            "extra": State(0, "packets", "by how much alpha and beta are raised"),
+        },
+        recovery="vegas",
+        complain=check_thresholds,
+    )
+)

@@ -1,0 +1,121 @@
+"""Vegas+: Vegas that turns into Reno where it seems to meet Reno.
+
+Source: G. Hasegawa, K. Kurata, M. Murata, "Analysis and improvement of fairness between TCP Reno
+and Vegas for deployment of TCP Vegas to the Internet", ICNP 2000, as retold in section 2.2.4 of the
+thesis.
+
+In moderate mode the sender is Vegas, in aggressive mode Reno. RTT is that of the target packet, the
+first one of a round, W the window with which it was sent; RTT' and W' are those of the target
+packet before. Once per round trip in congestion avoidance, in either mode:
+
+(1)  RTT > RTT' and W <= W':      count <- count + 1
+(2)  RTT < RTT':                  count <- count - 1, at least 0
+(3)  loss:                        count <- count / 2, in whole numbers
+(4)  timeout:                     count <- 0
+(5)  count >= count_max:          aggressive mode
+     count = 0:                   moderate mode
+
+In aggressive mode the window follows Reno's (2) and (3).
+
+Differences from the paper
+    The default of `count_max`, 8, is from memory; the thesis gives none. How a count is halved is
+    not said either: here it stays a whole number.
+    As in NewVegas, W is the window with which the measured packet was sent, not that at the time of
+    its ACK; RTTs that differ by rounding only are equal; slow start counts nothing, its frozen
+    rounds being no evidence of anybody else.
+    A timeout ends aggressive mode by (4), and what follows is moderate: Vegas' timeout and slow
+    start. The loss recovery is Vegas' in both modes.
+In the fluid model
+    Queues of packets change by whole packets, so that a flow's RTT is often the same twice; fluid's
+    change all the time, and every change counts here. Alone, among its like on equal paths and
+    beside Reno the flow does as in packets (tests/test_vegas_variants.py), but on paths of unequal
+    delays several of a kind take each other for Reno, where packets stay moderate.
+"""
+
+from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
+from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.controllers.reno import on_loss as reno_on_loss
+from tcpcc.controllers.vegas import (
+    PARAMS,
+    STATE,
+    TARGET_STATE,
+    check_thresholds,
+    next_target,
+    target_trend,
+)
+from tcpcc.controllers.vegas import on_ack as vegas_on_ack
+from tcpcc.controllers.vegas import on_loss as vegas_on_loss
+from tcpcc.controllers.vegas import on_round as vegas_on_round
+from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
+
+
+def choose_mode(s, p):
+    """(5)"""
+    if s.count >= p.count_max:
+        s.aggressive = 1.0
+        s.incr = 0.0
+    elif s.count == 0 and s.aggressive != 0:
+        s.aggressive = 0.0
+        s.ssthresh = 2.0  # Vegas' sign of congestion avoidance
+
+
+def on_round(s, p, ack):
+    change = target_trend(s, ack)
+    if s.cwnd >= s.ssthresh:
+        if change > 0 and s.grown == 0:
+            s.count += 1  # (1)
+        elif change < 0:
+            s.count = max(s.count - 1, 0.0)  # (2)
+        choose_mode(s, p)
+    if s.aggressive == 0:
+        vegas_on_round(s, p, ack)
+    next_target(s)
+
+
+def on_ack(s, p, ack):
+    if s.aggressive != 0:
+        reno_on_ack(s, p, ack)
+    else:
+        vegas_on_ack(s, p, ack)
+
+
+def on_loss(s, p, ack):
+    if s.aggressive != 0:
+        reno_on_loss(s, p, ack)
+    else:
+        vegas_on_loss(s, p, ack)
+    s.count = float(s.count // 2)  # (3)
+    choose_mode(s, p)
+
+
+def on_timeout(s, p, ack):
+    vegas_on_timeout(s, p, ack)
+    s.count = 0.0  # (4)
+    s.aggressive = 0.0
+
+
+vegas_plus = register(
+    Controller(
+        name="vegas_plus",
+        summary="Vegas that turns into Reno where it seems to meet Reno",
+        source="Hasegawa, Kurata, Murata 2000",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            **PARAMS,
+            **RENO_PARAMS,
+            "count_max": Param(8, "rounds", "count that begins aggressive mode (from memory)", 1),
+        },
+        state={
+            **STATE,
+            **TARGET_STATE,
+            "count": State(0, "rounds", "evidence of somebody else who fills the queue"),
+            "aggressive": State(0, "0 or 1", "aggressive mode"),
+        },
+        recovery="vegas",
+        complain=check_thresholds,
+    )
+)

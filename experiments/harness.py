@@ -33,6 +33,9 @@ MODELS = ("packet", "fluid")
 AGREEMENT = 0.10
 """Relative difference up to which fluid and packet model agree; beyond it there is a cause."""
 
+WORTH_KEEPING = 0.2
+"""CPU seconds; to load a run takes half as long."""
+
 NOT_EXPLAINED = "not explained"
 
 Verdict = Literal["reproduced", "direction holds", "deviates", "no published number"]
@@ -41,11 +44,12 @@ Runs = Mapping[Any, Run]
 
 
 class Measured(NamedTuple):
-    """A number with the range that it has over phases or seeds, where chance plays a part."""
+    """A number, with range and standard deviation over phases or seeds where chance plays a part."""
 
     value: float
     low: float | None = None
     high: float | None = None
+    sd: float | None = None
 
 
 Values = Mapping[tuple[str, str], float | Measured]
@@ -65,6 +69,7 @@ class Record:
         cause: why it differs from the published number, and the fluid model's from the packet
             model's; empty where nothing is to be explained.
         spread: smallest and largest number over phases or seeds, where chance plays a part.
+        sd: standard deviation over seeds.
     """
 
     paper: str
@@ -79,12 +84,14 @@ class Record:
     verdict: Verdict
     cause: str
     spread: tuple[float, float] | None = None
+    sd: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: `spread` only where there is one, None for NaN."""
+        """Plain values for JSON: `spread` and `sd` only where there are any, None for NaN."""
         plain = asdict(self)
-        if self.spread is None:
-            del plain["spread"]
+        for name in ("spread", "sd"):
+            if plain[name] is None:
+                del plain[name]
         broken = {k for k, v in plain.items() if isinstance(v, float) and math.isnan(v)}
         return plain | dict.fromkeys(broken)
 
@@ -260,7 +267,7 @@ def simulate(
         for name in sorted(items)
         for key, scenario in paper.items[name].scenarios().items()
     }
-    runs = simulate_many(list(wanted.values()), model=model, **settings)
+    runs = simulate_many(list(wanted.values()), model=model, keep_from=WORTH_KEEPING, **settings)
     result: dict[str, dict[Any, Run]] = {name: {} for name in items}
     for (name, key), run in zip(wanted, runs, strict=True):
         result[name][key] = run
@@ -304,6 +311,7 @@ def record(cell: Cell, values: Mapping[str, Mapping[Key, Measured]]) -> Record:
         verdict=verdict,
         cause=" ".join(causes),
         spread=None if mine.low is None or mine.high is None else (mine.low, mine.high),
+        sd=mine.sd,
     )
 
 

@@ -14,6 +14,7 @@ computed here::
       columns = ["0-25", "25-55"]
       rows = ["Vegas", "New Reno"]
       published.Vegas = [0.335, 0.780] # a row that is left out has no published number
+                                       # an item without a block is a figure that prints no number
       [[item.measured]]                # how our number is taken from a run
       [[item.tolerance]]               # absolute = ... or relative = ..., and the reason
       [[item.cause]]                   # why the packet model's number differs; `chance = true`
@@ -155,7 +156,7 @@ def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
 
 
 def _cells(paper: str, item: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[Cell]:
-    for block in item["block"]:
+    for block in item.get("block", []):
         units = block["unit"]
         if isinstance(units, str):
             units = [units] * len(block["columns"])

@@ -67,8 +67,8 @@ def markdown(records: Sequence[Record]) -> str:
         "tolerance of the published one. *Direction holds*: it is not, but what the paper says of "
         "the number (an ordering) is true of ours, and the cause is stated. *Deviates*: neither, "
         "and the cause is stated. The fluid model is held against the packet model: a difference "
-        "of more than 10 % has its cause stated. A range in brackets is over phases or seeds that "
-        "the paper does not give. Tolerances with their reasons are in `experiments/data/`.",
+        "of more than 10 % has its cause stated. A range in brackets, and a standard deviation "
+        "before it, is over phases or seeds that the paper does not give. Tolerances with their reasons are in `experiments/data/`.",
         "",
         summary_markdown(records),
     ]
@@ -114,7 +114,9 @@ def _item_lines(records: Sequence[Record]) -> list[str]:
         verdict: str = r.verdict
         if r.cause:
             verdict += f" [{causes.setdefault(r.cause, len(causes) + 1)}]"
-        spread = "" if r.spread is None else f" ({number(r.spread[0])} to {number(r.spread[1])})"
+        spread = "" if r.sd is None else f" ± {number(r.sd)}"
+        if r.spread is not None:
+            spread += f" ({number(r.spread[0])} to {number(r.spread[1])})"
         tolerance = "" if r.tolerance is None else f"± {r.tolerance:.3g}"
         printed = "" if r.published is None else f"{r.published:g}"
         lines.append(

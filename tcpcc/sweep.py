@@ -50,6 +50,7 @@ def simulate_many(
     model: str = "packet",
     jobs: int | None = None,
     cache: str | Path | None = None,
+    keep_from: float = 0.0,
     progress: bool | None = None,
     **options: Any,
 ) -> list[Run]:
@@ -65,6 +66,8 @@ def simulate_many(
             are there are loaded, not simulated, so an interrupted sweep resumes where it was. A
             run is found again only if scenario, model, options, the controllers' rules and the
             code of tcpcc are all the same.
+        keep_from: CPU seconds that a run must have taken to be kept. To save and load one takes a
+            few tenths of a second.
         progress: show a bar. Default: only on a terminal or in a notebook.
         **options: for `simulate`: driver, trace, ...
 
@@ -74,7 +77,7 @@ def simulate_many(
     """
     todo = list(scenarios)
     runs: list[Run | None] = [None] * len(todo)
-    stream = _stream(todo, [model] * len(todo), jobs, cache, progress, options)
+    stream = _stream(todo, [model] * len(todo), jobs, cache, progress, options, keep_from)
     try:
         with closing(stream):
             for index, run in stream:
@@ -199,6 +202,7 @@ def _stream(
     cache: str | Path | None,
     progress: bool | None,
     options: dict[str, Any],
+    keep_from: float = 0.0,
 ) -> Generator[tuple[int, Run], None, None]:
     """(index, run) in the order in which they are finished, cached ones first."""
     from joblib import Parallel, delayed
@@ -223,7 +227,9 @@ def _stream(
             yield from ((index, run) for index in indices)
         prefer = "processes" if options.get("driver") == "simpy" else "threads"
         work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered")(
-            delayed(_one)(key, scenario, options, places[key], _registered(scenario), sweep_id)
+            delayed(_one)(
+                key, scenario, options, places[key], keep_from, _registered(scenario), sweep_id
+            )
             for key, scenario in ((key, scenarios[same[key][0]]) for key in todo)
         )
         try:
@@ -248,6 +254,7 @@ def _one(
     scenario: Scenario,
     options: dict[str, Any],
     place: Path | None,
+    keep_from: float,
     definitions: tuple[list[Controller], list[Discipline]],
     sweep_id: tuple[int, int],
 ) -> tuple[tuple[str, str], Run]:
@@ -259,7 +266,7 @@ def _one(
         for discipline in definitions[1]:
             queues.contract.register(discipline)
     run = models.simulate(scenario, model=key[1], **options)
-    if place is not None:
+    if place is not None and not run.data.attrs["cpu_seconds"] < keep_from:
         with _saving:
             if sweep_id not in _ended:
                 run.save(place)

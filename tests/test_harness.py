@@ -97,7 +97,7 @@ def test_a_record_has_the_fields_of_the_command_line():
     names = [f.name for f in fields(Record)]
     assert names == [
         "paper", "item", "row", "column", "unit", "published", "packet", "fluid", "tolerance",
-        "verdict", "cause", "spread",
+        "verdict", "cause", "spread", "sd",
     ]  # fmt: skip
 
 

@@ -113,7 +113,7 @@ def test_another_process_learns_the_controllers_that_were_registered_here(engine
     with pytest.raises(ScenarioError, match="unknown controller 'own'"):
         case.resolve()
     elsewhere = (os.getpid() + 1, 0)
-    module._one(("", "packet"), case, {}, None, definitions, elsewhere)
+    module._one(("", "packet"), case, {}, None, 0.0, definitions, elsewhere)
     assert case.resolve().flows[0].controller is own
 
 

@@ -1,0 +1,132 @@
+"""From runs to the numbers of the thesis' tables.
+
+Rows are named as the thesis names them. "Fairness" is its ratio of mean Vegas to mean Reno
+throughput; "Jain" is Jain's index of all throughputs, which it does not give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.harness import Measured, Runs, Values
+from experiments.red_fairness import scenarios as s
+
+Quantities = Mapping[str, float]
+"""The numbers of one column, by row."""
+
+
+def highest_sequence(run: tc.Run) -> Any:
+    """Highest sequence number sent by the end of each bin, from 0, dims (time, flow)."""
+    new = run.data["sent"] - run.data["retransmitted"]
+    return (new.cumsum("time") - 1).clip(min=0)
+
+
+def rates(run: tc.Run, after: float = 0.0, before: float | None = None) -> np.ndarray:
+    """Throughput of each flow as the thesis has it, kb/s: by the highest sequence number."""
+    before = run.duration if before is None else before
+    sent = highest_sequence(run)
+    end = sent.sel(time=before, method="nearest").values
+    begin = sent.sel(time=after, method="nearest").values if after > 0 else 0.0
+    return (end - begin) * s.PACKET * 8 / 1e3 / (before - after)
+
+
+def column(
+    run: tc.Run, names: Iterable[str], after: float = 0.0, before: float | None = None
+) -> dict[str, float]:
+    """All rows of one column.
+
+    Args:
+        run: its bottleneck is the first recorded link.
+        names: of the flows' rows.
+        after, before: window of the throughputs, s. Arrivals and drops are those of the whole run.
+    """
+    kb = rates(run, after, before)
+    vegas = run.data["controller"].values != "reno"
+    bottleneck = run.data.isel(link=0)
+    rows = {"Arrive": float(bottleneck["arrived"].sum()), "Drop": float(bottleneck["drops"].sum())}
+    rows |= {name: float(rate) for name, rate in zip(names, kb, strict=True)}
+    if vegas.any():
+        rows["Vegas"] = float(kb[vegas].mean())
+    if not vegas.all():
+        rows["Reno"] = float(kb[~vegas].mean())
+    if vegas.any() and not vegas.all():
+        rows["Fairness"] = rows["Vegas"] / rows["Reno"]
+    rows["Total"] = float(kb.sum())
+    rows["Utilization"] = rows["Total"] * 1e3 / float(bottleneck["rate"])
+    rows["Jain"] = tc.jain_index(kb)
+    return rows
+
+
+def of_mix(run: tc.Run) -> dict[str, float]:
+    """A column of Tables 3.1, 4.1, 4.2."""
+    return column(run, [f"S{k + 1}" for k in range(len(run.flows))])
+
+
+def of_joining(run: tc.Run) -> dict[str, float]:
+    """A column of Table 4.3: throughputs from 70 to 100 s."""
+    names = [f"Vegas{k + 1}" for k in range(8)] + ["Reno1", "Reno2"]
+    return column(run, names, 70.0, 100.0)
+
+
+def of_routers(run: tc.Run) -> dict[str, float]:
+    """A column of Table 4.4: throughputs from 100 to 200 s."""
+    return column(run, ["S1", "S2", "S3", "S4"], 100.0, 200.0)
+
+
+def over_seeds(of_seed: Mapping[int, float]) -> Measured:
+    """One number from those of several seeds: of the deterministic run, seed 0, if there is one,
+    else their mean; with standard deviation and range over the other seeds."""
+    chance = np.array([value for seed, value in of_seed.items() if seed != 0])
+    value = of_seed.get(0, float(chance.mean()) if chance.size else np.nan)
+    if chance.size < 2:
+        return Measured(value)
+    return Measured(value, float(chance.min()), float(chance.max()), float(chance.std(ddof=1)))
+
+
+def columns(quantities: Callable[[tc.Run], Quantities], runs: Runs) -> Values:
+    """The cells of a table from runs by (column, seed)."""
+    of: dict[tuple[str, str], dict[int, float]] = {}
+    for (name, seed), run in runs.items():
+        for row, value in quantities(run).items():
+            of.setdefault((row, name), {})[seed] = value
+    return {key: over_seeds(seeds) for key, seeds in of.items()}
+
+
+# What the tables need, by (column, seed).
+
+
+def mix_runs(table: str, *, setting: str = "B", seeds: Iterable[int] = s.SEEDS) -> dict[Any, Any]:
+    """Tables 3.1, 4.1, 4.2; columns "drop-tail V vs R", "RED V vs R"."""
+    seeds = list(seeds)
+    return {
+        (f"{queue} {mix}", seed): s.mixed(table, mix, queue, seed, setting=setting)
+        for queue in s.QUEUES
+        for mix in s.TABLES[table].mixes
+        for seed in ([0, *seeds] if queue == "drop-tail" else seeds)
+    }
+
+
+def joining_runs(*, setting: str = "B", seeds: Iterable[int] = s.SEEDS) -> dict[Any, Any]:
+    """Table 4.3; columns "drop-tail 8V2R", "RED +20%"."""
+    return _with_seeds("drop-tail", [*s.ERRORS], s.joining, setting, seeds)
+
+
+def routers_runs(*, setting: str = "B", seeds: Iterable[int] = s.SEEDS) -> dict[Any, Any]:
+    """Table 4.4; columns "drop-tail", "R1", "R3", "ALL"."""
+    return _with_seeds("drop-tail", [*s.DEPLOYED][1:], s.routers, setting, seeds)
+
+
+def _with_seeds(
+    plain: str,
+    others: Iterable[str],
+    make: Callable[..., tc.Scenario],
+    setting: str,
+    seeds: Iterable[int],
+) -> dict[Any, Any]:
+    seeds = list(seeds)
+    runs = {(plain, seed): make(plain, seed) for seed in [0, *seeds]}
+    return runs | {(c, seed): make(c, seed, setting=setting) for c in others for seed in seeds}

@@ -172,6 +172,7 @@ RED = register(
             "count_bytes": State(0, "bytes", "the same in bytes"),
             "above": State(0, "0 or 1", "the last arrival found avg at or above min_thresh"),
         },
+        record=("avg",),
         complain=complain,
     )
 )

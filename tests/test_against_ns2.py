@@ -6,6 +6,9 @@ impatient NewReno once their threshold is a whole number, as ns-2 stores it. Wit
 holds as long as no two events come so close that the last bit of their times orders them, no
 timeout depends on the phase of a sender's clock, which ns-2 draws at random, and no Vegas flow
 raises its BaseRTT for a round of a single packet, as ns-2's does. SACK differs in substance.
+
+RED is equal too, drop by drop, once its random numbers are those that ns-2 draws: the two share
+their generator, so the queue's stream need only begin where ns-2's does.
 """
 
 import math
@@ -18,6 +21,8 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.controllers import get
+from tcpcc.results import EVENTS
+from tcpcc.streams import STREAM_FIELDS
 
 pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
 
@@ -58,40 +63,51 @@ KINDS = {
 }
 
 
-def in_ns2(kind, flows, stagger, path):
-    """Counters by name, a list over flows each; drops in all."""
+def in_ns2(kinds, flows, stagger, path, thresholds=()):
+    """Counters by name, a list over flows each, and drops in all; with RED also the drops one by
+    one and the state of its stream of random numbers at the start."""
     order = ("rate", "delay", "buffer", "duration", "access", "near")
-    words = [kind, flows, *(path[name] for name in order), stagger]
+    words = [kinds, flows, *(path[name] for name in order), stagger, *thresholds]
     done = subprocess.run(
         ["ns", str(SCRIPT), *map(str, words)], capture_output=True, text=True, check=True
     )
     found = defaultdict(list)
     for line in done.stdout.splitlines():
-        name, _, value = line.split()
-        found[name].append(int(value))
+        name, *values = line.split()
+        if name == "d":  # of a trace file: d time from to type size flags flow source target seq id
+            found["dropped"].append((int(values[6]), int(values[9])))
+        elif name == "stream":
+            found["stream"] = [int(value) for value in values]
+        elif len(values) == 2:
+            found[name].append(int(values[1]))
     return {**found, "drops": found["drops"][0]}
 
 
-def in_ours(kind, flows, stagger, path, threshold=lambda name: name):
-    """The same from our packet model. ns-2's Vegas has no handshake and sends no header."""
+def flow(kind, start, threshold, tick):
+    """A flow of ours. ns-2's Vegas has no handshake and sends no header."""
     controller, recovery = KINDS[kind]
-    controller = threshold(controller)
     vegas = kind == "Vegas"
     transport = tc.Transport(
-        initial_window=1, handshake=not vegas, partial_deflation=kind != "NewrenoSteady"
+        initial_window=1, handshake=not vegas, partial_deflation=kind != "NewrenoSteady", tick=tick
     )
+    return tc.Flow(
+        controller if vegas else threshold(controller), recovery=recovery, start=start,
+        transport=transport, packet_size=1000 if vegas else 1040,
+    )  # fmt: skip
+
+
+def scenario(kinds, flows, stagger, path, threshold=lambda name: name, queue=None, tick=0.01):
+    """The same network and flows."""
     net = tc.dumbbell(
-        path["rate"] * 1e6, path["delay"] / 1e3, path["buffer"],
+        path["rate"] * 1e6, path["delay"] / 1e3, path["buffer"], queue=queue or tc.DropTail(),
         access_rate=path["access"] * 1e6, access_delay=path["near"] / 1e3,
     )  # fmt: skip
-    each = [
-        tc.Flow(
-            controller, recovery=recovery, start=stagger * k, transport=transport,
-            packet_size=1000 if vegas else 1040,
-        )
-        for k in range(flows)
-    ]  # fmt: skip
-    run = tc.simulate(tc.Scenario(net, each, duration=path["duration"]))
+    cycle = kinds.split(",")
+    each = [flow(cycle[k % len(cycle)], stagger * k, threshold, tick) for k in range(flows)]
+    return tc.Scenario(net, each, duration=path["duration"])
+
+
+def counters(run):
     totals = run.data[["sent", "retransmitted"]].sum("time").astype(int)
     return {
         "last": (totals["sent"] - totals["retransmitted"] - 1).values.tolist(),
@@ -99,6 +115,10 @@ def in_ours(kind, flows, stagger, path, threshold=lambda name: name):
         "timeouts": run.data["timeouts"].values.astype(int).tolist(),
         "drops": int(run.data["drops"].sum()),
     }
+
+
+def in_ours(*case):
+    return counters(tc.simulate(scenario(*case)))
 
 
 EXACT = {
@@ -161,3 +181,43 @@ def test_close_with_our_own_rules(case):
     assert sum(ours["last"]) == pytest.approx(sum(theirs["last"]), rel=tolerance)
     assert ours["drops"] == pytest.approx(theirs["drops"], abs=3)
     assert sum(ours["timeouts"]) == sum(theirs["timeouts"])
+
+
+# RED
+
+THESIS = {"rate": 1.5, "delay": 40, "buffer": 20, "duration": 100, "access": 10, "near": 0.4}
+
+
+def in_ours_with_red(stream, kinds, flows, stagger, path, thresholds):
+    """The same with RED, whose stream of random numbers begins in the state `stream`.
+
+    ns-2's RED holds a packet more than our buffer of the same size, and weighs its average by the
+    delay of the link when that is long (``q_weight_ -1``).
+    """
+    capacity = path["rate"] * 1e6 / (8 * 500)
+    rtt = max(0.1, 3 * (path["delay"] / 1e3 + 1 / capacity))
+    low, high = thresholds
+    red = tc.RED(min_thresh=low, max_thresh=high, weight=1 - math.exp(-1 / (10 * rtt * capacity)))
+    path = path | {"buffer": path["buffer"] + 1}
+    case = scenario(kinds, flows, stagger, path, whole, red, tick=1e-5)
+    simulation = tc.PacketSimulation(case, trace=True)
+    (queue,) = simulation.world.queues.values()
+    for (name, _), word in zip(STREAM_FIELDS, stream, strict=True):
+        queue.state[name] = word
+    run = simulation.run()
+    drops = run.events[run.events["event"] == EVENTS.index("drop")]
+    return {**counters(run), "dropped": [(int(x["flow"]), int(x["seq"])) for x in drops]}
+
+
+RED = {
+    "two Reno": ("Reno", 2, 0, THESIS, (4, 6)),
+    "three steady NewReno": ("NewrenoSteady", 3, 0.37, THESIS, (5, 15)),
+    "four that overflow it": ("Newreno,Reno", 4, 0.13, THESIS | {"buffer": 8, "delay": 20}, (3, 7)),
+    "Vegas, then Reno": ("Vegas,Reno", 2, 20, THESIS | {"duration": 24}, (4, 6)),
+}
+
+
+@pytest.mark.parametrize("case", RED)
+def test_red_is_equal_drop_by_drop(case):
+    theirs = in_ns2(*RED[case])
+    assert in_ours_with_red(theirs.pop("stream"), *RED[case]) == theirs

@@ -121,7 +121,8 @@ def test_in_byte_mode_the_average_is_in_mean_packets():
 def test_base_probability(avg, gentle, p_b):
     """(3) with thresholds 5 and 15 and max_p = 0.1."""
     red = Red(avg=avg, gentle=gentle)
-    assert base_probability(red.s, red.p) == pytest.approx(p_b)
+    found = base_probability(red.s.avg, red.p.min_thresh, red.p.max_thresh, red.p)
+    assert found == pytest.approx(p_b)
 
 
 @pytest.mark.parametrize(("avg", "gentle"), [(31.0, 1), (15.1, 0)])

@@ -436,10 +436,10 @@ def address(array):
 class Both:
     """A discipline on plain objects and, compiled, on records; results must agree to the bit."""
 
-    def __init__(self, name, seed):
+    def __init__(self, name, seed, params):
         self.discipline = d = get_queue(name)
-        values = d.check({})
-        self.s = SimpleNamespace(**stream(seed), **{k: v.initial for k, v in d.state.items()})
+        values = d.check(params)
+        self.s = SimpleNamespace(**stream(seed), **{k: v.start() for k, v in d.state.items()})
         self.p = SimpleNamespace(**values)
         self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
         self.records = [np.zeros(1, t) for t in (d.state_dtype, d.params_dtype, sample_dtype)]
@@ -463,22 +463,36 @@ class Both:
 
 arrivals = st.lists(
     st.tuples(
-        st.floats(0, 1), st.floats(0, 60), st.floats(40, 9000), st.floats(0, 20), st.integers(1, 40)
+        st.floats(0, 1), st.floats(0, 60), st.floats(40, 9000), st.floats(0, 20),
+        st.integers(1, 40), st.integers(0, 20), st.floats(0, 1),
     ),
     max_size=30,
-)
+)  # fmt: skip
+
+
+switches = st.fixed_dictionaries(
+    {
+        "estimator": st.sampled_from([0, 1]), "warm_up": st.sampled_from([0, 1]),
+        "error": st.sampled_from([-0.2, 0, 0.1]), "zombies": st.sampled_from([1, 2.5, 30, 1000]),
+        "full": st.sampled_from([0, 1]), "gentle": st.sampled_from([0, 1]),
+    }
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", queue_names())
 @settings(max_examples=50, deadline=None)
-@given(arrivals, st.integers(1, 5))
-def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed):
+@given(arrivals, st.integers(1, 5), st.sampled_from([1.0, 20.0, math.inf]), switches)
+def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed, limit, switches):
     """Drops are yes or no, shares lie in [0, 1], the state stays finite; packets and fluid."""
-    packets, fluid = Both(name, seed), Both(name, seed)
+    params = {k: v for k, v in switches.items() if k in get_queue(name).params}
+    packets, fluid = Both(name, seed, params), Both(name, seed, params)
     now = 0.0
-    for idle, queue, size, volume, repeat in arrivals:
+    for idle, queue, size, volume, repeat, flow, concentration in arrivals:
         now += idle
-        common = {"now": now, "size": size, "rate": 1e7, "queue_bytes": queue * size}
+        common = {
+            "now": now, "size": size, "rate": 1e7, "queue_bytes": queue * size, "limit": limit,
+            "flow": float(flow), "flows": float(flow), "concentration": concentration,
+        }  # fmt: skip
         for k in range(repeat):
             packets.call(
                 packets.discipline.on_arrival, **common, queue=float(int(queue)),
@@ -490,9 +504,9 @@ def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed):
             idle=idle if queue < 1 else 0.0, arrivals=volume, prob=0.0, spread=0.0,
         )  # fmt: skip
         assert 0 <= fluid.q.prob <= 1
-        assert 0 <= fluid.q.spread < 1
+        assert 0 <= fluid.q.spread <= 1
         for both in (packets, fluid):
-            assert all(math.isfinite(value) for value in vars(both.s).values())
+            assert all(np.all(np.isfinite(value)) for value in vars(both.s).values())
 
 
 @pytest.mark.parametrize("name", queue_names())

@@ -35,7 +35,7 @@ ESTIMATOR_PARAMS = {
 }
 ESTIMATOR_STATE = {
     "hit_frequency": State(0, "", "frequency P of hits"),
-    "hit": State(0, "0 or 1", "the last packet hit its zombie"),
+    "hit": State(0, "0 or 1", "the last packet hit its zombie (packet model)"),
     "compared": State(0, "packets", "compared with a zombie so far"),
     "filled": State(0, "", "zombies in the list"),
     "zombies": State(0, "", "number of the flow of each zombie", ROOM),
@@ -72,8 +72,7 @@ def compare_fluid(s, p, q):
         weight = 1 - (1 - p.overwrite / p.zombies) ** q.arrivals
         if p.warm_up != 0:
             weight = max(weight, q.arrivals / s.compared)
-        s.hit = q.concentration
-        s.hit_frequency += weight * (s.hit - s.hit_frequency)
+        s.hit_frequency += weight * (q.concentration - s.hit_frequency)
     s.filled = min(s.filled + q.arrivals, p.zombies)
     q.memory = s.filled if s.filled < p.zombies else p.zombies / p.overwrite
 

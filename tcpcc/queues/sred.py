@@ -19,9 +19,9 @@ Differences from the paper
     Those of the estimate. The paper was not at hand: constants and steps are as they are commonly
     given, the constants as parameters.
 Fluid
-    (3) by the mean probability of a hit; that a flow with a larger share hits, and is dropped, more
-    than in proportion is left out. Drops are spaced as irregularly as a uniform spacing can be;
-    independent ones are more so.
+    The mean of (3) over hits and misses; that a flow with a larger share hits, and is dropped, more
+    often than in proportion is left out. Drops are spaced as irregularly as a uniform spacing can
+    be; independent ones are more so.
 """
 
 from tcpcc.parameters import Param
@@ -47,24 +47,25 @@ def queue_probability(p, q):
     return 0.0
 
 
-def drop_probability(s, p, q):
+def drop_probability(s, p, q, hit):
     """(2) or (3), with n = 1/P flows."""
     p_zap = queue_probability(p, q) * min(s.flows / p.most_flows, 1.0) ** 2
     if p.full != 0:
-        p_zap *= 1 + s.hit * s.flows
+        p_zap *= 1 + hit * s.flows
     return min(p_zap, 1.0)
 
 
 def on_arrival(s, p, q):
     compare(s, p, q)
     s.flows = estimated_flows(s, p)
-    q.drop = 1.0 if uniform(s) < drop_probability(s, p, q) else 0.0
+    q.drop = 1.0 if uniform(s) < drop_probability(s, p, q, s.hit) else 0.0
 
 
 def on_fluid(s, p, q):
     compare_fluid(s, p, q)
     s.flows = estimated_flows(s, p)
-    q.prob = drop_probability(s, p, q)
+    miss, hit = drop_probability(s, p, q, 0.0), drop_probability(s, p, q, 1.0)
+    q.prob = miss + q.concentration * (hit - miss)
     q.spread = 1.0
 
 

@@ -608,6 +608,18 @@ def test_a_discipline_knows_how_many_sources_are_open(spy, model, driver, access
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_a_source_whose_data_and_acks_share_a_link_counts_once(spy, model):
+    ends = [("a", "x"), ("x", "y"), ("y", "b"), ("b", "x"), ("y", "a")]
+    links = [tc.Link(*pair, rate=4e6, delay=0.005) for pair in ends]
+    links[1] = links[1].replace(queue=spy(), record=True)
+    net = tc.Network(tuple(links), default_path=("a", "b"))
+    run = tc.simulate(
+        tc.Scenario(net, [tc.Flow("vegas"), tc.Flow("reno")], duration=1), model=model
+    )
+    assert run.data.queue_open.values[-1, 0] == 2
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
 @pytest.mark.parametrize(("buffer", "room"), [(20, 20), ("30 kB", 30), (None, math.inf)])
 def test_a_discipline_knows_the_room_in_packets(spy, model, buffer, room):
     kwargs = {} if buffer is None else {"buffer": buffer}

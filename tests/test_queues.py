@@ -612,10 +612,10 @@ def test_a_source_whose_data_and_acks_share_a_link_counts_once(spy, model):
     ends = [("a", "x"), ("x", "y"), ("y", "b"), ("b", "x"), ("y", "a")]
     links = [tc.Link(*pair, rate=4e6, delay=0.005) for pair in ends]
     links[1] = links[1].replace(queue=spy(), record=True)
-    net = tc.Network(tuple(links), default_path=("a", "b"))
-    run = tc.simulate(
-        tc.Scenario(net, [tc.Flow("vegas"), tc.Flow("reno")], duration=1), model=model
-    )
+    ways = {"path": ("a", "x", "y", "b"), "ack_path": ("b", "x", "y", "a")}
+    flows = [tc.Flow("vegas", **ways), tc.Flow("reno", **ways)]
+    case = tc.Scenario(tc.Network(tuple(links)), flows, duration=1)
+    run = tc.simulate(case, model=model)
     assert run.data.queue_open.values[-1, 0] == 2
 
 

@@ -214,7 +214,7 @@ def _compiled_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np
         with _cache_in(folder):
             try:
                 dispatcher = njit(signature, cache=True, nogil=True)(whole)
-            except (RuntimeError, OSError):
+            except (RuntimeError, OSError, ImportError):  # ImportError: cached by code run by exec
                 dispatcher = njit(signature, nogil=True)(whole)
     except numba.core.errors.NumbaError as error:
         reason = " ".join(str(error).split())

@@ -39,6 +39,8 @@ _WHERE = {
     "from_networkx": "topologies",
     "DropTail": "queues",
     "RED": "queues",
+    "ConnectionRED": "queues",
+    "SRED": "queues",
     "Controller": "controllers",
     "Param": "controllers",
     "State": "controllers",
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from tcpcc.metrics import convergence_time, jain_index
     from tcpcc.models import simulate
     from tcpcc.packet.simpy_driver import PacketSimulation
-    from tcpcc.queues import RED, DropTail
+    from tcpcc.queues import RED, SRED, ConnectionRED, DropTail
     from tcpcc.results import Run
     from tcpcc.scenario import CBR, Access, Change, Flow, Link, Network, Scenario, Transport
     from tcpcc.sweep import SweepInterrupted, grid, simulate_many

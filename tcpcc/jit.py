@@ -113,7 +113,7 @@ def record_dtype(fields: dict[str, type] | list[tuple[str, Any]]) -> np.dtype:
 
 
 class _View:
-    """A record in interpreted code: its fields as attributes, Python numbers."""
+    """A record in interpreted code: its fields as attributes, Python numbers or arrays."""
 
     __slots__ = ("row",)
 
@@ -122,9 +122,10 @@ class _View:
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self.row[name].item()
+            value = self.row[name]
         except ValueError as error:
             raise AttributeError(str(error)) from None
+        return value if value.shape else value.item()
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.row[name] = value
@@ -213,7 +214,7 @@ def _compiled_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np
         with _cache_in(folder):
             try:
                 dispatcher = njit(signature, cache=True, nogil=True)(whole)
-            except (RuntimeError, OSError):
+            except (RuntimeError, OSError, ImportError):  # ImportError: cached by code run by exec
                 dispatcher = njit(signature, nogil=True)(whole)
     except numba.core.errors.NumbaError as error:
         reason = " ".join(str(error).split())

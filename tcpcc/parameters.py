@@ -27,11 +27,23 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A private state variable: value at the flow's start, unit, meaning."""
+    """A private state variable: value at the start, unit, meaning.
+
+    With a `size` above 1 it is an array of so many numbers, ``s.name[i]`` in a rule.
+    """
 
     initial: float
     unit: str
     doc: str
+    size: int = 1
+
+    def column(self, name: str) -> tuple[Any, ...]:
+        """The variable as a field of a record."""
+        return (name, np.float64) if self.size == 1 else (name, np.float64, (self.size,))
+
+    def start(self) -> Any:
+        """Its value at the start: a number, or a new array."""
+        return float(self.initial) if self.size == 1 else np.full(self.size, float(self.initial))
 
 
 class Parameterized:

@@ -15,7 +15,7 @@ import html
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -69,7 +69,12 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "buffer_unit": (("link",), "", "packets or bytes"),
     "crosses": (("flow", "link"), "1", "whether the flow's data use the link"),
 }
-"""Name -> dimensions, unit, meaning, for every variable of a record."""
+"""Name -> dimensions, unit, meaning, for every variable of a record.
+
+Besides these a record has, for each state variable that a queue discipline of a recorded link
+records, ``queue_<variable>`` with dims (time, link): its value after the last arrival, NaN for
+links whose discipline has none (RED: ``queue_avg``).
+"""
 
 EVENTS = ("send", "retransmit", "ack", "dupack", "loss", "timeout", "deliver", "drop")
 """What `event` in a trace counts: 0 is "send", 1 "retransmit", ...
@@ -563,6 +568,7 @@ def build(
     base_rtt: ArrayLike | None = None,
     capacity: ArrayLike | None = None,
     recorded: Sequence[int] | None = None,
+    queue_states: Mapping[str, ArrayLike] | None = None,
     events: NDArray[Any] | None = None,
     cpu_seconds: float = math.nan,
 ) -> Run:
@@ -580,11 +586,13 @@ def build(
         capacity: shape [time, recorded link], bit; give it when something but the scenario's own
             changes set a link's rate. Default: `capacities(resolved, recorded, time)`.
         recorded: indices into `resolved.links`. Default: those with `record` set.
+        queue_states: what the queue disciplines record, by the state variable's name, shape
+            [time, recorded link].
         events: the trace, shape [event], dtype `EVENT_DTYPE`; None without one.
         cpu_seconds: processor time that the run took.
 
     Raises:
-        ValueError: an array has the wrong shape.
+        ValueError: an array has the wrong shape, or a queue's state variable the name of another.
     """
     import xarray as xr
 
@@ -632,8 +640,15 @@ def build(
         "crosses": crosses,
     }
     sizes = {"time": len(ends), "flow": len(flows), "link": len(links)}
+    table = dict(VARIABLES)
+    for name, series in (queue_states or {}).items():
+        state = next(q.state[name] for q in (x.queue.discipline for x in links) if name in q.record)
+        if f"queue_{name}" in table:
+            raise ValueError(f"queue_{name} is a variable of every record: record another name")
+        table[f"queue_{name}"] = (("time", "link"), state.unit, state.doc)
+        values[f"queue_{name}"] = series
     variables = {}
-    for name, (dims, units, long_name) in VARIABLES.items():
+    for name, (dims, units, long_name) in table.items():
         array = np.ascontiguousarray(values[name])  # no view of an engine's memory
         shape = tuple(sizes[dim] for dim in dims)
         if array.shape != shape:

@@ -317,7 +317,7 @@ def _fingerprint(scenario: Scenario) -> str:
         for rule in controller.rules.values():
             _hash_code(rule, digest, set())
     for queue in queues:
-        digest.update(repr([(name, state.initial) for name, state in queue.state.items()]).encode())
+        digest.update(repr((queue.record, dict(queue.state))).encode())
         _hash_code(queue.on_arrival, digest, set())
         _hash_code(queue.on_fluid, digest, set())
     return digest.hexdigest()

@@ -182,6 +182,8 @@ INTERPRETED = [
     ("access", "tahoe", "red"),
     ("chain", "vegas", "red"),
     ("parking_lot", "quick_vegas", "droptail"),
+    ("access", "reno", "connection_red"),
+    ("chain", "newreno", "sred"),
     *((name,) for name in VARIANTS),
 ]
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import tcpcc as tc
 from tcpcc.errors import ScenarioError
 from tcpcc.jit import call_rule, entry, rule_address
-from tcpcc.queues import get_queue, queue_names
+from tcpcc.queues import contract, get_queue, queue_names
 from tcpcc.queues.contract import QueueSpec, sample_dtype
 from tcpcc.queues.red import base_probability, on_arrival, on_fluid, spaced_probability
-from tcpcc.results import EVENTS
+from tcpcc.results import EVENTS, VARIABLES
 from tcpcc.streams import M1, M2, STREAM_FIELDS, seed_stream, uniform
 
 
@@ -121,7 +121,8 @@ def test_in_byte_mode_the_average_is_in_mean_packets():
 def test_base_probability(avg, gentle, p_b):
     """(3) with thresholds 5 and 15 and max_p = 0.1."""
     red = Red(avg=avg, gentle=gentle)
-    assert base_probability(red.s, red.p) == pytest.approx(p_b)
+    found = base_probability(red.s.avg, red.p.min_thresh, red.p.max_thresh, red.p)
+    assert found == pytest.approx(p_b)
 
 
 @pytest.mark.parametrize(("avg", "gentle"), [(31.0, 1), (15.1, 0)])
@@ -435,10 +436,10 @@ def address(array):
 class Both:
     """A discipline on plain objects and, compiled, on records; results must agree to the bit."""
 
-    def __init__(self, name, seed):
+    def __init__(self, name, seed, params):
         self.discipline = d = get_queue(name)
-        values = d.check({})
-        self.s = SimpleNamespace(**stream(seed), **{k: v.initial for k, v in d.state.items()})
+        values = d.check(params)
+        self.s = SimpleNamespace(**stream(seed), **{k: v.start() for k, v in d.state.items()})
         self.p = SimpleNamespace(**values)
         self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
         self.records = [np.zeros(1, t) for t in (d.state_dtype, d.params_dtype, sample_dtype)]
@@ -462,22 +463,36 @@ class Both:
 
 arrivals = st.lists(
     st.tuples(
-        st.floats(0, 1), st.floats(0, 60), st.floats(40, 9000), st.floats(0, 20), st.integers(1, 40)
+        st.floats(0, 1), st.floats(0, 60), st.floats(40, 9000), st.floats(0, 20),
+        st.integers(1, 40), st.integers(0, 20), st.floats(0, 1),
     ),
     max_size=30,
-)
+)  # fmt: skip
+
+
+switches = st.fixed_dictionaries(
+    {
+        "estimator": st.sampled_from([0, 1]), "warm_up": st.sampled_from([0, 1]),
+        "error": st.sampled_from([-0.2, 0, 0.1]), "zombies": st.sampled_from([1, 2.5, 30, 1000]),
+        "full": st.sampled_from([0, 1]), "gentle": st.sampled_from([0, 1]),
+    }
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", queue_names())
 @settings(max_examples=50, deadline=None)
-@given(arrivals, st.integers(1, 5))
-def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed):
+@given(arrivals, st.integers(1, 5), st.sampled_from([1.0, 20.0, math.inf]), switches)
+def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed, limit, switches):
     """Drops are yes or no, shares lie in [0, 1], the state stays finite; packets and fluid."""
-    packets, fluid = Both(name, seed), Both(name, seed)
+    params = {k: v for k, v in switches.items() if k in get_queue(name).params}
+    packets, fluid = Both(name, seed, params), Both(name, seed, params)
     now = 0.0
-    for idle, queue, size, volume, repeat in arrivals:
+    for idle, queue, size, volume, repeat, flow, concentration in arrivals:
         now += idle
-        common = {"now": now, "size": size, "rate": 1e7, "queue_bytes": queue * size}
+        common = {
+            "now": now, "size": size, "rate": 1e7, "queue_bytes": queue * size, "limit": limit,
+            "flow": float(flow), "flows": float(flow), "concentration": concentration,
+        }  # fmt: skip
         for k in range(repeat):
             packets.call(
                 packets.discipline.on_arrival, **common, queue=float(int(queue)),
@@ -489,9 +504,9 @@ def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed):
             idle=idle if queue < 1 else 0.0, arrivals=volume, prob=0.0, spread=0.0,
         )  # fmt: skip
         assert 0 <= fluid.q.prob <= 1
-        assert 0 <= fluid.q.spread < 1
+        assert 0 <= fluid.q.spread <= 1
         for both in (packets, fluid):
-            assert all(math.isfinite(value) for value in vars(both.s).values())
+            assert all(np.all(np.isfinite(value)) for value in vars(both.s).values())
 
 
 @pytest.mark.parametrize("name", queue_names())
@@ -509,6 +524,176 @@ def test_every_discipline_is_documented(name):
     assert discipline.summary
     for thing in [*discipline.params.values(), *discipline.state.values()]:
         assert thing.doc
+
+
+# What a discipline learns and records
+
+
+def spy_on_arrival(s, p, q):
+    s.open, s.room = q.flows, q.limit
+    s.met[int(q.flow)] += 1
+    s.first = s.met[0]
+
+
+def spy_on_fluid(s, p, q):
+    s.open, s.room = q.flows, q.limit
+    q.memory = p.memory
+    s.met[1] = q.concentration
+    s.first = s.met[1]
+
+
+@pytest.fixture
+def spy(monkeypatch):
+    """A discipline that drops nothing and records what it is told."""
+    monkeypatch.setattr(contract, "_registry", dict(contract._registry))
+    return contract.register(
+        contract.Discipline(
+            name="spy",
+            summary="look and learn",
+            on_arrival=spy_on_arrival,
+            on_fluid=spy_on_fluid,
+            params={"memory": tc.Param(0, "packets", "how far to look back", 0)},
+            state={
+                "open": tc.State(-1, "", "open flows"),
+                "room": tc.State(-1, "packets", "room"),
+                "first": tc.State(0, "packets", "of the first flow, or concentration"),
+                "met": tc.State(0, "packets", "by flow", 5),
+            },
+            record=("open", "room", "first"),
+        )
+    )
+
+
+def spied(net, queue):
+    """All links of `net` with a queue that looks on."""
+    return net.replace(links=[link.replace(queue=queue, record=True) for link in net.links])
+
+
+@pytest.mark.parametrize(
+    ("model", "driver"), [("packet", "compiled"), ("packet", "simpy"), ("fluid", "compiled")]
+)
+@pytest.mark.parametrize("access", [None, "50 Mbps"])
+def test_a_discipline_knows_how_many_sources_are_open(spy, model, driver, access):
+    """Flows from start to stop or finish, CBR while it is on; on the ACKs' links no CBR."""
+    net = tc.chain(2, "4 Mbps", "5 ms", 100, access_rate=access, access_delay=0.001)
+    slow = tc.Transport(rwnd=20)
+    flows = [
+        tc.Flow("reno", transport=slow),
+        tc.Flow("reno", start=1.05, stop=4.05, transport=slow),
+        tc.Flow("reno", start=2.05, size=200, transport=slow),
+        tc.Flow("reno", start=3.05, source="r1", transport=slow),
+        tc.CBR("0.5 Mbps", on=[(1.55, 2.55), (5.05, 6.05)], packet_size=500),
+    ]
+    case = tc.Scenario(spied(net, spy()), flows, duration=8)
+    run = tc.simulate(case, model=model, driver=driver)
+    end = float(run.data.finished[2])
+    assert 2.1 < end < 7
+    lives = [(0, 99), (1.05, 4.05), (2.05, end), (3.05, 99), (1.55, 2.55), (5.05, 6.05)]
+    edges = np.array([x for life in lives for x in life])
+    checked = 0
+    for number, link in enumerate(case.resolve().links):
+        if link.name not in run.links:
+            continue
+        at = run.data[["queue_open", "arrived"]].sel(link=link.name)
+        users = [
+            (number in flow.forward or number in flow.reverse) for flow in case.resolve().flows
+        ]
+        mine = [life for life, use in zip(lives, [*users, users[-1]], strict=True) if use]
+        rows = zip(at.time.values, at.queue_open.values, at.arrived.values, strict=True)
+        for time, found, some in rows:
+            if some > 0 and np.abs(edges - time + 0.05).min() > 0.06:
+                assert found == sum(a < time < b for a, b in mine), (link.name, time)
+                checked += 1
+    assert checked > 200
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_a_source_whose_data_and_acks_share_a_link_counts_once(spy, model):
+    ends = [("a", "x"), ("x", "y"), ("y", "b"), ("b", "x"), ("y", "a")]
+    links = [tc.Link(*pair, rate=4e6, delay=0.005) for pair in ends]
+    links[1] = links[1].replace(queue=spy(), record=True)
+    ways = {"path": ("a", "x", "y", "b"), "ack_path": ("b", "x", "y", "a")}
+    flows = [tc.Flow("vegas", **ways), tc.Flow("reno", **ways)]
+    case = tc.Scenario(tc.Network(tuple(links)), flows, duration=1)
+    run = tc.simulate(case, model=model)
+    assert run.data.queue_open.values[-1, 0] == 2
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+@pytest.mark.parametrize(("buffer", "room"), [(20, 20), ("30 kB", 30), (None, math.inf)])
+def test_a_discipline_knows_the_room_in_packets(spy, model, buffer, room):
+    kwargs = {} if buffer is None else {"buffer": buffer}
+    there = tc.Link("a", "b", rate=4e6, delay=0.005, queue=spy(), record=True, **kwargs)
+    net = tc.Network((there, tc.Link("b", "a", rate=4e6, delay=0.005)), default_path=("a", "b"))
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("vegas")], duration=2), model=model)
+    assert run.data.queue_room.values[-1, 0] == pytest.approx(room)
+
+
+def test_an_array_of_the_state_counts_packets_by_flow(spy):
+    net = tc.dumbbell("4 Mbps", "5 ms", 100, queue=spy())
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("vegas"), tc.Flow("reno", start=1)], duration=3))
+    sent = run.data.sent[:, 0].cumsum()
+    assert run.data.queue_first.values[:, 0] == pytest.approx(sent.values)
+
+
+@pytest.mark.parametrize("memory", [100, 3000])
+def test_concentration_is_the_chance_that_two_packets_are_of_one_flow(spy, memory):
+    """3 to 1: 9/16 + 1/16. Then only the second: what is remembered is the more its own, the less
+    is left of the first 5000 packets after the next 625."""
+    net = tc.dumbbell("4 Mbps", "5 ms", 100, queue=spy(memory=memory))
+    flows = [tc.CBR("3 Mbps", on=[(0, 10)]), tc.CBR("1 Mbps")]
+    run = tc.simulate(tc.Scenario(net, flows, duration=20), model="fluid")
+    at = run.data.queue_first[:, 0].sel(time=[9.9, 15], method="nearest")
+    left = math.exp(-625 / memory)
+    past, later = left * (1 - math.exp(-5000 / memory)), 1 - left
+    assert at.values == pytest.approx([10 / 16, (past / 4 + later) / (past + later)], rel=0.003)
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_a_run_keeps_what_a_discipline_records(spy, model):
+    """Named and described by the state; NaN before the first arrival and on other links; what was
+    last known where none arrived."""
+    net = tc.chain(2, "4 Mbps", "5 ms", 30, queue=tc.RED())
+    net = net.replace(links=[net.links[0].replace(queue=spy()), *net.links[1:]])
+    on = tc.CBR("1 Mbps", on=[(1.0, 1.5), (3.0, 3.2)])
+    run = tc.simulate(tc.Scenario(net, [on], duration=4, interval=0.5), model=model)
+    assert run.data.queue_avg.attrs == {"long_name": "average queue", "units": "packets"}
+    assert run.data.queue_open.attrs == {"long_name": "open flows"}
+    first, second = run.links[:2]
+    assert run.data.queue_open.sel(link=second).isnull().all()
+    assert run.data.queue_avg.sel(link=first).isnull().all()
+    assert run.data.queue_avg.sel(link=second).notnull().any()
+    expected = [math.nan] * 2 + [1] * 6
+    assert run.data.queue_open.sel(link=first).values == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_run_without_such_a_discipline_has_no_such_variable():
+    run = tc.simulate(tc.Scenario(tc.dumbbell("4 Mbps", "5 ms", 30), [tc.Flow("reno")], duration=1))
+    assert set(run.data.data_vars) == set(VARIABLES)
+
+
+def test_what_is_recorded_must_be_a_number_of_the_state(spy):
+    state = {"many": tc.State(0, "", "", 3), "one": tc.State(0, "", "")}
+    for name in ("many", "none"):
+        with pytest.raises(ValueError, match=f"'x': record '{name}' is not a number .*: one"):
+            contract.Discipline("x", "", state=state, record=(name,))
+
+
+def test_a_recorded_name_means_the_same_everywhere(spy):
+    other = {"avg": tc.State(0, "bytes", "average queue")}
+    with pytest.raises(ValueError, match=r"'avg' is 'average queue' \(bytes\), but in '\w*red'"):
+        contract.register(contract.Discipline("x", "", state=other, record=("avg",)))
+    contract.register(contract.Discipline("x", "", state=other))
+
+
+def test_a_recorded_name_must_not_be_that_of_another_variable(spy):
+    state = {"max": tc.State(0, "packets", "of all")}
+    queue = contract.register(
+        contract.Discipline("x", "", on_arrival=lambda s, p, q: None, state=state, record=("max",))
+    )
+    net = tc.dumbbell("4 Mbps", "5 ms", 30, queue=queue())
+    with pytest.raises(ValueError, match="queue_max is a variable of every record"):
+        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1))
 
 
 # Random numbers

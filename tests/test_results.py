@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcpcc.errors import ScenarioError, TcpccError
+from tcpcc.queues import RED
 from tcpcc.results import VARIABLES, Run, build
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
 from tcpcc.topologies import chain, dumbbell
@@ -393,6 +394,24 @@ def test_saving_and_loading_is_exact(tmp_path):
     assert again.events.tobytes() == run.events.tobytes()
     assert again.identical(run)
     assert again.scenario == run.scenario
+
+
+def test_what_queues_record_survives_a_file_and_is_in_the_tables(tmp_path):
+    """With RED at the bottleneck its average is a variable like the others."""
+    average = np.random.default_rng(2).uniform(0, 9, (100, 1))
+    average[:7] = np.nan
+    case = factories.scenario(net=dumbbell("10 Mbps", "20 ms", 50, queue=RED()))
+    run = factories.run(case, queue_states={"avg": average})
+    assert set(run.data.data_vars) == {*VARIABLES, "queue_avg"}
+    assert run.data["queue_avg"].dims == ("time", "link")
+    assert run.data["queue_avg"].attrs == {"units": "packets", "long_name": "average queue"}
+    run.save(tmp_path / "run.nc")
+    again = Run.load(tmp_path / "run.nc")
+    assert again.identical(run)
+    assert again.data["queue_avg"].values.tobytes() == average.tobytes()
+    assert run.to_dataframe("link")["queue_avg"].values == pytest.approx(average[:, 0], nan_ok=True)
+    with pytest.raises(ValueError, match=r"queue_avg has shape \(99, 1\): must be \(100, 1\)"):
+        factories.run(case, queue_states={"avg": average[1:]})
 
 
 @settings(max_examples=15, deadline=None)

@@ -112,12 +112,13 @@ class Controller(Parameterized):
     @property
     def state_dtype(self) -> np.dtype:
         """Record of the state: the common window first, then the private variables."""
-        return np.dtype([(n, np.float64) for n in [*WINDOW, *self.state]], align=True)
+        private = (v.column(n) for n, v in self.state.items())
+        return np.dtype([*((n, np.float64) for n in WINDOW), *private], align=True)
 
     @property
-    def initial_state(self) -> tuple[float, ...]:
+    def initial_state(self) -> tuple[Any, ...]:
         common = (initial for initial, _, _ in WINDOW.values())
-        return (*common, *(float(v.initial) for v in self.state.values()))
+        return (*common, *(v.start() for v in self.state.values()))
 
     def _try(self, rule_name: str, rule: Rule) -> None:
         s, p, a = self.example()

@@ -11,15 +11,14 @@ import math
 
 from tcpcc.fluid.history import between, cell, fraction, locate
 from tcpcc.fluid.losses import lose, uniform
-from tcpcc.fluid.records import ARRIVED, hop_at, index_at, link_at, route_at, slot_at
-from tcpcc.jit import accessor, call_rule, compiled
-from tcpcc.queues.contract import sample_dtype
+from tcpcc.fluid.records import ARRIVED, flow_at, hop_at, index_at, link_at, route_at, slot_at
+from tcpcc.jit import compiled
+from tcpcc.queues.memory import apply
+from tcpcc.queues.memory import sample_at as queue_sample_at
 
 SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
 FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
-
-queue_sample_at = accessor(sample_dtype)
 
 
 @compiled
@@ -36,6 +35,39 @@ def random_losses(link, packets):
 
 
 @compiled
+def open_flows(w, link):
+    """How many sources are open whose path crosses `link`."""
+    count = 0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active != 0 and slot.again == 0:
+                f = flow_at(w.flows, slot.flow)
+                if f.open != 0 and math.isnan(f.finished):
+                    count += 1
+    return count
+
+
+@compiled
+def concentration(w, link, packets, memory):
+    """Probability that a packet of those that arrive now and one of the last `memory` arrivals,
+    older ones weighing less, are of the same flow."""
+    kept = math.exp(-packets / memory)
+    same = 0.0
+    total = 0.0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            now = slot.fresh / packets if slot.active != 0 else 0.0
+            same += now * slot.share
+            total += slot.share
+            slot.share = kept * slot.share + (1 - kept) * now
+    return same / total if total > 0 else 1.0
+
+
+@compiled
 def early_drops(w, link, packets):
     """How many of `packets` the queue discipline drops."""
     q = queue_sample_at(link.sample, 0)
@@ -46,9 +78,13 @@ def early_drops(w, link, packets):
     q.arrivals = packets
     q.idle = link.idle
     q.rate = link.rate
+    q.limit = link.limit / link.size if link.in_bytes != 0 else link.limit
+    q.flows = open_flows(w, link)
+    if q.memory > 0:
+        q.concentration = concentration(w, link, packets, q.memory)
     q.prob = 0.0
     q.spread = 0.0
-    call_rule(link.on_fluid, link.state, link.params, link.sample)
+    apply(link, min(w.bin, w.n_bins - 1) if link.bins != 0 else -1)
     link.idle = 0.0
     count = 0.0
     link.drop_clock += packets * q.prob

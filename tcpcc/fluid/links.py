@@ -105,7 +105,7 @@ def step_link(w, link):
     dropped = 0.0
     if arriving > 0 and link.loss > 0:
         dropped += random_losses(link, arriving)
-    if arriving > 0 and link.on_fluid != 0:
+    if arriving > 0 and link.rule != 0:
         dropped += early_drops(w, link, arriving)
     if dropped > 0:
         drop(w, link, dropped, arriving)

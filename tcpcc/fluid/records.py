@@ -11,6 +11,7 @@ slot    one flow at one hop: its fluid that the link has taken in, so far; the s
 """
 
 from tcpcc.jit import accessor, record_dtype
+from tcpcc.queues.memory import FIELDS as QUEUE_FIELDS
 from tcpcc.streams import STREAM_FIELDS
 
 # Columns that every history has: time, 1 / (time since the row before). Columns of a link: bytes
@@ -67,11 +68,13 @@ HOP = record_dtype(
 
 SLOT = record_dtype(
     {
-        "flow": int, "active": int, "size": float, "carries_ack": int,
+        "flow": int, "active": int, "size": float, "carries_ack": int, "again": int,
         # so far: arrived, taken in, lost; still to be taken out for packets lost
         "offered": float, "accepted": float, "dropped": float, "debt": float,
         # in this step: arrived, taken in; arrived in the time of some packets; weight in a draw
         "fresh": float, "taken": float, "recent": float, "weight": float,
+        # share of the arrivals that the link's discipline remembers
+        "share": float,
         # at the place looked at: value of the curve, and how far it may be moved
         "value": float, "leeway": float,
         # losses that the sender has not noticed yet, in a ring
@@ -89,7 +92,7 @@ LINK = record_dtype(
         ("taken", float), ("taken_packets", float), ("served", float),
         ("waiting", float), ("size", float), ("idle", float), ("debt", float),
         ("loss_clock", float), ("loss_at", float), ("drop_clock", float), ("drop_at", float),
-        ("on_fluid", int), ("state", int), ("params", int), ("sample", int),
+        *QUEUE_FIELDS,
         ("bins", int),
     ]
 )  # fmt: skip
@@ -97,7 +100,7 @@ LINK = record_dtype(
 FLOW = record_dtype(
     {
         # --- identity and addresses
-        "kind": int, "route": int, "member": int, "bins": int,
+        "kind": int, "open": int, "route": int, "member": int, "bins": int,
         "state": int, "params": int, "sample": int,
         "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
         # --- settings, as in tcpcc.transport.records

@@ -51,12 +51,14 @@ def start(world: World, k: int) -> None:
     from tcpcc.fluid.senders import start_flow
 
     world.activate(k)
+    world.flows["open"][k] = 1
     start_flow(world.w["flows"][0], k, world.w["now"][0])
 
 
 def stop(world: World, k: int) -> None:
     """No new data from now on; what is outstanding is still repaired."""
     flow = world.flows[k]
+    flow["open"] = 0
     flow["limit"] = min(flow["limit"], flow["next_seq"] - flow["known_lost"])
 
 
@@ -65,6 +67,7 @@ def switch(world: World, k: int, rate: float) -> None:
     if not world.is_active(k):
         world.activate(k)
     world.flows["rate"][k] = rate
+    world.flows["open"][k] = rate > 0
 
 
 def change(world: World, change: ResolvedChange) -> None:
@@ -78,7 +81,7 @@ def change(world: World, change: ResolvedChange) -> None:
     if spec.loss is not None:
         row["loss"], row["loss_at"], row["loss_clock"] = spec.loss, 0.0, 0.0
     for name, value in spec.queue:
-        world.queue_params[index][name] = value
+        world.queues[index].params[name] = value
     if spec.rate is not None:
         row["rate"] = spec.rate
     if spec.rate is not None or spec.delay is not None:

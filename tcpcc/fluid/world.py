@@ -13,7 +13,7 @@ from tcpcc.fluid.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.fluid.rows import fill_flow, fill_link
 from tcpcc.fluid.steps import FINER, TINY, step_length
 from tcpcc.jit import INTERPRETED, rule_address
-from tcpcc.queues.contract import sample_dtype as queue_sample
+from tcpcc.queues.memory import QueueMemory, recorded_states
 from tcpcc.results import Run, build
 from tcpcc.streams import seed_stream
 
@@ -45,7 +45,7 @@ class World:
         self.place = {link: k for k, link in enumerate(self.kept)}
         self.plans = find_routes(self.resolved, self.kept)
         self.coarse = step_length(self.resolved, self.kept, self.plans, step)
-        self.queue_params: dict[int, np.ndarray] = {}
+        self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self._rules: dict[int, dict[str, Any]] = {}
         self._owned: list[np.ndarray] = []
 
@@ -117,6 +117,7 @@ class World:
         carries_ack = hop >= plan.n_forward
         slots["flow"] = plan.flows
         slots["carries_ack"] = carries_ack
+        slots["again"] = plan.links[hop] in plan.links[:hop]
         size = "ack_size" if carries_ack else "packet_size"
         slots["size"] = [getattr(self.resolved.flows[f].spec, size) for f in plan.flows]
 
@@ -154,19 +155,11 @@ class World:
         if link.record:
             row["bins"] = address(self.link_bins[self.recorded.index(index)])
         discipline = link.queue.discipline
-        if discipline.on_fluid is None:
-            return
-        dtypes = (discipline.state_dtype, discipline.params_dtype, queue_sample)
-        row["on_fluid"] = rule_address(discipline.on_fluid, *dtypes)
-        state = np.zeros(1, discipline.state_dtype)
-        for name, variable in discipline.state.items():
-            state[name] = variable.initial
-        seed_stream(state[0], self.scenario.seed, f"link {link.name}: queue")
-        params = np.zeros(1, discipline.params_dtype)
-        params[0] = tuple(discipline.check(dict(link.queue.params)).values()) or (0.0,)
-        self.queue_params[index] = params
-        row["state"], row["params"] = self._own(state), self._own(params)
-        row["sample"] = self._own(np.zeros(1, queue_sample))
+        if discipline.on_fluid is not None:
+            self.queues[index] = QueueMemory(
+                link, discipline.on_fluid, self.scenario.seed, self.n_bins
+            )
+            self.queues[index].fill(row)
 
     def _lay_out_flow(self, k: int, flow: ResolvedFlow) -> None:
         row = self.flows[k]
@@ -305,6 +298,7 @@ class World:
             timeouts=self.flows["timeouts"],
             loss_events=self.flows["loss_events"],
             finished=self.flows["finished"],
+            queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
             cpu_seconds=cpu_seconds,
             **series,
         )

@@ -7,7 +7,7 @@ import math
 
 from tcpcc.jit import accessor, compiled, entry, record_dtype
 from tcpcc.packet.agenda import advance_flight, drop_first, next_order, push, schedule
-from tcpcc.packet.network import carry, leave_queue, receive, send_ack
+from tcpcc.packet.network import carry, leave_queue, receive, send_ack, set_open
 from tcpcc.packet.recorder import add_sending, add_waiting, bin_of, sample_flow, trace
 from tcpcc.packet.records import (
     ACK,
@@ -106,6 +106,8 @@ def on_arrival(w, ident):
         f.last_rtt = math.nan
         before = f.high_ack
         sender.on_ack(f, now, seq, trigger, low, high)
+        if not math.isnan(f.finished):
+            set_open(w, f, 0)
         trace(w, now, f.index, ACK if seq > before else DUPACK, seq + 1, f.last_rtt)
         finish_turn(w, f, now, timeouts, losses)
     elif hop == f.n_forward:
@@ -147,8 +149,10 @@ def on_start(w, ident, now):
     if f.kind == CBR:
         if f.timing == 0:
             f.timing = 1
+            set_open(w, f, 1)
             send_cbr(w, f, now)
         return
+    set_open(w, f, 1)
     f.bin = bin_of(w, now)
     sender.start(f, now)
     finish_turn(w, f, now, 0, 0)
@@ -177,6 +181,7 @@ def send_cbr(w, f, now):
 @compiled
 def on_stop(w, ident):
     f = flow_at(w.flows, ident)
+    set_open(w, f, 0)
     if f.kind == CBR:
         f.timing = 0
     else:

@@ -6,7 +6,7 @@ the packet is carried on at once, at its future time. Only where flows meet, or 
 interfere, does it wait for its turn on the agenda.
 """
 
-from tcpcc.jit import accessor, call_rule, compiled
+from tcpcc.jit import compiled
 from tcpcc.packet.agenda import push
 from tcpcc.packet.recorder import add_sending, add_waiting, bin_of, trace
 from tcpcc.packet.records import (
@@ -25,12 +25,12 @@ from tcpcc.packet.records import (
     packet_at,
     queued_at,
 )
-from tcpcc.queues.contract import sample_dtype
+from tcpcc.queues.memory import apply
+from tcpcc.queues.memory import sample_at as queue_sample_at
 from tcpcc.streams import uniform as uniform_plain
 from tcpcc.transport import receiver
 from tcpcc.transport.records import CBR
 
-queue_sample_at = accessor(sample_dtype)
 uniform = compiled(uniform_plain)
 
 
@@ -60,7 +60,7 @@ def leave_queue(link, time, since):
 
 
 @compiled
-def refuses(link, time, since, size, waiting):
+def refuses(w, link, flow, time, since, size, waiting):
     """Whether the link drops a packet that arrives at `time` and finds `waiting` others."""
     if link.loss > 0 and uniform(link) < link.loss:
         return True
@@ -70,7 +70,7 @@ def refuses(link, time, since, size, waiting):
         full = held + size > link.limit
     else:
         full = waiting + (1 if sending else 0) >= link.limit
-    if link.on_arrival != 0:
+    if link.rule != 0:
         q = queue_sample_at(link.sample, 0)
         q.now = time
         q.queue = waiting
@@ -79,21 +79,24 @@ def refuses(link, time, since, size, waiting):
         q.arrivals = 1.0
         q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
         q.rate = link.rate
+        q.limit = link.limit / size if link.in_bytes != 0 else link.limit
         q.full = 1.0 if full else 0.0
+        q.flow = flow
+        q.flows = link.open
         q.drop = 0.0
-        call_rule(link.on_arrival, link.state, link.params, link.sample)
+        apply(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
         return full or q.drop != 0
     return full
 
 
 @compiled
-def cross(w, link, time, since, size):
+def cross(w, link, flow, time, since, size):
     """Take a packet of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
     link.arrived += 1
     waiting = 0
     if link.tracked != 0:
         waiting = leave_queue(link, time, since)
-        if refuses(link, time, since, size, waiting):
+        if refuses(w, link, flow, time, since, size, waiting):
             link.dropped += 1
             return -1.0
     begin = max(time, link.busy_until)
@@ -193,7 +196,7 @@ def carry(w, f, hop, time, size, seq, trigger, low, high):
         h = hop_at(w.hops, f.path + hop)
         link = link_at(w.links, h.link)
         arrival = time
-        time = cross(w, link, arrival, since, size)
+        time = cross(w, link, f.index, arrival, since, size)
         since = link.begin
         if time < 0:
             note_drop(w, f, link, h.link, arrival, seq)
@@ -211,6 +214,16 @@ def carry(w, f, hop, time, size, seq, trigger, low, high):
             low = f.sack_low
             high = f.sack_high
             size = f.ack_size
+
+
+@compiled
+def set_open(w, f, value):
+    """A source opens (1) or closes (0): the links on its way and back count it, each once."""
+    for i in range(f.n_hops):
+        hop = hop_at(w.hops, f.path + i)
+        if hop.again == 0:
+            link_at(w.links, hop.link).open += value - f.open
+    f.open = value
 
 
 @compiled

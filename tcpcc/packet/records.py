@@ -7,6 +7,7 @@ grow. A ring that runs short of room sets ``w.need``; the driver then enlarges i
 import numpy as np
 
 from tcpcc.jit import accessor, record_dtype
+from tcpcc.queues.memory import FIELDS as QUEUE_FIELDS
 from tcpcc.streams import STREAM_FIELDS
 
 BEHIND = 2**36  # weight of a packet's place in its busy period, above all other orders
@@ -45,13 +46,13 @@ LINK = record_dtype(
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
-        ("on_arrival", int), ("state", int), ("params", int), ("sample", int),
+        *QUEUE_FIELDS, ("open", int),
         ("arrived", int), ("dropped", int), ("passed", int), ("sent_bits", float),
         ("bins", int),
     ]
 )  # fmt: skip
 
-HOP = record_dtype({"link": int, "then": int})
+HOP = record_dtype({"link": int, "then": int, "again": int})
 QUEUED = record_dtype({"leaves": float, "size": float})
 PACKET = record_dtype(
     {

@@ -11,7 +11,7 @@ import numpy as np
 from tcpcc.controllers.contract import sample_dtype as controller_sample
 from tcpcc.jit import INTERPRETED, rule_address
 from tcpcc.packet import records as r
-from tcpcc.queues.contract import sample_dtype as queue_sample
+from tcpcc.queues.memory import QueueMemory, recorded_states
 from tcpcc.results import EVENT_DTYPE, Run, build
 from tcpcc.streams import seed_stream
 from tcpcc.traffic import CBR
@@ -53,6 +53,7 @@ class World:
         self._keep: list[np.ndarray] = []
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
+        self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
@@ -92,6 +93,7 @@ class World:
 
         That is so when a link's only feeder is the link before it (or a flow's own sender or
         receiver), neither changes during the run, and, for a receiver, no timer holds ACKs back.
+        A discipline that decides at arrival learns what is so at that time, so it waits for it.
         """
         feeders: dict[int, set[Any]] = {}
         for number, flow in enumerate(self.resolved.flows):
@@ -101,17 +103,19 @@ class World:
                     feeders.setdefault(link, set()).add(before)
                     before = link
         variable = [link.variable for link in self.resolved.links]
+        decides = [link.queue.discipline.on_arrival is not None for link in self.resolved.links]
 
         def joins(link: int, following: int) -> bool:
-            alone = len(feeders[following]) == 1
+            alone = len(feeders[following]) == 1 and not decides[following]
             return alone and not variable[link] and not variable[following]
 
-        rows: list[tuple[int, int]] = []
+        rows: list[tuple[int, int, bool]] = []
         for number, flow in enumerate(self.resolved.flows):
             self.flows["path"][number] = len(rows)
             self.flows["n_forward"][number] = len(flow.forward)
             self.flows["n_hops"][number] = len(flow.forward) + len(flow.reverse)
             holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
+            passed: set[int] = set()
             for way, last in ((flow.forward, r.RECEIVER), (flow.reverse, r.BY_EVENT)):
                 for k, link in enumerate(way):
                     if k + 1 < len(way):
@@ -120,16 +124,19 @@ class World:
                         then = r.BY_EVENT
                     else:
                         then = r.BY_EVENT if variable[link] else last
-                    rows.append((link, then))
-        self.hops = np.array(rows, dtype=[("link", np.int64), ("then", np.int64)]).astype(r.HOP)
-        self.by_event = {link for link, then in rows if then == r.BY_EVENT}
+                    rows.append((link, then, link in passed))
+                    passed.add(link)
+        self.hops = np.array(rows, r.HOP)
+        self.by_event = {link for link, then, _ in rows if then == r.BY_EVENT}
 
     def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
         """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
         if not flow.reverse:
             return True
         first = flow.reverse[0]
-        return len(feeders[first]) == 1 and not self.resolved.links[first].variable
+        link = self.resolved.links[first]
+        decides = link.queue.discipline.on_arrival is not None
+        return len(feeders[first]) == 1 and not link.variable and not decides
 
     def _lay_out_link(self, i: int, link: Link) -> None:
         row = self.links[i]
@@ -157,17 +164,10 @@ class World:
                 address(self.link_bins) + self.recorded.index(i) * (self.link_bins.strides[0])
             )
         if discipline.on_arrival is not None:
-            state = record_of(discipline.state_dtype)
-            for name, variable in discipline.state.items():
-                state[name] = variable.initial
-            seed_stream(state[0], self.scenario.seed, f"link {link.name}: queue")
-            values = discipline.check(dict(link.queue.params))
-            params = record_of(discipline.params_dtype, values.values() or [0.0])
-            row["on_arrival"] = rule_address(
-                discipline.on_arrival, discipline.state_dtype, discipline.params_dtype, queue_sample
+            self.queues[i] = QueueMemory(
+                link, discipline.on_arrival, self.scenario.seed, self.n_bins
             )
-            row["state"], row["params"] = self._own(state), self._own(params)
-            row["sample"] = self._own(record_of(queue_sample))
+            self.queues[i].fill(row)
 
     def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
         row = self.flows[i]
@@ -375,6 +375,7 @@ class World:
             timeouts=self.flows["timeouts"],
             loss_events=self.flows["loss_events"],
             finished=self.flows["finished"],
+            queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
             events=events,
             cpu_seconds=cpu_seconds,
             **series,

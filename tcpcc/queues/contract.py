@@ -34,10 +34,15 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "arrivals": ("packets", "that this call stands for: 1, or a real number in the fluid model"),
     "idle": ("s", "how long the link had been idle; 0 when it is sending"),
     "rate": ("bit/s", "of the link"),
+    "limit": ("packets", "of this size that the buffer holds with the one being sent, or infinity"),
     "full": ("0 or 1", "the buffer is full: the packet will be dropped in any case"),
+    "flow": ("", "number of the packet's flow (packet model)"),
+    "flows": ("", "sources now open whose path, of data or of ACKs, crosses the link"),
     "drop": ("0 or 1", "out: drop the arriving packet"),
     "prob": ("", "out (fluid): share of the arrivals dropped in the long run"),
     "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),
+    "memory": ("packets", "out (fluid): how far back `concentration` looks; 0: it is not needed"),
+    "concentration": ("", "(fluid) probability that a past arrival was of the present one's flow"),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
@@ -45,7 +50,11 @@ sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
 @dataclass(frozen=True, eq=False)
 class Discipline(Parameterized):
-    """A queue discipline, ready for every model. ``on_arrival`` None: only a full buffer drops."""
+    """A queue discipline, ready for every model. ``on_arrival`` None: only a full buffer drops.
+
+    `record` names state variables that a run keeps, as ``queue_<name>`` of ``run.data``. A name
+    recorded means the same in every discipline: unit and text must agree.
+    """
 
     kind = "queue"
 
@@ -57,11 +66,21 @@ class Discipline(Parameterized):
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
     complain: Callable[[dict[str, float]], str | None] | None = None
+    record: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.record:
+            if name not in self.state or self.state[name].size > 1:
+                raise ValueError(
+                    f"queue {self.name!r}: record {name!r} is not a number of its state:"
+                    f" {', '.join(n for n, v in self.state.items() if v.size == 1)}"
+                )
 
     @property
     def state_dtype(self) -> np.dtype:
         """Record of the state: the random stream first, then the private variables."""
-        return np.dtype([*STREAM_FIELDS, *((n, np.float64) for n in self.state)], align=True)
+        private = (v.column(n) for n, v in self.state.items())
+        return np.dtype([*STREAM_FIELDS, *private], align=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +105,24 @@ class QueueSpec:
 _registry: dict[str, Discipline] = {}
 
 
+def _check_meaning(discipline: Discipline, other: Discipline) -> None:
+    for name in sorted({*discipline.record} & {*other.record}):
+        a, b = discipline.state[name], other.state[name]
+        if (a.unit, a.doc) != (b.unit, b.doc):
+            raise ValueError(
+                f"queue {discipline.name!r}: record {name!r} is {a.doc!r} ({a.unit}), but in"
+                f" {other.name!r} it is {b.doc!r} ({b.unit})"
+            )
+
+
 def register(discipline: Discipline) -> Callable[..., QueueSpec]:
-    """Make `discipline` known; returns the function that users call to choose it."""
+    """Make `discipline` known; returns the function that users call to choose it.
+
+    Raises ``ValueError`` when it records a name that means something else in another discipline.
+    """
+    for other in _registry.values():
+        if other.name != discipline.name:
+            _check_meaning(discipline, other)
     _registry[discipline.name] = discipline
 
     def spec(**params: float) -> QueueSpec:

@@ -24,7 +24,8 @@ Taken from ns-2
 Differences from ns-2
     The automatic weight is ns-2's ``q_weight_ 0``; its later default, -1, is 1 - exp(-1/(10 R C))
     with R = max(0.1 s, 3 (delay + 1/C)), the same for link delays below 33 ms. A link's buffer
-    counts the packet being sent, as ns-2's DropTail does; ns-2's RED holds one packet more.
+    counts the packet being sent, as ns-2's DropTail does; ns-2's RED holds one packet more. With
+    that weight given, a buffer larger by one and ns-2's random numbers every drop is ns-2's.
     The two packets of "fewer than two" are packets in byte mode too.
 """
 
@@ -56,15 +57,15 @@ def length(p, q):
     return q.queue
 
 
-def base_probability(s, p):
-    """(3)."""
-    if s.avg < p.min_thresh:
+def base_probability(avg, low, high, p):
+    """(3), with the thresholds `low` and `high`."""
+    if avg < low:
         return 0.0
-    if s.avg < p.max_thresh:
-        return p.max_p * (s.avg - p.min_thresh) / (p.max_thresh - p.min_thresh)
-    if p.gentle == 0 or s.avg >= 2 * p.max_thresh:
+    if avg < high:
+        return p.max_p * (avg - low) / (high - low)
+    if p.gentle == 0 or avg >= 2 * high:
         return 1.0
-    return p.max_p + (1 - p.max_p) * (s.avg - p.max_thresh) / p.max_thresh
+    return p.max_p + (1 - p.max_p) * (avg - high) / high
 
 
 def spaced_probability(s, p, q, p_b):
@@ -83,7 +84,8 @@ def spaced_probability(s, p, q, p_b):
     return p_a
 
 
-def on_arrival(s, p, q):
+def drop_early(s, p, q, low, high):
+    """An arrival: (1) to (5) with the thresholds `low` and `high`, of whatever discipline."""
     w = queue_weight(p, q)
     if q.idle > 0:
         s.avg *= (1 - w) ** float(math.floor(service_rate(p, q) * q.idle))  # (2)
@@ -91,19 +93,23 @@ def on_arrival(s, p, q):
     s.count += 1
     s.count_bytes += q.size
     q.drop = 0.0
-    if s.avg < p.min_thresh or q.queue < 2:
+    if s.avg < low or q.queue < 2:
         s.above = 0.0
     elif s.above == 0:
         s.above = 1.0
         s.count = 1.0
         s.count_bytes = q.size
     else:
-        p_b = base_probability(s, p)
+        p_b = base_probability(s.avg, low, high, p)
         if uniform(s) <= spaced_probability(s, p, q, p_b):
             q.drop = 1.0
     if q.drop != 0 or q.full != 0:
         s.count = 0.0
         s.count_bytes = 0.0
+
+
+def on_arrival(s, p, q):
+    drop_early(s, p, q, p.min_thresh, p.max_thresh)
 
 
 def spacing(p, p_b):
@@ -124,19 +130,24 @@ def spacing(p, p_b):
     return first, first + whole - whole * (whole + 1) / (2 * span)
 
 
-def on_fluid(s, p, q):
+def drop_early_fluid(s, p, q, low, high):
+    """As :func:`drop_early`, for `q.arrivals` packets."""
     w = queue_weight(p, q)
     s.avg *= (1 - w) ** (service_rate(p, q) * q.idle)
     s.avg += (1 - (1 - w) ** q.arrivals) * (length(p, q) - s.avg)
     q.prob = 0.0
     q.spread = 0.0
-    p_b = base_probability(s, p)
+    p_b = base_probability(s.avg, low, high, p)
     if p.byte_drop != 0:
         p_b = min(p_b * q.size / p.mean_packet, 1.0)  # (5)
     if p_b > NEVER and q.queue >= 2:
         first, mean = spacing(p, p_b)
         q.prob = 1 / mean
         q.spread = 1 - first / mean
+
+
+def on_fluid(s, p, q):
+    drop_early_fluid(s, p, q, p.min_thresh, p.max_thresh)
 
 
 def complain(p):
@@ -148,6 +159,23 @@ def complain(p):
     return None
 
 
+#: Parameters and state of the drop law, without the thresholds.
+LAW_PARAMS = {
+    "max_p": Param(0.1, "", "p_b at max_thresh (ns-2: 1/linterm_)", 1e-12, 1),
+    "weight": Param(0, "", "gain w of the average; 0: automatic, 1 - exp(-1/C)", 0, 1),
+    "gentle": Param(1, "0 or 1", "p_b grows from max_p to 1 over max .. 2 max", 0, 1),
+    "wait": Param(1, "0 or 1", "at least 1/p_b arrivals between drops", 0, 1),
+    "byte_queue": Param(0, "0 or 1", "average the queue in bytes", 0, 1),
+    "byte_drop": Param(0, "0 or 1", "weigh the drop probability with the size", 0, 1),
+    "mean_packet": Param(500, "bytes", "packet size that C and byte mode refer to", 1),
+}
+LAW_STATE = {
+    "avg": State(0, "packets", "average queue"),
+    "count": State(0, "packets", "arrivals since the last drop"),
+    "count_bytes": State(0, "bytes", "the same in bytes"),
+    "above": State(0, "0 or 1", "the last arrival found avg at or above min_thresh"),
+}
+
 RED = register(
     Discipline(
         name="red",
@@ -158,20 +186,10 @@ RED = register(
         params={
             "min_thresh": Param(5, "packets", "average queue at which early drops begin", 0),
             "max_thresh": Param(15, "packets", "average queue at which p_b reaches max_p", 0),
-            "max_p": Param(0.1, "", "p_b at max_thresh (ns-2: 1/linterm_)", 1e-12, 1),
-            "weight": Param(0, "", "gain w of the average; 0: automatic, 1 - exp(-1/C)", 0, 1),
-            "gentle": Param(1, "0 or 1", "p_b grows from max_p to 1 over max .. 2 max", 0, 1),
-            "wait": Param(1, "0 or 1", "at least 1/p_b arrivals between drops", 0, 1),
-            "byte_queue": Param(0, "0 or 1", "average the queue in bytes", 0, 1),
-            "byte_drop": Param(0, "0 or 1", "weigh the drop probability with the size", 0, 1),
-            "mean_packet": Param(500, "bytes", "packet size that C and byte mode refer to", 1),
+            **LAW_PARAMS,
         },
-        state={
-            "avg": State(0, "packets", "average queue"),
-            "count": State(0, "packets", "arrivals since the last drop"),
-            "count_bytes": State(0, "bytes", "the same in bytes"),
-            "above": State(0, "0 or 1", "the last arrival found avg at or above min_thresh"),
-        },
+        state=LAW_STATE,
+        record=("avg",),
         complain=complain,
     )
 )

@@ -21,7 +21,7 @@ OUTBOX_SIZE = 16
 FLOW = record_dtype(
     {
         # --- identity, path and addresses, set by the driver
-        "index": int, "kind": int, "path": int, "n_forward": int, "n_hops": int,
+        "index": int, "kind": int, "open": int, "path": int, "n_forward": int, "n_hops": int,
         "segments": int, "segment_mask": int, "outbox": int, "bins": int,
         "state": int, "params": int, "sample": int,
         "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,

@@ -1,0 +1,88 @@
+"""RED whose thresholds follow the number of connections, so that Vegas keeps its share beside Reno.
+
+Source: C.-W. Chang, "TCP performance analysis and fairness improvement in different congestion
+control methods", thesis, National Chiao Tung University, 2004, section 3.4.
+
+(1)  MinThresh = min(beta n, B),    MaxThresh = min((beta + 1) n, B)       at every arrival
+
+with the drop law of :mod:`tcpcc.queues.red`. Every Vegas connection keeps up to beta packets in the
+queue; an average of beta n is what n of them need, and what is above it is not theirs.
+
+n is the number of sources that are open on the link (`estimator` 0), at least 1, or what SRED
+(:mod:`tcpcc.queues.flow_count`) makes of the arrivals (`estimator` 1); n x (1 + `error`) takes the
+place of either. B counts the packets that can wait, as the average does: one less than the link's
+buffer, which counts the packet being sent.
+
+Differences from the paper
+    Its own estimator, after a paper that is not at hand, is replaced by these two. Its first
+    example (section 3.3, n = 2) has 4 and 6 for the thresholds, not the 6 and 8 of (1): take
+    :mod:`tcpcc.queues.red` for that.
+    With MinThresh = MaxThresh = B no average lies between them, and nothing is divided.
+Differences from ns-2
+    A script that moves ``thresh_queue_`` and ``maxthresh_queue_`` moves the limits between the
+    branches of the drop law, whose slope stays as it was when the queue was reset; here, as in the
+    paper, the law is that of the present thresholds.
+"""
+
+from tcpcc.parameters import Param, State
+from tcpcc.queues.contract import Discipline, register
+from tcpcc.queues.flow_count import (
+    ESTIMATOR_PARAMS,
+    ESTIMATOR_STATE,
+    FLOWS,
+    compare,
+    compare_fluid,
+    estimated_flows,
+)
+from tcpcc.queues.red import LAW_PARAMS, LAW_STATE, drop_early, drop_early_fluid
+
+
+def set_thresholds(s, p, q):
+    """(1)."""
+    n = max(q.flows, 1.0)
+    if p.estimator != 0:
+        n = estimated_flows(s, p)
+    s.flows = n * (1 + p.error)
+    room = max(q.limit - 1, 0.0)
+    s.min_thresh = min(p.beta * s.flows, room)
+    s.max_thresh = min((p.beta + 1) * s.flows, room)
+
+
+def on_arrival(s, p, q):
+    if p.estimator != 0:
+        compare(s, p, q)
+    set_thresholds(s, p, q)
+    drop_early(s, p, q, s.min_thresh, s.max_thresh)
+
+
+def on_fluid(s, p, q):
+    if p.estimator != 0:
+        compare_fluid(s, p, q)
+    set_thresholds(s, p, q)
+    drop_early_fluid(s, p, q, s.min_thresh, s.max_thresh)
+
+
+ConnectionRED = register(
+    Discipline(
+        name="connection_red",
+        summary="RED with thresholds of beta and beta + 1 packets per connection",
+        source="Chang 2004, section 3.4",
+        on_arrival=on_arrival,
+        on_fluid=on_fluid,
+        params={
+            "beta": Param(3, "packets", "per connection, at which early drops begin", 0),
+            "estimator": Param(0, "0 or 1", "n is 0: the true number; 1: SRED's 1/P", 0, 1),
+            "error": Param(0, "", "relative error of n: -0.2 takes a fifth too few", -0.99),
+            **LAW_PARAMS,
+            **ESTIMATOR_PARAMS,
+        },
+        state={
+            **LAW_STATE,
+            "flows": FLOWS,
+            "min_thresh": State(0, "packets", "average queue at which early drops begin"),
+            "max_thresh": State(0, "packets", "average queue at which p_b reaches max_p"),
+            **ESTIMATOR_STATE,
+        },
+        record=("avg", "flows", "min_thresh", "max_thresh"),
+    )
+)

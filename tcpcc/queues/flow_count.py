@@ -1,0 +1,82 @@
+"""How many flows share a link: SRED's estimate from hits in a list of zombies.
+
+Source: T. J. Ott, T. V. Lakshman, L. H. Wong, "SRED: stabilized RED", INFOCOM 1999.
+
+(1)  An arriving packet is compared with a zombie drawn at random: `hit` is 1 if both are of the
+     same flow; if not it is 0, and with the probability `overwrite` the packet's flow takes the
+     zombie's place.
+(2)  P <- (1 - a) P + a hit,    a = overwrite / zombies
+(3)  n = 1 / P
+
+P tends to the sum of the squared shares of the arrivals: (3) is the number of flows when all send
+at the same rate, and less when they do not (two flows of 3/4 and 1/4 count as 1.6).
+
+Differences from the paper
+    With `warm_up`, P is the mean of all hits until each of them weighs less than a; without, P
+    starts at 0 and needs several times zombies / overwrite arrivals. n is at most `zombies`. While
+    the list is not full, packets are compared with what it holds, then added to it.
+    The paper was not at hand: constants and steps are as they are commonly given.
+Fluid
+    Shares of the list follow the shares of the arrivals with a memory of zombies / overwrite
+    packets, which is the mean of (1) exactly; P follows the probability of a hit.
+"""
+
+import math
+
+from tcpcc.parameters import Param, State
+from tcpcc.streams import uniform
+
+ROOM = 1000  # zombies that the state has room for
+
+ESTIMATOR_PARAMS = {
+    "zombies": Param(ROOM, "", "length of the list of zombies", 1, ROOM),
+    "overwrite": Param(0.25, "", "probability that a miss overwrites the zombie", 1e-6, 1),
+    "warm_up": Param(1, "0 or 1", "P is the mean of the hits until 1/a of them are known", 0, 1),
+}
+ESTIMATOR_STATE = {
+    "hit_frequency": State(0, "", "frequency P of hits"),
+    "hit": State(0, "0 or 1", "the last packet hit its zombie (packet model)"),
+    "compared": State(0, "packets", "compared with a zombie so far"),
+    "filled": State(0, "", "zombies in the list"),
+    "zombies": State(0, "", "number of the flow of each zombie", ROOM),
+}
+
+#: State of a discipline that knows how many connections there are, or thinks so.
+FLOWS = State(0, "", "number of connections as the queue takes it")
+
+
+def compare(s, p, q):
+    """(1) and (2) for an arriving packet."""
+    s.hit = 0.0
+    place = 0
+    if s.filled > 0:
+        place = math.floor(uniform(s) * min(s.filled, p.zombies))
+        if s.zombies[place] == q.flow:
+            s.hit = 1.0
+        s.compared += 1
+        gain = p.overwrite / p.zombies
+        if p.warm_up != 0:
+            gain = max(gain, 1 / s.compared)
+        s.hit_frequency += gain * (s.hit - s.hit_frequency)
+    if s.filled < math.floor(p.zombies):
+        s.zombies[math.floor(s.filled)] = q.flow
+        s.filled += 1
+    elif s.hit == 0 and uniform(s) < p.overwrite:
+        s.zombies[place] = q.flow
+
+
+def compare_fluid(s, p, q):
+    """As :func:`compare`, for `q.arrivals` packets."""
+    if q.memory > 0 and q.arrivals > 0:
+        s.compared += q.arrivals
+        weight = 1 - (1 - p.overwrite / p.zombies) ** q.arrivals
+        if p.warm_up != 0:
+            weight = max(weight, q.arrivals / s.compared)
+        s.hit_frequency += weight * (q.concentration - s.hit_frequency)
+    s.filled = min(s.filled + q.arrivals, p.zombies)
+    q.memory = s.filled if s.filled < p.zombies else p.zombies / p.overwrite
+
+
+def estimated_flows(s, p):
+    """(3)."""
+    return 1 / max(s.hit_frequency, 1 / p.zombies)

@@ -96,6 +96,21 @@ def test_the_automatic_weight_makes_a_second_the_time_constant():
     assert red.s.avg == pytest.approx(math.exp(-1))
 
 
+@pytest.mark.parametrize(("delay", "seconds"), [(0.01, 1.0), (0.04, 10 * 3 * (0.04 + 1 / 2500))])
+def test_the_other_automatic_weight_takes_ten_round_trips(delay, seconds):
+    """w = 1 - exp(-1/(10 R C)), where three times delay and transmission are R, at least 0.1 s."""
+    red = Red(avg=1.0, weight=-1)
+    red.q.delay = delay
+    red.arrive(0.0)
+    assert red.s.avg == pytest.approx(math.exp(-1 / (2500 * seconds)))
+
+
+@pytest.mark.parametrize("make", [tc.RED, tc.ConnectionRED])
+def test_a_weight_between_the_automatic_ones_is_refused(make):
+    with pytest.raises(ScenarioError, match=r"weight = -0.5 must be in \[0, 1\], or -1"):
+        make(weight=-0.5)
+
+
 def test_the_mean_packet_sets_the_automatic_weight():
     red = Red(avg=1.0, mean_packet=1000)
     red.arrive(0.0)
@@ -406,7 +421,7 @@ def test_the_function_that_makes_a_spec_documents_its_parameters():
         ({"min_thresh": 15}, r"queue 'red': min_thresh = 15 must be below max_thresh = 15"),
         ({"min_tresh": 1}, r"unknown parameter of queue 'red' 'min_tresh': did you mean 'min_th"),
         ({"max_p": 0}, r"queue 'red' max_p = 0: must be a number in \[1e-12, 1\]"),
-        ({"weight": -1}, r"queue 'red' weight = -1: must be a number in \[0, 1\]"),
+        ({"weight": -2}, r"queue 'red' weight = -2: must be a number in \[-1, 1\]"),
         ({"gentle": math.nan}, r"queue 'red' gentle = nan: must be a number"),
     ],
 )

@@ -84,5 +84,7 @@ def change(world: World, change: ResolvedChange) -> None:
         world.queues[index].params[name] = value
     if spec.rate is not None:
         row["rate"] = spec.rate
+    if spec.delay is not None and index in world.queues:
+        world.queues[index].sample["delay"] = spec.delay
     if spec.rate is not None or spec.delay is not None:
         world.set_delay(index, rate=spec.rate, delay=spec.delay)

@@ -32,7 +32,7 @@ from tcpcc.packet.records import (
     world_at,
 )
 from tcpcc.transport import receiver, sender
-from tcpcc.transport.records import CBR, flow_at, out_at, segment_at, window_at
+from tcpcc.transport.records import CBR, flow_at, out_at, window_at
 
 number_at = accessor(record_dtype({"value": float}))
 
@@ -47,8 +47,9 @@ def pump(w, f, now):
         k = min(bin_of(w, now), w.n_bins - 1)
         b = flow_bin_at(f.bins, k)
         for i in range(f.outbox_count):
-            seq = out_at(f.outbox, i).seq
-            again = segment_at(f.segments, seq & f.segment_mask).transmits > 1
+            out = out_at(f.outbox, i)
+            seq = out.seq
+            again = out.again != 0
             b.sent += 1
             if again:
                 b.retransmitted += 1

@@ -79,6 +79,7 @@ def refuses(w, link, flow, time, since, size, waiting):
         q.arrivals = 1.0
         q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
         q.rate = link.rate
+        q.delay = link.delay
         q.limit = link.limit / size if link.in_bytes != 0 else link.limit
         q.full = 1.0 if full else 0.0
         q.flow = flow

@@ -34,7 +34,13 @@ from tcpcc.queues.flow_count import (
     compare_fluid,
     estimated_flows,
 )
-from tcpcc.queues.red import LAW_PARAMS, LAW_STATE, drop_early, drop_early_fluid
+from tcpcc.queues.red import (
+    LAW_PARAMS,
+    LAW_STATE,
+    complain_of_weight,
+    drop_early,
+    drop_early_fluid,
+)
 
 
 def set_thresholds(s, p, q):
@@ -83,6 +89,7 @@ ConnectionRED = register(
             "max_thresh": State(0, "packets", "average queue at which p_b reaches max_p"),
             **ESTIMATOR_STATE,
         },
+        complain=complain_of_weight,
         record=("avg", "flows", "min_thresh", "max_thresh"),
     )
 )

@@ -65,6 +65,7 @@ class QueueMemory:
         self.params = np.zeros(1, discipline.params_dtype)
         self.params[0] = tuple(discipline.check(dict(link.queue.params)).values()) or (0.0,)
         self.sample = np.zeros(1, sample_dtype)
+        self.sample["delay"] = link.delay
         fields: Any = discipline.state_dtype.fields
         self._places = np.array([fields[name][1] // 8 for name in self.names], np.int64)
         self._notes = np.full((n_bins, len(self.names)), np.nan)

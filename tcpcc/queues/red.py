@@ -5,6 +5,8 @@ ToN 1(4), 1993; gentle variant and automatic weight: S. Floyd, notes of 2000 and
 2001.
 
 (1)  avg <- (1 - w) avg + w q                            per arrival, q packets waiting
+     w = 1 - exp(-1/C)                                   `weight` 0 (ns-2's ``q_weight_ 0``)
+     w = 1 - exp(-1/(10 R C)), R = max(0.1 s, 3 (delay + 1/C))         `weight` -1 (likewise)
 (2)  avg <- (1 - w)^m avg first, after an idle time in which m = C x idle packets could have left
 (3)  p_b = max_p (avg - min) / (max - min)               min <= avg < max
      p_b = max_p + (1 - max_p)(avg - max) / max          max <= avg < 2 max, gentle; else 1
@@ -22,10 +24,8 @@ Taken from ns-2
     No early drop while fewer than two packets wait; the first arrival that finds avg >= min only
     starts the count. A full buffer drops as well, and then the count begins anew.
 Differences from ns-2
-    The automatic weight is ns-2's ``q_weight_ 0``; its later default, -1, is 1 - exp(-1/(10 R C))
-    with R = max(0.1 s, 3 (delay + 1/C)), the same for link delays below 33 ms. A link's buffer
-    counts the packet being sent, as ns-2's DropTail does; ns-2's RED holds one packet more. With
-    that weight given, a buffer larger by one and ns-2's random numbers every drop is ns-2's.
+    A link's buffer counts the packet being sent, as ns-2's DropTail does; ns-2's RED holds one
+    packet more. With a buffer larger by one and ns-2's random numbers every drop is ns-2's.
     The two packets of "fewer than two" are packets in byte mode too.
 """
 
@@ -44,10 +44,13 @@ def service_rate(p, q):
 
 
 def queue_weight(p, q):
-    """w of (1); automatic when 0: 1 - exp(-1/C)."""
+    """w of (1); 0 and -1 are ns-2's automatic ones."""
     if p.weight > 0:
         return p.weight
-    return 1 - math.exp(-1 / service_rate(p, q))
+    packets = service_rate(p, q)
+    if p.weight < 0:
+        packets *= 10 * max(0.1, 3 * (q.delay + 1 / packets))
+    return 1 - math.exp(-1 / packets)
 
 
 def length(p, q):
@@ -150,19 +153,25 @@ def on_fluid(s, p, q):
     drop_early_fluid(s, p, q, p.min_thresh, p.max_thresh)
 
 
+def complain_of_weight(p):
+    if -1 < p["weight"] < 0:
+        return f"weight = {p['weight']:g} must be in [0, 1], or -1"
+    return None
+
+
 def complain(p):
     if p["min_thresh"] >= p["max_thresh"]:
         return (
             f"min_thresh = {p['min_thresh']:g} must be below max_thresh = {p['max_thresh']:g}"
             " (packets)"
         )
-    return None
+    return complain_of_weight(p)
 
 
 #: Parameters and state of the drop law, without the thresholds.
 LAW_PARAMS = {
     "max_p": Param(0.1, "", "p_b at max_thresh (ns-2: 1/linterm_)", 1e-12, 1),
-    "weight": Param(0, "", "gain w of the average; 0: automatic, 1 - exp(-1/C)", 0, 1),
+    "weight": Param(0, "", "gain w of the average; 0, -1: automatic", -1, 1),
     "gentle": Param(1, "0 or 1", "p_b grows from max_p to 1 over max .. 2 max", 0, 1),
     "wait": Param(1, "0 or 1", "at least 1/p_b arrivals between drops", 0, 1),
     "byte_queue": Param(0, "0 or 1", "average the queue in bytes", 0, 1),

@@ -39,7 +39,9 @@ def emit(f, seq, now):
         f.retransmitted += 1
     segment.sent_at = now
     f.sent += 1
-    out_at(f.outbox, f.outbox_count).seq = seq
+    out = out_at(f.outbox, f.outbox_count)
+    out.seq = seq
+    out.again = segment.transmits > 1
     f.outbox_count += 1
     if not outstanding or f.deadline == float("inf"):
         restart_timer(f, now)

@@ -64,7 +64,7 @@ FLOW = record_dtype(
 )  # fmt: skip
 
 SEGMENT = record_dtype({"sent_at": float, "transmits": int, "flags": int})
-OUT = record_dtype({"seq": int})
+OUT = record_dtype({"seq": int, "again": int})
 WINDOW = record_dtype({"cwnd": float, "ssthresh": float})
 
 segment_at = accessor(SEGMENT)

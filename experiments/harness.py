@@ -44,7 +44,7 @@ Runs = Mapping[Any, Run]
 
 
 class Measured(NamedTuple):
-    """A number, with range and standard deviation over phases or seeds where chance plays a part."""
+    """A number; where chance plays a part, with its range and standard deviation over seeds."""
 
     value: float
     low: float | None = None

@@ -22,7 +22,7 @@ computed here::
     [[claim]]                          # what the paper says of two cells: more > less
     more = "table_1/Quick Vegas"
     less = "table_1/Vegas"
-    columns = ["0-25"]
+    columns = ["0-25"]               # or left out, with "item/row/column" above
 
 The last five take `rows` and `columns` where they hold for some cells only; of several that
 apply, the last one counts.
@@ -150,9 +150,14 @@ def read(path: Path) -> Published:
 
 def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     for entry in entries:
-        more, less = (tuple(entry[side].split("/")) for side in ("more", "less"))
-        for column in entry["columns"]:
-            yield Claim((*more, column), (*less, column), entry["text"])
+        columns = [(column,) for column in entry.get("columns", [])] or [()]
+        for column in columns:
+            more, less = ((*entry[side].split("/"), *column) for side in ("more", "less"))
+            if len(more) != 3 or len(less) != 3:
+                raise ValueError(
+                    f"claim {entry}: must name item/row and columns, or item/row/column"
+                )
+            yield Claim(more, less, entry["text"])
 
 
 def _cells(paper: str, item: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[Cell]:

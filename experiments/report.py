@@ -68,7 +68,8 @@ def markdown(records: Sequence[Record]) -> str:
         "the number (an ordering) is true of ours, and the cause is stated. *Deviates*: neither, "
         "and the cause is stated. The fluid model is held against the packet model: a difference "
         "of more than 10 % has its cause stated. A range in brackets, and a standard deviation "
-        "before it, is over phases or seeds that the paper does not give. Tolerances with their reasons are in `experiments/data/`.",
+        "before it, is over phases or seeds that the paper does not give. Tolerances with their "
+        "reasons are in `experiments/data/`.",
         "",
         summary_markdown(records),
     ]

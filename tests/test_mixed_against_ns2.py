@@ -1,4 +1,4 @@
-"""Vegas and Reno flows together beside ns-2, packet by packet, in the columns of the thesis' tables.
+"""Vegas and Reno flows together beside ns-2, packet by packet: the thesis' Tables 3.1 to 4.2.
 
 With RED as well: the queue's stream of random numbers is put where ns-2's only one stands when the
 flows start, the senders' clocks are those that ns-2 has drawn from it before, and every drop of

@@ -38,8 +38,8 @@ RED_SETTINGS: dict[str, dict[str, float]] = {
     "A": {"max_p": 1 / 10, "weight": -1},
     "B": {"max_p": 1 / 15, "weight": 0.002},
 }
-"""A: ns-2.27's defaults (``linterm_ 10``, ``q_weight_ -1``), nothing fitted. B: the best fit of some
-50 sets (``linterm_ 15``)."""
+"""A: ns-2.27's defaults (``linterm_ 10``, ``q_weight_ -1``), nothing fitted. B: the best fit of
+some 50 sets (``linterm_ 15``)."""
 
 SEEDS = range(1, 21)
 """Of the RED runs, and of the drop-tail runs whose flows start `JITTER` apart."""
@@ -124,7 +124,7 @@ def dumbbell(
         small: access links of Figure 3.3 (10 Mb/s, 0.4 ms), not of Figure 4.1 (50 Mb/s, 1 ms).
         starts: of the flows, s; None: all at 0.
         duration: s.
-        seed: of the queue and of clock phases; with drop-tail of start delays too; 0: see `chances`.
+        seed: of the queue and of clock phases, with drop-tail of start delays too; see `chances`.
         interval: of recording, s.
         recovery: Vegas' loss recovery.
         params: of each flow's controller.
@@ -231,7 +231,7 @@ begin at 70 s, where the averages begin.)"""
 
 
 def connection_red(error: float = 0.0, setting: str = "B", **params: float) -> tc.queues.QueueSpec:
-    """RED with thresholds 3 n and 4 n; `error`: of the estimated n, relative."""
+    """RED with thresholds 3 n and 4 n (section 3.4); `error`: of the estimated n, relative."""
     return tc.ConnectionRED(beta=3, error=error, **(RED_SETTINGS[setting] | params))
 
 
@@ -243,12 +243,18 @@ def joining(
     interval: float = 1.0,
     recovery: str | None = "vegas-ns2",
 ) -> tc.Scenario:
-    """A column of Table 4.3: "drop-tail" or one of `ERRORS`."""
+    """A column of Table 4.3: "drop-tail" or one of `ERRORS`.
+
+    The slope of RED's drop law is that for all ten connections from the beginning, since a script
+    that moves the thresholds of ns-2's RED leaves it where it was.
+    """
     return dumbbell(
         8 * ["vegas"] + 2 * ["reno"],
         2e6,
         buffer=100,
-        queue=None if column == "drop-tail" else connection_red(ERRORS[column], setting),
+        queue=None
+        if column == "drop-tail"
+        else connection_red(ERRORS[column], setting, slope_flows=len(JOINING)),
         starts=JOINING,
         duration=101.0,
         seed=seed,

@@ -20,8 +20,8 @@ Differences from the paper
     With MinThresh = MaxThresh = B no average lies between them, and nothing is divided.
 Differences from ns-2
     A script that moves ``thresh_queue_`` and ``maxthresh_queue_`` moves the limits between the
-    branches of the drop law, whose slope stays as it was when the queue was reset; here, as in the
-    paper, the law is that of the present thresholds.
+    branches of the drop law, whose lines stay as they were when the queue was reset. Here, as in
+    the paper, the law is that of the present thresholds; with `slope_flows` it is ns-2's.
 """
 
 from tcpcc.parameters import Param, State
@@ -38,7 +38,7 @@ from tcpcc.queues.red import (
     LAW_PARAMS,
     LAW_STATE,
     complain_of_weight,
-    drop_early,
+    drop_early_along,
     drop_early_fluid,
 )
 
@@ -49,23 +49,37 @@ def set_thresholds(s, p, q):
     if p.estimator != 0:
         n = estimated_flows(s, p)
     s.flows = n * (1 + p.error)
-    room = max(q.limit - 1, 0.0)
-    s.min_thresh = min(p.beta * s.flows, room)
-    s.max_thresh = min((p.beta + 1) * s.flows, room)
+    s.min_thresh = threshold(p, q, p.beta, s.flows)
+    s.max_thresh = threshold(p, q, p.beta + 1, s.flows)
+
+
+def threshold(p, q, packets, flows):
+    """One of (1)."""
+    return min(packets * flows, max(q.limit - 1, 0.0))
+
+
+def slope(s, p, q):
+    """Thresholds between which the drop law's line runs."""
+    if p.slope_flows == 0:
+        return s.min_thresh, s.max_thresh
+    flows = p.slope_flows * (1 + p.error)
+    return threshold(p, q, p.beta, flows), threshold(p, q, p.beta + 1, flows)
 
 
 def on_arrival(s, p, q):
     if p.estimator != 0:
         compare(s, p, q)
     set_thresholds(s, p, q)
-    drop_early(s, p, q, s.min_thresh, s.max_thresh)
+    start, end = slope(s, p, q)
+    drop_early_along(s, p, q, s.min_thresh, s.max_thresh, start, end)
 
 
 def on_fluid(s, p, q):
     if p.estimator != 0:
         compare_fluid(s, p, q)
     set_thresholds(s, p, q)
-    drop_early_fluid(s, p, q, s.min_thresh, s.max_thresh)
+    start, end = slope(s, p, q)
+    drop_early_fluid(s, p, q, s.min_thresh, s.max_thresh, start, end)
 
 
 ConnectionRED = register(
@@ -79,6 +93,7 @@ ConnectionRED = register(
             "beta": Param(3, "packets", "per connection, at which early drops begin", 0),
             "estimator": Param(0, "0 or 1", "n is 0: the true number; 1: SRED's 1/P", 0, 1),
             "error": Param(0, "", "relative error of n: -0.2 takes a fifth too few", -0.99),
+            "slope_flows": Param(0, "", "connections that the law's slope is for; 0: for n", 0),
             **LAW_PARAMS,
             **ESTIMATOR_PARAMS,
         },

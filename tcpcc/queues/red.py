@@ -62,13 +62,18 @@ def length(p, q):
 
 def base_probability(avg, low, high, p):
     """(3), with the thresholds `low` and `high`."""
+    return base_probability_along(avg, low, high, low, high, p)
+
+
+def base_probability_along(avg, low, high, start, end, p):
+    """(3), with the lines of the thresholds `start` and `end` within the limits `low`, `high`."""
     if avg < low:
         return 0.0
     if avg < high:
-        return p.max_p * (avg - low) / (high - low)
+        return max(p.max_p * (avg - start) / max(end - start, 1e-9), 0.0)
     if p.gentle == 0 or avg >= 2 * high:
         return 1.0
-    return p.max_p + (1 - p.max_p) * (avg - high) / high
+    return min(max(p.max_p + (1 - p.max_p) * (avg - end) / end, 0.0), 1.0)
 
 
 def spaced_probability(s, p, q, p_b):
@@ -89,6 +94,11 @@ def spaced_probability(s, p, q, p_b):
 
 def drop_early(s, p, q, low, high):
     """An arrival: (1) to (5) with the thresholds `low` and `high`, of whatever discipline."""
+    drop_early_along(s, p, q, low, high, low, high)
+
+
+def drop_early_along(s, p, q, low, high, start, end):
+    """The same with the lines of :func:`base_probability_along`."""
     w = queue_weight(p, q)
     if q.idle > 0:
         s.avg *= (1 - w) ** float(math.floor(service_rate(p, q) * q.idle))  # (2)
@@ -103,7 +113,7 @@ def drop_early(s, p, q, low, high):
         s.count = 1.0
         s.count_bytes = q.size
     else:
-        p_b = base_probability(s.avg, low, high, p)
+        p_b = base_probability_along(s.avg, low, high, start, end, p)
         if uniform(s) <= spaced_probability(s, p, q, p_b):
             q.drop = 1.0
     if q.drop != 0 or q.full != 0:
@@ -133,14 +143,14 @@ def spacing(p, p_b):
     return first, first + whole - whole * (whole + 1) / (2 * span)
 
 
-def drop_early_fluid(s, p, q, low, high):
-    """As :func:`drop_early`, for `q.arrivals` packets."""
+def drop_early_fluid(s, p, q, low, high, start, end):
+    """As :func:`drop_early_along`, for `q.arrivals` packets."""
     w = queue_weight(p, q)
     s.avg *= (1 - w) ** (service_rate(p, q) * q.idle)
     s.avg += (1 - (1 - w) ** q.arrivals) * (length(p, q) - s.avg)
     q.prob = 0.0
     q.spread = 0.0
-    p_b = base_probability(s.avg, low, high, p)
+    p_b = base_probability_along(s.avg, low, high, start, end, p)
     if p.byte_drop != 0:
         p_b = min(p_b * q.size / p.mean_packet, 1.0)  # (5)
     if p_b > NEVER and q.queue >= 2:
@@ -150,7 +160,7 @@ def drop_early_fluid(s, p, q, low, high):
 
 
 def on_fluid(s, p, q):
-    drop_early_fluid(s, p, q, p.min_thresh, p.max_thresh)
+    drop_early_fluid(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh)
 
 
 def complain_of_weight(p):

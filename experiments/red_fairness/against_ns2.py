@@ -1,0 +1,95 @@
+"""Our means over seeds beside ns-2's, for every column with RED.
+
+The random numbers are others than ns-2's, so the two samples are independent; with the same ones
+the runs are the same (tests/test_mixed_against_ns2.py).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from experiments.harness import HERE, Measured
+from experiments.red_fairness import tables
+from tcpcc.sweep import simulate_many
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ITEMS: dict[str, tuple[Callable[..., dict[Any, Any]], Callable[..., tables.Quantities]]] = {
+    **{
+        table: (lambda setting, table=table: tables.mix_runs(table, setting=setting), tables.of_mix)
+        for table in tables.s.TABLES
+    },
+    "table_4_3": (lambda setting: tables.joining_runs(setting=setting), tables.of_joining),
+    "table_4_4": (lambda setting: tables.routers_runs(setting=setting), tables.of_routers),
+}
+"""Of each table: its scenarios for a setting of RED, and what is measured."""
+
+
+@cache
+def ns2() -> dict[str, Any]:
+    """What ns-2.35 gives: by setting ("A", "B", "drop-tail"), table, column and row."""
+    with (HERE / "data" / "red_fairness_ns2.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
+    """One row for each column with RED and each quantity that ns-2's record has.
+
+    Args:
+        setting: of RED, "A" or "B".
+        jobs: simulations at a time; default one per processor.
+
+    Returns:
+        table, column, row; `ns2`, `ns2_sd`, `ours`, `sd`: means and standard deviations over 20
+        seeds; `z`: the difference of the means in standard errors; `published`; `ns2_covers`,
+        `ours_cover`: whether it lies between the least and the largest over seeds.
+    """
+    import pandas as pd
+
+    from experiments.red_fairness import PAPER
+
+    printed = {cell.key: cell.published for cell in PAPER.cells()}
+    found = []
+    for table, (scenarios, quantities) in ITEMS.items():
+        wanted = {
+            key: sc for key, sc in scenarios(setting).items() if key[0] in ns2()[setting][table]
+        }
+        runs = dict(zip(wanted, simulate_many(list(wanted.values()), jobs=jobs), strict=True))
+        values = tables.columns(quantities, runs)
+        for column, rows in ns2()[setting][table].items():
+            for row, (mean, sd, low, high) in rows.items():
+                mine = values[row, column]
+                assert isinstance(mine, Measured)
+                published = printed[table, row, column]
+                found.append(
+                    {
+                        "table": table,
+                        "column": column,
+                        "row": row,
+                        "ns2": mean,
+                        "ns2_sd": sd,
+                        "ours": mine.value,
+                        "sd": mine.sd,
+                        "z": standard_errors(mine.value - mean, sd, mine.sd or 0.0),
+                        "published": math.nan if published is None else published,
+                        "ns2_covers": published is not None and low <= published <= high,
+                        "ours_cover": published is not None
+                        and mine.low is not None
+                        and mine.high is not None
+                        and mine.low <= published <= mine.high,
+                    }
+                )
+    return pd.DataFrame(found)
+
+
+def standard_errors(difference: float, *deviations: float, n: int = len(tables.s.SEEDS)) -> float:
+    """A difference of two means in its standard errors, each mean over `n` seeds."""
+    error = math.sqrt(sum(d * d for d in deviations) / n)
+    if error < 1e-9:  # both always give the same
+        return 0.0 if abs(difference) < 0.01 else math.inf
+    return difference / error

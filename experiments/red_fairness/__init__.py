@@ -2,22 +2,85 @@
 methods", thesis, National Chiao Tung University, 2004.
 
 scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
-tables.py takes the numbers of its tables from runs; figures.py draws its figures.
+tables.py takes the numbers of its tables from runs; figures.py draws its figures; studies.py has
+the parameter studies; against_ns2.py compares means over seeds with ns-2's.
 """
 
 from functools import partial
 
 from experiments.harness import Item, Paper
-from experiments.red_fairness import scenarios, tables
+from experiments.red_fairness import figures as f
+from experiments.red_fairness import scenarios as s
+from experiments.red_fairness import studies, tables
+
+
+def drawn(runs, draw):
+    """A figure that prints no number."""
+    return Item(runs, f.nothing, draw)
+
+
+def mix_figures(table, *names):
+    """Throughput, queue and windows of a table's columns, six panels each."""
+    panels = (f.throughput, f.queue, f.window)
+    return {
+        name: drawn(partial(f.mix_runs, table), partial(f.draw_columns, panel))
+        for name, panel in zip(names, panels, strict=True)
+    }
+
+
+def letters(table):
+    return {
+        f"{queue} {m}": kinds for m, kinds in s.TABLES[table].mixes.items() for queue in s.QUEUES
+    }
+
+
+NUMBERS = {
+    table: (partial(tables.mix_runs, table), partial(tables.columns, tables.of_mix))
+    for table in s.TABLES
+} | {
+    "table_4_3": (tables.joining_runs, partial(tables.columns, tables.of_joining)),
+    "table_4_4": (tables.routers_runs, partial(tables.columns, tables.of_routers)),
+}
 
 PAPER = Paper(
     "red_fairness",
-    {
-        **{
-            table: Item(partial(tables.mix_runs, table), partial(tables.columns, tables.of_mix))
-            for table in scenarios.TABLES
-        },
-        "table_4_3": Item(tables.joining_runs, partial(tables.columns, tables.of_joining)),
-        "table_4_4": Item(tables.routers_runs, partial(tables.columns, tables.of_routers)),
+    {name: Item(*both) for name, both in NUMBERS.items()}
+    | mix_figures("table_3_1", "figure_3_4", "figure_3_6", "figure_3_7")
+    | mix_figures("table_4_1", "figure_4_2", "figure_4_3", "figure_4_4")
+    | {
+        "figure_2_3": Item(
+            studies.alpha_runs,
+            partial(studies.pair_values, "Vegas", "alpha"),
+            partial(studies.draw_pairs, "Vegas", "alpha (packets)"),
+        ),
+        "figure_3_5": Item(
+            studies.buffer_runs,
+            partial(studies.pair_values, "Vegas", "B"),
+            partial(studies.draw_pairs, "Vegas", "Buffer (packets)"),
+        ),
+        "figure_4_5": drawn(
+            NUMBERS["table_4_2"][0],
+            partial(f.draw_shares, "table_4_2", letters("table_4_2"), tables.of_mix),
+        ),
+        "figure_4_6": drawn(f.joining_runs, f.draw_joining),
+        "figure_4_7": drawn(
+            NUMBERS["table_4_3"][0],
+            partial(
+                f.draw_shares,
+                "table_4_3",
+                dict.fromkeys(["drop-tail", *s.ERRORS], 8 * "V" + 2 * "R"),
+                tables.of_joining,
+            ),
+        ),
+        "figure_4_9": drawn(
+            f.routers_runs, partial(f.draw_some, f.throughput, ("drop-tail", "ALL"))
+        ),
+        "figure_4_10": drawn(
+            f.routers_runs, partial(f.draw_some, f.throughput, ("drop-tail", "ALL", "R1", "R3"))
+        ),
+        "variants": Item(studies.family_runs, studies.family_values, studies.draw_family),
+        "cause": Item(studies.cause_runs, studies.cause_values),
+        "recovery": Item(studies.recovery_runs, studies.recovery_values, studies.draw_recovery),
+        "estimator": Item(studies.estimator_runs, studies.estimator_values, studies.draw_estimator),
     },
 )

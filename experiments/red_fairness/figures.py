@@ -1,0 +1,248 @@
+"""The thesis' figures, in its arrangement: drop-tail on the left, RED on the right.
+
+Vegas is blue and Reno vermilion throughout, each flow a line; the fluid model's mean of each kind
+is dashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.harness import Measured, Runs, Values
+from experiments.red_fairness import scenarios as s
+from experiments.red_fairness import tables
+from tcpcc import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SHADES = {
+    "vegas": ("#0072B2", "#56B4E9", "#00486F", "#7FB9DE", "#3A8FC4"),
+    "reno": ("#D55E00", "#E69F00", "#8F3F00", "#F0A56B", "#B85000"),
+}
+"""Of the flows of a kind, in turn."""
+
+FINE = 0.1
+"""s, interval of recording of the runs that are drawn."""
+
+SMOOTH = 2.0
+"""s, over which throughput is averaged."""
+
+Panel = Callable[["Axes", Mapping[str, tc.Run]], None]
+"""Draws the runs of each model, {"packet": run, "fluid": run}, of one column of a table."""
+
+
+# Scenarios of the figures: one run for each panel, finely recorded.
+
+
+def mix_runs(table: str) -> dict[str, tc.Scenario]:
+    """By column; with RED the first seed."""
+    return {
+        f"{queue} {mix}": s.mixed(table, mix, queue, int(queue == "RED"), interval=FINE)
+        for mix in s.TABLES[table].mixes
+        for queue in s.QUEUES
+    }
+
+
+def joining_runs() -> dict[str, tc.Scenario]:
+    return {c: s.joining(c, int(c != "drop-tail"), interval=FINE) for c in ("drop-tail", "8V2R")}
+
+
+def routers_runs() -> dict[str, tc.Scenario]:
+    return {c: s.routers(c, int(c != "drop-tail"), interval=FINE) for c in s.DEPLOYED}
+
+
+def nothing(runs: Runs) -> Values:
+    """A figure without numbers."""
+    return {}
+
+
+# Panels.
+
+
+def _kind(run: tc.Run, k: int) -> str:
+    return "reno" if str(run.data["controller"].values[k]) == "reno" else "vegas"
+
+
+def _lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
+    """One line per flow, shades by kind; labelled once for each kind."""
+    seen: dict[str, int] = {}
+    for k in range(len(run.flows)):
+        kind = _kind(run, k)
+        shade = SHADES[kind][seen.setdefault(kind, 0) % len(SHADES[kind])]
+        label = kind.capitalize() if seen[kind] == 0 else None
+        seen[kind] += 1
+        ax.plot(times, values[:, k], color=shade, lw=0.9, label=label)
+
+
+def throughput(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
+    """Throughput over time, kb/s, means of `SMOOTH` seconds."""
+    for model, run in runs.items():
+        series = run.throughput_series(SMOOTH) / 1e3
+        times = series["time"].values - SMOOTH / 2
+        if model == "packet":
+            _lines(ax, run, times, series.values)
+            continue
+        for kind in ("vegas", "reno"):
+            members = [k for k in range(len(run.flows)) if _kind(run, k) == kind]
+            if members:
+                mean = series.values[:, members].mean(axis=1)
+                ax.plot(times, mean, color=plots.BLACK, lw=0.8, ls=plots.DASHES[1], label="fluid")
+    ax.set_ylabel("Throughput (kb/s)")
+
+
+def queue(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
+    """Packets waiting; with RED its average and thresholds; a tick above for each drop."""
+    run = runs.get("packet") or next(iter(runs.values()))
+    one = run.data.isel(link=0)
+    times = one["time"].values
+    ax.plot(times, one["queue_max"], color=plots.SKY, lw=0.6, label="queue")
+    if "queue_avg" in one and np.isfinite(one["queue_avg"]).any():
+        ax.plot(times, one["queue_avg"], color=plots.BLUE, lw=1.1, label="average")
+    drops = times[one["drops"].values > 0]
+    top = max(float(one["queue_max"].max()) * 1.06, 5.0)
+    ax.plot(
+        drops, np.full(drops.size, top), "|", color=plots.VERMILION, ms=4, mew=0.5, label="drop"
+    )
+    for threshold in _thresholds(run):
+        ax.axhline(threshold, color=plots.GREY, lw=0.7, ls=":")
+    ax.set_ylabel("Queue (packets)")
+
+
+def _thresholds(run: tc.Run) -> Sequence[float]:
+    params = dict(run.scenario.resolve().links[0].queue.params)
+    found = [params.get(name) for name in ("min_thresh", "max_thresh")]
+    return [value for value in found if value is not None]
+
+
+def window(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
+    """Congestion windows, packets."""
+    run = runs.get("packet") or next(iter(runs.values()))
+    _lines(ax, run, run.data["time"].values, run.data["cwnd"].values)
+    ax.set_ylabel("cwnd (packets)")
+
+
+def grid(panels: Sequence[tuple[str, Panel, Mapping[str, tc.Run]]], columns: int = 2) -> Figure:
+    """Panels with titles "(a) ...", row by row; one vertical scale a row, one legend a figure."""
+    import matplotlib.pyplot as plt
+
+    rows = -(-len(panels) // columns)
+    with plots.style():
+        figure, axes = plt.subplots(
+            rows, columns, sharex=True, sharey="row", squeeze=False,
+            figsize=(plots.WIDTH, 1.55 * rows + 0.5),
+        )  # fmt: skip
+        for k, (ax, (title, panel, runs)) in enumerate(zip(axes.flat, panels, strict=True)):
+            panel(ax, runs)
+            ax.set_title(f"({'abcdefgh'[k]}) {title}", loc="left")
+            ax.set_xlim(0, next(iter(runs.values())).duration)
+            ax.set_ylim(bottom=0)
+            if k % columns:
+                ax.set_ylabel("")
+        for ax in axes[-1]:
+            ax.set_xlabel("Time (s)")
+        labels: dict[str, Any] = {}
+        for ax in axes.flat:
+            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+                labels.setdefault(label, handle)
+        figure.legend(labels.values(), labels.keys(), loc="outside upper center", ncols=len(labels))
+    return figure
+
+
+def of(runs: Mapping[str, Runs], key: Any) -> dict[str, tc.Run]:
+    """The runs of one key by model."""
+    return {model: of_model[key] for model, of_model in runs.items()}
+
+
+def draw_columns(panel: Panel, runs: Mapping[str, Runs]) -> Figure:
+    """A panel for every column, as in Figures 3.4, 3.6, 3.7, 4.2 to 4.4, 4.9 and 4.10."""
+    keys = list(next(iter(runs.values())))
+    return grid([(key, panel, of(runs, key)) for key in keys])
+
+
+def draw_some(panel: Panel, keys: Iterable[str], runs: Mapping[str, Runs]) -> Figure:
+    return grid([(key, panel, of(runs, key)) for key in keys])
+
+
+def draw_joining(runs: Mapping[str, Runs]) -> Figure:
+    """Figure 4.6: throughput, queue and windows."""
+    return grid(
+        [
+            (f"{'RED' if key == '8V2R' else key}", panel, of(runs, key))
+            for panel in (throughput, queue, window)
+            for key in ("drop-tail", "8V2R")
+        ]
+    )
+
+
+# Shares: Figures 4.5 and 4.7.
+
+
+def draw_shares(
+    item: str,
+    columns: Mapping[str, str],
+    quantities: Callable[[tc.Run], tables.Quantities],
+    runs: Mapping[str, Runs],
+) -> Figure:
+    """Each flow's share of the total: bars, with whiskers from the least to the largest over seeds;
+    the thesis' own shares are circles, the fluid model's dashes.
+
+    Args:
+        item: table whose published numbers are drawn.
+        columns: of it, with a letter for each flow as in `scenarios.KINDS`.
+        quantities: what is measured in a run.
+        runs: by model, (column, seed).
+    """
+    import matplotlib.pyplot as plt
+
+    from experiments.red_fairness import PAPER
+
+    printed = {cell.key[1:]: cell.published for cell in PAPER.cells(item)}
+    values = {model: tables.columns(quantities, of_model) for model, of_model in runs.items()}
+    rows = -(-len(columns) // 2)
+    with plots.style():
+        figure, axes = plt.subplots(
+            rows, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, 1.55 * rows + 0.5)
+        )
+        for k, (ax, (column, letters)) in enumerate(zip(axes.flat, columns.items(), strict=True)):
+            flows = [row for row, name in printed if name == column and row[-1].isdigit()]
+            _shares(ax, letters, [printed[row, column] for row in flows], {
+                model: [found[row, column] for row in flows] for model, found in values.items()
+            })  # fmt: skip
+            ax.set_title(f"({'abcdef'[k]}) {column}", loc="left")
+            ax.set_xticks(range(1, len(flows) + 1))
+            if k % 2 == 0:
+                ax.set_ylabel("Share of total")
+        for ax in axes[-1]:
+            ax.set_xlabel("Flow")
+        axes.flat[0].set_ylim(bottom=0)
+        handles, labels = axes.flat[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+    return figure
+
+
+def _shares(
+    ax: Axes, letters: str, printed: Sequence[float | None], values: Mapping[str, Sequence[Any]]
+) -> None:
+    mine = [value if isinstance(value, Measured) else Measured(value) for value in values["packet"]]
+    total = sum(one.value for one in mine)
+    places = np.arange(1, len(mine) + 1)
+    for letter, kind in s.KINDS.items():
+        members = [k for k, each in enumerate(letters) if each == letter]
+        heights = [mine[k].value / total for k in members]
+        ax.bar(
+            places[members], heights, 0.7, color=SHADES[kind][0], alpha=0.7, label=kind.capitalize()
+        )
+    ends = np.array([[one.value if e is None else e for e in (one.low, one.high)] for one in mine])
+    ax.vlines(places, *(ends.T / total), color=plots.BLACK, lw=0.8, label="range over seeds")
+    theirs = np.array(printed, float)
+    look: dict[str, Any] = {"color": plots.BLACK, "ls": "none"}
+    ax.plot(places, theirs / theirs.sum(), "o", ms=3.5, mfc="white", label="published", **look)
+    if "fluid" in values:
+        fluid = np.array([getattr(value, "value", value) for value in values["fluid"]])
+        ax.plot(places, fluid / fluid.sum(), "_", ms=9, mew=1.3, label="fluid model", **look)

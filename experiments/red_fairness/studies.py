@@ -1,0 +1,329 @@
+"""Parameter studies: Figures 2.3 and 3.5, and what the thesis discusses without a table.
+
+Vegas beside Reno on the dumbbell of Figure 3.3, unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.harness import Measured, Runs, Values
+from experiments.red_fairness import scenarios as s
+from experiments.red_fairness import tables
+from tcpcc import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FEW_SEEDS = range(1, 9)
+"""Of runs whose starts are spread over 0.1 s."""
+
+ALPHAS = (1, 2, 3, 4, 5, 6, 8, 10)
+"""Packets; beta is alpha + 2."""
+
+BUFFERS = (5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+"""Packets at the bottleneck."""
+
+FAMILY = ("vegas", "newvegas", "vegas_a", "vegas_plus")
+"""Vegas and its variants of chapter 2."""
+
+COUNTS = (2, 4, 6, 10, 16, 24, 40)
+"""Connections whose number is estimated."""
+
+
+def pair(kind: str = "vegas", *, buffer: int = 20, seed: int = 0, **params: float) -> tc.Scenario:
+    """A flow of a kind beside a Reno flow (Figure 3.3), drop-tail; `params` of the first."""
+    return s.dumbbell(
+        [kind, "reno"], 1.5e6, buffer=buffer, small=True, seed=seed, params=[params, {}]
+    )
+
+
+def with_seeds(make: Any, values: Iterable[Any]) -> dict[Any, tc.Scenario]:
+    """By (value, seed): the deterministic run and `FEW_SEEDS`."""
+    return {(value, seed): make(value, seed) for value in values for seed in (0, *FEW_SEEDS)}
+
+
+def of_pair(run: tc.Run) -> dict[str, float]:
+    first, second = tables.rates(run)
+    return {"first": float(first), "Reno": float(second), "ratio": float(first / second)}
+
+
+def pair_values(first: str, label: str, runs: Runs) -> Values:
+    """Rows `first`, "Reno" and "ratio"; columns the values that were tried, as "alpha = 2"."""
+    found = tables.columns(of_pair, runs)
+    names = {"first": first}
+    return {
+        (names.get(row, row), f"{label} = {value}"): cell for (row, value), cell in found.items()
+    }
+
+
+# Figure 2.3: larger alpha and beta.
+
+
+def alpha_runs() -> dict[Any, tc.Scenario]:
+    return with_seeds(lambda alpha, seed: pair(seed=seed, alpha=alpha, beta=alpha + 2), ALPHAS)
+
+
+# Figure 3.5: the buffer.
+
+
+def buffer_runs() -> dict[Any, tc.Scenario]:
+    return with_seeds(lambda buffer, seed: pair(buffer=buffer, seed=seed), BUFFERS)
+
+
+def draw_pairs(first: str, label: str, runs: Mapping[str, Runs]) -> Figure:
+    """Throughput of both flows against what was varied; bars from the least to the largest over
+    seeds; the fluid model dashed."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
+        for model, of_model in runs.items():
+            found = tables.columns(of_pair, of_model)
+            values = list(dict.fromkeys(key[0] for key in of_model))
+            for row, name, colour in (
+                ("first", first, plots.BLUE),
+                ("Reno", "Reno", plots.VERMILION),
+            ):
+                curve(ax, values, [found[row, value] for value in values], model, name, colour)
+        ax.set(xlabel=label, ylabel="Throughput (kb/s)")
+        ax.set_xlim(left=0)
+        ax.set_ylim(bottom=0)
+        ax.legend(loc="center right")
+    return figure
+
+
+def curve(
+    ax: Axes, x: Sequence[float], cells: Sequence[Any], model: str, name: str, colour: str
+) -> None:
+    """A curve with its range over seeds; the fluid model's dashed."""
+    cells = [cell if isinstance(cell, Measured) else Measured(cell) for cell in cells]
+    middle = [cell.value for cell in cells]
+    if model == "fluid":
+        ax.plot(x, middle, color=colour, lw=1, ls=plots.DASHES[1], marker="o", ms=3, mfc="white",
+                label=f"{name}, fluid model")  # fmt: skip
+        return
+    ax.plot(x, middle, color=colour, marker="o", ms=3.5, label=name)
+    for at, cell in zip(x, cells, strict=True):
+        if cell.low is not None and cell.high is not None:
+            ax.vlines(at, cell.low, cell.high, color=colour, lw=2.5, alpha=0.35)
+
+
+# Vegas' variants beside Reno (sections 2.2.2 to 2.2.4).
+
+ROOMS = (20, 50, 100)
+"""Buffers, packets."""
+
+
+def family_runs() -> dict[Any, tc.Scenario]:
+    return {
+        ((kind, room), seed): pair(kind, buffer=room, seed=seed)
+        for kind in FAMILY
+        for room in ROOMS
+        for seed in FEW_SEEDS
+    }
+
+
+def family_values(runs: Runs) -> Values:
+    """Throughput over Reno's, by variant and buffer."""
+    found = tables.columns(of_pair, runs)
+    return {
+        (kind, f"buffer {room}"): found["ratio", (kind, room)]
+        for row, (kind, room) in found
+        if row == "ratio"
+    }
+
+
+def draw_family(runs: Mapping[str, Runs]) -> Figure:
+    """Bars for each variant at each buffer; a ratio of 1 is Reno's share."""
+    import matplotlib.pyplot as plt
+
+    values = {model: family_values(of_model) for model, of_model in runs.items()}
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.4))
+        for k, (room, colour) in enumerate(zip(ROOMS, plots.PALETTE, strict=False)):
+            places = np.arange(len(FAMILY)) + 0.25 * (k - 1)
+            column = f"buffer {room}"
+            cells = [values["packet"][kind, column] for kind in FAMILY]
+            ax.bar(places, [c.value for c in cells], 0.22, color=colour, alpha=0.8,
+                   label=f"buffer of {room} packets")  # fmt: skip
+            ax.vlines(
+                places, [c.low for c in cells], [c.high for c in cells], color=plots.BLACK, lw=0.8
+            )
+            if "fluid" in values:
+                fluid = [values["fluid"][kind, column].value for kind in FAMILY]
+                ax.plot(places, fluid, "_", color=plots.BLACK, ms=9, mew=1.3,
+                        label="fluid model" if k == 2 else None)  # fmt: skip
+        ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
+        ax.set_xticks(range(len(FAMILY)), ["Vegas", "NewVegas", "Vegas-A", "Vegas+"])
+        ax.set_ylabel("Throughput / Reno's")
+        ax.legend()
+    return figure
+
+
+# The cause: Vegas keeps b packets queued, whatever Reno keeps (variants: x_V = b / queueing delay).
+
+SHARED = {
+    "table_3_1": ("V vs R",),
+    "table_4_1": ("4V1R", "1V4R"),
+    "table_4_2": ("9V1R", "5V5R", "1V9R"),
+}
+
+
+def cause_runs() -> dict[Any, tc.Scenario]:
+    return {
+        (f"{queue} {mix}", int(queue == "RED")): s.mixed(table, mix, queue, int(queue == "RED"))
+        for table, mixes in SHARED.items()
+        for mix in mixes
+        for queue in s.QUEUES
+    }
+
+
+def cause_values(runs: Runs) -> Values:
+    """Packets that a Vegas flow keeps queued, by Little's law: its rate times the mean delay."""
+    values: dict[tuple[str, str], float] = {}
+    for (column, _), run in runs.items():
+        vegas = run.data["controller"].values == "vegas"
+        rate = float(tables.rates(run)[vegas].mean()) * 1e3 / (8 * s.PACKET)
+        bottleneck = run.data.isel(link=0)
+        sent = float(bottleneck["arrived"].sum() - bottleneck["drops"].sum())
+        delay = run.queue_mean() * run.duration / sent
+        values["x_V (packets/s)", column] = rate
+        values["queueing delay (ms)", column] = delay * 1e3
+        values["b = x_V x delay", column] = rate * delay
+    return values
+
+
+# What the gain of RED hangs on: the simulator's loss recovery of Vegas.
+
+RECOVERED = {"ns-2's Vegas": "vegas-ns2", "Vegas": "vegas"}
+"""Loss recovery by row."""
+
+
+def recovery_runs() -> dict[Any, tc.Scenario]:
+    return {
+        ((row, f"{queue} {mix}"), seed): s.mixed(table, mix, queue, seed, recovery=recovery)
+        for row, recovery in RECOVERED.items()
+        for table, mixes in SHARED.items()
+        for mix in mixes
+        for queue in s.QUEUES
+        for seed in s.SEEDS
+    }
+
+
+def recovery_values(runs: Runs) -> Values:
+    """The thesis' fairness ratio, means over seeds."""
+    found = tables.columns(tables.of_mix, runs)
+    return {key: cell for (row, key), cell in found.items() if row == "Fairness"}
+
+
+def draw_recovery(runs: Mapping[str, Runs]) -> Figure:
+    """Distributions over seeds, drop-tail and RED, with both recoveries."""
+    import matplotlib.pyplot as plt
+
+    columns = [mix for mixes in SHARED.values() for mix in mixes]
+    with plots.style():
+        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
+        for ax, row, letter in zip(axes, RECOVERED, "ab", strict=True):
+            for queue, colour, shift in zip(s.QUEUES, plots.PALETTE, (-0.15, 0.15), strict=False):
+                for k, mix in enumerate(columns):
+                    ratios = [
+                        tables.of_mix(run)["Fairness"]
+                        for (key, _), run in runs["packet"].items()
+                        if key == (row, f"{queue} {mix}")
+                    ]
+                    ax.plot(np.full(len(ratios), k + shift), ratios, "o", ms=2.5, alpha=0.6,
+                            color=colour, label=queue if k == 0 else None)  # fmt: skip
+            ax.set_title(f"({letter}) {row}", loc="left")
+            ax.set_xticks(range(len(columns)), columns)
+        axes[0].set_ylabel("Vegas' throughput / Reno's")
+        axes[0].set_ylim(bottom=0)
+        axes[0].legend()
+    return figure
+
+
+# The number of connections, estimated by SRED's hit frequency.
+
+
+def crowd(n: int, kinds: str, seed: int, duration: float = 60.0) -> tc.Scenario:
+    """`n` flows, kinds in turn, over the bottleneck of Figure 4.1 at n x 0.2 Mb/s and a buffer of
+    10 packets for each, with thresholds from the estimated number."""
+    return s.dumbbell(
+        [s.KINDS[kinds[k % len(kinds)]] for k in range(n)],
+        0.2e6 * n,
+        buffer=10 * n,
+        queue=s.connection_red(estimator=1),
+        duration=duration,
+        seed=seed,
+    )
+
+
+CROWDS = {"Vegas": "V", "Reno": "R", "Vegas and Reno": "VR"}
+
+
+def estimator_runs() -> dict[Any, tc.Scenario]:
+    return {
+        ((row, n), seed): crowd(n, kinds, seed)
+        for row, kinds in CROWDS.items()
+        for n in COUNTS
+        for seed in FEW_SEEDS
+    }
+
+
+def estimate(run: tc.Run) -> dict[str, float]:
+    """Mean of the estimate over the second half, as a share of the true number."""
+    late = run.data["queue_flows"].isel(link=0).sel(time=slice(run.duration / 2, None))
+    return {"share": float(late.mean()) / len(run.flows)}
+
+
+def estimator_values(runs: Runs) -> Values:
+    found = tables.columns(estimate, runs)
+    return {(row, f"n = {n}"): cell for (_, (row, n)), cell in found.items()}
+
+
+def draw_estimator(runs: Mapping[str, Runs]) -> Figure:
+    """Estimated against true number, and the estimate over time as flows join (Table 4.3)."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
+        for model, of_model in runs.items():
+            found = tables.columns(estimate, of_model)
+            for row, colour in zip(CROWDS, plots.PALETTE, strict=False):
+                cells = [found["share", (row, n)] for n in COUNTS]
+                curve(left, COUNTS, cells, model, row, colour)
+        left.axhspan(0.8, 1.2, color=plots.GREY, alpha=0.15, lw=0)
+        left.axhline(1, color=plots.GREY, lw=0.8)
+        left.set(xscale="log", xlabel="True number n", ylabel="Estimate 1/P over n", ylim=(0, 1.3))
+        left.set_xticks(COUNTS, [str(n) for n in COUNTS])
+        left.minorticks_off()
+        left.legend(loc="lower left")
+        joined = tc.simulate(joining_estimated(1))
+        data = joined.data.isel(link=0)
+        true = [sum(start <= t for start in s.JOINING) for t in data["time"].values]
+        right.step(data["time"], true, color=plots.BLACK, lw=1, where="post", label="true")
+        right.plot(data["time"], data["queue_flows"], color=plots.BLUE, label="1/P")
+        right.set(xlabel="Time (s)", ylabel="Connections", xlim=(0, joined.duration))
+        right.set_ylim(bottom=0)
+        right.legend(loc="lower right")
+        for ax, letter in ((left, "a"), (right, "b")):
+            ax.set_title(f"({letter})", loc="left")
+    return figure
+
+
+def joining_estimated(seed: int, **params: float) -> tc.Scenario:
+    """Table 4.3's flows with thresholds from SRED's estimate."""
+    return s.dumbbell(
+        8 * ["vegas"] + 2 * ["reno"],
+        2e6,
+        buffer=100,
+        queue=s.connection_red(estimator=1, **params),
+        starts=s.JOINING,
+        duration=101.0,
+        seed=seed,
+    )

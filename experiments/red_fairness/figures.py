@@ -33,6 +33,11 @@ FINE = 0.1
 SMOOTH = 2.0
 """s, over which throughput is averaged."""
 
+LEGEND = (
+    "Vegas", "Reno", "mean of the kind, fluid model", "queue", "average", "thresholds", "drop"
+)  # fmt: skip
+"""Order of what legends name."""
+
 Panel = Callable[["Axes", Mapping[str, tc.Run]], None]
 """Draws the runs of each model, {"packet": run, "fluid": run}, of one column of a table."""
 
@@ -88,11 +93,15 @@ def throughput(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
         if model == "packet":
             _lines(ax, run, times, series.values)
             continue
+        begun = run.data["start"].values <= times[:, None]
         for kind in ("vegas", "reno"):
-            members = [k for k in range(len(run.flows)) if _kind(run, k) == kind]
-            if members:
-                mean = series.values[:, members].mean(axis=1)
-                ax.plot(times, mean, color=plots.BLACK, lw=0.8, ls=plots.DASHES[1], label="fluid")
+            members = np.array([_kind(run, k) == kind for k in range(len(run.flows))])
+            if members.any():
+                there = np.where(begun & members, series.values, np.nan)
+                with np.errstate(invalid="ignore"):
+                    mean = np.nansum(there, axis=1) / np.isfinite(there).sum(axis=1)
+                look = {"color": plots.BLACK, "lw": 0.8, "ls": plots.DASHES[1]}
+                ax.plot(times, mean, **look, label="mean of the kind, fluid model")
     ax.set_ylabel("Throughput (kb/s)")
 
 
@@ -110,7 +119,7 @@ def queue(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
         drops, np.full(drops.size, top), "|", color=plots.VERMILION, ms=4, mew=0.5, label="drop"
     )
     for threshold in _thresholds(run):
-        ax.axhline(threshold, color=plots.GREY, lw=0.7, ls=":")
+        ax.axhline(threshold, color=plots.BLACK, lw=0.7, ls=":", label="thresholds")
     ax.set_ylabel("Queue (packets)")
 
 
@@ -141,15 +150,17 @@ def grid(panels: Sequence[tuple[str, Panel, Mapping[str, tc.Run]]], columns: int
             panel(ax, runs)
             ax.set_title(f"({'abcdefgh'[k]}) {title}", loc="left")
             ax.set_xlim(0, next(iter(runs.values())).duration)
-            ax.set_ylim(bottom=0)
             if k % columns:
                 ax.set_ylabel("")
+        for ax in axes[:, 0]:
+            ax.set_ylim(bottom=0)
         for ax in axes[-1]:
             ax.set_xlabel("Time (s)")
         labels: dict[str, Any] = {}
         for ax in axes.flat:
             for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
                 labels.setdefault(label, handle)
+        labels = {label: labels[label] for label in sorted(labels, key=LEGEND.index)}
         figure.legend(labels.values(), labels.keys(), loc="outside upper center", ncols=len(labels))
     return figure
 

@@ -94,7 +94,7 @@ def draw_pairs(first: str, label: str, runs: Mapping[str, Runs]) -> Figure:
         ax.set(xlabel=label, ylabel="Throughput (kb/s)")
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
-        ax.legend(loc="center right")
+        ax.legend()
     return figure
 
 

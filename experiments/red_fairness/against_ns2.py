@@ -59,7 +59,11 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
         wanted = {
             key: sc for key, sc in scenarios(setting).items() if key[0] in ns2()[setting][table]
         }
-        runs = dict(zip(wanted, simulate_many(list(wanted.values()), jobs=jobs), strict=True))
+        runs = dict(
+            zip(
+                wanted, simulate_many(list(wanted.values()), jobs=jobs, progress=False), strict=True
+            )
+        )
         values = tables.columns(quantities, runs)
         for column, rows in ns2()[setting][table].items():
             for row, (mean, sd, low, high) in rows.items():

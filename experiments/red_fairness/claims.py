@@ -1,0 +1,106 @@
+"""What the thesis claims of its single runs, asked of every seed.
+
+A claim that compares drop-tail with RED holds in every seed if the least ratio of the RED runs is
+above the largest of the drop-tail runs, whose starts are spread over 0.1 s.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.red_fairness import scenarios as s
+from experiments.red_fairness import tables
+from experiments.red_fairness.against_ns2 import ITEMS
+from tcpcc.sweep import simulate_many
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Column = Mapping[int, tables.Quantities]
+"""The rows of a column by seed."""
+
+
+def by_seed(setting: str = "B", *, jobs: int | None = None) -> dict[tuple[str, str], Column]:
+    """All columns of all tables, drop-tail too: (table, column) -> seed -> row -> value.
+
+    Args:
+        setting: of RED, "A" or "B".
+        jobs: simulations at a time; default one per processor.
+    """
+    found: dict[tuple[str, str], dict[int, tables.Quantities]] = {}
+    for table, (scenarios, quantities) in ITEMS.items():
+        wanted = scenarios(setting)
+        runs = simulate_many(list(wanted.values()), jobs=jobs, progress=False)
+        for (column, seed), run in zip(wanted, runs, strict=True):
+            if seed != 0:
+                found.setdefault((table, column), {})[seed] = quantities(run)
+    return found
+
+
+def fairness_pairs() -> list[tuple[str, str, str]]:
+    """(table, drop-tail column, RED column) of all columns with both kinds of flow."""
+    pairs = [
+        (table, f"drop-tail {mix}", f"RED {mix}")
+        for table, columns in s.TABLES.items()
+        for mix, kinds in columns.mixes.items()
+        if len(set(kinds)) == 2
+    ]
+    pairs += [("table_4_3", "drop-tail", column) for column in s.ERRORS]
+    return pairs + [("table_4_4", "drop-tail", c) for c in s.DEPLOYED if c != "drop-tail"]
+
+
+def improvements(found: Mapping[tuple[str, str], Column]) -> pd.DataFrame:
+    """ "RED gives Vegas a larger share", column by column.
+
+    Returns:
+        table, column; `drop_tail_most`, `red_least`, `red_mean`: of the ratio; `gain`: ratio of
+        the means; `seeds`: share of the RED seeds above the largest drop-tail ratio; `always`.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for table, plain, red in fairness_pairs():
+        before = ratios(found[table, plain])
+        after = ratios(found[table, red])
+        rows.append(
+            {
+                "table": table,
+                "column": red,
+                "drop_tail_most": before.max(),
+                "red_least": after.min(),
+                "red_mean": after.mean(),
+                "gain": after.mean() / before.mean(),
+                "seeds": float((after > before.max()).mean()),
+                "always": bool(after.min() > before.max()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def ratios(column: Column) -> np.ndarray:
+    """The fairness ratios of a column's seeds, in their order."""
+    return np.array([column[seed]["Fairness"] for seed in sorted(column)])
+
+
+def strict_order(found: Mapping[tuple[str, str], Column]) -> tuple[np.ndarray, float]:
+    """ "The fewer connections the router believes in, the fairer": means of the ratio in the order
+    of `ERRORS`, and the share of seeds in which all five are in that order."""
+    all_of = np.array([ratios(found["table_4_3", column]) for column in s.ERRORS])
+    return all_of.mean(axis=1), float((np.diff(all_of, axis=0) > 0).all(axis=0).mean())
+
+
+def more_reno_more_drops(found: Mapping[tuple[str, str], Column]) -> bool:
+    """Whether, mix by mix, every seed of the one with more Reno flows loses more packets."""
+    for table, columns in s.TABLES.items():
+        for queue in s.QUEUES:
+            lost = [
+                [column["Drop"] for column in found[table, f"{queue} {mix}"].values()]
+                for mix in columns.mixes
+            ]
+            if any(max(less) >= min(more) for less, more in itertools.pairwise(lost)):
+                return False
+    return True

@@ -150,8 +150,8 @@ def read(path: Path) -> Published:
 
 def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     for entry in entries:
-        columns = [(column,) for column in entry.get("columns", [])] or [()]
-        for column in columns:
+        columns: list[tuple[str, ...]] = [(column,) for column in entry.get("columns", [])]
+        for column in columns or [()]:
             more, less = ((*entry[side].split("/"), *column) for side in ("more", "less"))
             if len(more) != 3 or len(less) != 3:
                 raise ValueError(

@@ -131,6 +131,11 @@ class _View:
         self.row[name] = value
 
 
+def address(array: np.ndarray) -> int:
+    """Where an array's numbers begin, for an :func:`accessor`. The array has to be kept alive."""
+    return array.ctypes.data
+
+
 def accessor(dtype: np.dtype) -> Any:
     """A function ``at(base, index)``: the record of type `dtype` at ``base + index * itemsize``.
 

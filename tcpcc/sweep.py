@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, TcpccError, refuse, whole
 from tcpcc.results import Run
+from tcpcc.traffic import Flow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -275,9 +276,8 @@ def _one(
 
 def _definitions(scenario: Scenario) -> tuple[list[Controller], list[Discipline]]:
     """The controllers and queue disciplines that a scenario uses, each once."""
-    resolved = scenario.resolve()
-    controllers = dict.fromkeys(f.controller for f in resolved.flows if f.controller)
-    return list(controllers), list(dict.fromkeys(x.queue.discipline for x in resolved.links))
+    controllers = dict.fromkeys(f.definition for f in scenario.flows if isinstance(f, Flow))
+    return list(controllers), list(dict.fromkeys(x.queue.discipline for x in scenario.net.links))
 
 
 def _registered(scenario: Scenario) -> tuple[list[Controller], list[Discipline]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from experiments.harness import HERE, Measured
+from experiments.harness import HERE
 from experiments.red_fairness import tables
 from tcpcc.sweep import simulate_many
 
@@ -30,6 +30,10 @@ ITEMS: dict[str, tuple[Callable[..., dict[Any, Any]], Callable[..., tables.Quant
 """Of each table: its scenarios for a setting of RED, and what is measured."""
 
 
+NS2_SEEDS = 20
+"""So many seeds are behind ns-2's numbers."""
+
+
 @cache
 def ns2() -> dict[str, Any]:
     """What ns-2.35 gives: by setting ("A", "B", "drop-tail"), table, column and row."""
@@ -45,9 +49,10 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
         jobs: simulations at a time; default one per processor.
 
     Returns:
-        table, column, row; `ns2`, `ns2_sd`, `ours`, `sd`: means and standard deviations over 20
-        seeds; `z`: the difference of the means in standard errors; `published`; `ns2_covers`,
-        `ours_cover`: whether it lies between the least and the largest over seeds.
+        table, column, row; `ns2`, `ns2_sd`, `ours`, `sd`: means and standard deviations over
+        seeds, `NS2_SEEDS` and `scenarios.SEEDS`; `z`: the difference of the means in standard
+        errors; `published`; `ns2_covers`, `ours_cover`: whether it lies between the least and the
+        largest over seeds.
     """
     import pandas as pd
 
@@ -68,7 +73,6 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
         for column, rows in ns2()[setting][table].items():
             for row, (mean, sd, low, high) in rows.items():
                 mine = values[row, column]
-                assert isinstance(mine, Measured)
                 published = printed[table, row, column]
                 found.append(
                     {
@@ -88,12 +92,14 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
                         and mine.low <= published <= mine.high,
                     }
                 )
-    return pd.DataFrame(found)
+    table_of_means = pd.DataFrame(found)
+    table_of_means.attrs["setting"] = setting
+    return table_of_means
 
 
-def standard_errors(difference: float, *deviations: float, n: int = len(tables.s.SEEDS)) -> float:
-    """A difference of two means in its standard errors, each mean over `n` seeds."""
-    error = math.sqrt(sum(d * d for d in deviations) / n)
+def standard_errors(difference: float, ns2_sd: float, sd: float) -> float:
+    """A difference of our mean and ns-2's in its standard errors."""
+    error = math.sqrt(ns2_sd**2 / NS2_SEEDS + sd**2 / len(tables.s.SEEDS))
     if error < 1e-9:  # both always give the same
         return 0.0 if abs(difference) < 0.01 else math.inf
     return difference / error

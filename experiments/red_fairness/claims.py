@@ -24,7 +24,7 @@ Column = Mapping[int, tables.Quantities]
 """The rows of a column by seed."""
 
 
-def by_seed(setting: str = "B", *, jobs: int | None = None) -> dict[tuple[str, str], Column]:
+def by_seed(setting: str = "B", *, jobs: int | None = None) -> Mapping[tuple[str, str], Column]:
     """All columns of all tables, drop-tail too: (table, column) -> seed -> row -> value.
 
     Args:

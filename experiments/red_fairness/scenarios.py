@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,11 +42,14 @@ RED_SETTINGS: dict[str, dict[str, float]] = {
 """A: ns-2.27's defaults (``linterm_ 10``, ``q_weight_ -1``), nothing fitted. B: the best fit of
 some 50 sets (``linterm_ 15``)."""
 
-SEEDS = range(1, 21)
-"""Of the RED runs, and of the drop-tail runs whose flows start `JITTER` apart."""
+SEEDS = range(1, 41)
+"""Of the RED runs."""
+
+JITTER_SEEDS = range(1, 21)
+"""Of the drop-tail runs whose starts are spread over `JITTER`."""
 
 JITTER = 0.1
-"""s, over which the starts of a drop-tail run with a seed are spread."""
+"""s."""
 
 
 def flow(
@@ -74,7 +78,7 @@ def flow(
     transport = tc.Transport(
         initial_window=2, handshake=reno, min_rto=1.0, initial_rto=6.0, tick=TICK, clock_phase=phase
     )
-    ends = {"source": source, "target": target, "name": name, "start": start}
+    ends: dict[str, Any] = {"source": source, "target": target, "name": name, "start": start}
     if reno:
         return tc.Flow(
             "reno",
@@ -112,7 +116,7 @@ def dumbbell(
     seed: int = 0,
     interval: float = 1.0,
     recovery: str | None = "vegas-ns2",
-    params: Sequence[dict[str, float]] | None = None,
+    params: Sequence[Mapping[str, Any]] | None = None,
 ) -> tc.Scenario:
     """Figures 3.3 and 4.1: one bottleneck of 40 ms.
 

@@ -129,7 +129,7 @@ def family_runs() -> dict[Any, tc.Scenario]:
     }
 
 
-def family_values(runs: Runs) -> Values:
+def family_values(runs: Runs) -> dict[tuple[str, str], Measured]:
     """Throughput over Reno's, by variant and buffer."""
     found = tables.columns(of_pair, runs)
     return {
@@ -152,9 +152,8 @@ def draw_family(runs: Mapping[str, Runs]) -> Figure:
             cells = [values["packet"][kind, column] for kind in FAMILY]
             ax.bar(places, [c.value for c in cells], 0.22, color=colour, alpha=0.8,
                    label=f"buffer of {room} packets")  # fmt: skip
-            ax.vlines(
-                places, [c.low for c in cells], [c.high for c in cells], color=plots.BLACK, lw=0.8
-            )
+            ends = np.array([(cell.low, cell.high) for cell in cells], float)
+            ax.vlines(places, ends[:, 0], ends[:, 1], color=plots.BLACK, lw=0.8)
             if "fluid" in values:
                 fluid = [values["fluid"][kind, column].value for kind in FAMILY]
                 ax.plot(places, fluid, "_", color=plots.BLACK, ms=9, mew=1.3,
@@ -212,7 +211,7 @@ def recovery_runs() -> dict[Any, tc.Scenario]:
         for table, mixes in SHARED.items()
         for mix in mixes
         for queue in s.QUEUES
-        for seed in s.SEEDS
+        for seed in s.JITTER_SEEDS
     }
 
 
@@ -316,7 +315,7 @@ def draw_estimator(runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-def joining_estimated(seed: int, **params: float) -> tc.Scenario:
+def joining_estimated(seed: int, **params: Any) -> tc.Scenario:
     """Table 4.3's flows with thresholds from SRED's estimate."""
     return s.dumbbell(
         8 * ["vegas"] + 2 * ["reno"],

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs, Values
+from experiments.harness import Measured, Runs
 from experiments.red_fairness import scenarios as s
 
 Quantities = Mapping[str, float]
@@ -87,9 +87,11 @@ def over_seeds(of_seed: Mapping[int, float]) -> Measured:
     return Measured(value, float(chance.min()), float(chance.max()), float(chance.std(ddof=1)))
 
 
-def columns(quantities: Callable[[tc.Run], Quantities], runs: Runs) -> Values:
-    """The cells of a table from runs by (column, seed)."""
-    of: dict[tuple[str, str], dict[int, float]] = {}
+def columns(
+    quantities: Callable[[tc.Run], Quantities], runs: Runs
+) -> dict[tuple[str, Any], Measured]:
+    """The cells of a table, by (row, column), from runs by (column, seed)."""
+    of: dict[tuple[str, Any], dict[int, float]] = {}
     for (name, seed), run in runs.items():
         for row, value in quantities(run).items():
             of.setdefault((row, name), {})[seed] = value
@@ -99,34 +101,28 @@ def columns(quantities: Callable[[tc.Run], Quantities], runs: Runs) -> Values:
 # What the tables need, by (column, seed).
 
 
-def mix_runs(table: str, *, setting: str = "B", seeds: Iterable[int] = s.SEEDS) -> dict[Any, Any]:
+def mix_runs(table: str, *, setting: str = "B") -> dict[Any, Any]:
     """Tables 3.1, 4.1, 4.2; columns "drop-tail V vs R", "RED V vs R"."""
-    seeds = list(seeds)
     return {
         (f"{queue} {mix}", seed): s.mixed(table, mix, queue, seed, setting=setting)
-        for queue in s.QUEUES
+        for queue, seeds in (("drop-tail", [0, *s.JITTER_SEEDS]), ("RED", s.SEEDS))
         for mix in s.TABLES[table].mixes
-        for seed in ([0, *seeds] if queue == "drop-tail" else seeds)
+        for seed in seeds
     }
 
 
-def joining_runs(*, setting: str = "B", seeds: Iterable[int] = s.SEEDS) -> dict[Any, Any]:
-    """Table 4.3; columns "drop-tail 8V2R", "RED +20%"."""
-    return _with_seeds("drop-tail", [*s.ERRORS], s.joining, setting, seeds)
+def joining_runs(*, setting: str = "B") -> dict[Any, Any]:
+    """Table 4.3; columns "drop-tail" and those of `scenarios.ERRORS`."""
+    return _with_seeds([*s.ERRORS], s.joining, setting)
 
 
-def routers_runs(*, setting: str = "B", seeds: Iterable[int] = s.SEEDS) -> dict[Any, Any]:
+def routers_runs(*, setting: str = "B") -> dict[Any, Any]:
     """Table 4.4; columns "drop-tail", "R1", "R3", "ALL"."""
-    return _with_seeds("drop-tail", [*s.DEPLOYED][1:], s.routers, setting, seeds)
+    return _with_seeds([*s.DEPLOYED][1:], s.routers, setting)
 
 
 def _with_seeds(
-    plain: str,
-    others: Iterable[str],
-    make: Callable[..., tc.Scenario],
-    setting: str,
-    seeds: Iterable[int],
+    columns: Iterable[str], make: Callable[..., tc.Scenario], setting: str
 ) -> dict[Any, Any]:
-    seeds = list(seeds)
-    runs = {(plain, seed): make(plain, seed) for seed in [0, *seeds]}
-    return runs | {(c, seed): make(c, seed, setting=setting) for c in others for seed in seeds}
+    runs = {("drop-tail", seed): make("drop-tail", seed) for seed in (0, *s.JITTER_SEEDS)}
+    return runs | {(c, seed): make(c, seed, setting=setting) for c in columns for seed in s.SEEDS}

@@ -12,7 +12,7 @@ from tcpcc.fluid import records as r
 from tcpcc.fluid.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.fluid.rows import fill_flow, fill_link
 from tcpcc.fluid.steps import FINER, TINY, step_length
-from tcpcc.jit import INTERPRETED, rule_address
+from tcpcc.jit import INTERPRETED, address, rule_address
 from tcpcc.queues.memory import QueueMemory, recorded_states
 from tcpcc.results import Run, build
 from tcpcc.streams import seed_stream
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 FIRST_ROWS = 256  # of the history, a power of two; doubled when a round trip takes more steps
-
-
-def address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
 
 
 class World:

@@ -22,7 +22,7 @@ def simulate(scenario: Scenario, *, trace: bool = False, progress: bool = False)
     from tcpcc.packet.handlers import run_until
     from tcpcc.packet.world import World
 
-    begin = time.process_time()
+    begin = time.thread_time()
     world = World(scenario, trace)
     with Progress(scenario.duration, progress) as bar:
         for k in range(1, SLICES + 1):
@@ -34,4 +34,4 @@ def simulate(scenario: Scenario, *, trace: bool = False, progress: bool = False)
                 world.explain(error)
                 raise
             bar.reach(until)
-    return world.result("compiled", time.process_time() - begin)
+    return world.result("compiled", time.thread_time() - begin)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcpcc.controllers.contract import sample_dtype as controller_sample
-from tcpcc.jit import INTERPRETED, rule_address
+from tcpcc.jit import INTERPRETED, address, rule_address
 from tcpcc.packet import records as r
 from tcpcc.queues.memory import QueueMemory, recorded_states
 from tcpcc.results import EVENT_DTYPE, Run, build
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 _ENDLESS = 2**62
 _SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
-
-
-def address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
 
 
 def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:

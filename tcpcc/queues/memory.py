@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.jit import accessor, call_rule, compiled, record_dtype, rule_address
+from tcpcc.jit import accessor, address, call_rule, compiled, record_dtype, rule_address
 from tcpcc.queues.contract import Discipline, Rule, sample_dtype
 from tcpcc.streams import seed_stream
 
@@ -38,10 +38,6 @@ def apply(link, b):
         for i in range(link.n_noted):
             value = _number_at(link.state, _index_at(link.noted, i).at).value
             _number_at(link.notes, b * link.n_noted + i).value = value
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
 
 
 class QueueMemory:
@@ -75,9 +71,9 @@ class QueueMemory:
         dtypes = (self.state.dtype, self.params.dtype, self.sample.dtype)
         row["rule"] = rule_address(self._rule, *dtypes)
         for name in ("state", "params", "sample"):
-            row[name] = _address(getattr(self, name))
+            row[name] = address(getattr(self, name))
         row["n_noted"] = len(self.names)
-        row["noted"], row["notes"] = _address(self._places), _address(self._notes)
+        row["noted"], row["notes"] = address(self._places), address(self._notes)
 
     def series(self, name: str) -> np.ndarray:
         """A recorded variable at the ends of the bins: NaN before the first arrival."""

@@ -32,7 +32,7 @@ def receive_repaired(w, f, fresh):
             go_on_recovering(f, now)
     elif f.phase == OPEN:
         f.dupacks += fresh
-        if f.dupacks >= f.dupack_threshold - 1:
+        if f.dupacks >= f.dupack_threshold - 1 + 0.01:
             enter_recovery(f, now)
     pump(f)
 

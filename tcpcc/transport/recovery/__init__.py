@@ -37,7 +37,7 @@ RECOVERIES = {
     recovery.name: recovery
     for recovery in (
         Recovery("tahoe", "go-back-N in slow start", 0, go_back=True, holes_per_round=float("inf")),
-        Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=2),
+        Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=1),
         Recovery(
             "newreno",
             "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",

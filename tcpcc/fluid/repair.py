@@ -35,15 +35,29 @@ def retransmit(f, packets):
 
 
 @compiled
+def unrepaired(f):
+    """Holes known and not repaired yet: to a sender that counts ACKs they are still in flight."""
+    return f.holes - f.repaired
+
+
+@compiled
+def repair_more(f):
+    """Repair as many holes as a round trip can."""
+    more = min(f.holes_per_round, unrepaired(f))
+    f.repaired += more
+    write_off(f, more)
+    retransmit(f, more)
+
+
+@compiled
 def enter_recovery(f, now):
     lost(f, now, 1.0)
-    write_off(f, f.holes)
     f.phase = RECOVERY
     f.event_at = now
     f.later = 0.0
     f.partial = 0
-    f.repaired = min(f.holes_per_round, f.holes)
-    retransmit(f, f.repaired)
+    f.repaired = 0.0
+    repair_more(f)
     restart_timer(f, now)
 
 
@@ -73,9 +87,7 @@ def go_on_recovering(f, now):
         if f.holes > f.holes_at_most:
             f.phase = STUCK
         else:
-            more = min(f.holes_per_round, f.holes - f.repaired)
-            f.repaired += more
-            retransmit(f, more)
+            repair_more(f)
 
 
 @compiled
@@ -92,8 +104,8 @@ def note_hole(f, packets, sent_at):
         f.later += packets
     else:
         f.holes += packets
-        write_off(f, packets)
         if math.isinf(f.holes_per_round):
+            write_off(f, packets)
             f.repaired += packets
             f.retransmitted += packets
 
@@ -136,12 +148,11 @@ def expire(w, f, route):
     now = w.now
     timed_out(f, now)
     back_off(f)
-    unknown = f.unseen + f.later
+    unknown = f.unseen + f.later + f.holes
+    f.to_repair = unknown
     if f.phase == RECOVERY or f.phase == STUCK:
-        f.to_repair = unknown + max(f.holes - f.repaired, 1.0)
-    else:
-        unknown += f.holes
-        f.to_repair = unknown
+        unknown -= f.repaired
+        f.to_repair = max(unknown, f.unseen + f.later + 1)
     f.known_lost += unknown
     f.retransmitted += f.to_repair
     forget_losses(w, f, route)

@@ -4,7 +4,13 @@ import math
 
 from tcpcc.fluid.history import number_at
 from tcpcc.fluid.records import NONE, OPENING, flow_at
-from tcpcc.fluid.repair import enter_recovery, expire, go_on_recovering, look_for_holes
+from tcpcc.fluid.repair import (
+    enter_recovery,
+    expire,
+    go_on_recovering,
+    look_for_holes,
+    unrepaired,
+)
 from tcpcc.fluid.routes import acknowledged_by_now
 from tcpcc.fluid.window import acknowledged, opened, pump, start
 from tcpcc.jit import compiled, entry
@@ -28,7 +34,7 @@ def receive_repaired(w, f, fresh):
         clocked = min(fresh, f.repair)
         f.next_seq += clocked
         f.repair -= clocked
-        if f.high_ack >= f.recover:
+        if f.high_ack + unrepaired(f) >= f.recover:
             go_on_recovering(f, now)
     elif f.phase == OPEN:
         f.dupacks += fresh

@@ -115,19 +115,19 @@ def record_dtype(fields: dict[str, type] | list[tuple[str, Any]]) -> np.dtype:
 class _View:
     """A record in interpreted code: its fields as attributes, Python numbers."""
 
-    __slots__ = ("row",)
+    __slots__ = ("_row",)
 
     def __init__(self, row: Any) -> None:
-        object.__setattr__(self, "row", row)
+        object.__setattr__(self, "_row", row)
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self.row[name].item()
+            return self._row[name].item()
         except ValueError as error:
             raise AttributeError(str(error)) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.row[name] = value
+        self._row[name] = value
 
 
 def accessor(dtype: np.dtype) -> Any:

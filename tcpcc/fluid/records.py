@@ -109,8 +109,10 @@ FLOW = record_dtype(
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
 
-        "unseen": float, "holes": float, "later": float, "dupacks": float,
+        "unseen": float, "holes": float, "later": float, "dupacks": float, "hole_sent_at": float,
+        "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
+        "repair_sent_at": float, "gap": float,
         "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,
         "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times

@@ -10,9 +10,10 @@ retransmission is lost, the timer has to help. Nothing that has arrived is ever 
 
 import math
 
-from tcpcc.fluid.records import LOSSES, STUCK, hop_at, lost_at, slot_at
+from tcpcc.fluid.records import LOSSES, NONE, STUCK, hop_at, lost_at, slot_at
 from tcpcc.jit import compiled
 from tcpcc.transport.records import LOSS, OPEN, RECOVERY
+from tcpcc.transport.recovery.vegas import update_fine_timeout
 from tcpcc.transport.rto import back_off, restart_timer
 from tcpcc.transport.rules import begin_round, lost, timed_out
 
@@ -25,13 +26,33 @@ def write_off(f, packets):
 
 
 @compiled
-def retransmit(f, packets):
+def retransmit(f, now, packets):
     """Repair `packets` holes: one whatever the window, as the next packet of ACKs comes in, the
     others as the window allows. The round that this begins ends when the first comes back."""
     f.repair = 1.0
     f.repair_lost = 0
     f.retransmitted += packets
     f.recover = f.next_seq
+    f.repair_sent_at = now
+
+
+@compiled
+def duplicates(f):
+    """Duplicate ACKs that the first hole brings in all: whole packets, of those in flight."""
+    return f.dupacks + f.next_seq - f.high_ack - f.holes - f.unseen
+
+
+@compiled
+def is_noticed(f, now, before):
+    """Whether the duplicate ACKs, of which there were `before`, tell of the first hole: the third
+    one does, and with fine timers an earlier one that finds it late."""
+    number = math.floor(f.dupacks) + 1.0  # of the newest: that of a packet is due as it begins
+    if number > duplicates(f) + 0.5:
+        return False
+    if number >= f.dupack_threshold:
+        return True
+    is_new = before == 0 or number > math.floor(before) + 1
+    return f.fine != 0 and is_new and now - f.hole_sent_at >= f.fine_rto
 
 
 @compiled
@@ -41,45 +62,70 @@ def unrepaired(f):
 
 
 @compiled
-def repair_more(f):
+def repair_more(f, now):
     """Repair as many holes as a round trip can."""
     more = min(f.holes_per_round, unrepaired(f))
     f.repaired += more
     write_off(f, more)
-    retransmit(f, more)
+    retransmit(f, now, more)
 
 
 @compiled
 def enter_recovery(f, now):
-    lost(f, now, 1.0)
+    if f.fine == 0 or f.hole_sent_at > f.event_at:  # fine timers tell what was sent before a cut
+        lost(f, now, 1.0)
+        f.event_at = now
     f.phase = RECOVERY
-    f.event_at = now
+    f.gap = f.recent_rtt / (f.next_seq - f.high_ack + f.dupacks)
     f.later = 0.0
     f.partial = 0
     f.repaired = 0.0
-    repair_more(f)
+    repair_more(f, now)
     restart_timer(f, now)
 
 
 @compiled
 def leave_recovery(f, now):
-    """All holes are filled; losses of what was sent meanwhile are the next event's."""
+    """Holes that are left, and losses of what was sent meanwhile, are the next event's."""
     f.phase = OPEN
-    f.holes = f.later
+    f.holes = unrepaired(f) + f.later
     f.later = 0.0
     f.dupacks = 0.0
     restart_timer(f, now)
 
 
 @compiled
+def has_sent_on(f):
+    """Whether new packets have followed the last retransmission, and bring duplicate ACKs."""
+    return f.next_seq - f.recover >= 2 - NONE
+
+
+@compiled
+def go_on_finely(f, now):
+    """The next hole is repaired at once if it is late. The ACK that tells of it has been held back
+    by the first one, and raises the timeout; so it often has to wait for more duplicates."""
+    age = now - f.hole_sent_at
+    update_fine_timeout(f, age + f.gap)
+    if age >= f.fine_rto:
+        repair_more(f, now)
+    else:
+        leave_recovery(f, now)
+
+
+@compiled
 def go_on_recovering(f, now):
     """The first retransmission of the last round came back, or would have."""
     if f.repair_lost != 0:
-        if f.fine != 0:  # its age tells; without fine timers the coarse one has to
-            lost(f, now, 2.0)
-            retransmit(f, 1.0)
+        if f.fine != 0 and has_sent_on(f):
+            # a duplicate ACK finds it late; without one the coarse timer has to help
+            if f.repair_sent_at > f.event_at:
+                lost(f, now, 2.0)
+                f.event_at = now
+            retransmit(f, now, 1.0)
     elif f.repaired >= f.holes:
         leave_recovery(f, now)
+    elif f.fine != 0:
+        go_on_finely(f, now)
     else:
         if f.impatient == 0 or f.partial == 0:
             f.partial = 1
@@ -87,7 +133,7 @@ def go_on_recovering(f, now):
         if f.holes > f.holes_at_most:
             f.phase = STUCK
         else:
-            repair_more(f)
+            repair_more(f, now)
 
 
 @compiled
@@ -99,10 +145,16 @@ def note_hole(f, packets, sent_at):
         f.known_lost += packets
         f.retransmitted += packets
     elif f.phase != RECOVERY:
+        if f.holes == 0:
+            f.hole_sent_at = sent_at
         f.holes += packets
     elif sent_at >= f.event_at:
+        if f.later == 0 and unrepaired(f) == 0:
+            f.hole_sent_at = sent_at
         f.later += packets
     else:
+        if unrepaired(f) == 0:
+            f.hole_sent_at = sent_at
         f.holes += packets
         if math.isinf(f.holes_per_round):
             write_off(f, packets)

@@ -46,6 +46,7 @@ def start(f, now):
     f.finished = math.nan
     f.expired_at = -math.inf
     f.opened_at = now
+    f.fine_rto = math.inf
     reset_timer(f)
     if f.handshake != 0:
         f.phase = OPENING

@@ -54,13 +54,12 @@ RECOVERIES = {
             burst=2.0,
         ),
         Recovery("sack", "RFC 6675 pipe", 1, holes_per_round=float("inf")),
-        Recovery("vegas", "fine-grained timeouts checked on ACKs", 2, holes_per_round=2.0),
+        Recovery("vegas", "fine-grained timeouts checked on ACKs", 2),
         Recovery(
             "vegas-ns2",
             "the same with all that ns-2.35 does differently, packet for packet",
             3,
             stale_rounds=True,
-            holes_per_round=2.0,
         ),
     )
 }

@@ -36,6 +36,12 @@ def random_losses(link, packets):
 
 
 @compiled
+def next_drop(link, q):
+    """Draw by how much the expected number of drops grows until the next one."""
+    return 1 + q.spread * (2 * uniform(link) - 1)
+
+
+@compiled
 def early_drops(w, link, packets):
     """How many of `packets` the queue discipline drops."""
     q = queue_sample_at(link.sample, 0)
@@ -48,13 +54,21 @@ def early_drops(w, link, packets):
     q.rate = link.rate
     q.prob = 0.0
     q.spread = 0.0
+    q.anew = 0.0
     call_rule(link.on_fluid, link.state, link.params, link.sample)
     link.idle = 0.0
+    if q.anew != 0:
+        link.drop_at = 0.0
+    if q.prob == 0:
+        return 0.0
+    if link.drop_at == 0:
+        link.drop_clock = 0.0
+        link.drop_at = next_drop(link, q)
     count = 0.0
-    link.drop_clock += packets * q.prob
-    while link.drop_clock >= link.drop_at:
-        link.drop_clock -= link.drop_at
-        link.drop_at = 1 + q.spread * (2 * uniform(link) - 1)
+    link.drop_clock += packets
+    while link.drop_clock * q.prob >= link.drop_at:
+        link.drop_clock = min(link.drop_clock - link.drop_at / q.prob, packets)
+        link.drop_at = next_drop(link, q)
         count += 1
     return count
 

@@ -20,7 +20,6 @@ def fill_link(row: Any, link: Link) -> None:
     row["rate"], row["loss"], row["size"] = link.rate, link.loss, 1.0
     row["in_bytes"] = link.buffer_unit == "bytes"
     row["limit"] = room(link, link.buffer)
-    row["drop_at"] = 1.0
 
 
 def room(link: Link, buffer: float) -> float:

@@ -38,6 +38,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "drop": ("0 or 1", "out: drop the arriving packet"),
     "prob": ("", "out (fluid): share of the arrivals dropped in the long run"),
     "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),
+    "anew": ("0 or 1", "out (fluid): the spacing begins anew with the next arrival"),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)

@@ -11,11 +11,12 @@ retransmission is lost, the timer has to help. Nothing that has arrived is ever 
 import math
 
 from tcpcc.fluid.records import LOSSES, NONE, STUCK, hop_at, lost_at, slot_at
+from tcpcc.fluid.window import new_data, new_round
 from tcpcc.jit import compiled
-from tcpcc.transport.records import LOSS, OPEN, RECOVERY
+from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.vegas import update_fine_timeout
 from tcpcc.transport.rto import back_off, restart_timer
-from tcpcc.transport.rules import begin_round, lost, timed_out
+from tcpcc.transport.rules import lost, timed_out
 
 
 @compiled
@@ -71,10 +72,22 @@ def repair_more(f, now):
 
 
 @compiled
+def keep_inflation(f):
+    """Unless another duplicate ACK comes, what those until now have added to the window stays."""
+    number = min(math.floor(f.dupacks) + 1.0, f.dupack_threshold)
+    if duplicates(f) < number + 0.5:
+        window_at(f.state, 0).cwnd += number
+
+
+@compiled
 def enter_recovery(f, now):
     if f.fine == 0 or f.hole_sent_at > f.event_at:  # fine timers tell what was sent before a cut
         lost(f, now, 1.0)
         f.event_at = now
+        if f.keeps_inflation != 0:
+            keep_inflation(f)
+    if f.keeps_inflation != 0:
+        back_off(f)
     f.phase = RECOVERY
     f.gap = f.recent_rtt / (f.next_seq - f.high_ack + f.dupacks)
     f.later = 0.0
@@ -198,6 +211,7 @@ def expire(w, f, route):
     """The retransmission timer expired: the network is taken to be empty, and the window opens
     anew; further losses are not repaired otherwise before those known by now are."""
     now = w.now
+    stale = max(new_data(f), 0.0)
     timed_out(f, now)
     back_off(f)
     unknown = f.unseen + f.later + f.holes
@@ -212,5 +226,9 @@ def expire(w, f, route):
     f.phase = LOSS
     f.high_ack = f.next_seq
     f.expired_at = now - w.step  # what goes out now lies between this row and the last
-    begin_round(f, now)
+    if f.stale_rounds == 0:
+        new_round(f, now)
+    else:  # the next acknowledgement ends the round, which sends no more
+        f.round_seq = f.next_seq
+        f.stale_packets = stale
     restart_timer(f, now)

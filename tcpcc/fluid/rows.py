@@ -48,6 +48,8 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
         row["limit"] = spec.size
     row["impatient"] = recovery.impatient
     row["fine"] = recovery.family in (t.FINE_GRAINED, t.FINE_GRAINED_NS2)
+    row["stale_rounds"] = recovery.stale_rounds
+    row["keeps_inflation"] = recovery.keeps_inflation
     row["holes_per_round"] = recovery.holes_per_round
     row["holes_at_most"] = recovery.holes_at_most
     row["spacing"] = 8 * spec.packet_size / min(rates)

@@ -31,9 +31,22 @@ def pump(f):
 
 
 @compiled
+def new_round(f, now):
+    begin_round(f, now)
+    f.round_lost = f.known_lost
+    f.stale_packets = -1.0
+
+
+@compiled
+def new_data(f):
+    """Packets sent since the round began, without retransmissions."""
+    return f.next_seq - f.round_seq - (f.known_lost - f.round_lost)
+
+
+@compiled
 def send_first_window(f, now):
     window_at(f.state, 0).cwnd = f.initial_window
-    begin_round(f, now)
+    new_round(f, now)
     pump(f)
     f.grown = f.next_seq
     restart_timer(f, now)
@@ -93,11 +106,17 @@ def end_round(f, now):
     a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
     a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
     a.round_packets = f.next_seq - f.round_seq
+    if f.stale_rounds != 0:
+        if f.stale_packets >= 0:
+            a.round_packets = f.stale_packets
+        if min(a.round_packets, new_data(f)) <= 1 + NONE:
+            f.min_rtt = a.round_rtt
+            a.min_rtt = a.round_rtt
     if f.on_round != 0 and a.round_rtt > 0:
         apply(f, f.on_round)
     measure(f, now, f.recent_rtt)
     f.backoff = 1
-    begin_round(f, now)
+    new_round(f, now)
 
 
 @compiled

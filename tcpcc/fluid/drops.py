@@ -17,6 +17,8 @@ from tcpcc.queues.contract import sample_dtype
 
 SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
+HALF = 0.5  # of a packet: what is left of the one being sent as a packet arrives. Waiting for it is
+# a part of the queueing delay, hence of fluid's queue, and not of the queue that the packet finds
 FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
 
 queue_sample_at = accessor(sample_dtype)
@@ -46,8 +48,8 @@ def early_drops(w, link, packets):
     """How many of `packets` the queue discipline drops."""
     q = queue_sample_at(link.sample, 0)
     q.now = w.now
-    q.queue = link.waiting
-    q.queue_bytes = link.waiting * link.size
+    q.queue = max(link.waiting - HALF, 0.0)
+    q.queue_bytes = q.queue * link.size
     q.size = link.size
     q.arrivals = packets
     q.idle = link.idle

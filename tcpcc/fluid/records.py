@@ -111,6 +111,7 @@ FLOW = record_dtype(
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
 
         "unseen": float, "holes": float, "later": float, "dupacks": float, "hole_sent_at": float,
+        "hole_at": float,
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
         "repair_sent_at": float, "gap": float,

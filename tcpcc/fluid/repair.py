@@ -10,6 +10,7 @@ retransmission is lost, the timer has to help. Nothing that has arrived is ever 
 
 import math
 
+from tcpcc.fluid.history import between, fraction, locate
 from tcpcc.fluid.records import LOSSES, NONE, STUCK, hop_at, lost_at, slot_at
 from tcpcc.fluid.window import new_data, new_round
 from tcpcc.jit import compiled
@@ -120,6 +121,8 @@ def go_on_finely(f, now):
     age = now - f.hole_sent_at
     update_fine_timeout(f, age + f.gap)
     if age >= f.fine_rto:
+        f.partial = 1
+        f.dupacks = 0.0
         repair_more(f, now)
     else:
         leave_recovery(f, now)
@@ -150,7 +153,15 @@ def go_on_recovering(f, now):
 
 
 @compiled
-def note_hole(f, packets, sent_at):
+def first_hole(w, f, route, sent_at):
+    """Remember when the first of the holes to repair was sent, and after how many packets."""
+    f.hole_sent_at = sent_at
+    row = locate(w, w.k - 1, sent_at)
+    f.hole_at = between(w, route.column + f.member, row, fraction(w, row, sent_at))
+
+
+@compiled
+def note_hole(w, f, route, packets, sent_at):
     """The loss of `packets` sent at `sent_at` has become known."""
     f.unseen -= packets
     if sent_at < f.expired_at:  # given up at the last timeout
@@ -159,15 +170,15 @@ def note_hole(f, packets, sent_at):
         f.retransmitted += packets
     elif f.phase != RECOVERY:
         if f.holes == 0:
-            f.hole_sent_at = sent_at
+            first_hole(w, f, route, sent_at)
         f.holes += packets
     elif sent_at >= f.event_at:
         if f.later == 0 and unrepaired(f) == 0:
-            f.hole_sent_at = sent_at
+            first_hole(w, f, route, sent_at)
         f.later += packets
     else:
         if unrepaired(f) == 0:
-            f.hole_sent_at = sent_at
+            first_hole(w, f, route, sent_at)
         f.holes += packets
         if math.isinf(f.holes_per_round):
             write_off(f, packets)
@@ -186,7 +197,7 @@ def look_for_holes(w, f, route):
             if loss.time > hop.seen:
                 break
             slot.first_loss += 1
-            note_hole(f, loss.packets, route.sent_at - (hop.seen - loss.time))
+            note_hole(w, f, route, loss.packets, route.sent_at - (hop.seen - loss.time))
 
 
 @compiled

@@ -33,6 +33,7 @@ def receive_repaired(w, f, fresh):
     now = w.now
     f.high_ack += fresh
     if f.phase == RECOVERY:
+        f.dupacks += fresh
         clocked = min(fresh, f.repair)
         f.next_seq += clocked
         f.repair -= clocked

@@ -10,7 +10,7 @@ import math
 
 from tcpcc.fluid.records import NONE, OPENING
 from tcpcc.jit import compiled
-from tcpcc.transport.records import LOSS, OPEN, window_at
+from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.rto import measure, reset_timer, restart_timer
 from tcpcc.transport.rules import apply, begin_round, fill_sample
 
@@ -26,7 +26,12 @@ def pump(f):
         return
     if f.phase == OPEN and f.holes > 0 and f.limited_transmit == 0:
         return
-    edge = f.high_ack + math.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + NONE)
+    left = f.high_ack
+    if f.phase == RECOVERY and f.fine != 0 and f.partial != 0:
+        # what had arrived beyond the next hole fills the window, and only what arrives since then
+        # makes room
+        left = min(left, f.hole_at + f.repaired + f.dupacks)
+    edge = left + math.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + NONE)
     f.next_seq = max(f.next_seq, min(edge, f.limit + f.known_lost))
 
 

@@ -39,7 +39,7 @@ def random_losses(link, packets):
 
 @compiled
 def next_drop(link, q):
-    """Draw by how much the expected number of drops grows until the next one."""
+    """Draw when the next drop comes: at so many arrivals, as multiple of their mean number."""
     return 1 + q.spread * (2 * uniform(link) - 1)
 
 

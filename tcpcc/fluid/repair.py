@@ -5,7 +5,13 @@ loss event when `dupack_threshold` packets after it have been (their ACKs begin 
 next packet after the hole does, hence ``dupack_threshold - 1`` in fluid). During recovery the
 controller learns nothing and the window, cut by ``on_loss``, bounds what is in the network. Each
 round trip repairs `holes_per_round` of the holes; with more than `holes_at_most`, or when a
-retransmission is lost, the timer has to help. Nothing that has arrived is ever sent again.
+retransmission is lost, the timer has to help. Until it is repaired a hole counts as in flight,
+since a sender that counts ACKs cannot tell. Nothing that has arrived is ever sent again.
+
+With fine timers (:mod:`tcpcc.transport.recovery.vegas`) a duplicate ACK finds a hole, or a lost
+retransmission, that is older than the fine timeout; a hole sent before the last cut cuts no more.
+A next hole that is not late yet waits for duplicates of what has been sent meanwhile, or for the
+coarse timer if there are none.
 """
 
 import math

@@ -3,7 +3,8 @@
 =========================  =====================================================================
 ``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it
 ``on_fluid(s, p, q)``      `q.arrivals` packets (a real number) arrived: set `q.prob`, the share
-                           dropped in the long run, and `q.spread`, how irregular the drops are
+                           dropped in the long run, `q.spread`, how irregular the drops are, and
+                           `q.anew` where the arrivals since the last drop count no more
 =========================  =====================================================================
 
 `s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops in any

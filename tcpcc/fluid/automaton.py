@@ -31,8 +31,8 @@ What packets do and fluid does not
     Traffic phases: with equal delays and drop-tail queues a packet flow can win or starve by the
     order in which packets arrive; fluid gives every flow its chance (a parking lot's long flows get
     several times what packets get, unless the delays differ).
-    Timeouts of small windows: which of two or three packets are lost, and whether a fine timer finds
-    one late, hangs on single packets. Of Vegas' timeouts under RED fluid has a third or fewer, so
+    Timeouts of small windows: which of a few packets are lost, and whether a fine timer finds the
+    next one late, hangs on single packets. Of Vegas' timeouts under RED fluid has a third or fewer, so
     that with the recovery ``vegas-ns2`` its BaseRTT is less often set anew, and a single Vegas flow
     among Reno gets up to a fifth less (tests/test_fluid_thesis.py has the columns that agree).
     Waiting below capacity: where several flows share a link that is not full, a packet still waits

@@ -32,9 +32,10 @@ What packets do and fluid does not
     order in which packets arrive; fluid gives every flow its chance (a parking lot's long flows get
     several times what packets get, unless the delays differ).
     Timeouts of small windows: which of a few packets are lost, and whether a fine timer finds the
-    next one late, hangs on single packets. Of Vegas' timeouts under RED fluid has a third or fewer, so
-    that with the recovery ``vegas-ns2`` its BaseRTT is less often set anew, and a single Vegas flow
-    among Reno gets up to a fifth less (tests/test_fluid_thesis.py has the columns that agree).
+    next one late, hangs on single packets; of Vegas' timeouts under RED fluid has a third or fewer.
+    Probably for that reason, BaseRTT being set anew less often (recovery ``vegas-ns2``), a single
+    Vegas flow against four Reno flows can get a sixth less (RED with ``max_p`` 1/10). Columns that
+    agree: tests/test_fluid_thesis.py.
     Waiting below capacity: where several flows share a link that is not full, a packet still waits
     for others to be sent; fluid does not (two-way Vegas traffic fills its links).
     Blocks of packets: contiguous packets stay so for ever; fluid's blocks spread by a fraction of

@@ -27,8 +27,8 @@ Differences from the papers
     are shorter, and an update leaves 0.46 of the error instead of 0.5; with `period` = 2, 0.49.
 Taken from ns-2
     W' (``old_cwnd``). The papers write W: (3) would compare the window in force with the delay of
-    the one before, and approach in damped swings. The port updates every other round trip, `period` = 2, with
-    `max_gain` = 1/256.
+    the one before, and approach in damped swings. The port updates every other round trip,
+    `period` = 2, with `max_gain` = 1/256.
 """
 
 from tcpcc.controllers.contract import Controller, Param, State, register

@@ -111,7 +111,7 @@ FLOW = record_dtype(
         "impatient": int, "fine": int, "holes_per_round": float, "holes_at_most": float,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
-
+        "untold": float,
         "unseen": float, "holes": float, "later": float, "dupacks": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
         "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,

@@ -79,7 +79,9 @@ def acknowledged(f, now, packets, rtt):
         a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
         a.round_packets = float(f.next_seq - f.round_seq)
         anew = f.stale_rounds != 0 and a.round_packets <= 1
-        if not syn and (a.round_rtt < f.min_rtt or anew):
+        # the ACKs that follow a timeout may end a round that took no time, and measured none
+        empty = f.round_n == 0 and math.isfinite(f.min_rtt) and f.stale_rounds == 0
+        if not syn and (a.round_rtt < f.min_rtt and not empty or anew):
             f.min_rtt = a.round_rtt
             a.min_rtt = a.round_rtt
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):

@@ -81,7 +81,7 @@ def acknowledged(f, now, packets, rtt):
         anew = f.stale_rounds != 0 and a.round_packets <= 1
         # the ACKs that follow a timeout may end a round that took no time, and measured none
         empty = f.round_n == 0 and math.isfinite(f.min_rtt) and f.stale_rounds == 0
-        if not syn and (a.round_rtt < f.min_rtt and not empty or anew):
+        if not syn and ((a.round_rtt < f.min_rtt and not empty) or anew):
             f.min_rtt = a.round_rtt
             a.min_rtt = a.round_rtt
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):

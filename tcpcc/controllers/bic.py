@@ -1,7 +1,7 @@
 """BIC TCP: binary search for the window at which the last loss was.
 
-Source: L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast long-distance
-networks", INFOCOM 2004; constants and details of Linux 2.6.15 to 2.6.22.
+Source: L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast
+long-distance networks", INFOCOM 2004; constants and details of Linux 2.6.15 to 2.6.22.
 
 W = cwnd in packets, M = `last_max`, B = `search`, S = `max_increment`. Congestion avoidance adds
 I packets per round trip, I/W per newly acknowledged packet:
@@ -18,8 +18,8 @@ I packets per round trip, I/W per newly acknowledged packet:
      ssthresh <- beta W, or W/2 if W <= low_window, at least 2;  W <- ssthresh
 (6)  timeout:  ssthresh as in (5);  M <- 0;  W <- 1
 
-The paper's constants: beta = 0.875, max_increment = 32, search = 2, and a least increment of 0.01 in
-place of B/smooth_part (search = 2, smooth_part = 200).
+The paper's constants: beta = 0.875, max_increment = 32, search = 2, and a least increment of 0.01
+in place of B/smooth_part (search = 2, smooth_part = 200).
 
 Differences from Linux
     There every quantity is a whole number: d is rounded down, W grows by one packet in floor(W/I)+1

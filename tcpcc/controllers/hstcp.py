@@ -15,11 +15,11 @@ in the logarithms through (low_p, low_window) and (high_p, high_window), and fro
 With the defaults S = -0.835 and W = 0.12/p^0.835. Up to `low_window` a = 1 and b = 1/2: Reno.
 Slow start is standard; the RFC's companion, limited slow start, is ``Flow(slow_start="limited")``.
 
-With `table` the steps of the RFC's Appendix B take the place of (2) and (3), as in Linux: a is a
-whole number i between the rows' windows w_{i-1} < W <= w_i, b that of w_i to two digits. Their
-windows are not stored but found as the RFC's program finds them, w_i being the first whole number
-at which (3) with p(W) = 1/(12.8 W^1.2) reaches i. The table stands for the defaults of the other
-parameters, which it leaves aside but for low_window.
+With `table` the steps of the RFC's Appendix B take the place of (2) and (3), as in Linux: between
+the windows w_{i-1} < W <= w_i of its rows a is i, and b that of w_i to two digits. The windows are
+found as the RFC's program finds them: w_1 = 38, and w_i is the first whole number at which (3),
+with p(W) = 1/(12.8 W^1.2), is more than one above what it was at w_{i-1} (one at w_1). The table
+stands for the defaults of the other parameters, which it leaves aside but for low_window.
 
 Differences from the RFC
     By (3) a is 0.96 just above low_window, low_p = 1e-3 not being quite Reno's; here it is never
@@ -29,8 +29,14 @@ Differences from the RFC
 """
 
 import math
+from bisect import bisect_right
 
 from tcpcc.controllers.contract import Controller, Param, register
+
+
+def logarithmic(window, low, high, high_decrease):
+    """(2)"""
+    return 0.5 + (high_decrease - 0.5) * math.log(window / low) / math.log(high / low)
 
 
 def decrease(p, window):
@@ -38,9 +44,9 @@ def decrease(p, window):
     if window <= p.low_window:
         return 0.5
     if p.table != 0:
-        return math.floor(100 * table_b(row(table_i(window))) + 0.5) / 100
-    share = math.log(window / p.low_window) / math.log(p.high_window / p.low_window)
-    return 0.5 + (p.high_decrease - 0.5) * min(share, 1.0)
+        return math.floor(100 * logarithmic(TABLE[row(window)], 38.0, 83000.0, 0.1) + 0.5) / 100
+    known = min(window, p.high_window)
+    return logarithmic(known, p.low_window, p.high_window, p.high_decrease)
 
 
 def increase(p, window):
@@ -48,41 +54,28 @@ def increase(p, window):
     if window <= p.low_window:
         return 1.0
     if p.table != 0:
-        return table_i(window)
+        return row(window) + 1.0
     slope = math.log(p.high_p / p.low_p) / math.log(p.high_window / p.low_window)  # 1/S
     loss = p.low_p * (window / p.low_window) ** slope  # (1)
     b = decrease(p, window)
-    return max(2 * window * window * loss * b / (2 - b), 1.0)
+    return max(balance(window, loss, b), 1.0)
 
 
-def table_b(window):
-    """b(W) as the RFC's program has it."""
-    return max(0.5 - 0.4 * math.log(window / 38) / math.log(83000 / 38), 0.1)
+def balance(window, loss, b):
+    """(3)"""
+    return 2 * window * window * loss * b / (2 - b)
 
 
-def table_a(window):
-    """a(W) as the RFC's program has it, before rounding."""
-    b = table_b(window)
-    return 2 * b * window**0.8 / ((2 - b) * 12.8)
-
-
-def table_i(window):
-    """The row i whose steps hold at W: one above that of the last whole window below W."""
-    return max(math.floor(table_a(max(math.ceil(window) - 1.0, 38.0))), 1.0) + 1.0
-
-
-def row(i):
-    """w_i, the first whole window at which (3) reaches i."""
-    low, high = 38.0, 76.0
-    while table_a(high) < i:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = math.floor((low + high) / 2)
-        if table_a(middle) < i:
-            low = middle
+def row(window):
+    """Number of the table's row that holds at W, from 0: the first whose window is not below W."""
+    low, high = 0, len(TABLE) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if TABLE[middle] < window:
+            low = middle + 1
         else:
             high = middle
-    return high
+    return low
 
 
 def on_ack(s, p, ack):
@@ -118,6 +111,24 @@ PARAMS = {
     "high_decrease": Param(0.1, "", "High_Decrease, b at high_window (RFC 3649)", 0.01, 0.5),
     "table": Param(0, "0 or 1", "steps of the table in Appendix B, as in Linux", 0, 1),
 }
+
+
+def make_table(top=100_000):
+    """The windows w_i of the rows up to `top`, as the RFC's program has it."""
+    low, high, b = (PARAMS[name].default for name in ("low_window", "high_window", "high_decrease"))
+
+    def a(window):
+        loss = 1 / (12.8 * window**1.2)
+        return balance(window, loss, logarithmic(window, low, high, b))
+
+    windows, last = [low], 1.0
+    while (found := bisect_right(range(top), last + 1, lo=int(windows[-1]), key=a)) < top:
+        windows.append(found)
+        last = a(found)
+    return tuple(float(w) for w in windows)
+
+
+TABLE = make_table()
 
 hstcp = register(
     Controller(

@@ -91,9 +91,9 @@ def _bound(form: Any, rule: Rule, **names: Any) -> Rule:
     return made
 
 
-def _before(added: Rule | None, rule: Rule | None) -> Rule | None:
-    """`added`, then `rule`, where there are both."""
-    return _bound(both, rule, first=added) if added and rule else added or rule
+def _before(added: Rule | None, rule: Rule) -> Rule:
+    """`added`, if there is one, then `rule`."""
+    return _bound(both, rule, first=added) if added else rule
 
 
 @cache
@@ -112,11 +112,11 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
                     f"slow start {start_up.name!r} does not go with controller "
                     f"{controller.name!r}: {name!r} is in the {kind} of both"
                 )
-    on_ack = controller.on_ack
+    on_ack, on_round = controller.on_ack, controller.on_round
     return replace(
         controller,
         on_ack=_bound(watched, on_ack, watch=start_up.on_ack) if start_up.on_ack else on_ack,
-        on_round=_before(start_up.on_round, controller.on_round),
+        on_round=_before(start_up.on_round, on_round) if on_round else start_up.on_round,
         on_loss=_before(start_up.on_restart, controller.on_loss),
         on_timeout=_before(start_up.on_restart, controller.on_timeout),
         params={**controller.params, **start_up.params},

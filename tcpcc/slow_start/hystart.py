@@ -43,9 +43,12 @@ def delayed(s, p, ack):
     """(2)"""
     if s.hystart_samples < p.rtt_samples:
         return False
-    return s.hystart_rtt > ack.min_rtt + min(
-        max(ack.min_rtt / 8, p.rtt_thresh_min), p.rtt_thresh_max
-    )
+    return s.hystart_rtt > ack.min_rtt + rise(p, ack.min_rtt)
+
+
+def rise(p, rtt):
+    """By how much a round-trip time must exceed `rtt` to count as delayed."""
+    return min(max(rtt / 8, p.rtt_thresh_min), p.rtt_thresh_max)
 
 
 def on_ack(s, p, ack, before):

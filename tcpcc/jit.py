@@ -39,6 +39,7 @@ config: Any = numba.core.config  # its stubs lack the options
 njit: Any = numba.njit
 
 INTERPRETED = bool(config.DISABLE_JIT)
+_RULES = ("controllers", "slow_start")  # folders of rules, which are hashed one by one
 _KEEP = 6  # cache folders kept: the newest ones, so that an upgrade does not fill the disk
 
 
@@ -52,7 +53,7 @@ def _engine_digest() -> str:
     here = Path(__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
     for file in [here / "jit.py", here / "streams.py", *sorted(here.glob("*/**/*.py"))]:
-        if file.parent.name != "controllers" or file.name == "contract.py":
+        if file.parent.name not in _RULES or file.name == "contract.py":
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -183,7 +184,7 @@ def _with_compiled_helpers(rule: Callable, digest: Any, seen: dict[Callable, Any
                 helper = _with_compiled_helpers(value, digest, seen)
                 seen[value] = njit(nogil=True)(helper)
             namespace[name] = seen[value]
-        elif isinstance(value, int | float | str):
+        elif isinstance(value, int | float | str | tuple):
             digest.update(f"{name}={value!r}".encode())
     for constant in code.co_consts:
         digest.update(getattr(constant, "co_code", None) or repr(constant).encode())

@@ -116,20 +116,20 @@ def record_dtype(fields: dict[str, type] | list[tuple[str, Any]]) -> np.dtype:
 class _View:
     """A record in interpreted code: its fields as attributes, Python numbers or arrays."""
 
-    __slots__ = ("row",)
+    __slots__ = ("_row",)
 
     def __init__(self, row: Any) -> None:
-        object.__setattr__(self, "row", row)
+        object.__setattr__(self, "_row", row)
 
     def __getattr__(self, name: str) -> Any:
         try:
-            value = self.row[name]
+            value = self._row[name]
         except ValueError as error:
             raise AttributeError(str(error)) from None
         return value if value.shape else value.item()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.row[name] = value
+        self._row[name] = value
 
 
 def address(array: np.ndarray) -> int:

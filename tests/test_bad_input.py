@@ -100,7 +100,8 @@ FLOWS = {
     ),
     "nothing near": (
         lambda: Flow("reno", zzz=1),
-        r"unknown keyword 'zzz' of Flow\('reno'\); parameters of 'reno': none; settings of Flow:",
+        r"unknown keyword 'zzz' of Flow\('reno'\); parameters of 'reno': integer_ssthresh, "
+        r"integer_window; settings of Flow:",
     ),
     "in params": (
         lambda: Flow("vegas", params={"alpa": 1}),

@@ -18,6 +18,8 @@ from tcpcc.queues.memory import sample_at as queue_sample_at
 
 SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
+HALF = 0.5  # of a packet: what is left of the one being sent as a packet arrives. Waiting for it is
+# a part of the queueing delay, hence of fluid's queue, and not of the queue that the packet finds
 FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
 
 
@@ -68,12 +70,18 @@ def concentration(w, link, packets, memory):
 
 
 @compiled
+def next_drop(link, q):
+    """Draw when the next drop comes: at so many arrivals, as multiple of their mean number."""
+    return 1 + q.spread * (2 * uniform(link) - 1)
+
+
+@compiled
 def early_drops(w, link, packets):
     """How many of `packets` the queue discipline drops."""
     q = queue_sample_at(link.sample, 0)
     q.now = w.now
-    q.queue = link.waiting
-    q.queue_bytes = link.waiting * link.size
+    q.queue = max(link.waiting - HALF, 0.0)
+    q.queue_bytes = q.queue * link.size
     q.size = link.size
     q.arrivals = packets
     q.idle = link.idle
@@ -84,13 +92,21 @@ def early_drops(w, link, packets):
         q.concentration = concentration(w, link, packets, q.memory)
     q.prob = 0.0
     q.spread = 0.0
+    q.anew = 0.0
     apply(link, min(w.bin, w.n_bins - 1) if link.bins != 0 else -1)
     link.idle = 0.0
+    if q.anew != 0:
+        link.drop_at = 0.0
+    if q.prob == 0:
+        return 0.0
+    if link.drop_at == 0:
+        link.drop_clock = 0.0
+        link.drop_at = next_drop(link, q)
     count = 0.0
-    link.drop_clock += packets * q.prob
-    while link.drop_clock >= link.drop_at:
-        link.drop_clock -= link.drop_at
-        link.drop_at = 1 + q.spread * (2 * uniform(link) - 1)
+    link.drop_clock += packets
+    while link.drop_clock * q.prob >= link.drop_at:
+        link.drop_clock = min(link.drop_clock - link.drop_at / q.prob, packets)
+        link.drop_at = next_drop(link, q)
         count += 1
     return count
 

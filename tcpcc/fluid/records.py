@@ -109,11 +109,15 @@ FLOW = record_dtype(
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
         "clock_phase": float, "backoff_limit": int, "spacing": float, "syn_shorter": float,
         "impatient": int, "fine": int, "holes_per_round": float, "holes_at_most": float,
+        "stale_rounds": int, "keeps_inflation": int,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
-
-        "unseen": float, "holes": float, "later": float, "dupacks": float,
+        "unseen": float, "holes": float, "later": float, "dupacks": float, "hole_sent_at": float,
+        "hole_at": float,
+        "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
+        "untold": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
+        "repair_sent_at": float, "gap": float,
         "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,
         "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times
@@ -122,7 +126,7 @@ FLOW = record_dtype(
         "recent_rtt": float, "min_rtt": float, "max_rtt": float, "srtt": float,
         # --- rounds
         "round_seq": float, "round_start": float, "round_sum": float, "round_n": float,
-        "round_min": float,
+        "round_min": float, "round_lost": float, "stale_packets": float,
         # --- constant bit rate
         "rate": float,
         # --- counters

@@ -20,7 +20,6 @@ def fill_link(row: Any, link: Link) -> None:
     row["rate"], row["loss"], row["size"] = link.rate, link.loss, 1.0
     row["in_bytes"] = link.buffer_unit == "bytes"
     row["limit"] = room(link, link.buffer)
-    row["drop_at"] = 1.0
 
 
 def room(link: Link, buffer: float) -> float:
@@ -49,6 +48,8 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
         row["limit"] = spec.size
     row["impatient"] = recovery.impatient
     row["fine"] = recovery.family in (t.FINE_GRAINED, t.FINE_GRAINED_NS2)
+    row["stale_rounds"] = recovery.stale_rounds
+    row["keeps_inflation"] = recovery.keeps_inflation
     row["holes_per_round"] = recovery.holes_per_round
     row["holes_at_most"] = recovery.holes_at_most
     row["spacing"] = 8 * spec.packet_size / min(rates)

@@ -4,11 +4,19 @@ import math
 
 from tcpcc.fluid.history import number_at
 from tcpcc.fluid.records import NONE, OPENING, flow_at
-from tcpcc.fluid.repair import enter_recovery, expire, go_on_recovering, look_for_holes
+from tcpcc.fluid.repair import (
+    enter_recovery,
+    expire,
+    go_on_recovering,
+    is_noticed,
+    look_for_holes,
+    unrepaired,
+)
 from tcpcc.fluid.routes import acknowledged_by_now
 from tcpcc.fluid.window import acknowledged, opened, pump, start
 from tcpcc.jit import compiled, entry
 from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.recovery.vegas import update_fine_timeout
 from tcpcc.transport.rto import restart_timer
 
 CLUMP_STEPS = 100  # while a first slow start sends its window in a clump: steps that this takes
@@ -24,15 +32,18 @@ def receive_repaired(w, f, fresh):
     """ACKs while a hole is known: duplicates, or the answers to retransmissions."""
     now = w.now
     f.high_ack += fresh
+    f.untold += fresh
     if f.phase == RECOVERY:
+        f.dupacks += fresh
         clocked = min(fresh, f.repair)
         f.next_seq += clocked
         f.repair -= clocked
-        if f.high_ack >= f.recover:
+        if f.high_ack + unrepaired(f) >= f.recover:
             go_on_recovering(f, now)
     elif f.phase == OPEN:
+        before = f.dupacks
         f.dupacks += fresh
-        if f.dupacks >= f.dupack_threshold - 1:
+        if is_noticed(f, now, before):
             enter_recovery(f, now)
     pump(f)
 
@@ -46,6 +57,7 @@ def receive(w, f, route, fresh):
     if f.given_up > 0:
         late = min(fresh, f.given_up)
         f.given_up -= late
+        f.untold += late
         fresh -= late
         if fresh <= NONE:
             return
@@ -55,6 +67,8 @@ def receive(w, f, route, fresh):
     acknowledged(f, w.now, fresh, (route.rtt + route.last_rtt) / 2)
     if math.floor(f.acked) > math.floor(f.acked - fresh):  # a whole packet, so an ACK
         restart_timer(f, w.now)
+        if f.fine != 0:
+            update_fine_timeout(f, route.rtt)
     if f.phase == LOSS:
         f.to_repair -= fresh
         if f.to_repair <= 0:

@@ -10,7 +10,7 @@ import math
 
 from tcpcc.fluid.records import NONE, OPENING
 from tcpcc.jit import compiled
-from tcpcc.transport.records import LOSS, OPEN, window_at
+from tcpcc.transport.records import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.rto import measure, reset_timer, restart_timer
 from tcpcc.transport.rules import apply, begin_round, fill_sample
 
@@ -26,14 +26,32 @@ def pump(f):
         return
     if f.phase == OPEN and f.holes > 0 and f.limited_transmit == 0:
         return
-    edge = f.high_ack + math.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + NONE)
+    left = f.high_ack
+    if f.phase == RECOVERY and f.fine != 0 and f.partial != 0:
+        # what had arrived beyond the next hole fills the window, and only what arrives since then
+        # makes room
+        left = min(left, f.hole_at + f.repaired + f.dupacks)
+    edge = left + math.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + NONE)
     f.next_seq = max(f.next_seq, min(edge, f.limit + f.known_lost))
+
+
+@compiled
+def new_round(f, now):
+    begin_round(f, now)
+    f.round_lost = f.known_lost
+    f.stale_packets = -1.0
+
+
+@compiled
+def new_data(f):
+    """Packets sent since the round began, without retransmissions."""
+    return f.next_seq - f.round_seq - (f.known_lost - f.round_lost)
 
 
 @compiled
 def send_first_window(f, now):
     window_at(f.state, 0).cwnd = f.initial_window
-    begin_round(f, now)
+    new_round(f, now)
     pump(f)
     f.grown = f.next_seq
     restart_timer(f, now)
@@ -46,6 +64,7 @@ def start(f, now):
     f.finished = math.nan
     f.expired_at = -math.inf
     f.opened_at = now
+    f.fine_rto = math.inf
     reset_timer(f)
     if f.handshake != 0:
         f.phase = OPENING
@@ -92,11 +111,17 @@ def end_round(f, now):
     a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
     a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
     a.round_packets = f.next_seq - f.round_seq
+    if f.stale_rounds != 0:
+        if f.stale_packets >= 0:
+            a.round_packets = f.stale_packets
+        if min(a.round_packets, new_data(f)) <= 1 + NONE:
+            f.min_rtt = a.round_rtt
+            a.min_rtt = a.round_rtt
     if f.on_round != 0 and a.round_rtt > 0:
         apply(f, f.on_round)
     measure(f, now, f.recent_rtt)
     f.backoff = 1
-    begin_round(f, now)
+    new_round(f, now)
 
 
 @compiled
@@ -104,7 +129,8 @@ def acknowledged(f, now, packets, rtt):
     """New data was acknowledged.
 
     ``on_ack`` learns of it by a packet, or a sixteenth of the window, at a time, so that what the
-    window lets out follows closely; a part ends where a round does.
+    window lets out follows closely; a part ends where a round does. What came back unseen by
+    the rules, during a recovery or of fluid given up, is delivered with the first.
     """
     sample_rtt(f, rtt, packets)
     while packets > NONE:
@@ -120,7 +146,8 @@ def acknowledged(f, now, packets, rtt):
         a = fill_sample(f, now)
         a.rtt = rtt
         a.acked = part * f.counted
-        a.delivered = part
+        a.delivered = part + f.untold
+        f.untold = 0.0
         apply(f, f.on_ack)
         f.high_ack += part
         before = f.next_seq

@@ -3,7 +3,8 @@
 =========================  =====================================================================
 ``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it
 ``on_fluid(s, p, q)``      `q.arrivals` packets (a real number) arrived: set `q.prob`, the share
-                           dropped in the long run, and `q.spread`, how irregular the drops are
+                           dropped in the long run, `q.spread`, how irregular the drops are, and
+                           `q.anew` where the arrivals since the last drop count no more
 =========================  =====================================================================
 
 `s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops in any
@@ -44,6 +45,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),
     "memory": ("packets", "out (fluid): how far back `concentration` looks; 0: it is not needed"),
     "concentration": ("", "(fluid) probability that a past arrival was of the present one's flow"),
+    "anew": ("0 or 1", "out (fluid): the spacing begins anew with the next arrival"),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)

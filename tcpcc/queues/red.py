@@ -150,10 +150,13 @@ def drop_early_fluid(s, p, q, low, high, start, end):
     s.avg += (1 - (1 - w) ** q.arrivals) * (length(p, q) - s.avg)
     q.prob = 0.0
     q.spread = 0.0
+    if s.avg < low or q.queue < 2:
+        q.anew = 1.0
+        return
     p_b = base_probability_along(s.avg, low, high, start, end, p)
     if p.byte_drop != 0:
         p_b = min(p_b * q.size / p.mean_packet, 1.0)  # (5)
-    if p_b > NEVER and q.queue >= 2:
+    if p_b > NEVER:
         first, mean = spacing(p, p_b)
         q.prob = 1 / mean
         q.spread = 1 - first / mean

@@ -17,6 +17,8 @@ class Recovery:
     go_back, stay, impatient : see :mod:`tcpcc.transport.recovery.classic`
     stale_rounds : a timeout does not end the round; a round of one packet sets BaseRTT anew
     burst : packets sent at most per duplicate or partial ACK
+    keeps_inflation : a window that no later duplicate ACK inflates further stays inflated, and a
+        fast retransmit backs off the coarse timer (fluid model)
     holes_per_round : losses of one window that a round trip repairs (fluid model)
     holes_at_most : losses of one window that it repairs without a timeout (fluid model)
     """
@@ -29,6 +31,7 @@ class Recovery:
     impatient: bool = False
     stale_rounds: bool = False
     burst: float = float("inf")
+    keeps_inflation: bool = False
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
 
@@ -37,7 +40,7 @@ RECOVERIES = {
     recovery.name: recovery
     for recovery in (
         Recovery("tahoe", "go-back-N in slow start", 0, go_back=True, holes_per_round=float("inf")),
-        Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=2),
+        Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=1),
         Recovery(
             "newreno",
             "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",
@@ -54,13 +57,13 @@ RECOVERIES = {
             burst=2.0,
         ),
         Recovery("sack", "RFC 6675 pipe", 1, holes_per_round=float("inf")),
-        Recovery("vegas", "fine-grained timeouts checked on ACKs", 2, holes_per_round=2.0),
+        Recovery("vegas", "fine-grained timeouts checked on ACKs", 2),
         Recovery(
             "vegas-ns2",
             "the same with all that ns-2.35 does differently, packet for packet",
             3,
             stale_rounds=True,
-            holes_per_round=2.0,
+            keeps_inflation=True,
         ),
     )
 }

@@ -1,0 +1,93 @@
+"""The fluid model on the thesis' scenarios: Vegas against Reno, behind drop-tail and RED.
+
+The packet model agrees with ns-2 packet for packet there (`tests/test_against_ns2.py`), so its
+means over seeds are what the fluid model is held to.
+"""
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from experiments.red_fairness import scenarios
+
+SEEDS = range(1, 21)
+MIXES = [(table, mix) for table, t in scenarios.TABLES.items() for mix in t.mixes]
+
+
+def means(model, cases, after=0.0):
+    """Mean throughput of a flow by kind (kbit/s, packets first sent) over all `cases`."""
+    rates = []
+    for case in cases:
+        run = tc.simulate(case, model)
+        first = (run.data["sent"] - run.data["retransmitted"]).values[run.data["time"] > after]
+        rates.append(8 * first.sum(axis=0) / (case.duration - after))
+    kinds = np.array([flow.controller for flow in cases[0].flows])
+    mean = np.mean(rates, axis=0)
+    return [mean[kinds == kind].mean() for kind in ("vegas", "reno") if kind in kinds]
+
+
+def check(cases, after=0.0):
+    """Group means, and their ratio, within 15 % of the packet model's."""
+    packet, fluid = (means(model, cases, after) for model in ("packet", "fluid"))
+    assert fluid == pytest.approx(packet, rel=0.15)
+    if len(packet) == 2:
+        assert fluid[0] / fluid[1] == pytest.approx(packet[0] / packet[1], rel=0.15)
+
+
+@pytest.mark.parametrize("queue", scenarios.QUEUES)
+@pytest.mark.parametrize(("table", "mix"), MIXES)
+def test_shares_of_vegas_and_reno(table, mix, queue):
+    check([scenarios.mixed(table, mix, queue, seed) for seed in SEEDS])
+
+
+def test_shares_as_flows_join():
+    check([scenarios.joining("drop-tail", seed) for seed in SEEDS], after=70)
+
+
+@pytest.mark.parametrize("column", scenarios.DEPLOYED)
+def test_shares_over_six_routers(column):
+    check([scenarios.routers(column, seed) for seed in SEEDS], after=100)
+
+
+def test_red_drops_nothing_of_vegas_alone():
+    """An arriving packet finds half a packet less waiting than the delay tells: RED's average then
+    stays below the threshold, as in packets."""
+    for seed in SEEDS[:5]:
+        for model in ("packet", "fluid"):
+            run = tc.simulate(scenarios.mixed("table_3_1", "V vs V", "RED", seed), model)
+            assert float(run.data["drops"].sum()) == 0
+
+
+def drops(model, table, mix):
+    """Mean number of packets that RED drops."""
+    cases = [scenarios.mixed(table, mix, "RED", seed) for seed in SEEDS]
+    return np.mean([float(tc.simulate(case, model).data["drops"].sum()) for case in cases])
+
+
+@pytest.mark.parametrize(
+    ("table", "mix"), [("table_3_1", "R vs R"), ("table_4_2", "5V5R"), ("table_4_2", "1V9R")]
+)
+def test_red_drops_as_many_packets(table, mix):
+    """1/p_b to 2/p_b arrivals from one drop to the next, counted anew below the threshold."""
+    assert drops("fluid", table, mix) == pytest.approx(drops("packet", table, mix), rel=0.1)
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_reno_does_not_survive_the_holes_of_slow_start(model):
+    """The first new ACK ends its fast recovery, and `recover` forbids a second one; a steady
+    NewReno repairs one hole a round trip."""
+    timeouts = [
+        int(
+            tc.simulate(
+                tc.Scenario(
+                    tc.dumbbell("10 Mbps", "40 ms", 60),
+                    [tc.Flow("reno", recovery=recovery)],
+                    duration=20,
+                ),
+                model,
+            ).timeouts.sum()
+        )
+        for recovery in ("reno", "newreno-steady")
+    ]
+    assert timeouts[0] >= 1
+    assert timeouts[1] == 0

@@ -139,17 +139,19 @@ def test_hystart_plus_is_for_the_first_slow_start(rule):
 
 
 def test_hystart_plus_loses_less_than_standard():
-    """In a buffer of two BDP; with one it notices as late as any delay can tell, at 1024 packets."""
+    """It notices as late as delay can tell, at 1024 packets, and from there a buffer of three BDP
+    overflows by a quarter of what it would."""
     dropped = {
-        rule: tc.simulate(scenario("reno", rule, buffer=1000)).data["dropped"].sum().item()
+        rule: tc.simulate(scenario("reno", rule, buffer=1000, duration=2)).data["dropped"].sum()
         for rule in ("standard", "hystart++")
     }
-    assert dropped["hystart++"] < dropped["standard"] / 4
+    assert dropped["hystart++"] == pytest.approx(dropped["standard"] / 4, rel=0.02)
 
 
 def test_the_controller_s_own_slow_start_is_left_when_it_is_slower():
     """Vegas doubles every other round and leaves early: nothing is left for the rules to do."""
-    plain, *watched = (tc.simulate(scenario("vegas", r)).data for r in ("standard", *RULES))
+    rules = ("standard", "limited", "hystart")
+    plain, *watched = (tc.simulate(scenario("vegas", rule)).data for rule in rules)
     assert all(np.array_equal(plain["cwnd"], data["cwnd"]) for data in watched)
 
 
@@ -175,11 +177,9 @@ def test_standard_is_the_controller_itself():
     assert tc.Flow("vegas") == tc.Flow("vegas", slow_start="standard")
 
 
-@pytest.mark.parametrize(
-    ("controller", "slow_start"), [("vegas", "hystart++"), ("cubic", "hystart")]
-)
-def test_both_drivers_agree(controller, slow_start):
-    case = scenario(controller, slow_start, duration=1.5, rate="20 Mbps")
+@pytest.mark.parametrize("pair", [("vegas", "hystart++"), ("cubic", "hystart")])
+def test_both_drivers_agree(pair):
+    case = scenario(*pair, duration=1.5, rate="20 Mbps")
     compiled, simpy = (tc.simulate(case, driver=d) for d in ("compiled", "simpy"))
     assert np.array_equal(compiled.data["cwnd"], simpy.data["cwnd"])
 
@@ -249,9 +249,8 @@ def test_it_decides_the_digest_and_the_fingerprint_of_a_sweep():
 
 
 def test_a_sweep_varies_it():
-    runs = list(
-        tc.simulate_many([scenario("reno", r, duration=1) for r in ("standard", "limited")])
-    )
+    cases = [scenario("reno", rule, duration=1) for rule in ("standard", "limited")]
+    runs = list(tc.simulate_many(cases))
     assert runs[1].data["cwnd"].max() < runs[0].data["cwnd"].max()
 
 

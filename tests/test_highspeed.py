@@ -262,8 +262,9 @@ LAWS = {
 
 def response(name, start, gaps, *, rtt=RTT, skip, repair=False, **params):
     """Mean window of the rules alone, in a fluid of ACKs, after a loss at `start` and with `gaps`
-    packets between the next ones, of which the first `skip` do not count. With `repair` a loss is known a round trip later, in which
-    no other makes a difference, and the round trip after that has no ACKs of new data."""
+    packets between the next ones, of which the first `skip` do not count. With `repair` a loss is
+    known a round trip later, in which no other makes a difference, and the round trip after that
+    has no ACKs of new data."""
     controller, s, p, a = begin(name, start, rtt, **params)
     controller.on_loss(s, p, a)
     begun = sent = 0.0

@@ -60,7 +60,8 @@ def begin_round(f, now):
 @compiled
 def acknowledged(f, now, packets, rtt):
     """Tell the controller of `packets` newly acknowledged: ``on_round`` if the first packet of the
-    last round is among them, then ``on_ack``.
+    last round is among them, then ``on_ack``. What partial ACKs have acknowledged since the last time
+    (``f.untold``) is delivered with it.
 
     The ACK that ends a round acknowledges the first packet of the next one, so its round-trip time
     counts there: ``on_round`` does not see it in any field but `rtt`. The SYN's is not one of those
@@ -69,7 +70,8 @@ def acknowledged(f, now, packets, rtt):
     a = fill_sample(f, now)
     a.rtt = rtt
     a.acked = min(float(packets), f.abc_limit)
-    a.delivered = float(packets)
+    a.delivered = float(packets + f.untold)
+    f.untold = 0
     syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
         a.round_time = now - f.round_start

@@ -60,8 +60,8 @@ def begin_round(f, now):
 @compiled
 def acknowledged(f, now, packets, rtt):
     """Tell the controller of `packets` newly acknowledged: ``on_round`` if the first packet of the
-    last round is among them, then ``on_ack``. What partial ACKs have acknowledged since the last time
-    (``f.untold``) is delivered with it.
+    last round is among them, then ``on_ack``; what partial ACKs have acknowledged since the last
+    time (``f.untold``) is delivered with it.
 
     The ACK that ends a round acknowledges the first packet of the next one, so its round-trip time
     counts there: ``on_round`` does not see it in any field but `rtt`. The SYN's is not one of those

@@ -65,7 +65,9 @@ def acknowledged(f, now, packets, rtt):
 
     The ACK that ends a round acknowledges the first packet of the next one, so its round-trip time
     counts there: ``on_round`` does not see it in any field but `rtt`. The SYN's is not one of those
-    that the controller compares: it is shorter by what it takes to send the rest of a packet.
+    that the controller compares: it is shorter by what it takes to send the rest of a packet. Nor
+    is the length of a round without a measurement, but of the first: after a timeout it may be next
+    to nothing.
     """
     a = fill_sample(f, now)
     a.rtt = rtt
@@ -78,8 +80,9 @@ def acknowledged(f, now, packets, rtt):
         a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
         a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
         a.round_packets = float(f.next_seq - f.round_seq)
+        measured = f.round_n > 0 or f.min_rtt == math.inf or f.stale_rounds != 0
         anew = f.stale_rounds != 0 and a.round_packets <= 1
-        if not syn and (a.round_rtt < f.min_rtt or anew):
+        if not syn and ((measured and a.round_rtt < f.min_rtt) or anew):
             f.min_rtt = a.round_rtt
             a.min_rtt = a.round_rtt
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):

@@ -177,20 +177,27 @@ def _points(
         ax.plot(*middle.T, ms=5, label=name, **look)
         every = np.concatenate([found[key] for key in chosen])
         ax.plot(*every.T, ms=2, alpha=0.3, mew=0, **look)
-        if len(chosen) > 2 and np.ptp(middle[:, 0]) > 0.1:
-            for (_, buffer, n), at in zip(chosen, middle, strict=True):
-                told = f"{panel.by} = {n if panel.by == 'N' else buffer}"
-                ax.annotate(told, at, xytext=(5, 4), textcoords="offset points", size=7)
+        if panel.by == "N":
+            ends = ((chosen[k], middle[k], f"N = {chosen[k][2]}") for k in (0, -1))
+        else:
+            ends = ((key, at, f"B = {key[1]}") for key, at in zip(chosen, middle, strict=True))
+        for k, (_, at, told) in enumerate(ends):
+            if np.ptp(middle[:, 0]) > 0.04:
+                ax.annotate(told, at, xytext=(-6, 6 + 11 * (k % 2)), size=7,
+                            textcoords="offset points")  # fmt: skip
 
 
 def _regions(axes: Sequence[Axes]) -> None:
-    """Figure 2 as the background, with (1, 1) within all panels."""
+    """Figure 2 as the background; the corners have room for the names of its regions."""
+    ends = np.array([(*ax.get_xlim(), *ax.get_ylim()) for ax in axes])
+    wide, high = np.abs(ends[:, :2] - 1).max() * 1.15, np.abs(ends[:, 2:] - 1).max() * 1.25
+    axes[0].set(xlim=(1 - wide, 1 + wide), ylim=(1 - 0.6 * high, 1 + high))
     for ax in axes:
         for line in (ax.axhline, ax.axvline):
             line(1, color=plots.BLACK, lw=0.8, zorder=0)
         for (x, y), name in REGIONS.items():
             ax.text(
-                x, y, name, transform=ax.transAxes, color=plots.GREY, size=8, style="italic",
+                x, y, name, transform=ax.transAxes, color=plots.GREY, size=7, style="italic",
                 ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top", zorder=0,
             )  # fmt: skip
 

@@ -6,8 +6,8 @@
 - Flows start at random in the first 5 s. Throughput ("in the steady state") is that of 100 to 400 s
   in section V-A and Figure 4, of 50 to 200 s in Figures 3 and 5.
 - In section V-B access links are those of section V-A, 100 Mb/s and 5 ms.
-- In section V-C flow i of N has the RTT 10 + 240 i / N ms, which gives the printed range; kinds take
-  turns, and which of them comes first turns with the seed. Access links are fast.
+- In section V-C flow i of N has the RTT 10 + 240 i / N ms, which gives the printed range; kinds
+  take turns, and which of them comes first turns with the seed. Access links are fast.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Path(NamedTuple):
         return self.rate * self.rtt / (8 * PACKET)
 
 
-ACCESS: dict[str, float] = {"access_rate": 100e6, "access_delay": 5e-3}
+ACCESS: dict[str, Any] = {"access_rate": 100e6, "access_delay": 5e-3}
 PAIRS = Path(50e6, 0.035, 0.090)
 """Sections V-A and V-B, Figures 1 and 4."""
 

@@ -47,8 +47,8 @@ LAWS: dict[str, Callable[[float], float]] = {
 """The paper's equation 5 over equation 4, with Tq = b RTTmin: as it puts 1.4 and 0.7, with the RTT
 of a buffer of one BDP whatever the buffer, and with the RTT that goes with Tq. "sawtooth": both
 lose in the same overflow; of their windows then Westwood keeps RTTmin / RTT = 1/(1+b), Reno 1/2.
-The increments between two overflows are equal, W_W b/(1+b) = W_R/2, and each flow's mean window is that
-of its ends: W_W (2+b)/(1+b) : W_R 3/2 = (2+b)/(3b)."""
+The increments between two overflows are equal, W_W b/(1+b) = W_R/2, and each flow's mean window is
+that of its ends: W_W (2+b)/(1+b) : W_R 3/2 = (2+b)/(3b)."""
 
 SIMULATED = "simulated"
 

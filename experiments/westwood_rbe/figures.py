@@ -137,10 +137,10 @@ CROWD_PANELS = tuple(
 PAIR_PANELS = tuple(Panel(name, (name,), PAIR_BUFFERS, "B") for name in s.PROPOSALS)
 
 REGIONS = {
-    (0.03, 0.95): "probable\ntrade-off",
+    (0.03, 0.95): "probable trade-off",
     (0.97, 0.95): "unlikely",
     (0.03, 0.05): "negative impact",
-    (0.97, 0.05): "improbable\ntrade-off",
+    (0.97, 0.05): "improbable trade-off",
 }
 """Figure 2, by place in the panel."""
 
@@ -190,8 +190,8 @@ def _points(
 def _regions(axes: Sequence[Axes]) -> None:
     """Figure 2 as the background; the corners have room for the names of its regions."""
     ends = np.array([(*ax.get_xlim(), *ax.get_ylim()) for ax in axes])
-    wide, high = np.abs(ends[:, :2] - 1).max() * 1.15, np.abs(ends[:, 2:] - 1).max() * 1.25
-    axes[0].set(xlim=(1 - wide, 1 + wide), ylim=(1 - 0.6 * high, 1 + high))
+    wide, high = np.abs(ends[:, :2] - 1).max() * 1.15, np.abs(ends[:, 2:] - 1).max() * 1.5
+    axes[0].set(xlim=(1 - wide, 1 + wide), ylim=(1 - 0.5 * high, 1 + high))
     for ax in axes:
         for line in (ax.axhline, ax.axvline):
             line(1, color=plots.BLACK, lw=0.8, zorder=0)

@@ -1,0 +1,76 @@
+"""AdaVegas: Vegas whose increase grows with each success in a row.
+
+Source: A. Maor, Y. Mansour, "AdaVegas: adaptive control for TCP Vegas", IEEE GLOBECOM 2003. Its
+text was not at hand: the idea is the abstract's, that the size of the increase follows the history
+of increases; how exactly is **uncertain**, and no claim is made that this is the published rule.
+
+Once per round trip in congestion avoidance, n the number of rounds in a row that asked for more:
+
+(1)  Delta < alpha:  W + min(1 + step floor(n / successes), max_step) over the next round;
+                     n <- n + 1
+(2)  Delta > beta:   W - 1 at once;  n <- 0
+(3)  otherwise:      W;              n <- 0
+(4)  loss, timeout:  n <- 0, and what Vegas does
+
+By default the increases in a row are 1, 2, 3, 4, 4, ... packets.
+"""
+
+import math
+
+from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.vegas import (
+    PARAMS,
+    STATE,
+    adjust,
+    backlog,
+    check_thresholds,
+    on_ack,
+    slow_start,
+)
+from tcpcc.controllers.vegas import on_loss as vegas_on_loss
+from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
+
+
+def on_round(s, p, ack):
+    delta = backlog(p, ack)
+    if s.cwnd < s.ssthresh:
+        slow_start(s, p, delta)
+        return
+    adjust(s, delta, p.alpha, p.beta)
+    if delta < p.alpha:
+        s.incr *= min(1 + p.step * math.floor(s.run / p.successes), p.max_step)  # (1)
+        s.run += 1
+    else:
+        s.run = 0.0
+
+
+def on_loss(s, p, ack):
+    vegas_on_loss(s, p, ack)
+    s.run = 0.0  # (4)
+
+
+def on_timeout(s, p, ack):
+    vegas_on_timeout(s, p, ack)
+    s.run = 0.0
+
+
+adavegas = register(
+    Controller(
+        name="adavegas",
+        summary="Vegas whose increase grows with each success in a row",
+        source="Maor, Mansour 2003 (the rule is uncertain)",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            **PARAMS,
+            "step": Param(1, "packets", "by which the increase grows (uncertain)", 0),
+            "successes": Param(1, "", "increases in a row before it grows (uncertain)", 1),
+            "max_step": Param(4, "packets", "largest increase (uncertain)", 1),
+        },
+        state={**STATE, "run": State(0, "", "increases in a row")},
+        recovery="vegas",
+        complain=check_thresholds,
+    )
+)

@@ -1,0 +1,79 @@
+"""Compound TCP (CTCP) of 2005/2006: Reno's window and one that grows while nothing queues.
+
+Source: K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP approach for high-speed and long
+distance networks", MSR-TR-2005-86 and IEEE INFOCOM 2006; draft-sridharan-tcpm-ctcp-02.
+
+The window is W = cwnd_r + dwnd: Reno's, and the delay-based one. The state keeps W and dwnd.
+
+(1)  per newly acknowledged packet:  slow start as Reno, dwnd = 0; then cwnd_r <- cwnd_r + 1/W
+(2)  per round trip, diff = W (1 - d/R), with the least round-trip time d and the round's mean R:
+         dwnd <- dwnd + max(alpha W^k - 1, 0)     if diff < gamma
+         dwnd <- max(dwnd - zeta diff, 0)         otherwise
+(3)  loss:     cwnd_r <- cwnd_r / 2,   dwnd <- max((1 - beta) W - cwnd_r / 2, 0)
+(4)  timeout:  as Reno, dwnd <- 0
+
+Without queueing W grows by alpha W^k per round trip and is halved at a loss, which gives a mean of
+0.2553 / p^0.8 and a peak of 0.3504 / p^0.8 packets where that is above Reno's window.
+
+Differences from the papers
+    `gamma` is fixed at 30, as in 2005; its tuning by the backlog at losses (2006) is left out, and
+    so is the use of the delay-based window only from 41 packets on, which is not in the papers.
+    k is 0.75, the value that is implemented; the papers derive 0.8 and say so.
+"""
+
+from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
+from tcpcc.controllers.reno import on_ack
+from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+
+
+def set_dwnd(s, dwnd):
+    """Give the delay-based window a value, which may not be negative; W moves with it."""
+    dwnd = max(dwnd, 0.0)
+    s.cwnd += dwnd - s.dwnd
+    s.dwnd = dwnd
+
+
+def on_round(s, p, ack):
+    if s.cwnd < s.ssthresh:
+        return
+    diff = s.cwnd * (1 - ack.min_rtt / ack.round_rtt)
+    if diff < p.gamma:
+        set_dwnd(s, s.dwnd + max(p.alpha * s.cwnd**p.k - 1, 0.0))  # (2)
+    else:
+        set_dwnd(s, s.dwnd - p.zeta * diff)
+
+
+def on_loss(s, p, ack):
+    half = (s.cwnd - s.dwnd) / 2
+    s.dwnd = max((1 - p.beta) * ack.window - half, 0.0)  # (3)
+    s.cwnd = max(half + s.dwnd, 2.0)
+    s.ssthresh = s.cwnd
+
+
+def on_timeout(s, p, ack):
+    reno_on_timeout(s, p, ack)  # (4)
+    s.dwnd = 0.0
+
+
+compound = register(
+    Controller(
+        name="compound",
+        summary="Reno's window plus one that grows as W^k while nothing queues",
+        source="Tan, Song, Zhang, Sridharan 2006",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            **RENO_PARAMS,
+            "alpha": Param(0.125, "packets^(1-k)", "increase per round trip is alpha W^k", 0),
+            "k": Param(0.75, "", "its exponent", 0, 1),
+            "beta": Param(0.5, "", "share of the window taken off at a loss", 0, 1),
+            "gamma": Param(30, "packets", "backlog from which on dwnd shrinks", 0),
+            "zeta": Param(1, "", "by how much of the backlog it does", 0),
+        },
+        state={"dwnd": State(0, "packets", "delay-based window, a part of cwnd")},
+        recovery="sack",
+    )
+)

@@ -1,0 +1,100 @@
+"""TCP-Fusion: fills a path fast while nothing queues, then rests; never below Reno's window.
+
+Source: K. Kaneko, T. Fujikawa, Z. Su, J. Katto, "TCP-Fusion: a hybrid congestion control algorithm
+for high-speed networks", PFLDnet 2007, section II.
+
+W = cwnd; R the round-trip time that an ACK tells, d the least one; BE the bandwidth estimate.
+
+(1)  diff = W (R - d)/R,   alpha = W d_min/R,   W_inc = BE d_inc              (packets)
+(2)  congestion avoidance, per newly acknowledged packet:
+         W <- W + W_inc/W              if diff < alpha,    that is R - d < d_min = 4 ms
+         W <- W - (diff - alpha)/W     if diff > 3 alpha,  that is R - d > 3 d_min = 12 ms
+         W                             otherwise
+         reno_cwnd <- reno_cwnd + 1/W;   W <- max(W, reno_cwnd)
+(3)  loss:     W <- max(d/R, 1/2) W,   reno_cwnd <- reno_cwnd/2, W no less than that
+(4)  slow start, timeout:  as Reno; reno_cwnd = W
+
+At 100 Mb/s and packets of 1500 bytes W_inc is 8.3 packets per round trip, and alpha, of a flow that
+has the link for itself and R = d + 4 ms, the 33.3 packets that queue for 4 ms. A flow alone rests
+with between d_min and 3 d_min of queueing until reno_cwnd has grown past it.
+
+Differences from the paper
+    Its W_inc/cwnd and (-diff + alpha)/cwnd are per ACK, so that a round trip brings W_inc, or
+    alpha - diff, which is a decrease (errata A1, A2). BE and alpha are in packets here, in bits and
+    bytes there (A3); D_min has two values there, 4 ms in alpha and 1 ms in W_inc: `d_min` and
+    `d_inc` (A4); the "beta = 12 Mb/s" of section III is 8 packet_size/d_inc (A5).
+    reno_cwnd is halved by itself at a loss, not set to what is left of W: else the floor would not
+    be Reno's (B1). R in (3) is that of the last ACK before the loss was known (B2). A loss in slow
+    start halves: W/R is not the rate then, and d/R would leave W at twice the pipe. Slow start and
+    the timeout are not in the paper (B3).
+"""
+
+from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.estimators import BE_PARAMS, BE_STATE, silence_be, update_be
+from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
+from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+
+
+def per_round(s, p, ack):
+    """(2): packets by which W is to change in a round trip."""
+    queueing = s.rtt - ack.min_rtt
+    if queueing < p.d_min:
+        return s.be * p.d_inc
+    if queueing > 3 * p.d_min:
+        return -s.cwnd * (queueing - p.d_min) / s.rtt
+    return 0.0
+
+
+def on_ack(s, p, ack):
+    update_be(s, p, ack)
+    if ack.rtt > 0:
+        s.rtt = ack.rtt
+    if s.cwnd < s.ssthresh:
+        reno_on_ack(s, p, ack)  # (4)
+        s.reno_cwnd = s.cwnd
+        return
+    share = ack.acked / s.cwnd
+    s.reno_cwnd += share
+    if s.rtt > 0:
+        s.cwnd += per_round(s, p, ack) * share
+    s.cwnd = max(s.cwnd, s.reno_cwnd)
+
+
+def on_loss(s, p, ack):
+    left = 0.5
+    if s.cwnd >= s.ssthresh and s.rtt > 0:
+        left = max(ack.min_rtt / s.rtt, 0.5)
+    s.reno_cwnd = max(s.reno_cwnd / 2, 2.0)
+    s.cwnd = max(left * ack.window, s.reno_cwnd)  # (3)
+    s.ssthresh = s.cwnd
+
+
+def on_timeout(s, p, ack):
+    silence_be(s, p, ack)
+    reno_on_timeout(s, p, ack)
+    s.reno_cwnd = s.cwnd
+
+
+fusion = register(
+    Controller(
+        name="fusion",
+        summary="a band of queueing delay, filled fast, above Reno's window",
+        source="Kaneko, Fujikawa, Su, Katto 2007",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            **RENO_PARAMS,
+            **BE_PARAMS,
+            "d_min": Param(4e-3, "s", "queueing below which W grows; above thrice, it shrinks", 0),
+            "d_inc": Param(1e-3, "s", "what W grows by in a round trip, as queueing time", 0),
+        },
+        state={
+            **BE_STATE,
+            "reno_cwnd": State(1, "packets", "the window that Reno would have"),
+            "rtt": State(0, "s", "last round-trip time measured"),
+        },
+        recovery="sack",
+    )
+)

@@ -1,0 +1,63 @@
+"""TCP Westwood: Reno that sets its window after a loss to what the path has just carried.
+
+Sources: C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: bandwidth
+estimation for enhanced transport over wireless links", MobiCom 2001 and Wireless Networks 8, 2002;
+K. Kaneko, J. Katto, "Reno friendly TCP Westwood based on router buffer estimation", 2005, eqs. 1-2.
+
+(1)  slow start, congestion avoidance: Reno's
+(2)  loss:     ssthresh <- ERE x RTTmin,  at least 2;   W <- ssthresh if W is larger
+(3)  timeout:  ssthresh <- ERE x RTTmin,  at least 2;   W <- 1
+
+ERE, the eligible rate, is the bandwidth estimate BE here, the original; the other members of the
+family (``westwood_re``, ``westwood_abse``, ``westwood_plus``) differ by that alone. With ERE =
+W / RTT, (2) is W RTTmin / RTT: the window that fills the pipe and leaves the queue empty.
+
+Differences from the papers
+    The second one prints (2) and (3) without the floor of 2 packets, which is the first one's.
+    On how the estimators read a flow's ACKs see :mod:`tcpcc.controllers.estimators`.
+"""
+
+from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.estimators import BE_PARAMS, BE_STATE, silence_be, update_be
+from tcpcc.controllers.reno import on_ack as reno_on_ack
+
+
+def threshold(s, packets):
+    """The ssthresh of (2), and the window with it."""
+    s.ssthresh = max(packets, 2.0)
+    s.cwnd = min(s.cwnd, s.ssthresh)
+
+
+def restart(s, packets):
+    """(3)"""
+    s.ssthresh = max(packets, 2.0)
+    s.cwnd = 1.0
+
+
+def on_ack(s, p, ack):
+    update_be(s, p, ack)
+    reno_on_ack(s, p, ack)
+
+
+def on_loss(s, p, ack):
+    threshold(s, s.be * ack.min_rtt)
+
+
+def on_timeout(s, p, ack):
+    silence_be(s, p, ack)
+    restart(s, s.be * ack.min_rtt)
+
+
+westwood = register(
+    Controller(
+        name="westwood",
+        summary="Reno; after a loss, the window that the bandwidth estimate BE fills the pipe with",
+        source="Casetti, Gerla, Mascolo, Sanadidi, Wang 2001",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params=BE_PARAMS,
+        state=BE_STATE,
+        recovery="sack",
+    )
+)

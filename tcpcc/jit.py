@@ -183,7 +183,7 @@ def _with_compiled_helpers(rule: Callable, digest: Any, seen: dict[Callable, Any
                 helper = _with_compiled_helpers(value, digest, seen)
                 seen[value] = njit(nogil=True)(helper)
             namespace[name] = seen[value]
-        elif isinstance(value, int | float | str):
+        elif isinstance(value, int | float | str | tuple):
             digest.update(f"{name}={value!r}".encode())
     for constant in code.co_consts:
         digest.update(getattr(constant, "co_code", None) or repr(constant).encode())

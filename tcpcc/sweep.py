@@ -335,7 +335,7 @@ def _hash_code(function: Any, digest: Any, seen: set[Any]) -> None:
         values = [function.__globals__.get(name) for name in code.co_names]
         values += [cell.cell_contents for cell in function.__closure__ or ()]
         for value in values:
-            if isinstance(value, int | float | str):
+            if isinstance(value, int | float | str | tuple):
                 digest.update(repr(value).encode())
             elif hasattr(value, "__code__"):
                 _hash_code(value, digest, seen)

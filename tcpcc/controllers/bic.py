@@ -1,0 +1,118 @@
+"""BIC TCP: binary search for the window at which the last loss was.
+
+Source: L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast
+long-distance networks", INFOCOM 2004; constants and details of Linux 2.6.15 to 2.6.22.
+
+W = cwnd in packets, M = `last_max`, B = `search`, S = `max_increment`. Congestion avoidance adds
+I packets per round trip, I/W per newly acknowledged packet:
+
+(1)  W <= low_window:                          I = 1
+(2)  W < M, with d = (M - W)/B:   d > S:       I = S          additive increase
+                                  1 < d <= S:  I = d          binary search
+                                  d <= 1:      I = B/smooth_part
+(3)  W >= M, max probing:   W < M + B:         I = B/smooth_part
+                            W < M + (B - 1) S: I = (W - M)/(B - 1)
+                            else               I = S
+(4)  before the first loss, or after a timeout, I is at least W/20
+(5)  loss, fast convergence:  M <- (1 + beta) W/2 if W < M, else M <- W
+     ssthresh <- beta W, or W/2 if W <= low_window, at least 2;  W <- ssthresh
+(6)  timeout:  ssthresh as in (5);  M <- 0;  W <- 1
+
+The paper's constants: beta = 0.875, max_increment = 32, search = 2, and a least increment of 0.01
+in place of B/smooth_part (search = 2, smooth_part = 200).
+
+Differences from Linux
+    There every quantity is a whole number: d is rounded down, W grows by one packet in floor(W/I)+1
+    ACKs, and I is renewed only when W has changed or 1/32 s have passed. Here all are real.
+    Linux multiplies I by its estimate of packets per ACK. This begins at 2 and is rounded in such a
+    way that it stays at 31/16 with a receiver that acknowledges every packet, and W grows nearly
+    twice as fast: `ack_ratio`, here 1. With delayed ACKs (and an `abc_limit` of 1) Linux' is 2.
+    Kernels until 2.6.15 begin with ssthresh 100: `initial_ssthresh`.
+"""
+
+import math
+
+from tcpcc.controllers.contract import Controller, Param, State, register
+
+
+def increment(s, p):
+    """I of (1) to (4), packets per round trip."""
+    window = s.cwnd
+    if window <= p.low_window:
+        return 1.0
+    least = p.search / p.smooth_part
+    if window < s.last_max:  # (2)
+        distance = (s.last_max - window) / p.search
+        per_round = least if distance <= 1 else min(distance, p.max_increment)
+    else:  # (3)
+        beyond = window - s.last_max
+        if beyond < p.search:
+            per_round = least
+        elif beyond < (p.search - 1) * p.max_increment:
+            per_round = beyond / (p.search - 1)
+        else:
+            per_round = p.max_increment
+    if s.lost == 0:
+        per_round = max(per_round, window / 20)  # (4)
+    return per_round
+
+
+def on_ack(s, p, ack):
+    if s.ssthresh == math.inf:
+        s.ssthresh = p.initial_ssthresh
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    else:
+        s.cwnd += p.ack_ratio * increment(s, p) / s.cwnd * ack.acked
+
+
+def on_loss(s, p, ack):
+    window = ack.window
+    s.last_max = (1 + p.beta) / 2 * window if window < s.last_max else window  # (5)
+    s.lost = 1.0
+    keep = p.beta if window > p.low_window else 0.5
+    s.ssthresh = max(keep * window, 2.0)
+    s.cwnd = s.ssthresh
+
+
+def on_timeout(s, p, ack):
+    on_loss(s, p, ack)
+    s.last_max = 0.0
+    s.lost = 0.0
+    s.cwnd = 1.0  # (6)
+
+
+#: What Linux' BIC and the CUBIC made from it have beside the algorithm.
+LINUX_PARAMS = {
+    "ack_ratio": Param(
+        1, "packets per ACK", "Linux' estimate: 31/16, with delayed ACKs 2; 1: none", 1
+    ),
+    "initial_ssthresh": Param(
+        math.inf, "packets", "slow-start threshold at the start (100 until Linux 2.6.15)", 2
+    ),
+}
+
+bic = register(
+    Controller(
+        name="bic",
+        summary="binary search for the window of the last loss, then beyond it",
+        source="Xu, Harfoush, Rhee 2004; Linux 2.6.15-2.6.22",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            "beta": Param(819 / 1024, "", "share of the window that a loss leaves (paper: 0.875)",
+                          0.1, 0.99),
+            "low_window": Param(14, "packets", "Reno up to it (paper and Linux: 14)", 0),
+            "max_increment": Param(16, "packets per round", "Smax (Linux: 16, paper: 32)", 1),
+            "search": Param(4, "", "B: the search goes 1/B of the way (Linux: 4, paper: 2)", 1.1),
+            "smooth_part": Param(20, "rounds", "rounds from M - B to M (Linux: 20)", 1),
+            **LINUX_PARAMS,
+        },
+        state={
+            "last_max": State(0, "packets", "M: window at the last loss, or less"),
+            "lost": State(0, "0 or 1", "whether there was a loss, and no timeout since"),
+        },
+        recovery="sack",
+    )
+)  # fmt: skip

@@ -1,0 +1,145 @@
+"""HighSpeed TCP: increase and decrease that depend on the window.
+
+Source: S. Floyd, "HighSpeed TCP for large congestion windows", RFC 3649, 2003.
+
+Equations (per newly acknowledged packet; W = cwnd, in packets). From the response function, a line
+in the logarithms through (low_p, low_window) and (high_p, high_window), and from b:
+
+(1)  p(W) = low_p (W / low_window)^(1/S),  S = ln(high_window / low_window) / ln(high_p / low_p)
+(2)  b(W) = 1/2 + (high_decrease - 1/2) ln(W / low_window) / ln(high_window / low_window)
+(3)  a(W) = 2 W^2 p(W) b(W) / (2 - b(W))
+(4)  congestion avoidance:  W <- W + a(W)/W
+(5)  loss:      ssthresh <- max((1 - b(W)) W, 2);  W <- ssthresh
+(6)  timeout:   ssthresh as in (5);  W <- 1
+
+With the defaults S = -0.835 and W = 0.12/p^0.835. Up to `low_window` a = 1 and b = 1/2: Reno.
+Slow start is standard; the RFC's companion, limited slow start, is ``Flow(slow_start="limited")``.
+
+With `table` the steps of the RFC's Appendix B take the place of (2) and (3), as in Linux: between
+the windows w_{i-1} < W <= w_i of its rows a is i, and b that of w_i to two digits. The windows are
+found as the RFC's program finds them: w_1 = 38, and w_i is the first whole number at which (3),
+with p(W) = 1/(12.8 W^1.2), is more than one above what it was at w_{i-1} (one at w_1). The table
+stands for the defaults of the other parameters, which it leaves aside but for low_window.
+
+Differences from the RFC
+    By (3) a is 0.96 just above low_window, low_p = 1e-3 not being quite Reno's; here it is never
+    less than 1. Beyond high_window b stays at high_decrease, as at the end of the table.
+    (6): the RFC leaves the timeout to standard TCP; (1 - b) W for ssthresh is Linux'.
+    ns-2 has low_p = 1.5/38^2 = 1.039e-3, which makes a = 1 at 38; its windows are up to 3 % larger.
+"""
+
+import math
+from bisect import bisect_right
+
+from tcpcc.controllers.contract import Controller, Param, register
+
+
+def logarithmic(window, low, high, high_decrease):
+    """(2)"""
+    return 0.5 + (high_decrease - 0.5) * math.log(window / low) / math.log(high / low)
+
+
+def decrease(p, window):
+    """b(W) of (2)."""
+    if window <= p.low_window:
+        return 0.5
+    if p.table != 0:
+        return math.floor(100 * logarithmic(TABLE[row(window)], 38.0, 83000.0, 0.1) + 0.5) / 100
+    known = min(window, p.high_window)
+    return logarithmic(known, p.low_window, p.high_window, p.high_decrease)
+
+
+def increase(p, window):
+    """a(W) of (3), packets per round trip."""
+    if window <= p.low_window:
+        return 1.0
+    if p.table != 0:
+        return row(window) + 1.0
+    slope = math.log(p.high_p / p.low_p) / math.log(p.high_window / p.low_window)  # 1/S
+    loss = p.low_p * (window / p.low_window) ** slope  # (1)
+    b = decrease(p, window)
+    return max(balance(window, loss, b), 1.0)
+
+
+def balance(window, loss, b):
+    """(3)"""
+    return 2 * window * window * loss * b / (2 - b)
+
+
+def row(window):
+    """Number of the table's row that holds at W, from 0: the first whose window is not below W."""
+    low, high = 0, len(TABLE) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if TABLE[middle] < window:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def on_ack(s, p, ack):
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    else:
+        s.cwnd += increase(p, s.cwnd) / s.cwnd * ack.acked  # (4)
+
+
+def on_loss(s, p, ack):
+    s.ssthresh = max((1 - decrease(p, ack.window)) * ack.window, 2.0)
+    s.cwnd = s.ssthresh  # (5)
+
+
+def on_timeout(s, p, ack):
+    on_loss(s, p, ack)
+    s.cwnd = 1.0  # (6)
+
+
+def check_range(p):
+    if p["low_window"] >= p["high_window"]:
+        return f"low_window = {p['low_window']:g}: must be below high_window = {p['high_window']:g}"
+    if p["high_p"] >= p["low_p"]:
+        return f"high_p = {p['high_p']:g}: must be below low_p = {p['low_p']:g}"
+    return None
+
+
+PARAMS = {
+    "low_window": Param(38, "packets", "Low_Window: Reno up to it (RFC 3649, section 5)", 1),
+    "high_window": Param(83000, "packets", "High_Window (RFC 3649, section 5)", 2),
+    "low_p": Param(1e-3, "", "loss rate at low_window (RFC 3649, section 5)", 1e-12, 1),
+    "high_p": Param(1e-7, "", "High_P, loss rate at high_window (RFC 3649, section 5)", 1e-12, 1),
+    "high_decrease": Param(0.1, "", "High_Decrease, b at high_window (RFC 3649)", 0.01, 0.5),
+    "table": Param(0, "0 or 1", "steps of the table in Appendix B, as in Linux", 0, 1),
+}
+
+
+def make_table(top=100_000):
+    """The windows w_i of the rows up to `top`, as the RFC's program has it."""
+    low, high, b = (PARAMS[name].default for name in ("low_window", "high_window", "high_decrease"))
+
+    def a(window):
+        loss = 1 / (12.8 * window**1.2)
+        return balance(window, loss, logarithmic(window, low, high, b))
+
+    windows, last = [low], 1.0
+    while (found := bisect_right(range(top), last + 1, lo=int(windows[-1]), key=a)) < top:
+        windows.append(found)
+        last = a(found)
+    return tuple(float(w) for w in windows)
+
+
+TABLE = make_table()
+
+hstcp = register(
+    Controller(
+        name="hstcp",
+        summary="increase and decrease by the window; Reno in small ones",
+        source="RFC 3649",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params=PARAMS,
+        recovery="sack",
+        complain=check_range,
+    )
+)

@@ -1,0 +1,64 @@
+"""Scalable TCP: multiplicative increase, so that recovery takes as many round trips in any window.
+
+Source: T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", Computer
+Communication Review 33(2), 2003.
+
+Equations (per newly acknowledged packet; W = cwnd, in packets)
+
+(1)  congestion avoidance, W > low_window:  W <- W + a
+(2)  loss, W > low_window:  ssthresh <- (1 - b) W;  W <- ssthresh
+(3)  W <= low_window:       Reno
+(4)  timeout:               ssthresh as in (2) or (3);  W <- 1
+
+Between losses W grows by the factor 1 + a per round trip, so that a loss is made good after
+-ln(1 - b)/ln(1 + a) = 13.4 of them, and p = a/(b W) = 0.08/W.
+
+Linux instead of (1), where `ai_limit` is not 0: W <- W + 1/min(W, ai_limit), whatever W is. It has
+50, hence 0.02 per ACK (older kernels 100); low_window = 0 gives its (2).
+
+Differences from the paper
+    Its `Lwnd` of 16 is low_window. It says nothing of a timeout; (4) is Linux'.
+"""
+
+from tcpcc.controllers.contract import Controller, Param, register
+
+
+def on_ack(s, p, ack):
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    elif p.ai_limit > 0:
+        s.cwnd += ack.acked / min(s.cwnd, p.ai_limit)
+    elif s.cwnd > p.low_window:
+        s.cwnd += p.a * ack.acked  # (1)
+    else:
+        s.cwnd += ack.acked / s.cwnd  # (3)
+
+
+def on_loss(s, p, ack):
+    b = p.b if ack.window > p.low_window else 0.5
+    s.ssthresh = max((1 - b) * ack.window, 2.0)
+    s.cwnd = s.ssthresh  # (2)
+
+
+def on_timeout(s, p, ack):
+    on_loss(s, p, ack)
+    s.cwnd = 1.0  # (4)
+
+
+scalable = register(
+    Controller(
+        name="scalable",
+        summary="multiplicative increase and decrease; Reno in small windows",
+        source="Kelly 2003",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            "a": Param(0.01, "packets per ACK", "increase (Kelly 2003)", 1e-9, 1),
+            "b": Param(0.125, "", "share of the window that a loss takes (Kelly 2003)", 1e-9, 0.9),
+            "low_window": Param(16, "packets", "legacy window: Reno up to it (Kelly 2003)", 0),
+            "ai_limit": Param(0, "packets", "increase by 1/min(W, this), as Linux; 0: by a", 0),
+        },
+        recovery="sack",
+    )
+)

@@ -32,6 +32,7 @@ def receive_repaired(w, f, fresh):
     """ACKs while a hole is known: duplicates, or the answers to retransmissions."""
     now = w.now
     f.high_ack += fresh
+    f.untold += fresh
     if f.phase == RECOVERY:
         f.dupacks += fresh
         clocked = min(fresh, f.repair)
@@ -56,6 +57,7 @@ def receive(w, f, route, fresh):
     if f.given_up > 0:
         late = min(fresh, f.given_up)
         f.given_up -= late
+        f.untold += late
         fresh -= late
         if fresh <= NONE:
             return

@@ -129,7 +129,8 @@ def acknowledged(f, now, packets, rtt):
     """New data was acknowledged.
 
     ``on_ack`` learns of it by a packet, or a sixteenth of the window, at a time, so that what the
-    window lets out follows closely; a part ends where a round does.
+    window lets out follows closely; a part ends where a round does. What came back unseen by
+    the rules, during a recovery or of fluid given up, is delivered with the first.
     """
     sample_rtt(f, rtt, packets)
     while packets > NONE:
@@ -145,7 +146,8 @@ def acknowledged(f, now, packets, rtt):
         a = fill_sample(f, now)
         a.rtt = rtt
         a.acked = part * f.counted
-        a.delivered = part
+        a.delivered = part + f.untold
+        f.untold = 0.0
         apply(f, f.on_ack)
         f.high_ack += part
         before = f.next_seq

@@ -38,7 +38,7 @@ FLOW = record_dtype(
         "interval": float,
         # --- sender
         "next_seq": int, "max_seq": int, "high_ack": int, "dupacks": int, "recover": int,
-        "phase": int, "inflation": int, "first_partial": int,
+        "phase": int, "inflation": int, "first_partial": int, "untold": int,
         "outbox_count": int, "more": int, "burst": float,
         # --- SACK scoreboard (RFC 6675)
         "pipe": int, "lost_edge": int, "next_repair": int, "sack1": int, "sack2": int, "sack3": int,

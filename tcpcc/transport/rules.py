@@ -60,7 +60,8 @@ def begin_round(f, now):
 @compiled
 def acknowledged(f, now, packets, rtt):
     """Tell the controller of `packets` newly acknowledged: ``on_round`` if the first packet of the
-    last round is among them, then ``on_ack``.
+    last round is among them, then ``on_ack``; what partial ACKs have acknowledged since the last
+    time (``f.untold``) is delivered with it.
 
     The ACK that ends a round acknowledges the first packet of the next one, so its round-trip time
     counts there: ``on_round`` does not see it in any field but `rtt`. The SYN's is not one of those
@@ -69,7 +70,8 @@ def acknowledged(f, now, packets, rtt):
     a = fill_sample(f, now)
     a.rtt = rtt
     a.acked = min(float(packets), f.abc_limit)
-    a.delivered = float(packets)
+    a.delivered = float(packets + f.untold)
+    f.untold = 0
     syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
         a.round_time = now - f.round_start
@@ -77,7 +79,9 @@ def acknowledged(f, now, packets, rtt):
         a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
         a.round_packets = float(f.next_seq - f.round_seq)
         anew = f.stale_rounds != 0 and a.round_packets <= 1
-        if not syn and (a.round_rtt < f.min_rtt or anew):
+        # the ACKs that follow a timeout may end a round that took no time, and measured none
+        empty = f.round_n == 0 and math.isfinite(f.min_rtt) and f.stale_rounds == 0
+        if not syn and ((a.round_rtt < f.min_rtt and not empty) or anew):
             f.min_rtt = a.round_rtt
             a.min_rtt = a.round_rtt
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):

@@ -54,7 +54,7 @@ def partial_ack(f, now, ack):
     if f.impatient == 0 or f.first_partial == 0:
         f.first_partial = 1
         restart_or_stop(f, now, ack)
-    advance(f, ack)
+    f.untold += advance(f, ack)
     if f.timing != 0 and ack >= f.timed_seq:
         f.timing = 0
         f.backoff = 1

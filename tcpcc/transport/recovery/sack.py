@@ -21,7 +21,7 @@ from tcpcc.transport.records import (
     segment_at,
     window_at,
 )
-from tcpcc.transport.recovery.classic import new_ack
+from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.rules import lost
 
@@ -170,8 +170,7 @@ def on_ack(f, now, ack, trigger, low, high):
     if ack > f.high_ack:
         forget_acknowledged(f, ack)
         if f.phase == RECOVERY and ack < f.recover:
-            f.high_ack = ack
-            f.next_seq = max(f.next_seq, ack + 1)
+            f.untold += advance(f, ack)
             restart_timer(f, now)
             if f.timing != 0 and ack >= f.timed_seq:
                 f.timing = 0

@@ -1,0 +1,41 @@
+"""TCP Westwood+: Westwood with one bandwidth sample per round-trip time.
+
+Source: L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and
+Vegas TCP congestion control", ACM CCR 34(2), 2004; the filter as in Linux.
+
+The rules are :mod:`tcpcc.controllers.westwood`'s with the estimate of
+:func:`tcpcc.controllers.estimators.update_plus` in the place of BE, which ACK compression misleads.
+"""
+
+from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.estimators import PLUS_PARAMS, PLUS_STATE, update_plus
+from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.controllers.westwood import restart, threshold
+
+
+def on_ack(s, p, ack):
+    update_plus(s, p, ack)
+    reno_on_ack(s, p, ack)
+
+
+def on_loss(s, p, ack):
+    threshold(s, s.plus * ack.min_rtt)
+
+
+def on_timeout(s, p, ack):
+    restart(s, s.plus * ack.min_rtt)
+
+
+westwood_plus = register(
+    Controller(
+        name="westwood_plus",
+        summary="Westwood with one bandwidth sample per round-trip time",
+        source="Grieco, Mascolo 2004",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params=PLUS_PARAMS,
+        state=PLUS_STATE,
+        recovery="sack",
+    )
+)

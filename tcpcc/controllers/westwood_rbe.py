@@ -1,0 +1,91 @@
+"""Reno-friendly Westwood: the cut of a loss is compensated for the bottleneck's buffer.
+
+Source: K. Kaneko, J. Katto, "Reno friendly TCP Westwood based on router buffer estimation", 2005.
+
+Westwood with RE (:mod:`tcpcc.controllers.westwood_re`) but for the loss, with the paper's numbers
+of equations, C = RCE and R the last round-trip time measured:
+
+(9)   buffer = (R_full - RTTmin) C
+(10)  diff_delay = (buffer - C RTTmin) / C
+(12)  RTTmin' = RTTmin R / (R - diff_delay),   in (0, R]
+(13)  loss:     ssthresh <- RE x RTTmin',  at least 2;   W <- ssthresh if W is larger
+(2)   timeout:  ssthresh <- RE x RTTmin,   at least 2;   W <- 1
+
+With a buffer of one bandwidth-delay product diff_delay is 0, and this is Westwood. At a loss with
+the buffer full, R = R_full, RTTmin' is R/2 whatever the buffer, and this is Reno.
+
+Differences from the paper
+    It has one RTT, with which R - diff_delay is 2 RTTmin and (12) is R/2 at every loss, random ones
+    too: plain Reno (erratum A1). Here R_full is the largest RTT seen at a loss, which a loss that
+    finds the buffer full leaves as it is; with `forget` above 0 smaller ones draw it down by that
+    part of the difference, for paths that change.
+    C cancels in (9) and (10), so what RCE measures is of no consequence; only the delay counts.
+    (12) has a pole at diff_delay = R, which a loss with an empty queue reaches with a buffer of two
+    bandwidth-delay products. The limit R of RTTmin' is the same as R - diff_delay >= RTTmin and
+    keeps clear of it; W stays as it is there.
+    Floor of 2 packets as in Westwood.
+"""
+
+from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.estimators import (
+    RCE_PARAMS,
+    RCE_STATE,
+    RE_PARAMS,
+    RE_STATE,
+    update_rce,
+    update_re,
+)
+from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.controllers.westwood import threshold
+from tcpcc.controllers.westwood_re import on_timeout
+
+
+def on_ack(s, p, ack):
+    update_re(s, p, ack)
+    update_rce(s, p, ack)
+    if ack.rtt > 0:
+        s.rtt = ack.rtt
+    reno_on_ack(s, p, ack)
+
+
+def diff_delay(s, ack):
+    """By how much the delay of the full buffer exceeds RTTmin, s; 0 before C is known."""
+    if s.rce == 0:
+        return 0.0
+    buffer = (s.full_rtt - ack.min_rtt) * s.rce  # (9)
+    return (buffer - s.rce * ack.min_rtt) / s.rce  # (10)
+
+
+def compensated_rtt(s, ack):
+    """(12)"""
+    return ack.min_rtt * s.rtt / max(s.rtt - diff_delay(s, ack), ack.min_rtt)
+
+
+def on_loss(s, p, ack):
+    s.rtt = max(s.rtt, ack.min_rtt)
+    s.full_rtt = max(s.rtt, s.full_rtt - p.forget * (s.full_rtt - s.rtt))
+    threshold(s, s.re * compensated_rtt(s, ack))  # (13)
+
+
+westwood_rbe = register(
+    Controller(
+        name="westwood_rbe",
+        summary="Westwood made friendly to Reno, whatever the bottleneck's buffer",
+        source="Kaneko, Katto 2005",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            **RE_PARAMS,
+            **RCE_PARAMS,
+            "forget": Param(0, "", "how far a loss at a smaller RTT draws R_full down to it", 0, 1),
+        },
+        state={
+            **RE_STATE,
+            **RCE_STATE,
+            "rtt": State(0, "s", "last round-trip time measured"),
+            "full_rtt": State(0, "s", "R_full, the round-trip time with the buffer full"),
+        },
+        recovery="sack",
+    )
+)

@@ -66,9 +66,15 @@ def on_ack(s, p, ack):
         s.cwnd += p.ack_ratio * increment(s, p) / s.cwnd * ack.acked
 
 
+def remember(s, p, window):
+    """M of (5)."""
+    converging = window < s.last_max and p.fast_convergence != 0
+    s.last_max = (1 + p.beta) / 2 * window if converging else window
+
+
 def on_loss(s, p, ack):
     window = ack.window
-    s.last_max = (1 + p.beta) / 2 * window if window < s.last_max else window  # (5)
+    remember(s, p, window)
     s.lost = 1.0
     keep = p.beta if window > p.low_window else 0.5
     s.ssthresh = max(keep * window, 2.0)
@@ -82,6 +88,9 @@ def on_timeout(s, p, ack):
     s.cwnd = 1.0  # (6)
 
 
+FAST_CONVERGENCE = {
+    "fast_convergence": Param(1, "0 or 1", "make room for others when M falls", 0, 1),
+}
 #: What Linux' BIC and the CUBIC made from it have beside the algorithm.
 LINUX_PARAMS = {
     "ack_ratio": Param(
@@ -101,8 +110,10 @@ bic = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            "beta": Param(819 / 1024, "", "share of the window that a loss leaves (paper: 0.875)",
-                          0.1, 0.99),
+            "beta": Param(
+                819 / 1024, "", "share of the window that a loss leaves (paper: 0.875)", 0.1, 0.99
+            ),
+            **FAST_CONVERGENCE,
             "low_window": Param(14, "packets", "Reno up to it (paper and Linux: 14)", 0),
             "max_increment": Param(16, "packets per round", "Smax (Linux: 16, paper: 32)", 1),
             "search": Param(4, "", "B: the search goes 1/B of the way (Linux: 4, paper: 2)", 1.1),
@@ -115,4 +126,4 @@ bic = register(
         },
         recovery="sack",
     )
-)  # fmt: skip
+)

@@ -1,0 +1,46 @@
+"""TCP-Africa: HighSpeed TCP while the queue is short, Reno when it is not.
+
+Source: R. King, R. Baraniuk, R. Riedi, "TCP-Africa: an adaptive and fair rapid increase rule for
+scalable TCP", INFOCOM 2005 (from memory).
+
+Equations (per newly acknowledged packet; W = cwnd, a(W) and b(W) those of `hstcp.py`, aRTT the
+smoothed round-trip time with gain 1/8)
+
+(1)  backlog = W (aRTT - minRTT)/aRTT
+(2)  fast mode,  backlog < alpha:   W <- W + a(W)/W
+(3)  slow mode,  otherwise:         W <- W + 1/W
+(4)  loss, timeout:                 HighSpeed TCP's
+
+Uncertain
+    `alpha`: a constant slightly above 1 packet; the default, 1.641, is from memory.
+"""
+
+from tcpcc.controllers.contract import Controller, Param, register
+from tcpcc.controllers.hstcp import PARAMS, check_range, increase, on_loss, on_timeout
+
+
+def on_ack(s, p, ack):
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    elif s.cwnd * (ack.srtt - ack.min_rtt) < p.alpha * ack.srtt:  # (1)
+        s.cwnd += increase(p, s.cwnd) / s.cwnd * ack.acked  # (2)
+    else:
+        s.cwnd += ack.acked / s.cwnd  # (3)
+
+
+africa = register(
+    Controller(
+        name="africa",
+        summary="HighSpeed TCP while the queue is short, else Reno",
+        source="King, Baraniuk, Riedi 2005",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            **PARAMS,
+            "alpha": Param(1.641, "packets", "backlog that ends fast mode (uncertain)", 0),
+        },
+        recovery="sack",
+        complain=check_range,
+    )
+)

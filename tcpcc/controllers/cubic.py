@@ -1,0 +1,68 @@
+"""CUBIC as standardized: a window that grows as a cubic of the time since the last loss.
+
+Source: RFC 9438, 2023 (L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert), which replaces RFC 8312.
+
+(1) to (5) are those of `cubic_curve.py`, with C = 0.4 and beta = 0.7. Per newly acknowledged packet
+in congestion avoidance:
+
+(6)  target = W_cubic(t + RTT), but between W and 1.5 W (section 4.2);  W <- W + (target - W)/W
+(7)  Reno-friendly region: where W_cubic(t) < W_est, W <- W_est instead (section 4.3). alpha of (3)
+     is 1 once W_est has reached W_prior, the window before the last loss.
+
+With one loss in 1/p packets the mean window is 1.054 (RTT/p)^(3/4) outside that region.
+
+RTT is the smoothed round-trip time. HyStart++, which section 4.10 recommends, is
+``Flow("cubic", slow_start="hystart++")``.
+
+Differences from the RFC
+    (7) never takes anything away: by the letter W would fall to W_est where the look-ahead of (6)
+    has carried it further.
+    The RFC cuts to beta times the packets in flight, this file to beta times the window in force.
+    ECN, spurious timeouts and what concerns senders that are limited by the application (sections
+    4.7, 4.9 and 5.8) are left out.
+"""
+
+from tcpcc.controllers.contract import Controller, State, register
+from tcpcc.controllers.cubic_curve import STATE, curve, enter, friendly, make_params
+from tcpcc.controllers.cubic_curve import on_loss as cut
+from tcpcc.controllers.cubic_curve import on_timeout as restart
+
+
+def on_ack(s, p, ack):
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+        return
+    enter(s, p, ack)
+    alpha = friendly(p) if s.reno < s.prior else 1.0
+    s.reno += alpha * ack.acked / s.cwnd
+    t = ack.now - s.epoch
+    if curve(s, p.c, t) < s.reno:
+        s.cwnd = max(s.cwnd, s.reno)  # (7)
+    else:
+        target = min(max(curve(s, p.c, t + ack.srtt), s.cwnd), 1.5 * s.cwnd)
+        s.cwnd += (target - s.cwnd) / s.cwnd * ack.acked  # (6)
+
+
+def on_loss(s, p, ack):
+    s.prior = ack.window
+    cut(s, p, ack)
+
+
+def on_timeout(s, p, ack):
+    s.prior = ack.window
+    restart(s, p, ack)
+
+
+cubic = register(
+    Controller(
+        name="cubic",
+        summary="cubic of the time since the last loss, as standardized",
+        source="RFC 9438",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params=make_params(beta=(0.7, "RFC 9438, 4.6"), c=(0.4, "RFC 9438, 5")),
+        state={**STATE, "prior": State(0, "packets", "W_prior: window before the last loss")},
+        recovery="sack",
+    )
+)

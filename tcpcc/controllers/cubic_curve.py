@@ -1,0 +1,74 @@
+"""What the generations of CUBIC have in common: the curve, the window of a Reno flow, the cut.
+
+W = cwnd in packets; t = time since the epoch began, which is when congestion avoidance does: on the
+first ACK after recovery or slow start. Names are RFC 9438's, beta the share that a loss leaves.
+
+(1)  K = cbrt((W_max - W_epoch)/C), origin = W_max;  K = 0, origin = W_epoch if that is larger
+(2)  W_cubic(t) = C (t - K)^3 + origin
+(3)  W_est <- W_est + alpha/W per newly acknowledged packet, from W_epoch on, with
+     alpha = 3 (1 - beta)/(1 + beta), so that an AIMD(alpha, beta) flow would share with Reno's
+(4)  loss:  W_max <- W, or W (1 + beta)/2 if W < W_max (fast convergence)
+            ssthresh <- max(beta W, 2);  W <- ssthresh
+(5)  timeout:  ssthresh as in (4);  W_max <- 0, so that K = 0 in the next epoch;  W <- 1
+"""
+
+from tcpcc.controllers.bic import FAST_CONVERGENCE, remember
+from tcpcc.controllers.contract import Param, State
+
+
+def enter(s, p, ack):
+    """Begin an epoch if none is under way: (1)."""
+    if s.epoch >= 0:
+        return
+    s.epoch = ack.now
+    s.reno = s.cwnd
+    s.origin = max(s.last_max, s.cwnd)
+    s.k = ((s.origin - s.cwnd) / p.c) ** (1 / 3)
+
+
+def curve(s, c, t):
+    """W_cubic(t) of (2), for a scale of its own."""
+    distance = t - s.k
+    return s.origin + c * distance * distance * distance
+
+
+def friendly(p):
+    """alpha of (3)."""
+    return 3 * (1 - p.beta) / (1 + p.beta)
+
+
+def step(s, target):
+    """Increase per packet that would reach the target in a round trip; a hundredth of a packet per
+    round trip where that is not above W."""
+    return max((target - s.cwnd) / s.cwnd, 0.01 / s.cwnd)
+
+
+def on_loss(s, p, ack):
+    remember(s, p, ack.window)  # (4)
+    s.epoch = -1.0
+    s.ssthresh = max(p.beta * ack.window, 2.0)
+    s.cwnd = s.ssthresh
+
+
+def on_timeout(s, p, ack):
+    on_loss(s, p, ack)
+    s.last_max = 0.0
+    s.cwnd = 1.0  # (5)
+
+
+def make_params(beta, c):
+    """The parameters that all have, with defaults and their source."""
+    return {
+        "c": Param(c[0], "packets/s^3", f"C, how steep the curve is ({c[1]})", 1e-6),
+        "beta": Param(beta[0], "", f"what a loss leaves of the window ({beta[1]})", 0.1, 0.99),
+        **FAST_CONVERGENCE,
+    }
+
+
+STATE = {
+    "last_max": State(0, "packets", "W_max: window at the last loss, or less"),
+    "epoch": State(-1, "s", "when the epoch began; negative: before one"),
+    "origin": State(0, "packets", "where the curve is flat"),
+    "k": State(0, "s", "K: when it is"),
+    "reno": State(0, "packets", "W_est: window that Reno would have"),
+}

@@ -1,0 +1,135 @@
+"""Gentle HighSpeed TCP: HighSpeed TCP that turns to Reno's increase while round-trip times rise.
+
+Source: K. Tokuda, G. Hasegawa, M. Murata, "Analysis and improvement of HighSpeed TCP with
+TailDrop/RED routers", HSN 2003; Z. Zhang, G. Hasegawa, M. Murata, 2005. Only the abstracts were at
+hand.
+
+Equations (W = cwnd; a(W) and b(W) those of `hstcp.py`). The round-trip times of a round are taken
+together in `groups` groups of equal numbers of packets; m_1 ... m_n are the groups' means.
+
+(1)  PCT = (number of k with m_k > m_{k-1}) / (n - 1)                   pairwise comparison
+(2)  PDT = (m_n - m_1) / sum over k of |m_k - m_{k-1}|, 0 if all equal  pairwise difference
+(3)  each round: Reno mode if one of PCT > pct_high, PDT > pdt_high holds and neither of
+     PCT < pct_low, PDT < pdt_low; HighSpeed mode if it is the other way round; else as before
+(4)  per newly acknowledged packet:  W <- W + 1/W in Reno mode, W <- W + a(W)/W in HighSpeed mode
+(5)  loss, timeout:  HighSpeed TCP's, and HighSpeed mode
+
+Uncertain
+    How the trend is tested: that it is by these two measures is from memory, and so is (3), which
+    is pathload's (M. Jain, C. Dovrolis, SIGCOMM 2002), as are its thresholds 0.66, 0.54, 0.55, 0.45
+    and groups, 10 of 100 packets; pathload has medians where (1) has means. The version of 2005
+    compares the round-trip time with two thresholds instead. That (5) ends Reno mode is our choice.
+Differences from pathload
+    Means that differ by rounding only are equal (`vegas.trend`).
+"""
+
+from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.hstcp import PARAMS, check_range, increase
+from tcpcc.controllers.hstcp import on_loss as hstcp_on_loss
+from tcpcc.controllers.hstcp import on_timeout as hstcp_on_timeout
+from tcpcc.controllers.vegas import trend
+
+
+def forget(s):
+    """Begin with the groups of a new round."""
+    s.total = s.weight = 0.0
+    s.first = s.last = 0.0
+    s.pairs = s.rises = s.variation = 0.0
+
+
+def on_round(s, p, ack):
+    if s.pairs > 0:
+        pct = s.rises / s.pairs  # (1)
+        pdt = (s.last - s.first) / s.variation if s.variation > 0 else 0.0  # (2)
+        above = pct > p.pct_high or pdt > p.pdt_high
+        below = pct < p.pct_low or pdt < p.pdt_low
+        if above != below:
+            s.gentle = 1.0 if above else 0.0  # (3)
+    forget(s)
+
+
+def compare(s, mean):
+    """Count a group's mean against that of the group before."""
+    if s.first == 0:
+        s.first = mean
+    else:
+        change = trend(mean, s.last)
+        s.pairs += 1
+        if change > 0:
+            s.rises += 1
+        if change != 0:
+            s.variation += abs(mean - s.last)
+    s.last = mean
+
+
+def watch(s, p, ack):
+    """Take a round-trip time in; close the group when it is full."""
+    if ack.rtt == 0:
+        return
+    s.total += ack.rtt * ack.delivered
+    s.weight += ack.delivered
+    if s.weight >= ack.window / p.groups:
+        compare(s, s.total / s.weight)
+        s.total = s.weight = 0.0
+
+
+def on_ack(s, p, ack):
+    watch(s, p, ack)
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    elif s.gentle != 0:
+        s.cwnd += ack.acked / s.cwnd  # (4)
+    else:
+        s.cwnd += increase(p, s.cwnd) / s.cwnd * ack.acked
+
+
+def on_loss(s, p, ack):
+    hstcp_on_loss(s, p, ack)
+    s.gentle = 0.0  # (5)
+    forget(s)
+
+
+def on_timeout(s, p, ack):
+    hstcp_on_timeout(s, p, ack)
+    s.gentle = 0.0
+    forget(s)
+
+
+def check(p):
+    for name in ("pct", "pdt"):
+        if p[f"{name}_low"] > p[f"{name}_high"]:
+            return f"{name}_low = {p[f'{name}_low']:g} exceeds {name}_high = {p[f'{name}_high']:g}"
+    return check_range(p)
+
+
+ghstcp = register(
+    Controller(
+        name="ghstcp",
+        summary="HighSpeed TCP that turns to Reno's increase while round-trip times rise",
+        source="Tokuda, Hasegawa, Murata 2003",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            **PARAMS,
+            "groups": Param(10, "per round", "means of round-trip times compared (uncertain)", 2),
+            "pct_high": Param(0.66, "", "PCT above it: rising (uncertain; pathload)", 0, 1),
+            "pct_low": Param(0.54, "", "PCT below it: not rising (uncertain; pathload)", 0, 1),
+            "pdt_high": Param(0.55, "", "PDT above it: rising (uncertain; pathload)", -1, 1),
+            "pdt_low": Param(0.45, "", "PDT below it: not rising (uncertain; pathload)", -1, 1),
+        },
+        state={
+            "gentle": State(0, "0 or 1", "Reno mode"),
+            "total": State(0, "s", "sum of round-trip times in the present group"),
+            "weight": State(0, "packets", "how many these are"),
+            "first": State(0, "s", "mean of the round's first group; 0: none yet"),
+            "last": State(0, "s", "mean of the last complete group"),
+            "pairs": State(0, "", "pairs of groups in this round"),
+            "rises": State(0, "", "pairs of which the later mean is larger"),
+            "variation": State(0, "s", "sum of the differences' absolute values"),
+        },
+        recovery="sack",
+        complain=check,
+    )
+)

@@ -7,7 +7,7 @@ dashed or a dash.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +70,11 @@ def reduction(controller: str, ratio: float, congested: float = math.nan) -> flo
     ack.rtt = ack.srtt = ratio * base
     ack.min_rtt, ack.window, ack.inflight = base, window, window
     state.cwnd, state.ssthresh = window, 2.0
-    for name, value in {"rtt": ack.rtt, "re": window / ack.rtt, "rtt_cong": congested * base}.items():
+    for name, value in {
+        "rtt": ack.rtt,
+        "re": window / ack.rtt,
+        "rtt_cong": congested * base,
+    }.items():
         if hasattr(state, name):
             setattr(state, name, value)
     if controller == "areno":
@@ -106,7 +110,12 @@ def draw_1(runs: Mapping[str, Runs]) -> Figure:
             left = [reduction(controller, ratio, congested) for ratio in ratios]
             ax.plot(ratios, left, color=colour, ls=dashes, lw=2 if row == "Westwood" else 1.2,
                     alpha=0.5 if row == "Westwood" else 1, label=label)  # fmt: skip
-        ax.set(xlabel="RTT / RTTmin", ylabel="Window after a loss / before", xlim=(1, 4), ylim=(0, 1.03))
+        ax.set(
+            xlabel="RTT / RTTmin",
+            ylabel="Window after a loss / before",
+            xlim=(1, 4),
+            ylim=(0, 1.03),
+        )
         ax.legend()
     return figure
 
@@ -133,7 +142,9 @@ def draw_2(runs: Mapping[str, Runs]) -> Figure:
         for model, of_model in runs.items():
             data = of_model["half"].data
             times = data["time"].values
-            look: dict[str, Any] = {} if model == "packet" else {"ls": plots.DASHES[2], "alpha": 0.8}
+            look: dict[str, Any] = (
+                {} if model == "packet" else {"ls": plots.DASHES[2], "alpha": 0.8}
+            )
             for k, name in enumerate(("Fusion", "Reno")):
                 label = name if model == "packet" else f"{name}, fluid model"
                 axes[0].plot(
@@ -154,10 +165,10 @@ def draw_2(runs: Mapping[str, Runs]) -> Figure:
 
 
 def line(
-    ax: Axes, x: Sequence[float], cells: Sequence[Measured], name: str, model: str, **look: Any
+    ax: Axes, x: Iterable[float], cells: Sequence[Measured], name: str, model: str, **look: Any
 ) -> None:
     """A variant's curve: packets with the range over seeds, fluid dashed and unlabelled."""
-    y = [cell.value for cell in cells]
+    x, y = list(x), [cell.value for cell in cells]
     look = {"color": COLOURS[name], **look}
     if model == "fluid":
         ax.plot(x, y, **{**look, "ls": plots.DASHES[2], "lw": 0.9, "label": None})
@@ -193,7 +204,9 @@ def draw_4(runs: Mapping[str, Runs]) -> Figure:
         law = root_law(losses)
         for ax in axes:
             of_losses(ax)
-            ax.plot(losses, law, color=plots.GREY, lw=3, alpha=0.4, zorder=0, label=r"$1.22/\sqrt{2p}$")
+            ax.plot(
+                losses, law, color=plots.GREY, lw=3, alpha=0.4, zorder=0, label=r"$1.22/\sqrt{2p}$"
+            )
             ax.set_ylabel("Goodput (Mb/s)")
         axes[1].set(yscale="log", ylim=(0.08, 130))
         labels = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
@@ -295,7 +308,9 @@ def draw_9(runs: Mapping[str, Runs]) -> Figure:
                 values = [cells[v, longer] for v in s.VARIANTS]
                 at = places + 0.27 * (k - 1)
                 if model == "packet":
-                    bars(ax, at, values, 0.24, color=shades[k], alpha=0.8, label=f"20 ms : {longer}")
+                    bars(
+                        ax, at, values, 0.24, color=shades[k], alpha=0.8, label=f"20 ms : {longer}"
+                    )
                 else:
                     dashes(ax, at, [v.value for v in values], 8)
         ax.set_xticks(places, list(s.VARIANTS))
@@ -363,11 +378,11 @@ def draw_13(runs: Mapping[str, Runs]) -> Figure:
     """Goodput of each forward flow, stacked by hop count, without and with reverse traffic."""
     import matplotlib.pyplot as plt
 
-    colours = dict(zip(t.FORWARD, ("0.25", "0.5", "0.75", "#A23B00", "#E0722A", "#F6B98B"), strict=True))
+    colours = dict(
+        zip(t.FORWARD, ("0.25", "0.5", "0.75", "#A23B00", "#E0722A", "#F6B98B"), strict=True)
+    )
     with plots.style():
-        figure, axes = plt.subplots(
-            1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.48)
-        )
+        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.48))
         places = np.arange(len(t.SIMULATED))
         for k, (ax, reverse) in enumerate(zip(axes, t.TRAFFIC, strict=True)):
             for model, of_model in runs.items():

@@ -6,9 +6,10 @@ text and is marked *assumed*.
 - Packets of 1500 bytes on the wire ("when we assume ... 1500B packet size"). The bottleneck of the
   laboratory has 100 Mb/s: 500 KB are the BDP of 40 ms.
 - Hosts have Gigabit Ethernet (*assumed* for the testbed, 1 Gb/s is printed for the simulations).
-- Testbed hosts ran Linux 2.6.15: SACK, a smallest timeout of 0.2 s, receivers that acknowledge every
-  second packet. BIC and CUBIC allow for that (``ack_ratio``) and begin with a slow-start threshold
-  of 100 packets; the others do neither. ns-2 acknowledges every packet. `RECEIVERS` has both.
+- Testbed hosts ran Linux 2.6.15: SACK, a smallest timeout of 0.2 s, receivers that acknowledge
+  every second packet. BIC and CUBIC allow for that (``ack_ratio``) and begin with a slow-start
+  threshold of 100 packets; the others do neither. ns-2 acknowledges every packet. `RECEIVERS` has
+  both.
 - Route 1 (Tokyo-Honjo) is the laboratory's link with the round-trip time of the emulator, 80 ms, or
   20 ms and the second flow's 20, 60 or 120 ms. Its buffer is the laboratory's 500 KB (*assumed*).
 - Route 2 (Tokyo-Kitakyushu) has a BDP of about 50 packets: 30 Mb/s and 20 ms (*assumed*), with
@@ -16,8 +17,8 @@ text and is marked *assumed*.
 - Figure 11: access links of 1 Gb/s and 1 ms, a bottleneck of 20 ms: a round trip of 44 ms. FAST's
   alpha is not given (erratum B4): 200 packets per 1 Gb/s, as its authors have it.
 - Figure 12: three links of 100 Mb/s and 10 ms each, access links of 1 Gb/s and 1 ms (*assumed*).
-- Flows start within the first `JITTER` seconds, which a seed decides; means are taken from `SETTLED`
-  on. Every number is a mean over `SEEDS`.
+- Flows start within the first `JITTER` seconds, which a seed decides; means are taken from
+  `SETTLED` on. Every number is a mean over `SEEDS`.
 """
 
 from __future__ import annotations
@@ -55,13 +56,16 @@ VARIANTS = {
 CONTROLLERS = VARIANTS | {"FAST": "fast"}
 """With the one that is only simulated."""
 
-LINUX = {
+LINUX: dict[str, dict[str, float]] = {
     "BIC": {"ack_ratio": 2, "initial_ssthresh": 100},
     "CUBIC": {"ack_ratio": 2, "initial_ssthresh": 100},
 }
 """Parameters that these have in Linux with delayed ACKs."""
 
-RECEIVERS = {"every packet": {}, "delayed ACK": {"delayed_ack": 0.040, "ack_every": 2}}
+RECEIVERS: dict[str, dict[str, Any]] = {
+    "every packet": {},
+    "delayed ACK": {"delayed_ack": 0.040, "ack_every": 2},
+}
 """Settings of `Transport`; Linux holds an ACK back for at least 40 ms."""
 
 SEEDS = range(1, 11)
@@ -155,9 +159,7 @@ def laboratory(
 
 def joining(variant: str, seed: int) -> tc.Scenario:
     """Figure 8: three flows of a kind on Route 1, 50 s after one another."""
-    return laboratory(
-        [variant] * 3, rtt=0.080, seed=seed, duration=250.0, begin=[0.0, 50.0, 100.0]
-    )
+    return laboratory([variant] * 3, rtt=0.080, seed=seed, duration=250.0, begin=[0.0, 50.0, 100.0])
 
 
 def round_trips(variant: str, longer: float, seed: int) -> tc.Scenario:
@@ -191,7 +193,7 @@ def high_speed(variant: str, rate: float, seed: int) -> tc.Scenario:
 
 
 HOPS = 3
-LINK = {"rate": 100e6, "delay": 0.010}
+LINK: dict[str, Any] = {"rate": 100e6, "delay": 0.010}
 """Of Figure 12, bit/s and s."""
 
 

@@ -102,13 +102,16 @@ def lossy_runs(*variants: str) -> Scenarios:
     return with_seeds(beside_reno, [(v, loss) for v in variants for loss in LOSSES])
 
 
-def beside(runs: Runs) -> Cells:
+def mine_and_reno(run: tc.Run) -> dict[str, float]:
+    return dict(zip(("mine", "reno"), mbps(run), strict=True))
+
+
+def beside(runs: Runs, quantities: Callable[[tc.Run], dict[str, float]] = mine_and_reno) -> Cells:
     """Mb/s of each variant (row "Fusion") and of Reno beside it ("Reno beside Fusion"), by the
     second part of the key."""
-    found = columns(lambda run: dict(zip(("mine", "reno"), mbps(run), strict=True)), runs)
     return {
         (variant if row == "mine" else f"Reno beside {variant}", column): cell
-        for (row, (variant, column)), cell in found.items()
+        for (row, (variant, column)), cell in columns(quantities, runs).items()
     }
 
 
@@ -178,10 +181,12 @@ def figure_11_runs() -> Scenarios:
 def figure_11(runs: Runs) -> Cells:
     """As :func:`beside`, as a share of the link's rate on the wire."""
     wire = s.PACKET / (s.PACKET - s.HEADER)
-    return {
-        (row, rate): Measured(*(None if x is None else x * wire / (RATES[rate] / 1e6) for x in cell))
-        for (row, rate), cell in beside(runs).items()
-    }
+
+    def quantities(run: tc.Run) -> dict[str, float]:
+        link = float(run.data["rate"].isel(link=0)) / 1e6
+        return dict(zip(("mine", "reno"), mbps(run) * wire / link, strict=True))
+
+    return beside(runs, quantities)
 
 
 TRAFFIC = {"without": False, "with": True}

@@ -179,6 +179,11 @@ def line(
             ax.vlines(at, cell.low, cell.high, color=look["color"], lw=2, alpha=0.3)
 
 
+def fluid_label(ax: Axes) -> None:
+    """An entry of the legend that tells what dotted lines are."""
+    ax.plot([], [], color=plots.GREY, ls=plots.DASHES[2], lw=0.9, label="fluid model")
+
+
 def of_losses(ax: Axes, top: float = 100.0) -> None:
     ax.set(xscale="log", xlabel="Random loss rate", ylim=(0, top))
     ax.set_xticks(list(t.LOSSES.values()))
@@ -208,9 +213,10 @@ def draw_4(runs: Mapping[str, Runs]) -> Figure:
                 losses, law, color=plots.GREY, lw=3, alpha=0.4, zorder=0, label=r"$1.22/\sqrt{2p}$"
             )
             ax.set_ylabel("Goodput (Mb/s)")
-        axes[1].set(yscale="log", ylim=(0.08, 130))
+        axes[1].set(yscale="log", ylim=(0.2, 130))
+        fluid_label(axes[0])
         labels = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
-        figure.legend(labels.values(), labels.keys(), loc="outside upper center", ncols=8)
+        figure.legend(labels.values(), labels.keys(), loc="outside upper center", ncols=5)
     return figure
 
 
@@ -238,7 +244,8 @@ def draw_lossy(variants: Sequence[str], runs: Mapping[str, Runs]) -> Figure:
                 line(ax, losses, loss_cells(cells, variant), variant, model)
                 beside = loss_cells(cells, f"Reno beside {variant}")
                 line(ax, losses, beside, "Reno", model, label="Reno beside it")
-            of_losses(ax)
+            fluid_label(ax)
+            of_losses(ax, 125)
             ax.axhline(50, color=plots.GREY, lw=0.7, ls=":")
             ax.set_title(f"({'abc'[k]}) {variant}", loc="left")
             ax.legend(loc="upper right")
@@ -454,9 +461,12 @@ def draw_shares(runs: Mapping[str, Runs]) -> Figure:
         for model, of_model in runs.items():
             cells = t.shares(of_model)
             for receiver, colour, shift in zip(
-                s.RECEIVERS, (plots.BLUE, plots.VERMILION), (0.17, -0.17), strict=True
+                (*s.RECEIVERS, s.LATER_CUBIC),
+                (plots.BLUE, plots.VERMILION, plots.GREEN),
+                (0.22, 0.0, -0.22),
+                strict=True,
             ):
-                of_receiver = [cells[row, receiver] for row in rows]
+                of_receiver = [cells.get((row, receiver), Measured(math.nan)) for row in rows]
                 values = [cell.value for cell in of_receiver]
                 if model == "packet":
                     ax.plot(values, places + shift, "s", ms=4, color=colour, label=receiver)
@@ -465,7 +475,7 @@ def draw_shares(runs: Mapping[str, Runs]) -> Figure:
                             ax.hlines(at, cell.low, cell.high, color=colour, lw=1)
                 else:
                     ax.plot(values, places + shift, "|", ms=8, mew=1.3, color=colour,
-                            label=f"{receiver}, fluid model")  # fmt: skip
+                            label="fluid model" if shift else None)  # fmt: skip
         ax.set_yticks(places, rows)
         ax.set(xlabel="Share of the first", xlim=(0, 0.85))
         ax.axvline(0.5, color=plots.GREY, lw=0.8, ls=":")

@@ -68,6 +68,9 @@ RECEIVERS: dict[str, dict[str, Any]] = {
 }
 """Settings of `Transport`; Linux holds an ACK back for at least 40 ms."""
 
+LATER_CUBIC = "delayed ACK, CUBIC 2.1"
+"""Column of Table 1 with Linux' later CUBIC, without the two errors of scale of 2.6.15's."""
+
 SEEDS = range(1, 11)
 
 JITTER = 1.0

@@ -37,6 +37,14 @@ def pair(first: str, second: str, receiver: str, seed: int) -> tc.Scenario:
     return s.laboratory([first, second], receiver=receiver, seed=seed, duration=s.PAIRS)
 
 
+def later_pair(first: str, second: str, column: str, seed: int) -> tc.Scenario:
+    """A pair with CUBIC as Linux corrected it, at the testbed's receivers."""
+    more = [{"params": {"fixed": 1} if v == "CUBIC" else {}} for v in (first, second)]
+    return s.laboratory(
+        [first, second], receiver="delayed ACK", seed=seed, duration=s.PAIRS, more=more
+    )
+
+
 def table_1_runs() -> Scenarios:
     """All pairs, with the testbed's receivers."""
     pairs = combinations_with_replacement(s.VARIANTS, 2)
@@ -56,9 +64,11 @@ def table_1(runs: Runs) -> Cells:
 
 
 def shares_runs() -> Scenarios:
-    """All pairs of two, with both kinds of receivers."""
-    pairs = combinations(s.VARIANTS, 2)
-    return with_seeds(pair, [(*both, receiver) for both in pairs for receiver in s.RECEIVERS])
+    """All pairs of two, with both kinds of receivers; those of CUBIC with its correction too."""
+    pairs = list(combinations(s.VARIANTS, 2))
+    keys = [(*both, receiver) for both in pairs for receiver in s.RECEIVERS]
+    later = [(*both, s.LATER_CUBIC) for both in pairs if "CUBIC" in both]
+    return with_seeds(pair, keys) | with_seeds(later_pair, later)
 
 
 def share(run: tc.Run) -> float:
@@ -68,7 +78,8 @@ def share(run: tc.Run) -> float:
 
 
 def shares(runs: Runs) -> Cells:
-    """Rows "Reno : Fusion", columns `scenarios.RECEIVERS`: the first one's share of the pair."""
+    """Rows "Reno : Fusion", columns `scenarios.RECEIVERS` and
+    `scenarios.LATER_CUBIC`: the first one's share of the pair."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     for ((first, second, receiver), seed), run in runs.items():
         found.setdefault((f"{first} : {second}", receiver), {})[seed] = share(run)

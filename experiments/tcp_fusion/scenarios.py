@@ -206,9 +206,10 @@ LINK: dict[str, Any] = {"rate": 100e6, "delay": 0.010}
 """Of Figure 12, bit/s and s."""
 
 
-def parking_lot(variant: str, reverse: bool, seed: int) -> tc.Scenario:
+def parking_lot(variant: str, reverse: bool, seed: int, phases: float = 0.0) -> tc.Scenario:
     """Figure 12: Reno and a variant over one, two and three hops that end at the same node; with
-    `reverse`, four Reno flows on each link the other way."""
+    `reverse`, four Reno flows on each link the other way. Delays are exact, as in the paper's
+    simulator, unless `phases` are given."""
     longest = 2 * (HOPS * LINK["delay"] + 0.002)
     buffer = round(LINK["rate"] * longest / (8 * PACKET))
     there = [
@@ -228,5 +229,5 @@ def parking_lot(variant: str, reverse: bool, seed: int) -> tc.Scenario:
         kinds += ["Reno"] * 4
         ends += [{"source": f"R{k + 1}", "target": f"R{k}"}] * 4
     return scenario(
-        net, kinds, seed=seed, duration=40.0, receiver="every packet", more=ends, phases=PHASES
+        net, kinds, seed=seed, duration=40.0, receiver="every packet", more=ends, phases=phases
     )

@@ -162,8 +162,8 @@ def figure_9_runs() -> Scenarios:
 
 
 def figure_9(runs: Runs) -> Cells:
-    """Throughput of the 20 ms flow over that of the other: the ratio of their means over seeds, with
-    the spread of the single ratios."""
+    """Throughput of the 20 ms flow over that of the other: ratio of the means over seeds, with the
+    spread of the single ratios."""
 
     def quantities(run: tc.Run) -> dict[str, float]:
         short, long = mbps(run)

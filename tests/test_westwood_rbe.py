@@ -44,10 +44,21 @@ def test_westwood_is_friendly_where_the_buffer_is_the_bdp(ratios, legacy):
 
 @pytest.mark.parametrize("column", s.BUFFERS)
 @pytest.mark.parametrize("legacy", s.LEGACY)
-def test_the_proposal_is_friendly_with_every_buffer(ratios, legacy, column):
-    mine = ratios[f"Proposal / {legacy}", column]
-    assert abs(mine.mean() - 1) < 0.1
-    assert np.abs(mine - 1).max() < 0.2
+def test_the_proposal_is_friendly_with_every_buffer_in_every_seed(legacy, column):
+    """Of the packet model; the fluid model's means are held to the packet model's elsewhere, but
+    its seeds scatter from 0.8 to 1.5 with a quarter of a BDP."""
+    found = runs_of("figure_1")
+    mine = [tables.throughput_ratio(found[f"Proposal / {legacy}", column, k]) for k in s.SEEDS]
+    assert np.abs(np.array(mine) - 1).max() < 0.2
+
+
+@pytest.mark.parametrize("column", [name for name, b in s.BUFFERS.items() if b != 1])
+@pytest.mark.parametrize("legacy", s.LEGACY)
+def test_the_proposal_is_much_friendlier_than_westwood(ratios, legacy, column):
+    westwood, proposal = (
+        abs(np.log(ratios[f"{name} / {legacy}", column].mean())) for name in s.PROPOSALS
+    )
+    assert proposal < westwood / 3
 
 
 def test_westwood_follows_the_sawtooth_in_every_seed():

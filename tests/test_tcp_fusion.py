@@ -49,18 +49,13 @@ def test_shares_are_those_of_table_1():
             assert value == pytest.approx(mine / (mine + other), abs=5e-4)
 
 
-def test_rows_are_in_the_printed_order():
-    """Of each row, all pairs of cells that differ by more in print than one variant's cells do that
-    should be the same (Reno beside Fusion and ARENO beside Reno: 40.2 to 53.9)."""
-    printed, ours = t.published("table_1"), cells("table_1")
-    noise = 15.0
-    variants = [v for v in s.VARIANTS if v != "CUBIC"]  # not reproduced: see the next test
-    for row in variants:
-        for a, b in combinations(variants, 2):
-            if printed[row, a] - printed[row, b] > noise:
-                assert ours[row, a].value > ours[row, b].value, (row, a, b)
-            elif printed[row, b] - printed[row, a] > noise:
-                assert ours[row, b].value > ours[row, a].value, (row, a, b)
+@pytest.mark.parametrize("row", [v for v in s.VARIANTS if v != "CUBIC"])
+def test_rows_are_in_the_printed_order(row):
+    """Every row gets most beside the four friendly ones, less beside HSTCP, least beside BIC. What
+    a row gets beside one friendly variant or another is as good as equal here and in ns-2."""
+    for table in (t.published("table_1"), {k: c.value for k, c in cells("table_1").items()}):
+        for column in ("Reno", *FRIENDLY):
+            assert table[row, column] > table[row, "HSTCP"] > table[row, "BIC"]
 
 
 @pytest.mark.parametrize("loser", ["Reno", *FRIENDLY])
@@ -68,8 +63,8 @@ def test_rows_are_in_the_printed_order():
 def test_aggressive_variants_win_from_every_start(loser, winner):
     for ((a, b, _), _seed), run in runs("table_1").items():
         if (a, b) == (loser, winner):
-            mine, other = t.mbps(run)
-            assert other > 1.3 * mine
+            mine, other = t.mbps(run, s.PAIRS_SETTLED)
+            assert other > mine
 
 
 def test_cubic_beats_reno_with_linux_correction_only():
@@ -94,20 +89,21 @@ def test_twins_share_evenly_in_the_mean():
         assert 0.75 < first / second < 1.33
 
 
-def test_table_1_has_settled():
-    """Twice as long runs give the same shares within the spread over starts."""
-    for first, second in (("Reno", "Fusion"), ("Reno", "HSTCP"), ("CTCP", "BIC"), ("HSTCP", "BIC")):
-        longer = simulate_many(
-            [
-                s.laboratory([first, second], seed=seed, duration=300.0, receiver="delayed ACK")
-                for seed in SEEDS
-            ],
-            cache=harness.CACHE,
-            progress=False,
-        )
-        late = np.mean([t.mbps(run, 30.0) for run in longer], axis=0)
-        early = [cells("table_1")[key].value for key in ((first, second), (second, first))]
-        assert late[0] / late.sum() == pytest.approx(early[0] / sum(early), abs=0.06)
+@pytest.mark.parametrize("pair", [("Reno", "Fusion"), ("Reno", "HSTCP"), ("CTCP", "BIC")])
+def test_table_1_has_settled(pair):
+    """Its runs' means are those of 330 s within three standard errors."""
+    long = simulate_many(
+        [s.laboratory(pair, seed=seed, duration=s.SLOW_PAIRS) for seed in s.SEEDS],
+        cache=harness.CACHE,
+        progress=False,
+    )
+    short = {seed: t.pair(*pair, "delayed ACK", seed) for seed in s.SEEDS}
+    early, late = (
+        np.array([t.share(run, s.PAIRS_SETTLED) for run in some])
+        for some in (simulate_many(list(short.values()), progress=False), long)
+    )
+    error = np.hypot(early.std(ddof=1), late.std(ddof=1)) / len(s.SEEDS) ** 0.5
+    assert abs(early.mean() - late.mean()) < 3 * error
 
 
 # The rules.

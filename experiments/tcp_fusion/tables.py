@@ -33,16 +33,22 @@ def with_seeds(make: Callable[..., tc.Scenario], keys: Any) -> Scenarios:
 # Table 1.
 
 
+def length(first: str, second: str, receiver: str) -> float:
+    """Duration of a pair's run, s."""
+    slow = first != second and {first, second} <= set(s.SLOW) and receiver == "delayed ACK"
+    return s.SLOW_PAIRS if slow else s.PAIRS[receiver]
+
+
 def pair(first: str, second: str, receiver: str, seed: int) -> tc.Scenario:
-    return s.laboratory([first, second], receiver=receiver, seed=seed, duration=s.PAIRS)
+    duration = length(first, second, receiver)
+    return s.laboratory([first, second], receiver=receiver, seed=seed, duration=duration)
 
 
 def later_pair(first: str, second: str, column: str, seed: int) -> tc.Scenario:
     """A pair with CUBIC as Linux corrected it, at the testbed's receivers."""
     more = [{"params": {"fixed": 1} if v == "CUBIC" else {}} for v in (first, second)]
-    return s.laboratory(
-        [first, second], receiver="delayed ACK", seed=seed, duration=s.PAIRS, more=more
-    )
+    duration = length(first, second, "delayed ACK")
+    return s.laboratory([first, second], seed=seed, duration=duration, more=more)
 
 
 def table_1_runs() -> Scenarios:
@@ -55,7 +61,7 @@ def table_1(runs: Runs) -> Cells:
     """Goodput of the row's flow beside the column's, Mb/s (erratum B6)."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     for ((first, second, _), seed), run in runs.items():
-        mine = mbps(run)
+        mine = mbps(run, s.PAIRS_SETTLED)
         if first == second:
             mine = np.full(2, mine.mean())
         found.setdefault((first, second), {})[seed] = float(mine[0])
@@ -71,9 +77,9 @@ def shares_runs() -> Scenarios:
     return with_seeds(pair, keys) | with_seeds(later_pair, later)
 
 
-def share(run: tc.Run) -> float:
+def share(run: tc.Run, after: float = s.SETTLED) -> float:
     """The first flow's share of the goodput of both."""
-    first, second = mbps(run)
+    first, second = mbps(run, after)
     return float(first / (first + second))
 
 
@@ -82,7 +88,7 @@ def shares(runs: Runs) -> Cells:
     `scenarios.LATER_CUBIC`: the first one's share of the pair."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     for ((first, second, receiver), seed), run in runs.items():
-        found.setdefault((f"{first} : {second}", receiver), {})[seed] = share(run)
+        found.setdefault((f"{first} : {second}", receiver), {})[seed] = share(run, s.PAIRS_SETTLED)
     return {key: over_seeds(of_seed) for key, of_seed in found.items()}
 
 

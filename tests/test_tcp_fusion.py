@@ -51,11 +51,13 @@ def test_shares_are_those_of_table_1():
 
 @pytest.mark.parametrize("row", [v for v in s.VARIANTS if v != "CUBIC"])
 def test_rows_are_in_the_printed_order(row):
-    """Every row gets most beside the four friendly ones, less beside HSTCP, least beside BIC. What
-    a row gets beside one friendly variant or another is as good as equal here and in ns-2."""
+    """Every row gets most beside the four friendly ones, less beside HSTCP, least beside BIC (Reno
+    as little beside either, in print). What a row gets beside one friendly variant or another is
+    as good as equal here and in ns-2."""
     for table in (t.published("table_1"), {k: c.value for k, c in cells("table_1").items()}):
         for column in ("Reno", *FRIENDLY):
-            assert table[row, column] > table[row, "HSTCP"] > table[row, "BIC"]
+            assert table[row, column] > max(table[row, "HSTCP"], table[row, "BIC"])
+        assert table[row, "HSTCP"] > table[row, "BIC"] or row == "Reno"
 
 
 @pytest.mark.parametrize("loser", ["Reno", *FRIENDLY])

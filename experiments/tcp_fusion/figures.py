@@ -475,9 +475,9 @@ def draw_shares(runs: Mapping[str, Runs]) -> Figure:
                             ax.hlines(at, cell.low, cell.high, color=colour, lw=1)
                 else:
                     ax.plot(values, places + shift, "|", ms=8, mew=1.3, color=colour,
-                            label="fluid model" if shift else None)  # fmt: skip
+                            label=None if shift else "fluid model")  # fmt: skip
         ax.set_yticks(places, rows)
-        ax.set(xlabel="Share of the first", xlim=(0, 0.85))
+        ax.set(xlabel="Share of the first", xlim=(0, 0.9))
         ax.axvline(0.5, color=plots.GREY, lw=0.8, ls=":")
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3)
     return figure

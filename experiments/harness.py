@@ -17,6 +17,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from experiments import kept
 from experiments.published import Cell, Key, Published, read
 from tcpcc import Run, Scenario
 from tcpcc.errors import unknown
@@ -187,7 +188,8 @@ def reproduce(
         paper: name; None: all.
         item: name of one of its tables or figures; None: all.
         model: "packet", "fluid" or "both".
-        cache: folder of finished runs, so that what was interrupted resumes; None: no cache.
+        cache: folder of finished runs, so that what was interrupted resumes, beside that of the
+            numbers measured (`experiments.kept`); None: no cache.
         jobs: simulations at a time; default one per processor.
         progress: show a bar; default on a terminal only.
 
@@ -199,11 +201,12 @@ def reproduce(
     for one in _papers(paper):
         wanted = _items(one, item)
         cells = [cell for cell in one.cells() if cell.item in wanted]
-        needed = wanted | {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
-        values: dict[str, dict[Key, Measured]] = {}
-        for each in _models(model):
-            runs = simulate(one, needed, each, cache=cache, jobs=jobs, progress=progress)
-            values[each] = measure(one, runs)
+        needed = {cell.item for cell in cells}
+        needed |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
+        values = {
+            each: numbers(one, needed, each, cache=cache, jobs=jobs, progress=progress)
+            for each in _models(model)
+        }
         records += [record(cell, values) for cell in cells]
     return records
 
@@ -272,6 +275,29 @@ def simulate(
     for (name, key), run in zip(wanted, runs, strict=True):
         result[name][key] = run
     return result
+
+
+def numbers(
+    paper: Paper, items: Iterable[str], model: str, *, cache: Path | None, **settings: Any
+) -> dict[Key, Measured]:
+    """Every number of `items`: what is kept of them in `cache`, the rest simulated and measured."""
+    found: dict[Key, Measured] = {}
+    missing = []
+    folder = None if cache is None else cache.parent / "numbers"
+    for name in sorted(items):
+        there = None if folder is None else kept.load(folder, paper.name, name, model)
+        if there is None:
+            missing.append(name)
+            continue
+        found |= {(name, *key): Measured(*values) for key, values in there.items()}  # type: ignore[arg-type]
+    if missing:
+        fresh = measure(paper, simulate(paper, missing, model, cache=cache, **settings))
+        if folder is not None:
+            for name in missing:
+                of_item = {key[1:]: value for key, value in fresh.items() if key[0] == name}
+                kept.store(folder, paper.name, name, model, of_item)
+        found |= fresh
+    return found
 
 
 def measure(paper: Paper, runs: Mapping[str, Runs]) -> dict[Key, Measured]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -138,4 +139,5 @@ def number(value: float | None) -> str:
 
 
 def _heading(item: str) -> str:
-    return item.replace("_", " ").capitalize()
+    """ "Table 3.1" for table_3_1."""
+    return re.sub(r"(\d) (\d)", r"\1.\2", item.replace("_", " ").capitalize())

@@ -29,6 +29,7 @@ _WHERE = {
     "Flow": "scenario",
     "CBR": "scenario",
     "Transport": "scenario",
+    "SlowStart": "scenario",
     "Link": "scenario",
     "Network": "scenario",
     "Access": "scenario",
@@ -65,7 +66,17 @@ if TYPE_CHECKING:
     from tcpcc.packet.simpy_driver import PacketSimulation
     from tcpcc.queues import RED, SRED, ConnectionRED, DropTail
     from tcpcc.results import Run
-    from tcpcc.scenario import CBR, Access, Change, Flow, Link, Network, Scenario, Transport
+    from tcpcc.scenario import (
+        CBR,
+        Access,
+        Change,
+        Flow,
+        Link,
+        Network,
+        Scenario,
+        SlowStart,
+        Transport,
+    )
     from tcpcc.sweep import SweepInterrupted, grid, simulate_many
     from tcpcc.topologies import chain, dumbbell, from_networkx, parking_lot
 

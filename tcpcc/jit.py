@@ -39,6 +39,7 @@ config: Any = numba.core.config  # its stubs lack the options
 njit: Any = numba.njit
 
 INTERPRETED = bool(config.DISABLE_JIT)
+_RULES = ("controllers", "slow_start")  # folders of rules, which are hashed one by one
 _KEEP = 6  # cache folders kept: the newest ones, so that an upgrade does not fill the disk
 
 
@@ -52,7 +53,7 @@ def _engine_digest() -> str:
     here = Path(__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
     for file in [here / "jit.py", here / "streams.py", *sorted(here.glob("*/**/*.py"))]:
-        if file.parent.name != "controllers" or file.name == "contract.py":
+        if file.parent.name not in _RULES or file.name == "contract.py":
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.network import Change, Link, Network, queue_spec
+from tcpcc.slow_start import composed
 from tcpcc.traffic import CBR, Flow
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class ResolvedFlow:
         name: its own or the default one, unique.
         forward: indices into `Resolved.links` from the source to the sink.
         reverse: likewise for the ACKs; () for a `CBR`.
-        controller: the controller; None for a `CBR`.
+        controller: the controller, one with its slow-start rule; None for a `CBR`.
         params: all of the controller's parameters.
         recovery: name of the loss recovery; "" for a `CBR`.
     """
@@ -148,8 +149,8 @@ def _resolve_flow(
     reverse = (*last[1:], *reverse, *first[1:])
     if all(links[k].rate == math.inf and links[k].delay == 0 for k in forward + reverse):
         raise ScenarioError("its round trip takes no time: give a link a delay or a finite rate")
-    controller = spec.definition
-    params = controller.check(dict(spec.params))
+    controller = composed(spec.definition, spec.slow_start.rule)
+    params = controller.check(dict(spec.params + spec.slow_start.params))
     return ResolvedFlow(
         spec, name, forward, reverse, controller, params, spec.recovery or controller.recovery
     )

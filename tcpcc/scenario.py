@@ -19,13 +19,23 @@ from tcpcc import units
 from tcpcc.errors import ScenarioError, positive, refuse, whole
 from tcpcc.network import Access, Change, Link, Network, tuple_of
 from tcpcc.records import Record, named
-from tcpcc.traffic import CBR, Flow, Transport
+from tcpcc.traffic import CBR, Flow, SlowStart, Transport
 from tcpcc.units import Quantity
 
 if TYPE_CHECKING:
     from tcpcc.routing import Resolved
 
-__all__ = ["CBR", "Access", "Change", "Flow", "Link", "Network", "Scenario", "Transport"]
+__all__ = [
+    "CBR",
+    "Access",
+    "Change",
+    "Flow",
+    "Link",
+    "Network",
+    "Scenario",
+    "SlowStart",
+    "Transport",
+]
 
 MAX_BINS = 10_000_000
 """Most bins that a run may record."""
@@ -162,6 +172,8 @@ def _canonical(value: Any) -> Any:
         if isinstance(value, Flow):
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery
+        if isinstance(value, SlowStart):
+            plain["params"] = value.rule.check(dict(value.params))
         if isinstance(value, QueueSpec):
             plain["params"] = value.discipline.check(dict(value.params))
         return {"": type(value).__name__, **plain}

@@ -19,6 +19,7 @@ By hand::
     [[flow]]
     controller = "reno"
     start = 1
+    slow_start = { name = "limited", max_ssthresh = 50 }    # or just its name
     transport = { delayed_ack = 0.2 }
 
     [[cbr]]
@@ -63,7 +64,7 @@ from tcpcc.queues.contract import QueueSpec
 from tcpcc.records import Record
 from tcpcc.scenario import Scenario
 from tcpcc.topologies import TOPOLOGIES
-from tcpcc.traffic import CBR, Flow
+from tcpcc.traffic import CBR, Flow, SlowStart
 
 _KEYS = (
     "duration", "seed", "interval", "network", "link", "transport", "flow", "cbr", "change",
@@ -172,6 +173,8 @@ def dump(scenario: Scenario) -> str:
 
 def _plain(value: Any) -> Any:
     """What was given to make the value, as dicts, lists, strings and numbers."""
+    if isinstance(value, SlowStart):
+        return {"name": value.name, **dict(value.params)} if value.params else value.name
     if isinstance(value, Record):
         table = {k: _plain(v) for k, v in value.given().items()}
         for pairs in ("params", "queue"):  # of a Flow, of a Change

@@ -26,6 +26,7 @@ from tcpcc.units import Quantity
 
 if TYPE_CHECKING:
     from tcpcc.controllers.contract import Controller
+    from tcpcc.slow_start import StartUp
 
 
 def _setting(
@@ -96,6 +97,56 @@ class Transport(Record):
 
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
+class SlowStart(Record):
+    """A slow-start rule, which goes with any controller, and its parameters.
+
+    Args:
+        name: "standard", the controller's own; "limited" (RFC 3742), "hystart" (Linux' CUBIC) or
+            "hystart++" (RFC 9406); see `tcpcc.slow_start`.
+        params: parameters of the rule, here or as keywords: `SlowStart("limited",
+            max_ssthresh=50)`.
+
+    Raises `ScenarioError` for a name or a parameter that is not known, or out of its range.
+    """
+
+    name: str
+    params: tuple[tuple[str, float], ...]
+
+    def __init__(
+        self,
+        name: str = "standard",
+        *,
+        params: Mapping[str, float] | Sequence[tuple[str, float]] = (),
+        **more_params: float,
+    ) -> None:
+        given = number_pairs("slow_start", {**dict(number_pairs("params", params)), **more_params})
+        self._store(name=name, params=given)
+        if name != "standard" or given:  # the default asks for no import
+            self.rule.check(dict(given))
+
+    @property
+    def rule(self) -> StartUp:
+        """The rule of that name."""
+        from tcpcc.slow_start import START_UPS
+
+        if not isinstance(self.name, str) or self.name not in START_UPS:
+            raise unknown("slow start", self.name, START_UPS)
+        return START_UPS[self.name]
+
+
+def _slow_start(spec: object) -> SlowStart:
+    """The rule meant by a `SlowStart`, a name, or a mapping with "name"."""
+    if isinstance(spec, SlowStart):
+        return spec
+    if isinstance(spec, str):
+        return SlowStart(spec)
+    if isinstance(spec, Mapping) and "name" in spec:
+        return SlowStart(spec["name"], params={k: v for k, v in spec.items() if k != "name"})
+    raise refuse("slow_start", spec, 'a SlowStart(...), its name, or a mapping with "name"')
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Flow(Record):
     """One TCP connection with an endless file to send, or one of a given size.
 
@@ -112,6 +163,8 @@ class Flow(Record):
         path: the nodes from source to target; None: fewest hops, then least delay.
         ack_path: the nodes of the way back; None: the same ones in reverse.
         recovery: loss recovery ("newreno", "sack", ...); None: the controller's own.
+        slow_start: rule that watches the controller's slow start: "limited", "hystart",
+            "hystart++", or a `SlowStart` with parameters; default "standard": none.
         packet_size: bytes of a data packet on the wire.
         header: bytes of these that are not payload.
         ack_size: bytes of an ACK.
@@ -132,6 +185,7 @@ class Flow(Record):
     path: tuple[str, ...] | None
     ack_path: tuple[str, ...] | None
     recovery: str | None
+    slow_start: SlowStart
     packet_size: int
     header: int
     ack_size: int
@@ -154,6 +208,7 @@ class Flow(Record):
         path: Sequence[str] | None = None,
         ack_path: Sequence[str] | None = None,
         recovery: str | None = None,
+        slow_start: SlowStart | str | Mapping[str, Any] = SlowStart(),
         packet_size: Quantity = 1000,
         header: Quantity = 0,
         ack_size: Quantity = 40,
@@ -197,6 +252,7 @@ class Flow(Record):
             **_endpoints(source, target, path),
             ack_path=None if ack_path is None else node_path("ack_path", ack_path),
             recovery=recovery,
+            slow_start=_slow_start(slow_start),
             packet_size=wire,
             header=overhead,
             ack_size=_byte_count("ack_size", ack_size),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import experiments
-from experiments import harness, published
+from experiments import harness, kept, published
 from experiments.harness import Measured, Record, agree, judge, record
 from experiments.published import Cell, Claim, Tolerance
 from tcpcc.errors import ScenarioError
@@ -291,3 +291,45 @@ def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_pat
 def test_figures_are_drawn_of_items_that_have_one(tmp_path):
     with pytest.raises(ScenarioError, match="unknown figure of quick_vegas 'table_1'"):
         experiments.draw("quick_vegas", "table_1")
+
+
+# --- kept numbers --------------------------------------------------------------------------------
+
+
+def test_kept_numbers_come_back_as_they_were(tmp_path):
+    numbers = {
+        ("Vegas", "0-25"): Measured(0.5),
+        ("Reno", "0-25"): Measured(math.nan, 1.0, 2.0, 0.1),
+    }
+    kept.store(tmp_path, "p", "table_1", "packet", numbers)
+    found = kept.load(tmp_path, "p", "table_1", "packet")
+    assert found["Vegas", "0-25"] == Measured(0.5)
+    assert math.isnan(found["Reno", "0-25"][0])
+    assert found["Reno", "0-25"][1:] == (1.0, 2.0, 0.1)
+    assert kept.load(tmp_path, "p", "table_1", "fluid") is None
+
+
+def test_numbers_of_other_source_are_not_found_and_make_room(tmp_path, monkeypatch):
+    kept.store(tmp_path, "p", "table_1", "packet", {})
+    monkeypatch.setattr(kept, "digest", lambda: "other")
+    assert kept.load(tmp_path, "p", "table_1", "packet") is None
+    kept.store(tmp_path, "p", "table_1", "packet", {})
+    assert [file.name for file in tmp_path.iterdir()] == ["p-table_1-packet-other.json"]
+
+
+def test_a_damaged_file_of_numbers_is_no_file(tmp_path):
+    kept.store(tmp_path, "p", "table_1", "packet", {("a", "b"): Measured(1.0)})
+    file = next(tmp_path.iterdir())
+    file.write_text(file.read_text()[:-4])
+    assert kept.load(tmp_path, "p", "table_1", "packet") is None
+
+
+def test_what_is_kept_is_not_simulated_again(tmp_path, monkeypatch):
+    first = experiments.reproduce("quick_vegas", "figure_2", "fluid", cache=tmp_path / "runs")
+
+    def simulate(*args, **settings):
+        raise AssertionError("simulated again")
+
+    monkeypatch.setattr(harness, "simulate_many", simulate)
+    again = experiments.reproduce("quick_vegas", "figure_2", "fluid", cache=tmp_path / "runs")
+    assert again == first

@@ -380,6 +380,20 @@ def test_the_syn_does_not_tell_the_base_round_trip_time():
     assert run.utilization(after=5) == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.parametrize("recovery", ["reno", "newreno", "sack", "vegas"])
+def test_going_back_leaves_the_base_round_trip_time_as_it_is(recovery):
+    """After a timeout the ACKs of what had arrived before may end rounds within a moment."""
+    end = Endpoint(recovery, initial_window=8)
+    end.start()
+    end.ack(0.1, 0)
+    end.time_out()
+    now = end.deadline
+    for number in range(1, 8):
+        now += 0.001
+        end.ack(now, number)
+    assert end.min_rtt == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_the_receivers_window_is_a_limit(recovery):
     """Never more than rwnd packets are outstanding, through slow start, loss and recovery."""

@@ -21,9 +21,10 @@ congestion, and on the average of a cycle.
 Differences from the ports
     They are written with `overlap` = 0 in (3). Then W grows by 1 + W_inc, two packets per round
     trip at congestion, and a flow gets 1.9 times as much as Reno beside it (100 Mb/s, 40 ms, a
-    buffer of one BDP), where Kaneko et al. 2007, Table 1, measured 0.96 times. In the ports' units
-    the 1 in gamma is one byte, so that they run with W_inc(1) = 0 in fact, which is `overlap` = 1:
-    the identities then hold for all that W grows by. Which of the two the paper means is uncertain.
+    buffer of one BDP), where Kaneko et al. 2007, Table 1, measured 0.96 times. In the units of
+    the port that was checked the 1 in gamma is not even a byte, so that in fact it runs with
+    W_inc(1) = 0, which is `overlap` = 1: the identities then hold for all that W grows by. Which of
+    the two the paper means is uncertain.
     m is 10 Mb/s there; here it is the number of packets of 1500 bytes in it, since a controller
     knows no bytes. The first loss sets RTT_cong to its R, so that it halves. A loss in slow start
     halves too.

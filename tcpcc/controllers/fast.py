@@ -21,13 +21,14 @@ Differences from the papers
     (2) is for start-up only. With the port's rule, which goes by it whenever the queue is short,
     no equilibrium with less than `mi_threshold` of queueing exists, and alpha has to grow with the
     link. `alpha` is a number of packets, 20 by default: 200 per 1 Gb/s is usual, so this suits
-    100 Mb/s; the papers' tables of alpha by rate, and its tuning, are left out.
+    100 Mb/s (ns-2: 100); the papers' tables of alpha by rate, and its tuning, are left out. A
+    buffer that holds less than N alpha packets is overrun again and again.
     After (1) avgRTT keeps a tenth of earlier round trips' delays. While the queue builds up these
     are shorter, and an update leaves 0.46 of the error instead of 0.5; with `period` = 2, 0.49.
 Taken from ns-2
-    W' (``old_cwnd``). The papers write W, which oscillates: (3) would compare the window in force
-    with the delay of the one before. The port updates every other round trip, `period` = 2, with
-    `max_gain` = 1/256.
+    W' (``old_cwnd``). The papers write W: (3) would compare the window in force with the delay of
+    the one before, and approach in damped swings. The port updates every other round trip,
+    `period` = 2, with `max_gain` = 1/256.
 """
 
 from tcpcc.controllers.contract import Controller, Param, State, register

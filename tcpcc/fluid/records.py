@@ -112,10 +112,10 @@ FLOW = record_dtype(
         "stale_rounds": int, "keeps_inflation": int,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
-        "untold": float,
         "unseen": float, "holes": float, "later": float, "dupacks": float, "hole_sent_at": float,
         "hole_at": float,
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
+        "untold": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
         "repair_sent_at": float, "gap": float,
         "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,

@@ -1,0 +1,85 @@
+"""HyStart++: slow start that slows down when delay rises, and ends if it was right to.
+
+Source: P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: modified slow start for TCP", RFC 9406,
+2023, section 4.2.
+
+Of the round-trip times in a round, r is the smallest, r' that of the round before; they count once
+there are `rtt_samples` of them. In the first slow start:
+
+(1)  r >= r' + min(max(r'/8, rtt_thresh_min), rtt_thresh_max):
+                               conservative slow start begins, baseline <- r
+(2)  conservative slow start:  W grows by 1/css_growth_divisor of what it would
+(3)  there, r < baseline:      back to slow start
+(4)  after css_rounds rounds of it, the one in which it began among them:  ssthresh <- W
+
+After the first loss or timeout slow start is the controller's own (section 4.3).
+
+The RFC's limit of 8 packets that one ACK may count for where sending is not paced is the
+transport's: ``Flow(transport={"abc_limit": 8})``.
+
+Differences from the RFC
+    Round-trip times are counted by packets acknowledged, not by ACKs.
+"""
+
+import math
+
+from tcpcc.parameters import Param, State
+from tcpcc.slow_start.contract import StartUp
+from tcpcc.slow_start.hystart import PARAMS, check, rise
+
+
+def on_round(s, p, ack):
+    s.css_last = s.css_rtt
+    s.css_rtt = math.inf
+    s.css_samples = 0.0
+    if s.css_round > 0:
+        s.css_round += 1
+        if s.css_round > p.css_rounds and s.cwnd < s.ssthresh:
+            s.ssthresh = s.cwnd  # (4)
+            s.css_over = 1.0
+
+
+def on_ack(s, p, ack, before):
+    if s.css_over != 0:
+        return
+    if ack.rtt > 0:
+        s.css_rtt = min(s.css_rtt, ack.rtt)
+        s.css_samples += ack.delivered
+    if s.css_round > 0 and s.cwnd > before:
+        s.cwnd = before + (s.cwnd - before) / p.css_growth_divisor  # (2)
+    if s.css_samples < p.rtt_samples or s.css_last == math.inf:
+        return
+    if s.css_round > 0:
+        if s.css_rtt < s.css_baseline:
+            s.css_round = 0.0  # (3)
+    elif s.css_rtt >= s.css_last + rise(p, s.css_last):
+        s.css_baseline = s.css_rtt  # (1)
+        s.css_round = 1.0
+
+
+def on_restart(s, p, ack):
+    s.css_over = 1.0
+
+
+hystart_plus = StartUp(
+    name="hystart++",
+    summary="slows slow start down when delay rises, ends it if delay stays up",
+    source="RFC 9406",
+    on_ack=on_ack,
+    on_round=on_round,
+    on_restart=on_restart,
+    params={
+        **PARAMS,
+        "css_growth_divisor": Param(4, "", "CSS_GROWTH_DIVISOR (RFC 9406)", 1),
+        "css_rounds": Param(5, "rounds", "CSS_ROUNDS (RFC 9406)", 1),
+    },
+    state={
+        "css_rtt": State(math.inf, "s", "smallest round-trip time in the round"),
+        "css_last": State(math.inf, "s", "that of the round before"),
+        "css_samples": State(0, "packets", "round-trip times in the round"),
+        "css_baseline": State(0, "s", "that of the round in which conservative slow start began"),
+        "css_round": State(0, "", "which round of it this is; 0: it is slow start"),
+        "css_over": State(0, "0 or 1", "the first slow start is over"),
+    },
+    complain=check,
+)

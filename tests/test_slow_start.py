@@ -1,0 +1,271 @@
+"""Slow-start rules with any controller: what they do, and that they are part of the scenario."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import Controller, Param, get, names
+from tcpcc.slow_start import START_UPS, composed
+from tcpcc.sweep import _fingerprint
+
+MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
+RULES = ["limited", "hystart", "hystart++"]
+
+
+def scenario(controller, slow_start, *, buffer=333, duration=5.0, rate="100 Mbps", **settings):
+    """One flow alone, on 100 Mb/s and 40 ms: 333 packets in the pipe."""
+    net = tc.dumbbell(rate, "20 ms", buffer)
+    flow = tc.Flow(controller, slow_start=slow_start, packet_size=1500, recovery="sack", **settings)
+    return tc.Scenario(net, [flow], duration=duration, interval=0.005)
+
+
+def begin(controller, slow_start, **params):
+    """State, parameters and a sample for a controller with a slow-start rule, as it starts."""
+    c = composed(get(controller), START_UPS[slow_start])
+    s, p, a = c.example()
+    vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
+    vars(p).update(c.check(params))
+    return c, s, p, a
+
+
+def rounds(c, s, p, a, rtts):
+    """One round trip after the other, all packets of one with one round-trip time; the windows at
+    their ends."""
+    windows = []
+    for rtt in rtts:
+        a.rtt = rtt
+        a.min_rtt = min(rtts)
+        if c.on_round:
+            c.on_round(s, p, a)
+        for _ in range(int(s.cwnd)):
+            c.on_ack(s, p, a)
+        windows.append(s.cwnd)
+    return windows
+
+
+# What they do
+
+
+@pytest.mark.parametrize("max_ssthresh", [100, 40])
+def test_limited_slow_start_adds_half_of_max_ssthresh_per_round(max_ssthresh):
+    c, s, p, a = begin("reno", "limited", max_ssthresh=max_ssthresh)
+    windows = np.array([1.0, *rounds(c, s, p, a, [0.1] * 60)])
+    below = windows[windows <= max_ssthresh]
+    assert below == pytest.approx(2.0 ** np.arange(len(below)))
+    steps = np.diff(windows[windows > 10 * max_ssthresh])
+    assert len(steps) > 20
+    assert steps == pytest.approx(max_ssthresh / 2, rel=0.1)
+
+
+@MODELS
+def test_limited_slow_start_loses_less(model):
+    """On overflow at 666 packets, about what a round adds, not a window."""
+    dropped = {
+        rule: tc.simulate(scenario("hstcp", rule), model).data["dropped"].sum().item()
+        for rule in ("standard", "limited")
+    }
+    assert dropped["standard"] > 666
+    assert 0 < dropped["limited"] < 150
+
+
+@MODELS
+def test_hystart_ends_by_the_ack_train(model):
+    """A train of more than half of the base RTT, 166 packets, comes first in the round that
+    follows 256 packets: at 256 + 167, with a queue but without a loss in a buffer of one BDP."""
+    run = tc.simulate(scenario("reno", {"name": "hystart", "hystart_detect": 1}, duration=2), model)
+    first = run.data["ssthresh"].values[:, 0]
+    assert first[np.isfinite(first)][0] == pytest.approx(256 + 167, abs=3)
+    assert run.data["dropped"].sum() == 0
+
+
+@MODELS
+def test_hystart_ends_by_delay(model):
+    """Delay alone tells it later, once a whole window waits: at 1024 packets and a few."""
+    hystart = tc.SlowStart("hystart", hystart_detect=2)
+    run = tc.simulate(scenario("reno", hystart, buffer=5000, duration=2), model)
+    first = run.data["ssthresh"].values[:, 0]
+    assert 1024 < first[np.isfinite(first)][0] < 1024 + 32
+
+
+def test_hystart_waits_for_its_low_window():
+    c, s, p, a = begin("reno", "hystart", hystart_detect=2)
+    assert rounds(c, s, p, a, [0.1, 0.2, 0.2])[-1] == 8  # eight samples, but W < 16
+    assert s.ssthresh == np.inf
+    rounds(c, s, p, a, [0.1, 0.2, 0.2])
+    assert 16 <= s.ssthresh <= 32 + 8
+
+
+@pytest.mark.parametrize(("base", "rise"), [(0.016, 0.004), (0.1, 0.0125), (0.5, 0.016)])
+@pytest.mark.parametrize("slow_start", ["hystart", "hystart++"])
+def test_delay_counts_above_an_eighth_between_4_and_16_ms(slow_start, base, rise):
+    for factor, told in ((0.99, False), (1.01, True)):
+        settings = {"hystart_detect": 2} if slow_start == "hystart" else {}
+        c, s, p, a = begin("reno", slow_start, **settings)
+        rounds(c, s, p, a, [base] * 6 + [base + factor * rise])
+        ended = s.css_round > 0 if slow_start == "hystart++" else s.cwnd >= s.ssthresh
+        assert ended == told
+
+
+def test_hystart_plus_slows_down_and_ends_after_five_rounds():
+    """A quarter of the growth, so that W grows by 1.25 a round, in rounds after the first, which
+    begins with eight samples at full speed."""
+    c, s, p, a = begin("reno", "hystart++")
+    windows = rounds(c, s, p, a, [0.1] * 6 + [0.15] * 6)
+    assert windows[5] == 64
+    assert windows[6] == pytest.approx(64 + 8 + 56 / 4)
+    assert np.divide(windows[7:11], windows[6:10]) == pytest.approx(1.25, rel=0.01)
+    assert s.ssthresh == windows[10]  # five rounds, that in which it began among them
+    assert windows[11] == pytest.approx(windows[10] + 1, abs=0.1)
+
+
+def test_hystart_plus_resumes_when_the_delay_was_a_blip():
+    c, s, p, a = begin("reno", "hystart++")
+    windows = rounds(c, s, p, a, [0.1] * 6 + [0.15, 0.1, 0.1])
+    assert s.ssthresh == np.inf
+    assert windows[-1] == pytest.approx(2 * windows[-2], abs=1)
+
+
+@pytest.mark.parametrize("rule", ["on_loss", "on_timeout"])
+def test_hystart_plus_is_for_the_first_slow_start(rule):
+    c, s, p, a = begin("reno", "hystart++")
+    a.window = 1000.0
+    getattr(c, rule)(s, p, a)
+    s.cwnd = 1.0
+    assert rounds(c, s, p, a, [0.1] * 3 + [0.2] * 4)[-1] == 2**7
+
+
+def test_hystart_plus_loses_less_than_standard():
+    """It notices as late as delay can tell, at 1024 packets, and from there a buffer of three BDP
+    overflows by a quarter of what it would."""
+    cases = (scenario("reno", rule, buffer=1000, duration=2) for rule in ("standard", "hystart++"))
+    standard, plus = (tc.simulate(case).data["dropped"].sum().item() for case in cases)
+    assert plus == pytest.approx(standard / 4, rel=0.02)
+
+
+def test_the_controller_s_own_slow_start_is_left_when_it_is_slower():
+    """Vegas doubles every other round and leaves early: nothing is left for the rules to do."""
+    rules = ("standard", "limited", "hystart")
+    plain, *watched = (tc.simulate(scenario("vegas", rule)).data for rule in rules)
+    assert all(np.array_equal(plain["cwnd"], data["cwnd"]) for data in watched)
+
+
+# With any controller, in every engine
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("slow_start", RULES)
+def test_any_controller_takes_any_rule(name, slow_start):
+    both = composed(get(name), START_UPS[slow_start])
+    assert both is composed(get(name), START_UPS[slow_start])
+    assert both.name == name
+    c, s, p, a = begin(name, slow_start)
+    rounds(c, s, p, a, [0.1] * 8 + [0.3] * 8)
+    a.window = s.cwnd
+    c.on_loss(s, p, a)
+    c.on_timeout(s, p, a)
+    assert 1 <= s.cwnd < np.inf
+
+
+def test_standard_is_the_controller_itself():
+    assert composed(get("vegas"), START_UPS["standard"]) is get("vegas")
+    assert tc.Flow("vegas") == tc.Flow("vegas", slow_start="standard")
+
+
+@pytest.mark.parametrize("pair", [("vegas", "hystart++"), ("cubic", "hystart")])
+def test_both_drivers_agree(pair):
+    case = scenario(*pair, duration=1.5, rate="20 Mbps")
+    compiled, simpy = (tc.simulate(case, driver=d) for d in ("compiled", "simpy"))
+    assert np.array_equal(compiled.data["cwnd"], simpy.data["cwnd"])
+
+
+INTERPRETED = """
+import sys, tcpcc as tc
+for model in ("packet", "fluid"):
+    run = tc.simulate(tc.Scenario.from_toml(sys.argv[1]), model)
+    print(run.data["cwnd"].values.tobytes().hex())
+"""
+
+
+def test_interpreted_rules_give_the_same_bits():
+    text = scenario("cubic", "hystart++", duration=0.8, rate="5 Mbps").to_toml()
+    output = [
+        subprocess.run(
+            [sys.executable, "-c", INTERPRETED, text],
+            env=os.environ | {"NUMBA_DISABLE_JIT": off}, capture_output=True, text=True, check=True,
+        ).stdout
+        for off in "01"
+    ]  # fmt: skip
+    assert output[0] == output[1]
+
+
+def test_a_controller_of_one_s_own_takes_a_rule():
+    """Also with a helper in a notebook's cell; its parameters come first, the rule's after them."""
+
+    def on_ack(s, p, a):
+        s.cwnd += p.gain * a.acked if s.cwnd < s.ssthresh else a.acked / s.cwnd
+
+    reno = get("reno")
+    own = Controller(
+        "own", "own", on_ack, reno.on_loss, reno.on_timeout, recovery="sack",
+        params={**reno.params, "gain": Param(1.0, "", "of the test")},
+    )  # fmt: skip
+    limited = {"name": "limited", "max_ssthresh": 50}
+    run = tc.simulate(scenario(own, limited, duration=1))
+    assert run.data["cwnd"].max() < 600
+    clash = Controller(
+        "clash", "clash", on_ack, reno.on_loss, reno.on_timeout,
+        params={**own.params, "max_ssthresh": Param(1.0, "", "of the test")},
+    )  # fmt: skip
+    with pytest.raises(tc.ScenarioError, match="'limited' does not go with controller 'clash'"):
+        scenario(clash, limited)
+
+
+# As a part of the scenario
+
+
+def test_it_is_saved_and_read():
+    case = scenario("cubic", tc.SlowStart("hystart", hystart_detect=2))
+    assert 'slow_start = { name = "hystart", hystart_detect = 2 }' in case.to_toml()
+    assert tc.Scenario.from_toml(case.to_toml()) == case
+    case = scenario("cubic", "limited")
+    assert 'slow_start = "limited"' in case.to_toml()
+    assert tc.Scenario.from_toml(case.to_toml()) == case
+    assert "slow_start" not in scenario("cubic", "standard").to_toml()
+
+
+def test_it_decides_the_digest_and_the_fingerprint_of_a_sweep():
+    specs = ["standard", *RULES, tc.SlowStart("limited", max_ssthresh=50)]
+    cases = [scenario("cubic", spec) for spec in specs]
+    assert len({case.digest for case in cases}) == len(cases)
+    assert len({_fingerprint(case) for case in cases}) == len(cases)
+    explicit = scenario("cubic", tc.SlowStart("limited", max_ssthresh=100))
+    assert explicit.digest == scenario("cubic", "limited").digest
+
+
+def test_a_sweep_varies_it():
+    cases = [scenario("reno", rule, duration=1) for rule in ("standard", "limited")]
+    runs = list(tc.simulate_many(cases))
+    assert runs[1].data["cwnd"].max() < runs[0].data["cwnd"].max()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("hystrat", "unknown slow start 'hystrat': did you mean 'hystart'?"),
+        ({"name": "limited", "max": 1}, "parameter of slow start 'limited'"),
+        ({"name": "limited", "max_ssthresh": 0}, r"slow start 'limited' max_ssthresh = 0"),
+        ({"name": "hystart", "rtt_thresh_min": 1}, "rtt_thresh_min = 1 exceeds"),
+        ({"name": "standard", "gain": 1}, "parameter of slow start 'standard'"),
+        ({"name": 3}, "unknown slow start 3"),
+        ({"max_ssthresh": 50}, "slow_start = .*must be"),
+        (7, "slow_start = 7"),
+    ],
+)
+def test_a_wrong_rule_is_told_in_one_line(spec, message):
+    with pytest.raises(tc.ScenarioError, match=message) as error:
+        tc.Flow("reno", slow_start=spec)
+    assert "\n" not in str(error.value)

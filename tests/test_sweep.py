@@ -120,6 +120,22 @@ def test_another_process_learns_the_controllers_that_were_registered_here(engine
 # The cache
 
 
+@pytest.mark.parametrize(("seconds", "files"), [(0.1, 0), (0.2, 1), (0.3, 1)])
+def test_what_was_quick_is_not_kept(engine, tmp_path, monkeypatch, seconds, files):
+    """With `keep_from` only runs that took so many CPU seconds are; without, all are."""
+
+    def timed(scenario, **options):
+        run = engine(scenario, **options)
+        run.data.attrs["cpu_seconds"] = seconds
+        return run
+
+    monkeypatch.setattr(importlib.import_module("tcpcc.models"), "simulate", timed)
+    simulate_many(cases(1), cache=tmp_path / "some", keep_from=0.2)
+    simulate_many(cases(1), cache=tmp_path / "all")
+    assert len(list((tmp_path / "some").glob("*.nc"))) == files
+    assert len(list((tmp_path / "all").glob("*.nc"))) == 1
+
+
 def test_a_second_time_everything_comes_from_the_cache(engine, tmp_path):
     first = simulate_many(cases(1, 2, 3), cache=tmp_path / "new" / "folder")
     engine.asked.clear()

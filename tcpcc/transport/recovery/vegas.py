@@ -8,7 +8,7 @@ of new data after a retransmission the check is repeated. A retransmission is a 
 the segment was sent after the window was last cut. The fine timeout is srtt + 2 dev, with BSD's
 gains, plus a sixteenth; a retransmission raises it by an eighth, a repeated one doubles it.
 
-Differences from ns-2: see :mod:`tcpcc.transport.recovery.vegas_ns2`, which has none.
+Differences from ns-2: see :mod:`tcpcc.transport.recovery.vegas_ns2`, which does as ns-2 does.
 """
 
 from tcpcc.jit import compiled

@@ -39,18 +39,30 @@ WORTH_KEEPING = 0.2
 
 NOT_EXPLAINED = "not explained"
 
+CHANCE = 3.0
+"""Standard errors of the difference up to which two means over seeds do not differ."""
+
+WITHIN_CHANCE = f"the means differ by no more than {CHANCE:g} of their standard errors."
+
 Verdict = Literal["reproduced", "direction holds", "deviates", "no published number"]
 Runs = Mapping[Any, Run]
 """Runs of an item, by its own keys."""
 
 
 class Measured(NamedTuple):
-    """A number; where chance plays a part, with its range and standard deviation over seeds."""
+    """A number; where chance plays a part, with its range and standard deviation over `seeds`
+    seeds."""
 
     value: float
     low: float | None = None
     high: float | None = None
     sd: float | None = None
+    seeds: int | None = None
+
+    @property
+    def error(self) -> float:
+        """Standard error of a mean over seeds; 0 where chance plays no part."""
+        return self.sd / math.sqrt(self.seeds) if self.sd and self.seeds else 0.0
 
 
 Values = Mapping[tuple[str, str], float | Measured]
@@ -161,6 +173,11 @@ def judge(
 def agree(packet: float, fluid: float) -> bool:
     """Whether the fluid model's number is within `AGREEMENT` of the packet model's."""
     return abs(fluid - packet) <= AGREEMENT * abs(packet)
+
+
+def may_be_chance(packet: Measured, fluid: Measured) -> bool:
+    """Whether two means over seeds, of unlike numbers, differ by no more than chance makes them."""
+    return abs(fluid.value - packet.value) <= CHANCE * math.hypot(packet.error, fluid.error)
 
 
 def papers() -> dict[str, Paper]:
@@ -323,7 +340,9 @@ def record(cell: Cell, values: Mapping[str, Mapping[Key, Measured]]) -> Record:
     if verdict in ("direction holds", "deviates"):
         causes.append(cell.cause or NOT_EXPLAINED)
     if len(numbers) == 2 and not agree(numbers["packet"], numbers["fluid"]):
-        causes.append(f"Fluid: {cell.fluid_cause or NOT_EXPLAINED}")
+        pair = (values["packet"][cell.key], values["fluid"][cell.key])
+        why = WITHIN_CHANCE if may_be_chance(*pair) else cell.fluid_cause or NOT_EXPLAINED
+        causes.append(f"Fluid: {why}")
     return Record(
         paper=cell.paper,
         item=cell.item,

@@ -20,12 +20,12 @@ computed here::
       [[item.cause]]                   # why the packet model's number differs; `chance = true`
       [[item.fluid_cause]]             # why the fluid model's differs from the packet model's
     [[claim]]                          # what the paper says of two cells: more > less
-    more = "table_1/Quick Vegas"
-    less = "table_1/Vegas"
-    columns = ["0-25"]               # or left out, with "item/row/column" above
+    more = "table_1/Quick Vegas/{time}"
+    less = "table_1/Vegas/{time}"
+    each.time = ["0-25", "25-55"]      # may be left out; of several, every combination
 
-The last five take `rows` and `columns` where they hold for some cells only; of several that
-apply, the last one counts.
+`measured`, `tolerance`, `cause` and `fluid_cause` take `rows` and `columns` where they hold for
+some cells only; of several that apply, the last one counts.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -150,14 +151,22 @@ def read(path: Path) -> Published:
 
 def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     for entry in entries:
-        columns: list[tuple[str, ...]] = [(column,) for column in entry.get("columns", [])]
-        for column in columns or [()]:
-            more, less = ((*entry[side].split("/"), *column) for side in ("more", "less"))
-            if len(more) != 3 or len(less) != 3:
-                raise ValueError(
-                    f"claim {entry}: must name item/row and columns, or item/row/column"
-                )
-            yield Claim(more, less, entry["text"])
+        names = entry.get("each", {})
+        for values in product(*names.values()):
+            words = dict(zip(names, values, strict=True))
+            try:
+                said = [entry[key].format_map(words) for key in ("more", "less", "text")]
+            except KeyError as missing:
+                raise ValueError(f"claim {entry}: `each` has no {missing}") from None
+            yield Claim(_key(said[0], entry), _key(said[1], entry), said[2])
+
+
+def _key(name: str, entry: Mapping[str, Any]) -> Key:
+    parts = name.split("/", 2)
+    if len(parts) != 3:
+        raise ValueError(f"claim {entry}: {name!r} must be item/row/column")
+    item, row, column = parts
+    return item, row, column
 
 
 def _cells(paper: str, item: Mapping[str, Any], claims: Sequence[Claim]) -> Iterator[Cell]:

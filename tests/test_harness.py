@@ -116,6 +116,19 @@ def test_what_is_not_explained_says_so():
     assert off.cause == "not explained Fluid: not explained"
 
 
+def test_two_means_may_differ_by_chance_alone():
+    one = cell(fluid_cause="no bursts")
+    packet, near, far = (Measured(value, 0, 2, 0.4, 16) for value in (1.0, 1.4, 1.43))
+    assert packet.error == pytest.approx(0.1)
+    assert Measured(1.0).error == 0
+    found = record(one, {"packet": {one.key: packet}, "fluid": {one.key: near}})
+    assert harness.WITHIN_CHANCE in found.cause
+    found = record(one, {"packet": {one.key: packet}, "fluid": {one.key: far}})
+    assert "no bursts" in found.cause
+    found = record(one, {"packet": {one.key: Measured(1.0)}, "fluid": {one.key: Measured(1.4)}})
+    assert "no bursts" in found.cause
+
+
 def test_a_model_alone_is_judged_itself():
     one = cell()
     alone = record(one, {"fluid": {one.key: Measured(0.51)}})
@@ -221,12 +234,33 @@ def test_reading_a_data_file(tmp_path):
     assert (third.published, third.tolerance) == (None, None)
 
 
+def test_a_claim_of_several_cells_is_written_once(tmp_path):
+    claim = """
+[[claim]]
+more = "table_1/{row}/b"
+less = "table_1/{row}/{column}"
+each.row = ["x", "y"]
+each.column = ["a"]
+text = "{row} falls"
+"""
+    found = published.read(write(tmp_path, MINIMAL + claim))
+    said = {c for cell in found.cells for c in cell.claims}
+    assert {(c.more, c.less, c.text) for c in said} == {
+        (("table_1", row, "b"), ("table_1", row, "a"), f"{row} falls") for row in "xy"
+    }
+
+
 @pytest.mark.parametrize(
     ("addition", "message"),
     [
         (
-            '[[claim]]\nmore = "table_1/x"\nless = "table_1/z"\ncolumns = ["a"]\ntext = "t"',
+            '[[claim]]\nmore = "table_1/x/a"\nless = "table_1/z/a"\ntext = "t"',
             "a claim names table_1/z/a, which is no cell",
+        ),
+        ('[[claim]]\nmore = "table_1/x"\nless = "table_1/y/a"\ntext = "t"', "item/row/column"),
+        (
+            '[[claim]]\nmore = "table_1/x/{c}"\nless = "table_1/y/a"\ntext = "t"\neach.d = ["a"]',
+            "`each` has no 'c'",
         ),
         ('[[item.block]]\nunit="s"\ncolumns=["a"]\nrows=["x"]\npublished.x=[1]', "the same item"),
         ('[[item.block]]\nunit="s"\ncolumns=["c"]\nrows=["x"]\npublished.z=[1]', "among the rows"),
@@ -299,13 +333,13 @@ def test_figures_are_drawn_of_items_that_have_one(tmp_path):
 def test_kept_numbers_come_back_as_they_were(tmp_path):
     numbers = {
         ("Vegas", "0-25"): Measured(0.5),
-        ("Reno", "0-25"): Measured(math.nan, 1.0, 2.0, 0.1),
+        ("Reno", "0-25"): Measured(math.nan, 1.0, 2.0, 0.1, 20),
     }
     kept.store(tmp_path, "p", "table_1", "packet", numbers)
     found = kept.load(tmp_path, "p", "table_1", "packet")
     assert found["Vegas", "0-25"] == Measured(0.5)
     assert math.isnan(found["Reno", "0-25"][0])
-    assert found["Reno", "0-25"][1:] == (1.0, 2.0, 0.1)
+    assert found["Reno", "0-25"][1:] == (1.0, 2.0, 0.1, 20)
     assert kept.load(tmp_path, "p", "table_1", "fluid") is None
 
 

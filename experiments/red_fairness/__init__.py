@@ -12,6 +12,7 @@ from experiments.harness import Item, Paper
 from experiments.red_fairness import figures as f
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import studies, tables
+from experiments.seeds import tabulate
 
 
 def drawn(runs, draw):
@@ -35,11 +36,10 @@ def letters(table):
 
 
 NUMBERS = {
-    table: (partial(tables.mix_runs, table), partial(tables.columns, tables.of_mix))
-    for table in s.TABLES
+    table: (partial(tables.mix_runs, table), partial(tabulate, tables.of_mix)) for table in s.TABLES
 } | {
-    "table_4_3": (tables.joining_runs, partial(tables.columns, tables.of_joining)),
-    "table_4_4": (tables.routers_runs, partial(tables.columns, tables.of_routers)),
+    "table_4_3": (tables.joining_runs, partial(tabulate, tables.of_joining)),
+    "table_4_4": (tables.routers_runs, partial(tabulate, tables.of_routers)),
 }
 
 PAPER = Paper(

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.harness import HERE
 from experiments.red_fairness import tables
+from experiments.seeds import Quantities, tabulate
 from tcpcc.sweep import simulate_many
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ITEMS: dict[str, tuple[Callable[..., dict[Any, Any]], Callable[..., tables.Quantities]]] = {
+ITEMS: dict[str, tuple[Callable[..., dict[Any, Any]], Callable[..., Quantities]]] = {
     **{
         table: (lambda setting, table=table: tables.mix_runs(table, setting=setting), tables.of_mix)
         for table in tables.s.TABLES
@@ -69,7 +70,7 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
                 wanted, simulate_many(list(wanted.values()), jobs=jobs, progress=False), strict=True
             )
         )
-        values = tables.columns(quantities, runs)
+        values = tabulate(quantities, runs)
         for column, rows in ns2()[setting][table].items():
             for row, (mean, sd, low, high) in rows.items():
                 mine = values[row, column]

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.red_fairness import scenarios as s
-from experiments.red_fairness import tables
 from experiments.red_fairness.against_ns2 import ITEMS
+from experiments.seeds import Quantities
 from tcpcc.sweep import simulate_many
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Column = Mapping[int, tables.Quantities]
+Column = Mapping[int, Quantities]
 """The rows of a column by seed."""
 
 
@@ -31,7 +31,7 @@ def by_seed(setting: str = "B", *, jobs: int | None = None) -> Mapping[tuple[str
         setting: of RED, "A" or "B".
         jobs: simulations at a time; default one per processor.
     """
-    found: dict[tuple[str, str], dict[int, tables.Quantities]] = {}
+    found: dict[tuple[str, str], dict[int, Quantities]] = {}
     for table, (scenarios, quantities) in ITEMS.items():
         wanted = scenarios(setting)
         runs = simulate_many(list(wanted.values()), jobs=jobs, progress=False)

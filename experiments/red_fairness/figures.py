@@ -14,7 +14,7 @@ import numpy as np
 import tcpcc as tc
 from experiments.harness import Measured, Runs, Values
 from experiments.red_fairness import scenarios as s
-from experiments.red_fairness import tables
+from experiments.seeds import Quantities, tabulate
 from tcpcc import plots
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def draw_joining(runs: Mapping[str, Runs]) -> Figure:
 def draw_shares(
     item: str,
     columns: Mapping[str, str],
-    quantities: Callable[[tc.Run], tables.Quantities],
+    quantities: Callable[[tc.Run], Quantities],
     runs: Mapping[str, Runs],
 ) -> Figure:
     """Each flow's share of the total: bars, with whiskers from the least to the largest over seeds;
@@ -214,7 +214,7 @@ def draw_shares(
     from experiments.red_fairness import PAPER
 
     printed = {cell.key[1:]: cell.published for cell in PAPER.cells(item)}
-    values = {model: tables.columns(quantities, of_model) for model, of_model in runs.items()}
+    values = {model: tabulate(quantities, of_model) for model, of_model in runs.items()}
     rows = -(-len(columns) // 2)
     with plots.style():
         figure, axes = plt.subplots(

@@ -14,6 +14,7 @@ import tcpcc as tc
 from experiments.harness import Measured, Runs, Values
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
+from experiments.seeds import tabulate
 from tcpcc import plots
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def of_pair(run: tc.Run) -> dict[str, float]:
 
 def pair_values(first: str, label: str, runs: Runs) -> Values:
     """Rows `first`, "Reno" and "ratio"; columns the values that were tried, as "alpha = 2"."""
-    found = tables.columns(of_pair, runs)
+    found = tabulate(of_pair, runs)
     names = {"first": first}
     return {
         (names.get(row, row), f"{label} = {value}"): cell for (row, value), cell in found.items()
@@ -84,7 +85,7 @@ def draw_pairs(first: str, label: str, runs: Mapping[str, Runs]) -> Figure:
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
         for model, of_model in runs.items():
-            found = tables.columns(of_pair, of_model)
+            found = tabulate(of_pair, of_model)
             values = list(dict.fromkeys(key[0] for key in of_model))
             for row, name, colour in (
                 ("first", first, plots.BLUE),
@@ -131,7 +132,7 @@ def family_runs() -> dict[Any, tc.Scenario]:
 
 def family_values(runs: Runs) -> dict[tuple[str, str], Measured]:
     """Throughput over Reno's, by variant and buffer."""
-    found = tables.columns(of_pair, runs)
+    found = tabulate(of_pair, runs)
     return {
         (kind, f"buffer {room}"): found["ratio", (kind, room)]
         for row, (kind, room) in found
@@ -217,7 +218,7 @@ def recovery_runs() -> dict[Any, tc.Scenario]:
 
 def recovery_values(runs: Runs) -> Values:
     """The thesis' fairness ratio, means over seeds."""
-    found = tables.columns(tables.of_mix, runs)
+    found = tabulate(tables.of_mix, runs)
     return {key: cell for (row, key), cell in found.items() if row == "Fairness"}
 
 
@@ -281,7 +282,7 @@ def estimate(run: tc.Run) -> dict[str, float]:
 
 
 def estimator_values(runs: Runs) -> Values:
-    found = tables.columns(estimate, runs)
+    found = tabulate(estimate, runs)
     return {(row, f"n = {n}"): cell for (_, (row, n)), cell in found.items()}
 
 
@@ -292,7 +293,7 @@ def draw_estimator(runs: Mapping[str, Runs]) -> Figure:
     with plots.style():
         figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
         for model, of_model in runs.items():
-            found = tables.columns(estimate, of_model)
+            found = tabulate(estimate, of_model)
             for row, colour in zip(CROWDS, plots.PALETTE, strict=False):
                 cells = [found["share", (row, n)] for n in COUNTS]
                 curve(left, COUNTS, cells, model, row, colour)

@@ -6,17 +6,13 @@ throughput; "Jain" is Jain's index of all throughputs, which it does not give.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs
 from experiments.red_fairness import scenarios as s
-
-Quantities = Mapping[str, float]
-"""The numbers of one column, by row."""
 
 
 def highest_sequence(run: tc.Run) -> Any:
@@ -75,27 +71,6 @@ def of_joining(run: tc.Run) -> dict[str, float]:
 def of_routers(run: tc.Run) -> dict[str, float]:
     """A column of Table 4.4: throughputs from 100 to 200 s."""
     return column(run, ["S1", "S2", "S3", "S4"], 100.0, 200.0)
-
-
-def over_seeds(of_seed: Mapping[int, float]) -> Measured:
-    """One number from those of several seeds: of the deterministic run, seed 0, if there is one,
-    else their mean; with standard deviation and range over the other seeds."""
-    chance = np.array([value for seed, value in of_seed.items() if seed != 0])
-    value = of_seed.get(0, float(chance.mean()) if chance.size else np.nan)
-    if chance.size < 2:
-        return Measured(value)
-    return Measured(value, float(chance.min()), float(chance.max()), float(chance.std(ddof=1)))
-
-
-def columns(
-    quantities: Callable[[tc.Run], Quantities], runs: Runs
-) -> dict[tuple[str, Any], Measured]:
-    """The cells of a table, by (row, column), from runs by (column, seed)."""
-    of: dict[tuple[str, Any], dict[int, float]] = {}
-    for (name, seed), run in runs.items():
-        for row, value in quantities(run).items():
-            of.setdefault((row, name), {})[seed] = value
-    return {key: over_seeds(seeds) for key, seeds in of.items()}
 
 
 # What the tables need, by (column, seed).

@@ -1,0 +1,36 @@
+"""Numbers over seeds: runs by (key, seed) to a mean with its spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.harness import Measured, Runs
+
+Quantities = Mapping[str, float]
+"""The numbers of one run, by row."""
+
+
+def over_seeds(of_seed: Mapping[int, float]) -> Measured:
+    """One number from those of several seeds: of the deterministic run, seed 0, if there is one,
+    else their mean; with standard deviation and range over the other seeds."""
+    chance = np.array([value for seed, value in of_seed.items() if seed != 0])
+    value = of_seed.get(0, float(chance.mean()) if chance.size else np.nan)
+    if chance.size < 2:
+        return Measured(value)
+    low, high, sd = float(chance.min()), float(chance.max()), float(chance.std(ddof=1))
+    return Measured(value, low, high, sd, chance.size)
+
+
+def tabulate(
+    quantities: Callable[[tc.Run], Quantities], runs: Runs
+) -> dict[tuple[str, Any], Measured]:
+    """The cells of a table, by (row, column), from runs by (column, seed)."""
+    of: dict[tuple[str, Any], dict[int, float]] = {}
+    for (name, seed), run in runs.items():
+        for row, value in quantities(run).items():
+            of.setdefault((row, name), {})[seed] = value
+    return {key: over_seeds(seeds) for key, seeds in of.items()}

@@ -1,0 +1,42 @@
+"""K. Kaneko, T. Fujikawa, Z. Su, J. Katto, "TCP-Fusion: a hybrid congestion control algorithm for
+high-speed networks", PFLDnet 2007.
+
+scenarios.py has its scenarios, with the settings that it does not print; tables.py takes numbers
+from runs; figures.py draws.
+"""
+
+from functools import partial
+
+from experiments.harness import Item, Paper
+from experiments.tcp_fusion import figures as f
+from experiments.tcp_fusion import tables as t
+
+
+def no_runs():
+    return {}
+
+
+def lossy(*variants):
+    """Figures 5 and 6: variants beside Reno against the loss rate."""
+    return Item(partial(t.lossy_runs, *variants), t.beside, partial(f.draw_lossy, variants))
+
+
+PAPER = Paper(
+    "tcp_fusion",
+    {
+        "table_1": Item(t.table_1_runs, t.table_1),
+        "shares": Item(t.shares_runs, t.shares, f.draw_shares),
+        "figure_1": Item(no_runs, f.figure_1, f.draw_1),
+        "figure_2": Item(f.figure_2_runs, f.nothing, f.draw_2),
+        "figure_4": Item(t.figure_4_runs, t.figure_4, f.draw_4),
+        "figure_5": lossy("Fusion", "ARENO", "CTCP"),
+        "figure_6": lossy("HSTCP", "BIC", "CUBIC"),
+        "figure_8": Item(t.figure_8_runs, t.figure_8, f.draw_8),
+        "figure_9": Item(t.figure_9_runs, t.figure_9, f.draw_9),
+        "figure_10": Item(t.figure_10_runs, t.beside, f.draw_10),
+        "figure_11": Item(t.figure_11_runs, t.figure_11, f.draw_11),
+        "figure_13": Item(t.figure_13_runs, t.figure_13, f.draw_13),
+        "phases": Item(t.phases_runs, t.figure_13),
+        "models": Item(t.models_runs, t.models, f.draw_models),
+    },
+)

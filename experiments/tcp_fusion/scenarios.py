@@ -1,0 +1,242 @@
+"""The Fusion paper's scenarios, with the settings that its text does not give.
+
+Its network diagrams (Figures 3, 7, 12) are drawings; what stands in them was chosen to fit the
+text and is marked *assumed*.
+
+- Packets of 1500 bytes on the wire ("when we assume ... 1500B packet size"). The bottleneck of the
+  laboratory has 100 Mb/s: 500 KB are the BDP of 40 ms.
+- Hosts have Gigabit Ethernet (*assumed* for the testbed, 1 Gb/s is printed for the simulations).
+- Testbed hosts ran Linux 2.6.15: SACK, a smallest timeout of 0.2 s, receivers that acknowledge
+  every second packet. BIC and CUBIC allow for that (``ack_ratio``) and begin with a slow-start
+  threshold of 100 packets; the others do neither. ns-2 acknowledges every packet. `RECEIVERS` has
+  both.
+- Route 1 (Tokyo-Honjo) is the laboratory's link with the round-trip time of the emulator, 80 ms, or
+  20 ms and the second flow's 20, 60 or 120 ms. Its buffer is the laboratory's 500 KB (*assumed*).
+- Route 2 (Tokyo-Kitakyushu) has a BDP of about 50 packets: 30 Mb/s and 20 ms (*assumed*), with
+  a buffer of as many packets (*assumed*).
+- Figure 11: access links of 1 Gb/s and 1 ms, a bottleneck of 20 ms: a round trip of 44 ms. FAST's
+  alpha is not given (erratum B4): 200 packets per 1 Gb/s, as its authors have it.
+- Figure 12: three links of 100 Mb/s and 10 ms each, access links of 1 Gb/s and 1 ms (*assumed*).
+- Flows start within the first `JITTER` seconds, which a seed decides; means are taken from
+  `SETTLED` on. Every number is a mean over `SEEDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import tcpcc as tc
+
+PACKET = 1500
+"""Bytes on the wire."""
+
+HEADER = 52
+"""Of these: IP, TCP and the time stamps that Linux sends."""
+
+ACCESS = 1e9
+"""bit/s."""
+
+BUFFER = 333
+"""Packets in 500 KB."""
+
+VARIANTS = {
+    "Reno": "reno",
+    "Fusion": "fusion",
+    "ARENO": "areno",
+    "CTCP": "compound",
+    "HSTCP": "hstcp",
+    "BIC": "bic",
+    "CUBIC": "cubic_2005",
+}
+"""Controllers by the paper's names, in its order. CUBIC is that of Linux 2.6.15."""
+
+CONTROLLERS = VARIANTS | {"FAST": "fast"}
+"""With the one that is only simulated."""
+
+LINUX: dict[str, dict[str, float]] = {
+    "BIC": {"ack_ratio": 2, "initial_ssthresh": 100},
+    "CUBIC": {"ack_ratio": 2, "initial_ssthresh": 100},
+}
+"""Parameters that these have in Linux with delayed ACKs."""
+
+RECEIVERS: dict[str, dict[str, Any]] = {
+    "every packet": {},
+    "delayed ACK": {"delayed_ack": 0.040, "ack_every": 2},
+}
+"""Settings of `Transport`; Linux holds an ACK back for at least 40 ms."""
+
+LATER_CUBIC = "delayed ACK, CUBIC 2.1"
+"""Column of Table 1 with Linux' later CUBIC, without the two errors of scale of 2.6.15's."""
+
+SEEDS = range(1, 11)
+
+JITTER = 1.0
+"""s."""
+
+PHASES = 1e-3
+"""s. Where round trips are multiples of each other, or windows small, the order in which single
+packets arrive decides for a whole run who loses: with 20 and 60 ms exactly, and every packet
+acknowledged, Reno's longer flow gets more than its shorter one. So each seed has its own delays."""
+
+SETTLED = 20.0
+"""s."""
+
+PAIRS = {"every packet": 90.0, "delayed ACK": 120.0}
+"""s, length of Table 1's runs by receivers. Their means from `PAIRS_SETTLED` on are those of 330 s
+within the spread over starts (tests); but with delayed ACKs two of `SLOW` drift apart for minutes:
+HSTCP's share beside BIC from 30 to 130 s is half as much again as from 130 to 330 s."""
+
+SLOW = ("HSTCP", "BIC", "CUBIC")
+SLOW_PAIRS = 330.0
+"""s, length of these with delayed ACKs."""
+
+PAIRS_SETTLED = 30.0
+"""s."""
+
+
+def flow(
+    variant: str, *, start: float = 0.0, receiver: str = "every packet", **more: Any
+) -> tc.Flow:
+    """A flow of one of `CONTROLLERS` or of any controller, as it ran in the laboratory.
+
+    Args:
+        variant: a key of `CONTROLLERS`, or the name of a controller.
+        start: s.
+        receiver: a key of `RECEIVERS`; with "delayed ACK" BIC and CUBIC are Linux'.
+        **more: of `tc.Flow`.
+    """
+    params = LINUX.get(variant, {}) if receiver == "delayed ACK" else {}
+    return tc.Flow(
+        CONTROLLERS.get(variant, variant),
+        start=start,
+        recovery="sack",
+        packet_size=PACKET,
+        header=HEADER,
+        transport=tc.Transport(min_rto=0.2, tick=0.01, **RECEIVERS[receiver]),
+        params={**params, **more.pop("params", {})},
+        **more,
+    )
+
+
+def scenario(
+    net: tc.Network,
+    variants: Sequence[str],
+    *,
+    seed: int,
+    duration: float,
+    receiver: str = "delayed ACK",
+    begin: Sequence[float] | None = None,
+    interval: float = 1.0,
+    more: Sequence[Mapping[str, Any]] | None = None,
+    phases: float = 0.0,
+) -> tc.Scenario:
+    """Flows over a network.
+
+    Args:
+        net: the network.
+        variants: of the flows, as in :func:`flow`.
+        seed: of starts and of losses by chance.
+        duration: s.
+        receiver: a key of `RECEIVERS`.
+        begin: s, before which no flow starts; None: all at 0.
+        interval: of recording, s.
+        more: further settings of each flow.
+        phases: s, up to which a seed lengthens each flow's access delay; see `PHASES`.
+    """
+    drawn = np.random.default_rng(seed).uniform(size=(2, len(variants)))
+    begin = begin or [0.0] * len(variants)
+    flows = []
+    for k, variant in enumerate(variants):
+        settings = dict(more[k]) if more else {}
+        if phases > 0:
+            near = net.access.delay if net.access else 0.0
+            settings["access_delay"] = settings.get("access_delay", near) + phases * drawn[1, k]
+        start = begin[k] + JITTER * drawn[0, k]
+        flows.append(flow(variant, start=start, receiver=receiver, **settings))
+    return tc.Scenario(net, flows, duration=duration, seed=seed, interval=interval)
+
+
+def laboratory(
+    variants: Sequence[str],
+    *,
+    rtt: float = 0.040,
+    rate: float = 100e6,
+    buffer: int = BUFFER,
+    loss: float = 0.0,
+    duration: float = 60.0,
+    **more: Any,
+) -> tc.Scenario:
+    """Figure 3: a bottleneck and the emulator's delay and loss; `more` as in :func:`scenario`."""
+    net = tc.dumbbell(rate, rtt / 2, buffer, access_rate=ACCESS, loss=loss)
+    return scenario(net, variants, duration=duration, **more)
+
+
+def joining(variant: str, seed: int) -> tc.Scenario:
+    """Figure 8: three flows of a kind on Route 1, 50 s after one another."""
+    return laboratory([variant] * 3, rtt=0.080, seed=seed, duration=250.0, begin=[0.0, 50.0, 100.0])
+
+
+def round_trips(variant: str, longer: float, seed: int) -> tc.Scenario:
+    """Figure 9: two flows of a kind on Route 1, with round trips of 20 ms and of `longer` s."""
+    return laboratory(
+        [variant] * 2,
+        rtt=0.020,
+        seed=seed,
+        phases=PHASES,
+        more=[{"access_delay": 0.0}, {"access_delay": (longer - 0.020) / 2}],
+    )
+
+
+def route_2(variant: str, seed: int) -> tc.Scenario:
+    """Figure 10: beside Reno, with a BDP of 50 packets."""
+    return laboratory([variant, "Reno"], rate=30e6, rtt=0.020, buffer=50, seed=seed, phases=PHASES)
+
+
+def high_speed(variant: str, rate: float, seed: int) -> tc.Scenario:
+    """Figure 11: beside Reno at `rate` bit/s, a packet in 100 000 being lost by chance."""
+    bdp = round(rate * 0.044 / (8 * PACKET))
+    net = tc.dumbbell(rate, 0.020, bdp, access_rate=ACCESS, access_delay=0.001, loss=1e-5)
+    params = {"alpha": 200 * rate / 1e9} if variant == "FAST" else {}
+    return scenario(
+        net,
+        [variant, "Reno"],
+        seed=seed,
+        duration=40.0,
+        receiver="every packet",
+        more=[{"params": params}, {}],
+    )
+
+
+HOPS = 3
+LINK: dict[str, Any] = {"rate": 100e6, "delay": 0.010}
+"""Of Figure 12, bit/s and s."""
+
+
+def parking_lot(variant: str, reverse: bool, seed: int, phases: float = 0.0) -> tc.Scenario:
+    """Figure 12: Reno and a variant over one, two and three hops that end at the same node; with
+    `reverse`, four Reno flows on each link the other way. Delays are exact, as in the paper's
+    simulator, unless `phases` are given."""
+    longest = 2 * (HOPS * LINK["delay"] + 0.002)
+    buffer = round(LINK["rate"] * longest / (8 * PACKET))
+    there = [
+        tc.Link(f"R{k}", f"R{k + step}", **LINK, buffer=buffer, record=k == HOPS and step == 1)
+        for k in range(1, HOPS + 2)
+        for step in (1, -1)
+        if 1 <= k + step <= HOPS + 1
+    ]
+    net = tc.Network(there, tc.Access(ACCESS, 0.001))
+    kinds, ends = [], []
+    for kind in ("Reno", variant):
+        for hops in range(1, HOPS + 1):
+            kinds.append(kind)
+            number = f"{'Reno' if kind == 'Reno' and len(kinds) <= HOPS else 'Variant'}{hops}"
+            ends.append({"source": f"R{HOPS + 1 - hops}", "target": f"R{HOPS + 1}", "name": number})
+    for k in range(1, HOPS + 1) if reverse else ():
+        kinds += ["Reno"] * 4
+        ends += [{"source": f"R{k + 1}", "target": f"R{k}"}] * 4
+    return scenario(
+        net, kinds, seed=seed, duration=40.0, receiver="every packet", more=ends, phases=phases
+    )

@@ -1,0 +1,32 @@
+"""K. Kaneko, J. Katto, "Reno friendly TCP Westwood based on router buffer estimation", 2005.
+
+scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
+tables.py takes numbers from runs; figures.py draws its figures. Figure 2, the sketch of the
+trade-off's regions, is the background of Figures 3 and 4.
+"""
+
+from functools import partial
+
+from experiments.harness import Item, Paper
+from experiments.westwood_rbe import figures as f
+from experiments.westwood_rbe import scenarios as s
+from experiments.westwood_rbe import tables
+
+PAPER = Paper(
+    "westwood_rbe",
+    {
+        "figure_1": Item(s.ratio_runs, tables.ratios, f.draw_ratios),
+        "equations": Item(s.law_runs, tables.laws, f.draw_laws),
+        "figure_3": Item(
+            s.crowd_runs,
+            partial(tables.tradeoff, s.CROWDS),
+            partial(f.draw_tradeoff, f.CROWD_PANELS),
+        ),
+        "figure_4": Item(
+            s.pair_runs, partial(tables.tradeoff, s.PAIRS), partial(f.draw_tradeoff, f.PAIR_PANELS)
+        ),
+        "figure_5": Item(s.rtt_runs, tables.fairness, f.draw_fairness),
+        "alone": Item(s.alone_runs, tables.alone),
+        "estimators": Item(s.estimator_runs, tables.estimators),
+    },
+)

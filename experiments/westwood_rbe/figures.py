@@ -1,0 +1,228 @@
+"""The figures of the Westwood paper, in its arrangement.
+
+Westwood is blue and the proposal vermilion throughout; the fluid model is dashed with open markers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from experiments.harness import Measured, Runs
+from experiments.westwood_rbe import scenarios as s
+from experiments.westwood_rbe import tables
+from tcpcc import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {"Westwood": plots.BLUE, "Proposal": plots.VERMILION}
+MARKERS = {"Westwood": "o", "Proposal": "s"}
+
+
+def curve(
+    ax: Axes, x: Sequence[float], cells: Sequence[Any], model: str, name: str, label: str = ""
+) -> None:
+    """Means over seeds; the packet model's with a bar from the least to the largest."""
+    look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ms": 3.5}
+    middle = [cell.value for cell in cells]
+    label = label or name
+    if model == "fluid":
+        look |= {"mfc": "white", "ls": plots.DASHES[1], "lw": 0.9}
+        label += ", fluid model"
+    ax.plot(x, middle, label=label, **look)
+    if model == "packet":
+        ends = np.array([(cell.low, cell.high) for cell in cells])
+        ax.vlines(x, *ends.T, color=COLOURS[name], lw=2.5, alpha=0.35)
+
+
+def legend_above(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
+    """One legend for all panels, each label once."""
+    labels: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            labels.setdefault(label, handle)
+    figure.legend(
+        labels.values(), labels.keys(), loc="outside upper center", ncols=min(len(labels), columns)
+    )
+
+
+def logarithmic_ratio(ax: Axes, low: float, high: float) -> None:
+    ax.set(yscale="log", ylim=(low, high))
+    ticks = [tick for tick in (0.5, 0.7, 1, 1.4, 2, 3, 4, 6) if low <= tick <= high]
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.axhline(1, color=plots.GREY, lw=0.8, zorder=0)
+
+
+# Figure 1.
+
+
+def draw_ratios(runs: Mapping[str, Runs]) -> Figure:
+    """Throughput ratio against the buffer, a panel for each legacy protocol."""
+    import matplotlib.pyplot as plt
+
+    sizes = list(s.BUFFERS.values())
+    fine = np.geomspace(sizes[0], sizes[-1], 100)
+    values = {model: tables.ratios(of_model) for model, of_model in runs.items()}
+    with plots.style():
+        figure, axes = plt.subplots(1, 3, sharey=True, figsize=(plots.WIDTH, 2.6))
+        for ax, legacy, letter in zip(axes, s.LEGACY, "abc", strict=True):
+            ax.plot(fine, [tables.LAWS["sawtooth"](b) for b in fine], color=plots.BLACK, lw=0.8,
+                    ls=plots.DASHES[2], label="(2 + b) / (3 b)")  # fmt: skip
+            for model, found in values.items():
+                for name in s.PROPOSALS:
+                    cells = [found[f"{name} / {legacy}", column] for column in s.BUFFERS]
+                    curve(ax, sizes, cells, model, name)
+            ax.set_xscale("log")
+            logarithmic_ratio(ax, 0.45, 4)
+            ax.set_xticks(sizes, [f"{b:g}" for b in sizes])
+            ax.minorticks_off()
+            ax.set_xlabel("Buffer b (BDP)")
+            ax.set_title(f"({letter}) {legacy}", loc="left")
+        axes[0].set_ylabel("Throughput ratio")
+        legend_above(figure, axes, 5)
+    return figure
+
+
+# Equations 4 to 7.
+
+
+def draw_laws(runs: Mapping[str, Runs]) -> Figure:
+    """Westwood beside SACK: both readings of the equations, the sawtooth, the simulations."""
+    import matplotlib.pyplot as plt
+
+    fine = np.geomspace(s.LAW_BUFFERS[0], s.LAW_BUFFERS[-1], 200)
+    looks = zip(
+        tables.LAWS.items(), (plots.GREEN, plots.ORANGE, plots.BLACK), plots.DASHES[1:], strict=True
+    )
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.72, plots.WIDTH * 0.46))
+        for (name, law), colour, dashes in looks:
+            ax.plot(fine, [law(b) for b in fine], color=colour, ls=dashes, label=name)
+        for model, of_model in runs.items():
+            found = tables.laws(of_model)
+            cells = [found[tables.SIMULATED, tables.column(b)] for b in s.LAW_BUFFERS]
+            curve(ax, s.LAW_BUFFERS, cells, model, "Westwood", label=tables.SIMULATED)
+            ax.lines[-1].set_linestyle("none")
+        ax.set_xscale("log")
+        logarithmic_ratio(ax, 0.4, 7)
+        ax.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2, 3], ["1/8", "1/4", "1/2", "1", "2", "3"])
+        ax.minorticks_off()
+        ax.set(xlabel="Buffer b (BDP)", ylabel="Westwood's throughput / SACK's")
+        ax.legend()
+    return figure
+
+
+# Figures 2, 3 and 4.
+
+
+class Panel(NamedTuple):
+    """A panel of Figure 3 or 4: which points, and what tells them apart."""
+
+    title: str
+    names: Sequence[str]
+    buffers: Sequence[int]
+    by: str
+
+
+PAIR_BUFFERS = [int(b * s.PAIRS.bdp) for b in s.BUFFERS.values()]
+CROWD_PANELS = tuple(
+    Panel(f"buffer of {size} packets", tuple(s.PROPOSALS), (size,), "N")
+    for size in s.CROWD_BUFFERS.values()
+)
+PAIR_PANELS = tuple(Panel(name, (name,), PAIR_BUFFERS, "B") for name in s.PROPOSALS)
+
+REGIONS = {
+    (0.03, 0.95): "probable trade-off",
+    (0.97, 0.95): "unlikely",
+    (0.03, 0.05): "negative impact",
+    (0.97, 0.05): "improbable trade-off",
+}
+"""Figure 2, by place in the panel."""
+
+
+def draw_tradeoff(panels: Sequence[Panel], runs: Mapping[str, Runs]) -> Figure:
+    """Points (L, G), means over seeds; small ones are single seeds."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, axes = plt.subplots(
+            1, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.5)
+        )
+        for ax, panel, letter in zip(axes, panels, "ab", strict=True):
+            for model, of_model in runs.items():
+                _points(ax, panel, model, tables.points(of_model))
+            ax.set_xlabel("Legacy throughput L")
+            ax.set_title(f"({letter}) {panel.title}", loc="left")
+        axes[0].set_ylabel("Utilization gain G")
+        _regions(axes)
+        legend_above(figure, axes)
+    return figure
+
+
+def _points(
+    ax: Axes, panel: Panel, model: str, found: Mapping[tuple[str, int, int], np.ndarray]
+) -> None:
+    for name in panel.names:
+        chosen = [key for key in found if key[0] == name and key[1] in panel.buffers]
+        middle = np.array([found[key].mean(axis=0) for key in chosen])
+        look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ls": "none"}
+        if model == "fluid":
+            ax.plot(*middle.T, ms=6, mfc="none", mew=0.9, label=f"{name}, fluid model", **look)
+            continue
+        ax.plot(*middle.T, ms=5, label=name, **look)
+        every = np.concatenate([found[key] for key in chosen])
+        ax.plot(*every.T, ms=2, alpha=0.3, mew=0, **look)
+        if panel.by == "N":
+            ends = ((chosen[k], middle[k], f"N = {chosen[k][2]}") for k in (0, -1))
+        else:
+            ends = ((key, at, f"B = {key[1]}") for key, at in zip(chosen, middle, strict=True))
+        for k, (_, at, told) in enumerate(ends):
+            if np.ptp(middle[:, 0]) > 0.04:
+                ax.annotate(told, at, xytext=(-6, 6 + 11 * (k % 2)), size=7,
+                            textcoords="offset points")  # fmt: skip
+
+
+def _regions(axes: Sequence[Axes]) -> None:
+    """Figure 2 as the background; the corners have room for the names of its regions."""
+    ends = np.array([(*ax.get_xlim(), *ax.get_ylim()) for ax in axes])
+    wide, high = np.abs(ends[:, :2] - 1).max() * 1.15, np.abs(ends[:, 2:] - 1).max() * 1.5
+    axes[0].set(xlim=(1 - wide, 1 + wide), ylim=(1 - 0.5 * high, 1 + high))
+    for ax in axes:
+        for line in (ax.axhline, ax.axvline):
+            line(1, color=plots.BLACK, lw=0.8, zorder=0)
+        for (x, y), name in REGIONS.items():
+            ax.text(
+                x, y, name, transform=ax.transAxes, color=plots.GREY, size=7, style="italic",
+                ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top", zorder=0,
+            )  # fmt: skip
+
+
+# Figure 5.
+
+
+def draw_fairness(runs: Mapping[str, Runs]) -> Figure:
+    """Jain's index against the number of flows, a panel for each rate."""
+    import matplotlib.pyplot as plt
+
+    values: dict[str, Mapping[tuple[str, str], float | Measured]] = {
+        model: tables.fairness(of_model) for model, of_model in runs.items()
+    }
+    with plots.style():
+        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.7))
+        for ax, link, letter in zip(axes, s.RTT_LINKS, "ab", strict=True):
+            for model, found in values.items():
+                for name in s.PROPOSALS:
+                    cells = [found[f"{name}, {link}", f"N = {n}"] for n in s.RTT_COUNTS]
+                    curve(ax, s.RTT_COUNTS, cells, model, name)
+            ax.set_xticks(s.RTT_COUNTS)
+            ax.set_xlabel("Number of flows N")
+            ax.set_title(f"({letter}) {link}", loc="left")
+        axes[0].set_ylabel("Fairness index")
+        axes[0].set_ylim(0, 1.02)
+        legend_above(figure, axes)
+    return figure

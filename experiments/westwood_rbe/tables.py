@@ -1,0 +1,120 @@
+"""From runs to the numbers of the Westwood paper, means over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.harness import Measured, Runs, Values
+from experiments.seeds import over_seeds
+from experiments.westwood_rbe import scenarios as s
+
+
+def means(metric: Callable[[tc.Run], float], runs: Runs) -> dict[Any, Measured]:
+    """By key without its last part, the seed."""
+    found: dict[Hashable, dict[int, float]] = {}
+    for (*key, seed), run in runs.items():
+        found.setdefault(tuple(key), {})[seed] = metric(run)
+    return {key: over_seeds(seeds) for key, seeds in found.items()}
+
+
+def rates(run: tc.Run) -> np.ndarray:
+    """Throughput of each flow once it has settled, bit/s."""
+    return np.asarray(run.throughput(s.SETTLED * run.duration).values)
+
+
+def throughput_ratio(run: tc.Run) -> float:
+    """Equation 14: the first flow's throughput over the second's, Reno's."""
+    first, second = rates(run)
+    return float(first / second)
+
+
+def ratios(runs: Runs) -> Values:
+    return means(throughput_ratio, runs)
+
+
+# Throughput ratio Westwood : Reno at a buffer of b bandwidth-delay products.
+
+LAWS: dict[str, Callable[[float], float]] = {
+    "eqs. 4-6, RTT = 2 RTTmin": lambda b: math.sqrt(1 / b),
+    "eqs. 4-6, RTT = RTTmin + Tq": lambda b: math.sqrt((1 + b) / (2 * b)),
+    "sawtooth": lambda b: (2 + b) / (3 * b),
+}
+"""The paper's equation 5 over equation 4, with Tq = b RTTmin: as it puts 1.4 and 0.7, with the RTT
+of a buffer of one BDP whatever the buffer, and with the RTT that goes with Tq. "sawtooth": both
+lose in the same overflow; of their windows then Westwood keeps RTTmin / RTT = 1/(1+b), Reno 1/2.
+The increments between two overflows are equal, W_W b/(1+b) = W_R/2, and each flow's mean window is
+that of its ends: W_W (2+b)/(1+b) : W_R 3/2 = (2+b)/(3b)."""
+
+SIMULATED = "simulated"
+
+
+def column(b: float) -> str:
+    return f"b = {b:g}"
+
+
+def laws(runs: Runs) -> Values:
+    values: dict[tuple[str, str], float | Measured] = {
+        (row, column(b)): law(b) for row, law in LAWS.items() for b in s.LAW_BUFFERS
+    }
+    return values | {
+        (SIMULATED, column(b)): ratio for (b,), ratio in means(throughput_ratio, runs).items()
+    }
+
+
+# Efficiency and friendliness, equation 15.
+
+
+def reno_rate(run: tc.Run) -> float:
+    """Mean throughput of the Reno flows, bit/s."""
+    reno = run.data["controller"].values == s.RENO
+    return float(rates(run)[reno].mean())
+
+
+def utilization(run: tc.Run) -> float:
+    return run.utilization(after=s.SETTLED * run.duration)
+
+
+def points(runs: Runs) -> dict[tuple[str, int, int], np.ndarray]:
+    """(L, G) of every seed against the base case of the same seed, shape [seed, 2], by
+    (name, buffer, flows)."""
+    found: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
+    names = {kind: name for name, kind in s.PROPOSALS.items()}
+    for (kind, buffer, n, seed), run in runs.items():
+        if kind in names:
+            base = runs[s.RENO, buffer, n, seed]
+            point = reno_rate(run) / reno_rate(base), utilization(run) / utilization(base)
+            found.setdefault((names[kind], buffer, n), []).append(point)
+    return {key: np.array(each) for key, each in found.items()}
+
+
+def tradeoff(path: s.Path, runs: Runs) -> Values:
+    """Rows "L Westwood" ..., columns "B = 67, N = 2" ..."""
+    return {
+        (f"{axis} {name}", f"B = {buffer}, N = {n}"): over_seeds(dict(enumerate(each[:, k], 1)))
+        for (name, buffer, n), each in points(runs).items()
+        for k, axis in enumerate("LG")
+    }
+
+
+# Fairness among unlike round-trip times, and the family.
+
+
+def jain(run: tc.Run) -> float:
+    return tc.jain_index(rates(run))
+
+
+def fairness(runs: Runs) -> Values:
+    return {(row, f"N = {n}"): cell for (row, n), cell in means(jain, runs).items()}
+
+
+def alone(runs: Runs) -> Values:
+    return {key: utilization(run) for key, run in runs.items()}
+
+
+def estimators(runs: Runs) -> Values:
+    return means(throughput_ratio, runs)

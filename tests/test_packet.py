@@ -478,6 +478,26 @@ def test_bins_that_do_not_divide_the_duration_end_with_it(single_link):
 # Times
 
 
+def test_an_ack_held_back_is_sent_on_time_by_one_timer_of_its_receiver():
+    """One entry on the agenda stands for all the timers that ACKs held back would have."""
+    delay = 0.1
+    flow = tc.Flow("newreno", size=201, transport=tc.Transport(delayed_ack=delay))
+    sc = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 500), [flow], duration=20)
+    world = World(sc)
+    timers = []
+    for k in range(1, 2001):
+        while run_until(world.address, k * 0.01):
+            world.grow()
+        kinds = world.heap["kind"][: world.w["heap_size"][0]]
+        timers.append(np.count_nonzero(kinds == records.ACK_TIMER))
+    assert max(timers) == 1
+    run = tc.simulate(sc, trace=True)
+    last = events(run, "deliver")[-1]["time"]
+    last_ack = events(run, "ack")[-1]["time"]
+    back = run.data["base_rtt"].item() / 2
+    assert last_ack - last == pytest.approx(delay + back, abs=2e-3)
+
+
 @pytest.mark.parametrize("topology", ["dumbbell", "access", "chain"])
 def test_the_round_trip_on_an_empty_path_is_propagation_and_transmission(topology):
     nets = {

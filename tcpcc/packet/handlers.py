@@ -116,7 +116,9 @@ def on_arrival(w, ident):
         if receive(w, f, seq, now):
             send_ack(w, f, now, seq)
         elif f.held_until < math.inf and f.held_until != held:
-            schedule(w, f.held_until, ACK_TIMER, f.index)
+            f.held_since = now
+            f.held_order = next_order(w)
+            set_ack_timer(w, f)
     else:
         carry(w, f, hop, now, size, seq, trigger, low, high)
 
@@ -138,9 +140,25 @@ def on_retransmission_timer(w, ident, now, order):
 
 
 @compiled
-def on_ack_timer(w, ident, now):
+def set_ack_timer(w, f):
+    """See that the timer of the ACK that is held back is on the agenda, or one that is due before.
+
+    As if there were an entry for every ACK held back; nearly all of these would come to nothing.
+    """
+    if f.ack_timer == 0:
+        f.ack_timer = 1
+        push(w, f.held_until, f.held_since, f.held_order, ACK_TIMER, f.index)
+
+
+@compiled
+def on_ack_timer(w, ident, now, order):
     f = flow_at(w.flows, ident)
-    if f.held_until <= now and receiver.on_timer(f):
+    f.ack_timer = 0
+    if f.held_until == math.inf:
+        return
+    if order != f.held_order:  # that of an ACK sent since
+        set_ack_timer(w, f)
+    elif receiver.on_timer(f):
         send_ack(w, f, now, f.expected - 1)
 
 
@@ -288,7 +306,7 @@ def step(w):
     elif kind == CBR_PACKET:
         on_cbr(w, ident, now, order)
     elif kind == ACK_TIMER:
-        on_ack_timer(w, ident, now)
+        on_ack_timer(w, ident, now, order)
     elif kind == FLOW_START:
         on_start(w, ident, now)
     elif kind == FLOW_STOP:

@@ -55,6 +55,7 @@ FLOW = record_dtype(
         "round_min": float,
         # --- receiver
         "expected": int, "highest": int, "held": int, "held_until": float,
+        "held_since": float, "held_order": int, "ack_timer": int,
         "ack_due": int, "sack_low": int, "sack_high": int, "block_low": int, "block_high": int,
         # --- counters
         "sent": int, "retransmitted": int, "arrived": int, "delivered": int, "dropped": int,

@@ -13,7 +13,7 @@ CLASSIC, SCOREBOARD, FINE_GRAINED, FINE_GRAINED_NS2 = 0, 1, 2, 3
 OPEN, RECOVERY, LOSS = 0, 1, 2
 
 # Flags of a segment.
-RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED = 1, 2, 4, 8
+RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED, TOLD = 1, 2, 4, 8, 16
 
 #: Packets that one call of a sender's handler may hand over; it asks to be called again for more.
 OUTBOX_SIZE = 16

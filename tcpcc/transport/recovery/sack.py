@@ -18,6 +18,7 @@ from tcpcc.transport.records import (
     RECOVERY,
     RETRANSMITTED,
     SACKED,
+    TOLD,
     segment_at,
     window_at,
 )
@@ -44,7 +45,7 @@ def mark_received(f, seq):
     if segment.flags & SACKED != 0:
         return False
     f.pipe -= in_network(segment)
-    segment.flags |= SACKED
+    segment.flags |= SACKED | TOLD
     if seq > f.sack1:
         f.sack3 = f.sack2
         f.sack2 = f.sack1

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError, unknown
-from tcpcc.results import EVENTS, Run, Selection
+from tcpcc.recording import EVENTS
+from tcpcc.results import Run, Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

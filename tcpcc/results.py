@@ -1,8 +1,4 @@
-"""The record of a run: an `xarray.Dataset` with units, the questions asked of it, its file.
-
-`VARIABLES` lists what a record holds. Series are kept in bins: `time` is the END of each bin, and
-the first bin starts at 0. Engines hand their plain arrays to `build`, the only place where a
-record is put together.
+"""A run: its record (:mod:`tcpcc.recording`) and the questions asked of it.
 
 Windows. Every question takes `after` and `before` (s) and looks at the bins whose END lies in
 (after, before]. A window that does not fall on bin edges is therefore rounded to whole bins;
@@ -13,91 +9,36 @@ from __future__ import annotations
 
 import html
 import math
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from tcpcc import metrics
-from tcpcc.errors import ScenarioError, TcpccError, real, unknown
+from tcpcc import metrics, runfile
+from tcpcc.errors import ScenarioError, real, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from tcpcc.routing import Resolved
     from tcpcc.scenario import Scenario
 
 Selection = str | Iterable[str] | None
 """Flows: a flow's name, a controller's name (all its flows), several of them, None for all."""
 
-FORMAT = "tcpcc-run-1"
-
-VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "cwnd": (("time", "flow"), "packets", "congestion window at the bin's end"),
-    "ssthresh": (("time", "flow"), "packets", "slow-start threshold at the bin's end"),
-    "rtt": (("time", "flow"), "s", "last round-trip time sample"),
-    "sent": (("time", "flow"), "packets", "sent in the bin, retransmissions included"),
-    "retransmitted": (("time", "flow"), "packets", "sent again in the bin"),
-    "delivered": (("time", "flow"), "packets", "reached the receiver for the first time"),
-    "dropped": (("time", "flow"), "packets", "dropped in the network in the bin"),
-    "queue": (("time", "link"), "packets", "packets waiting, mean over the bin"),
-    "queue_max": (("time", "link"), "packets", "packets waiting, largest in the bin"),
-    "busy": (("time", "link"), "1", "share of the bin in which the link was sending"),
-    "arrived": (("time", "link"), "packets", "packets that arrived at the link in the bin"),
-    "drops": (("time", "link"), "packets", "packets that the link dropped in the bin"),
-    "sent_bits": (("time", "link"), "bit", "sent on the link in the bin"),
-    "capacity": (("time", "link"), "bit", "most that the link could have sent in the bin"),
-    "controller": (("flow",), "", "congestion controller, or cbr"),
-    "start": (("flow",), "s", "start of the flow"),
-    "stop": (("flow",), "s", "no new data after this"),
-    "packet_size": (("flow",), "byte", "size of a packet on the wire"),
-    "payload": (("flow",), "byte", "data in a packet"),
-    "base_rtt": (("flow",), "s", "round-trip time with empty queues"),
-    "timeouts": (("flow",), "1", "retransmission timeouts"),
-    "loss_events": (("flow",), "1", "losses that the sender reacted to, one per window"),
-    "finished": (("flow",), "s", "time when all data had been acknowledged"),
-    "rate": (("link",), "bit/s", "rate of the link at the start"),
-    "delay": (("link",), "s", "one-way propagation delay of the link at the start"),
-    "buffer": (("link",), "", "room for waiting packets, in buffer_unit"),
-    "buffer_unit": (("link",), "", "packets or bytes"),
-    "crosses": (("flow", "link"), "1", "whether the flow's data use the link"),
-}
-"""Name -> dimensions, unit, meaning, for every variable of a record.
-
-Besides these a record has, for each state variable that a queue discipline of a recorded link
-records, ``queue_<variable>`` with dims (time, link): its value after the last arrival, NaN for
-links whose discipline has none (RED: ``queue_avg``).
-"""
-
-EVENTS = ("send", "retransmit", "ack", "dupack", "loss", "timeout", "deliver", "drop")
-"""What `event` in a trace counts: 0 is "send", 1 "retransmit", ...
-
-`seq` is the packet's number, for "ack" and "dupack" the next one that the receiver wants. `value`
-is the window after the event (packets) for "send", "retransmit", "loss" and "timeout", the
-round-trip time (s, NaN if none) for "ack" and "dupack", the link's index in
-`scenario.resolve().links` for "drop", and means nothing for "deliver".
-"""
-
-EVENT_DTYPE = np.dtype(
-    [("time", "f8"), ("flow", "i4"), ("event", "i4"), ("seq", "i8"), ("value", "f8")]
-)
-"""One event of a trace (`trace=True`)."""
-
 _VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between two runs that are the same
 
 
 class Run:
-    """What a simulation gave: `data` (see `VARIABLES`), `events` if traced, and answers.
+    """What a simulation gave: `data`, `events` if traced, and answers.
 
     Args:
-        data: the record, as `build` makes it.
+        data: the record, as `tcpcc.recording.dataset` makes it; `tcpcc.recording.VARIABLES` says
+            what it holds.
         events: shape [event], dtype `EVENT_DTYPE`, in order of time; None without a trace.
     """
 
@@ -379,7 +320,7 @@ class Run:
     def to_csv(self, path: str | Path, of: Literal["flow", "link"] = "flow") -> None:
         """Write `to_dataframe` as CSV; numbers are printed so that they read back unchanged."""
         table = self.to_dataframe(of)
-        with _whole_file(path) as part:
+        with runfile.whole_file(path) as part:
             table.to_csv(part, index=False)
 
     def save(self, path: str | Path) -> None:
@@ -387,15 +328,7 @@ class Run:
 
         The file appears under its name when it is complete, or not at all.
         """
-        import xarray as xr
-
-        series = [name for name, v in self.data.variables.items() if v.ndim == 2]
-        encoding = {name: {"zlib": True, "complevel": 1, "shuffle": True} for name in series}
-        with _whole_file(path) as part:
-            self.data.to_netcdf(part, engine="h5netcdf", encoding=encoding)
-            if self.events is not None:
-                fields = {n: ("event_index", self.events[n]) for n in self.events.dtype.names or ()}
-                xr.Dataset(fields).to_netcdf(part, engine="h5netcdf", group="events", mode="a")
+        runfile.save(path, self.data, self.events)
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
@@ -405,33 +338,7 @@ class Run:
             FileNotFoundError: no such file.
             TcpccError: not a saved run, or one that is damaged.
         """
-        import xarray as xr
-
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"{path}: no such file")
-        try:
-            groups = xr.open_groups(path, engine="h5netcdf", decode_times=False)
-            try:
-                loaded = {name: group.load().drop_encoding() for name, group in groups.items()}
-            finally:
-                for group in groups.values():
-                    group.close()
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[:120]
-            raise TcpccError(f"{path}: not a saved run, or damaged ({reason})") from error
-        data = loaded["/"]
-        if data.attrs.get("format") != FORMAT:
-            raise TcpccError(f"{path}: not a saved run (it is not marked {FORMAT!r})")
-        data.attrs = {
-            k: v.item() if isinstance(v, np.generic) else v for k, v in data.attrs.items()
-        }
-        if "/events" not in loaded:
-            return cls(data)
-        columns = loaded["/events"]
-        events = np.empty(columns.sizes["event_index"], EVENT_DTYPE)
-        for field in EVENT_DTYPE.names or ():
-            events[field] = columns[field].values
-        return cls(data, events)
+        return cls(*runfile.load(path))
 
     def identical(self, other: Run) -> bool:
         """Whether both runs gave exactly the same record and trace.
@@ -542,180 +449,6 @@ class Run:
         raise unknown("count", count, ["delivered", "sent"])
 
 
-def build(
-    scenario: Scenario,
-    resolved: Resolved,
-    *,
-    model: str,
-    driver: str,
-    time: ArrayLike,
-    cwnd: ArrayLike,
-    ssthresh: ArrayLike,
-    rtt: ArrayLike,
-    sent: ArrayLike,
-    retransmitted: ArrayLike,
-    delivered: ArrayLike,
-    dropped: ArrayLike,
-    queue: ArrayLike,
-    queue_max: ArrayLike,
-    busy: ArrayLike,
-    arrived: ArrayLike,
-    drops: ArrayLike,
-    sent_bits: ArrayLike,
-    timeouts: ArrayLike,
-    loss_events: ArrayLike,
-    finished: ArrayLike,
-    base_rtt: ArrayLike | None = None,
-    capacity: ArrayLike | None = None,
-    recorded: Sequence[int] | None = None,
-    queue_states: Mapping[str, ArrayLike] | None = None,
-    events: NDArray[Any] | None = None,
-    cpu_seconds: float = math.nan,
-) -> Run:
-    """Put an engine's arrays together as a `Run`; `VARIABLES` says what each holds.
-
-    Args:
-        scenario, resolved: what was run; names, sizes and the rest are read from these.
-        model, driver: which engine ran it.
-        time: ends of the bins, shape [time], s; the first bin starts at 0.
-        cwnd, ssthresh, rtt: shape [time, flow]; NaN where there is no value.
-        sent, retransmitted, delivered, dropped: shape [time, flow], packets.
-        queue, queue_max, busy, arrived, drops, sent_bits: shape [time, recorded link].
-        timeouts, loss_events, finished: shape [flow].
-        base_rtt: shape [flow], s. Default: `base_rtts(resolved)`.
-        capacity: shape [time, recorded link], bit; give it when something but the scenario's own
-            changes set a link's rate. Default: `capacities(resolved, recorded, time)`.
-        recorded: indices into `resolved.links`. Default: those with `record` set.
-        queue_states: what the queue disciplines record, by the state variable's name, shape
-            [time, recorded link].
-        events: the trace, shape [event], dtype `EVENT_DTYPE`; None without one.
-        cpu_seconds: processor time that the run took.
-
-    Raises:
-        ValueError: an array has the wrong shape, or a queue's state variable the name of another.
-    """
-    import xarray as xr
-
-    from tcpcc import __version__
-
-    if recorded is None:
-        recorded = [i for i, link in enumerate(resolved.links) if link.record]
-    indices = [int(i) for i in recorded]
-    links = [resolved.links[i] for i in indices]
-    flows = [f.spec for f in resolved.flows]
-    crosses = np.zeros((len(flows), len(links)), dtype=bool)
-    for row, flow in zip(crosses, resolved.flows, strict=True):
-        row[:] = np.isin(indices, flow.forward)
-    ends = np.asarray(time, dtype=float)
-    values: dict[str, Any] = {
-        "cwnd": cwnd,
-        "ssthresh": ssthresh,
-        "rtt": rtt,
-        "sent": sent,
-        "retransmitted": retransmitted,
-        "delivered": delivered,
-        "dropped": dropped,
-        "queue": queue,
-        "queue_max": queue_max,
-        "busy": busy,
-        "arrived": arrived,
-        "drops": drops,
-        "sent_bits": sent_bits,
-        "capacity": capacities(resolved, indices, ends) if capacity is None else capacity,
-        "controller": np.array(
-            [f.controller.name if f.controller else "cbr" for f in resolved.flows]
-        ),
-        "start": [f.start for f in flows],
-        "stop": [math.nan if f.stop is None else f.stop for f in flows],
-        "packet_size": [float(f.packet_size) for f in flows],
-        "payload": [float(f.packet_size - getattr(f, "header", 0)) for f in flows],
-        "base_rtt": base_rtts(resolved) if base_rtt is None else base_rtt,
-        "timeouts": timeouts,
-        "loss_events": loss_events,
-        "finished": finished,
-        "rate": [float(link.rate) for link in links],
-        "delay": [float(link.delay) for link in links],
-        "buffer": [float(link.buffer) for link in links],
-        "buffer_unit": np.array([link.buffer_unit for link in links], dtype=str),
-        "crosses": crosses,
-    }
-    sizes = {"time": len(ends), "flow": len(flows), "link": len(links)}
-    table = dict(VARIABLES)
-    for name, series in (queue_states or {}).items():
-        state = next(q.state[name] for q in (x.queue.discipline for x in links) if name in q.record)
-        if f"queue_{name}" in table:
-            raise ValueError(f"queue_{name} is a variable of every record: record another name")
-        table[f"queue_{name}"] = (("time", "link"), state.unit, state.doc)
-        values[f"queue_{name}"] = series
-    variables = {}
-    for name, (dims, units, long_name) in table.items():
-        array = np.ascontiguousarray(values[name])  # no view of an engine's memory
-        shape = tuple(sizes[dim] for dim in dims)
-        if array.shape != shape:
-            raise ValueError(f"{name} has shape {array.shape}: must be {shape}, dims {dims}")
-        attrs = {"long_name": long_name} | ({"units": units} if units else {})
-        variables[name] = (dims, array, attrs)
-    data = xr.Dataset(
-        variables,
-        coords={
-            "time": ("time", ends, {"long_name": "end of the bin", "units": "s"}),
-            "flow": np.array([f.name for f in resolved.flows], dtype=str),
-            "link": np.array([link.name for link in links], dtype=str),
-        },
-        attrs={
-            "format": FORMAT,
-            "model": model,
-            "driver": driver,
-            "scenario": scenario.to_toml(),
-            "digest": scenario.digest,
-            "seed": scenario.seed,
-            "duration": float(scenario.duration),
-            "interval": float(scenario.interval),
-            "version": __version__,
-            "cpu_seconds": float(cpu_seconds),
-        },
-    )
-    return Run(data, events)
-
-
-def base_rtts(resolved: Resolved) -> NDArray[np.float64]:
-    """Round-trip time of each flow with empty queues, s, shape [flow]; NaN for CBR.
-
-    Propagation both ways, one packet's transmission on each link out, one ACK's on each back.
-    """
-    result = np.full(len(resolved.flows), math.nan)
-    for i, flow in enumerate(resolved.flows):
-        if flow.controller is not None:
-            out = [resolved.links[k] for k in flow.forward]
-            back = [resolved.links[k] for k in flow.reverse]
-            size, ack_size = flow.spec.packet_size, getattr(flow.spec, "ack_size", 0)
-            result[i] = sum(link.delay + 8 * size / link.rate for link in out)
-            result[i] += sum(link.delay + 8 * ack_size / link.rate for link in back)
-    return result
-
-
-def capacities(
-    resolved: Resolved, recorded: Sequence[int], ends: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Bits that each recorded link could send in each bin, shape [time, recorded link].
-
-    The scenario's changes of a rate are followed; a change inside a bin counts from its moment.
-    """
-    edges = np.concatenate([[0.0], ends])
-    result = np.empty((len(ends), len(recorded)))
-    for column, index in enumerate(recorded):
-        steps = [(0.0, resolved.links[index].rate)]
-        for change in resolved.changes:
-            if change.link == index and change.spec.rate is not None:
-                steps.append((change.spec.at, change.spec.rate))
-        bits = np.zeros(len(ends))
-        for (begin, rate), (end, _) in zip(steps, [*steps[1:], (math.inf, 0.0)], strict=True):
-            inside = np.diff(np.clip(edges, begin, end))
-            bits[inside > 0] += inside[inside > 0] * rate
-        result[:, column] = bits
-    return result
-
-
 def _per_second(amount: xr.DataArray, width: float | None) -> xr.DataArray:
     """Amounts per bin, dims (time, ...), as rates over blocks of about `width` seconds."""
     import xarray as xr
@@ -744,17 +477,3 @@ def _lasting(data: xr.Dataset) -> xr.Dataset:
     lasting = data.copy()
     lasting.attrs = {k: v for k, v in data.attrs.items() if k not in _VOLATILE}
     return lasting
-
-
-@contextmanager
-def _whole_file(path: str | Path) -> Iterator[Path]:
-    """A path to write to; the file takes its real name only if the block ends well."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target.parent}: no such directory")
-    part = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
-    try:
-        yield part
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)

@@ -5,7 +5,8 @@ import itertools
 
 import numpy as np
 
-from tcpcc.results import EVENT_DTYPE, EVENTS, build
+from tcpcc.recording import EVENT_DTYPE, EVENTS, dataset
+from tcpcc.results import Run
 from tcpcc.scenario import CBR, Flow, Scenario
 from tcpcc.topologies import dumbbell
 
@@ -47,11 +48,11 @@ def arrays(case, seed=0):
     }
 
 
-def run(case=None, seed=0, *, model="packet", driver="compiled", **changes):
+def run(case=None, seed=0, *, model="packet", driver="compiled", events=None, **changes):
     """A run with random contents, `changes` in place of some of its arrays."""
     case = case or scenario()
     given = arrays(case, seed) | changes
-    return build(case, case.resolve(), model=model, driver=driver, **given)
+    return Run(dataset(case, case.resolve(), model=model, driver=driver, **given), events)
 
 
 def events(count=50, seed=0, flows=2):
@@ -109,7 +110,7 @@ def toy_run(case):
         given["queue"][k], given["queue_max"][k] = backlog, min(1.2 * backlog + 2, link.buffer)
         given["sent_bits"][k], given["busy"][k] = served * size, served * size / link.rate / step
         given["arrived"][k], given["drops"][k] = arriving, given["dropped"][k].sum()
-    return build(case, resolved, model="packet", driver="compiled", **given)
+    return Run(dataset(case, resolved, model="packet", driver="compiled", **given))
 
 
 def toy_trace(duration, rate=100.0, delay=0.1, buffer=12, slow_start_until=24):

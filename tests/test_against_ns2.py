@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not 
 
 SCRIPT = Path(__file__).parent / "ns2" / "dumbbell.tcl"
 WIDE = {"rate": 10, "delay": 20, "buffer": 20, "duration": 60, "access": 100, "near": 1}
+FAST = {"rate": 1000, "delay": 48, "buffer": 1250, "duration": 4, "access": 1000, "near": 1}
 NARROW = {"rate": 1.5, "delay": 18, "buffer": 20, "duration": 100, "access": 10, "near": 1}
 
 
@@ -84,6 +85,7 @@ EXACT = {
     "steady NewReno, equal rates": ("NewrenoSteady", 1, 0, WIDE | {"access": 10}),
     "three steady NewReno": ("NewrenoSteady", 3, 0.37, WIDE),
     "five steady NewReno": ("NewrenoSteady", 5, 0.13, WIDE | {"buffer": 60}),
+    "twenty steady NewReno at once, equal rates": ("NewrenoSteady", 20, 0, FAST),
     "Vegas alone": ("Vegas", 1, 0, WIDE),
     "Vegas, slow link": ("Vegas", 1, 0, WIDE | {"rate": 2.5, "delay": 40, "access": 20}),
     "Vegas, long path": ("Vegas", 1, 0, WIDE | {"delay": 60, "buffer": 50}),

@@ -16,7 +16,7 @@ import tcpcc as tc
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness.tables import highest_sequence
 from tcpcc.queues import memory
-from tcpcc.results import EVENTS
+from tcpcc.recording import EVENTS
 from tcpcc.streams import STREAM_FIELDS, uniform
 
 pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")

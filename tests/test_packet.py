@@ -22,7 +22,7 @@ from tcpcc.packet.handlers import run_until
 from tcpcc.packet.world import World
 from tcpcc.queues import queue_names
 from tcpcc.queues.contract import QueueSpec
-from tcpcc.results import EVENTS
+from tcpcc.recording import EVENTS
 from tcpcc.transport.recovery import RECOVERIES
 
 

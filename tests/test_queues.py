@@ -16,7 +16,7 @@ from tcpcc.jit import call_rule, entry, rule_address
 from tcpcc.queues import contract, get_queue, queue_names
 from tcpcc.queues.contract import QueueSpec, sample_dtype
 from tcpcc.queues.red import base_probability, on_arrival, on_fluid, spaced_probability
-from tcpcc.results import EVENTS, VARIABLES
+from tcpcc.recording import EVENTS, VARIABLES
 from tcpcc.streams import M1, M2, STREAM_FIELDS, seed_stream, uniform
 
 

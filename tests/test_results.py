@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.queues import RED
-from tcpcc.results import VARIABLES, Run, build
+from tcpcc.recording import VARIABLES, dataset
+from tcpcc.results import Run
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
 from tcpcc.topologies import chain, dumbbell
 
@@ -92,7 +93,7 @@ def test_an_array_of_the_wrong_shape_is_named():
     case = factories.scenario()
     given_arrays = factories.arrays(case) | {"rtt": np.zeros((100, 2))}
     with pytest.raises(ValueError, match=r"rtt has shape \(100, 2\): must be \(100, 3\)"):
-        build(case, case.resolve(), model="packet", driver="compiled", **given_arrays)
+        dataset(case, case.resolve(), model="packet", driver="compiled", **given_arrays)
 
 
 def test_a_record_keeps_no_memory_of_the_engine():
@@ -151,7 +152,7 @@ def test_the_last_bin_may_be_shorter():
     given_arrays = {
         k: v[:91] if len(v) == 100 else v for k, v in factories.arrays(case).items()
     } | {"time": times}
-    run = build(case, case.resolve(), model="packet", driver="compiled", **given_arrays)
+    run = Run(dataset(case, case.resolve(), model="packet", driver="compiled", **given_arrays))
     packets = given_arrays["delivered"][-1]
     assert run.throughput(9.9).values == pytest.approx(packets * 8000 / 0.1)
     assert run.data["capacity"].values[-1, 0] == pytest.approx(1e6)

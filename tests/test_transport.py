@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tcpcc as tc
 from tcpcc.jit import entry
 from tcpcc.packet.world import World
-from tcpcc.results import EVENTS
+from tcpcc.recording import EVENTS
 from tcpcc.transport import receiver, rto, sender
 from tcpcc.transport.records import (
     LOSS,

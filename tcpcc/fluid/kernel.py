@@ -2,13 +2,13 @@
 
 import math
 
+from tcpcc.bins import flow_bin_at
 from tcpcc.fluid.history import number_at, row_address
 from tcpcc.fluid.links import step_link
 from tcpcc.fluid.records import (
     PER_STEP,
     TIME,
     flow_at,
-    flow_bin_at,
     hop_at,
     index_at,
     link_at,

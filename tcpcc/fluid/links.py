@@ -10,6 +10,7 @@ by then: a single number per link gives the composition of what a FIFO queue sen
 
 import math
 
+from tcpcc.bins import link_bin_at
 from tcpcc.fluid.drops import blame, drop, early_drops, overflow, random_losses
 from tcpcc.fluid.history import between, crossing, number_at
 from tcpcc.fluid.losses import pay_debts
@@ -20,7 +21,6 @@ from tcpcc.fluid.records import (
     TIME,
     hop_at,
     index_at,
-    link_bin_at,
     route_at,
     slot_at,
 )

@@ -134,18 +134,6 @@ FLOW = record_dtype(
     }
 )  # fmt: skip
 
-FLOW_BIN = record_dtype(
-    {
-        "cwnd": float, "ssthresh": float, "rtt": float, "sent": float, "retransmitted": float,
-        "delivered": float, "dropped": float,
-    }
-)  # fmt: skip
-LINK_BIN = record_dtype(
-    {
-        "waiting": float, "queue_max": float, "busy": float, "sent_bits": float,
-        "arrived": float, "drops": float,
-    }
-)  # fmt: skip
 INDEX = record_dtype({"at": int})
 
 world_at = accessor(WORLD)
@@ -155,6 +143,4 @@ slot_at = accessor(SLOT)
 lost_at = accessor(LOST)
 link_at = accessor(LINK)
 flow_at = accessor(FLOW)
-flow_bin_at = accessor(FLOW_BIN)
-link_bin_at = accessor(LINK_BIN)
 index_at = accessor(INDEX)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcpcc.bins import FLOW_BIN, LINK_BIN
 from tcpcc.controllers.contract import sample_dtype as controller_sample
 from tcpcc.fluid import records as r
 from tcpcc.fluid.layout import Route, find_routes, queueing_links, route_of
@@ -14,7 +15,8 @@ from tcpcc.fluid.rows import fill_flow, fill_link
 from tcpcc.fluid.steps import FINER, TINY, step_length
 from tcpcc.jit import INTERPRETED, address, rule_address
 from tcpcc.queues.memory import QueueMemory, recorded_states
-from tcpcc.results import Run, build
+from tcpcc.recording import dataset
+from tcpcc.results import Run
 from tcpcc.streams import seed_stream
 
 if TYPE_CHECKING:
@@ -53,11 +55,11 @@ class World:
         self.links = np.zeros(len(self.kept), r.LINK)
         self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
         self.active = np.zeros(len(self.flows), np.int64)
-        self.flow_bins = np.zeros((len(self.flows), self.n_bins), r.FLOW_BIN)
+        self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
-        self.link_bins = np.zeros((len(self.recorded), self.n_bins), r.LINK_BIN)
+        self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
 
         self._lay_out_routes()
         for k, index in enumerate(self.kept):
@@ -285,7 +287,7 @@ class World:
         for name in ("sent", "retransmitted", "delivered", "dropped"):
             so_far = np.maximum.accumulate(flow_bins[name], axis=0)
             series[name] = np.diff(so_far, axis=0, prepend=0.0)
-        return build(
+        record = dataset(
             self.scenario,
             self.resolved,
             model="fluid",
@@ -298,3 +300,4 @@ class World:
             cpu_seconds=cpu_seconds,
             **series,
         )
+        return Run(record)

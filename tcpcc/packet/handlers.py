@@ -5,6 +5,7 @@ Both drivers call :func:`step` and nothing else, so their runs are the same even
 
 import math
 
+from tcpcc.bins import flow_bin_at
 from tcpcc.jit import accessor, compiled, entry, record_dtype
 from tcpcc.packet.agenda import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.packet.network import carry, leave_queue, receive, send_ack, set_open
@@ -25,7 +26,6 @@ from tcpcc.packet.records import (
     TIMEOUT,
     change_at,
     event_at,
-    flow_bin_at,
     link_at,
     packet_at,
     queued_at,

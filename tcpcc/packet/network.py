@@ -6,6 +6,7 @@ the packet is carried on at once, at its future time. Only where flows meet, or 
 interfere, does it wait for its turn on the agenda.
 """
 
+from tcpcc.bins import flow_bin_at, link_bin_at
 from tcpcc.jit import compiled
 from tcpcc.packet.agenda import push
 from tcpcc.packet.recorder import add_sending, add_waiting, bin_of, trace
@@ -18,10 +19,8 @@ from tcpcc.packet.records import (
     FAR_BEHIND,
     MARGIN,
     RECEIVER,
-    flow_bin_at,
     hop_at,
     link_at,
-    link_bin_at,
     packet_at,
     queued_at,
 )

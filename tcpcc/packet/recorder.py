@@ -4,8 +4,9 @@ A packet's contribution is known when it arrives at a link (when it will wait, b
 it is added to the bins of those times at once. Nothing has to be sampled, and the sums are exact.
 """
 
+from tcpcc.bins import flow_bin_at, link_bin_at
 from tcpcc.jit import compiled
-from tcpcc.packet.records import MARGIN, flow_bin_at, link_bin_at, trace_at
+from tcpcc.packet.records import MARGIN, trace_at
 from tcpcc.transport.records import window_at
 
 

@@ -22,7 +22,7 @@ ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TI
 # What follows a hop: an event, the next link at once, the receiver at once.
 BY_EVENT, NEXT_LINK, RECEIVER = range(3)
 
-# Kinds of trace entry, in the order of tcpcc.results.EVENTS.
+# Kinds of trace entry, in the order of tcpcc.recording.EVENTS.
 SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 
 WORLD = record_dtype(
@@ -67,18 +67,6 @@ CHANGES = record_dtype(
         "param": int, "value": float,
     }
 )  # fmt: skip
-FLOW_BIN = record_dtype(
-    {
-        "cwnd": float, "ssthresh": float, "rtt": float, "sent": float, "retransmitted": float,
-        "delivered": float, "dropped": float,
-    }
-)  # fmt: skip
-LINK_BIN = record_dtype(
-    {
-        "waiting": float, "queue_max": float, "busy": float, "sent_bits": float,
-        "arrived": float, "drops": float,
-    }
-)  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
 
 world_at = accessor(WORLD)
@@ -88,6 +76,4 @@ queued_at = accessor(QUEUED)
 packet_at = accessor(PACKET)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
-flow_bin_at = accessor(FLOW_BIN)
-link_bin_at = accessor(LINK_BIN)
 trace_at = accessor(TRACE)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcpcc.bins import FLOW_BIN, LINK_BIN
 from tcpcc.controllers.contract import sample_dtype as controller_sample
 from tcpcc.jit import INTERPRETED, address, rule_address
 from tcpcc.packet import records as r
 from tcpcc.queues.memory import QueueMemory, recorded_states
-from tcpcc.results import EVENT_DTYPE, Run, build
+from tcpcc.recording import EVENT_DTYPE, dataset
+from tcpcc.results import Run
 from tcpcc.streams import seed_stream
 from tcpcc.traffic import CBR
 from tcpcc.transport import records as t
@@ -55,11 +57,11 @@ class World:
         self.w = record_of(r.WORLD)
         self.links = np.zeros(len(self.resolved.links), r.LINK)
         self.flows = np.zeros(len(self.resolved.flows), t.FLOW)
-        self.flow_bins = np.zeros((len(self.flows), self.n_bins), r.FLOW_BIN)
+        self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
-        self.link_bins = np.zeros((len(self.recorded), self.n_bins), r.LINK_BIN)
+        self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
         self.trace = np.zeros(4096 if trace else 0, r.TRACE)
         self.heap = np.zeros(4 * len(self.flows) + len(self.links) + 2 * r.MARGIN, r.EVENT)
@@ -360,7 +362,7 @@ class World:
             series[name] = flow_bins[name]
         for name in ("queue_max", "arrived", "drops", "sent_bits"):
             series[name] = link_bins[name]
-        return build(
+        record = dataset(
             self.scenario,
             replace(self.resolved, changes=tuple(changes)),
             model="packet",
@@ -372,7 +374,7 @@ class World:
             loss_events=self.flows["loss_events"],
             finished=self.flows["finished"],
             queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
-            events=events,
             cpu_seconds=cpu_seconds,
             **series,
         )
+        return Run(record, events)

@@ -1,8 +1,8 @@
 """K. Kaneko, T. Fujikawa, Z. Su, J. Katto, "TCP-Fusion: a hybrid congestion control algorithm for
 high-speed networks", PFLDnet 2007.
 
-scenarios.py has its scenarios, with the settings that it does not print; tables.py takes numbers
-from runs; figures.py draws.
+scenarios.py has its scenarios, with the settings that it does not print; clock.py gives two
+variants the clock of a kernel; tables.py takes numbers from runs; figures.py draws.
 """
 
 from functools import partial
@@ -24,11 +24,12 @@ def lossy(*variants):
 PAPER = Paper(
     "tcp_fusion",
     {
-        "table_1": Item(t.table_1_runs, t.table_1),
-        "shares": Item(t.shares_runs, t.shares, f.draw_shares),
+        "table_1": Item(t.table_1_runs, t.table_1, f.draw_table_1),
+        "kernel": Item(t.kernel_runs, t.table_1),
         "figure_1": Item(no_runs, f.figure_1, f.draw_1),
         "figure_2": Item(f.figure_2_runs, f.nothing, f.draw_2),
         "figure_4": Item(t.figure_4_runs, t.figure_4, f.draw_4),
+        "clock": Item(t.clock_runs, t.figure_4),
         "figure_5": lossy("Fusion", "ARENO", "CTCP"),
         "figure_6": lossy("HSTCP", "BIC", "CUBIC"),
         "figure_8": Item(t.figure_8_runs, t.figure_8, f.draw_8),

@@ -444,40 +444,33 @@ def draw_models(runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-# Table 1, drawn: shares beside the printed ones.
+# Table 1, as shares.
 
 
-def draw_shares(runs: Mapping[str, Runs]) -> Figure:
-    """Share of the first flow of each pair: printed, and with both kinds of receivers."""
+def draw_table_1(runs: Mapping[str, Runs]) -> Figure:
+    """Share of the first flow of each pair, beside the printed one and what it can be held to."""
     import matplotlib.pyplot as plt
 
-    printed = {row: value for (row, column), value in t.published("shares").items()}
-    rows = list(printed)
-    places = np.arange(len(rows))[::-1]
+    printed = t.printed_shares()
+    places = np.arange(len(printed))[::-1]
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.75))
-        ax.plot([printed[row] for row in rows], places, "o", ms=6, mfc="white",
-                color=plots.BLACK, label="published", zorder=3)  # fmt: skip
+        of_paper = np.array(list(printed.values()))
+        ax.barh(places, 2 * t.SHARE, 0.5, of_paper - t.SHARE, color="0.9", label="tolerance")
+        ax.plot(of_paper, places, "o", ms=6, mfc="white", color=plots.BLACK, label="published")
         for model, of_model in runs.items():
             cells = t.shares(of_model)
-            for receiver, colour, shift in zip(
-                (*s.RECEIVERS, s.LATER_CUBIC),
-                (plots.BLUE, plots.VERMILION, plots.GREEN),
-                (0.22, 0.0, -0.22),
-                strict=True,
-            ):
-                of_receiver = [cells.get((row, receiver), Measured(math.nan)) for row in rows]
-                values = [cell.value for cell in of_receiver]
-                if model == "packet":
-                    ax.plot(values, places + shift, "s", ms=4, color=colour, label=receiver)
-                    for at, cell in zip(places + shift, of_receiver, strict=True):
-                        if cell.low is not None and cell.high is not None:
-                            ax.hlines(at, cell.low, cell.high, color=colour, lw=1)
-                else:
-                    ax.plot(values, places + shift, "|", ms=8, mew=1.3, color=colour,
-                            label=None if shift else "fluid model")  # fmt: skip
-        ax.set_yticks(places, rows)
-        ax.set(xlabel="Share of the first", xlim=(0, 0.9))
+            values = [cells[pair].value for pair in printed]
+            if model == "packet":
+                ax.plot(values, places, "s", ms=4, color=plots.VERMILION, label="packets")
+                for at, pair in zip(places, printed, strict=True):
+                    low, high = cells[pair].low, cells[pair].high
+                    if low is not None and high is not None:
+                        ax.hlines(at, low, high, color=plots.VERMILION, lw=1)
+            else:
+                ax.plot(values, places, "|", ms=9, mew=1.4, color=plots.BLUE, label="fluid model")
+        ax.set_yticks(places, [f"{first} : {second}" for first, second in printed])
+        ax.set(xlabel="Share of the first", xlim=(0, 1))
         ax.axvline(0.5, color=plots.GREY, lw=0.8, ls=":")
-        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3)
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
     return figure

@@ -5,7 +5,7 @@ Runs are kept by (key, seed); every number is a mean over seeds with its spread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
@@ -33,34 +33,33 @@ def with_seeds(make: Callable[..., tc.Scenario], keys: Any) -> Scenarios:
 # Table 1.
 
 
-def length(first: str, second: str, receiver: str) -> float:
+def length(first: str, second: str) -> float:
     """Duration of a pair's run, s."""
-    slow = first != second and {first, second} <= set(s.SLOW) and receiver == "delayed ACK"
-    return s.SLOW_PAIRS if slow else s.PAIRS[receiver]
+    both = {first, second}
+    if first == second:
+        return s.TWINS
+    drifts = s.KERNEL_CUBIC in both or "CUBIC" in both or both == {"HSTCP", "BIC"}
+    return s.DRIFTING if drifts else s.PAIR
 
 
-def pair(first: str, second: str, receiver: str, seed: int) -> tc.Scenario:
-    duration = length(first, second, receiver)
-    return s.laboratory([first, second], receiver=receiver, seed=seed, duration=duration)
-
-
-def later_pair(first: str, second: str, column: str, seed: int) -> tc.Scenario:
-    """A pair with CUBIC as Linux corrected it, at the testbed's receivers."""
-    more = [{"params": {"fixed": 1} if v == "CUBIC" else {}} for v in (first, second)]
-    duration = length(first, second, "delayed ACK")
-    return s.laboratory([first, second], seed=seed, duration=duration, more=more)
+def pair(first: str, second: str, seed: int) -> tc.Scenario:
+    """Two flows at the testbed's receivers."""
+    return s.laboratory([first, second], seed=seed, duration=length(first, second))
 
 
 def table_1_runs() -> Scenarios:
-    """All pairs, with the testbed's receivers."""
-    pairs = combinations_with_replacement(s.VARIANTS, 2)
-    return with_seeds(pair, [(*both, "delayed ACK") for both in pairs])
+    return with_seeds(pair, combinations_with_replacement(s.VARIANTS, 2))
+
+
+def kernel_runs() -> Scenarios:
+    """CUBIC as kernel 2.6.15 has it, beside Reno."""
+    return with_seeds(pair, [(s.KERNEL_CUBIC, "Reno")])
 
 
 def table_1(runs: Runs) -> Cells:
     """Goodput of the row's flow beside the column's, Mb/s (erratum B6)."""
     found: dict[tuple[str, str], dict[int, float]] = {}
-    for ((first, second, _), seed), run in runs.items():
+    for ((first, second), seed), run in runs.items():
         mine = mbps(run, s.PAIRS_SETTLED)
         if first == second:
             mine = np.full(2, mine.mean())
@@ -69,27 +68,39 @@ def table_1(runs: Runs) -> Cells:
     return {key: over_seeds(of_seed) for key, of_seed in found.items()}
 
 
-def shares_runs() -> Scenarios:
-    """All pairs of two, with both kinds of receivers; those of CUBIC with its correction too."""
-    pairs = list(combinations(s.VARIANTS, 2))
-    keys = [(*both, receiver) for both in pairs for receiver in s.RECEIVERS]
-    later = [(*both, s.LATER_CUBIC) for both in pairs if "CUBIC" in both]
-    return with_seeds(pair, keys) | with_seeds(later_pair, later)
-
-
 def share(run: tc.Run, after: float = s.SETTLED) -> float:
     """The first flow's share of the goodput of both."""
     first, second = mbps(run, after)
     return float(first / (first + second))
 
 
-def shares(runs: Runs) -> Cells:
-    """Rows "Reno : Fusion", columns `scenarios.RECEIVERS` and
-    `scenarios.LATER_CUBIC`: the first one's share of the pair."""
+def shares(runs: Runs) -> dict[tuple[str, str], Measured]:
+    """Table 1 (or one pair) as the first one's share of each pair of two variants."""
     found: dict[tuple[str, str], dict[int, float]] = {}
-    for ((first, second, receiver), seed), run in runs.items():
-        found.setdefault((f"{first} : {second}", receiver), {})[seed] = share(run, s.PAIRS_SETTLED)
+    for (both, seed), run in runs.items():
+        if both[0] != both[1]:
+            found.setdefault(both, {})[seed] = share(run, s.PAIRS_SETTLED)
     return {key: over_seeds(of_seed) for key, of_seed in found.items()}
+
+
+SHARE = 0.2
+"""Of a pair: how far an independent simulator is from the testbed (ns-2: up to 0.21)."""
+
+
+def printed_shares() -> dict[tuple[str, str], float]:
+    """The same of what the paper prints."""
+    printed = published("table_1")
+    return {
+        (first, second): printed[first, second] / (printed[first, second] + printed[second, first])
+        for first, second in combinations(s.VARIANTS, 2)
+    }
+
+
+def published(item: str) -> dict[tuple[str, str], float]:
+    """What the paper prints, by (row, column)."""
+    from experiments.tcp_fusion import PAPER
+
+    return {c.key[1:]: c.published for c in PAPER.cells(item) if c.published is not None}
 
 
 # Figures 4, 5, 6: against the loss rate.
@@ -107,6 +118,11 @@ def beside_reno(variant: str, loss: str, seed: int) -> tc.Scenario:
 
 def figure_4_runs() -> Scenarios:
     return with_seeds(alone, [(v, loss) for v in s.VARIANTS for loss in LOSSES])
+
+
+def clock_runs() -> Scenarios:
+    """With a clock that ticks."""
+    return with_seeds(alone, [(v, loss) for v in s.CLOCKED for loss in ("1e-4", "1e-3", "1e-2")])
 
 
 def figure_4(runs: Runs) -> Cells:
@@ -224,12 +240,12 @@ def figure_13_runs() -> Scenarios:
 
 
 def phases_runs() -> Scenarios:
-    """The same with delays that are not exact, of two variants."""
+    """The same with delays that are not exact, of Reno alone."""
 
     def make(variant: str, reverse: str, seed: int) -> tc.Scenario:
         return s.parking_lot(variant, TRAFFIC[reverse], seed, s.PHASES)
 
-    return with_seeds(make, [(v, reverse) for v in ("Fusion", "Reno") for reverse in TRAFFIC])
+    return with_seeds(make, [(v, reverse) for v in ("Reno",) for reverse in TRAFFIC])
 
 
 FORWARD = [f"{kind}{hops}" for kind in ("Reno", "Variant") for hops in (1, 2, 3)]
@@ -260,7 +276,7 @@ def models_runs() -> Scenarios:
     def make(variant: str, what: str, seed: int) -> tc.Scenario:
         several = [variant] if what == "loss 1e-4" else [variant, "reno"]
         loss = 1e-4 if what == "loss 1e-4" else 0.0
-        return s.laboratory(several, loss=loss, receiver="every packet", seed=seed)
+        return s.laboratory(several, loss=loss, receiver="every packet", seed=seed, duration=40.0)
 
     return with_seeds(make, [(v, what) for v in FAMILY for what in ("loss 1e-4", "beside Reno")])
 
@@ -271,10 +287,3 @@ def models(runs: Runs) -> Cells:
         lambda run: {"": share(run) if len(run.flows) == 2 else float(mbps(run)[0])}, runs
     )
     return {key: cell for (_, key), cell in found.items()}
-
-
-def published(item: str) -> Mapping[tuple[str, str], float]:
-    """What the paper prints, by (row, column)."""
-    from experiments.tcp_fusion import PAPER
-
-    return {c.key[1:]: c.published for c in PAPER.cells(item) if c.published is not None}

@@ -1,0 +1,64 @@
+"""Fusion and ARENO with a clock that ticks, as a kernel's does.
+
+A round-trip time is the difference of two readings of that clock. The paper says that its alpha "is
+limited by the TCP timer granularity", and sets D_min to 4 ms.
+"""
+
+import math
+from dataclasses import replace
+
+from tcpcc.controllers.areno import areno
+from tcpcc.controllers.areno import on_ack as areno_on_ack
+from tcpcc.controllers.areno import on_loss as areno_on_loss
+from tcpcc.controllers.contract import Param
+from tcpcc.controllers.fusion import fusion
+from tcpcc.controllers.fusion import on_ack as fusion_on_ack
+from tcpcc.controllers.fusion import on_loss as fusion_on_loss
+
+TICK = {"tick": Param(4e-3, "s", "of the clock", 1e-9)}
+
+
+def read_clock(p, ack):
+    """Measure anew what the sample tells of round trips."""
+    if ack.rtt > 0:
+        ticks = math.floor(ack.now / p.tick) - math.floor((ack.now - ack.rtt) / p.tick)
+        ack.rtt = ticks * p.tick
+    ack.min_rtt = math.floor(ack.min_rtt / p.tick) * p.tick
+
+
+def on_ack_of_fusion(s, p, ack):
+    read_clock(p, ack)
+    fusion_on_ack(s, p, ack)
+
+
+def on_loss_of_fusion(s, p, ack):
+    read_clock(p, ack)
+    fusion_on_loss(s, p, ack)
+
+
+def on_ack_of_areno(s, p, ack):
+    read_clock(p, ack)
+    areno_on_ack(s, p, ack)
+
+
+def on_loss_of_areno(s, p, ack):
+    read_clock(p, ack)
+    areno_on_loss(s, p, ack)
+
+
+CLOCKED = {
+    "Fusion, 4 ms clock": replace(
+        fusion,
+        name="fusion_clock",
+        on_ack=on_ack_of_fusion,
+        on_loss=on_loss_of_fusion,
+        params={**fusion.params, **TICK},
+    ),
+    "ARENO, 4 ms clock": replace(
+        areno,
+        name="areno_clock",
+        on_ack=on_ack_of_areno,
+        on_loss=on_loss_of_areno,
+        params={**areno.params, **TICK},
+    ),
+}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from experiments import harness
+from experiments.seeds import over_seeds
 from experiments.tcp_fusion import PAPER
 from experiments.tcp_fusion import figures as f
 from experiments.tcp_fusion import scenarios as s
@@ -17,36 +18,28 @@ pytestmark = pytest.mark.slow
 
 FRIENDLY = ("Fusion", "ARENO", "CTCP")
 AGGRESSIVE = ("HSTCP", "BIC", "CUBIC")
-SEEDS = range(1, 6)
 
 
 @cache
-def runs(item, seeds=SEEDS):
-    """Packet runs of an item, of half the seeds."""
-    wanted = {k: sc for k, sc in PAPER.items[item].scenarios().items() if k[1] in seeds}
-    found = simulate_many(
-        list(wanted.values()), cache=harness.CACHE, keep_from=harness.WORTH_KEEPING, progress=False
-    )
-    return dict(zip(wanted, found, strict=True))
-
-
-@cache
-def cells(item, seeds=SEEDS):
-    return PAPER.items[item].measure(runs(item, seeds))
+def cells(item):
+    """The packet model's numbers of an item: kept ones, or measured now."""
+    found = harness.numbers(PAPER, {item}, "packet", cache=harness.CACHE, progress=False)
+    return {key[1:]: value for key, value in found.items()}
 
 
 # Table 1.
 
 
-def test_shares_are_those_of_table_1():
-    table, shares = t.published("table_1"), t.published("shares")
-    assert len(shares) == 2 * 21 + 6
-    for first, second in combinations(s.VARIANTS, 2):
-        mine, other = table[first, second], table[second, first]
-        columns = [*s.RECEIVERS, *([s.LATER_CUBIC] if "CUBIC" in (first, second) else [])]
-        for receiver in columns:
-            value = shares[f"{first} : {second}", receiver]
-            assert value == pytest.approx(mine / (mine + other), abs=5e-4)
+MISSED = {("HSTCP", "BIC"), ("BIC", "CUBIC")}
+"""Pairs whose cells of Table 1 say why."""
+
+
+@pytest.mark.parametrize("pair", t.printed_shares(), ids=" : ".join)
+def test_shares_are_within_a_fifth_of_the_printed_ones(pair):
+    """What two simulators can share with a testbed; pairs' sums differ more than their shares."""
+    first, second = (cells("table_1")[key].value for key in (pair, pair[::-1]))
+    off = abs(first / (first + second) - t.printed_shares()[pair])
+    assert (off > t.SHARE) == (pair in MISSED)
 
 
 @pytest.mark.parametrize("row", [v for v in s.VARIANTS if v != "CUBIC"])
@@ -61,19 +54,19 @@ def test_rows_are_in_the_printed_order(row):
 
 
 @pytest.mark.parametrize("loser", ["Reno", *FRIENDLY])
-@pytest.mark.parametrize("winner", ["HSTCP", "BIC"])
+@pytest.mark.parametrize("winner", AGGRESSIVE)
 def test_aggressive_variants_win_from_every_start(loser, winner):
-    for ((a, b, _), _seed), run in runs("table_1").items():
-        if (a, b) == (loser, winner):
-            mine, other = t.mbps(run, s.PAIRS_SETTLED)
-            assert other > mine
+    found = cells("table_1")
+    assert found[winner, loser].low > found[loser, winner].high
 
 
-def test_cubic_beats_reno_with_linux_correction_only():
-    """In print it does, 4 : 1; kernel 2.6.15's code has two errors of scale that forbid it."""
-    found = cells("shares")
-    assert found["Reno : CUBIC", "delayed ACK"].value > 0.45
-    assert found["Reno : CUBIC", s.LATER_CUBIC].value < 0.42
+def test_cubic_comes_near_the_print_with_linux_correction_only():
+    """In print it has 3.9 times Reno's throughput; kernel 2.6.15's own code has two errors of scale
+    that forbid as much."""
+    ratio = cells("table_1")["CUBIC", "Reno"].value / cells("table_1")["Reno", "CUBIC"].value
+    kernels = cells("kernel")
+    before = kernels[s.KERNEL_CUBIC, "Reno"].value / kernels["Reno", s.KERNEL_CUBIC].value
+    assert before < 2 < 2.5 < ratio
 
 
 @pytest.mark.parametrize("pair", list(combinations(("Reno", *FRIENDLY), 2)))
@@ -82,30 +75,23 @@ def test_friendly_variants_share(pair):
     assert 0.6 < first / second < 1.67
 
 
-def test_twins_share_evenly_in_the_mean():
-    for variant in s.VARIANTS:
-        pairs = [
-            t.mbps(run) for ((a, b, _), _seed), run in runs("table_1").items() if a == b == variant
-        ]
-        first, second = np.mean(pairs, axis=0)
-        assert 0.75 < first / second < 1.33
+@pytest.mark.parametrize("variant", s.VARIANTS)
+def test_twins_share_evenly_in_the_mean(variant):
+    twins = [t.pair(variant, variant, seed) for seed in s.SEEDS]
+    rates = [t.mbps(run, s.PAIRS_SETTLED) for run in simulate_many(twins, progress=False)]
+    first, second = np.mean(rates, axis=0)
+    assert 0.75 < first / second < 1.33
 
 
-@pytest.mark.parametrize("pair", [("Reno", "Fusion"), ("Reno", "HSTCP"), ("CTCP", "BIC")])
+@pytest.mark.parametrize("pair", [("CTCP", "BIC"), ("HSTCP", "BIC"), ("Reno", "CUBIC")])
 def test_table_1_has_settled(pair):
     """Its runs' means are those of 330 s within three standard errors."""
-    long = simulate_many(
-        [s.laboratory(pair, seed=seed, duration=s.SLOW_PAIRS) for seed in s.SEEDS],
-        cache=harness.CACHE,
-        progress=False,
+    long = [s.laboratory(pair, seed=seed, duration=330.0) for seed in s.SEEDS]
+    runs = simulate_many(long, progress=False)
+    late = over_seeds(
+        {k: t.mbps(r, s.PAIRS_SETTLED)[0] for k, r in zip(s.SEEDS, runs, strict=True)}
     )
-    short = {seed: t.pair(*pair, "delayed ACK", seed) for seed in s.SEEDS}
-    early, late = (
-        np.array([t.share(run, s.PAIRS_SETTLED) for run in some])
-        for some in (simulate_many(list(short.values()), progress=False), long)
-    )
-    error = np.hypot(early.std(ddof=1), late.std(ddof=1)) / len(s.SEEDS) ** 0.5
-    assert abs(early.mean() - late.mean()) < 3 * error
+    assert harness.may_be_chance(cells("table_1")[pair], late)
 
 
 # The rules.
@@ -136,12 +122,24 @@ def test_fusion_is_highest_alone(loss):
     assert max(found, key=found.get) == "Fusion"
 
 
+def over_areno(loss):
+    found = cells("figure_4")
+    return found["Fusion", loss].value / found["ARENO", loss].value
+
+
 def test_fusion_gets_up_to_1_4_times_arenos_throughput():
-    ratio = max(
-        cells("figure_4")["Fusion", loss].value / cells("figure_4")["ARENO", loss].value
-        for loss in t.LOSSES
-    )
-    assert ratio > 1.25
+    assert 1.2 < over_areno("1e-4") < 1.5
+
+
+@pytest.mark.parametrize("loss", ["1e-3", "1e-2"])
+def test_a_kernels_clock_takes_most_of_what_exceeds_that(loss):
+    """Against the paper Fusion has several times as much at higher loss rates: ARENO yields to
+    waits of a fraction of a millisecond, which the testbed's clock may not have told it."""
+    found = cells("clock")
+    ticking = found["Fusion, 4 ms clock", loss].value / found["ARENO, 4 ms clock", loss].value
+    assert over_areno(loss) > 3
+    assert ticking < 2.5
+    assert ticking < over_areno(loss) / 1.9
 
 
 def test_reno_follows_the_root_law():
@@ -160,6 +158,12 @@ def test_friendly_variants_leave_reno_its_half_until_1e_5(variant):
 def test_aggressive_variants_take_it(variant):
     for loss in ("1e-6", "1e-5"):
         assert cells("figure_6")[f"Reno beside {variant}", loss].value < 0.7 * 48
+
+
+def test_cubic_takes_less_of_it():
+    """The paper has Reno at "much less than fair share" beside CUBIC too. It drifts there."""
+    for loss in ("1e-6", "1e-5"):
+        assert 0.65 * 48 < cells("figure_6")["Reno beside CUBIC", loss].value < 0.85 * 48
 
 
 @pytest.mark.parametrize("variant", FRIENDLY)
@@ -188,14 +192,14 @@ def test_unfairness_by_round_trip():
 
 @pytest.mark.parametrize("variant", [*FRIENDLY, "HSTCP", "CUBIC"])
 def test_all_but_bic_share_fairly_on_a_small_path(variant):
-    found = cells("figure_10", s.SEEDS)
+    found = cells("figure_10")
     ratio = found[variant, "Route 2"].value / found[f"Reno beside {variant}", "Route 2"].value
     assert 0.5 < ratio < 2.0
 
 
 def test_bic_does_not():
     """Against the paper: half of the path is above BIC's threshold for Reno's mode, 14 packets."""
-    found = cells("figure_10", s.SEEDS)
+    found = cells("figure_10")
     assert found["BIC", "Route 2"].value > 1.5 * found["Reno beside BIC", "Route 2"].value
 
 
@@ -239,11 +243,10 @@ def hops(item, column, number):
     return sum(found[f"{kind}{number}", column].value for kind in ("Reno", "Variant"))
 
 
-@pytest.mark.parametrize("variant", ["Fusion", "Reno"])
-def test_reverse_traffic_evens_out_hops_by_breaking_phases(variant):
+def test_reverse_traffic_evens_out_hops_by_breaking_phases():
     """The paper supposes that flows with a large share feel the cross traffic more. With delays
     that are not exact, so that no phases last, two hops get as much without reverse traffic."""
-    without, given = f"{variant} without", f"{variant} with"
+    without, given = "Reno without", "Reno with"
     assert hops("figure_13", given, 2) > 1.5 * hops("figure_13", without, 2)
     assert hops("phases", given, 2) < 1.5 * hops("phases", without, 2)
 

@@ -246,6 +246,7 @@ def draw_lossy(variants: Sequence[str], runs: Mapping[str, Runs]) -> Figure:
                 line(ax, losses, beside, "Reno", model, label="Reno beside it")
             fluid_label(ax)
             of_losses(ax, 125)
+            ax.set_yticks(range(0, 101, 20))
             ax.axhline(50, color=plots.GREY, lw=0.7, ls=":")
             ax.set_title(f"({'abc'[k]}) {variant}", loc="left")
             ax.legend(loc="upper right")
@@ -302,7 +303,7 @@ def dashes(ax: Axes, places: Any, values: Sequence[float], size: float) -> None:
 
 
 def draw_9(runs: Mapping[str, Runs]) -> Figure:
-    """Ratio of the throughputs, bars by variant."""
+    """Ratio of the throughputs, bars by variant, on a logarithmic scale: ranges are wide."""
     import matplotlib.pyplot as plt
 
     shades = (plots.SKY, plots.BLUE, plots.BLACK)
@@ -321,8 +322,12 @@ def draw_9(runs: Mapping[str, Runs]) -> Figure:
                 else:
                     dashes(ax, at, [v.value for v in values], 8)
         ax.set_xticks(places, list(s.VARIANTS))
-        ax.set_ylabel("Throughput ratio, short : long")
-        unique(ax)
+        ax.set(yscale="log", ylim=(0.3, 150), ylabel="Throughput ratio, short : long")
+        marks = (0.5, 1, 2, 5, 10, 20, 50, 100)
+        ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
+        ax.minorticks_off()
+        ax.axhline(1, color=plots.GREY, lw=0.7, ls=":")
+        unique(ax, loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
     return figure
 
 

@@ -107,6 +107,6 @@ areno = register(
             "rtt": State(0, "s", "last round-trip time measured"),
             "rtt_cong": State(0, "s", "RTT_cong: round-trip time at losses; 0 before the first"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

@@ -74,6 +74,6 @@ compound = register(
             "zeta": Param(1, "", "by how much of the backlog it does", 0),
         },
         state={"dwnd": State(0, "packets", "delay-based window, a part of cwnd")},
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

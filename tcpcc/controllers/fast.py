@@ -102,6 +102,6 @@ fast = register(
             "old_cwnd": State(1, "packets", "window at the end of the round before"),
             "rounds": State(0, "", "round trips since the last update"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

@@ -95,6 +95,6 @@ fusion = register(
             "reno_cwnd": State(1, "packets", "the window that Reno would have"),
             "rtt": State(0, "s", "last round-trip time measured"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

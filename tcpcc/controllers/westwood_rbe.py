@@ -86,6 +86,6 @@ westwood_rbe = register(
             "rtt": State(0, "s", "last round-trip time measured"),
             "full_rtt": State(0, "s", "R_full, the round-trip time with the buffer full"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

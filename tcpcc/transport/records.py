@@ -13,7 +13,7 @@ CLASSIC, SCOREBOARD, FINE_GRAINED, FINE_GRAINED_NS2 = 0, 1, 2, 3
 OPEN, RECOVERY, LOSS = 0, 1, 2
 
 # Flags of a segment.
-RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED = 1, 2, 4, 8
+RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED, TOLD = 1, 2, 4, 8, 16
 
 #: Packets that one call of a sender's handler may hand over; it asks to be called again for more.
 OUTBOX_SIZE = 16
@@ -43,7 +43,7 @@ FLOW = record_dtype(
         # --- SACK scoreboard (RFC 6675)
         "pipe": int, "lost_edge": int, "next_repair": int, "sack1": int, "sack2": int, "sack3": int,
         # --- proportional rate reduction (RFC 6937)
-        "told": int, "told_at_loss": int, "flight_at_loss": int, "prr_out": int,
+        "known": int, "known_at_loss": int, "flight_at_loss": int, "prr_out": int,
         # --- Vegas' fine-grained retransmission
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float, "worried": int,
         "cut_at": float, "cut_to": float,

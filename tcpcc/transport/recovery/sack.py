@@ -27,6 +27,7 @@ from tcpcc.transport.records import (
     RECOVERY,
     RETRANSMITTED,
     SACKED,
+    TOLD,
     segment_at,
     window_at,
 )
@@ -53,8 +54,8 @@ def mark_received(f, seq):
     if segment.flags & SACKED != 0:
         return False
     f.pipe -= in_network(segment)
-    f.told += 1
-    segment.flags |= SACKED
+    f.known += 1
+    segment.flags |= SACKED | TOLD
     if seq > f.sack1:
         f.sack3 = f.sack2
         f.sack2 = f.sack1
@@ -101,7 +102,7 @@ def forget_acknowledged(f, ack):
     while k <= ack:
         segment = segment_at(f.segments, k & f.segment_mask)
         if segment.flags & SACKED == 0:
-            f.told += 1
+            f.known += 1
         f.pipe -= in_network(segment)
         k += 1
 
@@ -167,7 +168,7 @@ def fill(f, now, burst):
 def may_go(f, delivered):
     """Packets that an ACK of `delivered` packets lets out during a proportional reduction."""
     ssthresh = math.floor(window_at(f.state, 0).cwnd)
-    prr_delivered = f.told - f.told_at_loss
+    prr_delivered = f.known - f.known_at_loss
     if f.pipe > ssthresh:
         share = prr_delivered * ssthresh / f.flight_at_loss
         return max(math.ceil(share) - f.prr_out, 0.0)
@@ -178,7 +179,7 @@ def may_go(f, delivered):
 def enter(f, now):
     first = f.high_ack + 1
     f.flight_at_loss = f.next_seq - first
-    f.told_at_loss = f.told - 1
+    f.known_at_loss = f.known - 1
     f.prr_out = 1
     segment = segment_at(f.segments, first & f.segment_mask)
     f.recover = f.max_seq
@@ -196,7 +197,7 @@ def enter(f, now):
 
 @compiled
 def on_ack(f, now, ack, trigger, low, high):
-    told = f.told
+    known = f.known
     if ack > f.high_ack:
         forget_acknowledged(f, ack)
         if f.phase == RECOVERY and ack < f.recover:
@@ -215,9 +216,9 @@ def on_ack(f, now, ack, trigger, low, high):
         hole_is_lost = f.lost_edge > f.high_ack + 1
         if f.phase == OPEN and (f.dupacks >= f.dupack_threshold or hole_is_lost):
             enter(f, now)
-            told = f.told  # the first repair is what this ACK lets out
+            known = f.known  # the first repair is what this ACK lets out
     burst = f.max_burst
     if f.proportional != 0 and f.phase == RECOVERY:
-        burst = min(burst, may_go(f, f.told - told))
+        burst = min(burst, may_go(f, f.known - known))
     if f.phase != LOSS or f.dupacks == 0:
         fill(f, now, burst)

@@ -216,14 +216,16 @@ def test_the_adaptive_filter_is_slower_the_more_the_samples_differ():
 
 
 def test_westwood_plus_filters_twice():
-    """Each sample moves the first filter by 1/8, and that the second one by 1/8 of what is left:
-    after n samples, 1 - (7/8)^n (1 + n/8)."""
+    """The first sample fills both filters. Each further one moves the first by 1/8, and that the
+    second one by 1/8 of what is left: n samples go 1 - (7/8)^n (1 + n/8) of the way."""
     e = Estimator("plus")
     e.s.plus_since = e.s.plus_time = 0.0
-    for n in range(1, 6):
-        e.ack(n * RTT, 80.0, rtt=0.9 * RTT)
-        e.ack(n * RTT + 1e-9, 0.0, rtt=0.9 * RTT)  # tells that the sample is complete
-        assert e.value == pytest.approx(800 * (1 - (7 / 8) ** n * (1 + n / 8)), rel=1e-6)
+    for n in range(6):
+        now = (n + 1) * RTT
+        e.ack(now, 80.0 if n else 10.0, rtt=0.9 * RTT)
+        e.ack(now + 1e-9, 0.0, rtt=0.9 * RTT)  # tells that the sample is complete
+        expected = 100 + 700 * (1 - (7 / 8) ** n * (1 + n / 8))
+        assert e.value == pytest.approx(expected, rel=1e-6)
 
 
 def test_westwood_plus_takes_no_shorter_samples_than_told():

@@ -288,6 +288,14 @@ def test_areno_leaves_the_more_the_less_congestion(c):
     assert rules.s.probe == 0
 
 
+@pytest.mark.parametrize(("rtt", "ssthresh"), [(0.05, math.inf), (0.0, 2.0)])
+def test_areno_halves_where_it_cannot_tell(rtt, ssthresh):
+    """In slow start, and before any round-trip time was measured."""
+    rules = Rules("areno", 300.0, rtt_cong=0.08, rtt=rtt, ssthresh=ssthresh)
+    rules.controller.on_loss(rules.s, rules.p, rules.a)
+    assert rules.s.cwnd == rules.s.ssthresh == 150
+
+
 def test_areno_remembers_the_delay_at_losses():
     rules = Rules("areno", 300.0)
     rules.lose(0.04)

@@ -470,6 +470,12 @@ def test_adavegas_increase_grows_with_each_success():
     assert rules.s.run == 0
 
 
+def test_adavegas_doubles_a_small_window_after_a_timeout():
+    """An increase by W is none of Vegas' slow start, which ends at the timeout's ssthresh."""
+    rules = Rules("adavegas", 4.0, ssthresh=3.0, run=5.0)
+    assert [rules.round() for _ in range(3)] == pytest.approx([4, 4, 4], rel=0.03)
+
+
 @MODELS
 def test_adavegas_settles_in_vegas_band_and_is_there_sooner(model):
     """By less than its steps promise: more at once queues for a moment and begins them anew."""

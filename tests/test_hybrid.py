@@ -192,6 +192,31 @@ def test_compound_loss_takes_beta_but_leaves_renos_half(window, delay_share, bet
     assert rules.s.dwnd >= 0
 
 
+def test_compound_keeps_renos_part_above_two_packets():
+    """Losses in a row halve it; without the floor a queue that then takes dwnd away left next to
+    no window at all."""
+    rules = Rules("compound", 2000.0, dwnd=1990.0)
+    for _ in range(5):
+        rules.lose()
+    assert rules.s.cwnd == pytest.approx(2000 / 2**5, rel=0.01)
+    rules.a.acked = 0.0
+    rules.see(100.0)
+    rules.controller.on_round(rules.s, rules.p, rules.a)
+    assert (rules.s.cwnd - 2, rules.s.dwnd) == pytest.approx((0, 0), abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["compound", "fusion", "areno", "fast"])
+def test_a_loss_halves_the_receivers_window_where_that_holds(name):
+    """cwnd has grown unused to ten times of it."""
+    floor = {"reno_cwnd": 1000.0} if name == "fusion" else {}
+    rules = Rules(name, 1000.0, **floor)
+    rules.see(0.08)
+    rules.a.acked, rules.a.window = 0.0, 100.0
+    rules.controller.on_ack(rules.s, rules.p, rules.a)
+    rules.controller.on_loss(rules.s, rules.p, rules.a)
+    assert rules.s.cwnd == pytest.approx(50)
+
+
 def test_compound_timeout_ends_the_delay_window():
     rules = Rules("compound", 100.0, dwnd=60.0)
     rules.controller.on_timeout(rules.s, rules.p, rules.a)

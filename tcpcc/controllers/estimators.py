@@ -136,6 +136,8 @@ def update_abse(s, p, ack):
 
     (2)  tau_k = RTT + n RTT U_k / U_max,  U_k = u U_k-1 + (1 - u) |x_k - x_k-1|
 
+    with RTT no less than the sample is long, as one that ends a recovery may be.
+
     Uncertain (from memory): (1), all constants, and over how many samples U_max is taken; here the
     largest U is forgotten by 1 / `abse_memory` per sample.
     """

@@ -278,13 +278,14 @@ def test_the_rate_of_a_full_link(model, name):
     assert found == pytest.approx(1000, rel=0.03 if name == "plus" else 2e-3)
 
 
-@pytest.mark.parametrize("name", ["be", "re", "abse", "rce"])
+@pytest.mark.parametrize("name", NAMES)
 @MODELS
 def test_the_rate_that_cross_traffic_leaves(model, name):
-    """What "residual" means: half of the link, to which evenly spaced packets bring it down."""
-    found, rate = estimate(name, model, 300, tc.CBR("4 Mbps"))
+    """What "residual" means: half of the link, to which evenly spaced packets bring it down.
+    Westwood+ has had some 60 samples, and nearly forgotten the first."""
+    found, rate = estimate(name, model, 100, tc.CBR("4 Mbps"))
     assert rate == pytest.approx(500, rel=1e-3)
-    assert found == pytest.approx(500, rel=2e-3)
+    assert found == pytest.approx(500, rel=1e-2 if name == "plus" else 2e-3)
 
 
 @MODELS
@@ -303,12 +304,14 @@ def test_ack_compression(model):
     gusts = [(k / 5, k / 5 + 0.05) for k in range(5, 100)]
     back = tc.CBR("12 Mbps", source="right", target="left", on=gusts)
     found = {}
-    for name in ("be", "re", "plus"):
+    for name in NAMES:
         found[name], rate = estimate(name, model, 60, back)
         assert rate == pytest.approx(599, rel=0.01)
     assert found["re"] == pytest.approx(599, rel=0.01)
     assert found["plus"] == pytest.approx(599, rel=0.01)
+    assert found["abse"] == pytest.approx(599, rel=0.05)
     assert found["be"] > 1.01 * found["re"]
+    assert 0.8 * 1000 < found["rce"] < 1000  # the link's rate, which is what it is to tell
 
 
 def tell_delivered(s, p, a):

@@ -217,6 +217,21 @@ def test_a_loss_halves_the_receivers_window_where_that_holds(name):
     assert rules.s.cwnd == pytest.approx(50)
 
 
+@pytest.mark.parametrize(
+    ("name", "state", "left"),
+    [("compound", {"dwnd": 900.0}, 500 + 1), ("fusion", {"reno_cwnd": 50.0}, 1000 - 450)],
+)
+def test_a_window_that_shrinks_below_the_last_loss_is_not_in_slow_start(name, state, left):
+    """At the window that the loss left 40 ms begin to queue: diff is 500 packets, of which
+    Compound takes all away and Fusion leaves alpha, 50."""
+    rules = Rules(name, 1000.0, ssthresh=1000.0, **state)
+    rules.round(0.04)
+    assert rules.s.cwnd == pytest.approx(left, rel=0.01)
+    assert rules.s.cwnd >= rules.s.ssthresh
+    if name == "fusion":
+        assert rules.s.reno_cwnd == pytest.approx(51, abs=0.5)
+
+
 def test_compound_timeout_ends_the_delay_window():
     rules = Rules("compound", 100.0, dwnd=60.0)
     rules.controller.on_timeout(rules.s, rules.p, rules.a)

@@ -29,10 +29,12 @@ from tcpcc.controllers.reno import on_timeout as reno_on_timeout
 
 
 def set_dwnd(s, dwnd):
-    """Give the delay-based window a value, which may not be negative; W moves with it."""
+    """Give the delay-based window a value, which may not be negative; W moves with it. Below what
+    a loss left it is not slow start again."""
     dwnd = max(dwnd, 0.0)
     s.cwnd += dwnd - s.dwnd
     s.dwnd = dwnd
+    s.ssthresh = min(s.ssthresh, s.cwnd)
 
 
 def on_round(s, p, ack):

@@ -60,6 +60,7 @@ def on_ack(s, p, ack):
     if s.rtt > 0:
         s.cwnd += per_round(s, p, ack) * share
     s.cwnd = max(s.cwnd, s.reno_cwnd)
+    s.ssthresh = min(s.ssthresh, s.cwnd)  # below what a loss left it is not slow start again
 
 
 def on_loss(s, p, ack):

@@ -144,6 +144,14 @@ def test_fast_keeps_alpha_packets_queued_per_flow(model, flows):
     assert run.utilization(after=25) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(("flows", "alpha"), [(1, 50), (1, 200), (2, 200)])
+@MODELS
+def test_fast_keeps_alpha_packets_to_one(model, flows, alpha):
+    """The more packets, the less the one that rounding takes: the whole queue is exact to it."""
+    run = simulate(model, *[flow("fast", alpha=alpha)] * flows, buffer=2000, duration=50)
+    assert run.queue_mean(after=30) == pytest.approx(flows * alpha, abs=1)
+
+
 @MODELS
 def test_fast_shares_in_proportion_to_alpha(model):
     run = simulate(model, flow("fast", alpha=20), flow("fast", alpha=60), duration=60)
@@ -406,6 +414,21 @@ def test_fusion_keeps_its_queue_in_the_band(model):
     assert queue.max() <= 100
     assert 33 <= np.median(queue) <= 33.3 + 2 * 8.33
     assert run.utilization(after=20) > 0.99
+
+
+@MODELS
+def test_fusion_leaves_the_band_s_upper_end_at_once(model):
+    """Half of the link is taken away: the queue passes 12 ms, 100 packets, by far, and is below
+    within six round trips though nothing is lost (but before; Reno's window is small)."""
+    net = tc.dumbbell(100e6, (0.2 - 8 * 1540 / 100e6) / 2, 1667, loss=1e-4)
+    cross = tc.CBR("40 Mbps", on=[(30, 35)], packet_size=1500)
+    case = tc.Scenario(net, [flow("fusion"), cross], duration=35, interval=0.05, seed=1)
+    data = tc.simulate(case, model).data
+    assert data["dropped"].isel(flow=0).sel(time=slice(29.5, 31.2)).sum() == 0
+    queue = data["queue"].isel(link=0)
+    assert queue.sel(time=slice(20, 30)).max() < 100
+    assert queue.sel(time=slice(30, 31)).max() > 400
+    assert queue.sel(time=slice(31.2, None)).max() < 100
 
 
 # The family beside Reno and alone (the Fusion paper, Figures 4 and 5)

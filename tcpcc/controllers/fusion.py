@@ -27,7 +27,8 @@ Differences from the paper
     be Reno's (B1). Where the receiver's window is smaller, that one is halved. The paper says no
     more of it, so this much is **uncertain**. R in (3) is that of the last ACK before the loss was
     known (B2). A loss in slow start halves: W/R is not the rate then, and d/R would leave W at
-    twice the pipe. Slow start and the timeout are not in the paper (B3).
+    twice the pipe. Slow start and the timeout are not in the paper (B3); where (2) takes W below
+    ssthresh, ssthresh follows. R in (2) is a round trip old, so W first falls below its aim.
 """
 
 from tcpcc.controllers.contract import Controller, Param, State, register

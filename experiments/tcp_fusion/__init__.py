@@ -37,7 +37,7 @@ PAPER = Paper(
         "figure_10": Item(t.figure_10_runs, t.beside, f.draw_10),
         "figure_11": Item(t.figure_11_runs, t.figure_11, f.draw_11),
         "figure_13": Item(t.figure_13_runs, t.figure_13, f.draw_13),
-        "phases": Item(t.phases_runs, t.figure_13),
+        "phases": Item(t.phases_runs, t.phases),
         "models": Item(t.models_runs, t.models, f.draw_models),
     },
 )

@@ -262,6 +262,20 @@ def figure_13(runs: Runs) -> Cells:
     return {(row, f"{v} {reverse}"): cell for (row, (v, reverse)), cell in found.items()}
 
 
+HOPS = {"1 hop": 1, "2 hops": 2, "3 hops": 3}
+
+
+def phases(runs: Runs) -> Cells:
+    """Mb/s of both flows over as many hops; columns "Reno without", "Reno with"."""
+
+    def quantities(run: tc.Run) -> dict[str, float]:
+        rates = dict(zip(run.flows, mbps(run), strict=True))
+        return {name: rates[f"Reno{k}"] + rates[f"Variant{k}"] for name, k in HOPS.items()}
+
+    found = tabulate(quantities, runs)
+    return {(row, f"{v} {reverse}"): cell for (row, (v, reverse)), cell in found.items()}
+
+
 # Packets beside fluid, for every variant.
 
 FAMILY = (

@@ -11,7 +11,7 @@ text and is marked *assumed*.
   threshold of 100 packets; the others do neither. ns-2 acknowledges every packet. `RECEIVERS` has
   both.
 - CUBIC is Linux' first one with the scales that its next version corrected (``fixed``): kernel
-  2.6.15's own, `KERNEL_CUBIC`, takes half as much again as Reno, in Table 1 it is 4 : 1.
+  2.6.15's own, `KERNEL_CUBIC`, does not take twice as much as Reno; in Table 1 it is 4 : 1.
 - Route 1 (Tokyo-Honjo) is the laboratory's link with the round-trip time of the emulator, 80 ms, or
   20 ms and the second flow's 20, 60 or 120 ms. Its buffer is the laboratory's 500 KB (*assumed*).
 - Route 2 (Tokyo-Kitakyushu) has a BDP of about 50 packets: 30 Mb/s and 20 ms (*assumed*), with
@@ -94,8 +94,8 @@ SETTLED = 20.0
 
 LENGTH, SIMULATED = 50.0, 30.0
 """s, of runs of the testbed and of simulations: 10 s more change a mean by less than three standard
-errors. But HSTCP and FAST are still finding their share at 600 Mb/s and 1 Gb/s, where a loss in
-100 000 packets comes seldom."""
+errors. But at 600 Mb/s and 1 Gb/s, where a loss in 100 000 packets comes seldom, HSTCP, CUBIC and
+FAST are still finding their share."""
 
 PAIRS_SETTLED = 30.0
 """s, from which Table 1's means are taken."""

@@ -167,7 +167,7 @@ def test_a_data_file_and_its_module_have_the_same_items(name):
     assert paper.name == name
     with_cells = list(dict.fromkeys(c.item for c in paper.cells()))
     assert with_cells == [item for item in paper.published.titles if item in with_cells]
-    assert all(paper.items[item].draw for item in set(paper.items) - set(with_cells))
+    assert all(paper.items[item].has_figure for item in set(paper.items) - set(with_cells))
     assert set(paper.published.titles) == set(paper.items)
     assert paper.citation.startswith("@")
 
@@ -325,6 +325,17 @@ def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_pat
 def test_figures_are_drawn_of_items_that_have_one(tmp_path):
     with pytest.raises(ScenarioError, match="unknown figure of quick_vegas 'table_1'"):
         experiments.draw("quick_vegas", "table_1")
+
+
+def test_a_chart_is_drawn_from_the_numbers_kept(tmp_path, monkeypatch):
+    paper, item = "quick_vegas", "figure_4"
+    assert PAPERS[paper].items[item].chart is not None
+    cache = tmp_path / "runs"
+    first = experiments.draw(paper, item, "fluid", cache=cache)
+    monkeypatch.setattr(harness, "simulate_many", lambda *_, **__: pytest.fail("it ran"))
+    again = experiments.draw(paper, item, "fluid", cache=cache)
+    points = [[line.get_xydata().tolist() for line in f.axes[0].lines] for f in (first, again)]
+    assert points[0] == points[1] != []
 
 
 # --- kept numbers --------------------------------------------------------------------------------

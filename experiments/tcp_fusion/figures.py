@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs, Values
+from experiments.harness import Cells, Measured, Runs, Values
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
 from tcpcc import plots
@@ -22,6 +22,9 @@ from tcpcc.controllers import get
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Numbers = Mapping[str, Cells]
+"""By model."""
 
 COLOURS = {
     "Reno": plots.BLACK,
@@ -190,19 +193,18 @@ def of_losses(ax: Axes, top: float = 100.0) -> None:
     ax.minorticks_off()
 
 
-def loss_cells(cells: t.Cells, row: str) -> list[Measured]:
+def loss_cells(cells: Cells, row: str) -> list[Measured]:
     return [cells[row, loss] for loss in t.LOSSES]
 
 
-def draw_4(runs: Mapping[str, Runs]) -> Figure:
+def draw_4(numbers: Numbers) -> Figure:
     """Throughput of one flow, on a linear scale as in the paper and on a logarithmic one."""
     import matplotlib.pyplot as plt
 
     losses = np.array(list(t.LOSSES.values()))
     with plots.style():
         figure, axes = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.42))
-        for model, of_model in runs.items():
-            cells = t.figure_4(of_model)
+        for model, cells in numbers.items():
             for ax in axes:
                 for variant in s.VARIANTS:
                     line(ax, losses, loss_cells(cells, variant), variant, model)
@@ -229,7 +231,7 @@ def root_law(losses: np.ndarray) -> np.ndarray:
     return np.minimum(window / 0.040 * 8 * (s.PACKET - s.HEADER), rate) / 1e6
 
 
-def draw_lossy(variants: Sequence[str], runs: Mapping[str, Runs]) -> Figure:
+def draw_lossy(variants: Sequence[str], numbers: Numbers) -> Figure:
     """Figures 5 and 6: a panel for each variant, beside Reno."""
     import matplotlib.pyplot as plt
 
@@ -239,8 +241,7 @@ def draw_lossy(variants: Sequence[str], runs: Mapping[str, Runs]) -> Figure:
             1, len(variants), sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.38)
         )
         for k, (ax, variant) in enumerate(zip(axes, variants, strict=True)):
-            for model, of_model in runs.items():
-                cells = t.beside(of_model)
+            for model, cells in numbers.items():
                 line(ax, losses, loss_cells(cells, variant), variant, model)
                 beside = loss_cells(cells, f"Reno beside {variant}")
                 line(ax, losses, beside, "Reno", model, label="Reno beside it")
@@ -302,7 +303,7 @@ def dashes(ax: Axes, places: Any, values: Sequence[float], size: float) -> None:
     ax.plot(places, values, "_", color=plots.BLACK, ms=size, mew=1.4, label="fluid model")
 
 
-def draw_9(runs: Mapping[str, Runs]) -> Figure:
+def draw_9(numbers: Numbers) -> Figure:
     """Ratio of the throughputs, bars by variant, on a logarithmic scale: ranges are wide."""
     import matplotlib.pyplot as plt
 
@@ -310,8 +311,7 @@ def draw_9(runs: Mapping[str, Runs]) -> Figure:
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.8, plots.WIDTH * 0.4))
         places = np.arange(len(s.VARIANTS))
-        for model, of_model in runs.items():
-            cells = t.figure_9(of_model)
+        for model, cells in numbers.items():
             for k, longer in enumerate(t.LONGER):
                 values = [cells[v, longer] for v in s.VARIANTS]
                 at = places + 0.27 * (k - 1)
@@ -337,13 +337,10 @@ def unique(ax: Axes, **place: Any) -> None:
     ax.legend(labels.values(), labels.keys(), **place)
 
 
-def pairs_of_bars(
-    ax: Axes, runs: Mapping[str, Runs], cells_of: Any, variants: Sequence[str], column: str
-) -> None:
+def pairs_of_bars(ax: Axes, numbers: Numbers, variants: Sequence[str], column: str) -> None:
     """A variant's bar and that of Reno beside it, with the range over seeds."""
     places = np.arange(len(variants))
-    for model, of_model in runs.items():
-        cells = cells_of(of_model)
+    for model, cells in numbers.items():
         for shift, prefix, colour in (
             (-0.2, "", plots.VERMILION), (0.2, "Reno beside ", plots.BLACK)
         ):  # fmt: skip
@@ -356,18 +353,18 @@ def pairs_of_bars(
     ax.set_xticks(places, variants)
 
 
-def draw_10(runs: Mapping[str, Runs]) -> Figure:
+def draw_10(numbers: Numbers) -> Figure:
     import matplotlib.pyplot as plt
 
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.36))
-        pairs_of_bars(ax, runs, t.beside, list(s.VARIANTS), "Route 2")
+        pairs_of_bars(ax, numbers, list(s.VARIANTS), "Route 2")
         ax.set_ylabel("Goodput (Mb/s)")
         unique(ax, ncols=3, loc="lower right", bbox_to_anchor=(1, 1))
     return figure
 
 
-def draw_11(runs: Mapping[str, Runs]) -> Figure:
+def draw_11(numbers: Numbers) -> Figure:
     """Shares of the link, a panel for each rate."""
     import matplotlib.pyplot as plt
 
@@ -376,7 +373,7 @@ def draw_11(runs: Mapping[str, Runs]) -> Figure:
             2, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.6)
         )
         for k, (ax, rate) in enumerate(zip(axes.flat, t.RATES, strict=True)):
-            pairs_of_bars(ax, runs, t.figure_11, t.SIMULATED, rate)
+            pairs_of_bars(ax, numbers, t.SIMULATED, rate)
             ax.set_title(f"({'abcd'[k]}) {rate}", loc="left")
             ax.tick_params(axis="x", labelrotation=35)
         for ax in axes[:, 0]:
@@ -386,7 +383,7 @@ def draw_11(runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-def draw_13(runs: Mapping[str, Runs]) -> Figure:
+def draw_13(numbers: Numbers) -> Figure:
     """Goodput of each forward flow, stacked by hop count, without and with reverse traffic."""
     import matplotlib.pyplot as plt
 
@@ -397,8 +394,7 @@ def draw_13(runs: Mapping[str, Runs]) -> Figure:
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.48))
         places = np.arange(len(t.SIMULATED))
         for k, (ax, reverse) in enumerate(zip(axes, t.TRAFFIC, strict=True)):
-            for model, of_model in runs.items():
-                cells = t.figure_13(of_model)
+            for model, cells in numbers.items():
                 bottom = np.zeros(len(places))
                 for flow in t.FORWARD:
                     values = [cells[flow, f"{v} {reverse}"] for v in t.SIMULATED]
@@ -419,16 +415,15 @@ def draw_13(runs: Mapping[str, Runs]) -> Figure:
 # Packets beside fluid.
 
 
-def draw_models(runs: Mapping[str, Runs]) -> Figure:
+def draw_models(numbers: Numbers) -> Figure:
     """Every variant: throughput under random loss, and share beside Reno."""
     import matplotlib.pyplot as plt
 
-    cells = {model: t.models(of_model) for model, of_model in runs.items()}
     places = np.arange(len(t.FAMILY))[::-1]
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.62))
         for ax, what in zip(axes, ("loss 1e-4", "beside Reno"), strict=True):
-            for model, of_model in cells.items():
+            for model, of_model in numbers.items():
                 of_what = [of_model[v, what] for v in t.FAMILY]
                 values = [cell.value for cell in of_what]
                 if model == "packet":
@@ -452,7 +447,7 @@ def draw_models(runs: Mapping[str, Runs]) -> Figure:
 # Table 1, as shares.
 
 
-def draw_table_1(runs: Mapping[str, Runs]) -> Figure:
+def draw_table_1(numbers: Numbers) -> Figure:
     """Share of the first flow of each pair, beside the printed one and what it can be held to."""
     import matplotlib.pyplot as plt
 
@@ -463,7 +458,7 @@ def draw_table_1(runs: Mapping[str, Runs]) -> Figure:
         of_paper = np.array(list(printed.values()))
         ax.barh(places, 2 * t.SHARE, 0.5, of_paper - t.SHARE, color="0.9", label="tolerance")
         ax.plot(of_paper, places, "o", ms=6, mfc="white", color=plots.BLACK, label="published")
-        for model, of_model in runs.items():
+        for model, of_model in numbers.items():
             cells = t.shares(of_model)
             values = [cells[pair].value for pair in printed]
             if model == "packet":

@@ -5,7 +5,7 @@ Runs are kept by (key, seed); every number is a mean over seeds with its spread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
@@ -74,13 +74,19 @@ def share(run: tc.Run, after: float = s.SETTLED) -> float:
     return float(first / (first + second))
 
 
-def shares(runs: Runs) -> dict[tuple[str, str], Measured]:
-    """Table 1 (or one pair) as the first one's share of each pair of two variants."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    for (both, seed), run in runs.items():
-        if both[0] != both[1]:
-            found.setdefault(both, {})[seed] = share(run, s.PAIRS_SETTLED)
-    return {key: over_seeds(of_seed) for key, of_seed in found.items()}
+def shares(table: Mapping[tuple[str, str], Measured]) -> Cells:
+    """Table 1 as the first one's share of each pair of two variants; the pairs' sums vary little,
+    so that the ends of a range are the first's least and the second's most."""
+
+    def part(mine: float | None, other: float | None) -> float | None:
+        return None if mine is None or other is None else mine / (mine + other)
+
+    found = {}
+    for pair in combinations(s.VARIANTS, 2):
+        mine, other = table[pair], table[pair[::-1]]
+        value = mine.value / (mine.value + other.value)
+        found[pair] = Measured(value, part(mine.low, other.high), part(mine.high, other.low))
+    return found
 
 
 SHARE = 0.2

@@ -322,7 +322,7 @@ def draw_9(numbers: Numbers) -> Figure:
                 else:
                     dashes(ax, at, [v.value for v in values], 8)
         ax.set_xticks(places, list(s.VARIANTS))
-        ax.set(yscale="log", ylim=(0.3, 150), ylabel="Throughput ratio, short : long")
+        ax.set(yscale="log", ylim=(0.2, 150), ylabel="Throughput ratio, short : long")
         marks = (0.5, 1, 2, 5, 10, 20, 50, 100)
         ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
         ax.minorticks_off()

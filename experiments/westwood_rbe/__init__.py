@@ -26,6 +26,7 @@ PAPER = Paper(
             s.pair_runs, partial(tables.tradeoff, s.PAIRS), partial(f.draw_tradeoff, f.PAIR_PANELS)
         ),
         "figure_5": Item(s.rtt_runs, tables.fairness, f.draw_fairness),
+        "round_trips": Item(s.class_runs, tables.classes, f.draw_classes),
         "alone": Item(s.alone_runs, tables.alone),
         "estimators": Item(s.estimator_runs, tables.estimators),
     },

@@ -226,3 +226,33 @@ def draw_fairness(runs: Mapping[str, Runs]) -> Figure:
         axes[0].set_ylim(0, 1.02)
         legend_above(figure, axes)
     return figure
+
+
+def draw_classes(runs: Mapping[str, Runs]) -> Figure:
+    """Westwood and the proposal against Reno flows of like round-trip time, and what the equations
+    and the sawtooth give with the buffer's 240 ms, a panel for each rate."""
+    import matplotlib.pyplot as plt
+
+    middle = np.array([np.mean(ends) for ends in s.RTT_CLASSES.values()])
+    fine = np.linspace(0.022, 0.25, 200)
+    values = {model: tables.classes(of_model) for model, of_model in runs.items()}
+    laws = zip(list(tables.LAWS)[1:], (plots.ORANGE, plots.BLACK), plots.DASHES[2:], strict=False)
+    with plots.style():
+        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.8))
+        looks = list(laws)
+        for ax, link, letter in zip(axes, s.RTT_LINKS, "ab", strict=True):
+            rate, buffer = s.RTT_LINKS[link]
+            own = buffer * 8 * s.PACKET / rate / fine  # the buffer in a flow's own BDPs
+            for name, colour, dashes in looks:
+                law = [tables.LAWS[name](b) for b in own]
+                ax.plot(1e3 * fine, law, color=colour, ls=dashes, lw=0.9, label=name)
+            for model, found in values.items():
+                for name in s.PROPOSALS:
+                    cells = [found[f"{name} / Reno, {link}", column] for column in s.RTT_CLASSES]
+                    curve(ax, 1e3 * middle, cells, model, name)
+            logarithmic_ratio(ax, 0.35, 2)
+            ax.set_xlabel("Round-trip time without queueing (ms)")
+            ax.set_title(f"({letter}) {link}", loc="left")
+        axes[0].set_ylabel("Throughput / Reno's at like RTT")
+        legend_above(figure, axes, 3)
+    return figure

@@ -171,6 +171,13 @@ RTT_COUNTS = (2, 6, 10, 16, 20)
 RTT_LINKS: Mapping[str, tuple[float, int]] = {"10 Mb/s": (10e6, 200), "100 Mb/s": (100e6, 2000)}
 """Rate, bit/s, and buffer, packets: the paper's rounding of 208 and 2083, the BDPs at 250 ms."""
 
+RTT_CLASSES = {
+    "10 to 90 ms": (0.01, 0.09),
+    "90 to 170 ms": (0.09, 0.17),
+    "170 to 250 ms": (0.17, 0.25),
+}
+"""s, above the first and up to the second. From six flows on each has flows of both kinds."""
+
 NEAR = 1e-3
 """s, propagation delay of the bottleneck and of the receivers' links."""
 
@@ -224,6 +231,11 @@ def rtt_runs() -> dict[Any, tc.Scenario]:
         for n in RTT_COUNTS
         for seed in SEEDS
     }
+
+
+def class_runs() -> dict[Any, tc.Scenario]:
+    """Those of Figure 5 that have each kind in each class of round-trip times."""
+    return {key: scenario for key, scenario in rtt_runs().items() if key[1] > 2}
 
 
 # Beyond the paper.

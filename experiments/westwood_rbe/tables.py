@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,33 @@ def jain(run: tc.Run) -> float:
 
 def fairness(runs: Runs) -> Values:
     return {(row, f"N = {n}"): cell for (row, n), cell in means(jain, runs).items()}
+
+
+def classes(runs: Runs) -> Values:
+    """By class of round-trip times: the mean throughput of one kind over that of the Reno flows,
+    and of these over that of all flows; all N of a seed together."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for row in sorted({row for row, _, _ in runs}):
+        name, link = row.split(", ")
+        for seed in s.SEEDS:
+            shares, reno, trips = _pooled([runs[key] for key in runs if key[::2] == (row, seed)])
+            for column, (low, high) in s.RTT_CLASSES.items():
+                chosen = (trips > low + 1e-9) & (trips <= high + 1e-9)
+                theirs = shares[chosen & reno].mean()
+                ratio = shares[chosen & ~reno].mean() / theirs
+                found.setdefault((f"{name} / Reno, {link}", column), {})[seed] = ratio
+                found.setdefault((f"Reno beside {name}, {link}", column), {})[seed] = theirs
+    return {key: over_seeds(of_seed) for key, of_seed in found.items()}
+
+
+def _pooled(runs: Sequence[tc.Run]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of all flows of these runs: throughput over the run's mean, whether Reno, round-trip time."""
+    each = [rates(run) for run in runs]
+    return (
+        np.concatenate([one / one.mean() for one in each]),
+        np.concatenate([run.data["controller"].values == s.RENO for run in runs]),
+        np.concatenate([s.round_trips(len(one)) for one in each]),
+    )
 
 
 def alone(runs: Runs) -> Values:

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ USER_ERROR, INTERRUPTED = 2, 130
 
 PICTURES = (".png", ".pdf", ".svg")
 
-LISTS = ("controllers", "queues", "recoveries", "papers")
+LISTS = ("controllers", "slow_starts", "queues", "recoveries", "papers")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,6 +96,7 @@ def list_names(options: argparse.Namespace) -> None:
     """``tcpcc list``"""
     tables = {
         "controllers": _controllers,
+        "slow_starts": _slow_starts,
         "queues": _queues,
         "recoveries": _recoveries,
         "papers": _papers,
@@ -114,30 +115,37 @@ def _controllers() -> pd.DataFrame:
     return controllers.table().drop(columns="source")
 
 
-def _queues() -> pd.DataFrame:
-    import pandas as pd
+def _slow_starts() -> pd.DataFrame:
+    from tcpcc.slow_start import START_UPS
 
+    return _parameters("slow start", START_UPS.values())
+
+
+def _queues() -> pd.DataFrame:
     from tcpcc.queues import get_queue, queue_names
 
-    rows = [
-        {
-            "queue": name,
-            "parameter": parameter,
-            "default": float(param.default),
-            "unit": param.unit,
-            "meaning": param.doc,
-        }
-        for name in queue_names()
-        for parameter, param in get_queue(name).params.items()
-    ]
-    bare = [
-        {"queue": name, "meaning": get_queue(name).summary}
-        for name in queue_names()
-        if not get_queue(name).params
-    ]
-    return pd.DataFrame(
-        [*bare, *rows], columns=["queue", "parameter", "default", "unit", "meaning"]
-    )
+    return _parameters("queue", map(get_queue, queue_names()))
+
+
+def _parameters(kind: str, named: Iterable[Any]) -> pd.DataFrame:
+    """A row for each parameter of these, after one for each that has none."""
+    import pandas as pd
+
+    bare, rows = [], []
+    for one in named:
+        if not one.params:
+            bare.append({kind: one.name, "meaning": one.summary})
+        rows += [
+            {
+                kind: one.name,
+                "parameter": name,
+                "default": float(param.default),
+                "unit": param.unit,
+                "meaning": param.doc,
+            }
+            for name, param in one.params.items()
+        ]
+    return pd.DataFrame([*bare, *rows], columns=[kind, "parameter", "default", "unit", "meaning"])
 
 
 def _recoveries() -> pd.DataFrame:

@@ -48,14 +48,15 @@ def run(*arguments):
 def test_list_names_everything(capsys):
     assert run("list") == 0
     out = capsys.readouterr().out
-    for name in ("quick_vegas", "integer_delta", "red", "min_thresh", "newreno-steady", "table_1"):
+    parameters = ("integer_delta", "css_rounds", "min_thresh")
+    for name in ("quick_vegas", "hystart++", "red", "newreno-steady", "table_1", *parameters):
         assert name in out
 
 
 @pytest.mark.parametrize(
     ("what", "name"),
-    [("controllers", "tahoe"), ("queues", "droptail"), ("recoveries", "sack"),
-     ("papers", "figure_7")],
+    [("controllers", "tahoe"), ("slow_starts", "standard"), ("slow_starts", "max_ssthresh"),
+     ("queues", "droptail"), ("recoveries", "sack"), ("papers", "figure_7")],
 )  # fmt: skip
 def test_list_of_one_kind(capsys, what, name):
     assert run("list", what) == 0

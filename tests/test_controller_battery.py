@@ -224,6 +224,23 @@ def test_loss_in_slow_start(name):
     assert path.cwnd <= before + 1
 
 
+@pytest.mark.parametrize("event", ["on_loss", "on_timeout"])
+@pytest.mark.parametrize("ssthresh", [math.inf, 2.0])
+@pytest.mark.parametrize("name", names())
+def test_nothing_measured_yet(name, ssthresh, event):
+    """The first packet is lost, and what was sent again tells no round-trip time."""
+    path = Path(name, cwnd=10.0, ssthresh=ssthresh)
+    times = dict.fromkeys(("rtt", "srtt", "min_rtt", "max_rtt", "round_rtt", "round_min_rtt"), 0)
+    sample = times | {"window": 10, "inflight": 10, "acked": 1, "delivered": 1, "transmits": 1}
+    path.pair.call(event, **sample, now=0.1)
+    assert SMALLEST_WINDOW <= path.cwnd <= 10
+    assert path.pair.s.ssthresh >= SMALLEST_THRESHOLD
+    for k in range(1, 20):
+        path.pair.call("on_ack", **sample, now=0.1 + k / 10)
+    path.pair.call("on_loss", **(sample | {"window": path.cwnd}), now=3.0)
+    assert SMALLEST_WINDOW <= path.cwnd < math.inf
+
+
 @pytest.mark.parametrize("name", names())
 def test_application_limited(name):
     """Two packets a round for a hundred rounds: the window stays finite and is not taken away."""

@@ -144,6 +144,14 @@ def test_fast_keeps_alpha_packets_queued_per_flow(model, flows):
     assert run.utilization(after=25) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(("flows", "alpha"), [(1, 50), (1, 200), (2, 200)])
+@MODELS
+def test_fast_keeps_alpha_packets_to_one(model, flows, alpha):
+    """The more packets, the less the one that rounding takes: the whole queue is exact to it."""
+    run = simulate(model, *[flow("fast", alpha=alpha)] * flows, buffer=2000, duration=50)
+    assert run.queue_mean(after=30) == pytest.approx(flows * alpha, abs=1)
+
+
 @MODELS
 def test_fast_shares_in_proportion_to_alpha(model):
     run = simulate(model, flow("fast", alpha=20), flow("fast", alpha=60), duration=60)
@@ -190,6 +198,46 @@ def test_compound_loss_takes_beta_but_leaves_renos_half(window, delay_share, bet
     left = rules.lose()
     assert left == pytest.approx(max(1 - beta, (1 - delay_share) / 2, 2 / window), rel=1e-9)
     assert rules.s.dwnd >= 0
+
+
+def test_compound_keeps_renos_part_above_two_packets():
+    """Losses in a row halve it; without the floor a queue that then takes dwnd away left next to
+    no window at all."""
+    rules = Rules("compound", 2000.0, dwnd=1990.0)
+    for _ in range(5):
+        rules.lose()
+    assert rules.s.cwnd == pytest.approx(2000 / 2**5, rel=0.01)
+    rules.a.acked = 0.0
+    rules.see(100.0)
+    rules.controller.on_round(rules.s, rules.p, rules.a)
+    assert (rules.s.cwnd - 2, rules.s.dwnd) == pytest.approx((0, 0), abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["compound", "fusion", "areno", "fast"])
+def test_a_loss_halves_the_receivers_window_where_that_holds(name):
+    """cwnd has grown unused to ten times of it."""
+    floor = {"reno_cwnd": 1000.0} if name == "fusion" else {}
+    rules = Rules(name, 1000.0, **floor)
+    rules.see(0.08)
+    rules.a.acked, rules.a.window = 0.0, 100.0
+    rules.controller.on_ack(rules.s, rules.p, rules.a)
+    rules.controller.on_loss(rules.s, rules.p, rules.a)
+    assert rules.s.cwnd == pytest.approx(50)
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "left"),
+    [("compound", {"dwnd": 900.0}, 500 + 1), ("fusion", {"reno_cwnd": 50.0}, 1000 - 450)],
+)
+def test_a_window_that_shrinks_below_the_last_loss_is_not_in_slow_start(name, state, left):
+    """At the window that the loss left 40 ms begin to queue: diff is 500 packets, of which
+    Compound takes all away and Fusion leaves alpha, 50."""
+    rules = Rules(name, 1000.0, ssthresh=1000.0, **state)
+    rules.round(0.04)
+    assert rules.s.cwnd == pytest.approx(left, rel=0.01)
+    assert rules.s.cwnd >= rules.s.ssthresh
+    if name == "fusion":
+        assert rules.s.reno_cwnd == pytest.approx(51, abs=0.5)
 
 
 def test_compound_timeout_ends_the_delay_window():
@@ -288,6 +336,14 @@ def test_areno_leaves_the_more_the_less_congestion(c):
     assert rules.s.probe == 0
 
 
+@pytest.mark.parametrize(("rtt", "ssthresh"), [(0.05, math.inf), (0.0, 2.0)])
+def test_areno_halves_where_it_cannot_tell(rtt, ssthresh):
+    """In slow start, and before any round-trip time was measured."""
+    rules = Rules("areno", 300.0, rtt_cong=0.08, rtt=rtt, ssthresh=ssthresh)
+    rules.controller.on_loss(rules.s, rules.p, rules.a)
+    assert rules.s.cwnd == rules.s.ssthresh == 150
+
+
 def test_areno_remembers_the_delay_at_losses():
     rules = Rules("areno", 300.0)
     rules.lose(0.04)
@@ -358,6 +414,21 @@ def test_fusion_keeps_its_queue_in_the_band(model):
     assert queue.max() <= 100
     assert 33 <= np.median(queue) <= 33.3 + 2 * 8.33
     assert run.utilization(after=20) > 0.99
+
+
+@MODELS
+def test_fusion_leaves_the_band_s_upper_end_at_once(model):
+    """Half of the link is taken away: the queue passes 12 ms, 100 packets, by far, and is below
+    within six round trips though nothing is lost (but before; Reno's window is small)."""
+    net = tc.dumbbell(100e6, (0.2 - 8 * 1540 / 100e6) / 2, 1667, loss=1e-4)
+    cross = tc.CBR("40 Mbps", on=[(30, 35)], packet_size=1500)
+    case = tc.Scenario(net, [flow("fusion"), cross], duration=35, interval=0.05, seed=1)
+    data = tc.simulate(case, model).data
+    assert data["dropped"].isel(flow=0).sel(time=slice(29.5, 31.2)).sum() == 0
+    queue = data["queue"].isel(link=0)
+    assert queue.sel(time=slice(20, 30)).max() < 100
+    assert queue.sel(time=slice(30, 31)).max() > 400
+    assert queue.sel(time=slice(31.2, None)).max() < 100
 
 
 # The family beside Reno and alone (the Fusion paper, Figures 4 and 5)
@@ -460,6 +531,12 @@ def test_adavegas_increase_grows_with_each_success():
     rules.round()
     assert rules.round(0.04) == pytest.approx(-1)
     assert rules.s.run == 0
+
+
+def test_adavegas_doubles_a_small_window_after_a_timeout():
+    """An increase by W is none of Vegas' slow start, which ends at the timeout's ssthresh."""
+    rules = Rules("adavegas", 4.0, ssthresh=3.0, run=5.0)
+    assert [rules.round() for _ in range(3)] == pytest.approx([4, 4, 4], rel=0.03)
 
 
 @MODELS

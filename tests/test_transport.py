@@ -645,11 +645,12 @@ def test_newreno_sends_at_most_two_packets_per_ack_in_recovery():
 
 @pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("holes", [1, 5, 15])
-def test_sack_repairs_any_number_of_holes_in_about_one_round_trip(holes, step):
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
+def test_sack_repairs_any_number_of_holes_in_about_one_round_trip(recovery, holes, step):
     """All retransmissions leave within a round trip of the first, and one more brings their ACK;
     NewReno needs a round trip for each."""
     lost = list(range(60, 60 + step * holes, step))
-    end = Endpoint("sack")
+    end = Endpoint(recovery)
     wire = Wire(end, lose=lost)
     wire.run(5)
     repairs = [wire.at(seq)[-1] for seq in lost]
@@ -661,9 +662,12 @@ def test_sack_repairs_any_number_of_holes_in_about_one_round_trip(holes, step):
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.sets(st.tuples(st.integers(0, 120), st.integers(1, 2)), max_size=40))
-def test_sack_pipe_is_empty_when_all_is_acknowledged(lose):
-    end = Endpoint("sack", size=121)
+@given(
+    st.sampled_from(["sack", "sack-prr"]),
+    st.sets(st.tuples(st.integers(0, 120), st.integers(1, 2)), max_size=40),
+)
+def test_sack_pipe_is_empty_when_all_is_acknowledged(recovery, lose):
+    end = Endpoint(recovery, size=121)
     Wire(end, lose=lose).run(900)
     assert end.finished > 0
     assert end.pipe == 0
@@ -695,12 +699,70 @@ def test_sack_keeps_the_network_as_full_as_the_window():
     assert 19 <= silent <= 21
 
 
+def cut_of_forty(recovery):
+    """Segments sent on each duplicate ACK, of 2 to 44, after the loss of segment 1 of 42."""
+    end = Endpoint(recovery, initial_window=41)
+    end.start()
+    end.ack(0.1, 0)
+    return end, [end.ack(0.2, 0, k, (2, k + 1)) for k in range(2, 45)]
+
+
+def test_a_proportional_reduction_sends_half_of_what_is_delivered():
+    """RFC 6937: evenly all along, where RFC 6675 is silent at first."""
+    end, sent = cut_of_forty("sack-prr")
+    assert sent[2] == [1]
+    assert end.cwnd == 21
+    reducing = sent[3:]
+    for delivered in range(1, 41):
+        out = 1 + sum(len(each) for each in reducing[: delivered - 1])
+        assert out == pytest.approx(delivered * 21 / 44, abs=1.01)
+    assert max(len(each) for each in reducing) <= 1
+
+
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
+def test_a_reduction_ends_with_the_window_in_the_network(recovery):
+    end, _ = cut_of_forty(recovery)
+    assert end.pipe == pytest.approx(21, abs=1)
+    end.ack(0.3, 44, 1)
+    assert (end.phase, end.pipe) == (OPEN, 21)
+
+
+def test_after_many_losses_a_reduction_fills_the_window_again():
+    """The slow-start bound: two packets for each that is delivered, until pipe is ssthresh."""
+    end = Endpoint("sack-prr", initial_window=41)
+    end.start()
+    end.ack(0.1, 0)  # 1 .. 42 outstanding, of which 1 .. 30 are lost
+    sent = [end.ack(0.2, 0, k, (31, k + 1)) for k in range(31, 43)]
+    assert max(len(each) for each in sent) == 2
+    assert end.pipe <= end.cwnd == 21
+    assert [seq for each in sent for seq in each][3:6] == [2, 3, 4]
+
+
+def test_a_deep_overshoot_costs_repairs_that_are_lost_again():
+    """Slow start over a fast access link loses every other packet: RFC 6675's bursts then overflow
+    the queue that has not drained, and wait for the timer; an even reduction does not."""
+    net = tc.dumbbell("50 Mbps", "19 ms", 83, access_rate="1 Gbps", access_delay="0.5 ms")
+    for recovery, timeouts in (("sack", 1), ("sack-prr", 0)):
+        flow = tc.Flow("reno", recovery=recovery, packet_size=1500)
+        run = tc.simulate(tc.Scenario(net, [flow], duration=2))
+        assert run.data["timeouts"].item() == timeouts
+
+
 def test_a_second_loss_of_a_retransmission_needs_the_timer():
     end = Endpoint("sack")
     wire = Wire(end, lose=[(60, 1), (60, 2)])
     wire.run(5)
     assert end.timeouts == 1
     assert end.high_ack > 100
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_sack_round_trip_times_are_of_the_path_after_repairs_too(seed):
+    """An ACK that fills a hole acknowledges, last, what had arrived long before: no measurement of
+    that. The window is small: nothing else can make one of 40 ms longer by a tenth."""
+    flow = tc.Flow("reno", recovery="sack")
+    run = simulate(flow, rate="100 Mbps", buffer=500, loss=0.01, seed=seed, interval=0.001)
+    assert np.nanmax(run.data["rtt"].values) < 1.1 * 0.040
 
 
 # Vegas

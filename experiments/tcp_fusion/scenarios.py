@@ -112,7 +112,7 @@ def flow(
     return tc.Flow(
         CONTROLLERS.get(variant, variant),
         start=start,
-        recovery="sack",
+        recovery="sack-prr",
         packet_size=PACKET,
         header=HEADER,
         transport=tc.Transport(min_rto=0.2, tick=0.01, **RECEIVERS[receiver]),

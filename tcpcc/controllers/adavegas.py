@@ -36,6 +36,7 @@ def on_round(s, p, ack):
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
         return
+    s.ssthresh = 2.0  # slow start is over, also one that a timeout began and ssthresh ended
     adjust(s, delta, p.alpha, p.beta)
     if delta < p.alpha:
         s.incr *= min(1 + p.step * math.floor(s.run / p.successes), p.max_step)  # (1)

@@ -40,7 +40,7 @@ africa = register(
             **PARAMS,
             "alpha": Param(1.641, "packets", "backlog that ends fast mode (uncertain)", 0),
         },
-        recovery="sack",
+        recovery="sack-prr",
         complain=check_range,
     )
 )

@@ -26,8 +26,8 @@ Differences from the ports
     W_inc(1) = 0, which is `overlap` = 1: the identities then hold for all that W grows by. Which of
     the two the paper means is uncertain.
     m is 10 Mb/s there; here it is the number of packets of 1500 bytes in it, since a controller
-    knows no bytes. The first loss sets RTT_cong to its R, so that it halves. A loss in slow start
-    halves too.
+    knows no bytes. The first loss sets RTT_cong to its R, so that it halves where R > d; until then
+    c is 1 where anything queues. A loss in slow start halves too, as does one before the first R.
 """
 
 import math
@@ -74,7 +74,7 @@ def on_loss(s, p, ack):
     if s.rtt_cong == 0:
         s.rtt_cong = s.rtt
     s.rtt_cong = p.a * s.rtt_cong + (1 - p.a) * s.rtt
-    c = congestion(s, ack) if s.cwnd >= s.ssthresh else 1.0
+    c = congestion(s, ack) if s.cwnd >= s.ssthresh and s.rtt > 0 else 1.0
     s.cwnd = max(ack.window / (1 + c), 2.0)  # (4)
     s.ssthresh = s.cwnd
     s.probe = 0.0
@@ -107,6 +107,6 @@ areno = register(
             "rtt": State(0, "s", "last round-trip time measured"),
             "rtt_cong": State(0, "s", "RTT_cong: round-trip time at losses; 0 before the first"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

@@ -124,6 +124,6 @@ bic = register(
             "last_max": State(0, "packets", "M: window at the last loss, or less"),
             "lost": State(0, "0 or 1", "whether there was a loss, and no timeout since"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

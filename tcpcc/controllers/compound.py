@@ -3,13 +3,14 @@
 Source: K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP approach for high-speed and long
 distance networks", MSR-TR-2005-86 and IEEE INFOCOM 2006; draft-sridharan-tcpm-ctcp-02.
 
-The window is W = cwnd_r + dwnd: Reno's, and the delay-based one. The state keeps W and dwnd.
+The window is W = cwnd_r + dwnd: Reno's, and the delay-based one. The state keeps W and dwnd. Where
+the receiver's window is smaller, W is that one in (2) and (3), and cwnd_r no more than it.
 
 (1)  per newly acknowledged packet:  slow start as Reno, dwnd = 0; then cwnd_r <- cwnd_r + 1/W
 (2)  per round trip, diff = W (1 - d/R), with the least round-trip time d and the round's mean R:
          dwnd <- dwnd + max(alpha W^k - 1, 0)     if diff < gamma
          dwnd <- max(dwnd - zeta diff, 0)         otherwise
-(3)  loss:     cwnd_r <- cwnd_r / 2,   dwnd <- max((1 - beta) W - cwnd_r / 2, 0)
+(3)  loss:     cwnd_r <- max(cwnd_r / 2, 2),   dwnd <- max((1 - beta) W - cwnd_r, 0)
 (4)  timeout:  as Reno, dwnd <- 0
 
 Without queueing W grows by alpha W^k per round trip and is halved at a loss, which gives a mean of
@@ -28,26 +29,28 @@ from tcpcc.controllers.reno import on_timeout as reno_on_timeout
 
 
 def set_dwnd(s, dwnd):
-    """Give the delay-based window a value, which may not be negative; W moves with it."""
+    """Give the delay-based window a value, which may not be negative; W moves with it. Below what
+    a loss left it is not slow start again."""
     dwnd = max(dwnd, 0.0)
     s.cwnd += dwnd - s.dwnd
     s.dwnd = dwnd
+    s.ssthresh = min(s.ssthresh, s.cwnd)
 
 
 def on_round(s, p, ack):
     if s.cwnd < s.ssthresh:
         return
-    diff = s.cwnd * (1 - ack.min_rtt / ack.round_rtt)
+    diff = ack.window * (1 - ack.min_rtt / ack.round_rtt)
     if diff < p.gamma:
-        set_dwnd(s, s.dwnd + max(p.alpha * s.cwnd**p.k - 1, 0.0))  # (2)
+        set_dwnd(s, s.dwnd + max(p.alpha * ack.window**p.k - 1, 0.0))  # (2)
     else:
         set_dwnd(s, s.dwnd - p.zeta * diff)
 
 
 def on_loss(s, p, ack):
-    half = (s.cwnd - s.dwnd) / 2
+    half = max(min(s.cwnd - s.dwnd, ack.window) / 2, 2.0)
     s.dwnd = max((1 - p.beta) * ack.window - half, 0.0)  # (3)
-    s.cwnd = max(half + s.dwnd, 2.0)
+    s.cwnd = half + s.dwnd
     s.ssthresh = s.cwnd
 
 
@@ -74,6 +77,6 @@ compound = register(
             "zeta": Param(1, "", "by how much of the backlog it does", 0),
         },
         state={"dwnd": State(0, "packets", "delay-based window, a part of cwnd")},
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

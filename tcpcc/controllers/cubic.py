@@ -63,6 +63,6 @@ cubic = register(
         on_timeout=on_timeout,
         params=make_params(beta=(0.7, "RFC 9438, 4.6"), c=(0.4, "RFC 9438, 5")),
         state={**STATE, "prior": State(0, "packets", "W_prior: window before the last loss")},
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

@@ -51,6 +51,6 @@ cubic_2008 = register(
         on_timeout=on_timeout,
         params=make_params(beta=(0.8, "paper, section 3.1"), c=(0.4, "paper, section 3.1")),
         state=STATE,
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

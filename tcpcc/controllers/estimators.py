@@ -136,6 +136,8 @@ def update_abse(s, p, ack):
 
     (2)  tau_k = RTT + n RTT U_k / U_max,  U_k = u U_k-1 + (1 - u) |x_k - x_k-1|
 
+    with RTT no less than the sample is long, as one that ends a recovery may be.
+
     Uncertain (from memory): (1), all constants, and over how many samples U_max is taken; here the
     largest U is forgotten by 1 / `abse_memory` per sample.
     """
@@ -166,15 +168,17 @@ def sample_abse(s, p, gap, rtt):
 
 def update_plus(s, p, ack):
     """Westwood+'s bandwidth estimate `s.plus`: one sample per round-trip time, but at least
-    `shortest` long, through two filters of gain `gain` in a row, as Linux has it."""
+    `shortest` long, through two filters of gain `gain` in a row, which the first sample fills, as
+    Linux has it."""
     if s.plus_time < 0:
         s.plus_since = s.plus_time = ack.now
         return
     if ack.now > s.plus_time:
         gap = s.plus_time - s.plus_since
         if gap >= max(ack.srtt, p.shortest):
-            s.plus_once += p.gain * (s.plus_acked / gap - s.plus_once)
-            s.plus += p.gain * (s.plus_once - s.plus)
+            gain = p.gain if s.plus > 0 else 1.0
+            s.plus_once += gain * (s.plus_acked / gap - s.plus_once)
+            s.plus += gain * (s.plus_once - s.plus)
             s.plus_since = s.plus_time
             s.plus_acked = 0.0
         s.plus_time = ack.now

@@ -9,7 +9,7 @@ Equations (W = cwnd; d = BaseRTT, the smallest round-trip time seen)
 (2)  start-up, while avgRTT - d < `mi_threshold`:  W <- W + 1 per newly acknowledged packet
 (3)  then, every `period` round trips:
          W <- min(2 W, (1 - gamma) W + gamma (d / avgRTT W' + alpha)),
-     where W' is the window with which the packets that avgRTT tells of were sent
+     at least 2, where W' is the window with which the packets that avgRTT tells of were sent
 (4)  loss:     ssthresh <- max(W/2, 2);  W <- ssthresh
 (5)  timeout:  as Reno; (2) begins anew, up to ssthresh
 
@@ -102,6 +102,6 @@ fast = register(
             "old_cwnd": State(1, "packets", "window at the end of the round before"),
             "rounds": State(0, "", "round trips since the last update"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

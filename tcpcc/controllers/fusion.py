@@ -24,9 +24,11 @@ Differences from the paper
     bytes there (A3); D_min has two values there, 4 ms in alpha and 1 ms in W_inc: `d_min` and
     `d_inc` (A4); the "beta = 12 Mb/s" of section III is 8 packet_size/d_inc (A5).
     reno_cwnd is halved by itself at a loss, not set to what is left of W: else the floor would not
-    be Reno's (B1). R in (3) is that of the last ACK before the loss was known (B2). A loss in slow
-    start halves: W/R is not the rate then, and d/R would leave W at twice the pipe. Slow start and
-    the timeout are not in the paper (B3).
+    be Reno's (B1). Where the receiver's window is smaller, that one is halved. The paper says no
+    more of it, so this much is **uncertain**. R in (3) is that of the last ACK before the loss was
+    known (B2). A loss in slow start halves: W/R is not the rate then, and d/R would leave W at
+    twice the pipe. Slow start and the timeout are not in the paper (B3); where (2) takes W below
+    ssthresh, ssthresh follows. R in (2) is a round trip old, so W first falls below its aim.
 """
 
 from tcpcc.controllers.contract import Controller, Param, State, register
@@ -59,13 +61,14 @@ def on_ack(s, p, ack):
     if s.rtt > 0:
         s.cwnd += per_round(s, p, ack) * share
     s.cwnd = max(s.cwnd, s.reno_cwnd)
+    s.ssthresh = min(s.ssthresh, s.cwnd)  # below what a loss left it is not slow start again
 
 
 def on_loss(s, p, ack):
     left = 0.5
     if s.cwnd >= s.ssthresh and s.rtt > 0:
         left = max(ack.min_rtt / s.rtt, 0.5)
-    s.reno_cwnd = max(s.reno_cwnd / 2, 2.0)
+    s.reno_cwnd = max(min(s.reno_cwnd, ack.window) / 2, 2.0)
     s.cwnd = max(left * ack.window, s.reno_cwnd)  # (3)
     s.ssthresh = s.cwnd
 
@@ -95,6 +98,6 @@ fusion = register(
             "reno_cwnd": State(1, "packets", "the window that Reno would have"),
             "rtt": State(0, "s", "last round-trip time measured"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

@@ -129,7 +129,7 @@ ghstcp = register(
             "rises": State(0, "", "pairs of which the later mean is larger"),
             "variation": State(0, "s", "sum of the differences' absolute values"),
         },
-        recovery="sack",
+        recovery="sack-prr",
         complain=check,
     )
 )

@@ -139,7 +139,7 @@ hstcp = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params=PARAMS,
-        recovery="sack",
+        recovery="sack-prr",
         complain=check_range,
     )
 )

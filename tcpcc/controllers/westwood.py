@@ -58,6 +58,6 @@ westwood = register(
         on_timeout=on_timeout,
         params=BE_PARAMS,
         state=BE_STATE,
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

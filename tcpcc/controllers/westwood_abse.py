@@ -37,6 +37,6 @@ westwood_abse = register(
         on_timeout=on_timeout,
         params=ABSE_PARAMS,
         state=ABSE_STATE,
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

@@ -36,6 +36,6 @@ westwood_plus = register(
         on_timeout=on_timeout,
         params=PLUS_PARAMS,
         state=PLUS_STATE,
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

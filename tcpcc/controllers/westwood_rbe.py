@@ -57,7 +57,9 @@ def diff_delay(s, ack):
 
 
 def compensated_rtt(s, ack):
-    """(12)"""
+    """(12); 0 where no round-trip time has been measured, so that the floor of (13) holds."""
+    if s.rtt == 0:
+        return 0.0
     return ack.min_rtt * s.rtt / max(s.rtt - diff_delay(s, ack), ack.min_rtt)
 
 
@@ -86,6 +88,6 @@ westwood_rbe = register(
             "rtt": State(0, "s", "last round-trip time measured"),
             "full_rtt": State(0, "s", "R_full, the round-trip time with the buffer full"),
         },
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

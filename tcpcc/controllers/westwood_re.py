@@ -36,6 +36,6 @@ westwood_re = register(
         on_timeout=on_timeout,
         params=RE_PARAMS,
         state=RE_STATE,
-        recovery="sack",
+        recovery="sack-prr",
     )
 )

@@ -214,6 +214,7 @@ class World:
         row["go_back"], row["stay"] = recovery.go_back, recovery.stay
         row["impatient"] = recovery.impatient
         row["stale_rounds"] = recovery.stale_rounds
+        row["proportional"] = recovery.proportional
         row["deflate"] = settings.partial_deflation
         row["recovery_burst"] = recovery.burst
 

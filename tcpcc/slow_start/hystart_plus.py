@@ -3,8 +3,8 @@
 Source: P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: modified slow start for TCP", RFC 9406,
 2023, section 4.2.
 
-Of the round-trip times in a round, r is the smallest, r' that of the round before; they count once
-there are `rtt_samples` of them. In the first slow start:
+Of the round-trip times in a round, r is the smallest, r' that of the round before; r counts once it
+is of `rtt_samples` of them. In the first slow start:
 
 (1)  r >= r' + min(max(r'/8, rtt_thresh_min), rtt_thresh_max):
                                conservative slow start begins, baseline <- r

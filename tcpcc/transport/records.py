@@ -13,7 +13,7 @@ CLASSIC, SCOREBOARD, FINE_GRAINED, FINE_GRAINED_NS2 = 0, 1, 2, 3
 OPEN, RECOVERY, LOSS = 0, 1, 2
 
 # Flags of a segment.
-RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED = 1, 2, 4, 8
+RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED, TOLD = 1, 2, 4, 8, 16
 
 #: Packets that one call of a sender's handler may hand over; it asks to be called again for more.
 OUTBOX_SIZE = 16
@@ -29,7 +29,7 @@ FLOW = record_dtype(
         "size": float, "syn_size": float, "ack_size": float,
         "start": float, "stop": float, "limit": int,
         "family": int, "go_back": int, "stay": int, "impatient": int, "deflate": int,
-        "stale_rounds": int, "recovery_burst": float,
+        "stale_rounds": int, "proportional": int, "recovery_burst": float,
         "initial_window": float, "handshake": int, "rwnd": float, "abc_limit": float,
         "dupack_threshold": int, "limited_transmit": int, "max_burst": float, "timestamps": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
@@ -42,6 +42,8 @@ FLOW = record_dtype(
         "outbox_count": int, "more": int, "burst": float,
         # --- SACK scoreboard (RFC 6675)
         "pipe": int, "lost_edge": int, "next_repair": int, "sack1": int, "sack2": int, "sack3": int,
+        # --- proportional rate reduction (RFC 6937)
+        "known": int, "known_at_loss": int, "flight_at_loss": int, "prr_out": int,
         # --- Vegas' fine-grained retransmission
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float, "worried": int,
         "cut_at": float, "cut_to": float,

@@ -4,7 +4,7 @@ import math
 
 from tcpcc.controllers.contract import sample_dtype
 from tcpcc.jit import accessor, call_rule, compiled
-from tcpcc.transport.records import segment_at, window_at
+from tcpcc.transport.records import TOLD, segment_at, window_at
 
 sample_at = accessor(sample_dtype)
 
@@ -37,9 +37,10 @@ def is_syn(f, seq):
 
 @compiled
 def sample_rtt(f, now, ack):
-    """Round-trip time of segment `ack`, 0 if it was sent more than once (Karn's rule)."""
+    """Round-trip time of segment `ack`; 0 if it was sent more than once (Karn's rule), or had been
+    told of by a selective acknowledgement: this ACK tells when a hole below it was filled."""
     segment = segment_at(f.segments, ack & f.segment_mask)
-    if segment.transmits != 1:
+    if segment.transmits != 1 or segment.flags & TOLD != 0:
         return 0.0
     rtt = now - segment.sent_at
     f.last_rtt = rtt

@@ -15,6 +15,7 @@ class Recovery:
     ----------
     family : 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks, 3 these as in ns-2
     go_back, stay, impatient : see :mod:`tcpcc.transport.recovery.classic`
+    proportional : see :mod:`tcpcc.transport.recovery.sack`
     stale_rounds : a timeout does not end the round; a round of one packet sets BaseRTT anew
     burst : packets sent at most per duplicate or partial ACK
     keeps_inflation : a window that no later duplicate ACK inflates further stays inflated, and a
@@ -29,6 +30,7 @@ class Recovery:
     go_back: bool = False
     stay: bool = False
     impatient: bool = False
+    proportional: bool = False
     stale_rounds: bool = False
     burst: float = float("inf")
     keeps_inflation: bool = False
@@ -57,6 +59,13 @@ RECOVERIES = {
             burst=2.0,
         ),
         Recovery("sack", "RFC 6675 pipe", 1, holes_per_round=float("inf")),
+        Recovery(
+            "sack-prr",
+            "the same with proportional rate reduction (RFC 6937), as Linux",
+            1,
+            proportional=True,
+            holes_per_round=float("inf"),
+        ),
         Recovery("vegas", "fine-grained timeouts checked on ACKs", 2),
         Recovery(
             "vegas-ns2",

@@ -7,7 +7,16 @@ block). The scoreboard keeps, per unacknowledged segment, whether it was selecti
 is deemed lost (three segments above it were), or was retransmitted. `pipe` counts what is in the
 network: one for a segment neither acknowledged nor lost, one more for its retransmission. All of
 it is updated as segments pass three moving edges, so that nothing scans the window.
+
+With `proportional`, proportional rate reduction (RFC 6937, slow-start reduction bound): during
+recovery not pipe and the window decide what an ACK lets out, but what has been delivered since the
+loss. Of a window that falls from F to ssthresh a share ssthresh/F of what is delivered is sent,
+evenly, where RFC 6675 waits for half a round trip and then sends two packets per ACK; these bursts
+overflow a queue that is still full, and a repair that is lost again waits for the timer. `cwnd`, as
+recorded, is ssthresh during recovery, not the window that this comes to.
 """
+
+import math
 
 from tcpcc.jit import compiled
 from tcpcc.transport.output import emit, has_room
@@ -18,6 +27,7 @@ from tcpcc.transport.records import (
     RECOVERY,
     RETRANSMITTED,
     SACKED,
+    TOLD,
     segment_at,
     window_at,
 )
@@ -44,7 +54,8 @@ def mark_received(f, seq):
     if segment.flags & SACKED != 0:
         return False
     f.pipe -= in_network(segment)
-    segment.flags |= SACKED
+    f.known += 1
+    segment.flags |= SACKED | TOLD
     if seq > f.sack1:
         f.sack3 = f.sack2
         f.sack2 = f.sack1
@@ -89,7 +100,10 @@ def forget_acknowledged(f, ack):
     """Take the segments up to `ack` out of pipe."""
     k = f.high_ack + 1
     while k <= ack:
-        f.pipe -= in_network(segment_at(f.segments, k & f.segment_mask))
+        segment = segment_at(f.segments, k & f.segment_mask)
+        if segment.flags & SACKED == 0:
+            f.known += 1
+        f.pipe -= in_network(segment)
         k += 1
 
 
@@ -133,12 +147,14 @@ def fill(f, now, burst):
     """Send while pipe is below the window: repairs first, then new data."""
     f.more = 0
     window = int(min(window_at(f.state, 0).cwnd, f.rwnd))
-    while f.pipe < window and burst > 0:
+    reducing = f.proportional != 0 and f.phase == RECOVERY
+    while (reducing or f.pipe < window) and burst > 0:
         if not has_room(f):
             f.more = 1
             f.burst = burst
             return
         burst -= 1
+        f.prr_out += 1
         if f.phase == RECOVERY and repair(f, now):
             continue
         skip_received(f)
@@ -149,8 +165,22 @@ def fill(f, now, burst):
 
 
 @compiled
+def may_go(f, delivered):
+    """Packets that an ACK of `delivered` packets lets out during a proportional reduction."""
+    ssthresh = math.floor(window_at(f.state, 0).cwnd)
+    prr_delivered = f.known - f.known_at_loss
+    if f.pipe > ssthresh:
+        share = prr_delivered * ssthresh / f.flight_at_loss
+        return max(math.ceil(share) - f.prr_out, 0.0)
+    return min(ssthresh - f.pipe, max(prr_delivered - f.prr_out, delivered) + 1.0)
+
+
+@compiled
 def enter(f, now):
     first = f.high_ack + 1
+    f.flight_at_loss = f.next_seq - first
+    f.known_at_loss = f.known - 1
+    f.prr_out = 1
     segment = segment_at(f.segments, first & f.segment_mask)
     f.recover = f.max_seq
     f.phase = RECOVERY
@@ -167,6 +197,7 @@ def enter(f, now):
 
 @compiled
 def on_ack(f, now, ack, trigger, low, high):
+    known = f.known
     if ack > f.high_ack:
         forget_acknowledged(f, ack)
         if f.phase == RECOVERY and ack < f.recover:
@@ -185,5 +216,9 @@ def on_ack(f, now, ack, trigger, low, high):
         hole_is_lost = f.lost_edge > f.high_ack + 1
         if f.phase == OPEN and (f.dupacks >= f.dupack_threshold or hole_is_lost):
             enter(f, now)
+            known = f.known  # the first repair is what this ACK lets out
+    burst = f.max_burst
+    if f.proportional != 0 and f.phase == RECOVERY:
+        burst = min(burst, may_go(f, f.known - known))
     if f.phase != LOSS or f.dupacks == 0:
-        fill(f, now, f.max_burst)
+        fill(f, now, burst)

@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 
 COLOURS = {"Westwood": plots.BLUE, "Proposal": plots.VERMILION}
 MARKERS = {"Westwood": "o", "Proposal": "s"}
+SIDES = {"Westwood": -1.5, "Proposal": 1.5}
+"""Points."""
 
 
 def curve(
     ax: Axes, x: Sequence[float], cells: Sequence[Any], model: str, name: str, label: str = ""
 ) -> None:
-    """Means over seeds; the packet model's with a bar from the least to the largest."""
+    """Means over seeds; the packet model's with a bar from the least to the largest, Westwood's to
+    the left of the mark and the proposal's to the right."""
+    from matplotlib.transforms import offset_copy
+
     look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ms": 3.5}
     middle = [cell.value for cell in cells]
     label = label or name
@@ -36,7 +41,8 @@ def curve(
     ax.plot(x, middle, label=label, **look)
     if model == "packet":
         ends = np.array([(cell.low, cell.high) for cell in cells])
-        ax.vlines(x, *ends.T, color=COLOURS[name], lw=2.5, alpha=0.35)
+        side = offset_copy(ax.transData, ax.figure.figure, x=SIDES[name], units="points")
+        ax.vlines(x, *ends.T, color=COLOURS[name], lw=2.5, alpha=0.35, transform=side)
 
 
 def legend_above(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
@@ -109,8 +115,8 @@ def draw_laws(runs: Mapping[str, Runs]) -> Figure:
             curve(ax, s.LAW_BUFFERS, cells, model, "Westwood", label=tables.SIMULATED)
             ax.lines[-1].set_linestyle("none")
         ax.set_xscale("log")
-        logarithmic_ratio(ax, 0.4, 7)
-        ax.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2, 3], ["1/8", "1/4", "1/2", "1", "2", "3"])
+        logarithmic_ratio(ax, 0.5, 7)
+        ax.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2], ["1/8", "1/4", "1/2", "1", "2"])
         ax.minorticks_off()
         ax.set(xlabel="Buffer b (BDP)", ylabel="Westwood's throughput / SACK's")
         ax.legend()
@@ -177,14 +183,19 @@ def _points(
         ax.plot(*middle.T, ms=5, label=name, **look)
         every = np.concatenate([found[key] for key in chosen])
         ax.plot(*every.T, ms=2, alpha=0.3, mew=0, **look)
-        if panel.by == "N":
-            ends = ((chosen[k], middle[k], f"N = {chosen[k][2]}") for k in (0, -1))
-        else:
-            ends = ((key, at, f"B = {key[1]}") for key, at in zip(chosen, middle, strict=True))
-        for k, (_, at, told) in enumerate(ends):
-            if np.ptp(middle[:, 0]) > 0.04:
-                ax.annotate(told, at, xytext=(-6, 6 + 11 * (k % 2)), size=7,
-                            textcoords="offset points")  # fmt: skip
+        numbers = [n if panel.by == "N" else buffer for _, buffer, n in chosen]
+        _tell(ax, [f"{panel.by} = {number}" for number in numbers], middle)
+
+
+def _tell(ax: Axes, names: Sequence[str], at: np.ndarray) -> None:
+    """Name the points, by turns above and below; all together where they are close."""
+    if np.ptp(at[:, 0]) < 0.06:
+        names, at = [f"{names[0]} to {names[-1].split()[-1]}"], at.mean(axis=0, keepdims=True)
+    for k, place in enumerate(np.argsort(at[:, 0])):
+        ax.annotate(
+            names[place], at[place], xytext=(0, -22 if k % 2 else 12), textcoords="offset points",
+            size=7, ha="center", arrowprops={"arrowstyle": "-", "lw": 0.5, "color": plots.GREY},
+        )  # fmt: skip
 
 
 def _regions(axes: Sequence[Axes]) -> None:
@@ -197,8 +208,9 @@ def _regions(axes: Sequence[Axes]) -> None:
             line(1, color=plots.BLACK, lw=0.8, zorder=0)
         for (x, y), name in REGIONS.items():
             ax.text(
-                x, y, name, transform=ax.transAxes, color=plots.GREY, size=7, style="italic",
-                ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top", zorder=0,
+                x, y, name, transform=ax.transAxes, color="0.4", size=7, style="italic",
+                ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top",
+                bbox={"fc": "white", "ec": "none", "pad": 1},
             )  # fmt: skip
 
 
@@ -233,13 +245,14 @@ def draw_classes(runs: Mapping[str, Runs]) -> Figure:
     and the sawtooth give with the buffer's 240 ms, a panel for each rate."""
     import matplotlib.pyplot as plt
 
-    middle = np.array([np.mean(ends) for ends in s.RTT_CLASSES.values()])
+    middle = [1e3 * float(np.mean(ends)) for ends in s.RTT_CLASSES.values()]
     fine = np.linspace(0.022, 0.25, 200)
     values = {model: tables.classes(of_model) for model, of_model in runs.items()}
-    laws = zip(list(tables.LAWS)[1:], (plots.ORANGE, plots.BLACK), plots.DASHES[2:], strict=False)
+    looks = list(
+        zip(list(tables.LAWS)[1:], (plots.ORANGE, plots.BLACK), plots.DASHES[2:4], strict=True)
+    )
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.8))
-        looks = list(laws)
         for ax, link, letter in zip(axes, s.RTT_LINKS, "ab", strict=True):
             rate, buffer = s.RTT_LINKS[link]
             own = buffer * 8 * s.PACKET / rate / fine  # the buffer in a flow's own BDPs
@@ -248,11 +261,11 @@ def draw_classes(runs: Mapping[str, Runs]) -> Figure:
                 ax.plot(1e3 * fine, law, color=colour, ls=dashes, lw=0.9, label=name)
             for model, found in values.items():
                 for name in s.PROPOSALS:
-                    cells = [found[f"{name} / Reno, {link}", column] for column in s.RTT_CLASSES]
-                    curve(ax, 1e3 * middle, cells, model, name)
+                    cells = [found[of, f"{name} / Reno, {link}"] for of in s.RTT_CLASSES]
+                    curve(ax, middle, cells, model, name)
             logarithmic_ratio(ax, 0.35, 2)
             ax.set_xlabel("Round-trip time without queueing (ms)")
             ax.set_title(f"({letter}) {link}", loc="left")
-        axes[0].set_ylabel("Throughput / Reno's at like RTT")
+        axes[0].set_ylabel("Ratio to Reno of like RTT")
         legend_above(figure, axes, 3)
     return figure

@@ -120,12 +120,12 @@ def classes(runs: Runs) -> Values:
         name, link = row.split(", ")
         for seed in s.SEEDS:
             shares, reno, trips = _pooled([runs[key] for key in runs if key[::2] == (row, seed)])
-            for column, (low, high) in s.RTT_CLASSES.items():
+            for of, (low, high) in s.RTT_CLASSES.items():
                 chosen = (trips > low + 1e-9) & (trips <= high + 1e-9)
                 theirs = shares[chosen & reno].mean()
                 ratio = shares[chosen & ~reno].mean() / theirs
-                found.setdefault((f"{name} / Reno, {link}", column), {})[seed] = ratio
-                found.setdefault((f"Reno beside {name}, {link}", column), {})[seed] = theirs
+                found.setdefault((of, f"{name} / Reno, {link}"), {})[seed] = ratio
+                found.setdefault((of, f"Reno beside {name}, {link}"), {})[seed] = theirs
     return {key: over_seeds(of_seed) for key, of_seed in found.items()}
 
 

@@ -67,6 +67,8 @@ class Measured(NamedTuple):
 
 Values = Mapping[tuple[str, str], float | Measured]
 """What was measured, by (row, column)."""
+Cells = Mapping[tuple[str, str], Measured]
+"""The numbers of an item, by (row, column)."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,18 @@ class Item:
         scenarios: what it needs, by any keys; the same scenario may occur in several items.
         measure: from the runs by these keys to the numbers of its cells.
         draw: from the runs of each model, `{"packet": runs, ...}`, to the figure; None: no figure.
+        chart: in place of `draw`, from the numbers of each model, for a figure that shows nothing
+            but these: they are kept, and nothing is simulated again.
     """
 
     scenarios: Callable[[], Mapping[Any, Scenario]]
     measure: Callable[[Runs], Values]
     draw: Callable[[Mapping[str, Runs]], Figure] | None = None
+    chart: Callable[[Mapping[str, Cells]], Figure] | None = None
+
+    @property
+    def has_figure(self) -> bool:
+        return self.draw is not None or self.chart is not None
 
 
 @dataclass(frozen=True)
@@ -240,15 +249,17 @@ def draw(
     """The figure of an item; arguments as in `reproduce`."""
     one = _papers(paper)[0]
     _items(one, item)
-    figure = one.items[item].draw
-    if figure is None:
-        drawn = [name for name, each in one.items.items() if each.draw]
+    wanted = one.items[item]
+    settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
+    if wanted.chart is not None:
+        cells = {each: numbers(one, {item}, each, **settings) for each in _models(model)}
+        return wanted.chart({each: {k[1:]: v for k, v in of.items()} for each, of in cells.items()})
+    if wanted.draw is None:
+        drawn = [name for name, each in one.items.items() if each.has_figure]
         raise unknown(f"figure of {paper}", item, drawn)
-    runs = {
-        each: simulate(one, {item}, each, cache=cache, jobs=jobs, progress=progress)[item]
-        for each in _models(model)
-    }
-    return figure(runs)
+    return wanted.draw(
+        {each: simulate(one, {item}, each, **settings)[item] for each in _models(model)}
+    )
 
 
 def draw_all(
@@ -266,7 +277,7 @@ def draw_all(
     files = []
     for one in _papers(paper):
         for name in sorted(_items(one, item)):
-            if one.items[name].draw is None:
+            if not one.items[name].has_figure:
                 continue
             figure = draw(one.name, name, model, cache=cache)
             files.append(folder / f"{one.name}_{name}.png")

@@ -167,7 +167,7 @@ def test_a_data_file_and_its_module_have_the_same_items(name):
     assert paper.name == name
     with_cells = list(dict.fromkeys(c.item for c in paper.cells()))
     assert with_cells == [item for item in paper.published.titles if item in with_cells]
-    assert all(paper.items[item].draw for item in set(paper.items) - set(with_cells))
+    assert all(paper.items[item].has_figure for item in set(paper.items) - set(with_cells))
     assert set(paper.published.titles) == set(paper.items)
     assert paper.citation.startswith("@")
 

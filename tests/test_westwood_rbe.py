@@ -35,7 +35,7 @@ def test_westwood_starves_reno_with_small_buffers_and_starves_with_large_ones(le
 
 @LEGACY
 def test_in_the_fluid_model_it_does_too(legacy):
-    """In the mean: seeds scatter, with two BDPs from 0.6 to 1."""
+    """In the mean: its seeds scatter more."""
     found = numbers("figure_1", "fluid")
     for column in SMALL:
         assert found[f"Westwood / {legacy}", column].value > 1.4

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.harness import Measured, Runs
+from experiments.harness import Cells, Measured
 from experiments.westwood_rbe import scenarios as s
 from experiments.westwood_rbe import tables
 from tcpcc import plots
@@ -26,7 +26,7 @@ SIDES = {"Westwood": -1.5, "Proposal": 1.5}
 
 
 def curve(
-    ax: Axes, x: Sequence[float], cells: Sequence[Any], model: str, name: str, label: str = ""
+    ax: Axes, x: Sequence[float], cells: Sequence[Measured], model: str, name: str, label: str = ""
 ) -> None:
     """Means over seeds; the packet model's with a bar from the least to the largest, Westwood's to
     the left of the mark and the proposal's to the right."""
@@ -67,13 +67,12 @@ def logarithmic_ratio(ax: Axes, low: float, high: float) -> None:
 # Figure 1.
 
 
-def draw_ratios(runs: Mapping[str, Runs]) -> Figure:
+def draw_ratios(values: Mapping[str, Cells]) -> Figure:
     """Throughput ratio against the buffer, a panel for each legacy protocol."""
     import matplotlib.pyplot as plt
 
     sizes = list(s.BUFFERS.values())
     fine = np.geomspace(sizes[0], sizes[-1], 100)
-    values = {model: tables.ratios(of_model) for model, of_model in runs.items()}
     with plots.style():
         figure, axes = plt.subplots(1, 3, sharey=True, figsize=(plots.WIDTH, 2.6))
         for ax, legacy, letter in zip(axes, s.LEGACY, "abc", strict=True):
@@ -97,7 +96,7 @@ def draw_ratios(runs: Mapping[str, Runs]) -> Figure:
 # Equations 4 to 7.
 
 
-def draw_laws(runs: Mapping[str, Runs]) -> Figure:
+def draw_laws(values: Mapping[str, Cells]) -> Figure:
     """Westwood beside SACK: both readings of the equations, the sawtooth, the simulations."""
     import matplotlib.pyplot as plt
 
@@ -109,8 +108,7 @@ def draw_laws(runs: Mapping[str, Runs]) -> Figure:
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.72, plots.WIDTH * 0.46))
         for (name, law), colour, dashes in looks:
             ax.plot(fine, [law(b) for b in fine], color=colour, ls=dashes, label=name)
-        for model, of_model in runs.items():
-            found = tables.laws(of_model)
+        for model, found in values.items():
             cells = [found[tables.SIMULATED, tables.column(b)] for b in s.LAW_BUFFERS]
             curve(ax, s.LAW_BUFFERS, cells, model, "Westwood", label=tables.SIMULATED)
             ax.lines[-1].set_linestyle("none")
@@ -127,20 +125,24 @@ def draw_laws(runs: Mapping[str, Runs]) -> Figure:
 
 
 class Panel(NamedTuple):
-    """A panel of Figure 3 or 4: which points, and what tells them apart."""
+    """A panel of Figure 3 or 4: whose points, and the columns that they stand in by what is told
+    of them."""
 
     title: str
     names: Sequence[str]
-    buffers: Sequence[int]
-    by: str
+    columns: Mapping[str, str]
 
 
-PAIR_BUFFERS = [int(b * s.PAIRS.bdp) for b in s.BUFFERS.values()]
 CROWD_PANELS = tuple(
-    Panel(f"buffer of {size} packets", tuple(s.PROPOSALS), (size,), "N")
+    Panel(
+        f"Buffer of {size} packets",
+        tuple(s.PROPOSALS),
+        {f"N = {n}": tables.place(size, n) for n in s.COUNTS},
+    )
     for size in s.CROWD_BUFFERS.values()
 )
-PAIR_PANELS = tuple(Panel(name, (name,), PAIR_BUFFERS, "B") for name in s.PROPOSALS)
+PAIR_COLUMNS = {f"B = {size}": tables.place(size, 2) for size in s.PAIR_BUFFERS.values()}
+PAIR_PANELS = tuple(Panel(name, (name,), PAIR_COLUMNS) for name in s.PROPOSALS)
 
 REGIONS = {
     (0.03, 0.95): "probable trade-off",
@@ -151,8 +153,8 @@ REGIONS = {
 """Figure 2, by place in the panel."""
 
 
-def draw_tradeoff(panels: Sequence[Panel], runs: Mapping[str, Runs]) -> Figure:
-    """Points (L, G), means over seeds; small ones are single seeds."""
+def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figure:
+    """Points (L, G), means over seeds with bars from the least to the largest."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -160,8 +162,9 @@ def draw_tradeoff(panels: Sequence[Panel], runs: Mapping[str, Runs]) -> Figure:
             1, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.5)
         )
         for ax, panel, letter in zip(axes, panels, "ab", strict=True):
-            for model, of_model in runs.items():
-                _points(ax, panel, model, tables.points(of_model))
+            for model, found in values.items():
+                for name in panel.names:
+                    _points(ax, name, panel.columns, model, found)
             ax.set_xlabel("Legacy throughput L")
             ax.set_title(f"({letter}) {panel.title}", loc="left")
         axes[0].set_ylabel("Utilization gain G")
@@ -170,21 +173,18 @@ def draw_tradeoff(panels: Sequence[Panel], runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-def _points(
-    ax: Axes, panel: Panel, model: str, found: Mapping[tuple[str, int, int], np.ndarray]
-) -> None:
-    for name in panel.names:
-        chosen = [key for key in found if key[0] == name and key[1] in panel.buffers]
-        middle = np.array([found[key].mean(axis=0) for key in chosen])
-        look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ls": "none"}
-        if model == "fluid":
-            ax.plot(*middle.T, ms=6, mfc="none", mew=0.9, label=f"{name}, fluid model", **look)
-            continue
-        ax.plot(*middle.T, ms=5, label=name, **look)
-        every = np.concatenate([found[key] for key in chosen])
-        ax.plot(*every.T, ms=2, alpha=0.3, mew=0, **look)
-        numbers = [n if panel.by == "N" else buffer for _, buffer, n in chosen]
-        _tell(ax, [f"{panel.by} = {number}" for number in numbers], middle)
+def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: Cells) -> None:
+    legacy, gain = ([found[f"{axis} {name}", each] for each in columns.values()] for axis in "LG")
+    middle = np.array([[cell.value for cell in cells] for cells in (legacy, gain)])
+    look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ls": "none"}
+    if model == "fluid":
+        ax.plot(*middle, ms=6, mfc="none", mew=0.9, label=f"{name}, fluid model", **look)
+        return
+    ax.plot(*middle, ms=5, label=name, **look)
+    bars: dict[str, Any] = {"color": COLOURS[name], "lw": 2, "alpha": 0.35, "zorder": 1}
+    ax.hlines(middle[1], *np.array([(cell.low, cell.high) for cell in legacy]).T, **bars)
+    ax.vlines(middle[0], *np.array([(cell.low, cell.high) for cell in gain]).T, **bars)
+    _tell(ax, list(columns), middle.T)
 
 
 def _tell(ax: Axes, names: Sequence[str], at: np.ndarray) -> None:
@@ -217,13 +217,10 @@ def _regions(axes: Sequence[Axes]) -> None:
 # Figure 5.
 
 
-def draw_fairness(runs: Mapping[str, Runs]) -> Figure:
+def draw_fairness(values: Mapping[str, Cells]) -> Figure:
     """Jain's index against the number of flows, a panel for each rate."""
     import matplotlib.pyplot as plt
 
-    values: dict[str, Mapping[tuple[str, str], float | Measured]] = {
-        model: tables.fairness(of_model) for model, of_model in runs.items()
-    }
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.7))
         for ax, link, letter in zip(axes, s.RTT_LINKS, "ab", strict=True):
@@ -240,14 +237,13 @@ def draw_fairness(runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-def draw_classes(runs: Mapping[str, Runs]) -> Figure:
+def draw_classes(values: Mapping[str, Cells]) -> Figure:
     """Westwood and the proposal against Reno flows of like round-trip time, and what the equations
     and the sawtooth give with the buffer's 240 ms, a panel for each rate."""
     import matplotlib.pyplot as plt
 
     middle = [1e3 * float(np.mean(ends)) for ends in s.RTT_CLASSES.values()]
     fine = np.linspace(0.022, 0.25, 200)
-    values = {model: tables.classes(of_model) for model, of_model in runs.items()}
     looks = list(
         zip(list(tables.LAWS)[1:], (plots.ORANGE, plots.BLACK), plots.DASHES[2:4], strict=True)
     )

@@ -65,6 +65,9 @@ ACCESS: dict[str, Any] = {"access_rate": 100e6, "access_delay": 5e-3}
 PAIRS = Path(50e6, 0.035, 0.090)
 """Sections V-A and V-B, Figures 1 and 4."""
 
+PAIR_BUFFERS = {name: int(b * PAIRS.bdp) for name, b in BUFFERS.items()}
+"""Packets."""
+
 CROWDS = Path(20e6, 0.030, 0.080)
 """Section V-B, Figure 3."""
 
@@ -158,9 +161,9 @@ def crowd_runs() -> dict[Any, tc.Scenario]:
 
 def pair_runs() -> dict[Any, tc.Scenario]:
     return {
-        (kind, int(b * PAIRS.bdp), 2, seed): pair(kind, b, seed)
+        (kind, PAIR_BUFFERS[name], 2, seed): pair(kind, b, seed)
         for kind in (RENO, *PROPOSALS.values())
-        for b in BUFFERS.values()
+        for name, b in BUFFERS.items()
         for seed in SEEDS
     }
 

@@ -92,10 +92,14 @@ def points(runs: Runs) -> dict[tuple[str, int, int], np.ndarray]:
     return {key: np.array(each) for key, each in found.items()}
 
 
-def tradeoff(path: s.Path, runs: Runs) -> Values:
+def place(buffer: int, n: int) -> str:
+    return f"B = {buffer}, N = {n}"
+
+
+def tradeoff(runs: Runs) -> Values:
     """Rows "L Westwood" ..., columns "B = 67, N = 2" ..."""
     return {
-        (f"{axis} {name}", f"B = {buffer}, N = {n}"): over_seeds(dict(enumerate(each[:, k], 1)))
+        (f"{axis} {name}", place(buffer, n)): over_seeds(dict(enumerate(each[:, k], 1)))
         for (name, buffer, n), each in points(runs).items()
         for k, axis in enumerate("LG")
     }

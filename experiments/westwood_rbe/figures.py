@@ -28,12 +28,14 @@ SIDES = {"Westwood": -1.5, "Proposal": 1.5}
 def curve(
     ax: Axes, x: Sequence[float], cells: Sequence[Measured], model: str, name: str, label: str = ""
 ) -> None:
-    """Means over seeds; the packet model's with a bar from the least to the largest, Westwood's to
-    the left of the mark and the proposal's to the right."""
+    """Means over seeds; the packet model's with a bar from the least to the largest: where there
+    are both kinds, Westwood's to the left of the mark and the proposal's to the right. A `label` is
+    for a kind that is alone."""
     from matplotlib.transforms import offset_copy
 
     look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ms": 3.5}
     middle = [cell.value for cell in cells]
+    side = 0.0 if label else SIDES[name]
     label = label or name
     if model == "fluid":
         look |= {"mfc": "white", "ls": plots.DASHES[1], "lw": 0.9}
@@ -41,8 +43,8 @@ def curve(
     ax.plot(x, middle, label=label, **look)
     if model == "packet":
         ends = np.array([(cell.low, cell.high) for cell in cells])
-        side = offset_copy(ax.transData, ax.figure.figure, x=SIDES[name], units="points")
-        ax.vlines(x, *ends.T, color=COLOURS[name], lw=2.5, alpha=0.35, transform=side)
+        there = offset_copy(ax.transData, ax.figure.figure, x=side, units="points")
+        ax.vlines(x, *ends.T, color=COLOURS[name], lw=2.5, alpha=0.35, transform=there)
 
 
 def legend_above(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
@@ -188,13 +190,18 @@ def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: 
 
 
 def _tell(ax: Axes, names: Sequence[str], at: np.ndarray) -> None:
-    """Name the points, by turns above and below; all together where they are close."""
-    if np.ptp(at[:, 0]) < 0.06:
+    """Name the points above them, or below one that follows a higher one closely; all together
+    where all are close."""
+    near = 0.06
+    if np.ptp(at[:, 0]) < near:
         names, at = [f"{names[0]} to {names[-1].split()[-1]}"], at.mean(axis=0, keepdims=True)
-    for k, place in enumerate(np.argsort(at[:, 0])):
+    order = np.argsort(at[:, 0])
+    steps = np.diff(at[order], axis=0, prepend=[(-np.inf, 0)])
+    for place, (right, up) in zip(order, steps, strict=True):
         ax.annotate(
-            names[place], at[place], xytext=(0, -22 if k % 2 else 12), textcoords="offset points",
-            size=7, ha="center", arrowprops={"arrowstyle": "-", "lw": 0.5, "color": plots.GREY},
+            names[place], at[place], xytext=(0, -22 if right < near and up < 0 else 12), size=7,
+            textcoords="offset points", ha="center",
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": plots.GREY},
         )  # fmt: skip
 
 

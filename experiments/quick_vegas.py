@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Item, Measured, Paper, Runs, Values
+from experiments.harness import Cells, Item, Measured, Paper, Runs, Values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,6 +188,10 @@ def bdp_runs() -> dict[Any, tc.Scenario]:
     }
 
 
+def bdp_column(bdp: float) -> str:
+    return f"{bdp / 1e3:g} Kb"
+
+
 def bdp_values(event: str, runs: Runs) -> Values:
     """Convergence times in base round-trip times, means over phases, and their mean ratio."""
     curves = {controller: convergence(event, controller, runs) for controller in CURVES}
@@ -195,9 +199,7 @@ def bdp_values(event: str, runs: Runs) -> Values:
     for controller, (mean, low, high) in curves.items():
         for bdp, *three in zip(BDPS, mean, low, high, strict=True):
             chance = controller == "quick_vegas" and event != "start"
-            values[NAMES[controller], f"{bdp / 1e3:g} Kb"] = (
-                Measured(*three) if chance else three[0]
-            )
+            values[NAMES[controller], bdp_column(bdp)] = Measured(*three) if chance else three[0]
     large = np.array(BDPS) > 0.5e6
     ratio = curves["quick_vegas"][0][large] / curves["vegas"][0][large]
     values["Quick Vegas / Vegas", "above 500 Kb"] = float(ratio.mean())
@@ -295,7 +297,7 @@ def draw_basic(runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-def draw_convergence(event: str, runs: Mapping[str, Runs]) -> Figure:
+def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
     """Figures 4 to 6: convergence time against the bandwidth-delay product, both logarithmic."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import ScalarFormatter
@@ -304,14 +306,16 @@ def draw_convergence(event: str, runs: Mapping[str, Runs]) -> Figure:
 
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.44))
-        for model, of_model in runs.items():
+        for model, of_model in cells.items():
             fluid = {"mfc": "white"} if model == "fluid" else {}
             for controller, colour, marker in zip(CURVES, plots.PALETTE, "os", strict=False):
-                mean, low, high = convergence(event, controller, of_model)
+                line = [of_model[NAMES[controller], bdp_column(bdp)] for bdp in BDPS]
                 look = _look(model) | {"color": colour, "marker": marker, "ms": 4} | fluid
                 look["label"] = NAMES[controller] + (", fluid model" if fluid else "")
-                ax.plot(np.array(BDPS) / 1e3, mean, **look)
-                ax.vlines(np.array(BDPS) / 1e3, low, high, color=colour, lw=1)
+                ax.plot(np.array(BDPS) / 1e3, [cell.value for cell in line], **look)
+                for bdp, cell in zip(BDPS, line, strict=True):
+                    if cell.low is not None and cell.high is not None:
+                        ax.vlines(bdp / 1e3, cell.low, cell.high, color=colour, lw=1)
         ax.set(xscale="log", yscale="log", xlim=(220, 11500))
         ax.set(xlabel="Bandwidth-delay product (Kb)", ylabel="Convergence time (base RTTs)")
         ax.set_xticks([250, 500, 1000, 2000, 5000, 10000])
@@ -382,7 +386,7 @@ PAPER = Paper(
             draw_basic,
         ),
         **{
-            figure: Item(bdp_runs, partial(bdp_values, event), partial(draw_convergence, event))
+            figure: Item(bdp_runs, partial(bdp_values, event), chart=chart_convergence)
             for figure, event in EVENTS.items()
         },
         "table_1": Item(

@@ -327,6 +327,17 @@ def test_figures_are_drawn_of_items_that_have_one(tmp_path):
         experiments.draw("quick_vegas", "table_1")
 
 
+def test_a_chart_is_drawn_from_the_numbers_kept(tmp_path, monkeypatch):
+    paper, item = "quick_vegas", "figure_4"
+    assert PAPERS[paper].items[item].chart is not None
+    cache = tmp_path / "runs"
+    first = experiments.draw(paper, item, "fluid", cache=cache)
+    monkeypatch.setattr(harness, "simulate_many", lambda *_, **__: pytest.fail("it ran"))
+    again = experiments.draw(paper, item, "fluid", cache=cache)
+    points = [[line.get_xydata().tolist() for line in f.axes[0].lines] for f in (first, again)]
+    assert points[0] == points[1] != []
+
+
 # --- kept numbers --------------------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ ifneq ($(NOTEBOOKS),)
 endif
 
 test: lint
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -15,17 +15,16 @@ from experiments.westwood_rbe import tables
 PAPER = Paper(
     "westwood_rbe",
     {
-        "figure_1": Item(s.ratio_runs, tables.ratios, f.draw_ratios),
-        "equations": Item(s.law_runs, tables.laws, f.draw_laws),
+        "figure_1": Item(s.ratio_runs, tables.ratios, chart=f.draw_ratios),
+        "equations": Item(s.law_runs, tables.laws, chart=f.draw_laws),
         "figure_3": Item(
-            s.crowd_runs,
-            partial(tables.tradeoff, s.CROWDS),
-            partial(f.draw_tradeoff, f.CROWD_PANELS),
+            s.crowd_runs, tables.tradeoff, chart=partial(f.draw_tradeoff, f.CROWD_PANELS)
         ),
         "figure_4": Item(
-            s.pair_runs, partial(tables.tradeoff, s.PAIRS), partial(f.draw_tradeoff, f.PAIR_PANELS)
+            s.pair_runs, tables.tradeoff, chart=partial(f.draw_tradeoff, f.PAIR_PANELS)
         ),
-        "figure_5": Item(s.rtt_runs, tables.fairness, f.draw_fairness),
+        "figure_5": Item(s.rtt_runs, tables.fairness, chart=f.draw_fairness),
+        "round_trips": Item(s.class_runs, tables.classes, chart=f.draw_classes),
         "alone": Item(s.alone_runs, tables.alone),
         "estimators": Item(s.estimator_runs, tables.estimators),
     },

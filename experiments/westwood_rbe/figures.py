@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.harness import Measured, Runs
+from experiments.harness import Cells, Measured
 from experiments.westwood_rbe import scenarios as s
 from experiments.westwood_rbe import tables
 from tcpcc import plots
@@ -21,14 +21,21 @@ if TYPE_CHECKING:
 
 COLOURS = {"Westwood": plots.BLUE, "Proposal": plots.VERMILION}
 MARKERS = {"Westwood": "o", "Proposal": "s"}
+SIDES = {"Westwood": -1.5, "Proposal": 1.5}
+"""Points."""
 
 
 def curve(
-    ax: Axes, x: Sequence[float], cells: Sequence[Any], model: str, name: str, label: str = ""
+    ax: Axes, x: Sequence[float], cells: Sequence[Measured], model: str, name: str, label: str = ""
 ) -> None:
-    """Means over seeds; the packet model's with a bar from the least to the largest."""
+    """Means over seeds; the packet model's with a bar from the least to the largest: where there
+    are both kinds, Westwood's to the left of the mark and the proposal's to the right. A `label` is
+    for a kind that is alone."""
+    from matplotlib.transforms import offset_copy
+
     look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ms": 3.5}
     middle = [cell.value for cell in cells]
+    side = 0.0 if label else SIDES[name]
     label = label or name
     if model == "fluid":
         look |= {"mfc": "white", "ls": plots.DASHES[1], "lw": 0.9}
@@ -36,7 +43,8 @@ def curve(
     ax.plot(x, middle, label=label, **look)
     if model == "packet":
         ends = np.array([(cell.low, cell.high) for cell in cells])
-        ax.vlines(x, *ends.T, color=COLOURS[name], lw=2.5, alpha=0.35)
+        there = offset_copy(ax.transData, ax.figure.figure, x=side, units="points")
+        ax.vlines(x, *ends.T, color=COLOURS[name], lw=2.5, alpha=0.35, transform=there)
 
 
 def legend_above(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
@@ -61,13 +69,12 @@ def logarithmic_ratio(ax: Axes, low: float, high: float) -> None:
 # Figure 1.
 
 
-def draw_ratios(runs: Mapping[str, Runs]) -> Figure:
+def draw_ratios(values: Mapping[str, Cells]) -> Figure:
     """Throughput ratio against the buffer, a panel for each legacy protocol."""
     import matplotlib.pyplot as plt
 
     sizes = list(s.BUFFERS.values())
     fine = np.geomspace(sizes[0], sizes[-1], 100)
-    values = {model: tables.ratios(of_model) for model, of_model in runs.items()}
     with plots.style():
         figure, axes = plt.subplots(1, 3, sharey=True, figsize=(plots.WIDTH, 2.6))
         for ax, legacy, letter in zip(axes, s.LEGACY, "abc", strict=True):
@@ -91,7 +98,7 @@ def draw_ratios(runs: Mapping[str, Runs]) -> Figure:
 # Equations 4 to 7.
 
 
-def draw_laws(runs: Mapping[str, Runs]) -> Figure:
+def draw_laws(values: Mapping[str, Cells]) -> Figure:
     """Westwood beside SACK: both readings of the equations, the sawtooth, the simulations."""
     import matplotlib.pyplot as plt
 
@@ -103,14 +110,13 @@ def draw_laws(runs: Mapping[str, Runs]) -> Figure:
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.72, plots.WIDTH * 0.46))
         for (name, law), colour, dashes in looks:
             ax.plot(fine, [law(b) for b in fine], color=colour, ls=dashes, label=name)
-        for model, of_model in runs.items():
-            found = tables.laws(of_model)
+        for model, found in values.items():
             cells = [found[tables.SIMULATED, tables.column(b)] for b in s.LAW_BUFFERS]
             curve(ax, s.LAW_BUFFERS, cells, model, "Westwood", label=tables.SIMULATED)
             ax.lines[-1].set_linestyle("none")
         ax.set_xscale("log")
-        logarithmic_ratio(ax, 0.4, 7)
-        ax.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2, 3], ["1/8", "1/4", "1/2", "1", "2", "3"])
+        logarithmic_ratio(ax, 0.5, 7)
+        ax.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2], ["1/8", "1/4", "1/2", "1", "2"])
         ax.minorticks_off()
         ax.set(xlabel="Buffer b (BDP)", ylabel="Westwood's throughput / SACK's")
         ax.legend()
@@ -121,20 +127,24 @@ def draw_laws(runs: Mapping[str, Runs]) -> Figure:
 
 
 class Panel(NamedTuple):
-    """A panel of Figure 3 or 4: which points, and what tells them apart."""
+    """A panel of Figure 3 or 4: whose points, and the columns that they stand in by what is told
+    of them."""
 
     title: str
     names: Sequence[str]
-    buffers: Sequence[int]
-    by: str
+    columns: Mapping[str, str]
 
 
-PAIR_BUFFERS = [int(b * s.PAIRS.bdp) for b in s.BUFFERS.values()]
 CROWD_PANELS = tuple(
-    Panel(f"buffer of {size} packets", tuple(s.PROPOSALS), (size,), "N")
+    Panel(
+        f"Buffer of {size} packets",
+        tuple(s.PROPOSALS),
+        {f"N = {n}": tables.place(size, n) for n in s.COUNTS},
+    )
     for size in s.CROWD_BUFFERS.values()
 )
-PAIR_PANELS = tuple(Panel(name, (name,), PAIR_BUFFERS, "B") for name in s.PROPOSALS)
+PAIR_COLUMNS = {f"B = {size}": tables.place(size, 2) for size in s.PAIR_BUFFERS.values()}
+PAIR_PANELS = tuple(Panel(name, (name,), PAIR_COLUMNS) for name in s.PROPOSALS)
 
 REGIONS = {
     (0.03, 0.95): "probable trade-off",
@@ -145,8 +155,8 @@ REGIONS = {
 """Figure 2, by place in the panel."""
 
 
-def draw_tradeoff(panels: Sequence[Panel], runs: Mapping[str, Runs]) -> Figure:
-    """Points (L, G), means over seeds; small ones are single seeds."""
+def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figure:
+    """Points (L, G), means over seeds with bars from the least to the largest."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -154,8 +164,9 @@ def draw_tradeoff(panels: Sequence[Panel], runs: Mapping[str, Runs]) -> Figure:
             1, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.5)
         )
         for ax, panel, letter in zip(axes, panels, "ab", strict=True):
-            for model, of_model in runs.items():
-                _points(ax, panel, model, tables.points(of_model))
+            for model, found in values.items():
+                for name in panel.names:
+                    _points(ax, name, panel.columns, model, found)
             ax.set_xlabel("Legacy throughput L")
             ax.set_title(f"({letter}) {panel.title}", loc="left")
         axes[0].set_ylabel("Utilization gain G")
@@ -164,27 +175,34 @@ def draw_tradeoff(panels: Sequence[Panel], runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-def _points(
-    ax: Axes, panel: Panel, model: str, found: Mapping[tuple[str, int, int], np.ndarray]
-) -> None:
-    for name in panel.names:
-        chosen = [key for key in found if key[0] == name and key[1] in panel.buffers]
-        middle = np.array([found[key].mean(axis=0) for key in chosen])
-        look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ls": "none"}
-        if model == "fluid":
-            ax.plot(*middle.T, ms=6, mfc="none", mew=0.9, label=f"{name}, fluid model", **look)
-            continue
-        ax.plot(*middle.T, ms=5, label=name, **look)
-        every = np.concatenate([found[key] for key in chosen])
-        ax.plot(*every.T, ms=2, alpha=0.3, mew=0, **look)
-        if panel.by == "N":
-            ends = ((chosen[k], middle[k], f"N = {chosen[k][2]}") for k in (0, -1))
-        else:
-            ends = ((key, at, f"B = {key[1]}") for key, at in zip(chosen, middle, strict=True))
-        for k, (_, at, told) in enumerate(ends):
-            if np.ptp(middle[:, 0]) > 0.04:
-                ax.annotate(told, at, xytext=(-6, 6 + 11 * (k % 2)), size=7,
-                            textcoords="offset points")  # fmt: skip
+def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: Cells) -> None:
+    legacy, gain = ([found[f"{axis} {name}", each] for each in columns.values()] for axis in "LG")
+    middle = np.array([[cell.value for cell in cells] for cells in (legacy, gain)])
+    look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ls": "none"}
+    if model == "fluid":
+        ax.plot(*middle, ms=6, mfc="none", mew=0.9, label=f"{name}, fluid model", **look)
+        return
+    ax.plot(*middle, ms=5, label=name, **look)
+    bars: dict[str, Any] = {"color": COLOURS[name], "lw": 2, "alpha": 0.35, "zorder": 1}
+    ax.hlines(middle[1], *np.array([(cell.low, cell.high) for cell in legacy]).T, **bars)
+    ax.vlines(middle[0], *np.array([(cell.low, cell.high) for cell in gain]).T, **bars)
+    _tell(ax, list(columns), middle.T)
+
+
+def _tell(ax: Axes, names: Sequence[str], at: np.ndarray) -> None:
+    """Name the points above them, or below one that follows a higher one closely; all together
+    where all are close."""
+    near = 0.06
+    if np.ptp(at[:, 0]) < near:
+        names, at = [f"{names[0]} to {names[-1].split()[-1]}"], at.mean(axis=0, keepdims=True)
+    order = np.argsort(at[:, 0])
+    steps = np.diff(at[order], axis=0, prepend=[(-np.inf, 0)])
+    for place, (right, up) in zip(order, steps, strict=True):
+        ax.annotate(
+            names[place], at[place], xytext=(0, -22 if right < near and up < 0 else 12), size=7,
+            textcoords="offset points", ha="center",
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": plots.GREY},
+        )  # fmt: skip
 
 
 def _regions(axes: Sequence[Axes]) -> None:
@@ -197,21 +215,19 @@ def _regions(axes: Sequence[Axes]) -> None:
             line(1, color=plots.BLACK, lw=0.8, zorder=0)
         for (x, y), name in REGIONS.items():
             ax.text(
-                x, y, name, transform=ax.transAxes, color=plots.GREY, size=7, style="italic",
-                ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top", zorder=0,
+                x, y, name, transform=ax.transAxes, color="0.4", size=7, style="italic",
+                ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top",
+                bbox={"fc": "white", "ec": "none", "pad": 1},
             )  # fmt: skip
 
 
 # Figure 5.
 
 
-def draw_fairness(runs: Mapping[str, Runs]) -> Figure:
+def draw_fairness(values: Mapping[str, Cells]) -> Figure:
     """Jain's index against the number of flows, a panel for each rate."""
     import matplotlib.pyplot as plt
 
-    values: dict[str, Mapping[tuple[str, str], float | Measured]] = {
-        model: tables.fairness(of_model) for model, of_model in runs.items()
-    }
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.7))
         for ax, link, letter in zip(axes, s.RTT_LINKS, "ab", strict=True):
@@ -225,4 +241,34 @@ def draw_fairness(runs: Mapping[str, Runs]) -> Figure:
         axes[0].set_ylabel("Fairness index")
         axes[0].set_ylim(0, 1.02)
         legend_above(figure, axes)
+    return figure
+
+
+def draw_classes(values: Mapping[str, Cells]) -> Figure:
+    """Westwood and the proposal against Reno flows of like round-trip time, and what the equations
+    and the sawtooth give with the buffer's 240 ms, a panel for each rate."""
+    import matplotlib.pyplot as plt
+
+    middle = [1e3 * float(np.mean(ends)) for ends in s.RTT_CLASSES.values()]
+    fine = np.linspace(0.022, 0.25, 200)
+    looks = list(
+        zip(list(tables.LAWS)[1:], (plots.ORANGE, plots.BLACK), plots.DASHES[2:4], strict=True)
+    )
+    with plots.style():
+        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.8))
+        for ax, link, letter in zip(axes, s.RTT_LINKS, "ab", strict=True):
+            rate, buffer = s.RTT_LINKS[link]
+            own = buffer * 8 * s.PACKET / rate / fine  # the buffer in a flow's own BDPs
+            for name, colour, dashes in looks:
+                law = [tables.LAWS[name](b) for b in own]
+                ax.plot(1e3 * fine, law, color=colour, ls=dashes, lw=0.9, label=name)
+            for model, found in values.items():
+                for name in s.PROPOSALS:
+                    cells = [found[of, f"{name} / Reno, {link}"] for of in s.RTT_CLASSES]
+                    curve(ax, middle, cells, model, name)
+            logarithmic_ratio(ax, 0.35, 2)
+            ax.set_xlabel("Round-trip time without queueing (ms)")
+            ax.set_title(f"({letter}) {link}", loc="left")
+        axes[0].set_ylabel("Ratio to Reno of like RTT")
+        legend_above(figure, axes, 3)
     return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,10 +92,14 @@ def points(runs: Runs) -> dict[tuple[str, int, int], np.ndarray]:
     return {key: np.array(each) for key, each in found.items()}
 
 
-def tradeoff(path: s.Path, runs: Runs) -> Values:
+def place(buffer: int, n: int) -> str:
+    return f"B = {buffer}, N = {n}"
+
+
+def tradeoff(runs: Runs) -> Values:
     """Rows "L Westwood" ..., columns "B = 67, N = 2" ..."""
     return {
-        (f"{axis} {name}", f"B = {buffer}, N = {n}"): over_seeds(dict(enumerate(each[:, k], 1)))
+        (f"{axis} {name}", place(buffer, n)): over_seeds(dict(enumerate(each[:, k], 1)))
         for (name, buffer, n), each in points(runs).items()
         for k, axis in enumerate("LG")
     }
@@ -110,6 +114,33 @@ def jain(run: tc.Run) -> float:
 
 def fairness(runs: Runs) -> Values:
     return {(row, f"N = {n}"): cell for (row, n), cell in means(jain, runs).items()}
+
+
+def classes(runs: Runs) -> Values:
+    """By class of round-trip times: the mean throughput of one kind over that of the Reno flows,
+    and of these over that of all flows; all N of a seed together."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for row in sorted({row for row, _, _ in runs}):
+        name, link = row.split(", ")
+        for seed in s.SEEDS:
+            shares, reno, trips = _pooled([runs[key] for key in runs if key[::2] == (row, seed)])
+            for of, (low, high) in s.RTT_CLASSES.items():
+                chosen = (trips > low + 1e-9) & (trips <= high + 1e-9)
+                theirs = shares[chosen & reno].mean()
+                ratio = shares[chosen & ~reno].mean() / theirs
+                found.setdefault((of, f"{name} / Reno, {link}"), {})[seed] = ratio
+                found.setdefault((of, f"Reno beside {name}, {link}"), {})[seed] = theirs
+    return {key: over_seeds(of_seed) for key, of_seed in found.items()}
+
+
+def _pooled(runs: Sequence[tc.Run]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of all flows of these runs: throughput over the run's mean, whether Reno, round-trip time."""
+    each = [rates(run) for run in runs]
+    return (
+        np.concatenate([one / one.mean() for one in each]),
+        np.concatenate([run.data["controller"].values == s.RENO for run in runs]),
+        np.concatenate([s.round_trips(len(one)) for one in each]),
+    )
 
 
 def alone(runs: Runs) -> Values:

@@ -43,7 +43,11 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "now": ("s", "time of the event"),
     "acked": ("packets", "newly acknowledged, limited to `abc_limit` per ACK (RFC 3465, 2.3)"),
     "delivered": ("packets", "acknowledged since the last on_ack, in recovery too; not limited"),
-    "rtt": ("s", "round-trip time of the newest acknowledged packet; 0 if it was sent twice"),
+    "rtt": (
+        "s",
+        "round-trip time of the newest acknowledged packet; 0 if it was sent twice, or had been "
+        "selectively acknowledged before",
+    ),
     "srtt": ("s", "smoothed round-trip time, gain 1/8 (RFC 6298)"),
     "min_rtt": ("s", "smallest round-trip time measured so far (BaseRTT)"),
     "max_rtt": ("s", "largest round-trip time measured so far"),

@@ -34,8 +34,8 @@ MODELS = ("packet", "fluid")
 AGREEMENT = 0.10
 """Relative difference up to which fluid and packet model agree; beyond it there is a cause."""
 
-WORTH_KEEPING = 0.2
-"""CPU seconds; to load a run takes half as long."""
+WORTH_KEEPING = 1.0
+"""CPU seconds; to save a run takes a tenth of that, and to load it as long."""
 
 NOT_EXPLAINED = "not explained"
 

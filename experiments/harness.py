@@ -121,12 +121,14 @@ class Item:
         draw: from the runs of each model, `{"packet": runs, ...}`, to the figure; None: no figure.
         chart: in place of `draw`, from the numbers of each model, for a figure that shows nothing
             but these: they are kept, and nothing is simulated again.
+        of: the item whose numbers `chart` shows; None: this one.
     """
 
     scenarios: Callable[[], Mapping[Any, Scenario]]
     measure: Callable[[Runs], Values]
     draw: Callable[[Mapping[str, Runs]], Figure] | None = None
     chart: Callable[[Mapping[str, Cells]], Figure] | None = None
+    of: str | None = None
 
     @property
     def has_figure(self) -> bool:
@@ -252,7 +254,8 @@ def draw(
     wanted = one.items[item]
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
     if wanted.chart is not None:
-        cells = {each: numbers(one, {item}, each, **settings) for each in _models(model)}
+        shown = {wanted.of or item}
+        cells = {each: numbers(one, shown, each, **settings) for each in _models(model)}
         return wanted.chart({each: {k[1:]: v for k, v in of.items()} for each, of in cells.items()})
     if wanted.draw is None:
         drawn = [name for name, each in one.items.items() if each.has_figure]

@@ -42,6 +42,12 @@ NUMBERS = {
     "table_4_4": (tables.routers_runs, partial(tabulate, tables.of_routers)),
 }
 
+
+def shares(table, columns):
+    """Each flow's share in a table's columns."""
+    return Item(*NUMBERS[table], chart=partial(f.chart_shares, table, columns), of=table)
+
+
 PAPER = Paper(
     "red_fairness",
     {name: Item(*both) for name, both in NUMBERS.items()}
@@ -51,26 +57,17 @@ PAPER = Paper(
         "figure_2_3": Item(
             studies.alpha_runs,
             partial(studies.pair_values, "Vegas", "alpha"),
-            partial(studies.draw_pairs, "Vegas", "alpha (packets)"),
+            chart=partial(studies.chart_pairs, "Vegas", "alpha (packets)"),
         ),
         "figure_3_5": Item(
             studies.buffer_runs,
             partial(studies.pair_values, "Vegas", "B"),
-            partial(studies.draw_pairs, "Vegas", "Buffer (packets)"),
+            chart=partial(studies.chart_pairs, "Vegas", "Buffer (packets)"),
         ),
-        "figure_4_5": drawn(
-            NUMBERS["table_4_2"][0],
-            partial(f.draw_shares, "table_4_2", letters("table_4_2"), tables.of_mix),
-        ),
+        "figure_4_5": shares("table_4_2", letters("table_4_2")),
         "figure_4_6": drawn(f.joining_runs, f.draw_joining),
-        "figure_4_7": drawn(
-            NUMBERS["table_4_3"][0],
-            partial(
-                f.draw_shares,
-                "table_4_3",
-                dict.fromkeys(["drop-tail", *s.ERRORS], 8 * "V" + 2 * "R"),
-                tables.of_joining,
-            ),
+        "figure_4_7": shares(
+            "table_4_3", dict.fromkeys(["drop-tail", *s.ERRORS], 8 * "V" + 2 * "R")
         ),
         "figure_4_9": drawn(
             f.routers_runs, partial(f.draw_some, f.throughput, ("drop-tail", "ALL"))
@@ -78,9 +75,11 @@ PAPER = Paper(
         "figure_4_10": drawn(
             f.routers_runs, partial(f.draw_some, f.throughput, ("drop-tail", "ALL", "R1", "R3"))
         ),
-        "variants": Item(studies.family_runs, studies.family_values, studies.draw_family),
+        "variants": Item(studies.family_runs, studies.family_values, chart=studies.chart_family),
         "cause": Item(studies.cause_runs, studies.cause_values),
         "recovery": Item(studies.recovery_runs, studies.recovery_values, studies.draw_recovery),
-        "estimator": Item(studies.estimator_runs, studies.estimator_values, studies.draw_estimator),
+        "estimator": Item(
+            studies.estimator_runs, studies.estimator_values, chart=studies.chart_estimator
+        ),
     },
 )

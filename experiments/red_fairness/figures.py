@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs, Values
+from experiments.harness import Cells, Measured, Runs, Values
 from experiments.red_fairness import scenarios as s
-from experiments.seeds import Quantities, tabulate
 from tcpcc import plots
 
 if TYPE_CHECKING:
@@ -194,27 +193,20 @@ def draw_joining(runs: Mapping[str, Runs]) -> Figure:
 # Shares: Figures 4.5 and 4.7.
 
 
-def draw_shares(
-    item: str,
-    columns: Mapping[str, str],
-    quantities: Callable[[tc.Run], Quantities],
-    runs: Mapping[str, Runs],
-) -> Figure:
+def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cells]) -> Figure:
     """Each flow's share of the total: bars, with whiskers from the least to the largest over seeds;
     the thesis' own shares are circles, the fluid model's dashes.
 
     Args:
         item: table whose published numbers are drawn.
         columns: of it, with a letter for each flow as in `scenarios.KINDS`.
-        quantities: what is measured in a run.
-        runs: by model, (column, seed).
+        values: the table's numbers by model.
     """
     import matplotlib.pyplot as plt
 
     from experiments.red_fairness import PAPER
 
     printed = {cell.key[1:]: cell.published for cell in PAPER.cells(item)}
-    values = {model: tabulate(quantities, of_model) for model, of_model in runs.items()}
     rows = -(-len(columns) // 2)
     with plots.style():
         figure, axes = plt.subplots(

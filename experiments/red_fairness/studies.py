@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs, Values
+from experiments.harness import Cells, Measured, Runs, Values
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import tabulate
@@ -77,21 +77,18 @@ def buffer_runs() -> dict[Any, tc.Scenario]:
     return with_seeds(lambda buffer, seed: pair(buffer=buffer, seed=seed), BUFFERS)
 
 
-def draw_pairs(first: str, label: str, runs: Mapping[str, Runs]) -> Figure:
+def chart_pairs(first: str, label: str, cells: Mapping[str, Cells]) -> Figure:
     """Throughput of both flows against what was varied; bars from the least to the largest over
     seeds; the fluid model dashed."""
     import matplotlib.pyplot as plt
 
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
-        for model, of_model in runs.items():
-            found = tabulate(of_pair, of_model)
-            values = list(dict.fromkeys(key[0] for key in of_model))
-            for row, name, colour in (
-                ("first", first, plots.BLUE),
-                ("Reno", "Reno", plots.VERMILION),
-            ):
-                curve(ax, values, [found[row, value] for value in values], model, name, colour)
+        for model, of_model in cells.items():
+            columns = list(dict.fromkeys(column for _, column in of_model))
+            values = [float(column.split(" = ")[1]) for column in columns]
+            for row, colour in ((first, plots.BLUE), ("Reno", plots.VERMILION)):
+                curve(ax, values, [of_model[row, c] for c in columns], model, row, colour)
         ax.set(xlabel=label, ylabel="Throughput (kb/s)")
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
@@ -140,11 +137,10 @@ def family_values(runs: Runs) -> dict[tuple[str, str], Measured]:
     }
 
 
-def draw_family(runs: Mapping[str, Runs]) -> Figure:
+def chart_family(values: Mapping[str, Cells]) -> Figure:
     """Bars for each variant at each buffer; a ratio of 1 is Reno's share."""
     import matplotlib.pyplot as plt
 
-    values = {model: family_values(of_model) for model, of_model in runs.items()}
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.4))
         for k, (room, colour) in enumerate(zip(ROOMS, plots.PALETTE, strict=False)):
@@ -286,17 +282,16 @@ def estimator_values(runs: Runs) -> Values:
     return {(row, f"n = {n}"): cell for (_, (row, n)), cell in found.items()}
 
 
-def draw_estimator(runs: Mapping[str, Runs]) -> Figure:
+def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
     """Estimated against true number, and the estimate over time as flows join (Table 4.3)."""
     import matplotlib.pyplot as plt
 
     with plots.style():
         figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
-        for model, of_model in runs.items():
-            found = tabulate(estimate, of_model)
+        for model, of_model in cells.items():
             for row, colour in zip(CROWDS, plots.PALETTE, strict=False):
-                cells = [found["share", (row, n)] for n in COUNTS]
-                curve(left, COUNTS, cells, model, row, colour)
+                shares = [of_model[row, f"n = {n}"] for n in COUNTS]
+                curve(left, COUNTS, shares, model, row, colour)
         left.axhspan(0.8, 1.2, color=plots.GREY, alpha=0.15, lw=0)
         left.axhline(1, color=plots.GREY, lw=0.8)
         left.set(xscale="log", xlabel="True number n", ylabel="Estimate 1/P over n", ylim=(0, 1.3))

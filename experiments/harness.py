@@ -50,8 +50,8 @@ Runs = Mapping[Any, Run]
 
 
 class Measured(NamedTuple):
-    """A number; where chance plays a part, with its range and standard deviation over `seeds`
-    seeds."""
+    """A number; where chance plays a part, with its range and standard deviation over seeds, and if
+    it is their mean, how many `seeds`."""
 
     value: float
     low: float | None = None

@@ -16,13 +16,14 @@ Quantities = Mapping[str, float]
 
 def over_seeds(of_seed: Mapping[int, float]) -> Measured:
     """One number from those of several seeds: of the deterministic run, seed 0, if there is one,
-    else their mean; with standard deviation and range over the other seeds."""
+    else their mean; with standard deviation and range over the other seeds. Of a mean alone there
+    is a standard error."""
     chance = np.array([value for seed, value in of_seed.items() if seed != 0])
     value = of_seed.get(0, float(chance.mean()) if chance.size else np.nan)
     if chance.size < 2:
         return Measured(value)
     low, high, sd = float(chance.min()), float(chance.max()), float(chance.std(ddof=1))
-    return Measured(value, low, high, sd, chance.size)
+    return Measured(value, low, high, sd, None if 0 in of_seed else chance.size)
 
 
 def tabulate(

@@ -13,6 +13,7 @@ import experiments
 from experiments import harness, kept, published
 from experiments.harness import Measured, Record, agree, judge, record
 from experiments.published import Cell, Claim, Tolerance
+from experiments.seeds import over_seeds
 from tcpcc.errors import ScenarioError
 
 NUMBER = st.floats(-1e6, 1e6)
@@ -127,6 +128,14 @@ def test_two_means_may_differ_by_chance_alone():
     assert "no bursts" in found.cause
     found = record(one, {"packet": {one.key: Measured(1.0)}, "fluid": {one.key: Measured(1.4)}})
     assert "no bursts" in found.cause
+
+
+def test_a_mean_over_seeds_has_a_standard_error_and_a_deterministic_run_none():
+    mean = over_seeds({1: 1.0, 2: 3.0})
+    assert (mean.value, mean.seeds, mean.error) == (2.0, 2, pytest.approx(1.0))
+    alone = over_seeds({0: 7.0, 1: 1.0, 2: 3.0})
+    assert (alone.value, alone.low, alone.high) == (7.0, 1.0, 3.0)
+    assert (alone.seeds, alone.error) == (None, 0.0)
 
 
 def test_a_model_alone_is_judged_itself():

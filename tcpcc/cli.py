@@ -11,7 +11,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,11 +94,13 @@ def parser() -> argparse.ArgumentParser:
 
 def list_names(options: argparse.Namespace) -> None:
     """``tcpcc list``"""
-    tables = {
-        "controllers": _controllers,
-        "slow_starts": _slow_starts,
-        "queues": _queues,
-        "recoveries": _recoveries,
+    import tcpcc as tc
+
+    tables: dict[str, Callable[[], pd.DataFrame]] = {
+        "controllers": tc.controllers,
+        "slow_starts": tc.slow_starts,
+        "queues": tc.queues,
+        "recoveries": tc.recoveries,
         "papers": _papers,
     }
     if options.what:
@@ -107,54 +109,6 @@ def list_names(options: argparse.Namespace) -> None:
     if checkout() is None:
         del tables["papers"]
     print("\n\n".join(f"{what}\n\n{_table(table())}" for what, table in tables.items()))
-
-
-def _controllers() -> pd.DataFrame:
-    from tcpcc import controllers
-
-    return controllers.table().drop(columns="source")
-
-
-def _slow_starts() -> pd.DataFrame:
-    from tcpcc.slow_start import START_UPS
-
-    return _parameters("slow start", START_UPS.values())
-
-
-def _queues() -> pd.DataFrame:
-    from tcpcc.queues import get_queue, queue_names
-
-    return _parameters("queue", map(get_queue, queue_names()))
-
-
-def _parameters(kind: str, named: Iterable[Any]) -> pd.DataFrame:
-    """A row for each parameter of these, after one for each that has none."""
-    import pandas as pd
-
-    bare, rows = [], []
-    for one in named:
-        if not one.params:
-            bare.append({kind: one.name, "meaning": one.summary})
-        rows += [
-            {
-                kind: one.name,
-                "parameter": name,
-                "default": float(param.default),
-                "unit": param.unit,
-                "meaning": param.doc,
-            }
-            for name, param in one.params.items()
-        ]
-    return pd.DataFrame([*bare, *rows], columns=[kind, "parameter", "default", "unit", "meaning"])
-
-
-def _recoveries() -> pd.DataFrame:
-    import pandas as pd
-
-    from tcpcc.transport.recovery import RECOVERIES
-
-    rows = [{"recovery": name, "meaning": r.summary} for name, r in RECOVERIES.items()]
-    return pd.DataFrame(rows)
 
 
 def _papers() -> pd.DataFrame:

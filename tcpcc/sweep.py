@@ -18,15 +18,16 @@ from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcpcc.engine.source import code_digest
 from tcpcc.errors import ScenarioError, TcpccError, refuse, whole
 from tcpcc.results import Run
-from tcpcc.traffic import Flow
+from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from tcpcc.controllers import Controller
-    from tcpcc.queues.contract import Discipline
+    from tcpcc.queues.discipline import Discipline
     from tcpcc.scenario import Scenario
 
 Metric = Callable[[Run], Any]
@@ -259,13 +260,12 @@ def _one(
     definitions: tuple[list[Controller], list[Discipline]],
     sweep_id: tuple[int, int],
 ) -> tuple[tuple[str, str], Run]:
-    from tcpcc import controllers, models, queues
+    from tcpcc import models
+    from tcpcc.definition import register
 
     if os.getpid() != sweep_id[0]:  # another process does not know what a notebook registered
-        for controller in definitions[0]:
-            controllers.register(controller)
-        for discipline in definitions[1]:
-            queues.contract.register(discipline)
+        for definition in (*definitions[0], *definitions[1]):
+            register(definition)
     run = models.simulate(scenario, model=key[1], **options)
     if place is not None and not run.data.attrs["cpu_seconds"] < keep_from:
         with _saving:
@@ -315,30 +315,12 @@ def _fingerprint(scenario: Scenario) -> str:
     for controller in controllers:
         digest.update(repr((controller.name, controller.initial_state)).encode())
         for rule in controller.rules.values():
-            _hash_code(rule, digest, set())
+            digest.update(code_digest(rule).encode())
     for queue in queues:
         digest.update(repr((queue.record, dict(queue.state))).encode())
-        _hash_code(queue.on_arrival, digest, set())
-        _hash_code(queue.on_fluid, digest, set())
+        for rule in (queue.on_arrival, queue.on_fluid):
+            digest.update(code_digest(rule).encode())
     return digest.hexdigest()
-
-
-def _hash_code(function: Any, digest: Any, seen: set[Any]) -> None:
-    """Add a function's byte code, its constants, and the functions and numbers it refers to."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        digest.update(repr(function).encode())
-    elif code not in seen:
-        seen.add(code)
-        digest.update(code.co_code + repr(code.co_names).encode())
-        digest.update(repr([c for c in code.co_consts if not hasattr(c, "co_code")]).encode())
-        values = [function.__globals__.get(name) for name in code.co_names]
-        values += [cell.cell_contents for cell in function.__closure__ or ()]
-        for value in values:
-            if isinstance(value, int | float | str | tuple):
-                digest.update(repr(value).encode())
-            elif hasattr(value, "__code__"):
-                _hash_code(value, digest, seen)
 
 
 @once

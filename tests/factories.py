@@ -5,10 +5,10 @@ import itertools
 
 import numpy as np
 
-from tcpcc.recording import EVENT_DTYPE, EVENTS, dataset
 from tcpcc.results import Run
+from tcpcc.results.recording import EVENT_DTYPE, EVENTS, dataset
 from tcpcc.scenario import CBR, Flow, Scenario
-from tcpcc.topologies import dumbbell
+from tcpcc.scenario.topologies import dumbbell
 
 
 def scenario(flows=None, **settings):

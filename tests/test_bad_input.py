@@ -7,7 +7,7 @@ import pytest
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import RED, DropTail
 from tcpcc.scenario import CBR, Access, Change, Flow, Link, Network, Scenario, Transport
-from tcpcc.topologies import chain, dumbbell
+from tcpcc.scenario.topologies import chain, dumbbell
 
 NAN, INF = math.nan, math.inf
 NET = dumbbell("10 Mbps", "20 ms", 50, queue=RED(min_thresh=5, max_thresh=15))

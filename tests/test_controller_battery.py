@@ -20,8 +20,8 @@ from hypothesis.stateful import (
 )
 
 from tcpcc.controllers import get, names
-from tcpcc.controllers.contract import sample_dtype
-from tcpcc.jit import call_rule, entry, rule_address
+from tcpcc.controllers.controller import sample_dtype
+from tcpcc.engine.jit import call_rule, entry, rule_address
 
 RULES = ("on_ack", "on_round", "on_loss", "on_timeout")
 SMALLEST_WINDOW, SMALLEST_THRESHOLD = 1.0, 2.0

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.controllers import contract, get, names
+from tcpcc.controllers import CONTROLLERS, get, names
+from tcpcc.controllers import controller as contract
 from tcpcc.controllers.vegas import backlog, trend
 from tcpcc.errors import ScenarioError
 from tcpcc.transport.recovery import RECOVERIES
@@ -563,7 +564,7 @@ def test_bad_parameters_are_told_in_one_line(given, says):
 @pytest.fixture
 def registry(monkeypatch):
     """Controllers registered in a test are forgotten after it."""
-    monkeypatch.setattr(contract, "_registry", dict(contract._registry))
+    monkeypatch.setattr(CONTROLLERS, "_known", dict(CONTROLLERS._known))
 
 
 def make(**changes):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tcpcc as tc
 from tcpcc.controllers import estimators
-from tcpcc.controllers.contract import Controller, Param, State
+from tcpcc.controllers.controller import Controller, Param, State
 from tcpcc.controllers.estimators import STEPS, follow, low_pass
 
 NAMES = ("be", "re", "abse", "plus", "rce")

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.queues import flow_count, get_queue, sred
-from tcpcc.queues.contract import sample_dtype
+from tcpcc.engine.streams import seed_stream, uniform
+from tcpcc.queues import QUEUES, flow_count, sred
+from tcpcc.queues.discipline import sample_dtype
 from tcpcc.queues.red import base_probability
-from tcpcc.streams import seed_stream, uniform
 
 DUMBBELL = {"rate": "4 Mbps", "delay": "20 ms", "buffer": 40}
 
@@ -20,7 +20,7 @@ class Plain:
     """A discipline's rules on plain objects."""
 
     def __init__(self, name, seed=1, **params):
-        self.discipline = d = get_queue(name)
+        self.discipline = d = QUEUES.find(name)
         stream = {}
         seed_stream(stream, seed, "test")
         self.s = SimpleNamespace(**stream, **{k: v.start() for k, v in d.state.items()})
@@ -287,6 +287,6 @@ def test_sred_in_a_network_keeps_the_queue_by_its_thirds():
 
 def test_both_take_their_part_of_the_estimator_from_one_place():
     for name in ("sred", "connection_red"):
-        discipline = get_queue(name)
+        discipline = QUEUES.find(name)
         assert flow_count.ESTIMATOR_PARAMS.items() <= discipline.params.items()
         assert discipline.state["zombies"].size == flow_count.ROOM

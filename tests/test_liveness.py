@@ -44,8 +44,8 @@ def test_no_sender_falls_silent(recovery, loss, ack_loss, buffer, seed):
 @settings(max_examples=12, deadline=None)
 @given(loss=st.floats(0.0, 0.1), size=st.integers(1, 3000), seed=st.integers(0, 10_000))
 def test_a_transfer_ends_with_nothing_in_the_pipe(recovery, loss, size, seed):
-    from tcpcc.packet.handlers import run_until
-    from tcpcc.packet.world import World
+    from tcpcc.models.packet.handlers import run_until
+    from tcpcc.models.packet.packet_world import World
 
     net = tc.dumbbell(rate="10 Mbps", delay="10 ms", buffer=20, loss=loss)
     flow = tc.Flow(CONTROLLER.get(recovery, "reno"), recovery=recovery, size=size)

@@ -15,9 +15,9 @@ import pytest
 import tcpcc as tc
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness.tables import highest_sequence
+from tcpcc.engine.streams import STREAM_FIELDS, uniform
 from tcpcc.queues import memory
-from tcpcc.recording import EVENTS
-from tcpcc.streams import STREAM_FIELDS, uniform
+from tcpcc.results.recording import EVENTS
 
 pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 import tcpcc as tc
 from tcpcc.controllers import names
 from tcpcc.errors import ScenarioError
-from tcpcc.packet import records
-from tcpcc.packet.handlers import run_until
-from tcpcc.packet.world import World
-from tcpcc.queues import queue_names
-from tcpcc.queues.contract import QueueSpec
-from tcpcc.recording import EVENTS
+from tcpcc.models.packet import records
+from tcpcc.models.packet.handlers import run_until
+from tcpcc.models.packet.packet_world import World
+from tcpcc.queues import QUEUES
+from tcpcc.queues.discipline import QueueSpec
+from tcpcc.results.recording import EVENTS
 from tcpcc.transport.recovery import RECOVERIES
 
 
@@ -155,7 +155,7 @@ def both(case):
 
 @pytest.mark.parametrize("seed", [1, 7])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-@pytest.mark.parametrize("queue", queue_names())
+@pytest.mark.parametrize("queue", QUEUES.names())
 @pytest.mark.parametrize("controller", names())
 def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
     run = both(scenario(topology, controller, queue, seed=seed))
@@ -203,7 +203,7 @@ def test_interpreted_runs_agree_with_compiled_ones_to_the_bit():
     """`NUMBA_DISABLE_JIT=1`, Numba's own switch, makes everything plain Python."""
     code = (
         "import json, sys; sys.path.insert(0, sys.argv[1]); import test_packet as t; "
-        "from tcpcc.jit import INTERPRETED; assert INTERPRETED; "
+        "from tcpcc.engine.jit import INTERPRETED; assert INTERPRETED; "
         "print(json.dumps([t.fingerprint(t.short(c)) for c in t.INTERPRETED]))"
     )
     plain = subprocess.run(
@@ -315,7 +315,7 @@ def check_conservation(world, delayed_acks=False):
         assert f["high_ack"] < f["next_seq"] <= f["max_seq"] + 1
 
 
-@pytest.mark.parametrize("queue", queue_names())
+@pytest.mark.parametrize("queue", QUEUES.names())
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_packets_are_conserved_at_any_time(topology, queue):
     """Sent = delivered + dropped + in flight + duplicates, per flow and per link."""
@@ -340,7 +340,7 @@ def test_packets_are_conserved_in_odd_scenarios(name):
 @given(
     st.sampled_from(list(TOPOLOGIES)),
     st.sampled_from(names()),
-    st.sampled_from(queue_names()),
+    st.sampled_from(QUEUES.names()),
     st.floats(0.6, 3),
 )
 def test_a_run_stopped_at_any_time_accounts_for_its_packets(topology, controller, queue, duration):
@@ -636,7 +636,7 @@ def test_a_change_of_rate_shows_in_the_throughput_and_the_capacity():
 # Short cuts
 
 
-@pytest.mark.parametrize("queue", queue_names())
+@pytest.mark.parametrize("queue", QUEUES.names())
 @pytest.mark.parametrize("topology", ["dumbbell", "chain", "parking_lot"])
 def test_a_packet_carried_on_at_once_arrives_as_if_by_events(topology, queue):
     """Where only one link feeds the next no event is made for a packet between them. Links that a

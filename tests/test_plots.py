@@ -9,7 +9,7 @@ import pytest
 
 from tcpcc import plots
 from tcpcc.errors import ScenarioError
-from tcpcc.recording import EVENTS
+from tcpcc.results.recording import EVENTS
 from tcpcc.scenario import CBR, Flow, Link, Network
 
 mpl.use("Agg")

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tcpcc as tc
+from tcpcc.engine.jit import call_rule, entry, rule_address
+from tcpcc.engine.streams import M1, M2, STREAM_FIELDS, seed_stream, uniform
 from tcpcc.errors import ScenarioError
-from tcpcc.jit import call_rule, entry, rule_address
-from tcpcc.queues import contract, get_queue, queue_names
-from tcpcc.queues.contract import QueueSpec, sample_dtype
+from tcpcc.queues import QUEUES
+from tcpcc.queues import discipline as contract
+from tcpcc.queues.discipline import QueueSpec, sample_dtype
 from tcpcc.queues.red import base_probability, on_arrival, on_fluid, spaced_probability
-from tcpcc.recording import EVENTS, VARIABLES
-from tcpcc.streams import M1, M2, STREAM_FIELDS, seed_stream, uniform
+from tcpcc.results.recording import EVENTS, VARIABLES
 
 
 def stream(seed=1, name="test"):
@@ -31,7 +32,7 @@ class Red:
     """RED's rules on plain objects."""
 
     def __init__(self, seed=1, avg=0.0, **params):
-        red = get_queue("red")
+        red = QUEUES.find("red")
         self.p = SimpleNamespace(**red.check(params))
         state = {name: float(v.initial) for name, v in red.state.items()}
         self.s = SimpleNamespace(**stream(seed), **state | {"avg": avg})
@@ -411,7 +412,7 @@ def test_a_spec_is_compared_and_hashed_by_its_meaning():
 
 
 def test_the_function_that_makes_a_spec_documents_its_parameters():
-    for param in get_queue("red").params:
+    for param in QUEUES.find("red").params:
         assert f"\n{param} : " in tc.RED.__doc__
 
 
@@ -452,7 +453,7 @@ class Both:
     """A discipline on plain objects and, compiled, on records; results must agree to the bit."""
 
     def __init__(self, name, seed, params):
-        self.discipline = d = get_queue(name)
+        self.discipline = d = QUEUES.find(name)
         values = d.check(params)
         self.s = SimpleNamespace(**stream(seed), **{k: v.start() for k, v in d.state.items()})
         self.p = SimpleNamespace(**values)
@@ -494,12 +495,12 @@ switches = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", queue_names())
+@pytest.mark.parametrize("name", QUEUES.names())
 @settings(max_examples=50, deadline=None)
 @given(arrivals, st.integers(1, 5), st.sampled_from([1.0, 20.0, math.inf]), switches)
 def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed, limit, switches):
     """Drops are yes or no, shares lie in [0, 1], the state stays finite; packets and fluid."""
-    params = {k: v for k, v in switches.items() if k in get_queue(name).params}
+    params = {k: v for k, v in switches.items() if k in QUEUES.find(name).params}
     packets, fluid = Both(name, seed, params), Both(name, seed, params)
     now = 0.0
     for idle, queue, size, volume, repeat, flow, concentration in arrivals:
@@ -524,7 +525,7 @@ def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed, limit, swit
             assert all(np.all(np.isfinite(value)) for value in vars(both.s).values())
 
 
-@pytest.mark.parametrize("name", queue_names())
+@pytest.mark.parametrize("name", QUEUES.names())
 def test_every_discipline_stays_within_its_buffer(name):
     net = tc.dumbbell("2 Mbps", "10 ms", 12, queue=QueueSpec(name))
     run = tc.simulate(tc.Scenario(net, [tc.Flow("reno"), tc.CBR("1 Mbps")], duration=5))
@@ -533,9 +534,9 @@ def test_every_discipline_stays_within_its_buffer(name):
     assert run.data["drops"].sum() == run.data["dropped"].sum()
 
 
-@pytest.mark.parametrize("name", queue_names())
+@pytest.mark.parametrize("name", QUEUES.names())
 def test_every_discipline_is_documented(name):
-    discipline = get_queue(name)
+    discipline = QUEUES.find(name)
     assert discipline.summary
     for thing in [*discipline.params.values(), *discipline.state.values()]:
         assert thing.doc
@@ -560,8 +561,8 @@ def spy_on_fluid(s, p, q):
 @pytest.fixture
 def spy(monkeypatch):
     """A discipline that drops nothing and records what it is told."""
-    monkeypatch.setattr(contract, "_registry", dict(contract._registry))
-    return contract.register(
+    monkeypatch.setattr(QUEUES, "_known", dict(QUEUES._known))
+    return tc.register(
         contract.Discipline(
             name="spy",
             summary="look and learn",
@@ -697,13 +698,13 @@ def test_what_is_recorded_must_be_a_number_of_the_state(spy):
 def test_a_recorded_name_means_the_same_everywhere(spy):
     other = {"avg": tc.State(0, "bytes", "average queue")}
     with pytest.raises(ValueError, match=r"'avg' is 'average queue' \(bytes\), but in '\w*red'"):
-        contract.register(contract.Discipline("x", "", state=other, record=("avg",)))
-    contract.register(contract.Discipline("x", "", state=other))
+        tc.register(contract.Discipline("x", "", state=other, record=("avg",)))
+    tc.register(contract.Discipline("x", "", state=other))
 
 
 def test_a_recorded_name_must_not_be_that_of_another_variable(spy):
     state = {"max": tc.State(0, "packets", "of all")}
-    queue = contract.register(
+    queue = tc.register(
         contract.Discipline("x", "", on_arrival=lambda s, p, q: None, state=state, record=("max",))
     )
     net = tc.dumbbell("4 Mbps", "5 ms", 30, queue=queue())

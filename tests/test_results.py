@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.queues import RED
-from tcpcc.recording import VARIABLES, dataset
 from tcpcc.results import Run
+from tcpcc.results.recording import VARIABLES, dataset
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
-from tcpcc.topologies import chain, dumbbell
+from tcpcc.scenario.topologies import chain, dumbbell
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from tcpcc.controllers import Controller, Param
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import RED, DropTail
 from tcpcc.scenario import CBR, Access, Change, Flow, Link, Network, Scenario, Transport
-from tcpcc.topologies import chain, dumbbell
+from tcpcc.scenario.topologies import chain, dumbbell
 
 NET = dumbbell("10 Mbps", "48 ms", 50)
 

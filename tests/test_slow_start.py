@@ -9,7 +9,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.controllers import Controller, Param, get, names
-from tcpcc.slow_start import START_UPS, composed
+from tcpcc.slow_start import SLOW_STARTS, composed
 from tcpcc.sweep import _fingerprint
 
 MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
@@ -25,7 +25,7 @@ def scenario(controller, slow_start, *, buffer=333, duration=5.0, rate="100 Mbps
 
 def begin(controller, slow_start, **params):
     """State, parameters and a sample for a controller with a slow-start rule, as it starts."""
-    c = composed(get(controller), START_UPS[slow_start])
+    c = composed(get(controller), SLOW_STARTS[slow_start])
     s, p, a = c.example()
     vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
     vars(p).update(c.check(params))
@@ -159,8 +159,8 @@ def test_the_controller_s_own_slow_start_is_left_when_it_is_slower():
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("slow_start", RULES)
 def test_any_controller_takes_any_rule(name, slow_start):
-    both = composed(get(name), START_UPS[slow_start])
-    assert both is composed(get(name), START_UPS[slow_start])
+    both = composed(get(name), SLOW_STARTS[slow_start])
+    assert both is composed(get(name), SLOW_STARTS[slow_start])
     assert both.name == name
     c, s, p, a = begin(name, slow_start)
     rounds(c, s, p, a, [0.1] * 8 + [0.3] * 8)
@@ -171,7 +171,7 @@ def test_any_controller_takes_any_rule(name, slow_start):
 
 
 def test_standard_is_the_controller_itself():
-    assert composed(get("vegas"), START_UPS["standard"]) is get("vegas")
+    assert composed(get("vegas"), SLOW_STARTS["standard"]) is get("vegas")
     assert tc.Flow("vegas") == tc.Flow("vegas", slow_start="standard")
 
 

@@ -8,7 +8,7 @@ import pytest
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import RED, DropTail
 from tcpcc.scenario import Access, Flow, Scenario
-from tcpcc.topologies import chain, dumbbell, from_networkx, parking_lot
+from tcpcc.scenario.topologies import chain, dumbbell, from_networkx, parking_lot
 
 
 def links_of(net):

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.jit import entry
-from tcpcc.packet.world import World
-from tcpcc.recording import EVENTS
+from tcpcc.engine.jit import entry
+from tcpcc.models.packet.packet_world import World
+from tcpcc.results.recording import EVENTS
 from tcpcc.transport import receiver, rto, sender
-from tcpcc.transport.records import (
+from tcpcc.transport.flow_record import (
     LOSS,
     OPEN,
     OUTBOX_SIZE,

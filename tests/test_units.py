@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpcc.errors import ScenarioError
-from tcpcc.units import packets_or_bytes, rate, seconds, size_bytes
+from tcpcc.scenario.units import packets_or_bytes, rate, seconds, size_bytes
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tcpcc as tc
 from tcpcc.controllers import get
-from tcpcc.controllers.contract import Controller
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood_rbe import compensated_rtt, diff_delay
 

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import tcpcc as tc
+from tcpcc.queues import QueueSpec
 
 PACKET = 1000
 """Bytes of data in a packet."""
@@ -109,7 +110,7 @@ def dumbbell(
     rate: float,
     *,
     buffer: int,
-    queue: tc.queues.QueueSpec | None = None,
+    queue: QueueSpec | None = None,
     small: bool = False,
     starts: Sequence[float] | None = None,
     duration: float = 100.0,
@@ -194,7 +195,7 @@ TABLES = {
 QUEUES = ("drop-tail", "RED")
 
 
-def red(thresholds: tuple[float, float], setting: str = "B") -> tc.queues.QueueSpec:
+def red(thresholds: tuple[float, float], setting: str = "B") -> QueueSpec:
     """RED with fixed thresholds, in packets, and the gains of `RED_SETTINGS`."""
     return tc.RED(min_thresh=thresholds[0], max_thresh=thresholds[1], **RED_SETTINGS[setting])
 
@@ -234,7 +235,7 @@ the 79 drops of the drop-tail column. ("Every 10 seconds ... successively" would
 begin at 70 s, where the averages begin.)"""
 
 
-def connection_red(error: float = 0.0, setting: str = "B", **params: float) -> tc.queues.QueueSpec:
+def connection_red(error: float = 0.0, setting: str = "B", **params: float) -> QueueSpec:
     """RED with thresholds 3 n and 4 n (section 3.4); `error`: of the estimated n, relative."""
     return tc.ConnectionRED(beta=3, error=error, **(RED_SETTINGS[setting] | params))
 
@@ -287,7 +288,7 @@ def routers(
     through R4; R1 > R2 is their common bottleneck.
     """
 
-    def queue(router: str, flows: int) -> tc.queues.QueueSpec | None:
+    def queue(router: str, flows: int) -> QueueSpec | None:
         return red((3 * flows, 4 * flows), setting) if router in DEPLOYED[column] else None
 
     def there_and_back(a: str, b: str, rate: float, delay: float, buffer: int, flows: int):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tcpcc.controllers.areno import areno
 from tcpcc.controllers.areno import on_ack as areno_on_ack
 from tcpcc.controllers.areno import on_loss as areno_on_loss
-from tcpcc.controllers.contract import Param
+from tcpcc.controllers.controller import Param
 from tcpcc.controllers.fusion import fusion
 from tcpcc.controllers.fusion import on_ack as fusion_on_ack
 from tcpcc.controllers.fusion import on_loss as fusion_on_loss

@@ -32,7 +32,7 @@ import numpy as np
 
 import tcpcc as tc
 from experiments.tcp_fusion.clock import CLOCKED
-from tcpcc.controllers.contract import Controller
+from tcpcc.controllers.controller import Controller
 
 PACKET = 1500
 """Bytes on the wire."""

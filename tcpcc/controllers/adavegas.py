@@ -17,7 +17,7 @@ By default the increases in a row are 1, 2, 3, 4, 4, ... packets.
 
 import math
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
     PARAMS,
     STATE,
@@ -29,6 +29,7 @@ from tcpcc.controllers.vegas import (
 )
 from tcpcc.controllers.vegas import on_loss as vegas_on_loss
 from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
+from tcpcc.definition import Param, State, register
 
 
 def on_round(s, p, ack):
@@ -72,6 +73,6 @@ adavegas = register(
         },
         state={**STATE, "run": State(0, "", "increases in a row")},
         recovery="vegas",
-        complain=check_thresholds,
+        validate=check_thresholds,
     )
 )

@@ -15,8 +15,9 @@ Uncertain
     `alpha`: a constant slightly above 1 packet; the default, 1.641, is from memory.
 """
 
-from tcpcc.controllers.contract import Controller, Param, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.hstcp import PARAMS, check_range, increase, on_loss, on_timeout
+from tcpcc.definition import Param, register
 
 
 def on_ack(s, p, ack):
@@ -41,6 +42,6 @@ africa = register(
             "alpha": Param(1.641, "packets", "backlog that ends fast mode (uncertain)", 0),
         },
         recovery="sack-prr",
-        complain=check_range,
+        validate=check_range,
     )
 )

@@ -32,11 +32,12 @@ Differences from the ports
 
 import math
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import RE_PARAMS, RE_STATE, update_re
 from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.definition import Param, State, register
 
 
 def congestion(s, ack):

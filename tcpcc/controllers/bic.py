@@ -32,7 +32,8 @@ Differences from Linux
 
 import math
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Param, State, register
 
 
 def increment(s, p):

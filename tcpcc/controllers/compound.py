@@ -22,10 +22,11 @@ Differences from the papers
     k is 0.75, the value that is implemented; the papers derive 0.8 and say so.
 """
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.definition import Param, State, register
 
 
 def set_dwnd(s, dwnd):

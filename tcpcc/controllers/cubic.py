@@ -22,10 +22,11 @@ Differences from the RFC
     4.7, 4.9 and 5.8) are left out.
 """
 
-from tcpcc.controllers.contract import Controller, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.cubic_curve import STATE, curve, enter, friendly, make_params
 from tcpcc.controllers.cubic_curve import on_loss as cut
 from tcpcc.controllers.cubic_curve import on_timeout as restart
+from tcpcc.definition import State, register
 
 
 def on_ack(s, p, ack):

@@ -29,10 +29,11 @@ Differences from Linux
 import math
 
 from tcpcc.controllers.bic import LINUX_PARAMS
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.cubic_curve import STATE, curve, enter, friendly, make_params, step
 from tcpcc.controllers.cubic_curve import on_loss as cut
 from tcpcc.controllers.cubic_curve import on_timeout as restart
+from tcpcc.definition import Param, State, register
 
 
 def bounded(s, p, ack):

@@ -17,7 +17,7 @@ Differences from the paper
     ACKs.
 """
 
-from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.cubic_curve import (
     STATE,
     curve,
@@ -28,6 +28,7 @@ from tcpcc.controllers.cubic_curve import (
     on_timeout,
     step,
 )
+from tcpcc.definition import register
 
 
 def on_ack(s, p, ack):

@@ -13,7 +13,7 @@ first ACK after recovery or slow start. Names are RFC 9438's, beta the share tha
 """
 
 from tcpcc.controllers.bic import FAST_CONVERGENCE, remember
-from tcpcc.controllers.contract import Param, State
+from tcpcc.definition import Param, State
 
 
 def enter(s, p, ack):

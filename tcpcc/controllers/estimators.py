@@ -40,7 +40,7 @@ What both models need
     one, where that is long: the papers, which see each duplicate, would have it so.
 """
 
-from tcpcc.controllers.contract import Param, State
+from tcpcc.definition import Param, State
 
 
 def low_pass(estimate, sample, last, gap, tau):

@@ -31,10 +31,11 @@ Taken from ns-2
     `period` = 2, with `max_gain` = 1/256.
 """
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.definition import Param, State, register
 
 
 def measure(s, p, ack):

@@ -31,11 +31,12 @@ Differences from the paper
     ssthresh, ssthresh follows. R in (2) is a round trip old, so W first falls below its aim.
 """
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import BE_PARAMS, BE_STATE, silence_be, update_be
 from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.definition import Param, State, register
 
 
 def per_round(s, p, ack):

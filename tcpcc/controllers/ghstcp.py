@@ -23,11 +23,12 @@ Differences from pathload
     Means that differ by rounding only are equal (`vegas.trend`).
 """
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.hstcp import PARAMS, check_range, increase
 from tcpcc.controllers.hstcp import on_loss as hstcp_on_loss
 from tcpcc.controllers.hstcp import on_timeout as hstcp_on_timeout
 from tcpcc.controllers.vegas import trend
+from tcpcc.definition import Param, State, register
 
 
 def forget(s):
@@ -130,6 +131,6 @@ ghstcp = register(
             "variation": State(0, "s", "sum of the differences' absolute values"),
         },
         recovery="sack-prr",
-        complain=check,
+        validate=check,
     )
 )

@@ -31,7 +31,8 @@ Differences from the RFC
 import math
 from bisect import bisect_right
 
-from tcpcc.controllers.contract import Controller, Param, register
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Param, register
 
 
 def logarithmic(window, low, high, high_decrease):
@@ -140,6 +141,6 @@ hstcp = register(
         on_timeout=on_timeout,
         params=PARAMS,
         recovery="sack-prr",
-        complain=check_range,
+        validate=check_range,
     )
 )

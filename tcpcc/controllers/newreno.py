@@ -9,8 +9,9 @@ retransmission timer), ns-2's default; ``newreno-steady`` is the slow-but-steady
 it). On large windows the two differ by a factor: name the one that a result was made with.
 """
 
-from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import PARAMS, on_ack, on_loss, on_timeout
+from tcpcc.definition import register
 
 newreno = register(
     Controller(

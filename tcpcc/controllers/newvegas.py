@@ -32,7 +32,7 @@ In the fluid model
     delays several of a kind raise each other's thresholds, where packets do so by a packet or two.
 """
 
-from tcpcc.controllers.contract import Controller, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
     PARAMS,
     STATE,
@@ -47,6 +47,7 @@ from tcpcc.controllers.vegas import (
 )
 from tcpcc.controllers.vegas import on_loss as vegas_on_loss
 from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
+from tcpcc.definition import State, register
 
 
 def on_round(s, p, ack):
@@ -89,6 +90,6 @@ newvegas = register(
             "extra": State(0, "packets", "by how much alpha and beta are raised"),
         },
         recovery="vegas",
-        complain=check_thresholds,
+        validate=check_thresholds,
     )
 )

@@ -25,7 +25,7 @@ Differences from ns-2
     for slow start and clears it. Here the cap of (3) doubles, as the paper says.
 """
 
-from tcpcc.controllers.contract import Controller, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
     PARAMS,
     STATE,
@@ -38,6 +38,7 @@ from tcpcc.controllers.vegas import (
 )
 from tcpcc.controllers.vegas import on_loss as vegas_on_loss
 from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
+from tcpcc.definition import State, register
 
 
 def on_round(s, p, ack):
@@ -90,6 +91,6 @@ quick_vegas = register(
         },
         state={**STATE, "succ": State(0, "", "consecutive increases because Delta < alpha")},
         recovery="vegas",
-        complain=check_thresholds,
+        validate=check_thresholds,
     )
 )

@@ -22,7 +22,8 @@ Taken from ns-2, where asked for
 
 import math
 
-from tcpcc.controllers.contract import Controller, Param, register
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Param, register
 
 
 def on_ack(s, p, ack):

@@ -20,7 +20,8 @@ Differences from the paper
     Its `Lwnd` of 16 is low_window. It says nothing of a timeout; (4) is Linux'.
 """
 
-from tcpcc.controllers.contract import Controller, Param, register
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Param, register
 
 
 def on_ack(s, p, ack):

@@ -9,8 +9,9 @@ Differences from ns-2: none in the window; the transport resumes at the first un
 (go-back-N), as ``Agent/TCP`` does.
 """
 
-from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import PARAMS, on_ack, on_timeout
+from tcpcc.definition import register
 
 tahoe = register(
     Controller(

@@ -27,7 +27,8 @@ Taken from ns-2
 
 import math
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Param, State, register
 
 
 def backlog(p, ack):
@@ -170,6 +171,6 @@ vegas = register(
         params=PARAMS,
         state=STATE,
         recovery="vegas",
-        complain=check_thresholds,
+        validate=check_thresholds,
     )
 )

@@ -33,7 +33,7 @@ Differences from the author's code
     Where (2) says nothing, an increase under way in the code goes on for another round.
 """
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
     PARAMS,
     STATE,
@@ -47,6 +47,7 @@ from tcpcc.controllers.vegas import (
     slow_start,
     trend,
 )
+from tcpcc.definition import Param, State, register
 
 
 def on_round(s, p, ack):
@@ -94,6 +95,6 @@ vegas_a = register(
             "throughput": State(0, "packets/s", "Actual of the last round"),
         },
         recovery="vegas",
-        complain=check_thresholds,
+        validate=check_thresholds,
     )
 )

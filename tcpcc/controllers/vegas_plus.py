@@ -32,7 +32,7 @@ In the fluid model
     delays several of a kind take each other for Reno, where packets stay moderate.
 """
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
@@ -48,6 +48,7 @@ from tcpcc.controllers.vegas import on_ack as vegas_on_ack
 from tcpcc.controllers.vegas import on_loss as vegas_on_loss
 from tcpcc.controllers.vegas import on_round as vegas_on_round
 from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
+from tcpcc.definition import Param, State, register
 
 
 def choose_mode(s, p):
@@ -116,6 +117,6 @@ vegas_plus = register(
             "aggressive": State(0, "0 or 1", "aggressive mode"),
         },
         recovery="vegas",
-        complain=check_thresholds,
+        validate=check_thresholds,
     )
 )

@@ -17,9 +17,10 @@ Differences from the papers
     On how the estimators read a flow's ACKs see :mod:`tcpcc.controllers.estimators`.
 """
 
-from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import BE_PARAMS, BE_STATE, silence_be, update_be
 from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.definition import register
 
 
 def threshold(s, packets):

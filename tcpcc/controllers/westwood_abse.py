@@ -8,10 +8,11 @@ estimate are from memory, so they are parameters; see
 :func:`tcpcc.controllers.estimators.update_abse`.
 """
 
-from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import ABSE_PARAMS, ABSE_STATE, update_abse
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood import restart, threshold
+from tcpcc.definition import register
 
 
 def on_ack(s, p, ack):

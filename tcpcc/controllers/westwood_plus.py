@@ -7,10 +7,11 @@ The rules are :mod:`tcpcc.controllers.westwood`'s with the estimate of
 :func:`tcpcc.controllers.estimators.update_plus` in the place of BE, which ACK compression misleads.
 """
 
-from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import PLUS_PARAMS, PLUS_STATE, update_plus
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood import restart, threshold
+from tcpcc.definition import register
 
 
 def on_ack(s, p, ack):

@@ -26,7 +26,7 @@ Differences from the paper
     Floor of 2 packets as in Westwood.
 """
 
-from tcpcc.controllers.contract import Controller, Param, State, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import (
     RCE_PARAMS,
     RCE_STATE,
@@ -38,6 +38,7 @@ from tcpcc.controllers.estimators import (
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood import threshold
 from tcpcc.controllers.westwood_re import on_timeout
+from tcpcc.definition import Param, State, register
 
 
 def on_ack(s, p, ack):

@@ -7,10 +7,11 @@ The rules are :mod:`tcpcc.controllers.westwood`'s with RE in the place of BE. Of
 its window RE is W / RTT, so that a loss leaves W RTTmin / RTT.
 """
 
-from tcpcc.controllers.contract import Controller, register
+from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import RE_PARAMS, RE_STATE, update_re
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood import restart, threshold
+from tcpcc.definition import register
 
 
 def on_ack(s, p, ack):

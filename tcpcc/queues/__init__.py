@@ -1,19 +1,12 @@
 """Queue disciplines, one file each, written like controllers."""
 
+from tcpcc.definition import callable_module
 from tcpcc.queues.connection_red import ConnectionRED
-from tcpcc.queues.contract import Discipline, QueueSpec, get_queue, queue_names, register
+from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
 from tcpcc.queues.droptail import DropTail
 from tcpcc.queues.red import RED
 from tcpcc.queues.sred import SRED
 
-__all__ = [
-    "RED",
-    "SRED",
-    "ConnectionRED",
-    "Discipline",
-    "DropTail",
-    "QueueSpec",
-    "get_queue",
-    "queue_names",
-    "register",
-]
+__all__ = ["QUEUES", "RED", "SRED", "ConnectionRED", "Discipline", "DropTail", "QueueSpec"]
+
+callable_module(__name__, QUEUES.table)

@@ -24,8 +24,8 @@ Differences from ns-2
     the paper, the law is that of the present thresholds; with `slope_flows` it is ns-2's.
 """
 
-from tcpcc.parameters import Param, State
-from tcpcc.queues.contract import Discipline, register
+from tcpcc.definition import Param, State, register
+from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_count import (
     ESTIMATOR_PARAMS,
     ESTIMATOR_STATE,
@@ -37,9 +37,9 @@ from tcpcc.queues.flow_count import (
 from tcpcc.queues.red import (
     LAW_PARAMS,
     LAW_STATE,
-    complain_of_weight,
     drop_early_along,
     drop_early_fluid,
+    validate_weight,
 )
 
 
@@ -104,7 +104,7 @@ ConnectionRED = register(
             "max_thresh": State(0, "packets", "average queue at which p_b reaches max_p"),
             **ESTIMATOR_STATE,
         },
-        complain=complain_of_weight,
+        validate=validate_weight,
         record=("avg", "flows", "min_thresh", "max_thresh"),
     )
 )

@@ -4,7 +4,8 @@ The buffer itself belongs to the link, in packets or bytes; it counts the packet
 `limit_` of ns-2's DropTail does.
 """
 
-from tcpcc.queues.contract import Discipline, register
+from tcpcc.definition import register
+from tcpcc.queues.discipline import Discipline
 
 DropTail = register(
     Discipline(

@@ -23,8 +23,8 @@ Fluid
 
 import math
 
-from tcpcc.parameters import Param, State
-from tcpcc.streams import uniform
+from tcpcc.definition import Param, State
+from tcpcc.engine.streams import uniform
 
 ROOM = 1000  # zombies that the state has room for
 

@@ -31,9 +31,9 @@ Differences from ns-2
 
 import math
 
-from tcpcc.parameters import Param, State
-from tcpcc.queues.contract import Discipline, register
-from tcpcc.streams import uniform
+from tcpcc.definition import Param, State, register
+from tcpcc.engine.streams import uniform
+from tcpcc.queues.discipline import Discipline
 
 NEVER = 1e-12  # on_fluid takes a smaller p_b for 0
 
@@ -166,19 +166,19 @@ def on_fluid(s, p, q):
     drop_early_fluid(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh)
 
 
-def complain_of_weight(p):
+def validate_weight(p):
     if -1 < p["weight"] < 0:
         return f"weight = {p['weight']:g} must be in [0, 1], or -1"
     return None
 
 
-def complain(p):
+def validate(p):
     if p["min_thresh"] >= p["max_thresh"]:
         return (
             f"min_thresh = {p['min_thresh']:g} must be below max_thresh = {p['max_thresh']:g}"
             " (packets)"
         )
-    return complain_of_weight(p)
+    return validate_weight(p)
 
 
 #: Parameters and state of the drop law, without the thresholds.
@@ -212,6 +212,6 @@ RED = register(
         },
         state=LAW_STATE,
         record=("avg",),
-        complain=complain,
+        validate=validate,
     )
 )

@@ -24,8 +24,9 @@ Fluid
     be; independent ones are more so.
 """
 
-from tcpcc.parameters import Param
-from tcpcc.queues.contract import Discipline, register
+from tcpcc.definition import Param, register
+from tcpcc.engine.streams import uniform
+from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_count import (
     ESTIMATOR_PARAMS,
     ESTIMATOR_STATE,
@@ -34,7 +35,6 @@ from tcpcc.queues.flow_count import (
     compare_fluid,
     estimated_flows,
 )
-from tcpcc.streams import uniform
 
 
 def queue_probability(p, q):

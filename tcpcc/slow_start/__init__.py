@@ -1,10 +1,14 @@
-"""Slow-start rules that any controller can take, one file each."""
+"""Slow-start rules that any controller can take, one file each. Importing the package registers
+them all."""
 
-from tcpcc.slow_start.contract import STANDARD, StartUp, composed
-from tcpcc.slow_start.hystart import hystart
-from tcpcc.slow_start.hystart_plus import hystart_plus
-from tcpcc.slow_start.limited import limited
+from importlib import import_module
+from pkgutil import iter_modules
 
-START_UPS = {rule.name: rule for rule in (STANDARD, limited, hystart, hystart_plus)}
+from tcpcc.slow_start.start_up import SLOW_STARTS, StartUp, composed
 
-__all__ = ["START_UPS", "StartUp", "composed"]
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+slow_starts = SLOW_STARTS.table
+
+__all__ = ["SLOW_STARTS", "StartUp", "composed", "slow_starts"]

@@ -20,8 +20,8 @@ Differences from Linux
 
 import math
 
-from tcpcc.parameters import Param, State
-from tcpcc.slow_start.contract import StartUp
+from tcpcc.definition import Param, State, register
+from tcpcc.slow_start.start_up import StartUp
 
 
 def on_round(s, p, ack):
@@ -74,23 +74,25 @@ PARAMS = {
     "rtt_thresh_max": Param(0.016, "s", "rise that always counts (Linux; RFC)", 0),
 }
 
-hystart = StartUp(
-    name="hystart",
-    summary="ends slow start by the length of ACK trains and by rising delay",
-    source="Ha, Rhee 2011; Linux",
-    on_ack=on_ack,
-    on_round=on_round,
-    params={
-        **PARAMS,
-        "hystart_low_window": Param(16, "packets", "least window that it ends with (Linux)", 1),
-        "hystart_ack_delta": Param(0.002, "s", "longest gap in an ACK train (Linux)", 0),
-        "hystart_detect": Param(3, "1, 2 or 3", "1: ACK trains, 2: delay, 3: either", 1, 3),
-    },
-    state={
-        "hystart_began": State(0, "s", "when the round began"),
-        "hystart_last": State(0, "s", "time of the last ACK of the round's train"),
-        "hystart_rtt": State(math.inf, "s", "smallest of the round's first round-trip times"),
-        "hystart_samples": State(0, "packets", "how many of these"),
-    },
-    complain=check,
+hystart = register(
+    StartUp(
+        name="hystart",
+        summary="ends slow start by the length of ACK trains and by rising delay",
+        source="Ha, Rhee 2011; Linux",
+        on_ack=on_ack,
+        on_round=on_round,
+        params={
+            **PARAMS,
+            "hystart_low_window": Param(16, "packets", "least window that it ends with (Linux)", 1),
+            "hystart_ack_delta": Param(0.002, "s", "longest gap in an ACK train (Linux)", 0),
+            "hystart_detect": Param(3, "1, 2 or 3", "1: ACK trains, 2: delay, 3: either", 1, 3),
+        },
+        state={
+            "hystart_began": State(0, "s", "when the round began"),
+            "hystart_last": State(0, "s", "time of the last ACK of the round's train"),
+            "hystart_rtt": State(math.inf, "s", "smallest of the round's first round-trip times"),
+            "hystart_samples": State(0, "packets", "how many of these"),
+        },
+        validate=check,
+    )
 )

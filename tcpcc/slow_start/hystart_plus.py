@@ -23,9 +23,9 @@ Differences from the RFC
 
 import math
 
-from tcpcc.parameters import Param, State
-from tcpcc.slow_start.contract import StartUp
+from tcpcc.definition import Param, State, register
 from tcpcc.slow_start.hystart import PARAMS, check, rise
+from tcpcc.slow_start.start_up import StartUp
 
 
 def on_round(s, p, ack):
@@ -61,25 +61,27 @@ def on_restart(s, p, ack):
     s.css_over = 1.0
 
 
-hystart_plus = StartUp(
-    name="hystart++",
-    summary="slows slow start down when delay rises, ends it if delay stays up",
-    source="RFC 9406",
-    on_ack=on_ack,
-    on_round=on_round,
-    on_restart=on_restart,
-    params={
-        **PARAMS,
-        "css_growth_divisor": Param(4, "", "CSS_GROWTH_DIVISOR (RFC 9406)", 1),
-        "css_rounds": Param(5, "rounds", "CSS_ROUNDS (RFC 9406)", 1),
-    },
-    state={
-        "css_rtt": State(math.inf, "s", "smallest round-trip time in the round"),
-        "css_last": State(math.inf, "s", "that of the round before"),
-        "css_samples": State(0, "packets", "round-trip times in the round"),
-        "css_baseline": State(0, "s", "that of the round in which conservative slow start began"),
-        "css_round": State(0, "", "which round of it this is; 0: it is slow start"),
-        "css_over": State(0, "0 or 1", "the first slow start is over"),
-    },
-    complain=check,
+hystart_plus = register(
+    StartUp(
+        name="hystart++",
+        summary="slows slow start down when delay rises, ends it if delay stays up",
+        source="RFC 9406",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_restart=on_restart,
+        params={
+            **PARAMS,
+            "css_growth_divisor": Param(4, "", "CSS_GROWTH_DIVISOR (RFC 9406)", 1),
+            "css_rounds": Param(5, "rounds", "CSS_ROUNDS (RFC 9406)", 1),
+        },
+        state={
+            "css_rtt": State(math.inf, "s", "smallest round-trip time in the round"),
+            "css_last": State(math.inf, "s", "that of the round before"),
+            "css_samples": State(0, "packets", "round-trip times in the round"),
+            "css_baseline": State(0, "s", "that of the round in which it began to be conservative"),
+            "css_round": State(0, "", "which round of it this is; 0: it is slow start"),
+            "css_over": State(0, "0 or 1", "the first slow start is over"),
+        },
+        validate=check,
+    )
 )

@@ -13,8 +13,8 @@ K has just not risen). A controller that grows more slowly by itself is left alo
 
 import math
 
-from tcpcc.parameters import Param
-from tcpcc.slow_start.contract import StartUp
+from tcpcc.definition import Param, register
+from tcpcc.slow_start.start_up import StartUp
 
 
 def on_ack(s, p, ack, before):
@@ -23,10 +23,12 @@ def on_ack(s, p, ack, before):
         s.cwnd = min(s.cwnd, before + ack.acked / k)  # (2)
 
 
-limited = StartUp(
-    name="limited",
-    summary="at most about max_ssthresh/2 more per round trip",
-    source="RFC 3742",
-    on_ack=on_ack,
-    params={"max_ssthresh": Param(100, "packets", "window beyond which it holds (RFC 3742)", 1)},
+limited = register(
+    StartUp(
+        name="limited",
+        summary="at most about max_ssthresh/2 more per round trip",
+        source="RFC 3742",
+        on_ack=on_ack,
+        params={"max_ssthresh": Param(100, "packets", "beyond which it holds (RFC 3742)", 1)},
+    )
 )

@@ -5,8 +5,8 @@ empties; when the outbox or the ring of segments is full, ``f.more`` asks the dr
 and call again for the ``f.burst`` packets that may still go.
 """
 
-from tcpcc.jit import compiled
-from tcpcc.transport.records import OUTBOX_SIZE, RETRANSMITTED, out_at, segment_at, window_at
+from tcpcc.engine.jit import compiled
+from tcpcc.transport.flow_record import OUTBOX_SIZE, RETRANSMITTED, out_at, segment_at, window_at
 from tcpcc.transport.rto import restart_timer
 
 

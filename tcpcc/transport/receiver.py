@@ -7,8 +7,8 @@ itself is `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``.
 
 import math
 
-from tcpcc.jit import compiled
-from tcpcc.transport.records import RECEIVED, segment_at
+from tcpcc.engine.jit import compiled
+from tcpcc.transport.flow_record import RECEIVED, segment_at
 
 REACH = 64  # how far a reported block is followed on each side
 

@@ -14,7 +14,7 @@ The factor stops at `backoff_limit` (64, as in BSD; ns-2 lets it grow until the 
 
 import math
 
-from tcpcc.jit import compiled
+from tcpcc.engine.jit import compiled
 
 
 @compiled

@@ -2,9 +2,9 @@
 
 import math
 
-from tcpcc.controllers.contract import sample_dtype
-from tcpcc.jit import accessor, call_rule, compiled
-from tcpcc.transport.records import TOLD, segment_at, window_at
+from tcpcc.controllers.controller import sample_dtype
+from tcpcc.engine.jit import accessor, call_rule, compiled
+from tcpcc.transport.flow_record import TOLD, segment_at, window_at
 
 sample_at = accessor(sample_dtype)
 

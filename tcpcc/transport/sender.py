@@ -7,10 +7,10 @@ that :func:`on_timer` is called at ``f.deadline``.
 
 import math
 
-from tcpcc.jit import compiled
+from tcpcc.engine.jit import compiled
+from tcpcc.transport.flow_record import CLASSIC, FINE_GRAINED, LOSS, OPEN, SCOREBOARD, window_at
 from tcpcc.transport.output import fill
-from tcpcc.transport.records import CLASSIC, FINE_GRAINED, LOSS, OPEN, SCOREBOARD, window_at
-from tcpcc.transport.recovery import classic, sack, vegas, vegas_ns2
+from tcpcc.transport.recovery import classic, fine_grained, fine_grained_ns2, sack
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
 from tcpcc.transport.rules import begin_round, timed_out
 
@@ -56,9 +56,9 @@ def on_ack(f, now, ack, trigger, low, high):
     elif f.family == SCOREBOARD:
         sack.on_ack(f, now, ack, trigger, low, high)
     elif f.family == FINE_GRAINED:
-        vegas.on_ack(f, now, ack)
+        fine_grained.on_ack(f, now, ack)
     else:
-        vegas_ns2.on_ack(f, now, ack)
+        fine_grained_ns2.on_ack(f, now, ack)
     if f.high_ack >= f.limit - 1 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf

@@ -4,11 +4,14 @@ It decides answers: one NewReno flow at 100 Mb/s delivers 98 Mb/s with one recov
 another. A result therefore says which it was made with.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tcpcc.definition import Definition, Param, Registry, register
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
+@dataclass(frozen=True)
+class Recovery(Definition):
     """A loss recovery: the sender's settings, and what the fluid model needs to know of it.
 
     Parameters
@@ -36,45 +39,51 @@ class Recovery:
     keeps_inflation: bool = False
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
+    source: str = ""
+    params: Mapping[str, Param] = field(default_factory=dict)
+    validate: Callable[[dict[str, float]], str | None] | None = None
 
 
-RECOVERIES = {
-    recovery.name: recovery
-    for recovery in (
-        Recovery("tahoe", "go-back-N in slow start", 0, go_back=True, holes_per_round=float("inf")),
-        Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=1),
-        Recovery(
-            "newreno",
-            "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",
-            0,
-            stay=True,
-            impatient=True,
-            burst=2.0,
-        ),
-        Recovery(
-            "newreno-steady",
-            "slow-but-steady NewReno (RFC 6582): each partial ACK restarts the timer",
-            0,
-            stay=True,
-            burst=2.0,
-        ),
-        Recovery("sack", "RFC 6675 pipe", 1, holes_per_round=float("inf")),
-        Recovery(
-            "sack-prr",
-            "the same with proportional rate reduction (RFC 6937), as Linux",
-            1,
-            proportional=True,
-            holes_per_round=float("inf"),
-        ),
-        Recovery("vegas", "fine-grained timeouts checked on ACKs", 2),
-        Recovery(
-            "vegas-ns2",
-            "the same with all that ns-2.35 does differently, packet for packet",
-            3,
-            stale_rounds=True,
-            keeps_inflation=True,
-        ),
-    )
-}
+RECOVERIES: Registry[Recovery] = Registry("recovery", ())
+Recovery.registry = RECOVERIES
 
-__all__ = ["RECOVERIES", "Recovery"]
+for _recovery in (
+    Recovery("tahoe", "go-back-N in slow start", 0, go_back=True, holes_per_round=float("inf")),
+    Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=1),
+    Recovery(
+        "newreno",
+        "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",
+        0,
+        stay=True,
+        impatient=True,
+        burst=2.0,
+    ),
+    Recovery(
+        "newreno-steady",
+        "slow-but-steady NewReno (RFC 6582): each partial ACK restarts the timer",
+        0,
+        stay=True,
+        burst=2.0,
+    ),
+    Recovery("sack", "RFC 6675 pipe", 1, holes_per_round=float("inf")),
+    Recovery(
+        "sack-prr",
+        "the same with proportional rate reduction (RFC 6937), as Linux",
+        1,
+        proportional=True,
+        holes_per_round=float("inf"),
+    ),
+    Recovery("vegas", "fine-grained timeouts checked on ACKs", 2),
+    Recovery(
+        "vegas-ns2",
+        "the same with all that ns-2.35 does differently, packet for packet",
+        3,
+        stale_rounds=True,
+        keeps_inflation=True,
+    ),
+):
+    register(_recovery)
+
+recoveries = RECOVERIES.table
+
+__all__ = ["RECOVERIES", "Recovery", "recoveries"]

@@ -13,9 +13,9 @@ off cwnd stays off: RFC 6582 would set it from ssthresh at the full ACK, here th
 ssthresh in slow start.
 """
 
-from tcpcc.jit import compiled
+from tcpcc.engine.jit import compiled
+from tcpcc.transport.flow_record import OPEN, RECOVERY, segment_at, window_at
 from tcpcc.transport.output import emit, fill, has_room
-from tcpcc.transport.records import OPEN, RECOVERY, segment_at, window_at
 from tcpcc.transport.rto import restart_or_stop, restart_timer, time_acknowledged
 from tcpcc.transport.rules import acknowledged, lost, sample_rtt
 

@@ -18,9 +18,8 @@ recorded, is ssthresh during recovery, not the window that this comes to.
 
 import math
 
-from tcpcc.jit import compiled
-from tcpcc.transport.output import emit, has_room
-from tcpcc.transport.records import (
+from tcpcc.engine.jit import compiled
+from tcpcc.transport.flow_record import (
     DEEMED_LOST,
     LOSS,
     OPEN,
@@ -31,6 +30,7 @@ from tcpcc.transport.records import (
     segment_at,
     window_at,
 )
+from tcpcc.transport.output import emit, has_room
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.rules import lost

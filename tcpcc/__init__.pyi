@@ -1,0 +1,48 @@
+# The public names of tcpcc, for type checkers, editors and the lazy imports of __init__.py.
+
+import pandas as pd
+
+from . import sweep as sweep
+from .controllers import Controller as Controller
+from .definition import Param as Param
+from .definition import State as State
+from .definition import register as register
+from .errors import ScenarioError as ScenarioError
+from .errors import TcpccError as TcpccError
+from .models import simulate as simulate
+from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
+from .queues import RED as RED
+from .queues import SRED as SRED
+from .queues import ConnectionRED as ConnectionRED
+from .queues import Discipline as Discipline
+from .queues import DropTail as DropTail
+from .results import Run as Run
+from .results import metrics as metrics
+from .results import plots as plots
+from .results.metrics import convergence_time as convergence_time
+from .results.metrics import jain_index as jain_index
+from .scenario import CBR as CBR
+from .scenario import Access as Access
+from .scenario import Change as Change
+from .scenario import Flow as Flow
+from .scenario import Link as Link
+from .scenario import Network as Network
+from .scenario import Scenario as Scenario
+from .scenario import SlowStart as SlowStart
+from .scenario import Transport as Transport
+from .scenario.topologies import chain as chain
+from .scenario.topologies import dumbbell as dumbbell
+from .scenario.topologies import from_networkx as from_networkx
+from .scenario.topologies import parking_lot as parking_lot
+from .slow_start import StartUp as StartUp
+from .slow_start import slow_starts as slow_starts
+from .sweep import SweepInterrupted as SweepInterrupted
+from .sweep import grid as grid
+from .sweep import simulate_many as simulate_many
+from .transport.recovery import Recovery as Recovery
+from .transport.recovery import recoveries as recoveries
+
+__version__: str
+
+def controllers() -> pd.DataFrame: ...
+def queues() -> pd.DataFrame: ...

@@ -1,0 +1,162 @@
+"""The contract of a congestion controller: parameters, private state, rules.
+
+A controller is four plain functions on records, written once and run by every model:
+
+===================  =========================================================================
+``on_ack(s, p, a)``      new data was acknowledged: `a.acked` packets, a **real** number
+``on_round(s, p, a)``    one round trip ended: the first packet of the last round came back
+``on_loss(s, p, a)``     a loss event; at most one per window of data
+``on_timeout(s, p, a)``  the retransmission timer expired
+===================  =========================================================================
+
+`s` is the state: the window that all share (``cwnd``, ``ssthresh``, in packets) and the
+controller's own variables. `p` holds the parameters, `a` the sample (:data:`SAMPLE`). A rule may
+use arithmetic, ``if``, loops, ``math`` and other such functions, and nothing else: that subset
+compiles. Times are in seconds, windows in packets, rates in packets per second.
+
+A packet model calls ``on_ack`` with ``acked = 1``; a fluid model with ``acked = rate * dt``. A rule
+that is linear in `acked` therefore means the same in both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tcpcc.definition import Definition, Param, Registry, Rule, State
+
+#: State that every controller has: (initial value, unit, meaning).
+WINDOW: dict[str, tuple[float, str, str]] = {
+    "cwnd": (1.0, "packets", "congestion window"),
+    "ssthresh": (math.inf, "packets", "slow-start threshold"),
+}
+
+#: What a rule learns about the event, field by field: (unit, meaning).
+SAMPLE: dict[str, tuple[str, str]] = {
+    "now": ("s", "time of the event"),
+    "acked": ("packets", "newly acknowledged, limited to `abc_limit` per ACK (RFC 3465, 2.3)"),
+    "delivered": ("packets", "acknowledged since the last on_ack, in recovery too; not limited"),
+    "rtt": (
+        "s",
+        "round-trip time of the newest acknowledged packet; 0 if it was sent twice, or had been "
+        "selectively acknowledged before",
+    ),
+    "srtt": ("s", "smoothed round-trip time, gain 1/8 (RFC 6298)"),
+    "min_rtt": ("s", "smallest round-trip time measured so far (BaseRTT)"),
+    "max_rtt": ("s", "largest round-trip time measured so far"),
+    "round_rtt": ("s", "mean round-trip time over the round that ended"),
+    "round_min_rtt": ("s", "smallest round-trip time in the round that ended"),
+    "round_time": ("s", "length of the round that ended"),
+    "round_packets": ("packets", "sent during the round that ended"),
+    "inflight": ("packets", "unacknowledged, counting one that this ACK acknowledges"),
+    "window": ("packets", "window in force: cwnd, or the receiver's if smaller"),
+    "transmits": ("", "on a loss: how often the lost packet had been sent"),
+}
+
+sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Controller(Definition):
+    """A congestion-control algorithm, ready for every model.
+
+    Parameters
+    ----------
+    name : registered name, lower case
+    summary : one line
+    on_ack, on_round, on_loss, on_timeout : the rules; ``None`` where there is nothing to do
+    params : name -> :class:`Param`
+    state : name -> :class:`State`, beside ``cwnd`` and ``ssthresh``
+    recovery : default loss recovery (one of ``tcpcc.recoveries()``)
+    source : the paper or RFC
+    validate : optional function of the complete parameter dict that returns a complaint or ``None``
+
+    Each rule is tried once when the controller is made, so that a misspelt field is an error here
+    and not in the middle of a run.
+    """
+
+    name: str
+    summary: str
+    on_ack: Rule
+    on_loss: Rule
+    on_timeout: Rule
+    on_round: Rule | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
+    state: Mapping[str, State] = field(default_factory=dict)
+    recovery: str = "newreno"
+    source: str = ""
+    validate: Callable[[dict[str, float]], str | None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.state:
+            if name in WINDOW:
+                raise ValueError(f"controller {self.name!r}: state {name!r} is common to all")
+        for rule_name, rule in self.rules.items():
+            if rule is not None:
+                self._try(rule_name, rule)
+
+    @property
+    def rules(self) -> dict[str, Rule | None]:
+        return {
+            "on_ack": self.on_ack,
+            "on_round": self.on_round,
+            "on_loss": self.on_loss,
+            "on_timeout": self.on_timeout,
+        }
+
+    @property
+    def state_dtype(self) -> np.dtype:
+        """Record of the state: the common window first, then the private variables."""
+        private = (v.column(n) for n, v in self.state.items())
+        return np.dtype([*((n, np.float64) for n in WINDOW), *private], align=True)
+
+    @property
+    def initial_state(self) -> tuple[Any, ...]:
+        common = (initial for initial, _, _ in WINDOW.values())
+        return (*common, *(v.start() for v in self.state.values()))
+
+    def _try(self, rule_name: str, rule: Rule) -> None:
+        s, p, a = self.example()
+        known = {"s": set(vars(s)), "p": set(vars(p)), "a": set(vars(a))}
+        try:
+            rule(s, p, a)
+        except AttributeError as error:
+            allowed = {"s": "state", "p": "parameters", "a": "sample"}
+            raise ValueError(
+                f"controller {self.name!r}, {rule_name}: {error}; "
+                + "; ".join(f"{allowed[k]}: {', '.join(sorted(known[k]))}" for k in known)
+            ) from None
+        except ArithmeticError:
+            pass  # the example's numbers need not suit every algorithm
+        extra = set(vars(s)) - known["s"]
+        if extra:
+            raise ValueError(
+                f"controller {self.name!r}, {rule_name}: writes s.{extra.pop()}, "
+                f"which is not in its state: {', '.join(sorted(known['s']))}"
+            )
+
+    def example(self) -> tuple[SimpleNamespace, SimpleNamespace, SimpleNamespace]:
+        """State, parameters and a plausible sample, as plain objects to try rules on."""
+        s = SimpleNamespace(
+            **dict(zip(self.state_dtype.names or (), self.initial_state, strict=True))
+        )
+        s.cwnd, s.ssthresh = 10.0, 5.0
+        p = SimpleNamespace(**{n: float(v.default) for n, v in self.params.items()})
+        a = SimpleNamespace(
+            now=1.0, acked=1.0, delivered=1.0, rtt=0.11, srtt=0.11, min_rtt=0.1, max_rtt=0.12,
+            round_rtt=0.11, round_min_rtt=0.105, round_time=0.11, round_packets=10.0,
+            inflight=10.0, window=10.0, transmits=1.0,
+        )  # fmt: skip
+        return s, p, a
+
+
+CONTROLLERS: Registry[Controller] = Registry("controller", ("recovery", "source"))
+Controller.registry = CONTROLLERS
+
+get = CONTROLLERS.find
+names = CONTROLLERS.names

@@ -1,0 +1,199 @@
+"""What controllers, slow-start rules, queue disciplines and loss recoveries have in common.
+
+A definition has a name, a summary, parameters, perhaps private state, and rules; a registry holds
+those of a kind by their names.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+
+from tcpcc.errors import ScenarioError, unknown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A rule: a function of three records, the state, the parameters and the sample.
+Rule = Callable[[Any, Any, Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter: default, unit, meaning (with its source), and the closed range allowed."""
+
+    default: float
+    unit: str
+    doc: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def replace(self, **changes: Any) -> Param:
+        """The same parameter with another default, range or text."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A private state variable: value at the start, unit, meaning.
+
+    With a `size` above 1 it is an array of so many numbers, ``s.name[i]`` in a rule.
+    """
+
+    initial: float
+    unit: str
+    doc: str
+    size: int = 1
+
+    def column(self, name: str) -> tuple[Any, ...]:
+        """The variable as a field of a record."""
+        return (name, np.float64) if self.size == 1 else (name, np.float64, (self.size,))
+
+    def start(self) -> Any:
+        """Its value at the start: a number, or a new array."""
+        return float(self.initial) if self.size == 1 else np.full(self.size, float(self.initial))
+
+
+class Definition:
+    """A thing with a `name`, a `summary`, `params` and perhaps a function `validate` that judges
+    all of these together: it returns a complaint, or None."""
+
+    registry: ClassVar[Registry[Any]]
+    name: str
+    summary: str
+    source: str
+    params: Mapping[str, Param]
+    validate: Callable[[dict[str, float]], str | None] | None
+
+    @property
+    def params_dtype(self) -> np.dtype:
+        """Record of the parameters, in their order."""
+        return np.dtype([(n, np.float64) for n in self.params or ["_none"]], align=True)
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, float]:
+        """All parameters as floats, `given` over the defaults.
+
+        Raises:
+            ScenarioError: a name that is not a parameter, a value that is not a number in the
+                parameter's range, and values that do not go together.
+        """
+        owner = f"{self.registry.kind} {self.name!r}"
+        values = {name: float(param.default) for name, param in self.params.items()}
+        for name, value in given.items():
+            if name not in self.params:
+                raise unknown(f"parameter of {owner}", name, self.params)
+            param = self.params[name]
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                number = math.nan
+            else:
+                number = float(value)
+            if not param.low <= number <= param.high:
+                raise ScenarioError(
+                    f"{owner} {name} = {value!r}: must be a number in"
+                    f" [{param.low:g}, {param.high:g}] ({param.unit or 'no unit'})"
+                )
+            values[name] = number
+        complaint = self.validate(values) if self.validate else None
+        if complaint:
+            raise ScenarioError(f"{owner}: {complaint}")
+        return values
+
+
+D = TypeVar("D", bound=Definition)
+
+
+class Registry(Mapping[str, D], Generic[D]):
+    """The definitions of one kind by their names, which come sorted.
+
+    Args:
+        kind: what one is called, for messages and tables.
+        columns: attributes that `table` shows beside the parameters.
+    """
+
+    def __init__(self, kind: str, columns: tuple[str, ...] = ("source",)) -> None:
+        self.kind = kind
+        self.columns = columns
+        self._known: dict[str, D] = {}
+
+    def add(self, definition: D) -> D:
+        """Make `definition` known by its name, in place of an older one of that name, as when a
+        notebook cell is run again. Returns it."""
+        self._known[definition.name] = definition
+        return definition
+
+    def find(self, name: str | D) -> D:
+        """The definition of that name, or the one given; `ScenarioError` with a suggestion."""
+        if not isinstance(name, str):
+            return name
+        if name not in self._known:
+            raise unknown(self.kind, name, self._known)
+        return self._known[name]
+
+    def __getitem__(self, name: str) -> D:
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._known))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def names(self) -> list[str]:
+        """Names of all that are registered, sorted."""
+        return sorted(self._known)
+
+    def table(self) -> pd.DataFrame:
+        """All that are registered with their parameters, as a DataFrame.
+
+        One row per parameter, or one row for a definition without any.
+        """
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for name in self:
+            one = self[name]
+            common = {self.kind: name, "summary": one.summary}
+            common |= {column: getattr(one, column) for column in self.columns}
+            rows += [
+                {
+                    **common,
+                    "parameter": parameter,
+                    "default": float(param.default),
+                    "unit": param.unit,
+                    "meaning": param.doc,
+                }
+                for parameter, param in one.params.items()
+            ] or [{**common, "parameter": "", "default": math.nan, "unit": "", "meaning": ""}]
+        head = [self.kind, "parameter", "default", "unit", "meaning", "summary"]
+        return pd.DataFrame(rows, columns=[*head, *self.columns])
+
+
+def register(definition: D) -> D:
+    """Make a controller, a slow-start rule, a queue discipline or a loss recovery known by its
+    name, in place of an older one of its kind and name. Returns it.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if not isinstance(definition, Definition):
+        raise TypeError(
+            f"register({definition!r}): takes a Controller, StartUp, Discipline or Recovery"
+        )
+    return cast(D, type(definition).registry.add(definition))
+
+
+def callable_module(name: str, function: Callable[[], Any]) -> None:
+    """Let ``module()`` call `function`: ``tcpcc.controllers()`` is a table, although the folder
+    has the same name."""
+
+    class _Callable(ModuleType):
+        def __call__(self) -> Any:
+            return function()
+
+    sys.modules[name].__class__ = _Callable

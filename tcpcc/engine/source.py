@@ -1,0 +1,112 @@
+"""What a piece of code hangs on: hashes that change whenever the code would do something else."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def _file(name: str) -> Path | None:
+    """The file of a module of this package, by its dotted name; None if there is none."""
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            return file
+    return None
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """Dotted names that a file imports from this package, anywhere in it."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                inside = f"{node.module}.{alias.name}"
+                yield inside if _file(inside) else node.module
+
+
+@cache
+def modules_behind(name: str) -> tuple[str, ...]:
+    """All modules of this package that module `name` imports, directly or not, and itself.
+
+    A function can reach nothing but its own module's globals, so this is everything that can be
+    compiled into one of its functions.
+    """
+    found: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        module = waiting.pop()
+        file = _file(module)
+        if module not in found and module.split(".")[0] == PACKAGE.name and file is not None:
+            found[module] = None
+            waiting += _imports(file)
+    return tuple(sorted(found))
+
+
+@cache
+def module_digest(name: str) -> str:
+    """Hash of the text of a module of this package and of all that it imports from it."""
+    digest = hashlib.sha256()
+    for module in modules_behind(name):
+        file = _file(module)
+        assert file is not None
+        digest.update(module.encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def code_digest(function: Any) -> str:
+    """Hash of what a function computes: its code, the functions that it calls, the numbers and
+    strings that it refers to. Names and comments do not count, nor where it stands."""
+    digest = hashlib.sha256()
+    _add_function(function, digest, set())
+    return digest.hexdigest()
+
+
+def _add_function(function: Any, digest: Any, seen: set[Any]) -> None:
+    function = getattr(function, "py_func", function)
+    if not isinstance(function, FunctionType):
+        digest.update(_plain(function))
+        return
+    if function in seen:
+        return
+    seen.add(function)
+    names = _add_code(function.__code__, digest)
+    values = [function.__globals__.get(name) for name in names]
+    values += [cell.cell_contents for cell in function.__closure__ or ()]
+    values += function.__defaults__ or ()
+    for value in values:
+        if isinstance(getattr(value, "py_func", value), FunctionType):
+            _add_function(value, digest, seen)
+        else:
+            digest.update(_plain(value))
+
+
+def _add_code(code: CodeType, digest: Any) -> list[str]:
+    """Add byte code and constants; returns the names that the code and any in it refers to."""
+    names = list(code.co_names)
+    digest.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names += _add_code(constant, digest)
+        else:
+            digest.update(repr(constant).encode())
+    return names
+
+
+def _plain(value: Any) -> bytes:
+    """A value as bytes that are the same in every process."""
+    if isinstance(value, ModuleType):
+        return value.__name__.encode()
+    if hasattr(value, "tobytes"):
+        return repr((value.dtype, value.shape)).encode() + bytes(value.tobytes())
+    if callable(value):
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}".encode()
+    return repr(value).encode()

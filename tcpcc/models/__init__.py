@@ -1,0 +1,75 @@
+"""The models, and one word for all of them: :func:`simulate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.errors import ScenarioError, unknown
+
+if TYPE_CHECKING:
+    from tcpcc.results import Run
+    from tcpcc.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A way to simulate a scenario.
+
+    Attributes:
+        name: what users call it; the folder of that name in this one has a function ``simulate``.
+        summary: one line.
+        options: keywords that it takes beside `scenario` and `progress`.
+    """
+
+    name: str
+    summary: str
+    options: tuple[str, ...]
+
+
+MODELS = {
+    model.name: model
+    for model in (
+        Model("packet", "every packet and every ACK", ("driver", "trace")),
+        Model("fluid", "a hybrid automaton over cumulative flows", ("step",)),
+    )
+}
+
+
+def simulate(
+    scenario: Scenario,
+    model: str = "packet",
+    *,
+    driver: str = "compiled",
+    trace: bool = False,
+    progress: bool = False,
+    **options: Any,
+) -> Run:
+    """Run `scenario` and return its record.
+
+    Args:
+        scenario: what to simulate.
+        model: "packet" (every packet and ACK) or "fluid" (a hybrid automaton over cumulative
+            flows).
+        driver: of the packet model: "compiled", or "simpy" for an event in a SimPy environment
+            each; both give the same bits.
+        trace: keep every event of every flow in ``run.events`` (packet model).
+        progress: show a progress bar.
+        options: of the fluid model: ``step``, its time step in s.
+
+    Raises:
+        ScenarioError: an unknown model or driver, an option that the model does not have.
+    """
+    if model not in MODELS:
+        raise unknown("model", model, MODELS)
+    chosen = MODELS[model]
+    given = {"driver": driver, "trace": trace}
+    asked = {name: value for name, value in given.items() if value not in ("compiled", False)}
+    for name in {**asked, **options}:
+        if name in given and name not in chosen.options:
+            raise ScenarioError(f"{name} = {given[name]!r}: the {model} model has no such option")
+        if name not in chosen.options:
+            raise unknown(f"option of the {model} model", name, chosen.options)
+    run = import_module(f"{__name__}.{model}").simulate
+    return run(scenario, progress=progress, **asked, **options)

@@ -1,0 +1,53 @@
+"""What a flow keeps in memory for its controller, the same in every model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.controllers.controller import Controller, sample_dtype
+from tcpcc.engine.jit import address, rule_address
+
+if TYPE_CHECKING:
+    from tcpcc.scenario.resolve import ResolvedFlow
+
+
+def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
+    """One record, filled with `values` if given."""
+    array = np.zeros(1, dtype)
+    if values is not None:
+        array[0] = tuple(values)
+    return array
+
+
+class ControllerMemory:
+    """The rules of the controllers of a run, and the records that they work on."""
+
+    def __init__(self) -> None:
+        self._rules: dict[Controller, dict[str, int]] = {}
+        self._owned: list[np.ndarray] = []
+
+    def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
+        """Write the addresses of rules and records into a flow's record; returns the state."""
+        controller = flow.controller
+        assert controller is not None
+        for name, rule in self._addresses(controller).items():
+            row[name] = rule
+        records = (
+            record_of(controller.state_dtype, controller.initial_state),
+            record_of(controller.params_dtype, list(flow.params.values()) or [0.0]),
+            record_of(sample_dtype),
+        )
+        for name, record in zip(("state", "params", "sample"), records, strict=True):
+            self._owned.append(record)
+            row[name] = address(record)
+        return records[0]
+
+    def _addresses(self, controller: Controller) -> dict[str, int]:
+        if controller not in self._rules:
+            dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
+            self._rules[controller] = {
+                name: rule_address(rule, *dtypes) for name, rule in controller.rules.items()
+            }
+        return self._rules[controller]

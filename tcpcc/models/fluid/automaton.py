@@ -1,0 +1,99 @@
+"""The fluid model: a hybrid automaton over cumulative curves.
+
+It is the packet model with packets made infinitely small. No rate W / RTT appears in it, and
+nothing is averaged over a round trip:
+
+* a sender has sent whatever keeps ``sent - acknowledged - lost <= W``, so ACKs clock the sending
+  and a window that is a clump stays one;
+* a link is a FIFO queue that never idles while it holds anything, and so is the composition of what
+  leaves it (`links`);
+* links where no queue can form are delays (`layout`);
+* what is acknowledged now, and when it was sent, follows from walking back through the links
+  (`routes`), which gives round-trip times without any approximation.
+
+Rounds, loss events and timeouts are events that call the same rules of the controllers, with the
+same samples, as in the packet model; the retransmission timer and the window's whole packets are
+the packet model's too. Losses are whole packets (`drops`), noticed a round trip
+later and repaired as the flow's recovery tells (`repair`): a window of three
+brings no three duplicate ACKs, Reno survives a single hole, Vegas' fine timers find the next one
+late or not. An active queue's discipline sees the queue that an arriving packet would find.
+
+After J. Bohacek, J. Hespanha, J. Lee, K. Obraczka, "A hybrid systems modeling framework for fast
+and accurate simulation of data communication networks", SIGMETRICS 2003, with ACK clocking in place
+of the rate W / RTT, and with one more departure: who loses a packet to a full buffer is not drawn
+by the share of arrivals alone.
+
+The cost is the number of steps times the number of flows, whatever the bandwidth. `step` is the
+longest time step; in a first slow start, while the window is a clump shorter than a round trip,
+steps are shorter. Halving it tells how exact a result is.
+
+What packets do and fluid does not
+    Traffic phases: with equal delays and drop-tail queues a packet flow can win or starve by the
+    order in which packets arrive; fluid gives every flow its chance (a parking lot's long flows get
+    several times what packets get, unless the delays differ).
+    Timeouts of small windows: which of a few packets are lost, and whether a fine timer finds the
+    next one late, hangs on single packets; of Vegas' timeouts under RED fluid has a third or fewer.
+    Probably for that reason, BaseRTT being set anew less often (recovery ``vegas-ns2``), a single
+    Vegas flow against four Reno flows can get a sixth less (RED with ``max_p`` 1/10). Columns that
+    agree: tests/test_fluid_thesis.py.
+    Waiting below capacity: where several flows share a link that is not full, a packet still waits
+    for others to be sent; fluid does not (two-way Vegas traffic fills its links).
+    Blocks of packets: contiguous packets stay so for ever; fluid's blocks spread by a fraction of
+    a step per round trip. Delay-based algorithms see a little less queueing (Quick Vegas refills a
+    link faster after other flows have left; a shorter step comes closer).
+    Buffers of one or two packets, and retransmissions of what had arrived (go-back-N after a
+    timeout): not modelled.
+    Of a flow's settings, ``max_burst``, ``partial_deflation`` and ``timestamps`` have no effect;
+    with delayed ACKs `on_ack` counts less, but nothing is held back. SYNs are never lost.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tcpcc.models.progress import Progress
+
+if TYPE_CHECKING:
+    from tcpcc.results import Run
+    from tcpcc.scenario import Scenario
+
+SLICES = 50  # of a run, between which it can be interrupted
+
+
+def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = False) -> Run:
+    """Run `scenario` in the fluid model; returns its record.
+
+    Parameters
+    ----------
+    scenario : what to simulate; its seed decides losses by chance and who loses
+    step : longest time step in s, at most a tenth of the shortest base round-trip time. Default:
+        a fiftieth of that, or a tenth of the time in which the smallest buffer drains if this is
+        shorter (down to a two-hundredth of the round trip)
+    progress : show a progress bar
+
+    Raises
+    ------
+    ScenarioError : a `step` that is too long or not a positive number
+
+    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
+    """
+    from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.models.fluid.timeline import events
+
+    begin = time.thread_time()
+    world = World(scenario, step)
+    duration = scenario.duration
+    due = iter(events(world))
+    event = next(due, None)
+    with Progress(duration, progress) as bar:
+        for k in range(1, SLICES + 1):
+            until = duration * k / SLICES
+            while event is not None and event[0] < until:
+                world.run(event[0])
+                event[1]()
+                event = next(due, None)
+            world.run(until)
+            world.retire()
+            bar.reach(until)
+    return world.result(time.thread_time() - begin)

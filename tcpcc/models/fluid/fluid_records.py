@@ -1,0 +1,146 @@
+"""The records of the fluid model: flows, routes, hops, slots, links, what is recorded.
+
+Fluid is counted in packets, a real number. Every cumulative curve is a column of the history, one
+row per time step (`history`); what a record calls a column is its place there.
+
+route   the queueing links that some flows pass, with the fixed delays between them; flows with the
+        same delays share one, so that the moments looked up in the past are found once for all
+hop     one link of a route
+slot    one flow at one hop: its fluid that the link has taken in, so far; the slots of a hop, and
+        their columns, stand in the order of the route's flows (``member``)
+"""
+
+from tcpcc.engine.jit import accessor, record_dtype
+from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.models.queue_memory import FIELDS as QUEUE_FIELDS
+
+# Columns that every history has: time, 1 / (time since the row before). Columns of a link: bytes
+# taken in, when the fluid that leaves now had arrived, packets taken in.
+TIME, PER_STEP, FIRST_COLUMN = 0, 1, 2
+TAKEN, ARRIVED, TAKEN_PACKETS, LINK_COLUMNS = 0, 1, 2, 3
+
+LOSSES = 64  # losses of one slot that are remembered apart until the sender learns of them
+NONE = 1e-6  # packets: less is rounding
+
+# Phases of a sender beside those of flow_record (OPEN, RECOVERY, LOSS): the handshake
+# is under way; only the timer helps.
+OPENING, STUCK = 3, 4
+
+WORLD = record_dtype(
+    {
+        "now": float, "k": int, "history": int, "row": int, "mask": int, "columns": int,
+        "step": float, "wanted": float, "ramp": float,
+        "coarse": float, "interval": float, "bin": int, "n_bins": int,
+        "routes": int, "n_routes": int, "hops": int, "slots": int,
+        "flows": int, "active": int, "n_active": int,
+        "links": int, "n_links": int, "by_link": int,
+    }
+)  # fmt: skip
+
+# A moment of the past: the rows around it and how to weigh them (tcpcc.models.fluid.history.turn).
+PLACE: dict[str, type] = {
+    "cursor": int, "part": float, "four": int, "row0": int, "row1": int, "row2": int, "row3": int,
+    "w0": float, "w1": float, "w2": float, "w3": float, "onward": float, "back": float,
+}  # fmt: skip
+
+ROUTE = record_dtype(
+    {
+        "active": int, "first_hop": int, "n_hops": int, "n_forward": int,
+        "column": int, "grown": int,
+        "after": float, "to_receiver": float, "base_rtt": float, "finest": float,
+        # where the fluid that is acknowledged now stands in the history, and when it was sent
+        **PLACE,
+        "sent_at": float, "rtt": float, "last_rtt": float,
+    }
+)  # fmt: skip
+
+HOP = record_dtype(
+    {
+        "route": int, "place": int, "link": int, "before": float,
+        "source": int, "through": int, "behind": int,
+        "column": int, "first_slot": int, "n_slots": int,
+        # fluid that arrives now: the moments when it left, and reached, the stage before
+        "left": int, **PLACE,
+        # fluid that is acknowledged now: when it arrived here
+        "passed": int, "seen": float,
+    }
+)  # fmt: skip
+
+SLOT = record_dtype(
+    {
+        "flow": int, "active": int, "size": float, "carries_ack": int, "again": int,
+        # so far: arrived, taken in, lost; still to be taken out for packets lost
+        "offered": float, "accepted": float, "dropped": float, "debt": float,
+        # in this step: arrived, taken in; arrived in the time of some packets; weight in a draw
+        "fresh": float, "taken": float, "recent": float, "weight": float,
+        # share of the arrivals that the link's discipline remembers
+        "share": float,
+        # at the place looked at: value of the curve, and how far it may be moved
+        "value": float, "leeway": float,
+        # losses that the sender has not noticed yet, in a ring
+        "losses": int, "first_loss": int, "last_loss": int,
+    }
+)  # fmt: skip
+
+LOST = record_dtype({"time": float, "packets": float})
+
+LINK = record_dtype(
+    [
+        *STREAM_FIELDS,
+        ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
+        ("first_hop", int), ("n_hops", int), ("column", int), ("cursor", int),
+        ("taken", float), ("taken_packets", float), ("served", float),
+        ("waiting", float), ("size", float), ("idle", float), ("debt", float),
+        ("loss_clock", float), ("loss_at", float), ("drop_clock", float), ("drop_at", float),
+        *QUEUE_FIELDS,
+        ("bins", int),
+    ]
+)  # fmt: skip
+
+FLOW = record_dtype(
+    {
+        # --- identity and addresses
+        "kind": int, "open": int, "route": int, "member": int, "bins": int,
+        "state": int, "params": int, "sample": int,
+        "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
+        # --- settings, as in tcpcc.transport.flow_record
+        "limit": float, "initial_window": float, "handshake": int, "rwnd": float,
+        "counted": float, "dupack_threshold": float, "limited_transmit": int,
+        "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
+        "clock_phase": float, "backoff_limit": int, "spacing": float, "syn_shorter": float,
+        "impatient": int, "fine": int, "holes_per_round": float, "holes_at_most": float,
+        "stale_rounds": int, "keeps_inflation": int,
+        # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
+        "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
+        "unseen": float, "holes": float, "later": float, "dupacks": float, "hole_sent_at": float,
+        "hole_at": float,
+        "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
+        "untold": float,
+        "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
+        "repair_sent_at": float, "gap": float,
+        "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,
+        "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
+        # --- coarse timer (tcpcc.transport.rto) and round-trip times
+        "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,
+        "timing": int, "timed_seq": int, "timed_at": float, "deadline": float,
+        "recent_rtt": float, "min_rtt": float, "max_rtt": float, "srtt": float,
+        # --- rounds
+        "round_seq": float, "round_start": float, "round_sum": float, "round_n": float,
+        "round_min": float, "round_lost": float, "stale_packets": float,
+        # --- constant bit rate
+        "rate": float,
+        # --- counters
+        "timeouts": int, "loss_events": int,
+    }
+)  # fmt: skip
+
+INDEX = record_dtype({"at": int})
+
+world_at = accessor(WORLD)
+route_at = accessor(ROUTE)
+hop_at = accessor(HOP)
+slot_at = accessor(SLOT)
+lost_at = accessor(LOST)
+link_at = accessor(LINK)
+flow_at = accessor(FLOW)
+index_at = accessor(INDEX)

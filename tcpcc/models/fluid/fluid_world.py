@@ -1,0 +1,280 @@
+"""A world: a resolved scenario laid out in the records of the fluid model."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.streams import seed_stream
+from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.controller_memory import ControllerMemory
+from tcpcc.models.fluid import fluid_records as r
+from tcpcc.models.fluid.layout import Route, find_routes, queueing_links, route_of
+from tcpcc.models.fluid.rows import fill_flow, fill_link
+from tcpcc.models.fluid.steps import FINER, TINY, step_length
+from tcpcc.models.queue_memory import QueueMemory, recorded_states
+from tcpcc.results import Run
+from tcpcc.results.recording import dataset
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.network import Link
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+
+FIRST_ROWS = 256  # of the history, a power of two; doubled when a round trip takes more steps
+
+
+class World:
+    """The memory of one run of the fluid model.
+
+    Arrays are owned here; the compiled functions see their addresses in the records.
+    """
+
+    def __init__(self, scenario: Scenario, step: float | None = None) -> None:
+        self.scenario = scenario
+        self.resolved: Resolved = scenario.resolve()
+        self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
+        self.now_links: list[Link] = list(self.resolved.links)
+        self.kept = queueing_links(self.resolved)
+        self.place = {link: k for k, link in enumerate(self.kept)}
+        self.plans = find_routes(self.resolved, self.kept)
+        self.coarse = step_length(self.resolved, self.kept, self.plans, step)
+        self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
+        self.controllers = ControllerMemory()
+
+        self.w = np.zeros(1, r.WORLD)
+        self.routes = np.zeros(len(self.plans), r.ROUTE)
+        self.hops = np.zeros(sum(len(plan.links) for plan in self.plans), r.HOP)
+        self.slots = np.zeros(sum(len(p.links) * len(p.flows) for p in self.plans), r.SLOT)
+        self.losses = np.zeros((len(self.slots), r.LOSSES), r.LOST)
+        self.links = np.zeros(len(self.kept), r.LINK)
+        self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
+        self.active = np.zeros(len(self.flows), np.int64)
+        self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
+        for name in ("cwnd", "ssthresh", "rtt"):
+            self.flow_bins[name] = np.nan
+        self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
+        self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
+
+        self._lay_out_routes()
+        for k, index in enumerate(self.kept):
+            self._lay_out_link(k, index)
+        for k, flow in enumerate(self.resolved.flows):
+            self._lay_out_flow(k, flow)
+        self._lay_out_world()
+
+    # ------------------------------------------------------------------------- layout
+
+    def _lay_out_routes(self) -> None:
+        """Routes, hops and slots, and the columns of all of them."""
+        columns = r.FIRST_COLUMN + r.LINK_COLUMNS * np.arange(len(self.kept) + 1)
+        self.links["column"] = columns[:-1]
+        self.n_columns = int(columns[-1])
+        hop = slot = 0
+        for k, plan in enumerate(self.plans):
+            row, n = self.routes[k], len(plan.flows)
+            self.flows["route"][plan.flows], self.flows["member"][plan.flows] = k, np.arange(n)
+            row["first_hop"], row["n_hops"], row["n_forward"] = hop, len(plan.links), plan.n_forward
+            row["column"] = source = self._columns(n)
+            row["grown"] = self._columns(n)
+            row["base_rtt"] = plan.base_rtt
+            for j, index in enumerate(plan.links):
+                h = self.hops[hop]
+                h["route"], h["link"], h["place"] = k, self.place[index], j
+                h["source"], h["through"] = source, -1
+                if j > 0:
+                    before = self.place[plan.links[j - 1]]
+                    h["through"] = columns[before] + r.ARRIVED
+                    h["behind"] = before > self.place[index]
+                h["column"] = source = self._columns(n)
+                h["first_slot"], h["n_slots"] = slot, n
+                self._lay_out_slots(self.slots[slot : slot + n], plan, j)
+                slot += n
+                hop += 1
+        self.slots["losses"] = address(self.losses) + self.losses.strides[0] * np.arange(
+            len(self.slots)
+        )
+        self.routes["finest"] = self.coarse / FINER
+        self._set_delays()
+
+    def _columns(self, n: int) -> int:
+        """The first of `n` new columns of the history."""
+        self.n_columns += n
+        return self.n_columns - n
+
+    def _lay_out_slots(self, slots: np.ndarray, plan: Route, hop: int) -> None:
+        carries_ack = hop >= plan.n_forward
+        slots["flow"] = plan.flows
+        slots["carries_ack"] = carries_ack
+        slots["again"] = plan.links[hop] in plan.links[:hop]
+        size = "ack_size" if carries_ack else "packet_size"
+        slots["size"] = [getattr(self.resolved.flows[f].spec, size) for f in plan.flows]
+
+    def _set_delays(self) -> None:
+        """The fixed delays of all routes, as they are at present."""
+        for row, plan in zip(self.routes, self.plans, strict=True):
+            first = int(row["first_hop"])
+            before = self.hops["before"][first : first + len(plan.before)]
+            before[:] = plan.before
+            # The way to the first link takes whole steps, the way back the rest, so that what is
+            # sent meets no rounding: nobody can tell who of the two is ahead by part of a step.
+            shift = plan.before[0] % self.coarse if plan.before else 0.0
+            before[:1] -= shift
+            row["after"] = plan.after + shift
+            row["to_receiver"] = plan.to_receiver + (shift if plan.n_forward == 1 else 0.0)
+
+    def set_delay(self, index: int, rate: float | None, delay: float | None) -> None:
+        """Another rate or delay of a link, and so other delays of the routes over it."""
+        link = self.now_links[index]
+        self.now_links[index] = link.replace(
+            rate=link.rate if rate is None else rate, delay=link.delay if delay is None else delay
+        )
+        for plan in self.plans:
+            if index in plan.links:
+                flow = self.resolved.flows[plan.flows[0]]
+                new = route_of(self.now_links, flow, set(self.kept))
+                plan.before, plan.after = new.before, new.after
+                plan.to_receiver = new.to_receiver
+        self._set_delays()
+
+    def _lay_out_link(self, k: int, index: int) -> None:
+        row, link = self.links[k], self.resolved.links[index]
+        fill_link(row, link)
+        seed_stream(row, self.scenario.seed, f"link {link.name}: fluid losses")
+        if link.record:
+            row["bins"] = address(self.link_bins[self.recorded.index(index)])
+        discipline = link.queue.discipline
+        if discipline.on_fluid is not None:
+            self.queues[index] = QueueMemory(
+                link, discipline.on_fluid, self.scenario.seed, self.n_bins
+            )
+            self.queues[index].fill(row)
+
+    def _lay_out_flow(self, k: int, flow: ResolvedFlow) -> None:
+        row = self.flows[k]
+        row["bins"] = address(self.flow_bins[k])
+        fill_flow(row, flow, [self.resolved.links[i].rate for i in flow.forward])
+        if flow.controller is None:
+            return
+        self.controllers.fill(row, flow)
+
+    def _lay_out_world(self) -> None:
+        by_link: list[int] = []
+        for k in range(len(self.kept)):
+            mine = np.flatnonzero(self.hops["link"] == k)
+            self.links["first_hop"][k], self.links["n_hops"][k] = len(by_link), len(mine)
+            by_link.extend(mine)
+        self.by_link = np.array(by_link, dtype=np.int64)
+        w = self.w[0]
+        for name in ("routes", "hops", "slots", "flows", "active", "links", "by_link"):
+            w[name] = address(getattr(self, name))
+        w["n_routes"], w["n_links"] = len(self.routes), len(self.links)
+        w["interval"], w["n_bins"] = self.scenario.interval, self.n_bins
+        w["coarse"] = w["wanted"] = w["ramp"] = w["step"] = self.coarse
+        w["k"] = 1  # rows 0 and 1: long ago and now, with idle links
+        self._set_history(np.zeros((FIRST_ROWS, self.n_columns)))
+        ago = 1 + 2 * max(plan.base_rtt for plan in self.plans)
+        self.history[0, r.TIME] = -ago
+        self.history[0, self.links["column"] + r.ARRIVED] = -ago
+        self.history[1, r.PER_STEP] = 1 / ago
+
+    # ------------------------------------------------------------------- while running
+
+    def run(self, until: float) -> None:
+        """Advance to time `until`, with as long a history as that takes."""
+        from tcpcc.models.fluid.kernel import run_until
+
+        while run_until(address(self.w), until):
+            self.grow()
+
+    def _set_history(self, rows: np.ndarray) -> None:
+        self.history = rows
+        self.w["history"] = address(rows)
+        self.w["mask"], self.w["columns"] = len(rows) - 1, rows.shape[1]
+
+    def grow(self) -> None:
+        """Double the history."""
+        old, k = self.history, int(self.w["k"][0])
+        self._set_history(np.zeros((2 * len(old), old.shape[1])))
+        rows = np.arange(max(k - len(old) + 1, 0), k + 1)
+        self.history[rows % len(self.history)] = old[rows % len(old)]
+
+    def is_active(self, k: int) -> bool:
+        return k in self._active()
+
+    def _active(self) -> np.ndarray:
+        return self.active[: int(self.w["n_active"][0])]
+
+    def _list_active(self, flows: np.ndarray) -> None:
+        self.active[: len(flows)] = flows
+        self.w["n_active"] = len(flows)
+
+    def _hops_of(self, k: int) -> np.ndarray:
+        route = self.routes[self.flows["route"][k]]
+        first = int(route["first_hop"])
+        return self.hops[first : first + int(route["n_hops"])]
+
+    def activate(self, k: int) -> None:
+        """Flow `k` takes part from now on."""
+        route, hops = self.routes[self.flows["route"][k]], self._hops_of(k)
+        if not route["active"]:
+            oldest = max(int(self.w["k"][0]) - len(self.history) + 32, 0)
+            route["cursor"] = oldest
+            for name in ("passed", "left", "cursor"):
+                hops[name] = oldest
+        route["active"] += 1
+        self.slots["active"][hops["first_slot"] + self.flows["member"][k]] = 1
+        self._list_active(np.union1d(self._active(), [k]))
+        self.w["ramp"] = TINY * self.coarse
+
+    def retire(self) -> None:
+        """Flows that have finished, and whose last bin is written, take part no more."""
+        flows = self._active()
+        recorded = self.w["bin"][0] * self.scenario.interval
+        done = flows[self.flows["finished"][flows] <= recorded]
+        for k in done:
+            self.routes["active"][self.flows["route"][k]] -= 1
+            self.slots["active"][self._hops_of(k)["first_slot"] + self.flows["member"][k]] = 0
+        if len(done):
+            self._list_active(np.setdiff1d(flows, done))
+
+    # ----------------------------------------------------------------------- results
+
+    def result(self, cpu_seconds: float) -> Run:
+        """The record of the run."""
+        from tcpcc.models.fluid.kernel import finish
+
+        finish(address(self.w))
+        interval = self.scenario.interval
+        edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
+        widths = np.diff(edges, prepend=0.0)[:, None]
+        flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
+        active = ~(edges[:, None] > self.flows["finished"])
+        series: dict[str, Any] = {
+            "queue": link_bins["waiting"] / widths,
+            "busy": link_bins["busy"] / widths,
+        }
+        for name in ("queue_max", "arrived", "drops", "sent_bits"):
+            series[name] = link_bins[name]
+        for name in ("cwnd", "ssthresh", "rtt"):
+            series[name] = np.where(active, flow_bins[name], np.nan)
+        for name in ("sent", "retransmitted", "delivered", "dropped"):
+            so_far = np.maximum.accumulate(flow_bins[name], axis=0)
+            series[name] = np.diff(so_far, axis=0, prepend=0.0)
+        record = dataset(
+            self.scenario,
+            self.resolved,
+            model="fluid",
+            driver="compiled" + (", interpreted" if INTERPRETED else ""),
+            time=edges,
+            timeouts=self.flows["timeouts"],
+            loss_events=self.flows["loss_events"],
+            finished=self.flows["finished"],
+            queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
+            cpu_seconds=cpu_seconds,
+            **series,
+        )
+        return Run(record)

@@ -1,0 +1,133 @@
+"""The clock: one time step after another, until a given time or until the history is too short."""
+
+import math
+
+from tcpcc.engine.jit import compiled, entry
+from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.fluid.fluid_records import (
+    PER_STEP,
+    TIME,
+    flow_at,
+    hop_at,
+    index_at,
+    link_at,
+    route_at,
+    slot_at,
+    world_at,
+)
+from tcpcc.models.fluid.history import number_at, row_address
+from tcpcc.models.fluid.links import step_link
+from tcpcc.models.fluid.routes import delivered, look_back, oldest_row
+from tcpcc.models.fluid.senders import step_cbr, step_sender
+from tcpcc.transport.flow_record import CBR, window_at
+
+CHECK_EVERY = 16  # steps between two looks at the room that the history has left
+SPARE = 24  # rows that are free after such a look
+
+
+@compiled
+def end_of_bin(w):
+    """When the present bin ends; the last one does when the run is over."""
+    return (w.bin + 1) * w.interval if w.bin + 1 < w.n_bins else math.inf
+
+
+@compiled
+def next_step(w, until):
+    """Go on to the next row: a whole part of the way to the next point of the grid.
+
+    The grid divides the shortest base round-trip time. Points of it, ends of bins and `until` are
+    always rows, so that what comes back after that time finds a row and is not smeared.
+    """
+    grid = (math.floor(w.now / w.coarse + 1e-6) + 1) * w.coarse
+    end = min(grid, until, end_of_bin(w))
+    left = end - w.now
+    parts = math.ceil(left / min(w.wanted, w.ramp) - 1e-6)
+    w.ramp = min(2 * w.ramp, w.coarse)
+    if parts <= 1:
+        w.step = left
+        w.now = end
+    else:
+        w.step = left / parts
+        w.now += w.step
+    w.k += 1
+    w.row = row_address(w, w.k)
+    number_at(w.row, TIME).value = w.now
+    number_at(w.row, PER_STEP).value = 1 / w.step
+
+
+@compiled
+def is_short(w):
+    """Whether the ring of rows may not have room until the next look."""
+    oldest = w.k
+    for r in range(w.n_routes):
+        route = route_at(w.routes, r)
+        if route.active > 0:
+            oldest = min(oldest, oldest_row(w, route))
+    for i in range(w.n_links):
+        oldest = min(oldest, link_at(w.links, i).cursor)
+    return w.k + SPARE - oldest > w.mask
+
+
+@compiled
+def record_flow(w, f):
+    """Write a flow's state at the end of a bin; what a bin holds is a difference, made later."""
+    route = route_at(w.routes, f.route)
+    b = flow_bin_at(f.bins, w.bin)
+    if f.kind != CBR:
+        s = window_at(f.state, 0)
+        b.cwnd = s.cwnd
+        b.ssthresh = s.ssthresh
+        if f.recent_rtt > 0:
+            b.rtt = f.recent_rtt
+    b.sent = f.next_seq
+    b.retransmitted = f.retransmitted
+    b.delivered = delivered(w, route, f.member)
+    for h in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + h)
+        b.dropped += slot_at(w.slots, hop.first_slot + f.member).dropped
+
+
+@compiled
+def record_bin(w):
+    for i in range(w.n_active):
+        record_flow(w, flow_at(w.flows, index_at(w.active, i).at))
+    w.bin += 1
+
+
+@compiled
+def step(w):
+    """Fill the row that the clock has come to."""
+    for r in range(w.n_routes):
+        route = route_at(w.routes, r)
+        if route.active > 0:
+            look_back(w, route)
+    w.wanted = w.coarse
+    for i in range(w.n_active):
+        f = flow_at(w.flows, index_at(w.active, i).at)
+        route = route_at(w.routes, f.route)
+        if f.kind == CBR:
+            step_cbr(w, f, route)
+        else:
+            step_sender(w, f, route)
+    for i in range(w.n_links):
+        step_link(w, link_at(w.links, i))
+
+
+@entry
+def run_until(world, until):
+    """Advance to time `until`; returns early, True, when the history must be enlarged."""
+    w = world_at(world, 0)
+    while w.now < until:
+        if w.k % CHECK_EVERY == 0 and is_short(w):
+            return True
+        next_step(w, until)
+        step(w)
+        if w.now >= end_of_bin(w):
+            record_bin(w)
+    return False
+
+
+@entry
+def finish(world):
+    """Write the last bin."""
+    record_bin(world_at(world, 0))

@@ -1,0 +1,166 @@
+"""Which links of a scenario can hold a queue, and the routes between them.
+
+A link where no queue can form is a delay and nothing else. Such are a fast access link before a
+slower bottleneck, and a link that carries only ACKs; the dumbbell of the papers keeps a single
+queue, however many flows it has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tcpcc.scenario.traffic import CBR
+
+if TYPE_CHECKING:
+    from tcpcc.scenario.network import Link
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+
+
+@dataclass
+class Route:
+    """The queueing links that some flows pass, and the delays between them.
+
+    Attributes:
+        links: indices into the scenario's links, those of the data first.
+        n_forward: how many of them carry the data; the rest carry the ACKs.
+        before: s, from the sender or the link before to each link; a link's own transmission and
+            propagation belong to the delay after it.
+        after: s, from the last of them to the sender.
+        to_receiver: s, from the last of those that carry data to the receiver.
+        flows: the scenario's flows on this route.
+    """
+
+    links: tuple[int, ...]
+    n_forward: int
+    before: list[float]
+    after: float
+    to_receiver: float
+    flows: list[int] = field(default_factory=list)
+
+    @property
+    def base_rtt(self) -> float:
+        return sum(self.before) + self.after
+
+
+def queueing_links(resolved: Resolved) -> list[int]:
+    """Indices of the links that are more than a delay, in an order in which data passes them."""
+    rates = [link.rate for link in resolved.links]
+    loads = _loads(resolved)
+    kept = [
+        i
+        for i, link in enumerate(resolved.links)
+        if i in loads
+        and (
+            link.record
+            or link.variable
+            or link.loss > 0
+            or math.isfinite(link.buffer)
+            or link.queue.discipline.on_fluid is not None
+            or sum(loads[i].values()) > rates[i] * (1 + 1e-9)
+        )
+    ]
+    return _in_order(resolved, kept)
+
+
+def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
+    """For each link, the most that can arrive: bit/s for each link or sender that it comes from.
+
+    What comes through a link is no faster than the link. A window that doubles makes a sender as
+    fast as twice its share of the narrowest link on its way.
+    """
+    links = resolved.links
+    users = Counter(i for flow in resolved.flows for i in flow.forward)
+    narrowest = [
+        min(flow.forward, key=lambda i: (links[i].rate, -users[i])) for flow in resolved.flows
+    ]
+    starts: dict[int, list[float]] = {}
+    for flow, narrow in zip(resolved.flows, narrowest, strict=True):
+        starts.setdefault(narrow, []).append(flow.spec.start)
+    loads: dict[int, dict[tuple[str, int], float]] = {}
+
+    def add(link: int, source: tuple[str, int], rate: float) -> None:
+        sources = loads.setdefault(link, {})
+        sources[source] = max(sources.get(source, 0.0), rate)
+
+    for k, (flow, narrow) in enumerate(zip(resolved.flows, narrowest, strict=True)):
+        if isinstance(flow.spec, CBR):
+            source, rate = ("flow", k), flow.spec.rate
+        else:
+            sharing = sum(start <= flow.spec.start for start in starts[narrow])
+            source, rate = ("flow", k), 2 * links[narrow].rate / sharing
+        for i in flow.forward:
+            add(i, source, rate)
+            if links[i].rate < rate:
+                source, rate = ("link", i), links[i].rate
+        if isinstance(flow.spec, CBR):
+            continue
+        rate *= flow.spec.ack_size / flow.spec.packet_size
+        for i in flow.reverse:
+            add(i, (f"acks, {source[0]}", source[1]), rate)
+    return loads
+
+
+def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
+    """`kept` such that a link stands before those that it feeds, as far as no circle forbids it."""
+    wanted = set(kept)
+    feeds: dict[int, set[int]] = {i: set() for i in kept}
+    for flow in resolved.flows:
+        way = [i for i in (*flow.forward, *flow.reverse) if i in wanted]
+        for a, b in pairwise(way):
+            feeds[a].add(b)
+    order: list[int] = []
+    seen: set[int] = set()
+    for root in kept:
+        stack = [(root, iter(sorted(feeds[root])))] if root not in seen else []
+        seen.add(root)
+        while stack:
+            link, following = stack[-1]
+            for after in following:
+                if after not in seen:
+                    seen.add(after)
+                    stack.append((after, iter(sorted(feeds[after]))))
+                    break
+            else:
+                order.append(link)
+                stack.pop()
+    return order[::-1]
+
+
+def find_routes(resolved: Resolved, kept: list[int]) -> list[Route]:
+    """The routes of all flows; flows of one route have the same delays, to the bit."""
+    routes: dict[tuple[object, ...], Route] = {}
+    for k, flow in enumerate(resolved.flows):
+        route = route_of(resolved.links, flow, set(kept))
+        key = (
+            isinstance(flow.spec, CBR), route.links, route.n_forward,
+            *route.before, route.after, route.to_receiver,
+        )  # fmt: skip
+        routes.setdefault(key, route).flows.append(k)
+    return list(routes.values())
+
+
+def route_of(links: Sequence[Link], flow: ResolvedFlow, kept: set[int]) -> Route:
+    """The route of one flow over `links`, of which those in `kept` can hold a queue."""
+    bits = 8.0 * flow.spec.packet_size
+    passed: list[int] = []
+    before: list[float] = []
+    delay = 0.0
+    n_forward = 0
+    to_receiver = 0.0
+    for number, i in enumerate((*flow.forward, *flow.reverse)):
+        if number == len(flow.forward):
+            to_receiver, n_forward = delay, len(passed)
+            bits = 8.0 * getattr(flow.spec, "ack_size", 0)
+        if i in kept:
+            passed.append(i)
+            before.append(delay)
+            delay = 0.0
+        delay += bits / links[i].rate + links[i].delay
+    if not flow.reverse:
+        to_receiver, n_forward = delay, len(passed)
+    return Route(tuple(passed), n_forward, before, delay, to_receiver)

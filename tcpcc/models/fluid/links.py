@@ -1,0 +1,120 @@
+"""A link: FIFO, work conserving, with a buffer and a queue discipline.
+
+With A(t) the bytes taken in and D(t) those sent by time t, at rate C,
+
+    D(t + dt) = min(D(t) + C dt, A(t + dt)),
+
+and the fluid that leaves at t had arrived at s(t), where A(s) = D(t). Of flow i, A_i(s(t)) has left
+by then: a single number per link gives the composition of what a FIFO queue sends.
+"""
+
+import math
+
+from tcpcc.engine.jit import compiled
+from tcpcc.models.bins import link_bin_at
+from tcpcc.models.fluid.drops import blame, drop, early_drops, overflow, random_losses
+from tcpcc.models.fluid.fluid_records import (
+    ARRIVED,
+    TAKEN,
+    TAKEN_PACKETS,
+    TIME,
+    hop_at,
+    index_at,
+    route_at,
+    slot_at,
+)
+from tcpcc.models.fluid.history import between, crossing, number_at
+from tcpcc.models.fluid.losses import pay_debts
+from tcpcc.models.fluid.routes import look_before
+
+RECENT = 4  # packets that the link sends meanwhile: for so long arrivals count as simultaneous
+
+
+@compiled
+def take_in(w, link):
+    """Take in what arrives during this step; returns its packets."""
+    packets = 0.0
+    size = 0.0
+    keep = max(1 - w.step * link.rate / (8 * link.size * RECENT), 0.0)
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        if route_at(w.routes, hop.route).active == 0:
+            continue
+        look_before(w, hop)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active == 0:
+                continue
+            fresh = max(slot.value - slot.offered, 0.0)
+            slot.offered += fresh
+            slot.accepted += fresh
+            slot.fresh = fresh
+            slot.recent = slot.recent * keep + fresh
+            slot.taken = fresh
+            slot.weight = fresh
+            packets += fresh
+            size += fresh * slot.size
+            number_at(w.row, hop.column + m).value = slot.accepted
+    link.taken += size
+    link.taken_packets += packets
+    number_at(w.row, link.column + TAKEN).value = link.taken
+    number_at(w.row, link.column + TAKEN_PACKETS).value = link.taken_packets
+    if packets > 0:
+        link.size = size / packets
+    return packets
+
+
+@compiled
+def serve(w, link):
+    """Send what the rate allows, find when what leaves now had arrived; returns the bytes sent."""
+    arrived = number_at(w.row, link.column + ARRIVED)
+    room = link.rate * w.step / 8
+    backlog = link.taken - link.served
+    if backlog <= room:
+        link.idle += (room - backlog) * 8 / link.rate if room < math.inf else w.step
+        link.served = link.taken
+        link.waiting = 0.0
+        link.cursor = w.k - 1
+        arrived.value = w.now
+        return backlog
+    link.served += room
+    row, part = crossing(w, link.column + TAKEN, w.k, link.cursor, link.served)
+    link.cursor = row
+    arrived.value = between(w, TIME, row, part)
+    link.waiting = link.taken_packets - between(w, link.column + TAKEN_PACKETS, row, part)
+    return room
+
+
+@compiled
+def record(w, link, before, arrived, sent, dropped):
+    b = link_bin_at(link.bins, w.bin)
+    b.waiting += (before + link.waiting) / 2 * w.step
+    b.queue_max = max(b.queue_max, link.waiting)
+    b.sent_bits += 8 * sent
+    b.busy += 8 * sent / link.rate
+    b.arrived += arrived
+    b.drops += dropped
+
+
+@compiled
+def step_link(w, link):
+    before = link.waiting
+    arriving = take_in(w, link)
+    if link.debt > 0:
+        pay_debts(w, link)
+    dropped = 0.0
+    if arriving > 0 and link.loss > 0:
+        dropped += random_losses(link, arriving)
+    if arriving > 0 and link.rule != 0:
+        dropped += early_drops(w, link, arriving)
+    if dropped > 0:
+        drop(w, link, dropped, arriving)
+    sent = serve(w, link)
+    excess = min(overflow(link), math.ceil(arriving))
+    if excess > 0:
+        taken = link.taken_packets
+        drop(w, link, excess, blame(w, link, excess))
+        link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
+        dropped += excess
+    if link.bins != 0:
+        record(w, link, before, arriving, sent, dropped)

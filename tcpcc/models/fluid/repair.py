@@ -1,0 +1,251 @@
+"""Losses as the sender sees them: holes, loss events, recovery, timeouts.
+
+A hole is noticed when fluid that reached the link after the loss is acknowledged, and becomes a
+loss event when `dupack_threshold` packets after it have been (their ACKs begin to come in when the
+next packet after the hole does, hence ``dupack_threshold - 1`` in fluid). During recovery the
+controller learns nothing and the window, cut by ``on_loss``, bounds what is in the network. Each
+round trip repairs `holes_per_round` of the holes; with more than `holes_at_most`, or when a
+retransmission is lost, the timer has to help. Until it is repaired a hole counts as in flight,
+since a sender that counts ACKs cannot tell. Nothing that has arrived is ever sent again.
+
+With fine timers (`recovery.fine_grained`) a duplicate ACK finds a hole, or a lost
+retransmission, that is older than the fine timeout; a hole sent before the last cut cuts no more.
+A next hole that is not late yet waits for duplicates of what has been sent meanwhile, or for the
+coarse timer if there are none.
+"""
+
+import math
+
+from tcpcc.engine.jit import compiled
+from tcpcc.models.fluid.fluid_records import LOSSES, NONE, STUCK, hop_at, lost_at, slot_at
+from tcpcc.models.fluid.history import between, fraction, locate
+from tcpcc.models.fluid.window import new_data, new_round
+from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.recovery.fine_grained import update_fine_timeout
+from tcpcc.transport.rto import back_off, restart_timer
+from tcpcc.transport.rules import lost, timed_out
+
+
+@compiled
+def write_off(f, packets):
+    """`packets` lost ones have left the network, and may be sent again."""
+    f.high_ack += packets
+    f.known_lost += packets
+
+
+@compiled
+def retransmit(f, now, packets):
+    """Repair `packets` holes: one whatever the window, as the next packet of ACKs comes in, the
+    others as the window allows. The round that this begins ends when the first comes back."""
+    f.repair = 1.0
+    f.repair_lost = 0
+    f.retransmitted += packets
+    f.recover = f.next_seq
+    f.repair_sent_at = now
+
+
+@compiled
+def duplicates(f):
+    """Duplicate ACKs that the first hole brings in all: whole packets, of those in flight."""
+    return f.dupacks + f.next_seq - f.high_ack - f.holes - f.unseen
+
+
+@compiled
+def is_noticed(f, now, before):
+    """Whether the duplicate ACKs, of which there were `before`, tell of the first hole: the third
+    one does, and with fine timers an earlier one that finds it late."""
+    number = math.floor(f.dupacks) + 1.0  # of the newest: that of a packet is due as it begins
+    if number > duplicates(f) + 0.5:
+        return False
+    if number >= f.dupack_threshold:
+        return True
+    is_new = before == 0 or number > math.floor(before) + 1
+    return f.fine != 0 and is_new and now - f.hole_sent_at >= f.fine_rto
+
+
+@compiled
+def unrepaired(f):
+    """Holes known and not repaired yet: to a sender that counts ACKs they are still in flight."""
+    return f.holes - f.repaired
+
+
+@compiled
+def repair_more(f, now):
+    """Repair as many holes as a round trip can."""
+    more = min(f.holes_per_round, unrepaired(f))
+    f.repaired += more
+    write_off(f, more)
+    retransmit(f, now, more)
+
+
+@compiled
+def keep_inflation(f):
+    """Unless another duplicate ACK comes, what those until now have added to the window stays."""
+    number = min(math.floor(f.dupacks) + 1.0, f.dupack_threshold)
+    if duplicates(f) < number + 0.5:
+        window_at(f.state, 0).cwnd += number
+
+
+@compiled
+def enter_recovery(f, now):
+    if f.fine == 0 or f.hole_sent_at > f.event_at:  # fine timers tell what was sent before a cut
+        lost(f, now, 1.0)
+        f.event_at = now
+        if f.keeps_inflation != 0:
+            keep_inflation(f)
+    if f.keeps_inflation != 0:
+        back_off(f)
+    f.phase = RECOVERY
+    f.gap = f.recent_rtt / (f.next_seq - f.high_ack + f.dupacks)
+    f.later = 0.0
+    f.partial = 0
+    f.repaired = 0.0
+    repair_more(f, now)
+    restart_timer(f, now)
+
+
+@compiled
+def leave_recovery(f, now):
+    """Holes that are left, and losses of what was sent meanwhile, are the next event's."""
+    f.phase = OPEN
+    f.holes = unrepaired(f) + f.later
+    f.later = 0.0
+    f.dupacks = 0.0
+    restart_timer(f, now)
+
+
+@compiled
+def has_sent_on(f):
+    """Whether new packets have followed the last retransmission, and bring duplicate ACKs."""
+    return f.next_seq - f.recover >= 2 - NONE
+
+
+@compiled
+def go_on_finely(f, now):
+    """The next hole is repaired at once if it is late. The ACK that tells of it has been held back
+    by the first one, and raises the timeout; so it often has to wait for more duplicates."""
+    age = now - f.hole_sent_at
+    update_fine_timeout(f, age + f.gap)
+    if age >= f.fine_rto:
+        f.partial = 1
+        f.dupacks = 0.0
+        repair_more(f, now)
+    else:
+        leave_recovery(f, now)
+
+
+@compiled
+def go_on_recovering(f, now):
+    """The first retransmission of the last round came back, or would have."""
+    if f.repair_lost != 0:
+        if f.fine != 0 and has_sent_on(f):
+            # a duplicate ACK finds it late; without one the coarse timer has to help
+            if f.repair_sent_at > f.event_at:
+                lost(f, now, 2.0)
+                f.event_at = now
+            retransmit(f, now, 1.0)
+    elif f.repaired >= f.holes:
+        leave_recovery(f, now)
+    elif f.fine != 0:
+        go_on_finely(f, now)
+    else:
+        if f.impatient == 0 or f.partial == 0:
+            f.partial = 1
+            restart_timer(f, now)
+        if f.holes > f.holes_at_most:
+            f.phase = STUCK
+        else:
+            repair_more(f, now)
+
+
+@compiled
+def first_hole(w, f, route, sent_at):
+    """Remember when the first of the holes to repair was sent, and after how many packets."""
+    f.hole_sent_at = sent_at
+    row = locate(w, w.k - 1, sent_at)
+    f.hole_at = between(w, route.column + f.member, row, fraction(w, row, sent_at))
+
+
+@compiled
+def note_hole(w, f, route, packets, sent_at):
+    """The loss of `packets` sent at `sent_at` has become known."""
+    f.unseen -= packets
+    if sent_at < f.expired_at:  # given up at the last timeout
+        f.given_up = max(f.given_up - packets, 0.0)
+        f.known_lost += packets
+        f.retransmitted += packets
+    elif f.phase != RECOVERY:
+        if f.holes == 0:
+            first_hole(w, f, route, sent_at)
+        f.holes += packets
+    elif sent_at >= f.event_at:
+        if f.later == 0 and unrepaired(f) == 0:
+            first_hole(w, f, route, sent_at)
+        f.later += packets
+    else:
+        if unrepaired(f) == 0:
+            first_hole(w, f, route, sent_at)
+        f.holes += packets
+        if math.isinf(f.holes_per_round):
+            write_off(f, packets)
+            f.repaired += packets
+            f.retransmitted += packets
+
+
+@compiled
+def look_for_holes(w, f, route):
+    """Note the losses that the fluid acknowledged by now has passed."""
+    for i in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + i)
+        slot = slot_at(w.slots, hop.first_slot + f.member)
+        while slot.first_loss != slot.last_loss:
+            loss = lost_at(slot.losses, slot.first_loss % LOSSES)
+            if loss.time > hop.seen:
+                break
+            slot.first_loss += 1
+            note_hole(w, f, route, loss.packets, route.sent_at - (hop.seen - loss.time))
+
+
+@compiled
+def forget_losses(w, f, route):
+    """All losses so far are known; what later fluid still owed for them, it owes no more. What is
+    in the network nevertheless is given up: its ACKs will be none of the window's."""
+    f.given_up = f.next_seq - f.acked
+    for i in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + i)
+        slot = slot_at(w.slots, hop.first_slot + f.member)
+        slot.first_loss = slot.last_loss
+        slot.debt = 0.0
+        f.given_up -= slot.dropped
+    f.unseen = 0.0
+    f.holes = 0.0
+    f.later = 0.0
+    f.dupacks = 0.0
+
+
+@compiled
+def expire(w, f, route):
+    """The retransmission timer expired: the network is taken to be empty, and the window opens
+    anew; further losses are not repaired otherwise before those known by now are."""
+    now = w.now
+    stale = max(new_data(f), 0.0)
+    timed_out(f, now)
+    back_off(f)
+    unknown = f.unseen + f.later + f.holes
+    f.to_repair = unknown
+    if f.phase == RECOVERY or f.phase == STUCK:
+        unknown -= f.repaired
+        f.to_repair = max(unknown, f.unseen + f.later + 1)
+    f.known_lost += unknown
+    f.retransmitted += f.to_repair
+    forget_losses(w, f, route)
+    f.repair = 0.0
+    f.phase = LOSS
+    f.high_ack = f.next_seq
+    f.expired_at = now - w.step  # what goes out now lies between this row and the last
+    if f.stale_rounds == 0:
+        new_round(f, now)
+    else:  # the next acknowledgement ends the round, which sends no more
+        f.round_seq = f.next_seq
+        f.stale_packets = stale
+    restart_timer(f, now)

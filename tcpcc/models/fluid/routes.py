@@ -1,0 +1,114 @@
+"""Where fluid stands: what arrives at a link now, what is acknowledged now, when it was sent."""
+
+from tcpcc.engine.jit import compiled
+from tcpcc.models.fluid.fluid_records import ARRIVED, hop_at, link_at, route_at, slot_at
+from tcpcc.models.fluid.history import between, curve, find, fraction, locate, number_at, turn
+
+
+@compiled
+def look_at(w, newest, time, place):
+    """Turn `place` to a moment of the past."""
+    row = find(w, newest, place.cursor, time)
+    turn(w, newest, row, fraction(w, row, time), place)
+
+
+@compiled
+def read(w, place, column, hop, together):
+    """Read the curves of all flows of `hop`, from `column` on, into their slots.
+
+    A link sends at its rate; what it sends of each flow, read from curves that are bent (see
+    `history.curve`), may add up to a little more or less. When the flows are
+    `together`, all or most of what the link sends, those that are being sent at this very moment
+    make up for it, so that no noise comes back to a full queue.
+    """
+    missing = 0.0
+    leeway = 0.0
+    adjust = together and place.four != 0
+    for m in range(hop.n_slots):
+        slot = slot_at(w.slots, hop.first_slot + m)
+        if slot.active == 0:
+            continue
+        slot.value = curve(place, column + m)
+        if adjust:
+            done = slot.value - number_at(place.row1, column + m).value
+            left = number_at(place.row2, column + m).value - slot.value
+            slot.leeway = min(done, left)
+            missing += place.part * left - (1 - place.part) * done
+            leeway += slot.leeway
+    if adjust and leeway > 0:
+        share = min(max(missing / leeway, -1.0), 1.0)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            slot.value += share * slot.leeway
+
+
+@compiled
+def look_back(w, route):
+    """Follow the fluid that is acknowledged now back to its sender, link by link, and read how
+    much of each flow that is."""
+    newest = w.k - 1
+    time = w.now - route.after
+    for i in range(route.n_hops - 1, -1, -1):
+        hop = hop_at(w.hops, route.first_hop + i)
+        link = link_at(w.links, hop.link)
+        hop.passed = find(w, newest, hop.passed, time)
+        hop.seen = between(w, link.column + ARRIVED, hop.passed, fraction(w, hop.passed, time))
+        if i == route.n_hops - 1:
+            look_at(w, newest, hop.seen, route)
+            read(w, route, hop.column, hop, route.active > 1 or link.n_hops == 1)
+        time = hop.seen - hop.before
+    if route.n_hops == 0:
+        look_at(w, newest, time, route)
+    route.sent_at = time
+    route.last_rtt = route.rtt
+    route.rtt = w.now - time
+
+
+@compiled
+def acknowledged_by_now(w, route, member):
+    """What has come back of a flow by now, in packets since its start."""
+    if route.n_hops == 0:
+        return curve(route, route.column + member)
+    hop = hop_at(w.hops, route.first_hop + route.n_hops - 1)
+    return slot_at(w.slots, hop.first_slot + member).value
+
+
+@compiled
+def look_before(w, hop):
+    """Find when what arrives at `hop` now left the sender, or reached the link before, and read
+    how much of each flow that is."""
+    time = w.now - hop.before
+    newest = w.k - hop.behind
+    if hop.through >= 0:  # it left the link before at this time, and had reached it earlier
+        hop.left = find(w, newest, hop.left, time)
+        time = between(w, hop.through, hop.left, fraction(w, hop.left, time))
+    look_at(w, newest, time, hop)
+    together = hop.through >= 0 and route_at(w.routes, hop.route).active > 1
+    read(w, hop, hop.source, hop, together)
+
+
+@compiled
+def oldest_row(w, route):
+    """The oldest row that a look-up of this route may still need."""
+    oldest = route.cursor
+    for i in range(route.n_hops):
+        hop = hop_at(w.hops, route.first_hop + i)
+        oldest = min(oldest, hop.passed, hop.cursor)
+        if hop.through >= 0:
+            oldest = min(oldest, hop.left)
+    return oldest
+
+
+@compiled
+def delivered(w, route, member):
+    """What has reached the receiver of a flow by now, in packets since its start."""
+    time = w.now - route.to_receiver
+    row = locate(w, w.k, time)
+    column = route.column
+    if route.n_forward > 0:
+        hop = hop_at(w.hops, route.first_hop + route.n_forward - 1)
+        column = hop.column
+        arrived = link_at(w.links, hop.link).column + ARRIVED
+        time = between(w, arrived, row, fraction(w, row, time))
+        row = locate(w, w.k, time)
+    return between(w, column + member, row, fraction(w, row, time))

@@ -1,0 +1,56 @@
+"""The settings of one flow and of one link, written into their records."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.scenario.traffic import CBR
+from tcpcc.transport import flow_record as t
+from tcpcc.transport.recovery import RECOVERIES
+
+if TYPE_CHECKING:
+    from tcpcc.scenario.network import Link
+    from tcpcc.scenario.resolve import ResolvedFlow
+
+_SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
+
+
+def fill_link(row: Any, link: Link) -> None:
+    row["rate"], row["loss"], row["size"] = link.rate, link.loss, 1.0
+    row["in_bytes"] = link.buffer_unit == "bytes"
+    row["limit"] = room(link, link.buffer)
+
+
+def room(link: Link, buffer: float) -> float:
+    """Room of a link; a packet that begins to fit in fits in."""
+    return buffer if link.buffer_unit == "bytes" or math.isinf(buffer) else math.ceil(buffer)
+
+
+def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
+    """Fill a flow's record; `rates` are those of the links on its way, bit/s."""
+    row["finished"], row["limit"] = math.nan, math.inf
+    if isinstance(flow.spec, CBR):
+        row["kind"] = t.CBR
+        return
+    spec, settings, recovery = flow.spec, flow.spec.transport, RECOVERIES[flow.recovery]
+    row["kind"] = t.TCP
+    for name in (
+        "initial_window", "handshake", "rwnd", "dupack_threshold", "limited_transmit",
+        "initial_rto", "min_rto", "max_rto", "backoff_limit",
+    ):  # fmt: skip
+        row[name] = getattr(settings, name)
+    row["tick"] = settings.tick or _SMALLEST_TICK
+    row["clock_phase"] = settings.clock_phase
+    per_ack = settings.ack_every if settings.delayed_ack > 0 else 1
+    row["counted"] = min(settings.abc_limit / per_ack, 1.0)
+    if spec.size is not None:
+        row["limit"] = spec.size
+    row["impatient"] = recovery.impatient
+    row["fine"] = recovery.family in (t.FINE_GRAINED, t.FINE_GRAINED_NS2)
+    row["stale_rounds"] = recovery.stale_rounds
+    row["keeps_inflation"] = recovery.keeps_inflation
+    row["holes_per_round"] = recovery.holes_per_round
+    row["holes_at_most"] = recovery.holes_at_most
+    row["spacing"] = 8 * spec.packet_size / min(rates)
+    row["syn_shorter"] = sum(8 * (spec.packet_size - spec.ack_size) / rate for rate in rates)

@@ -1,0 +1,124 @@
+"""A sender's time step: what came back, what it means, what goes out."""
+
+import math
+
+from tcpcc.engine.jit import compiled, entry
+from tcpcc.models.fluid.fluid_records import NONE, OPENING, flow_at
+from tcpcc.models.fluid.history import number_at
+from tcpcc.models.fluid.repair import (
+    enter_recovery,
+    expire,
+    go_on_recovering,
+    is_noticed,
+    look_for_holes,
+    unrepaired,
+)
+from tcpcc.models.fluid.routes import acknowledged_by_now
+from tcpcc.models.fluid.window import acknowledged, opened, pump, start
+from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.recovery.fine_grained import update_fine_timeout
+from tcpcc.transport.rto import restart_timer
+
+CLUMP_STEPS = 100  # while a first slow start sends its window in a clump: steps that this takes
+
+
+@entry
+def start_flow(flows, index, now):
+    start(flow_at(flows, index), now)
+
+
+@compiled
+def receive_repaired(w, f, fresh):
+    """ACKs while a hole is known: duplicates, or the answers to retransmissions."""
+    now = w.now
+    f.high_ack += fresh
+    f.untold += fresh
+    if f.phase == RECOVERY:
+        f.dupacks += fresh
+        clocked = min(fresh, f.repair)
+        f.next_seq += clocked
+        f.repair -= clocked
+        if f.high_ack + unrepaired(f) >= f.recover:
+            go_on_recovering(f, now)
+    elif f.phase == OPEN:
+        before = f.dupacks
+        f.dupacks += fresh
+        if is_noticed(f, now, before):
+            enter_recovery(f, now)
+    pump(f)
+
+
+@compiled
+def receive(w, f, route, fresh):
+    """Deal with the `fresh` packets that were acknowledged during this step."""
+    f.acked += fresh
+    if f.unseen > 0:
+        look_for_holes(w, f, route)
+    if f.given_up > 0:
+        late = min(fresh, f.given_up)
+        f.given_up -= late
+        f.untold += late
+        fresh -= late
+        if fresh <= NONE:
+            return
+    if f.holes > 0 or f.phase == RECOVERY:
+        receive_repaired(w, f, fresh)
+        return
+    acknowledged(f, w.now, fresh, (route.rtt + route.last_rtt) / 2)
+    if math.floor(f.acked) > math.floor(f.acked - fresh):  # a whole packet, so an ACK
+        restart_timer(f, w.now)
+        if f.fine != 0:
+            update_fine_timeout(f, route.rtt)
+    if f.phase == LOSS:
+        f.to_repair -= fresh
+        if f.to_repair <= 0:
+            f.phase = OPEN
+
+
+@compiled
+def watch_timer(w, f, route):
+    """Let the timer expire; stop it when nothing is outstanding."""
+    if w.now >= f.deadline:
+        expire(w, f, route)
+        pump(f)
+    in_flight = f.next_seq - f.high_ack > NONE
+    if f.repair > 0 and not in_flight:  # no ACK comes any more that could clock it
+        f.next_seq += f.repair
+        f.repair = 0.0
+    if in_flight or f.holes > 0 or f.phase == RECOVERY:
+        if f.deadline == math.inf:
+            restart_timer(f, w.now)
+    else:
+        f.deadline = math.inf
+
+
+@compiled
+def step_open(w, f, route):
+    acked = acknowledged_by_now(w, route, f.member)
+    if acked > f.acked + NONE:
+        receive(w, f, route, acked - f.acked)
+        if f.acked >= f.limit - NONE:
+            f.finished = w.now
+            return
+    watch_timer(w, f, route)
+
+
+@compiled
+def step_sender(w, f, route):
+    if f.phase != OPENING:
+        if math.isnan(f.finished):
+            step_open(w, f, route)
+    elif route.sent_at >= f.opened_at - NONE * route.base_rtt:
+        opened(f, w.now, route.rtt - f.syn_shorter)
+    s = window_at(f.state, 0)
+    if math.isinf(s.ssthresh):
+        w.wanted = min(w.wanted, max(s.cwnd * f.spacing / CLUMP_STEPS, route.finest))
+    number_at(w.row, route.column + f.member).value = f.next_seq
+    number_at(w.row, route.grown + f.member).value = f.grown
+
+
+@compiled
+def step_cbr(w, f, route):
+    """A source of constant bit rate, which is 0 while it is off."""
+    f.next_seq += f.rate * w.step
+    number_at(w.row, route.column + f.member).value = f.next_seq

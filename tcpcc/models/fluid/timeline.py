@@ -1,0 +1,90 @@
+"""What happens at set times: flows start and stop, sources switch, links change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tcpcc.models.fluid.rows import room
+from tcpcc.scenario.traffic import CBR
+
+if TYPE_CHECKING:
+    from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.scenario.resolve import ResolvedChange
+
+Event = tuple[float, Callable[[], None]]
+
+
+def events(world: World) -> list[Event]:
+    """Times and calls in order; where times are equal, in the order of flows, changes last."""
+    found = [event for k in range(len(world.flows)) for event in _of_flow(world, k)]
+    started: Counter[tuple[int, float]] = Counter()
+    for k, flow in enumerate(world.resolved.flows):
+        if isinstance(flow.spec, CBR):
+            continue
+        # First packets that arrive together queue one behind the other, and so they stay: each
+        # flow starts a packet's transmission later than the one before it.
+        together = int(world.flows["route"][k]), flow.spec.start
+        turn = started[together] * float(world.flows["spacing"][k])
+        started[together] += 1
+        found.append((flow.spec.start + turn, partial(start, world, k)))
+    found += [(c.spec.at, partial(change, world, c)) for c in world.resolved.changes]
+    return sorted(found, key=lambda event: event[0])
+
+
+def _of_flow(world: World, k: int) -> Iterator[Event]:
+    spec = world.resolved.flows[k].spec
+    if not isinstance(spec, CBR):
+        if spec.stop is not None:
+            yield spec.stop, partial(stop, world, k)
+        return
+    for begin, end in spec.on:
+        yield begin, partial(switch, world, k, spec.rate / (8 * spec.packet_size))
+        if end is not None:
+            yield end, partial(switch, world, k, 0.0)
+
+
+def start(world: World, k: int) -> None:
+    """A flow with a controller opens its connection."""
+    from tcpcc.models.fluid.senders import start_flow
+
+    world.activate(k)
+    world.flows["open"][k] = 1
+    start_flow(world.w["flows"][0], k, world.w["now"][0])
+
+
+def stop(world: World, k: int) -> None:
+    """No new data from now on; what is outstanding is still repaired."""
+    flow = world.flows[k]
+    flow["open"] = 0
+    flow["limit"] = min(flow["limit"], flow["next_seq"] - flow["known_lost"])
+
+
+def switch(world: World, k: int, rate: float) -> None:
+    """A source of constant bit rate sends `rate` packets a second from now on."""
+    if not world.is_active(k):
+        world.activate(k)
+    world.flows["rate"][k] = rate
+    world.flows["open"][k] = rate > 0
+
+
+def change(world: World, change: ResolvedChange) -> None:
+    """A scheduled change of a link; what is in flight takes the new delay from where it is."""
+    spec, index = change.spec, change.link
+    if index not in world.place:
+        return  # no flow passes it
+    row = world.links[world.place[index]]
+    if spec.buffer is not None:
+        row["limit"] = room(world.resolved.links[index], spec.buffer)
+    if spec.loss is not None:
+        row["loss"], row["loss_at"], row["loss_clock"] = spec.loss, 0.0, 0.0
+    for name, value in spec.queue:
+        world.queues[index].params[name] = value
+    if spec.rate is not None:
+        row["rate"] = spec.rate
+    if spec.delay is not None and index in world.queues:
+        world.queues[index].sample["delay"] = spec.delay
+    if spec.rate is not None or spec.delay is not None:
+        world.set_delay(index, rate=spec.rate, delay=spec.delay)

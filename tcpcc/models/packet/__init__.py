@@ -1,0 +1,28 @@
+"""The packet model: every packet, every ACK, in two drivers over the same handlers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcpcc.errors import unknown
+
+if TYPE_CHECKING:
+    from tcpcc.results import Run
+    from tcpcc.scenario import Scenario
+
+DRIVERS = ("compiled", "simpy")
+
+
+def simulate(
+    scenario: Scenario, *, driver: str = "compiled", trace: bool = False, progress: bool = False
+) -> Run:
+    """Run `scenario` packet by packet with one of the `DRIVERS`; see `tcpcc.simulate`."""
+    if driver == "compiled":
+        from tcpcc.models.packet import compiled
+
+        return compiled.simulate(scenario, trace=trace, progress=progress)
+    if driver == "simpy":
+        from tcpcc.models.packet.simpy_driver import PacketSimulation
+
+        return PacketSimulation(scenario, trace=trace).run(progress=progress)
+    raise unknown("driver", driver, DRIVERS)

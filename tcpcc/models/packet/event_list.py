@@ -1,0 +1,104 @@
+"""The agenda: a binary heap of events, ordered by time and, in ties, as ns-2 would order them.
+
+Events of one instant are handled in the order in which a simulator with an event for every hop
+would have scheduled them: by the time `since` which they have been under way (the beginning of the
+packet's transmission), then, since a transmission that begins now was started by the end of the one
+before, by the packet's place in its link's busy period, then by the number of the link. (Numbers,
+not the order of insertion: packets are put here early or late, as network.py finds it convenient.)
+Where rates are multiples of each other such ties are the rule, and their order decides whose
+packets are dropped.
+"""
+
+from tcpcc.engine.jit import compiled
+from tcpcc.models.packet.packet_records import MARGIN, event_at, packet_at
+
+
+@compiled
+def before(time, since, order, other):
+    if time != other.time:
+        return time < other.time
+    if since != other.since:
+        return since < other.since
+    return order < other.order
+
+
+@compiled
+def put(w, i, time, since, order, kind, ident):
+    event = event_at(w.heap, i)
+    event.time = time
+    event.since = since
+    event.order = order
+    event.kind = kind
+    event.id = ident
+
+
+@compiled
+def sift_up(w, i, time, since, order, kind, ident):
+    """Place an event at leaf `i` or above."""
+    while i > 0:
+        parent = event_at(w.heap, (i - 1) >> 1)
+        if not before(time, since, order, parent):
+            break
+        put(w, i, parent.time, parent.since, parent.order, parent.kind, parent.id)
+        i = (i - 1) >> 1
+    put(w, i, time, since, order, kind, ident)
+
+
+@compiled
+def sift_down(w, time, since, order, kind, ident):
+    """Place an event at the root or below, the root's own being gone."""
+    i = 0
+    size = w.heap_size
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        least = event_at(w.heap, child)
+        if child + 1 < size:
+            right = event_at(w.heap, child + 1)
+            if before(right.time, right.since, right.order, least):
+                least = right
+                child += 1
+        if before(time, since, order, least):
+            break
+        put(w, i, least.time, least.since, least.order, least.kind, least.id)
+        i = child
+    put(w, i, time, since, order, kind, ident)
+
+
+@compiled
+def push(w, time, since, order, kind, ident):
+    w.heap_size += 1
+    if w.heap_size + MARGIN > w.heap_room:
+        w.need = 1
+    sift_up(w, w.heap_size - 1, time, since, order, kind, ident)
+
+
+@compiled
+def next_order(w):
+    w.order += 1
+    return w.order
+
+
+@compiled
+def schedule(w, time, kind, ident):
+    push(w, time, w.now, next_order(w), kind, ident)
+
+
+@compiled
+def drop_first(w):
+    w.heap_size -= 1
+    if w.heap_size > 0:
+        last = event_at(w.heap, w.heap_size)
+        sift_down(w, last.time, last.since, last.order, last.kind, last.id)
+
+
+@compiled
+def advance_flight(w, link, ident, kind):
+    """The first packet in flight on `link` has arrived: let the next one stand for the link."""
+    link.flight_head += 1
+    if link.flight_head == link.flight_tail:
+        drop_first(w)
+    else:
+        p = packet_at(link.flight, link.flight_head & link.flight_mask)
+        sift_down(w, p.time, p.since, p.order, kind, ident)

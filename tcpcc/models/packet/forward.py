@@ -1,0 +1,232 @@
+"""Links: one event per packet and shared hop, none where nobody else can interfere.
+
+When a packet arrives at a FIFO link, its departure is already known. If the next link (or the
+receiver) is fed by this one alone, packets reach it in the order in which they are handled here, so
+the packet is carried on at once, at its future time. Only where flows meet, or a timer could
+interfere, does it wait for its turn on the agenda.
+"""
+
+from tcpcc.engine.jit import compiled
+from tcpcc.engine.streams import uniform as uniform_plain
+from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.packet.event_list import push
+from tcpcc.models.packet.packet_records import (
+    ARRIVAL,
+    BEHIND,
+    BY_EVENT,
+    DELIVER,
+    DROP,
+    FAR_BEHIND,
+    MARGIN,
+    RECEIVER,
+    hop_at,
+    link_at,
+    packet_at,
+    queued_at,
+)
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
+from tcpcc.models.queue_memory import apply
+from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.transport import receiver
+from tcpcc.transport.flow_record import CBR
+
+uniform = compiled(uniform_plain)
+
+
+@compiled
+def comes_first(time, since, departure, begun):
+    """Whether an arrival comes before a departure: of two at one instant the older event does.
+
+    `since` is when the arriving packet was sent on its way here, `begun` the beginning of the
+    transmission that the departure ends. Where link rates are multiples of each other this decides
+    who is dropped, packet after packet.
+    """
+    return departure > time or (departure == time and since <= begun)
+
+
+@compiled
+def leave_queue(link, time, since):
+    """Forget the packets whose transmission began before an arrival; returns how many wait."""
+    while link.queue_head != link.queue_tail:
+        entry = queued_at(link.queue, link.queue_head & link.queue_mask)
+        if comes_first(time, since, entry.leaves, link.sending_since):
+            break
+        link.queue_bytes -= entry.size
+        link.sending_bytes = entry.size
+        link.sending_since = entry.leaves
+        link.queue_head += 1
+    return link.queue_tail - link.queue_head
+
+
+@compiled
+def refuses(w, link, flow, time, since, size, waiting):
+    """Whether the link drops a packet that arrives at `time` and finds `waiting` others."""
+    if link.loss > 0 and uniform(link) < link.loss:
+        return True
+    sending = comes_first(time, since, link.busy_until, link.begin)
+    if link.in_bytes != 0:
+        held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
+        full = held + size > link.limit
+    else:
+        full = waiting + (1 if sending else 0) >= link.limit
+    if link.rule != 0:
+        q = queue_sample_at(link.sample, 0)
+        q.now = time
+        q.queue = waiting
+        q.queue_bytes = link.queue_bytes
+        q.size = size
+        q.arrivals = 1.0
+        q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
+        q.rate = link.rate
+        q.delay = link.delay
+        q.limit = link.limit / size if link.in_bytes != 0 else link.limit
+        q.full = 1.0 if full else 0.0
+        q.flow = flow
+        q.flows = link.open
+        q.drop = 0.0
+        apply(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
+        return full or q.drop != 0
+    return full
+
+
+@compiled
+def cross(w, link, flow, time, since, size):
+    """Take a packet of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
+    link.arrived += 1
+    waiting = 0
+    if link.tracked != 0:
+        waiting = leave_queue(link, time, since)
+        if refuses(w, link, flow, time, since, size, waiting):
+            link.dropped += 1
+            return -1.0
+    begin = max(time, link.busy_until)
+    duration = 8 * size / link.rate
+    if link.busy_until >= time:  # a departure at this instant comes after the arrival
+        link.behind = min(link.behind + 1, FAR_BEHIND)
+    else:
+        link.behind = 0
+    link.busy_until = begin + duration
+    link.begin = begin
+    link.sent_bits += 8 * size
+    if link.tracked != 0:
+        if begin > time:
+            entry = queued_at(link.queue, link.queue_tail & link.queue_mask)
+            entry.leaves = begin
+            entry.size = size
+            link.queue_tail += 1
+            link.queue_bytes += size
+            if waiting + MARGIN > link.queue_mask:
+                w.need = 1
+        else:
+            link.sending_bytes = size
+            link.sending_since = begin
+        if link.recorded != 0:
+            record(w, link, time, begin, size, waiting)
+    return begin + (duration + link.delay)
+
+
+@compiled
+def record(w, link, time, begin, size, waiting):
+    if time <= w.duration:
+        b = link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
+        b.arrived += 1
+        if begin > time:
+            b.queue_max = max(b.queue_max, waiting + 1.0)
+    if begin > time:
+        add_waiting(w, link, time, begin, 1.0)
+    add_sending(w, link, begin, link.busy_until, 8 * size, 1.0)
+
+
+@compiled
+def note_drop(w, f, link, ident, time, seq):
+    f.dropped += 1
+    if time <= w.duration:
+        k = min(bin_of(w, time), w.n_bins - 1)
+        flow_bin_at(f.bins, k).dropped += 1
+        if link.recorded != 0:
+            b = link_bin_at(link.bins, k)
+            b.drops += 1
+            b.arrived += 1
+    trace(w, time, f.index, DROP, seq, float(ident))
+
+
+@compiled
+def put_in_flight(w, link, ident, time, f, hop, size, seq, trigger, low, high):
+    p = packet_at(link.flight, link.flight_tail & link.flight_mask)
+    order = link.behind * BEHIND + ident
+    p.time = time
+    p.since = link.begin
+    p.order = order
+    p.flow = f.index
+    p.hop = hop
+    p.size = size
+    p.seq = seq
+    p.trigger = trigger
+    p.low = low
+    p.high = high
+    if link.flight_head == link.flight_tail:
+        push(w, time, link.begin, order, ARRIVAL, ident)
+    link.flight_tail += 1
+    if link.flight_tail - link.flight_head + MARGIN > link.flight_mask:
+        w.need = 1
+
+
+@compiled
+def receive(w, f, seq, time):
+    """A data packet reaches its receiver: returns whether an ACK is due."""
+    before = f.delivered
+    if f.kind == CBR:
+        f.arrived += 1
+        f.delivered += 1
+        due = False
+    else:
+        due = receiver.on_data(f, time, seq)
+    if f.delivered != before and time <= w.duration:
+        if f.handshake == 0 or seq > 0:
+            flow_bin_at(f.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
+        trace(w, time, f.index, DELIVER, seq, 0.0)
+    return due
+
+
+@compiled
+def carry(w, f, hop, time, size, seq, trigger, low, high):
+    """Carry a packet from `hop` on, until it is dropped, waits for an event, or is consumed."""
+    since = w.since
+    while True:
+        h = hop_at(w.hops, f.path + hop)
+        link = link_at(w.links, h.link)
+        arrival = time
+        time = cross(w, link, f.index, arrival, since, size)
+        since = link.begin
+        if time < 0:
+            note_drop(w, f, link, h.link, arrival, seq)
+            return
+        hop += 1
+        if h.then == BY_EVENT:
+            put_in_flight(w, link, h.link, time, f, hop, size, seq, trigger, low, high)
+            return
+        link.passed += 1
+        if h.then == RECEIVER:
+            if not receive(w, f, seq, time):
+                return
+            trigger = seq
+            seq = f.expected - 1
+            low = f.sack_low
+            high = f.sack_high
+            size = f.ack_size
+
+
+@compiled
+def set_open(w, f, value):
+    """A source opens (1) or closes (0): the links on its way and back count it, each once."""
+    for i in range(f.n_hops):
+        hop = hop_at(w.hops, f.path + i)
+        if hop.again == 0:
+            link_at(w.links, hop.link).open += value - f.open
+    f.open = value
+
+
+@compiled
+def send_ack(w, f, time, trigger):
+    """The receiver of `f` sends the ACK that is due."""
+    carry(w, f, f.n_forward, time, f.ack_size, f.expected - 1, trigger, f.sack_low, f.sack_high)

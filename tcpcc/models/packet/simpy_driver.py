@@ -1,0 +1,193 @@
+"""The SimPy driver: the same handlers, each event of the model an event of a SimPy environment.
+
+The environment can be the user's own, with other processes in it that watch or change the network
+while it runs::
+
+    env = simpy.Environment()
+    sim = PacketSimulation(scenario, env)
+
+    def outage():
+        yield env.timeout(10)
+        sim.set_link("bottleneck", rate="1 Mbps")
+
+    env.process(outage())
+    run = sim.run()
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.errors import ScenarioError, unknown
+from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.packet_world import World
+from tcpcc.models.progress import Progress
+from tcpcc.scenario.units import Quantity
+
+if TYPE_CHECKING:
+    import simpy
+
+    from tcpcc.results import Run
+    from tcpcc.scenario import Scenario
+
+
+class PacketSimulation:
+    """A packet simulation inside a SimPy environment.
+
+    Parameters
+    ----------
+    scenario : what to simulate; its time 0 is the environment's present time
+    env : the ``simpy.Environment`` to live in; a new one if None
+    trace : keep every event of every flow
+    """
+
+    def __init__(
+        self, scenario: Scenario, env: simpy.Environment | None = None, *, trace: bool = False
+    ) -> None:
+        import simpy
+
+        from tcpcc.models.packet.handlers import step_once
+
+        self.env = env if env is not None else simpy.Environment()
+        self.scenario = scenario
+        self.world = World(scenario, trace)
+        self._origin = self.env.now
+        self._step = step_once
+        self._address = self.world.address
+        self._cpu = 0.0
+        self._callbacks: list[Any] = [self._fire]
+        self._event = simpy.Event(self.env)
+        self._event._ok, self._event._value = True, None  # triggered: a bare event, used again
+        self._due = math.inf
+        self._wake(float(self.world.heap["time"][0]) if self.world.w["heap_size"][0] else math.inf)
+
+    def _wake(self, model_time: float) -> None:
+        """Schedule the one event that stands for the next event of the model."""
+        self._due = model_time
+        if model_time <= self.scenario.duration:
+            event = self._event
+            event.callbacks = self._callbacks
+            delay = self._origin + model_time - self.env.now
+            self.env.schedule(event, delay=delay if delay > 0 else 0)
+
+    def _fire(self, event: Any) -> None:
+        try:
+            following = self._step(self._address)
+        except ArithmeticError as error:
+            self.world.explain(error)
+            raise
+        if self.world.w["need"][0]:
+            self.world.grow()
+            if self.world.w["pending"][0] >= 0:
+                following = self._due
+        self._wake(following)
+
+    def run(self, *, progress: bool = False) -> Run:
+        """Run the environment to the scenario's end; returns the record."""
+        begin = time.process_time()
+        end = self._origin + self.scenario.duration
+        with Progress(self.scenario.duration, progress) as bar:
+            for k in range(1, 51):
+                until = self._origin + self.scenario.duration * k / 50
+                if until > self.env.now:
+                    self.env.run(until=until)
+                bar.reach(until - self._origin)
+            # SimPy stops before the events of the last instant; they belong to the run
+            while self._due <= self.scenario.duration and self.env.peek() <= end:
+                self.env.step()
+        self._cpu += time.process_time() - begin
+        return self.world.result("simpy", self._cpu)
+
+    def result(self) -> Run:
+        """The record of what has run so far."""
+        return self.world.result("simpy", self._cpu, self.now)
+
+    # ------------------------------------------------------------- for users' processes
+
+    @property
+    def now(self) -> float:
+        """Simulated time of the scenario, s."""
+        return self.env.now - self._origin
+
+    def _flow(self, name: str) -> int:
+        names = [flow.name for flow in self.world.resolved.flows]
+        if name not in names:
+            raise unknown("flow", name, names)
+        return names.index(name)
+
+    def _link(self, name: str) -> int:
+        names = [link.name for link in self.world.resolved.links]
+        if name not in names:
+            raise unknown("link", name, names)
+        return names.index(name)
+
+    def cwnd(self, flow: str) -> float:
+        """Present congestion window of `flow`, packets."""
+        return float(self.world.states[self._flow(flow)]["cwnd"][0])
+
+    def acknowledged(self, flow: str) -> int:
+        """Packets of `flow` acknowledged so far."""
+        return int(self.world.flows["high_ack"][self._flow(flow)]) + 1
+
+    def queue_length(self, link: str) -> int:
+        """Packets waiting at `link` now, without the one being sent."""
+        i = self._link(link)
+        ring = self.world.rings.get(("queue", i))
+        if ring is None:
+            return 0
+        row = self.world.links[i]
+        waiting = range(int(row["queue_head"]), int(row["queue_tail"]))
+        mask = len(ring) - 1
+        return int(sum(ring["leaves"][k & mask] >= self.now for k in waiting))
+
+    def set_link(
+        self,
+        link: str,
+        *,
+        rate: Quantity | None = None,
+        delay: Quantity | None = None,
+        buffer: float | None = None,
+        loss: float | None = None,
+    ) -> None:
+        """Change `link` now. It must have been made with ``variable=True``."""
+        from tcpcc.scenario.network import Change
+        from tcpcc.scenario.resolve import ResolvedChange
+
+        i = self._link(link)
+        if not self.world.resolved.links[i].variable:
+            raise ScenarioError(
+                f"link {link!r} does not change: make it with variable=True to change it by hand"
+            )
+        change = Change(self.now, link, rate=rate, delay=delay, buffer=buffer, loss=loss)
+        self.world.change_now(ResolvedChange(change, i))
+        self._wake_now()
+
+    def start(self, flow: str) -> None:
+        """Switch a CBR source on now."""
+        self._from_outside(r.FLOW_START, self._cbr(flow))
+
+    def stop(self, flow: str) -> None:
+        """Give `flow` no new data from now on; switch a CBR source off."""
+        self._from_outside(r.FLOW_STOP, self._flow(flow))
+
+    def _cbr(self, flow: str) -> int:
+        from tcpcc.scenario.traffic import CBR
+
+        i = self._flow(flow)
+        if not isinstance(self.world.resolved.flows[i].spec, CBR):
+            raise ScenarioError(f"flow {flow!r}: only a CBR source can be switched on by hand")
+        return i
+
+    def _from_outside(self, kind: Any, ident: int) -> None:
+        self.world.schedule(self.now, kind, ident)
+        self._wake_now()
+
+    def _wake_now(self) -> None:
+        """Have the model handle what was put on its agenda for the present time."""
+        if self._due > self.now:
+            self._event.callbacks = []  # the scheduled one does nothing any more
+            self._event = type(self._event)(self.env)
+            self._event._ok, self._event._value = True, None
+            self._wake(self.now)

@@ -1,0 +1,99 @@
+"""What a link keeps in memory for its discipline, the same in every model.
+
+A link's record has the fields :data:`FIELDS`. :func:`apply` calls the rule there and notes the
+state variables that the discipline records: their values after the last arrival in each bin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import accessor, address, call_rule, compiled, record_dtype, rule_address
+from tcpcc.engine.streams import seed_stream
+from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
+
+if TYPE_CHECKING:
+    from tcpcc.scenario.network import Link
+
+#: Of a link's record: address of the rule (0: none) and of its three records; of the recorded
+#: state variables, how many, which places in the state, and their values bin by bin.
+FIELDS: list[tuple[str, type]] = [
+    ("rule", int), ("state", int), ("params", int), ("sample", int),
+    ("n_noted", int), ("noted", int), ("notes", int),
+]  # fmt: skip
+
+sample_at = accessor(sample_dtype)
+_index_at = accessor(record_dtype({"at": int}))
+_number_at = accessor(record_dtype({"value": float}))
+
+
+@compiled
+def apply(link, b):
+    """Call the link's rule for an arrival in bin `b`; -1 for one that no bin holds."""
+    call_rule(link.rule, link.state, link.params, link.sample)
+    if b >= 0:
+        for i in range(link.n_noted):
+            value = _number_at(link.state, _index_at(link.noted, i).at).value
+            _number_at(link.notes, b * link.n_noted + i).value = value
+
+
+class QueueMemory:
+    """The arrays behind a link's :data:`FIELDS`; to be kept alive as long as the link's record.
+
+    Args:
+        link: whose queue it is.
+        rule: ``on_arrival`` or ``on_fluid`` of its discipline.
+        seed: of the scenario.
+        n_bins: how many bins a recorded link has.
+    """
+
+    def __init__(self, link: Link, rule: Rule, seed: int, n_bins: int) -> None:
+        discipline: Discipline = link.queue.discipline
+        self.names = discipline.record if link.record else ()
+        self._rule = rule
+        self.state = np.zeros(1, discipline.state_dtype)
+        for name, variable in discipline.state.items():
+            self.state[name] = variable.initial
+        seed_stream(self.state[0], seed, f"link {link.name}: queue")
+        self.params = np.zeros(1, discipline.params_dtype)
+        self.params[0] = tuple(discipline.check(dict(link.queue.params)).values()) or (0.0,)
+        self.sample = np.zeros(1, sample_dtype)
+        self.sample["delay"] = link.delay
+        fields: Any = discipline.state_dtype.fields
+        self._places = np.array([fields[name][1] // 8 for name in self.names], np.int64)
+        self._notes = np.full((n_bins, len(self.names)), np.nan)
+
+    def fill(self, row: Any) -> None:
+        """Write the addresses into a link's record."""
+        dtypes = (self.state.dtype, self.params.dtype, self.sample.dtype)
+        row["rule"] = rule_address(self._rule, *dtypes)
+        for name in ("state", "params", "sample"):
+            row[name] = address(getattr(self, name))
+        row["n_noted"] = len(self.names)
+        row["noted"], row["notes"] = address(self._places), address(self._notes)
+
+    def series(self, name: str) -> np.ndarray:
+        """A recorded variable at the ends of the bins: NaN before the first arrival."""
+        notes = self._notes[:, self.names.index(name)]
+        newest = np.maximum.accumulate(np.where(np.isnan(notes), 0, np.arange(len(notes))))
+        return notes[newest]
+
+
+def recorded_states(
+    links: Sequence[Link], memories: Mapping[int, QueueMemory], n_bins: int
+) -> dict[str, np.ndarray]:
+    """What the disciplines of recorded links record, by name, shape [time, recorded link].
+
+    NaN where a link's discipline has no such variable. `memories` are found by the links' indices.
+    """
+    recorded = [i for i, link in enumerate(links) if link.record]
+    names = {name: None for i in recorded for name in links[i].queue.discipline.record}
+    series = {name: np.full((n_bins, len(recorded)), np.nan) for name in names}
+    for column, i in enumerate(recorded):
+        if i in memories:
+            for name in memories[i].names:
+                series[name][:, column] = memories[i].series(name)
+    return series

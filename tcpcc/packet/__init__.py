@@ -1,1 +1,0 @@
-"""The packet model: every packet, every ACK, in two drivers over the same handlers."""

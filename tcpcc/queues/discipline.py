@@ -1,0 +1,136 @@
+"""The contract of a queue discipline: parameters, private state, two rules.
+
+=========================  =====================================================================
+``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it
+``on_fluid(s, p, q)``      `q.arrivals` packets (a real number) arrived: set `q.prob`, the share
+                           dropped in the long run, `q.spread`, how irregular the drops are, and
+                           `q.anew` where the arrivals since the last drop count no more
+=========================  =====================================================================
+
+`s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops in any
+case (`q.full`), but the discipline sees the arrival. A discipline that needs chance calls
+``uniform(s)`` of `engine.streams`: every queue's state carries a stream of its own. Both rules
+are written on the same helper functions, so that the packet and the fluid model read one drop law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.engine.streams import STREAM_FIELDS
+
+#: What a rule learns, field by field: (unit, meaning).
+SAMPLE: dict[str, tuple[str, str]] = {
+    "now": ("s", "time of the arrival"),
+    "queue": ("packets", "waiting, without the arriving one and the one being sent"),
+    "queue_bytes": ("bytes", "the same in bytes"),
+    "size": ("bytes", "of the arriving packet"),
+    "arrivals": ("packets", "that this call stands for: 1, or a real number in the fluid model"),
+    "idle": ("s", "how long the link had been idle; 0 when it is sending"),
+    "rate": ("bit/s", "of the link"),
+    "delay": ("s", "propagation delay of the link"),
+    "limit": ("packets", "of this size that the buffer holds with the one being sent, or infinity"),
+    "full": ("0 or 1", "the buffer is full: the packet will be dropped in any case"),
+    "flow": ("", "number of the packet's flow (packet model)"),
+    "flows": ("", "sources now open whose path, of data or of ACKs, crosses the link"),
+    "drop": ("0 or 1", "out: drop the arriving packet"),
+    "prob": ("", "out (fluid): share of the arrivals dropped in the long run"),
+    "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),
+    "memory": ("packets", "out (fluid): how far back `concentration` looks; 0: it is not needed"),
+    "concentration": ("", "(fluid) probability that a past arrival was of the present one's flow"),
+    "anew": ("0 or 1", "out (fluid): the spacing begins anew with the next arrival"),
+}
+
+sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Discipline(Definition):
+    """A queue discipline, ready for every model. ``on_arrival`` None: only a full buffer drops.
+
+    `record` names state variables that a run keeps, as ``queue_<name>`` of ``run.data``. A name
+    recorded means the same in every discipline: unit and text must agree.
+    """
+
+    name: str
+    summary: str
+    on_arrival: Rule | None = None
+    on_fluid: Rule | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
+    state: Mapping[str, State] = field(default_factory=dict)
+    source: str = ""
+    validate: Callable[[dict[str, float]], str | None] | None = None
+    record: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.record:
+            if name not in self.state or self.state[name].size > 1:
+                raise ValueError(
+                    f"queue {self.name!r}: record {name!r} is not a number of its state:"
+                    f" {', '.join(n for n, v in self.state.items() if v.size == 1)}"
+                )
+
+    def __call__(self, **params: float) -> QueueSpec:
+        """The discipline with these parameters, for a link: ``tc.RED(min_thresh=5)``.
+
+        Raises:
+            ScenarioError: a name that is not a parameter, a value out of its range.
+        """
+        self.check(params)
+        return QueueSpec(self.name, tuple(sorted((k, float(v)) for k, v in params.items())))
+
+    @property
+    def state_dtype(self) -> np.dtype:
+        """Record of the state: the random stream first, then the private variables."""
+        private = (v.column(n) for n, v in self.state.items())
+        return np.dtype([*STREAM_FIELDS, *private], align=True)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSpec:
+    """A discipline by name with the parameters that differ from its defaults."""
+
+    name: str
+    params: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        self.discipline.check(dict(self.params))
+
+    @property
+    def discipline(self) -> Discipline:
+        return QUEUES.find(self.name)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v:g}" for k, v in self.params)
+        return f"{self.name}({inside})"
+
+
+class _Disciplines(Registry[Discipline]):
+    def add(self, definition: Discipline) -> Discipline:
+        """Make a discipline known.
+
+        Raises:
+            ValueError: it records a name that means something else in another discipline.
+        """
+        for other in self.values():
+            if other.name != definition.name:
+                _check_meaning(definition, other)
+        return super().add(definition)
+
+
+def _check_meaning(discipline: Discipline, other: Discipline) -> None:
+    for name in sorted({*discipline.record} & {*other.record}):
+        a, b = discipline.state[name], other.state[name]
+        if (a.unit, a.doc) != (b.unit, b.doc):
+            raise ValueError(
+                f"queue {discipline.name!r}: record {name!r} is {a.doc!r} ({a.unit}), but in"
+                f" {other.name!r} it is {b.doc!r} ({b.unit})"
+            )
+
+
+QUEUES: Registry[Discipline] = _Disciplines("queue")
+Discipline.registry = QUEUES

@@ -1,0 +1,6 @@
+"""A run's record, the questions to it, its file, metrics and plots."""
+
+from tcpcc.results import metrics, plots
+from tcpcc.results.run import Run
+
+__all__ = ["Run", "metrics", "plots"]

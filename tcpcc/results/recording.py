@@ -1,0 +1,244 @@
+"""What a run records: the variables of its `xarray.Dataset`, and how an engine's arrays become one.
+
+Series are kept in bins: `time` is the END of each bin, and the first bin starts at 0. Engines hand
+their plain arrays to `dataset`, the only place where a record is put together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved
+
+FORMAT = "tcpcc-run-1"
+
+VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "cwnd": (("time", "flow"), "packets", "congestion window at the bin's end"),
+    "ssthresh": (("time", "flow"), "packets", "slow-start threshold at the bin's end"),
+    "rtt": (("time", "flow"), "s", "last round-trip time sample"),
+    "sent": (("time", "flow"), "packets", "sent in the bin, retransmissions included"),
+    "retransmitted": (("time", "flow"), "packets", "sent again in the bin"),
+    "delivered": (("time", "flow"), "packets", "reached the receiver for the first time"),
+    "dropped": (("time", "flow"), "packets", "dropped in the network in the bin"),
+    "queue": (("time", "link"), "packets", "packets waiting, mean over the bin"),
+    "queue_max": (("time", "link"), "packets", "packets waiting, largest in the bin"),
+    "busy": (("time", "link"), "1", "share of the bin in which the link was sending"),
+    "arrived": (("time", "link"), "packets", "packets that arrived at the link in the bin"),
+    "drops": (("time", "link"), "packets", "packets that the link dropped in the bin"),
+    "sent_bits": (("time", "link"), "bit", "sent on the link in the bin"),
+    "capacity": (("time", "link"), "bit", "most that the link could have sent in the bin"),
+    "controller": (("flow",), "", "congestion controller, or cbr"),
+    "start": (("flow",), "s", "start of the flow"),
+    "stop": (("flow",), "s", "no new data after this"),
+    "packet_size": (("flow",), "byte", "size of a packet on the wire"),
+    "payload": (("flow",), "byte", "data in a packet"),
+    "base_rtt": (("flow",), "s", "round-trip time with empty queues"),
+    "timeouts": (("flow",), "1", "retransmission timeouts"),
+    "loss_events": (("flow",), "1", "losses that the sender reacted to, one per window"),
+    "finished": (("flow",), "s", "time when all data had been acknowledged"),
+    "rate": (("link",), "bit/s", "rate of the link at the start"),
+    "delay": (("link",), "s", "one-way propagation delay of the link at the start"),
+    "buffer": (("link",), "", "room for waiting packets, in buffer_unit"),
+    "buffer_unit": (("link",), "", "packets or bytes"),
+    "crosses": (("flow", "link"), "1", "whether the flow's data use the link"),
+}
+"""Name -> dimensions, unit, meaning, for every variable of a record.
+
+Besides these a record has, for each state variable that a queue discipline of a recorded link
+records, ``queue_<variable>`` with dims (time, link): its value after the last arrival, NaN for
+links whose discipline has none (RED: ``queue_avg``).
+"""
+
+EVENTS = ("send", "retransmit", "ack", "dupack", "loss", "timeout", "deliver", "drop")
+"""What `event` in a trace counts: 0 is "send", 1 "retransmit", ...
+
+`seq` is the packet's number, for "ack" and "dupack" the next one that the receiver wants. `value`
+is the window after the event (packets) for "send", "retransmit", "loss" and "timeout", the
+round-trip time (s, NaN if none) for "ack" and "dupack", the link's index in
+`scenario.resolve().links` for "drop", and means nothing for "deliver".
+"""
+
+EVENT_DTYPE = np.dtype(
+    [("time", "f8"), ("flow", "i4"), ("event", "i4"), ("seq", "i8"), ("value", "f8")]
+)
+"""One event of a trace (`trace=True`)."""
+
+
+def dataset(
+    scenario: Scenario,
+    resolved: Resolved,
+    *,
+    model: str,
+    driver: str,
+    time: ArrayLike,
+    cwnd: ArrayLike,
+    ssthresh: ArrayLike,
+    rtt: ArrayLike,
+    sent: ArrayLike,
+    retransmitted: ArrayLike,
+    delivered: ArrayLike,
+    dropped: ArrayLike,
+    queue: ArrayLike,
+    queue_max: ArrayLike,
+    busy: ArrayLike,
+    arrived: ArrayLike,
+    drops: ArrayLike,
+    sent_bits: ArrayLike,
+    timeouts: ArrayLike,
+    loss_events: ArrayLike,
+    finished: ArrayLike,
+    base_rtt: ArrayLike | None = None,
+    capacity: ArrayLike | None = None,
+    recorded: Sequence[int] | None = None,
+    queue_states: Mapping[str, ArrayLike] | None = None,
+    cpu_seconds: float = math.nan,
+) -> xr.Dataset:
+    """Put an engine's arrays together as a record; `VARIABLES` says what each holds.
+
+    Args:
+        scenario, resolved: what was run; names, sizes and the rest are read from these.
+        model, driver: which engine ran it.
+        time: ends of the bins, shape [time], s; the first bin starts at 0.
+        cwnd, ssthresh, rtt: shape [time, flow]; NaN where there is no value.
+        sent, retransmitted, delivered, dropped: shape [time, flow], packets.
+        queue, queue_max, busy, arrived, drops, sent_bits: shape [time, recorded link].
+        timeouts, loss_events, finished: shape [flow].
+        base_rtt: shape [flow], s. Default: `base_rtts(resolved)`.
+        capacity: shape [time, recorded link], bit; give it when something but the scenario's own
+            changes set a link's rate. Default: `capacities(resolved, recorded, time)`.
+        recorded: indices into `resolved.links`. Default: those with `record` set.
+        queue_states: what the queue disciplines record, by the state variable's name, shape
+            [time, recorded link].
+        cpu_seconds: processor time that the run took.
+
+    Raises:
+        ValueError: an array has the wrong shape, or a queue's state variable the name of another.
+    """
+    import xarray as xr
+
+    from tcpcc import __version__
+
+    if recorded is None:
+        recorded = [i for i, link in enumerate(resolved.links) if link.record]
+    indices = [int(i) for i in recorded]
+    links = [resolved.links[i] for i in indices]
+    flows = [f.spec for f in resolved.flows]
+    crosses = np.zeros((len(flows), len(links)), dtype=bool)
+    for row, flow in zip(crosses, resolved.flows, strict=True):
+        row[:] = np.isin(indices, flow.forward)
+    ends = np.asarray(time, dtype=float)
+    values: dict[str, Any] = {
+        "cwnd": cwnd,
+        "ssthresh": ssthresh,
+        "rtt": rtt,
+        "sent": sent,
+        "retransmitted": retransmitted,
+        "delivered": delivered,
+        "dropped": dropped,
+        "queue": queue,
+        "queue_max": queue_max,
+        "busy": busy,
+        "arrived": arrived,
+        "drops": drops,
+        "sent_bits": sent_bits,
+        "capacity": capacities(resolved, indices, ends) if capacity is None else capacity,
+        "controller": np.array(
+            [f.controller.name if f.controller else "cbr" for f in resolved.flows]
+        ),
+        "start": [f.start for f in flows],
+        "stop": [math.nan if f.stop is None else f.stop for f in flows],
+        "packet_size": [float(f.packet_size) for f in flows],
+        "payload": [float(f.packet_size - getattr(f, "header", 0)) for f in flows],
+        "base_rtt": base_rtts(resolved) if base_rtt is None else base_rtt,
+        "timeouts": timeouts,
+        "loss_events": loss_events,
+        "finished": finished,
+        "rate": [float(link.rate) for link in links],
+        "delay": [float(link.delay) for link in links],
+        "buffer": [float(link.buffer) for link in links],
+        "buffer_unit": np.array([link.buffer_unit for link in links], dtype=str),
+        "crosses": crosses,
+    }
+    sizes = {"time": len(ends), "flow": len(flows), "link": len(links)}
+    table = dict(VARIABLES)
+    for name, series in (queue_states or {}).items():
+        state = next(q.state[name] for q in (x.queue.discipline for x in links) if name in q.record)
+        if f"queue_{name}" in table:
+            raise ValueError(f"queue_{name} is a variable of every record: record another name")
+        table[f"queue_{name}"] = (("time", "link"), state.unit, state.doc)
+        values[f"queue_{name}"] = series
+    variables = {}
+    for name, (dims, units, long_name) in table.items():
+        array = np.ascontiguousarray(values[name])  # no view of an engine's memory
+        shape = tuple(sizes[dim] for dim in dims)
+        if array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape}: must be {shape}, dims {dims}")
+        attrs = {"long_name": long_name} | ({"units": units} if units else {})
+        variables[name] = (dims, array, attrs)
+    return xr.Dataset(
+        variables,
+        coords={
+            "time": ("time", ends, {"long_name": "end of the bin", "units": "s"}),
+            "flow": np.array([f.name for f in resolved.flows], dtype=str),
+            "link": np.array([link.name for link in links], dtype=str),
+        },
+        attrs={
+            "format": FORMAT,
+            "model": model,
+            "driver": driver,
+            "scenario": scenario.to_toml(),
+            "digest": scenario.digest,
+            "seed": scenario.seed,
+            "duration": float(scenario.duration),
+            "interval": float(scenario.interval),
+            "version": __version__,
+            "cpu_seconds": float(cpu_seconds),
+        },
+    )
+
+
+def base_rtts(resolved: Resolved) -> NDArray[np.float64]:
+    """Round-trip time of each flow with empty queues, s, shape [flow]; NaN for CBR.
+
+    Propagation both ways, one packet's transmission on each link out, one ACK's on each back.
+    """
+    result = np.full(len(resolved.flows), math.nan)
+    for i, flow in enumerate(resolved.flows):
+        if flow.controller is not None:
+            out = [resolved.links[k] for k in flow.forward]
+            back = [resolved.links[k] for k in flow.reverse]
+            size, ack_size = flow.spec.packet_size, getattr(flow.spec, "ack_size", 0)
+            result[i] = sum(link.delay + 8 * size / link.rate for link in out)
+            result[i] += sum(link.delay + 8 * ack_size / link.rate for link in back)
+    return result
+
+
+def capacities(
+    resolved: Resolved, recorded: Sequence[int], ends: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Bits that each recorded link could send in each bin, shape [time, recorded link].
+
+    The scenario's changes of a rate are followed; a change inside a bin counts from its moment.
+    """
+    edges = np.concatenate([[0.0], ends])
+    result = np.empty((len(ends), len(recorded)))
+    for column, index in enumerate(recorded):
+        steps = [(0.0, resolved.links[index].rate)]
+        for change in resolved.changes:
+            if change.link == index and change.spec.rate is not None:
+                steps.append((change.spec.at, change.spec.rate))
+        bits = np.zeros(len(ends))
+        for (begin, rate), (end, _) in zip(steps, [*steps[1:], (math.inf, 0.0)], strict=True):
+            inside = np.diff(np.clip(edges, begin, end))
+            bits[inside > 0] += inside[inside > 0] * rate
+        result[:, column] = bits
+    return result

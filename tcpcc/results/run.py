@@ -1,0 +1,479 @@
+"""A run: its record (:mod:`tcpcc.results.recording`) and the questions asked of it.
+
+Windows. Every question takes `after` and `before` (s) and looks at the bins whose END lies in
+(after, before]. A window that does not fall on bin edges is therefore rounded to whole bins;
+rates divide by the time that these bins cover.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.errors import ScenarioError, real, unknown
+from tcpcc.results import metrics, netcdf
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from tcpcc.scenario import Scenario
+
+Selection = str | Iterable[str] | None
+"""Flows: a flow's name, a controller's name (all its flows), several of them, None for all."""
+
+_VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between two runs that are the same
+
+
+class Run:
+    """What a simulation gave: `data`, `events` if traced, and answers.
+
+    Args:
+        data: the record, as `recording.dataset` makes it; `recording.VARIABLES` says
+            what it holds.
+        events: shape [event], dtype `EVENT_DTYPE`, in order of time; None without a trace.
+    """
+
+    def __init__(self, data: xr.Dataset, events: NDArray[Any] | None = None) -> None:
+        self.data = data
+        self.events = events
+
+    # What it is.
+
+    @property
+    def flows(self) -> list[str]:
+        """Names of the flows, CBR included, in the scenario's order."""
+        return [str(name) for name in self.data["flow"].values]
+
+    @property
+    def links(self) -> list[str]:
+        """Names of the links that were recorded, in the scenario's order."""
+        return [str(name) for name in self.data["link"].values]
+
+    @property
+    def duration(self) -> float:
+        """Simulated time, s."""
+        return float(self.data.attrs["duration"])
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that was run, rebuilt from the text kept in the record."""
+        from tcpcc.scenario import Scenario
+
+        return Scenario.from_toml(self.data.attrs["scenario"])
+
+    # Rates.
+
+    def throughput(
+        self,
+        after: float = 0.0,
+        before: float | None = None,
+        payload: bool = False,
+        count: Literal["delivered", "sent"] = "delivered",
+    ) -> xr.DataArray:
+        """Mean throughput of each flow over the window, bit/s, dims (flow).
+
+        A flow that was active in a part of the window only is averaged over all of it.
+
+        Args:
+            after, before: the window, s. Default: the whole run.
+            payload: count the data only, without headers (this is `goodput`).
+            count: "delivered" counts a packet when it first reaches the receiver; "sent" when it
+                is first sent, as ns-2 scripts do that read the highest sequence number.
+        """
+        bins, seconds = self._window(after, before)
+        packets = self._packets(count).isel(time=bins).sum("time")
+        size = self.data["payload" if payload else "packet_size"]
+        rate = packets * size * 8 / seconds
+        kind = "goodput" if payload else "throughput"
+        return rate.rename(kind).assign_attrs(units="bit/s", long_name=f"mean {kind}")
+
+    def goodput(self, after: float = 0.0, before: float | None = None) -> xr.DataArray:
+        """Mean rate of payload that reached each receiver, once, bit/s, dims (flow)."""
+        return self.throughput(after, before, payload=True)
+
+    def throughput_series(self, width: float | None = None, payload: bool = False) -> xr.DataArray:
+        """Throughput over time, bit/s, dims (time, flow).
+
+        Args:
+            width: of the averaging windows, s, rounded to whole bins; the last may be shorter.
+                Default: the bins of the record.
+            payload: count the data only.
+        """
+        bits = self._packets("delivered") * self.data["payload" if payload else "packet_size"] * 8
+        return _per_second(bits, width).rename("throughput")
+
+    def utilization(
+        self,
+        link: str | None = None,
+        after: float = 0.0,
+        before: float | None = None,
+        payload: bool = False,
+    ) -> float:
+        """Share of a link's capacity used in the window; see `metrics.utilization`.
+
+        Args:
+            link: name. Default: the first that was recorded.
+            after, before: the window, s. Default: the whole run.
+            payload: count the payload that the flows over this link delivered, not the bits that
+                the link sent.
+        """
+        name = self._link(link)
+        bins, seconds = self._window(after, before)
+        capacity = float(self.data["capacity"].sel(link=name).isel(time=bins).sum())
+        if payload:
+            rates = self.goodput(after, before).values
+            bits = float(rates[self.data["crosses"].sel(link=name).values].sum() * seconds)
+        else:
+            bits = float(self.data["sent_bits"].sel(link=name).isel(time=bins).sum())
+        return metrics.utilization(bits, capacity / seconds, seconds) if capacity else math.nan
+
+    def jain_index(
+        self, after: float = 0.0, before: float | None = None, flows: Selection = None
+    ) -> float:
+        """Jain's fairness index of the flows' throughputs; see `metrics.jain_index`.
+
+        Args:
+            after, before: the window, s. Default: the whole run.
+            flows: which. Default: every flow with a controller that was active at some time in
+                the window, so that one that has not begun or has stopped counts as no unfairness.
+        """
+        names = self.active(after, before) if flows is None else self.select(flows)
+        if not names:
+            raise ScenarioError(f"flows = []: no flow is active in {self._span(after, before)}")
+        return metrics.jain_index(self.throughput(after, before).sel(flow=names).values)
+
+    def throughput_ratio(
+        self, a: Selection, b: Selection, after: float = 0.0, before: float | None = None
+    ) -> float:
+        """Mean throughput of flows `a` over that of flows `b`; see `metrics.throughput_ratio`.
+
+        >>> run.throughput_ratio("vegas", "reno", after=20)  # doctest: +SKIP
+        """
+        rates = self.throughput(after, before)
+        return metrics.throughput_ratio(
+            rates.sel(flow=self.select(a)).values, rates.sel(flow=self.select(b)).values
+        )
+
+    # Queues.
+
+    def queue(self, link: str | None = None) -> xr.DataArray:
+        """Packets waiting at a link, mean over each bin, dims (time). Default: as `utilization`."""
+        return self.data["queue"].sel(link=self._link(link))
+
+    def queue_stats(
+        self, after: float = 0.0, before: float | None = None, link: str | None = None
+    ) -> metrics.QueueStats:
+        """Mean, deviation, median, 95 % quantile and maximum of a queue, packets."""
+        name = self._link(link)
+        bins, _ = self._window(after, before)
+        queue, peak = (self.data[v].sel(link=name).values[bins] for v in ("queue", "queue_max"))
+        return metrics.queue_stats(queue, self._widths()[bins], peak)
+
+    def queue_mean(
+        self, after: float = 0.0, before: float | None = None, link: str | None = None
+    ) -> float:
+        """Time mean of the packets waiting in the window."""
+        return self.queue_stats(after, before, link).mean
+
+    def queue_max(
+        self, after: float = 0.0, before: float | None = None, link: str | None = None
+    ) -> float:
+        """Most packets that ever waited in the window."""
+        return self.queue_stats(after, before, link).max
+
+    def queue_quantile(
+        self, q: float, after: float = 0.0, before: float | None = None, link: str | None = None
+    ) -> float:
+        """The length that the queue did not exceed for a share `q` of the window (bin means)."""
+        bins, _ = self._window(after, before)
+        return metrics.quantile(self.queue(link).values[bins], q, self._widths()[bins])
+
+    # Losses.
+
+    def loss_rate(self, after: float = 0.0, before: float | None = None) -> xr.DataArray:
+        """Packets dropped in the network over packets sent, dims (flow); NaN if none was sent."""
+        bins, _ = self._window(after, before)
+        dropped, sent = (self.data[v].isel(time=bins).sum("time") for v in ("dropped", "sent"))
+        return (dropped / sent.where(sent > 0)).rename("loss_rate").assign_attrs(units="1")
+
+    def drop_rate(
+        self, link: str | None = None, after: float = 0.0, before: float | None = None
+    ) -> float:
+        """Packets dropped at a link over packets that arrived there; NaN if none did."""
+        at_link = self.data.sel(link=self._link(link)).isel(time=self._window(after, before)[0])
+        return metrics.loss_rate(float(at_link["drops"].sum()), float(at_link["arrived"].sum()))
+
+    @property
+    def retransmissions(self) -> xr.DataArray:
+        """Packets sent again in the whole run, dims (flow)."""
+        return self.data["retransmitted"].sum("time", keep_attrs=True)
+
+    @property
+    def timeouts(self) -> xr.DataArray:
+        """Retransmission timeouts in the whole run, dims (flow)."""
+        return self.data["timeouts"]
+
+    # Transients.
+
+    def convergence_time(
+        self,
+        flow: str,
+        event: float | None = None,
+        *,
+        before: float | None = None,
+        band: float = 1.5,
+        in_base_rtt: bool = False,
+    ) -> float:
+        """Seconds from `event` until the flow's window settles; see `metrics.convergence_time`.
+
+        Args:
+            flow: name.
+            event: s. Default: the flow's start.
+            before: last moment looked at, s; give the next event. Default: the run's end.
+            band: half width of what counts as settled, packets.
+            in_base_rtt: answer in base round-trip times of the flow.
+
+        Returns:
+            NaN when the window does not settle. The resolution is one bin.
+        """
+        one = self.data.sel(flow=self._flow(flow))
+        begin = float(one["start"]) if event is None else real("event", event, unit="s")
+        tick = self._rounding()
+        seconds = metrics.convergence_time(
+            one["time"].values,
+            one["cwnd"].values,
+            begin,
+            None if before is None else real("before", before, unit="s") + tick,
+            band,
+        )
+        return metrics.in_base_rtts(seconds, float(one["base_rtt"])) if in_base_rtt else seconds
+
+    # Tables.
+
+    def summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
+        """One row per flow; counters and means over the window, timeouts over the whole run."""
+        import pandas as pd
+
+        bins, _ = self._window(after, before)
+        series = self.data[["sent", "retransmitted", "dropped"]].isel(time=bins).sum("time")
+        rate = self.throughput(after, before).values
+        table = pd.DataFrame(
+            {
+                "controller": self.data["controller"].values,
+                "start_s": self.data["start"].values,
+                "throughput_mbps": rate / 1e6,
+                "goodput_mbps": self.goodput(after, before).values / 1e6,
+                "share": rate / rate.sum() if rate.sum() else math.nan,
+                "cwnd_mean": _mean(self.data["cwnd"].values[bins]),
+                "rtt_mean_ms": _mean(self.data["rtt"].values[bins]) * 1e3,
+                "base_rtt_ms": self.data["base_rtt"].values * 1e3,
+                "sent": series["sent"].values,
+                "retransmitted": series["retransmitted"].values,
+                "loss_percent": self.loss_rate(after, before).values * 100,
+                "loss_events": self.data["loss_events"].values,
+                "timeouts": self.data["timeouts"].values,
+                "finished_s": self.data["finished"].values,
+            },
+            index=pd.Index(self.flows, name="flow"),
+        )
+        return table
+
+    def link_summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
+        """One row per recorded link: rate, utilization, queue and drops over the window."""
+        import pandas as pd
+
+        rows = []
+        for name in self.links:
+            stats = self.queue_stats(after, before, name)
+            rows.append(
+                {
+                    "link": name,
+                    "rate_mbps": float(self.data["rate"].sel(link=name)) / 1e6,
+                    "utilization": self.utilization(name, after, before),
+                    "queue_mean": stats.mean,
+                    "queue_p95": stats.p95,
+                    "queue_max": stats.max,
+                    "loss_percent": self.drop_rate(name, after, before) * 100,
+                }
+            )
+        columns = ["link", "rate_mbps", "utilization", "queue_mean", "queue_p95", "queue_max"]
+        return pd.DataFrame(rows, columns=[*columns, "loss_percent"]).set_index("link")
+
+    def to_dataframe(self, of: Literal["flow", "link"] = "flow") -> pd.DataFrame:
+        """The series as a tidy table: one row per (time, flow), or per (time, link)."""
+        if of not in ("flow", "link"):
+            raise unknown("table", of, ["flow", "link"])
+        series = [name for name, v in self.data.data_vars.items() if v.dims == ("time", of)]
+        return self.data[series].to_dataframe(dim_order=["time", of]).reset_index()
+
+    # Files.
+
+    def to_csv(self, path: str | Path, of: Literal["flow", "link"] = "flow") -> None:
+        """Write `to_dataframe` as CSV; numbers are printed so that they read back unchanged."""
+        table = self.to_dataframe(of)
+        with netcdf.whole_file(path) as part:
+            table.to_csv(part, index=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the record and its events as one NetCDF 4 file, readable by any tool for these.
+
+        The file appears under its name when it is complete, or not at all.
+        """
+        netcdf.save(path, self.data, self.events)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """Read what `save` wrote, exactly, all of it into memory.
+
+        Raises:
+            FileNotFoundError: no such file.
+            TcpccError: not a saved run, or one that is damaged.
+        """
+        return cls(*netcdf.load(path))
+
+    def identical(self, other: Run) -> bool:
+        """Whether both runs gave exactly the same record and trace.
+
+        The driver, the version and the processor time may differ.
+        """
+        if not _lasting(self.data).identical(_lasting(other.data)):
+            return False
+        if self.events is None or other.events is None:
+            return self.events is other.events
+        return self.events.tobytes() == other.events.tobytes()
+
+    # Pictures and display.
+
+    def plot(self, **options: Any) -> Figure:
+        """Windows, queue and throughput over time; see `tcpcc.results.plots.basic_behaviour`."""
+        from tcpcc.results import plots
+
+        return plots.basic_behaviour(self, **options)
+
+    def __repr__(self) -> str:
+        return f"<Run: {self._headline()}>"
+
+    def _repr_html_(self) -> str:
+        table = self.summary().dropna(axis="columns", how="all").rename_axis(None)
+        body = table.to_html(max_rows=12, float_format=lambda x: f"{x:.4g}", border=0)
+        return f"<div><b>Run</b>: {html.escape(self._headline())}{body}</div>"
+
+    def _headline(self) -> str:
+        attrs = self.data.attrs
+        kinds = Counter(str(name) for name in self.data["controller"].values)
+        flows = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        line = f"{attrs['model']} model, {flows}, {self.duration:g} s, seed {attrs['seed']}"
+        if self.links:
+            used = self.utilization()
+            line += f", {self.links[0]} {used:.1%} used" if not math.isnan(used) else ""
+        return line
+
+    # Selection.
+
+    def select(self, flows: Selection) -> list[str]:
+        """Names of the flows meant: flow names, controller names, several of these, None = all."""
+        if flows is None:
+            return self.flows
+        controllers = [str(name) for name in self.data["controller"].values]
+        chosen = []
+        for name in [flows] if isinstance(flows, str) else flows:
+            if name in self.flows:
+                chosen.append(name)
+            elif name in controllers:
+                chosen += [
+                    f for f, kind in zip(self.flows, controllers, strict=True) if kind == name
+                ]
+            else:
+                raise unknown("flow", name, {*self.flows, *controllers})
+        return list(dict.fromkeys(chosen))
+
+    def active(self, after: float = 0.0, before: float | None = None) -> list[str]:
+        """Flows with a controller whose life, from start to stop or finish, meets the window."""
+        last = self.duration if before is None else before
+        end = np.fmin(self.data["stop"].values, self.data["finished"].values)
+        lives = (self.data["start"].values < last) & ~(end <= after)
+        lives &= self.data["controller"].values != "cbr"
+        return [name for name, alive in zip(self.flows, lives, strict=True) if alive]
+
+    def _flow(self, name: str) -> str:
+        if name not in self.flows:
+            raise unknown("flow", name, self.flows)
+        return name
+
+    def _link(self, name: str | None) -> str:
+        if not self.links:
+            raise ScenarioError("no link was recorded: give one a finite buffer or record=True")
+        if name is None:
+            return self.links[0]
+        if name not in self.links:
+            raise unknown("recorded link", name, self.links)
+        return name
+
+    def _window(self, after: float, before: float | None) -> tuple[slice, float]:
+        """The bins of a window, and the seconds they cover."""
+        ends = self.data["time"].values
+        last = math.inf if before is None else real("before", before, unit="s")
+        limits = np.array([real("after", after, unit="s"), last]) + self._rounding()
+        first, stop = (int(i) for i in np.searchsorted(ends, limits, side="right"))
+        if first >= stop:
+            raise ScenarioError(
+                f"window {self._span(after, before)}: holds no bin; bins of "
+                f"{self.data.attrs['interval']:g} s end at {ends[0]:g} ... {ends[-1]:g} s"
+            )
+        return slice(first, stop), float(ends[stop - 1] - (ends[first - 1] if first else 0.0))
+
+    def _span(self, after: float, before: float | None) -> str:
+        return f"({after:g}, {self.duration if before is None else before:g}] s"
+
+    def _rounding(self) -> float:
+        """Time by which a bin's end may miss the round number that a user writes, s."""
+        return 1e-6 * float(self.data.attrs["interval"])
+
+    def _widths(self) -> NDArray[np.float64]:
+        return np.diff(self.data["time"].values, prepend=0.0)
+
+    def _packets(self, count: str) -> xr.DataArray:
+        if count == "delivered":
+            return self.data["delivered"]
+        if count == "sent":
+            return self.data["sent"] - self.data["retransmitted"]
+        raise unknown("count", count, ["delivered", "sent"])
+
+
+def _per_second(amount: xr.DataArray, width: float | None) -> xr.DataArray:
+    """Amounts per bin, dims (time, ...), as rates over blocks of about `width` seconds."""
+    import xarray as xr
+
+    ends = amount["time"].values
+    bins = 1 if width is None else max(1, round(real("width", width, unit="s") / ends[0]))
+    first = np.arange(0, len(ends), bins)
+    last = np.append(first[1:], len(ends)) - 1
+    seconds = np.diff(ends[last], prepend=0.0)
+    total: NDArray[np.float64] = np.add.reduceat(amount.values, first, axis=0)
+    coords = {"time": amount["time"][last], "flow": amount["flow"]}
+    attrs = {"units": "bit/s", "long_name": "throughput"}
+    return xr.DataArray(total / seconds[:, None], coords, ("time", "flow"), attrs=attrs)
+
+
+def _mean(series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over time of the samples that are there, shape [time, flow] -> [flow]."""
+    there = ~np.isnan(series)
+    total, count = np.where(there, series, 0.0).sum(axis=0), there.sum(axis=0)
+    mean = np.full(count.shape, math.nan)
+    np.divide(total, count, out=mean, where=count > 0)
+    return mean
+
+
+def _lasting(data: xr.Dataset) -> xr.Dataset:
+    lasting = data.copy()
+    lasting.attrs = {k: v for k, v in data.attrs.items() if k not in _VOLATILE}
+    return lasting

@@ -1,0 +1,290 @@
+"""The network of a scenario: links, access links and their scheduled changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.errors import (
+    ScenarioError,
+    flag,
+    nonnegative,
+    positive,
+    probability,
+    real,
+    refuse,
+    text,
+    unknown,
+)
+from tcpcc.scenario import units
+from tcpcc.scenario.frozen import Record, named
+from tcpcc.scenario.units import Quantity
+
+if TYPE_CHECKING:
+    from tcpcc.queues.discipline import QueueSpec
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Link(Record):
+    """One direction of a link: a queue, then a transmitter, then a propagation delay.
+
+    Args:
+        src: node that sends.
+        dst: node that receives.
+        rate: bit/s, may be inf (transmission takes no time).
+        delay: one-way propagation delay in s.
+        buffer: room for packets, or for bytes when given with such a unit ("64 kB"); unlimited
+            by default. The queue discipline says whether the packet being sent counts.
+        queue: queue discipline, as `tc.RED(min_thresh=5, max_thresh=15)`, its name, or a mapping
+            with its name and parameters. Default: drop-tail.
+        loss: probability in [0, 1) that a packet is lost at random on the way.
+        name: default "src>dst".
+        record: whether a run keeps this link's queue and throughput; None: when its buffer is
+            finite or its queue is not drop-tail.
+        variable: whether a user's own process may change the link during a run. Scheduled
+            changes set this by themselves.
+        buffer_unit: "packets" or "bytes", what a `buffer` without a unit is counted in.
+    """
+
+    src: str
+    dst: str
+    rate: float
+    delay: float
+    buffer: float
+    queue: QueueSpec
+    loss: float
+    name: str
+    record: bool | None
+    variable: bool
+    buffer_unit: str
+
+    def __init__(
+        self,
+        src: str,
+        dst: str,
+        *,
+        rate: Quantity,
+        delay: Quantity,
+        buffer: Quantity = math.inf,
+        queue: QueueSpec | str | Mapping[str, Any] | None = None,
+        loss: float = 0.0,
+        name: str | None = None,
+        record: bool | None = None,
+        variable: bool = False,
+        buffer_unit: str = "packets",
+    ) -> None:
+        text("src", src, "a node name")
+        if text("dst", dst, "a node name") == src:
+            raise ScenarioError(f"link {src!r} > {dst!r}: must join two different nodes")
+        room, unit = buffer_room(buffer, buffer_unit)
+        self._store(
+            src=src,
+            dst=dst,
+            rate=positive("rate", units.rate(rate), "bit/s", inf=True),
+            delay=nonnegative("delay", units.seconds(delay, "delay"), "s"),
+            buffer=room,
+            queue=queue_spec(queue),
+            loss=probability("loss", loss, one=False),
+            name=f"{src}>{dst}" if name is None else text("name", name),
+            record=None if record is None else flag("record", record),
+            variable=flag("variable", variable),
+            buffer_unit=unit,
+        )
+
+    def _implied(self) -> dict[str, Any]:
+        return {"name": f"{self.src}>{self.dst}", "queue": queue_spec(None)}
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Access(Record):
+    """Access links: every flow gets its own pair at its source and at its sink, unlimited buffers.
+
+    Args:
+        rate: bit/s, default inf.
+        delay: propagation delay of each access link in s, default 0. With 1 ms here and a
+            bottleneck of 48 ms each way, the base round-trip time is 100 ms.
+    """
+
+    rate: float
+    delay: float
+
+    def __init__(self, rate: Quantity = math.inf, delay: Quantity = 0.0) -> None:
+        self._store(
+            rate=positive("access rate", units.rate(rate, "access rate"), "bit/s", inf=True),
+            delay=nonnegative("access delay", units.seconds(delay, "access delay"), "s"),
+        )
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Network(Record):
+    """Links between nodes. At most one link leads from one node to another.
+
+    Args:
+        links: each direction by itself.
+        access: access links that every flow gets, or None.
+        default_path: (source node, target node) of the flows that name none, or None.
+    """
+
+    links: tuple[Link, ...]
+    access: Access | None
+    default_path: tuple[str, str] | None
+
+    def __init__(
+        self,
+        links: Iterable[Link],
+        access: Access | None = None,
+        default_path: Sequence[str] | None = None,
+    ) -> None:
+        links = tuple_of("links", links, Link)
+        if not links:
+            raise ScenarioError("links: a network needs at least one")
+        if access is not None and not isinstance(access, Access):
+            raise refuse("access", access, "an Access or None")
+        names: set[str] = set()
+        ends: set[tuple[str, str]] = set()
+        for link in links:
+            if link.name in names:
+                raise ScenarioError(f"duplicate link name {link.name!r}: give each link its own")
+            if (link.src, link.dst) in ends:
+                raise ScenarioError(
+                    f"link {link.name!r}: a second link from {link.src!r} to {link.dst!r}; "
+                    "put a node between, since paths are told by their nodes"
+                )
+            names.add(link.name)
+            ends.add((link.src, link.dst))
+        pair = None if default_path is None else node_path("default_path", default_path)
+        if pair is not None:
+            if len(pair) != 2:
+                raise refuse("default_path", default_path, "two nodes, (source, target)")
+            nodes = {node for end in ends for node in end}
+            for node in pair:
+                if node not in nodes:
+                    raise unknown("node in default_path", node, nodes)
+            pair = (pair[0], pair[1])
+        self._store(links=links, access=access, default_path=pair)
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Change(Record):
+    """A change of one link at a set time of the run; what is None stays as it is.
+
+    Args:
+        at: when, in s.
+        link: name of the link; access links are called "<flow>:access" and "<flow>:egress".
+        rate: new rate in bit/s.
+        delay: new one-way propagation delay in s.
+        buffer: new room, in packets or bytes as the link's own buffer is.
+        loss: new probability of random loss, in [0, 1).
+        queue: new values of parameters of its queue discipline, as {"max_p": 0.05}.
+        buffer_unit: as in `Link`.
+    """
+
+    at: float
+    link: str
+    rate: float | None
+    delay: float | None
+    buffer: float | None
+    loss: float | None
+    queue: tuple[tuple[str, float], ...]
+    buffer_unit: str
+
+    def __init__(
+        self,
+        at: Quantity,
+        link: str,
+        *,
+        rate: Quantity | None = None,
+        delay: Quantity | None = None,
+        buffer: Quantity | None = None,
+        loss: float | None = None,
+        queue: Mapping[str, float] | Sequence[tuple[str, float]] = (),
+        buffer_unit: str = "packets",
+    ) -> None:
+        room, unit = (None, "packets") if buffer is None else buffer_room(buffer, buffer_unit)
+        pairs = number_pairs("queue", queue)
+        if not pairs and rate is None and delay is None and buffer is None and loss is None:
+            raise ScenarioError(
+                f"change of link {link!r} at {at!r}: changes nothing; "
+                "give a rate, delay, buffer, loss or queue"
+            )
+        self._store(
+            at=nonnegative("at", units.seconds(at, "at"), "s"),
+            link=text("link", link, "the name of a link"),
+            rate=None if rate is None else positive("rate", units.rate(rate), "bit/s", inf=True),
+            delay=None
+            if delay is None
+            else nonnegative("delay", units.seconds(delay, "delay"), "s"),
+            buffer=room,
+            loss=None if loss is None else probability("loss", loss, one=False),
+            queue=pairs,
+            buffer_unit=unit,
+        )
+
+
+def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
+    """The queue discipline meant by a spec, a name, a mapping with "name", or None (drop-tail)."""
+    from tcpcc.queues.discipline import QueueSpec
+
+    if isinstance(queue, QueueSpec):
+        return queue
+    if queue is None:
+        from tcpcc.queues import DropTail
+
+        return DropTail()
+    if isinstance(queue, str):
+        return QueueSpec(queue, ())
+    if isinstance(queue, Mapping) and isinstance(queue.get("name"), str):
+        params = {k: v for k, v in queue.items() if k != "name"}
+        return QueueSpec(queue["name"], number_pairs("queue", params))
+    raise refuse("queue", queue, "a queue discipline such as tc.RED(...), or its name")
+
+
+def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
+    """A buffer's size and what it is counted in; a unit in the string goes before `unit`."""
+    if unit not in ("packets", "bytes"):
+        raise unknown("buffer_unit", unit, ("packets", "bytes"))
+    room, told = units.packets_or_bytes(buffer)
+    if isinstance(buffer, str) and math.isfinite(room):  # "inf" has no unit of its own
+        unit = told
+    return positive("buffer", room, unit, inf=True), unit
+
+
+def node_path(field: str, nodes: Sequence[str]) -> tuple[str, ...]:
+    """At least two node names, none twice."""
+    if isinstance(nodes, str) or not isinstance(nodes, Sequence) or len(nodes) < 2:
+        raise refuse(field, nodes, "a list of at least two nodes")
+    for k, node in enumerate(nodes):
+        text(field, node, "a list of node names")
+        if node in nodes[:k]:
+            raise ScenarioError(f"{field} = {list(nodes)!r}: goes through node {node!r} twice")
+    return tuple(nodes)
+
+
+def number_pairs(field: str, values: object) -> tuple[tuple[str, float], ...]:
+    """A mapping or pairs of name and number as a sorted tuple of pairs."""
+    try:
+        pairs = dict(values)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise refuse(field, values, "a mapping of names to numbers") from None
+    checked = {text(field, k): real(f"{field} {k}", v) for k, v in pairs.items()}
+    return tuple(sorted(checked.items()))
+
+
+def tuple_of(field: str, values: Any, *kinds: type) -> tuple[Any, ...]:
+    """A tuple whose every member is one of `kinds`; a single one is a tuple of one."""
+    if isinstance(values, kinds):
+        return (values,)
+    allowed = " or ".join(f"{kind.__name__}(...)" for kind in kinds)
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise refuse(field, values, f"a list of {allowed}")
+    members = tuple(values)
+    for k, member in enumerate(members):
+        if not isinstance(member, kinds):
+            raise refuse(f"{field}[{k}]", member, allowed)
+    return members

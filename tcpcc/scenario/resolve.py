@@ -1,0 +1,274 @@
+"""From a scenario to what a model runs: access links added, routes found, names resolved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tcpcc.errors import ScenarioError, unknown
+from tcpcc.scenario.network import Change, Link, Network, queue_spec
+from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.slow_start import composed
+
+if TYPE_CHECKING:
+    from tcpcc.controllers.controller import Controller
+    from tcpcc.queues.discipline import QueueSpec
+    from tcpcc.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedFlow:
+    """A flow with all that was left open in its spec.
+
+    Attributes:
+        spec: the `Flow` or `CBR` as the user gave it.
+        name: its own or the default one, unique.
+        forward: indices into `Resolved.links` from the source to the sink.
+        reverse: likewise for the ACKs; () for a `CBR`.
+        controller: the controller, one with its slow-start rule; None for a `CBR`.
+        params: all of the controller's parameters.
+        recovery: name of the loss recovery; "" for a `CBR`.
+    """
+
+    spec: Flow | CBR
+    name: str
+    forward: tuple[int, ...]
+    reverse: tuple[int, ...]
+    controller: Controller | None
+    params: dict[str, float]
+    recovery: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedChange:
+    """A scheduled change and the index of its link in `Resolved.links`."""
+
+    spec: Change
+    link: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A scenario as the models run it.
+
+    Attributes:
+        links: those of the network in its order, then the access links flow by flow;
+            `record` is True or False in all, `variable` is True where a change is scheduled.
+        flows: in the scenario's order.
+        changes: in the order of time; those of one instant in the scenario's order.
+    """
+
+    links: tuple[Link, ...]
+    flows: tuple[ResolvedFlow, ...]
+    changes: tuple[ResolvedChange, ...]
+
+
+def resolve(scenario: Scenario) -> Resolved:
+    """Resolve a scenario; raises `ScenarioError` for whatever does not fit together."""
+    routes = _Routes(scenario.net)
+    links = list(scenario.net.links)
+    flows: list[ResolvedFlow] = []
+    for spec, name in zip(scenario.flows, _flow_names(scenario.flows), strict=True):
+        try:
+            _check_times(spec, scenario.duration)
+            flows.append(_resolve_flow(spec, name, scenario.net, routes, links))
+        except ScenarioError as error:
+            raise ScenarioError(f"flow {name!r}: {error}") from None
+    index = {link.name: k for k, link in enumerate(links)}
+    if len(index) < len(links):
+        repeated = next(x.name for k, x in enumerate(links) if index[x.name] != k)
+        raise ScenarioError(f"duplicate link name {repeated!r}: it is that of an access link")
+    changes = _resolve_changes(scenario, links, index)
+    changed = {change.link for change in changes}
+    for k, link in enumerate(links):
+        record = _recorded(link)
+        variable = link.variable or k in changed
+        if (record, variable) != (link.record, link.variable):
+            links[k] = link.replace(record=record, variable=variable)
+    return Resolved(tuple(links), tuple(flows), changes)
+
+
+def _recorded(link: Link) -> bool:
+    if link.record is not None:
+        return link.record
+    return math.isfinite(link.buffer) or link.queue != queue_spec(None)
+
+
+def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
+    """Every flow's name; the default is the controller's with the flow's number, from 1."""
+    names: list[str] = []
+    seen: set[str] = set()
+    for number, flow in enumerate(flows, 1):
+        kind = flow.controller if isinstance(flow, Flow) else "cbr"
+        name = flow.name or f"{kind}{number}"
+        if name in seen:
+            raise ScenarioError(f"duplicate flow name {name!r}: give each flow its own")
+        seen.add(name)
+        names.append(name)
+    return names
+
+
+def _check_times(spec: Flow | CBR, duration: float) -> None:
+    if spec.start >= duration:
+        raise ScenarioError(
+            f"start = {spec.start:g}: must be before the end, duration = {duration:g} (s)"
+        )
+    if isinstance(spec, CBR) and spec.on[-1][0] >= duration:
+        raise ScenarioError(
+            f"on: from = {spec.on[-1][0]:g}: must be before the end, duration = {duration:g} (s)"
+        )
+
+
+def _resolve_flow(
+    spec: Flow | CBR, name: str, net: Network, routes: _Routes, links: list[Link]
+) -> ResolvedFlow:
+    """One flow's routes and controller; appends its access links to `links`."""
+    nodes = _way(spec, net, routes)
+    forward = routes.along("path", nodes)
+    reverse: tuple[int, ...] = ()
+    back: tuple[str, ...] = ()
+    if isinstance(spec, Flow):
+        back = spec.ack_path or nodes[::-1]
+        if (back[0], back[-1]) != (nodes[-1], nodes[0]):
+            raise ScenarioError(
+                f"ack_path = {list(back)!r}: must lead from {nodes[-1]!r} to {nodes[0]!r}"
+            )
+        reverse = routes.along("ack_path" if spec.ack_path else "no reverse path", back)
+    source_side, sink_side = _access_links(spec, name, net, nodes, back)
+    ends = []
+    for pair in (source_side, sink_side):
+        ends.append(tuple(range(len(links), len(links) + len(pair))))
+        links.extend(pair)
+    first, last = ends
+    forward = (*first[:1], *forward, *last[:1])
+    if isinstance(spec, CBR):
+        return ResolvedFlow(spec, name, forward, (), None, {}, "")
+    reverse = (*last[1:], *reverse, *first[1:])
+    if all(links[k].rate == math.inf and links[k].delay == 0 for k in forward + reverse):
+        raise ScenarioError("its round trip takes no time: give a link a delay or a finite rate")
+    controller = composed(spec.definition, spec.slow_start.rule)
+    params = controller.check(dict(spec.params + spec.slow_start.params))
+    return ResolvedFlow(
+        spec, name, forward, reverse, controller, params, spec.recovery or controller.recovery
+    )
+
+
+def _way(spec: Flow | CBR, net: Network, routes: _Routes) -> tuple[str, ...]:
+    """The nodes that a flow's packets pass."""
+    if spec.path is not None:
+        return spec.path
+    by_default = net.default_path or (None, None)
+    source = routes.end("source", spec.source or by_default[0])
+    target = routes.end("target", spec.target or by_default[1])
+    if source == target:
+        raise ScenarioError(f"source and target are both {source!r}: must be two nodes")
+    return routes.shortest(source, target)
+
+
+def _access_links(
+    spec: Flow | CBR, name: str, net: Network, nodes: tuple[str, ...], back: tuple[str, ...]
+) -> tuple[list[Link], list[Link]]:
+    """A flow's own links at its source and at its sink: there, and back if it has a way back."""
+    own = spec.access_rate is not None or spec.access_delay is not None
+    if net.access is None and not own:
+        return [], []
+    rate, delay = (math.inf, 0.0) if net.access is None else (net.access.rate, net.access.delay)
+    rate = rate if spec.access_rate is None else spec.access_rate
+    near = delay if spec.access_delay is None else spec.access_delay
+    host, sink = f"{name}:source", f"{name}:sink"
+
+    def link(src: str, dst: str, delay: float, end: str) -> Link:
+        return Link(src, dst, rate=rate, delay=delay, name=f"{name}:{end}", record=False)
+
+    source_side = [link(host, nodes[0], near, "access")]
+    sink_side = [link(nodes[-1], sink, delay, "egress")] if net.access else []
+    if back:
+        source_side.append(link(nodes[0], host, near, "access<"))
+    if back and net.access:
+        sink_side.append(link(sink, nodes[-1], delay, "egress<"))
+    return source_side, sink_side
+
+
+def _resolve_changes(
+    scenario: Scenario, links: list[Link], index: dict[str, int]
+) -> tuple[ResolvedChange, ...]:
+    """The changes in order of time, each checked against its link as it is by then."""
+    queues: dict[int, QueueSpec] = {}
+    resolved = []
+    for change in sorted(scenario.changes, key=lambda change: change.at):
+        if change.at >= scenario.duration:
+            raise ScenarioError(
+                f"change of link {change.link!r} at {change.at:g}: must be before the end, "
+                f"duration = {scenario.duration:g} (s)"
+            )
+        if change.link not in index:
+            raise unknown("link in change", change.link, index)
+        k = index[change.link]
+        link = links[k]
+        finite_buffer = change.buffer is not None and math.isfinite(change.buffer)
+        if finite_buffer and change.buffer_unit != link.buffer_unit:
+            raise ScenarioError(
+                f"change of link {change.link!r}: its buffer is counted in {link.buffer_unit}, "
+                f"not {change.buffer_unit}"
+            )
+        if change.queue:
+            queue = queues.get(k, link.queue)
+            params = {**dict(queue.params), **dict(change.queue)}
+            try:
+                queues[k] = queue_spec({"name": queue.name, **params})
+            except ScenarioError as error:
+                where = f"change of link {change.link!r} at {change.at:g}"
+                raise ScenarioError(f"{where}: {error}") from None
+        resolved.append(ResolvedChange(change, k))
+    return tuple(resolved)
+
+
+class _Routes:
+    """The links of a network by their ends."""
+
+    def __init__(self, net: Network) -> None:
+        self.links = net.links
+        self.by_ends = {(link.src, link.dst): k for k, link in enumerate(net.links)}
+        self.nodes = {node for ends in self.by_ends for node in ends}
+        self.shortest = lru_cache(maxsize=None)(self._shortest)
+
+    def end(self, role: str, node: str | None) -> str:
+        """The node where a flow begins or ends, if there is one."""
+        if node is None:
+            raise ScenarioError(f"no {role}: give it one, or the network a default_path")
+        if node not in self.nodes:
+            raise unknown(f"{role} node", node, self.nodes)
+        return node
+
+    def along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
+        """Indices of the links from node to node."""
+        for node in nodes:
+            if node not in self.nodes:
+                raise unknown(f"node in {what}", node, self.nodes)
+        for src, dst in pairwise(nodes):
+            if (src, dst) not in self.by_ends:
+                onward = ", ".join(repr(d) for s, d in self.by_ends if s == src)
+                raise ScenarioError(
+                    f"{what}: there is no link from {src!r} to {dst!r}; "
+                    f"from {src!r} links lead to {onward or 'nowhere'}"
+                )
+        return tuple(self.by_ends[ends] for ends in pairwise(nodes))
+
+    def _shortest(self, source: str, target: str) -> tuple[str, ...]:
+        """The nodes of the way with the fewest hops and, among these, the least delay."""
+        if (source, target) in self.by_ends:
+            return source, target
+        import networkx as nx
+
+        # A hop outweighs all delays together, so hops decide first and delay among equals.
+        hop = 1.0 + sum(link.delay for link in self.links)
+        graph = nx.DiGraph()
+        for link in self.links:
+            graph.add_edge(link.src, link.dst, weight=hop + link.delay)
+        try:
+            return tuple(nx.dijkstra_path(graph, source, target))
+        except nx.NetworkXNoPath:
+            raise ScenarioError(f"no path from {source!r} to {target!r}") from None

@@ -1,0 +1,184 @@
+"""A scenario: a network, its traffic, a duration and a seed; all that a simulation needs to know.
+
+Scenarios are frozen, comparable and hashable, and go to TOML text and back without loss. All the
+records that make one up can be imported from here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.errors import ScenarioError, positive, refuse, whole
+from tcpcc.scenario import units
+from tcpcc.scenario.frozen import Record, named
+from tcpcc.scenario.network import Access, Change, Link, Network, tuple_of
+from tcpcc.scenario.traffic import CBR, Flow, SlowStart, Transport
+from tcpcc.scenario.units import Quantity
+
+if TYPE_CHECKING:
+    from tcpcc.scenario.resolve import Resolved
+
+__all__ = [
+    "CBR",
+    "Access",
+    "Change",
+    "Flow",
+    "Link",
+    "Network",
+    "Scenario",
+    "SlowStart",
+    "Transport",
+]
+
+MAX_BINS = 10_000_000
+"""Most bins that a run may record."""
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Scenario(Record):
+    """What to simulate. Everything is checked here, before anything runs.
+
+    Args:
+        net: the network.
+        flows: `Flow` and `CBR` in any order; the order numbers them.
+        duration: s of simulated time.
+        seed: of all random numbers, a whole number >= 0.
+        changes: scheduled changes of links, in any order.
+        interval: s, width of the bins that a run records; default a thousandth of the duration,
+            at least a ten-millionth.
+
+    Raises:
+        ScenarioError: something in it cannot be meant; one line says what.
+
+    >>> import tcpcc as tc
+    >>> net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
+    >>> scenario = tc.Scenario(net, [tc.Flow("vegas"), tc.Flow("reno", start=1)], duration=100)
+    >>> tc.Scenario.from_toml(scenario.to_toml()) == scenario
+    True
+    """
+
+    net: Network
+    flows: tuple[Flow | CBR, ...]
+    duration: float
+    seed: int
+    changes: tuple[Change, ...]
+    interval: float
+
+    def __init__(
+        self,
+        net: Network,
+        flows: Iterable[Flow | CBR],
+        *,
+        duration: Quantity,
+        seed: int = 1,
+        changes: Iterable[Change] = (),
+        interval: Quantity | None = None,
+    ) -> None:
+        if not isinstance(net, Network):
+            raise refuse("net", net, "a Network, as tc.dumbbell(...) makes one")
+        length = positive("duration", units.seconds(duration, "duration"), "s")
+        self._store(
+            net=net,
+            flows=tuple_of("flows", flows, Flow, CBR),
+            duration=length,
+            seed=whole("seed", seed),
+            changes=tuple_of("changes", changes, Change),
+            interval=length / 1000
+            if interval is None
+            else positive("interval", units.seconds(interval, "interval"), "s"),
+        )
+        if not self.flows:
+            raise ScenarioError("flows: a scenario needs at least one")
+        if self.interval > length:
+            raise ScenarioError(
+                f"interval = {self.interval:g}: must be at most duration = {length:g} (s)"
+            )
+        if length > MAX_BINS * self.interval:
+            raise ScenarioError(
+                f"interval = {self.interval:g}: must be at least duration / {MAX_BINS:.0e} (s), "
+                "for a run to hold its record"
+            )
+        self.resolve()
+
+    def _implied(self) -> dict[str, Any]:
+        return {"interval": self.duration / 1000}
+
+    def resolve(self) -> Resolved:
+        """Every link with the access links added, every flow with its route, name, controller and
+        parameters: the form that the models run."""
+        from tcpcc.scenario.resolve import resolve
+
+        return resolve(self)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal, of everything that decides the result; scenarios that mean the
+        same, a parameter left at its default or set to it, share it. A controller counts with its
+        name and parameters, not with the text of its rules."""
+        canonical = json.dumps(_canonical(self), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def to_toml(self) -> str:
+        """The scenario as TOML text, with explicit links; what is at its default is left out."""
+        from tcpcc.scenario.toml import dump
+
+        return dump(self)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Scenario:
+        """The scenario in a TOML text; see `tcpcc.scenario.toml` for its form."""
+        from tcpcc.scenario.toml import parse
+
+        return parse(text)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
+        """The scenario in a TOML file; its errors name the file."""
+        try:
+            return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "not UTF-8 text"
+            raise ScenarioError(f"scenario file {os.fspath(path)!r}: {reason}") from None
+        except ScenarioError as error:
+            raise ScenarioError(f"scenario file {os.fspath(path)!r}: {error}") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the scenario to a TOML file; the file is replaced whole or not at all."""
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_text(self.to_toml(), encoding="utf-8", newline="\n")
+            temporary.replace(target)
+        except OSError as error:
+            raise ScenarioError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from None
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _canonical(value: Any) -> Any:
+    """The value as plain JSON, complete: defaults of controllers and queues are written out."""
+    from tcpcc.queues.discipline import QueueSpec
+
+    if is_dataclass(value):
+        plain = {f.name: _canonical(getattr(value, f.name)) for f in fields(value) if f.init}
+        if isinstance(value, Flow):
+            plain["params"] = value.definition.check(dict(value.params))
+            plain["recovery"] = value.recovery or value.definition.recovery
+        if isinstance(value, SlowStart):
+            plain["params"] = value.rule.check(dict(value.params))
+        if isinstance(value, QueueSpec):
+            plain["params"] = value.discipline.check(dict(value.params))
+        return {"": type(value).__name__, **plain}
+    if isinstance(value, tuple):
+        return [_canonical(member) for member in value]
+    if isinstance(value, float) and math.isinf(value):
+        return repr(value)
+    return value

@@ -1,0 +1,207 @@
+"""Scenarios as TOML.
+
+By hand::
+
+    duration = "100 s"              # strings with units, or numbers in SI units
+    seed = 1                        # and interval = 0.1, if wanted
+
+    [network]                       # a topology and its arguments ...
+    topology = "dumbbell"           # dumbbell, chain, parking_lot
+    rate = "10 Mbps"
+    delay = "20 ms"
+    buffer = 50
+    queue = { name = "red", min_thresh = 5, max_thresh = 15 }
+
+    [[flow]]
+    controller = "vegas"
+    params = { alpha = 1, beta = 3 }
+
+    [[flow]]
+    controller = "reno"
+    start = 1
+    slow_start = { name = "limited", max_ssthresh = 50 }    # or just its name
+    transport = { delayed_ack = 0.2 }
+
+    [[cbr]]
+    rate = "5 Mbps"
+    on = [[20, 40], [60, inf]]
+
+    [[change]]
+    at = 50
+    link = "bottleneck"
+    rate = "5 Mbps"
+
+or, in place of a topology, every link by itself::
+
+    [network]
+    default_path = ["left", "right"]
+    access = { rate = "100 Mbps", delay = "1 ms" }
+
+    [[link]]
+    src = "left"
+    dst = "right"
+    rate = "10 Mbps"
+    delay = "20 ms"
+
+The keys of a table are the arguments of `Flow`, `CBR`, `Link`, `Change`, `Scenario`. Two more: a
+table `[transport]` holds transport settings for all flows, which a flow's own go over; and a
+`[[cbr]]` may tell its `position` among all flows, counted from 1 (else they come after the flows).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import tomli_w
+
+from tcpcc.errors import ScenarioError, refuse, unknown, whole
+from tcpcc.queues.discipline import QueueSpec
+from tcpcc.scenario import Scenario
+from tcpcc.scenario.frozen import Record
+from tcpcc.scenario.network import Access, Change, Link, Network
+from tcpcc.scenario.topologies import TOPOLOGIES
+from tcpcc.scenario.traffic import CBR, Flow, SlowStart
+
+_KEYS = (
+    "duration", "seed", "interval", "network", "link", "transport", "flow", "cbr", "change",
+)  # fmt: skip
+
+
+def parse(text: str) -> Scenario:
+    """The scenario in a TOML text; raises `ScenarioError` for every mistake in it."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"not TOML: {error}") from None
+    for key in data:
+        if key not in _KEYS:
+            raise unknown("key", key, _KEYS)
+    common = _table("transport", data.get("transport", {}))
+    settings = {k: data[k] for k in ("duration", "seed", "interval") if k in data}
+    return Scenario(
+        _network(data),
+        _flows(data, common),
+        changes=_each("change", data, Change),
+        **settings,
+    )
+
+
+def _network(data: Mapping[str, Any]) -> Network:
+    table = dict(_table("network", data.get("network", {})))
+    topology = table.pop("topology", None)
+    if topology is None:
+        links = _each("link", data, Link)
+        with _within("network"):
+            access = table.pop("access", None)
+            if access is not None:
+                table["access"] = Access(**_table("access", access))
+            return Network(**{"links": links, **table})
+    if "link" in data:
+        raise ScenarioError("network: give a topology or [[link]] tables, not both")
+    if not isinstance(topology, str) or topology not in TOPOLOGIES:
+        raise unknown("topology", topology, TOPOLOGIES)
+    with _within("network"):
+        return TOPOLOGIES[topology](**table)
+
+
+def _flows(data: Mapping[str, Any], common: Mapping[str, Any]) -> list[Flow | CBR]:
+    def flow(**table: Any) -> Flow:
+        own = _table("transport", table.pop("transport", {}))
+        return Flow(**table, transport={**common, **own})
+
+    def placed(position: Any = None, **table: Any) -> tuple[int | None, CBR]:
+        place = None if position is None else whole("position", position, low=1)
+        return place, CBR(**table)
+
+    flows: list[Flow | CBR] = _each("flow", data, flow)
+    sources = _each("cbr", data, placed)
+    for position, cbr in sorted((s for s in sources if s[0] is not None), key=lambda s: s[0]):
+        if position > len(flows) + 1:
+            raise refuse("cbr: position", position, f"at most {len(flows) + 1}, to leave no gap")
+        flows.insert(position - 1, cbr)
+    return flows + [cbr for position, cbr in sources if position is None]
+
+
+def _each(key: str, data: Mapping[str, Any], make: Callable[..., Any]) -> list[Any]:
+    """What `make` makes of each table [[key]]; errors tell its number, from 1."""
+    tables = data.get(key, [])
+    made = []
+    for number, table in enumerate(tables if isinstance(tables, list) else [tables], 1):
+        with _within(f"{key} {number}"):
+            made.append(make(**_table(key, table)))
+    return made
+
+
+def _table(key: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise refuse(key, value, "a table")
+    return value
+
+
+@contextmanager
+def _within(where: str) -> Iterator[None]:
+    try:
+        yield
+    except ScenarioError as error:
+        raise ScenarioError(f"{where}: {error}") from None
+
+
+def dump(scenario: Scenario) -> str:
+    """The scenario as TOML with explicit links; `parse` gives back an equal one."""
+    top = _plain(scenario)
+    net, flows, changes = top.pop("net"), top.pop("flows"), top.pop("changes", [])
+    links = net.pop("links")
+    is_cbr = [isinstance(flow, CBR) for flow in scenario.flows]
+    if is_cbr != sorted(is_cbr):  # some CBR comes before a flow: tell every CBR's place
+        for position, flow in enumerate(flows, 1):
+            if is_cbr[position - 1]:
+                flow["position"] = position
+    tables = [
+        _lines(top),
+        *(["[network]\n" + _lines(net)] if net else []),
+        *("[[link]]\n" + _lines(link) for link in links),
+        *("[[flow]]\n" + _lines(f) for f, cbr in zip(flows, is_cbr, strict=True) if not cbr),
+        *("[[cbr]]\n" + _lines(f) for f, cbr in zip(flows, is_cbr, strict=True) if cbr),
+        *("[[change]]\n" + _lines(change) for change in changes),
+    ]
+    return "\n".join(tables)
+
+
+def _plain(value: Any) -> Any:
+    """What was given to make the value, as dicts, lists, strings and numbers."""
+    if isinstance(value, SlowStart):
+        return {"name": value.name, **dict(value.params)} if value.params else value.name
+    if isinstance(value, Record):
+        table = {k: _plain(v) for k, v in value.given().items()}
+        for pairs in ("params", "queue"):  # of a Flow, of a Change
+            if isinstance(getattr(value, pairs, None), tuple) and pairs in table:
+                table[pairs] = dict(table[pairs])
+        return table
+    if isinstance(value, QueueSpec):
+        return {"name": value.name, **dict(value.params)} if value.params else value.name
+    if isinstance(value, tuple):
+        return [_plain(member) for member in value]
+    return math.inf if value is None else value  # None: the open end of a CBR's time
+
+
+def _lines(table: Mapping[str, Any]) -> str:
+    return "".join(f"{_key(k)} = {_inline(v)}\n" for k, v in table.items())
+
+
+def _inline(value: Any) -> str:
+    """A value as TOML on one line; whole floats without their ".0", which reading puts back."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {_inline(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_inline(member) for member in value) + "]"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").removesuffix("\n")
+
+
+def _key(key: str) -> str:
+    return tomli_w.dumps({key: 0}).removesuffix(" = 0\n")

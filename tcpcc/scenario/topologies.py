@@ -1,0 +1,172 @@
+"""Networks that papers use again and again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.errors import ScenarioError, refuse, whole
+from tcpcc.scenario.frozen import named
+from tcpcc.scenario.network import Access, Link, Network
+from tcpcc.scenario.units import Quantity
+
+if TYPE_CHECKING:
+    from tcpcc.queues.discipline import QueueSpec
+
+    Queue = QueueSpec | str | Mapping[str, Any] | None
+
+
+@named
+def dumbbell(
+    rate: Quantity,
+    delay: Quantity,
+    buffer: Quantity,
+    *,
+    queue: Queue = None,
+    access_rate: Quantity | None = None,
+    access_delay: Quantity | None = None,
+    reverse_buffer: Quantity = math.inf,
+    loss: float = 0.0,
+) -> Network:
+    """One bottleneck that all flows share, from node "left" to node "right".
+
+    Args:
+        rate: of the bottleneck, both directions, bit/s.
+        delay: one-way propagation delay of the bottleneck, s.
+        buffer: of the bottleneck, packets or bytes with a unit.
+        queue: its discipline, default drop-tail. The reverse direction is drop-tail.
+        access_rate: of each flow's own access links, bit/s; None with an access_delay: inf.
+        access_delay: propagation delay of each access link, s; None with an access_rate: 0. The
+            base round-trip time is 2 (delay + 2 access_delay).
+        reverse_buffer: of the reverse direction, which ACKs take; default unlimited.
+        loss: random loss probability of the bottleneck, in [0, 1).
+
+    Returns:
+        a network with the links "bottleneck" (always recorded) and "bottleneck<", and
+        default_path ("left", "right"). Access links are there if either access setting is.
+    """
+    there = Link(
+        "left", "right", rate=rate, delay=delay, buffer=buffer, queue=queue, loss=loss,
+        name="bottleneck", record=True,
+    )  # fmt: skip
+    back = Link("right", "left", rate=rate, delay=delay, buffer=reverse_buffer, name="bottleneck<")
+    return Network((there, back), _access(access_rate, access_delay), ("left", "right"))
+
+
+@named
+def chain(
+    hops: int,
+    rate: Quantity | Sequence[Quantity],
+    delay: Quantity | Sequence[Quantity],
+    buffer: Quantity | Sequence[Quantity],
+    *,
+    queue: Queue | Sequence[Queue] = None,
+    access_rate: Quantity | None = None,
+    access_delay: Quantity | None = None,
+) -> Network:
+    """Links in a row: nodes "r0" to "r<hops>", links "r0>r1" ... and "r1>r0" ... back.
+
+    Args:
+        hops: how many links, at least 1.
+        rate, delay, buffer, queue: as in `dumbbell`, one for all hops or one for each. The links
+            back have the same rate and delay, drop-tail and unlimited buffers.
+        access_rate, access_delay: as in `dumbbell`.
+
+    Returns:
+        a network whose default path is end to end; its forward links are always recorded.
+    """
+    hops = whole("hops", hops, low=1)
+    there, back = [], []
+    settings = zip(
+        _per_hop("rate", rate, hops),
+        _per_hop("delay", delay, hops),
+        _per_hop("buffer", buffer, hops),
+        _per_hop("queue", queue, hops),
+        strict=True,
+    )
+    for k, (hop_rate, hop_delay, hop_buffer, hop_queue) in enumerate(settings):
+        left, right = f"r{k}", f"r{k + 1}"
+        there.append(
+            Link(
+                left, right, rate=hop_rate, delay=hop_delay, buffer=hop_buffer, queue=hop_queue,
+                record=True,
+            )
+        )  # fmt: skip
+        back.append(Link(right, left, rate=hop_rate, delay=hop_delay))
+    return Network((*there, *back), _access(access_rate, access_delay), ("r0", f"r{hops}"))
+
+
+@named
+def parking_lot(
+    hops: int,
+    rate: Quantity | Sequence[Quantity],
+    delay: Quantity | Sequence[Quantity],
+    buffer: Quantity | Sequence[Quantity],
+    *,
+    queue: Queue | Sequence[Queue] = None,
+    access_rate: Quantity | None = None,
+    access_delay: Quantity | None = None,
+) -> Network:
+    """The parking lot: a `chain` that long flows cross end to end and cross flows by single hops.
+
+    A long flow names no ends; a flow over the second hop is
+    `Flow(..., source="r1", target="r2")`. Arguments and result as in `chain`, but at least 2 hops.
+    """
+    if whole("hops", hops, low=1) == 1:
+        raise refuse("hops", hops, "a whole number >= 2; with one hop it is a dumbbell")
+    return chain(
+        hops, rate, delay, buffer,
+        queue=queue, access_rate=access_rate, access_delay=access_delay,
+    )  # fmt: skip
+
+
+def from_networkx(graph: Any, *, default_path: Sequence[Any] | None = None) -> Network:
+    """A network from a networkx graph.
+
+    Args:
+        graph: a `DiGraph` (each edge one direction) or a `Graph` (each edge both directions, each
+            with its own buffer and queue). Edge attributes: rate and delay, and if wanted the
+            other settings of `Link`: buffer, queue, loss, record, variable, buffer_unit, and name
+            on a `DiGraph`. Nodes are named by their `str`.
+        default_path: (source, target) nodes of flows that name none.
+
+    Returns:
+        a network without access links; `.replace(access=tc.Access(...))` adds them.
+    """
+    if not hasattr(graph, "is_multigraph"):
+        raise refuse("graph", graph, "a networkx Graph or DiGraph")
+    if graph.is_multigraph():
+        raise ScenarioError("graph: must not be a multigraph, since paths are told by their nodes")
+    links = []
+    for a, b, settings in graph.edges(data=True):
+        ends = [(str(a), str(b))] if graph.is_directed() else [(str(a), str(b)), (str(b), str(a))]
+        try:
+            links += [Link(src, dst, **settings) for src, dst in ends]
+        except ScenarioError as error:
+            raise ScenarioError(f"edge {a!r} > {b!r}: {error}") from None
+    pair = None if default_path is None else [str(node) for node in default_path]
+    return Network(links, default_path=pair)
+
+
+def _access(rate: Quantity | None, delay: Quantity | None) -> Access | None:
+    if rate is None and delay is None:
+        return None
+    return Access(math.inf if rate is None else rate, 0.0 if delay is None else delay)
+
+
+def _per_hop(field: str, value: Any, hops: int) -> Sequence[Any]:
+    """A value for each hop: a list as it is, anything else repeated."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
+        return [value] * hops
+    if len(value) != hops:
+        raise refuse(field, value, f"one value, or a list of {hops}, one for each hop")
+    return value
+
+
+TOPOLOGIES: dict[str, Callable[..., Network]] = {
+    "dumbbell": dumbbell,
+    "chain": chain,
+    "parking_lot": parking_lot,
+}
+"""The topologies that a TOML file can name."""

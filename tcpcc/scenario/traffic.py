@@ -1,0 +1,414 @@
+"""The traffic of a scenario: congestion-controlled flows and constant-bit-rate sources."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from tcpcc.errors import (
+    ScenarioError,
+    flag,
+    nonnegative,
+    positive,
+    refuse,
+    suggestion,
+    text,
+    whole,
+)
+from tcpcc.scenario import units
+from tcpcc.scenario.frozen import Record, named
+from tcpcc.scenario.network import node_path, number_pairs
+from tcpcc.scenario.units import Quantity
+
+if TYPE_CHECKING:
+    from tcpcc.controllers.controller import Controller
+    from tcpcc.slow_start import StartUp
+
+
+def _setting(
+    default: Any, check: Callable[..., Any] = nonnegative, unit: str = "", **limits: Any
+) -> Any:
+    """A field of Transport with the check of its values."""
+    return field(default=default, metadata={"unit": unit, "check": partial(check, **limits)})
+
+
+@named
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Transport(Record):
+    """What a sender and its receiver do beside congestion control and loss recovery.
+
+    Times in s (strings with units too), windows in packets.
+
+    Args:
+        initial_window: window at the start, and after a timeout no less than 1.
+        handshake: whether one round trip of a SYN goes before the data.
+        rwnd: the receiver's window.
+        initial_rto: retransmission timeout before the first round-trip time is measured.
+        min_rto: smallest retransmission timeout.
+        max_rto: largest retransmission timeout.
+        tick: clock granularity that the timeout is rounded to; 0 for none.
+        clock_phase: how long before time 0 the clock has ticked. ns-2 draws it for each flow.
+        backoff_limit: largest factor by which repeated timeouts lengthen the timeout.
+        dupack_threshold: duplicate ACKs that tell a loss.
+        limited_transmit: whether the first two duplicate ACKs send new data (RFC 3042). With SACK
+            they always do, as packets leave the pipe; with the recovery "vegas" they never do.
+        delayed_ack: how long the receiver may hold back an ACK; 0: it acknowledges each packet.
+        ack_every: with delayed ACKs, packets that bring an ACK at once.
+        abc_limit: largest number of packets that one ACK counts for (RFC 3465).
+        partial_deflation: whether a partial ACK deflates the window (RFC 6582).
+        max_burst: largest number of packets sent at once.
+        timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
+    """
+
+    initial_window: float = _setting(2.0, positive, "packets")
+    handshake: bool = _setting(True, flag)
+    rwnd: float = _setting(math.inf, positive, "packets", inf=True)
+    initial_rto: float = _setting(3.0, positive, "s")
+    min_rto: float = _setting(0.2, nonnegative, "s")
+    max_rto: float = _setting(60.0, positive, "s", inf=True)
+    tick: float = _setting(0.01, nonnegative, "s")
+    clock_phase: float = _setting(0.0, nonnegative, "s")
+    backoff_limit: int = _setting(64, whole, low=1)
+    dupack_threshold: int = _setting(3, whole, low=1)
+    limited_transmit: bool = _setting(True, flag)
+    delayed_ack: float = _setting(0.0, nonnegative, "s")
+    ack_every: int = _setting(2, whole, low=1)
+    abc_limit: float = _setting(1.0, positive, "packets", inf=True)
+    partial_deflation: bool = _setting(True, flag)
+    max_burst: float = _setting(math.inf, positive, "packets", inf=True)
+    timestamps: bool = _setting(False, flag)
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value, unit = getattr(self, f.name), f.metadata["unit"]
+            if unit == "s":
+                value = units.seconds(value, f.name)
+            known_unit = {"unit": unit} if unit else {}
+            self._store(**{f.name: f.metadata["check"](f.name, value, **known_unit)})
+        if self.min_rto > self.max_rto:
+            raise ScenarioError(
+                f"min_rto = {self.min_rto:g}: must be at most max_rto = {self.max_rto:g} (s)"
+            )
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class SlowStart(Record):
+    """A slow-start rule, which goes with any controller, and its parameters.
+
+    Args:
+        name: "standard", the controller's own; "limited" (RFC 3742), "hystart" (Linux' CUBIC) or
+            "hystart++" (RFC 9406); see `tcpcc.slow_start`.
+        params: parameters of the rule, here or as keywords: `SlowStart("limited",
+            max_ssthresh=50)`.
+
+    Raises `ScenarioError` for a name or a parameter that is not known, or out of its range.
+    """
+
+    name: str
+    params: tuple[tuple[str, float], ...]
+
+    def __init__(
+        self,
+        name: str = "standard",
+        *,
+        params: Mapping[str, float] | Sequence[tuple[str, float]] = (),
+        **more_params: float,
+    ) -> None:
+        given = number_pairs("slow_start", {**dict(number_pairs("params", params)), **more_params})
+        self._store(name=name, params=given)
+        if name != "standard" or given:  # the default asks for no import
+            self.rule.check(dict(given))
+
+    @property
+    def rule(self) -> StartUp:
+        """The rule of that name."""
+        from tcpcc.slow_start import SLOW_STARTS
+
+        return SLOW_STARTS.find(text("slow start", self.name))
+
+
+def _slow_start(spec: object) -> SlowStart:
+    """The rule meant by a `SlowStart`, a name, or a mapping with "name"."""
+    if isinstance(spec, SlowStart):
+        return spec
+    if isinstance(spec, str):
+        return SlowStart(spec)
+    if isinstance(spec, Mapping) and "name" in spec:
+        return SlowStart(spec["name"], params={k: v for k, v in spec.items() if k != "name"})
+    raise refuse("slow_start", spec, 'a SlowStart(...), its name, or a mapping with "name"')
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Flow(Record):
+    """One TCP connection with an endless file to send, or one of a given size.
+
+    Args:
+        controller: name of a registered controller, or a controller itself. Flows compare, and
+            are saved, by its name.
+        start: s, when the connection opens.
+        stop: s, when the sender has no new data any more (what is outstanding is still
+            repaired); None: never.
+        size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);
+            None: endless.
+        source: node where it enters the network; None: that of the network's default path.
+        target: node where it leaves, likewise.
+        path: the nodes from source to target; None: fewest hops, then least delay.
+        ack_path: the nodes of the way back; None: the same ones in reverse.
+        recovery: loss recovery ("newreno", "sack", ...); None: the controller's own.
+        slow_start: rule that watches the controller's slow start: "limited", "hystart",
+            "hystart++", or a `SlowStart` with parameters; default "standard": none.
+        packet_size: bytes of a data packet on the wire.
+        header: bytes of these that are not payload.
+        ack_size: bytes of an ACK.
+        access_delay: s, propagation delay of its access link at the source, in both directions,
+            in place of the network's.
+        access_rate: bit/s of its access links, in place of the network's.
+        transport: further settings, a `Transport` or a mapping of its fields.
+        name: default the controller's name and the flow's number, "vegas1".
+        params: parameters of the controller, here or as keywords: `Flow("vegas", alpha=1)`.
+    """
+
+    controller: str
+    start: float
+    stop: float | None
+    size: int | None
+    source: str | None
+    target: str | None
+    path: tuple[str, ...] | None
+    ack_path: tuple[str, ...] | None
+    recovery: str | None
+    slow_start: SlowStart
+    packet_size: int
+    header: int
+    ack_size: int
+    access_delay: float | None
+    access_rate: float | None
+    transport: Transport
+    name: str | None
+    params: tuple[tuple[str, float], ...]
+    _instance: Controller | None = field(init=False, compare=False)
+
+    def __init__(
+        self,
+        controller: str | Controller,
+        *,
+        start: Quantity = 0.0,
+        stop: Quantity | None = None,
+        size: Quantity | None = None,
+        source: str | None = None,
+        target: str | None = None,
+        path: Sequence[str] | None = None,
+        ack_path: Sequence[str] | None = None,
+        recovery: str | None = None,
+        slow_start: SlowStart | str | Mapping[str, Any] = SlowStart(),
+        packet_size: Quantity = 1000,
+        header: Quantity = 0,
+        ack_size: Quantity = 40,
+        access_delay: Quantity | None = None,
+        access_rate: Quantity | None = None,
+        transport: Transport | Mapping[str, Any] = Transport(),
+        name: str | None = None,
+        params: Mapping[str, float] | Sequence[tuple[str, float]] = (),
+        **more_params: float,
+    ) -> None:
+        from tcpcc.controllers import Controller, get
+
+        named_only = isinstance(controller, str)
+        if not isinstance(controller, str | Controller):
+            raise refuse("controller", controller, "a controller or the name of one")
+        algorithm = get(controller)
+        for keyword in more_params:
+            if keyword not in algorithm.params:
+                raise _unknown_keyword(keyword, algorithm)
+        given = number_pairs("params", {**dict(number_pairs("params", params)), **more_params})
+        algorithm.check(dict(given))
+        _check_recovery(recovery)
+        if isinstance(transport, Mapping):
+            transport = Transport(**transport)
+        if not isinstance(transport, Transport):
+            raise refuse("transport", transport, "a Transport(...)")
+        begin = nonnegative("start", units.seconds(start, "start"), "s")
+        end = None if stop is None else positive("stop", units.seconds(stop, "stop"), "s")
+        if end is not None and end <= begin:
+            raise ScenarioError(f"stop = {end:g}: must be later than start = {begin:g} (s)")
+        wire, overhead = _byte_count("packet_size", packet_size, 1), _byte_count("header", header)
+        if overhead >= wire:
+            raise ScenarioError(
+                f"header = {overhead}: must be smaller than packet_size = {wire} (bytes)"
+            )
+        self._store(
+            controller=algorithm.name,
+            start=begin,
+            stop=end,
+            size=None if size is None else _packets("size", size, wire - overhead),
+            **_endpoints(source, target, path),
+            ack_path=None if ack_path is None else node_path("ack_path", ack_path),
+            recovery=recovery,
+            slow_start=_slow_start(slow_start),
+            packet_size=wire,
+            header=overhead,
+            ack_size=_byte_count("ack_size", ack_size),
+            **_own_access(access_delay, access_rate),
+            transport=transport,
+            name=None if name is None else text("name", name),
+            params=given,
+            _instance=None if named_only else algorithm,
+        )
+
+    @property
+    def definition(self) -> Controller:
+        """The controller: the one given, or the one registered by the name at present."""
+        from tcpcc.controllers import get
+
+        return self._instance or get(self.controller)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some arguments changed, checked anew."""
+        if self._instance is not None:
+            changes = {"controller": self._instance, **changes}
+        return Record.replace(self, **changes)
+
+
+@named
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class CBR(Record):
+    """A source that sends packets at a constant rate while it is on, and hears nothing back (UDP).
+
+    Args:
+        rate: bit/s on the wire.
+        packet_size: bytes on the wire.
+        on: (from, to) pairs in s, in order; to = None or inf: till the end of the run.
+        source, target, path, access_delay, access_rate: as in `Flow`.
+        name: default "cbr" and the flow's number, "cbr3".
+    """
+
+    rate: float
+    packet_size: int
+    on: tuple[tuple[float, float | None], ...]
+    source: str | None
+    target: str | None
+    path: tuple[str, ...] | None
+    access_delay: float | None
+    access_rate: float | None
+    name: str | None
+
+    def __init__(
+        self,
+        rate: Quantity,
+        *,
+        packet_size: Quantity = 1000,
+        on: Sequence[Sequence[Quantity | None]] = ((0.0, None),),
+        source: str | None = None,
+        target: str | None = None,
+        path: Sequence[str] | None = None,
+        access_delay: Quantity | None = None,
+        access_rate: Quantity | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._store(
+            rate=positive("rate", units.rate(rate), "bit/s"),
+            packet_size=_byte_count("packet_size", packet_size, 1),
+            on=_on_times(on),
+            **_endpoints(source, target, path),
+            **_own_access(access_delay, access_rate),
+            name=None if name is None else text("name", name),
+        )
+
+    @property
+    def start(self) -> float:
+        """When it first sends, s."""
+        return self.on[0][0]
+
+    @property
+    def stop(self) -> float | None:
+        """When it sends no more, s; None: at the end of the run."""
+        return self.on[-1][1]
+
+
+def _unknown_keyword(keyword: str, algorithm: Controller) -> ScenarioError:
+    """The error for a keyword that is neither a setting of Flow nor a controller's parameter."""
+    settings = [f.name for f in fields(Flow) if f.init]
+    params = ", ".join(algorithm.params) or "none"
+    hint = suggestion(keyword, [*algorithm.params, *settings]) or ";"
+    return ScenarioError(
+        f"unknown keyword {keyword!r} of Flow({algorithm.name!r}){hint} "
+        f"parameters of {algorithm.name!r}: {params}; settings of Flow: {', '.join(settings)}"
+    )
+
+
+def _check_recovery(recovery: str | None) -> None:
+    from tcpcc.transport.recovery import RECOVERIES
+
+    if recovery is not None:
+        RECOVERIES.find(text("recovery", recovery))
+
+
+def _endpoints(
+    source: str | None, target: str | None, path: Sequence[str] | None
+) -> dict[str, Any]:
+    """Checked source, target and path; a path tells the other two."""
+    nodes = None if path is None else node_path("path", path)
+    for name, node, end in (("source", source, 0), ("target", target, -1)):
+        if node is None:
+            continue
+        text(name, node, "a node name")
+        if nodes is not None and nodes[end] != node:
+            raise ScenarioError(f"{name} = {node!r}: path has {nodes[end]!r} there")
+    if source is not None and source == target:
+        raise ScenarioError(f"target = {target!r}: must be another node than source")
+    return {"source": source, "target": target, "path": nodes}
+
+
+def _own_access(delay: Quantity | None, rate: Quantity | None) -> dict[str, float | None]:
+    """Checked access_delay and access_rate."""
+    checked: dict[str, float | None] = {"access_delay": None, "access_rate": None}
+    if delay is not None:
+        seconds = units.seconds(delay, "access_delay")
+        checked["access_delay"] = nonnegative("access_delay", seconds, "s")
+    if rate is not None:
+        bits = units.rate(rate, "access_rate")
+        checked["access_rate"] = positive("access_rate", bits, "bit/s", inf=True)
+    return checked
+
+
+def _byte_count(name: str, value: Quantity, low: int = 0) -> int:
+    return whole(name, units.size_bytes(value, name), "bytes", low=low)
+
+
+def _packets(name: str, value: Quantity, payload: int) -> int:
+    """A file's size in packets; a last packet that is not full is one more."""
+    number, unit = units.packets_or_bytes(value, name)
+    if unit == "bytes":
+        number = math.ceil(positive(name, number, unit) / payload)
+    return whole(name, number, "packets", low=1)
+
+
+def _on_times(on: Any) -> tuple[tuple[float, float | None], ...]:
+    """Checked (from, to) pairs: in order, apart from each other, open only at the end."""
+    shape = "a list of (from, to) pairs in s"
+    if isinstance(on, str) or not isinstance(on, Sequence) or not on:
+        raise refuse("on", on, shape)
+    pairs: list[tuple[float, float | None]] = []
+    last: float | None = 0.0
+    for pair in on:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise refuse("on", on, shape)
+        begin = nonnegative("on: from", units.seconds(pair[0], "on: from"), "s")
+        end = None if pair[1] is None else units.seconds(pair[1], "on: to")
+        if end == math.inf:
+            end = None
+        if end is not None and end <= begin:
+            raise ScenarioError(f"on: ({begin:g}, {end:g}): must end later than it begins (s)")
+        if last is None or begin < last:
+            raise ScenarioError(
+                f"on: from = {begin:g}: must not be before the end of the pair before it, "
+                f"{'the end of the run' if last is None else f'{last:g}'} (s)"
+            )
+        pairs.append((begin, end))
+        last = end
+    return tuple(pairs)

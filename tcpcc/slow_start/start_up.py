@@ -1,0 +1,127 @@
+"""The contract of a slow-start rule, and how it becomes one with a controller.
+
+A slow-start rule watches a controller's slow start, W < ssthresh, and may slow it down or end it:
+
+===========================  =====================================================================
+``on_ack(s, p, a, before)``  after the controller's own ``on_ack``, if the ACK came in slow start:
+                             W was `before`; lower ``s.cwnd``, or set ``s.ssthresh`` to end it
+``on_round(s, p, a)``        before the controller's own
+``on_restart(s, p, a)``      before the controller's own ``on_loss`` and ``on_timeout``
+===========================  =====================================================================
+
+The controller's rules run in any case: they learn what they learn in slow start too, and a kind of
+slow start of their own is what the rule then watches. State and parameters of both share a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.errors import ScenarioError
+
+
+@dataclass(frozen=True, eq=False)
+class StartUp(Definition):
+    """A slow-start rule, ready for every controller.
+
+    Parameters
+    ----------
+    name : what users call it
+    summary : one line
+    on_ack, on_round, on_restart : the rules; ``None`` where there is nothing to do
+    params : name -> :class:`Param`
+    state : name -> :class:`State`
+    source : the paper or RFC
+    """
+
+    name: str
+    summary: str
+    on_ack: Callable[[Any, Any, Any, float], None] | None = None
+    on_round: Rule | None = None
+    on_restart: Rule | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
+    state: Mapping[str, State] = field(default_factory=dict)
+    source: str = ""
+    validate: Callable[[dict[str, float]], str | None] | None = None
+
+
+SLOW_STARTS: Registry[StartUp] = Registry("slow start")
+StartUp.registry = SLOW_STARTS
+
+STANDARD = SLOW_STARTS.add(
+    StartUp("standard", "the controller's own slow start, unwatched", source="RFC 5681")
+)
+
+
+# Two rules made one. Their names are bound anew for each pair, not closed over: helpers are found
+# through a function's globals when it is compiled.
+
+
+def own(s, p, ack):
+    raise NotImplementedError
+
+
+def watch(s, p, ack, before):
+    raise NotImplementedError
+
+
+def first(s, p, ack):
+    raise NotImplementedError
+
+
+def watched(s, p, ack):
+    before, slow = s.cwnd, s.cwnd < s.ssthresh
+    own(s, p, ack)
+    if slow:
+        watch(s, p, ack, before)
+
+
+def both(s, p, ack):
+    first(s, p, ack)
+    own(s, p, ack)
+
+
+def _bound(form: Any, rule: Rule, **names: Any) -> Rule:
+    """`form` with its names bound to these functions."""
+    made = FunctionType(form.__code__, {**form.__globals__, "own": rule, **names})
+    made.__module__, made.__qualname__ = form.__module__, rule.__qualname__
+    return made
+
+
+def _before(added: Rule | None, rule: Rule) -> Rule:
+    """`added`, if there is one, then `rule`."""
+    return _bound(both, rule, first=added) if added else rule
+
+
+@cache
+def composed(controller: Controller, start_up: StartUp) -> Controller:
+    """The controller of the same name that starts by that rule; the same one for the same two.
+
+    Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name.
+    """
+    if start_up is STANDARD:
+        return controller
+    for kind in ("params", "state"):
+        mine, theirs = getattr(controller, kind), getattr(start_up, kind)
+        for name in mine:
+            if name in theirs:
+                raise ScenarioError(
+                    f"slow start {start_up.name!r} does not go with controller "
+                    f"{controller.name!r}: {name!r} is in the {kind} of both"
+                )
+    on_ack, on_round = controller.on_ack, controller.on_round
+    return replace(
+        controller,
+        on_ack=_bound(watched, on_ack, watch=start_up.on_ack) if start_up.on_ack else on_ack,
+        on_round=_before(start_up.on_round, on_round) if on_round else start_up.on_round,
+        on_loss=_before(start_up.on_restart, controller.on_loss),
+        on_timeout=_before(start_up.on_restart, controller.on_timeout),
+        params={**controller.params, **start_up.params},
+        state={**controller.state, **start_up.state},
+    )

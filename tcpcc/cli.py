@@ -97,10 +97,10 @@ def list_names(options: argparse.Namespace) -> None:
     import tcpcc as tc
 
     tables: dict[str, Callable[[], pd.DataFrame]] = {
-        "controllers": tc.controllers,
-        "slow_starts": tc.slow_starts,
-        "queues": tc.queues,
-        "recoveries": tc.recoveries,
+        "controllers": lambda: _short(tc.controllers()),
+        "slow_starts": lambda: _short(tc.slow_starts()),
+        "queues": lambda: _short(tc.queues()),
+        "recoveries": lambda: _short(tc.recoveries()),
         "papers": _papers,
     }
     if options.what:
@@ -109,6 +109,14 @@ def list_names(options: argparse.Namespace) -> None:
     if checkout() is None:
         del tables["papers"]
     print("\n\n".join(f"{what}\n\n{_table(table())}" for what, table in tables.items()))
+
+
+def _short(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of definitions for a terminal: what one without parameters means is its summary."""
+    short = table.drop(columns=["summary", "source"], errors="ignore")
+    short["meaning"] = table["meaning"].where(table["parameter"] != "", table["summary"])
+    empty = short.isna() | (short == "")
+    return short.loc[:, ~empty.all()]
 
 
 def _papers() -> pd.DataFrame:
@@ -127,7 +135,8 @@ def _papers() -> pd.DataFrame:
 
 def run_scenario(options: argparse.Namespace) -> None:
     """``tcpcc run``"""
-    from tcpcc import Scenario, simulate
+    from tcpcc.models import simulate
+    from tcpcc.scenario import Scenario
 
     for target in (options.save, options.csv, options.plot):
         if target is not None and not target.parent.is_dir():

@@ -129,9 +129,9 @@ class Registry(Mapping[str, D], Generic[D]):
 
     def find(self, name: str | D) -> D:
         """The definition of that name, or the one given; `ScenarioError` with a suggestion."""
-        if not isinstance(name, str):
+        if isinstance(name, Definition):
             return name
-        if name not in self._known:
+        if not isinstance(name, str) or name not in self._known:
             raise unknown(self.kind, name, self._known)
         return self._known[name]
 
@@ -169,7 +169,7 @@ class Registry(Mapping[str, D], Generic[D]):
                     "meaning": param.doc,
                 }
                 for parameter, param in one.params.items()
-            ] or [{**common, "parameter": "", "default": math.nan, "unit": "", "meaning": ""}]
+            ] or [{**common, "parameter": "", "default": None, "unit": "", "meaning": ""}]
         head = [self.kind, "parameter", "default", "unit", "meaning", "summary"]
         return pd.DataFrame(rows, columns=[*head, *self.columns])
 

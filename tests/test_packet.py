@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import tcpcc as tc
 from tcpcc.controllers import names
 from tcpcc.errors import ScenarioError
-from tcpcc.models.packet import records
+from tcpcc.models.packet import packet_records as records
 from tcpcc.models.packet.handlers import run_until
 from tcpcc.models.packet.packet_world import World
 from tcpcc.queues import QUEUES

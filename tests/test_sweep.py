@@ -102,14 +102,14 @@ def test_bad_jobs_are_refused_in_one_line(engine, jobs):
 def test_another_process_learns_the_controllers_that_were_registered_here(engine, monkeypatch):
     """`_one` as it begins in a fresh worker process, which knows the built-in ones only."""
     from tcpcc import sweep as module
-    from tcpcc.controllers import contract
+    from tcpcc.controllers import CONTROLLERS
 
     own = own_controller(1)
     case = factories.scenario([Flow("own")], duration=1.0)
     definitions = module._registered(case)
     assert definitions[0] == [own]
-    fresh = {name: c for name, c in contract._registry.items() if name != "own"}
-    monkeypatch.setattr(contract, "_registry", fresh)
+    fresh = {name: c for name, c in CONTROLLERS._known.items() if name != "own"}
+    monkeypatch.setattr(CONTROLLERS, "_known", fresh)
     with pytest.raises(ScenarioError, match="unknown controller 'own'"):
         case.resolve()
     elsewhere = (os.getpid() + 1, 0)

@@ -67,6 +67,8 @@ class Discipline(Definition):
     record: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        listed = (f"{n} : {p.doc} ({p.unit}; {p.default:g})" for n, p in self.params.items())
+        object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
                 raise ValueError(

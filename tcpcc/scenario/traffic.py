@@ -128,7 +128,7 @@ class SlowStart(Record):
         """The rule of that name."""
         from tcpcc.slow_start import SLOW_STARTS
 
-        return SLOW_STARTS.find(text("slow start", self.name))
+        return SLOW_STARTS.find(self.name)
 
 
 def _slow_start(spec: object) -> SlowStart:
@@ -345,7 +345,7 @@ def _check_recovery(recovery: str | None) -> None:
     from tcpcc.transport.recovery import RECOVERIES
 
     if recovery is not None:
-        RECOVERIES.find(text("recovery", recovery))
+        RECOVERIES.find(recovery)
 
 
 def _endpoints(

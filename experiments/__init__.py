@@ -1,4 +1,4 @@
-"""Papers reproduced: one module per paper, its published values in ``data/``.
+"""Papers reproduced: a package per paper, its published values in ``data/``.
 
 >>> import experiments
 >>> experiments.papers()  # doctest: +SKIP

@@ -1,9 +1,10 @@
 """The frame of every paper's experiment: simulate, measure, judge against the published values.
 
-A paper is a module ``experiments/<name>.py`` that ends in ``PAPER = Paper(...)`` and a data file
-``experiments/data/<name>.toml``. The module says what to simulate and how a number is taken from
-runs; the data file says what the paper printed, how closely it can be held to it and why. Nothing
-else is written twice: command line, notebooks, tests and scorecard all call `reproduce`.
+A paper is a package ``experiments/<name>/`` with a ``PAPER``, and a data file
+``experiments/data/<name>.toml``. The package says what to simulate (scenarios.py), how a number is
+taken from runs (tables.py) and how figures are drawn (figures.py); the data file says what the
+paper printed, how closely it can be held to it and why. Nothing else is written twice: command
+line, notebooks, tests and scorecard all call `reproduce`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from experiments import kept
-from experiments.published import Cell, Key, Published, read
+from experiments import kept, published
+from experiments.published import Cell, Key, Published
 from tcpcc import Run, Scenario
 from tcpcc.errors import unknown
 from tcpcc.sweep import simulate_many
@@ -58,6 +58,11 @@ class Measured(NamedTuple):
     high: float | None = None
     sd: float | None = None
     seeds: int | None = None
+
+    def over(self, whole: float) -> Measured:
+        """As a share of a whole, the range with it."""
+        low, high = (None if end is None else end / whole for end in (self.low, self.high))
+        return Measured(self.value / whole, low, high)
 
     @property
     def error(self) -> float:
@@ -111,21 +116,26 @@ class Record:
         return plain | dict.fromkeys(broken)
 
 
+def _nothing(runs: Runs) -> Values:
+    return {}
+
+
 @dataclass(frozen=True)
 class Item:
     """A table or a figure.
 
     Args:
-        scenarios: what it needs, by any keys; the same scenario may occur in several items.
-        measure: from the runs by these keys to the numbers of its cells.
+        scenarios: what it needs, by any keys, if anything; the same scenario may occur in several
+            items.
+        measure: from the runs by these keys to the numbers of its cells, if it has any.
         draw: from the runs of each model, `{"packet": runs, ...}`, to the figure; None: no figure.
         chart: in place of `draw`, from the numbers of each model, for a figure that shows nothing
             but these: they are kept, and nothing is simulated again.
         of: the item whose numbers `chart` shows; None: this one.
     """
 
-    scenarios: Callable[[], Mapping[Any, Scenario]]
-    measure: Callable[[Runs], Values]
+    scenarios: Callable[[], Mapping[Any, Scenario]] = dict
+    measure: Callable[[Runs], Values] = _nothing
     draw: Callable[[Mapping[str, Runs]], Figure] | None = None
     chart: Callable[[Mapping[str, Cells]], Figure] | None = None
     of: str | None = None
@@ -142,9 +152,9 @@ class Paper:
     name: str
     items: Mapping[str, Item]
 
-    @cached_property
+    @property
     def published(self) -> Published:
-        return read(HERE / "data" / f"{self.name}.toml")
+        return published.of(self.name)
 
     @property
     def title(self) -> str:
@@ -197,7 +207,7 @@ def papers() -> dict[str, Paper]:
     return {
         name: import_module(f"experiments.{name}").PAPER
         for name in names
-        if (HERE / "data" / f"{name}.toml").exists()
+        if (published.DATA / f"{name}.toml").exists()
     }
 
 

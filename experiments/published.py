@@ -33,9 +33,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+DATA = Path(__file__).parent / "data"
 
 Key = tuple[str, str, str]
 """(item, row, column)."""
@@ -125,6 +128,16 @@ class Published:
     bibtex: str
     titles: Mapping[str, str]
     cells: Sequence[Cell] = field(default_factory=tuple)
+
+    def printed(self, item: str) -> dict[tuple[str, str], float | None]:
+        """The published numbers of an item by (row, column), in the file's order."""
+        return {cell.key[1:]: cell.published for cell in self.cells if cell.item == item}
+
+
+@cache
+def of(paper: str) -> Published:
+    """The data file of a paper, by its name."""
+    return read(DATA / f"{paper}.toml")
 
 
 def read(path: Path) -> Published:

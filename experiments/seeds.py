@@ -35,3 +35,12 @@ def tabulate(
         for row, value in quantities(run).items():
             of.setdefault((row, name), {})[seed] = value
     return {key: over_seeds(seeds) for key, seeds in of.items()}
+
+
+def means(metric: Callable[[tc.Run], float], runs: Runs) -> dict[Any, Measured]:
+    """One number a run, from runs by (..., seed), by what stands before the seed: (a, b, seed)
+    becomes (a, b), and (a, seed) a."""
+    found: dict[Any, dict[int, float]] = {}
+    for (*key, seed), run in runs.items():
+        found.setdefault(key[0] if len(key) == 1 else tuple(key), {})[seed] = metric(run)
+    return {key: over_seeds(seeds) for key, seeds in found.items()}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.harness import Measured
+    from experiments.records import Measured
 
 
 def ranges(

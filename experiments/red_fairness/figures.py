@@ -13,7 +13,8 @@ import numpy as np
 
 import tcpcc as tc
 from experiments import charts, published
-from experiments.harness import Cells, Measured, Runs
+from experiments.harness import Cells, Runs
+from experiments.records import Measured
 from experiments.red_fairness import scenarios as s
 from tcpcc import plots
 

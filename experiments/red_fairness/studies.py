@@ -12,7 +12,8 @@ import numpy as np
 
 import tcpcc as tc
 from experiments import charts
-from experiments.harness import Cells, Measured, Runs, Values
+from experiments.harness import Cells, Runs, Values
+from experiments.records import Measured
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import means, tabulate

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments import charts
-from experiments.harness import Cells, Measured, Runs
+from experiments.harness import Cells, Runs
+from experiments.records import Measured
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
 from tcpcc import plots

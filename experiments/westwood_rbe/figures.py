@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from experiments import charts
-from experiments.harness import Cells, Measured
+from experiments.harness import Cells
+from experiments.records import Measured
 from experiments.westwood_rbe import scenarios as s
 from experiments.westwood_rbe import tables
 from tcpcc import plots

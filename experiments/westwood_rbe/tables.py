@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs, Values
+from experiments.harness import Runs, Values
+from experiments.records import Measured
 from experiments.seeds import means, over_seeds
 from experiments.westwood_rbe import scenarios as s
 

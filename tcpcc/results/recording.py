@@ -199,10 +199,10 @@ def dataset(
             raise ValueError(f"{name} has shape {array.shape}: must be {shape}, dims {dims}")
         attrs = {"long_name": long_name} | ({"units": units} if units else {})
         variables[name] = (dims, array, attrs)
-    for name, array in (items or {}).items():
+    for name, column in (items or {}).items():
         unit, long_name = ITEMS[name]
         attrs = {"long_name": long_name} | ({"units": unit} if unit else {})
-        variables[name] = (("item",), np.ascontiguousarray(array), attrs)
+        variables[name] = (("item",), np.ascontiguousarray(column), attrs)
     return xr.Dataset(
         variables,
         coords={

@@ -202,4 +202,4 @@ def _shapes(family: Any) -> list[str]:
 def _sequence(name: str, value: Any) -> Sequence[Any]:
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or not len(value):
         raise refuse(name, value, "a list of numbers")
-    return value
+    return list(value)

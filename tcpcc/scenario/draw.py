@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from tcpcc.errors import ScenarioError
 from tcpcc.scenario.distributions import Distribution, Empirical
 from tcpcc.scenario.traffic import Flow
 from tcpcc.scenario.workload import Conversation, Workload
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
 
 MOST = 10_000_000
 """Most conversations, and most items, that a workload may come to."""
@@ -75,6 +79,22 @@ def drawn(workload: Workload, name: str, seed: int, duration: float) -> Drawn:
         places = np.repeat(first[:-1][of], counts[of]) + _places(counts[of])
         packets[places], gap[places] = sizes, gaps
     return _sorted(Drawn(start, kind, first, packets, gap), duration)
+
+
+def spelled_out(workload: Workload, name: str, scenario: Scenario) -> list[Flow]:
+    """A flow for each conversation of `workload`; see `Scenario.spelled_out`."""
+    own = workload.flow.access_rate is not None or workload.flow.access_delay is not None
+    if scenario.net.access is not None or own:
+        raise ScenarioError(f"workload {name!r}: its connections share access links, flows do not")
+    found = drawn(workload, name, scenario.seed, scenario.duration)
+    if len(found.packets) > len(found.start):
+        raise ScenarioError(f"workload {name!r}: has conversations of several items, no flow has")
+    connections = workload.connections()
+    rows = zip(found.start.tolist(), found.kind.tolist(), found.packets.tolist(), strict=True)
+    return [
+        connections[kind].replace(start=start, stop=None, size=packets, name=f"{name}-{number}")
+        for number, (start, kind, packets) in enumerate(rows)
+    ]
 
 
 def _sorted(all_of: Drawn, duration: float) -> Drawn:

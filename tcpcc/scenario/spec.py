@@ -101,7 +101,7 @@ class Scenario(Record):
             if interval is None
             else positive("interval", units.seconds(interval, "interval"), "s"),
         )
-        if not self.flows:
+        if not self.flows and not self.workloads:
             raise ScenarioError("flows: a scenario needs at least one")
         if self.interval > length:
             raise ScenarioError(
@@ -123,6 +123,20 @@ class Scenario(Record):
         from tcpcc.scenario.resolve import resolve
 
         return resolve(self)
+
+    def spelled_out(self) -> Scenario:
+        """The scenario with a flow of its own in place of every conversation, as every model runs
+        them. They cost as much as any flow, so this is for hundreds, not for ten thousands.
+
+        Raises:
+            ScenarioError: a conversation has more than one item, which no flow has, or the
+                network has access links, which a workload's connections share.
+        """
+        from tcpcc.scenario.draw import spelled_out
+
+        loads = self.resolve().workloads
+        flows = [flow for load in loads for flow in spelled_out(load.spec, load.name, self)]
+        return self.replace(flows=(*self.flows, *flows), workloads=())
 
     @property
     def digest(self) -> str:

@@ -71,8 +71,8 @@ from tcpcc.scenario import Scenario
 from tcpcc.scenario.distributions import Distribution, Empirical, is_constant
 from tcpcc.scenario.frozen import Record
 from tcpcc.scenario.network import Access, Change, Link, Network
-from tcpcc.scenario.topologies import TOPOLOGIES
 from tcpcc.scenario.tcplib import CONVERSATIONS
+from tcpcc.scenario.topologies import TOPOLOGIES
 from tcpcc.scenario.traffic import CBR, Flow, SlowStart
 from tcpcc.scenario.workload import Conversation, Workload
 
@@ -187,7 +187,7 @@ def _within(where: str) -> Iterator[None]:
 def dump(scenario: Scenario) -> str:
     """The scenario as TOML with explicit links; `parse` gives back an equal one."""
     top = _plain(scenario)
-    net, flows, changes = top.pop("net"), top.pop("flows"), top.pop("changes", [])
+    net, flows, changes = top.pop("net"), top.pop("flows", []), top.pop("changes", [])
     workloads = top.pop("workloads", [])
     links = net.pop("links")
     is_cbr = [isinstance(flow, CBR) for flow in scenario.flows]

@@ -149,7 +149,9 @@ class Workload(Record):
             raise refuse("flow", flow, "a Flow(...), what every connection is")
         for setting in ("size", "name"):
             if getattr(flow, setting) is not None:
-                raise ScenarioError(f"flow: {setting} = {getattr(flow, setting)!r}: must be left out")
+                raise ScenarioError(
+                    f"flow: {setting} = {getattr(flow, setting)!r}: must be left out"
+                )
         kinds = tuple_of("conversations", conversations, Conversation)
         if not kinds:
             raise refuse("conversations", [], "a Conversation(...), or several")

@@ -8,7 +8,15 @@ that :func:`on_timer` is called at ``f.deadline``.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.transport.flow_record import CLASSIC, FINE_GRAINED, LOSS, OPEN, SCOREBOARD, segment_at, window_at
+from tcpcc.transport.flow_record import (
+    CLASSIC,
+    FINE_GRAINED,
+    LOSS,
+    OPEN,
+    SCOREBOARD,
+    segment_at,
+    window_at,
+)
 from tcpcc.transport.output import fill
 from tcpcc.transport.recovery import classic, fine_grained, fine_grained_ns2, sack
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer

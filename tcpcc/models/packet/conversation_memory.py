@@ -50,7 +50,9 @@ class ConversationMemory:
 
     def _draw(self) -> None:
         scenario, loads = self.world.scenario, self.world.resolved.workloads
-        conversations, items, kinds = [], [], 0
+        conversations: list[np.ndarray] = []
+        items: list[np.ndarray] = []
+        kinds = 0
         for load in loads:
             found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
             rows = np.zeros(len(found.start), r.CONVERSATION)
@@ -160,5 +162,3 @@ class ConversationMemory:
             "item_start": rows["begun"][begun],
             "item_finished": rows["done"][begun],
         }
-
-

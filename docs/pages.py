@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import shutil
 from pathlib import Path
@@ -27,10 +28,6 @@ def _table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
     return "\n".join([line(head), line(("---",) * len(head)), *map(line, rows)])
 
 
-def _number(value: float) -> str:
-    return f"{value:g}"
-
-
 def _parameters(controller: Controller) -> str:
     if not controller.params:
         return "None."
@@ -39,9 +36,9 @@ def _parameters(controller: Controller) -> str:
         [
             (
                 f"`{name}`",
-                _number(p.default),
+                f"{p.default:g}",
                 p.unit,
-                f"{_number(p.low)} ... {_number(p.high)}",
+                f"{p.low:g} ... {p.high:g}",
                 p.doc,
             )
             for name, p in controller.params.items()
@@ -54,19 +51,15 @@ def _state(controller: Controller) -> str:
         return "Only `cwnd` and `ssthresh`."
     return _table(
         ("name", "at the start", "unit", "meaning"),
-        [(f"`{name}`", _number(v.initial), v.unit, v.doc) for name, v in controller.state.items()],
+        [(f"`{name}`", f"{v.initial:g}", v.unit, v.doc) for name, v in controller.state.items()],
     )
 
 
 def controller_page(name: str) -> str:
     """The page of a controller: its file's own words, parameters and state."""
     controller = CONTROLLERS[name]
-    module = inspect.getmodule(controller.on_ack)
-    path = f"tcpcc/controllers/{name}.py"
-    written = Path(inspect.getfile(type(controller))).parent / f"{name}.py"
-    words = inspect.cleandoc(inspect.getdoc(module) or "")
-    if written.exists():
-        words = _head(written)
+    file = Path(inspect.getfile(Controller)).with_name(f"{name}.py")
+    words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     return "\n".join(
         [
             f"# `{name}`",
@@ -74,12 +67,12 @@ def controller_page(name: str) -> str:
             f"{controller.summary[0].upper()}{controller.summary[1:]}.",
             "",
             f"Source: {controller.source}. Loss recovery unless told: `{controller.recovery}`."
-            f" File: `{path}`.",
+            f" File: `tcpcc/controllers/{file.name}`.",
             "",
             "## Equations",
             "",
             "```text",
-            words,
+            words or "",
             "```",
             "",
             "## Parameters",
@@ -92,13 +85,6 @@ def controller_page(name: str) -> str:
             "",
         ]
     )
-
-
-def _head(file: Path) -> str:
-    """The docstring at the head of a file."""
-    import ast
-
-    return ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
 
 
 def write_controllers(docs: Path) -> None:

@@ -23,8 +23,8 @@ def site(tmp_path_factory):
             ROOT / name, folder / name, ignore=shutil.ignore_patterns("_*", "controllers")
         )
     pages, out = folder / "docs", folder / "html"
-    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", str(pages), str(out)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning"]
+    done = subprocess.run([*command, str(pages), str(out)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return out
 

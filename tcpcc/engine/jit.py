@@ -134,7 +134,9 @@ def _with_compiled_helpers(rule: Callable, seen: dict[Callable, Any]) -> Callabl
                 seen[value] = njit(nogil=True)(_with_compiled_helpers(value, seen))
             namespace[name] = seen[value]
     copy = pytypes.FunctionType(code, namespace, rule.__name__, rule.__defaults__, rule.__closure__)
-    copy.__module__, copy.__qualname__ = rule.__module__, rule.__qualname__
+    # Machine code from several processes meets in one: its symbols must not clash, and the module
+    # that it names must be there to import.
+    copy.__module__, copy.__qualname__ = __name__, f"{rule.__qualname__}_{code_digest(rule)[:16]}"
     return copy
 
 

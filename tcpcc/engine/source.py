@@ -23,8 +23,14 @@ def _file(name: str) -> Path | None:
 
 
 def _imports(file: Path) -> Iterator[str]:
-    """Dotted names that a file imports from this package, anywhere in it."""
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    """Dotted names that a file imports at run time, anywhere in it."""
+    waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            waiting += node.orelse
+            continue
+        waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -36,11 +36,10 @@ if TYPE_CHECKING:
 class PacketSimulation:
     """A packet simulation inside a SimPy environment.
 
-    Parameters
-    ----------
-    scenario : what to simulate; its time 0 is the environment's present time
-    env : the ``simpy.Environment`` to live in; a new one if None
-    trace : keep every event of every flow
+    Args:
+        scenario: what to simulate; its time 0 is the environment's present time
+        env: the ``simpy.Environment`` to live in; a new one if None
+        trace: keep every event of every flow
     """
 
     def __init__(

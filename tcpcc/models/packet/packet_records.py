@@ -29,7 +29,7 @@ WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
         "events": int,
-        "flows": int, "n_flows": int, "links": int, "n_links": int, "hops": int,
+        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
@@ -37,11 +37,27 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
+# What the packet model itself keeps of a flow; what TCP keeps of it is transport.flow_record.FLOW,
+# and of a source of constant bit rate CBR, in the row of the same number.
+FLOW = record_dtype(
+    {
+        "index": int, "kind": int, "open": int,
+        "path": int, "n_forward": int, "n_hops": int,
+        "handshake": int, "size": float, "ack_size": float,
+        "bins": int, "bin": int,
+        # the entry of the retransmission timer on the event list, and that of the ACK held back
+        "timer_at": float, "timer_order": int,
+        "held_since": float, "held_order": int, "ack_timer": int,
+        "inbound": int, "dropped": int,
+    }
+)  # fmt: skip
+CBR = record_dtype({"interval": float, "is_on": int, "order": int, "sent": int, "arrived": int})
+
 LINK = record_dtype(
     [
         *STREAM_FIELDS,
-        ("rate", float), ("delay", float), ("limit", float), ("in_bytes", int), ("loss", float),
-        ("tracked", int), ("changing", int), ("recorded", int),
+        ("rate", float), ("delay", float), ("capacity", float), ("in_bytes", int), ("loss", float),
+        ("tracked", int), ("recorded", int),
         ("busy_until", float), ("begin", float), ("behind", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
@@ -63,13 +79,15 @@ PACKET = record_dtype(
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
 CHANGES = record_dtype(
     {
-        "link": int, "rate": float, "delay": float, "limit": float, "loss": float,
+        "link": int, "rate": float, "delay": float, "capacity": float, "loss": float,
         "param": int, "value": float,
     }
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
 
 world_at = accessor(WORLD)
+flow_at = accessor(FLOW)
+cbr_at = accessor(CBR)
 link_at = accessor(LINK)
 hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)

@@ -13,6 +13,7 @@ from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
 from tcpcc.results.recording import EVENT_DTYPE, dataset
@@ -42,13 +43,16 @@ class World:
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.controllers = ControllerMemory()
+        self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
         self.links = np.zeros(len(self.resolved.links), r.LINK)
-        self.flows = np.zeros(len(self.resolved.flows), t.FLOW)
+        self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
+        self.tcp = np.zeros(len(self.flows), t.FLOW)
+        self.cbr = np.zeros(len(self.flows), r.CBR)
         self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
@@ -127,9 +131,8 @@ class World:
     def _lay_out_link(self, i: int, link: Link) -> None:
         row = self.links[i]
         row["rate"], row["delay"] = link.rate, link.delay
-        row["limit"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
+        row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
-        row["changing"] = link.variable
         row["busy_until"] = -1.0
         row["recorded"] = bool(link.record)
         seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
@@ -161,21 +164,19 @@ class World:
         row["index"] = i
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
-        row["start"] = spec.start
-        row["stop"] = math.inf if spec.stop is None else spec.stop
-        row["outbox"] = address(self.outbox)
-        row["timer_at"] = row["deadline"] = math.inf
-        row["held_until"] = math.inf
-        row["finished"] = math.nan
+        row["timer_at"] = math.inf
+        self.tcp["finished"][i] = math.nan
         if isinstance(spec, CBR):
             row["kind"] = t.CBR
-            row["interval"] = 8 * spec.packet_size / spec.rate
-            row["max_seq"] = -1
+            self.cbr["interval"][i] = 8 * spec.packet_size / spec.rate
             return
         row["kind"] = t.TCP
-        self._place(self.flows, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
-        self._lay_out_transport(row, flow)
-        self.states[i] = self.controllers.fill(row, flow)
+        row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
+        self._place(self.tcp, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
+        self.states[i] = self.controllers.fill(self.tcp[i], flow)
+        self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
+        self.recoveries[i].fill(self.tcp[i : i + 1])
+        self._lay_out_transport(self.tcp[i], flow)
 
     def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
@@ -187,25 +188,20 @@ class World:
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
-        row["ack_size"] = row["syn_size"] = spec.ack_size
-        row["limit"] = _ENDLESS if spec.size is None else spec.size + int(settings.handshake)
-        recovery = RECOVERIES[flow.recovery]
-        row["family"] = recovery.family
-        row["go_back"], row["stay"] = recovery.go_back, recovery.stay
-        row["impatient"] = recovery.impatient
-        row["stale_rounds"] = recovery.stale_rounds
-        row["proportional"] = recovery.proportional
         row["deflate"] = settings.partial_deflation
-        row["recovery_burst"] = recovery.burst
+        row["to_send"] = _ENDLESS if spec.size is None else spec.size + int(settings.handshake)
+        row["deadline"] = row["held_until"] = math.inf
+        row["outbox"] = address(self.outbox)
 
     def _lay_out_world(self) -> None:
         w = self.w[0]
         w["pending"] = -1
-        w["n_flows"], w["n_links"] = len(self.flows), len(self.links)
+        w["n_flows"] = len(self.flows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
-        w["flows"], w["links"] = address(self.flows), address(self.links)
+        for name in ("flows", "tcp", "cbr", "links"):
+            w[name] = address(getattr(self, name))
         w["hops"] = address(self.hops)
         w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
         w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
@@ -236,7 +232,7 @@ class World:
         rows = [
             {
                 "link": link,
-                "rate": spec.rate, "delay": spec.delay, "limit": spec.buffer, "loss": spec.loss,
+                "rate": spec.rate, "delay": spec.delay, "capacity": spec.buffer, "loss": spec.loss,
             }
         ]  # fmt: skip
         names = list(self.resolved.links[link].queue.discipline.params)
@@ -248,14 +244,14 @@ class World:
     # ------------------------------------------------------------------- while running
 
     def schedule(self, time: float, kind: Any, ident: int) -> None:
-        """Put an event on the agenda."""
+        """Put an event on the event list."""
         from tcpcc.models.packet.handlers import schedule_from_outside
 
         self.make_heap_room()
         schedule_from_outside(address(self.w), float(time), kind, ident)
 
     def change_now(self, change: ResolvedChange) -> None:
-        """Put a change that the scenario does not have on the agenda, for its time."""
+        """Put a change that the scenario does not have on the event list, for its time."""
         self.by_hand.append(change)
         for values in self._change_rows(change):
             self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
@@ -279,18 +275,18 @@ class World:
             self.w["heap"], self.w["heap_room"] = address(self.heap), len(self.heap)
 
     def grow(self) -> None:
-        """Double what is short of room: rings, the agenda, the trace."""
+        """Double what is short of room: rings, the event list, the trace."""
         w = self.w[0]
         for kind in ("queue", "flight"):
             first, last = self.links[f"{kind}_head"], self.links[f"{kind}_tail"]
             room = self.links[f"{kind}_mask"] + 1
             for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
                 self._enlarge(self.links, kind, int(i), int(first[i]), int(last[i]))
-        first = self.flows["high_ack"] - 1
-        last = np.maximum(self.flows["max_seq"], self.flows["next_seq"]) + 1
-        room = self.flows["segment_mask"] + 1
+        first = self.tcp["high_ack"] - 1
+        last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
+        room = self.tcp["segment_mask"] + 1
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-            self._enlarge(self.flows, "segments", int(i), int(first[i]), int(last[i]))
+            self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
         self.make_heap_room()
         if len(self.trace) and w["trace_count"] + 4 * r.MARGIN > len(self.trace):
             self.trace = np.concatenate([self.trace, np.zeros_like(self.trace)])
@@ -325,7 +321,7 @@ class World:
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
         widths = np.diff(edges, prepend=0.0)[:, None]
         flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
-        active = ~(edges[:, None] > self.flows["finished"])
+        active = ~(edges[:, None] > self.tcp["finished"])
         events = None
         if len(self.trace):
             events = np.zeros(int(self.w["trace_count"][0]), EVENT_DTYPE)
@@ -351,9 +347,9 @@ class World:
             time=edges,
             queue=link_bins["waiting"] / widths,
             busy=link_bins["busy"] / widths,
-            timeouts=self.flows["timeouts"],
-            loss_events=self.flows["loss_events"],
-            finished=self.flows["finished"],
+            timeouts=self.tcp["timeouts"],
+            loss_events=self.tcp["loss_events"],
+            finished=self.tcp["finished"],
             queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
             cpu_seconds=cpu_seconds,
             **series,

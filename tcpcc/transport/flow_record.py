@@ -25,7 +25,7 @@ SENDER: dict[str, type] = {
     "phase": int, "dupacks": int, "inflation": int, "untold": int,
     "segments": int, "segment_mask": int, "outbox": int, "outbox_count": int,
     "more": int, "burst": float, "max_burst": float, "rwnd": float, "to_send": int,
-    "finished": float,
+    "finished": float, "awaits": int,
     # the event that is being handled: an ACK of all up to `ack`, caused by segment `trigger`,
     # with the block low <= seq < high
     "now": float, "ack": int, "trigger": int, "low": int, "high": int,
@@ -54,6 +54,7 @@ RECEIVER: dict[str, type] = {
 }  # fmt: skip
 SELDOM: dict[str, type] = {
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
+    "idle_restart": int,
 }  # fmt: skip
 COUNTERS: dict[str, type] = {
     "sent": int, "retransmitted": int, "acks": int, "timeouts": int, "loss_events": int,

@@ -9,7 +9,7 @@ the flow's loss recovery (:mod:`tcpcc.transport.recovery`), whose rules are call
 import math
 
 from tcpcc.engine.jit import call_rule, compiled
-from tcpcc.transport.flow_record import LOSS, OPEN, window_at
+from tcpcc.transport.flow_record import LOSS, OPEN, segment_at, window_at
 from tcpcc.transport.output import fill
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
 from tcpcc.transport.rules import begin_round, timed_out
@@ -60,7 +60,7 @@ def on_ack(f, now, ack, trigger, low, high):
     f.low = low
     f.high = high
     recover(f, now, f.recovery_on_ack)
-    if f.high_ack >= f.to_send - 1 and math.isnan(f.finished):
+    if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf
 
@@ -86,6 +86,24 @@ def on_timer(f, now):
         begin_round(f, now)
     f.burst = f.max_burst
     resume(f, now)
+
+
+@compiled
+def write(f, now):
+    """The application has handed over more data, up to ``f.to_send``.
+
+    After a silence of more than a retransmission timeout the window falls back to the initial one
+    (RFC 5681, 4.1). During a loss recovery the ACKs to come let the new data out.
+    """
+    if f.high_ack == f.max_seq:
+        last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
+        s = window_at(f.state, 0)
+        if f.idle_restart != 0 and now - last > max(f.rto, f.min_rto):
+            s.cwnd = min(s.cwnd, f.initial_window)
+        begin_round(f, now)
+    if f.phase == OPEN and f.dupacks == 0:
+        f.burst = f.max_burst
+        resume(f, now)
 
 
 @compiled

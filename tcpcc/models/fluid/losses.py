@@ -21,7 +21,6 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.fluid.history import number_at
 from tcpcc.transport.flow_record import RECOVERY
 
-
 TOGETHER = 0.02  # of a base round-trip time: losses so close to each other are noticed together
 
 

@@ -147,7 +147,7 @@ def note_drop(w, flow, link, ident, time, seq):
             b = link_bin_at(link.bins, k)
             b.drops += 1
             b.arrived += 1
-    trace(w, time, flow.index, DROP, seq, float(ident))
+    trace(w, flow, time, DROP, seq, float(ident))
 
 
 @compiled
@@ -191,7 +191,7 @@ def note_delivery(w, flow, seq, time):
     if time <= w.duration:
         if seq > 0 or flow.handshake == 0:
             flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
-        trace(w, time, flow.index, DELIVER, seq, 0.0)
+        trace(w, flow, time, DELIVER, seq, 0.0)
 
 
 @compiled
@@ -202,7 +202,7 @@ def forward(w, flow, hop, time, size, seq, trigger, low, high):
         h = hop_at(w.hops, flow.path + hop)
         link = link_at(w.links, h.link)
         arrival = time
-        time = cross(w, link, flow.index, arrival, since, size)
+        time = cross(w, link, flow.ident, arrival, since, size)
         since = link.begin
         if time < 0:
             note_drop(w, flow, link, h.link, arrival, seq)
@@ -215,6 +215,7 @@ def forward(w, flow, hop, time, size, seq, trigger, low, high):
         if h.then == RECEIVER:
             if not receive(w, flow, seq, time):
                 return
+            flow.acks_sent += 1
             tcp = tcp_at(w.tcp, flow.index)
             trigger = seq
             seq = tcp.expected - 1
@@ -236,6 +237,7 @@ def set_open(w, flow, value):
 @compiled
 def send_ack(w, flow, time, trigger):
     """The receiver of `flow` sends the ACK that is due."""
+    flow.acks_sent += 1
     tcp = tcp_at(w.tcp, flow.index)
     seq = tcp.expected - 1
     forward(w, flow, flow.n_forward, time, flow.ack_size, seq, trigger, tcp.sack_low, tcp.sack_high)

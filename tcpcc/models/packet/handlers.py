@@ -1,4 +1,4 @@
-"""The events of the packet model, one handler each; :func:`step` takes the next from the event list.
+"""The events of the packet model, one handler each; :func:`step` takes the next one.
 
 Both drivers call :func:`step` and nothing else, so their runs are the same event by event.
 """
@@ -7,12 +7,14 @@ import math
 
 from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
 from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import forward, leave_queue, receive, send_ack, set_open
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
     ARRIVAL,
+    BEGINNING,
     CBR_PACKET,
     CHANGE,
     DUPACK,
@@ -23,8 +25,10 @@ from tcpcc.models.packet.packet_records import (
     RETRANSMIT,
     SEND,
     TIMEOUT,
+    WRITE,
     cbr_at,
     change_at,
+    conversation_at,
     event_at,
     flow_at,
     link_at,
@@ -57,7 +61,7 @@ def pump(w, flow, tcp, now):
             if again:
                 b.retransmitted += 1
             cwnd = window_at(tcp.state, 0).cwnd
-            trace(w, now, flow.index, RETRANSMIT if again else SEND, seq, cwnd)
+            trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             size = flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
             forward(w, flow, 0, now, size, seq, 0, 0, 0)
         tcp.outbox_count = 0
@@ -74,9 +78,9 @@ def pump(w, flow, tcp, now):
 def finish_turn(w, flow, tcp, now, timeouts, losses):
     """After a sender's handler: log, send, and see that its timer is on the event list."""
     if tcp.timeouts != timeouts:
-        trace(w, now, flow.index, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
+        trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     if tcp.loss_events != losses:
-        trace(w, now, flow.index, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
+        trace(w, flow, now, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     pump(w, flow, tcp, now)
     if tcp.deadline < flow.timer_at:
         flow.timer_at = tcp.deadline
@@ -109,6 +113,8 @@ def on_arrival(w, ident):
         on_data(w, flow, now, seq)
     else:
         forward(w, flow, hop, now, size, seq, trigger, low, high)
+    if flow.conversation != 0:
+        leave_place(w, flow)
 
 
 @compiled
@@ -124,7 +130,9 @@ def on_ack(w, flow, now, seq, trigger, low, high):
     sender.on_ack(tcp, now, seq, trigger, low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
-    trace(w, now, flow.index, ACK if seq > before else DUPACK, seq + 1, tcp.last_rtt)
+    trace(w, flow, now, ACK if seq > before else DUPACK, seq + 1, tcp.last_rtt)
+    if flow.conversation != 0:
+        note_items(w, flow, tcp, now)
     finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
@@ -182,6 +190,38 @@ def on_ack_timer(w, ident, now, order):
         set_ack_timer(w, flow, tcp)
     elif receiver.on_timer(tcp):
         send_ack(w, flow, now, tcp.expected - 1)
+    if flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@compiled
+def on_beginning(w, now):
+    """The next conversation begins: its connection opens, with the first item to send."""
+    number = w.next_conversation
+    flow = take_place(w, number)
+    tcp = tcp_at(w.tcp, flow.index)
+    w.flow = flow.index
+    conversation_at(w.conversations, number).place = flow.index
+    if w.free_places == 0:
+        w.need = 1
+    w.next_conversation += 1
+    if w.next_conversation < w.n_conversations:
+        following = conversation_at(w.conversations, w.next_conversation)
+        schedule(w, following.start, BEGINNING, 0)
+    hand_over(w, flow, tcp, now)
+    set_open(w, flow, 1)
+    sender.start(tcp, now)
+    finish_turn(w, flow, tcp, now, 0, 0)
+
+
+@compiled
+def on_write(w, ident, now):
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    w.flow = ident
+    hand_over(w, flow, tcp, now)
+    sender.write(tcp, now)
+    finish_turn(w, flow, tcp, now, tcp.timeouts, tcp.loss_events)
 
 
 @compiled
@@ -215,7 +255,7 @@ def send_cbr(w, flow, source, now):
     seq = source.sent
     source.sent += 1
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
-    trace(w, now, flow.index, SEND, seq, 0.0)
+    trace(w, flow, now, SEND, seq, 0.0)
     forward(w, flow, 0, now, flow.size, seq, 0, 0, 0)
     source.order = next_order(w)
     push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
@@ -337,6 +377,10 @@ def step(w):
         on_stop(w, ident)
     elif kind == CHANGE:
         on_change(w, ident, now)
+    elif kind == BEGINNING:
+        on_beginning(w, now)
+    elif kind == WRITE:
+        on_write(w, ident, now)
 
 
 @compiled

@@ -11,7 +11,10 @@ from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
 from .models import simulate as simulate
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
+from .queues import PI as PI
+from .queues import PIE as PIE
 from .queues import RED as RED
+from .queues import REM as REM
 from .queues import SRED as SRED
 from .queues import AdaptiveRED as AdaptiveRED
 from .queues import ConnectionRED as ConnectionRED

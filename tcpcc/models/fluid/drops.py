@@ -21,7 +21,7 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import between, cell, fraction, locate
 from tcpcc.models.fluid.losses import lose, uniform
-from tcpcc.models.queue_memory import apply
+from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
 
 SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
@@ -101,6 +101,9 @@ def early_drops(w, link, packets):
     q.prob = 0.0
     q.spread = 0.0
     q.anew = 0.0
+    while link.timer != 0 and q.wake <= w.now:
+        run_timer(link, q.wake)
+    q.now = w.now
     apply(link, min(w.bin, w.n_bins - 1) if link.bins != 0 else -1)
     link.idle = 0.0
     if q.anew != 0:

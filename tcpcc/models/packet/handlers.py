@@ -9,7 +9,14 @@ from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
-from tcpcc.models.packet.forward import forward, leave_queue, receive, send_ack, set_open
+from tcpcc.models.packet.forward import (
+    forward,
+    leave_queue,
+    receive,
+    send_ack,
+    set_open,
+    wake_queue,
+)
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
@@ -21,6 +28,7 @@ from tcpcc.models.packet.packet_records import (
     FLOW_START,
     FLOW_STOP,
     LOSS_EVENT,
+    QUEUE_TIMER,
     RETRANSMISSION_TIMER,
     RETRANSMIT,
     SEND,
@@ -272,6 +280,12 @@ def on_stop(w, ident):
 
 
 @compiled
+def on_queue_timer(w, ident, now):
+    """A queue discipline's timer is due."""
+    schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
+
+
+@compiled
 def retime(w, link, ident, now):
     """After a change of rate or delay: the packets that wait will leave at other times.
 
@@ -375,6 +389,8 @@ def step(w):
         on_start(w, ident, now)
     elif kind == FLOW_STOP:
         on_stop(w, ident)
+    elif kind == QUEUE_TIMER:
+        on_queue_timer(w, ident, now)
     elif kind == CHANGE:
         on_change(w, ident, now)
     elif kind == BEGINNING:

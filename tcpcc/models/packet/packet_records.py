@@ -19,6 +19,7 @@ FIRST_RING = 64
 # and each function that it is handed to would be compiled once per constant.)
 ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
 BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
+QUEUE_TIMER = np.int64(9)
 
 # What follows a hop: an event, the next link at once, the receiver at once.
 BY_EVENT, NEXT_LINK, RECEIVER = range(3)
@@ -36,7 +37,8 @@ WORLD = record_dtype(
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
-        "kinds": int, "free": int, "free_places": int, "state_words": int, "sample_words": int, "memory_words": int,
+        "kinds": int, "free": int, "free_places": int, "state_words": int, "sample_words": int,
+        "memory_words": int,
     }
 )  # fmt: skip
 

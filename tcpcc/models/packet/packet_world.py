@@ -238,7 +238,11 @@ class World:
         self.n_changes = 0
 
     def _schedule_beginning(self) -> None:
-        """Starts, stops, on-times and changes, in that order where times are equal."""
+        """Queues' timers, starts, stops, on-times and changes, in that order where times are
+        equal."""
+        for i, queue in self.queues.items():
+            if queue.has_timer:
+                self.schedule(0.0, r.QUEUE_TIMER, i)
         for i, flow in enumerate(self.resolved.flows):
             spec = flow.spec
             if isinstance(spec, CBR):

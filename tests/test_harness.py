@@ -418,6 +418,21 @@ def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_pat
     assert "[1] the moon" in text
 
 
+def test_the_summary_is_renewed_between_its_marks(records, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n{}\nold\n{}\nafter\n".format(*experiments.report.MARKS))
+    for _ in range(2):
+        experiments.write_summary(records, page)
+        text = page.read_text()
+        assert text.startswith("before\n")
+        assert text.endswith("\nafter\n")
+        assert "old" not in text
+        assert text.count(experiments.summary_markdown(records)) == 1
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match="must have"):
+        experiments.write_summary(records, page)
+
+
 def test_figures_are_drawn_of_items_that_have_one(tmp_path):
     with pytest.raises(ScenarioError, match="unknown figure of quick_vegas 'table_1'"):
         experiments.draw("quick_vegas", "table_1")

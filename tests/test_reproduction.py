@@ -5,6 +5,7 @@ their verdicts. What moved shows as "packet: 21.2 -> 23.4". `make accept` writes
 """
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +72,13 @@ def test_claims_hold_where_they_are_expected_to(paper, records):
         for line in expected.claims_of(paper)
     }
     assert held == told
+
+
+def test_scorecard_and_readme_are_of_these_numbers(records):
+    """Paths, since a table is long: `make accept` renews both."""
+    found, root = list(records.values()), Path(experiments.__file__).parents[1]
+    assert experiments.markdown(found) == (root / "docs" / "scorecard.md").read_text()
+    assert experiments.summary_markdown(found) in (root / "README.md").read_text()
 
 
 def test_a_claim_that_fails_is_explained_at_one_of_its_cells(records):

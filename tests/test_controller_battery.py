@@ -280,6 +280,23 @@ def test_minimum_window(name):
     assert path.cwnd > least
 
 
+VEGAS_KIND = {"vegas", "newvegas", "vegas_a", "vegas_plus", "quick_vegas", "adavegas"}
+"""Whose timeout leaves two packets."""
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_timeout_begins_slow_start_anew(name):
+    """From the least window, to a threshold well below the window at which packets were lost."""
+    path = Path(name, cwnd=50.0, ssthresh=20.0).rounds(5)
+    before = path.cwnd
+    path.pair.call("on_timeout", window=before, inflight=math.floor(before), transmits=1.0)
+    first = 2 if name in VEGAS_KIND else 1
+    assert path.cwnd == first
+    assert 0.4 * before <= path.pair.s.ssthresh <= 0.95 * before
+    path.rounds(2)
+    assert path.cwnd >= 2 * first
+
+
 @pytest.mark.parametrize("name", names())
 def test_long_congestion_avoidance(name):
     """Hundreds of rounds on a path of 20 packets and a buffer of 20: the window stays between the

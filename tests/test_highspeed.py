@@ -249,6 +249,59 @@ def test_ghstcp_turns_to_reno_while_round_trip_times_rise():
     assert growth("ghstcp", 1000) == pytest.approx(growth("hstcp", 1000))
 
 
+def means(*steps):
+    """Round-trip times of a round of 100 packets: ten groups of ten, each longer than the one
+    before by as many ms as `steps` say."""
+    return np.repeat(0.1 + np.cumsum([0, *steps]) / 1000, 10)
+
+
+RISING, FALLING = 9 * [1], 9 * [-1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "before", "after"),
+    [
+        (5 * [10] + 4 * [-1], 0, 1),  # PCT 0.56 says nothing, PDT 46/54 rising
+        (5 * [1] + 4 * [-10], 1, 0),  # PCT 0.56 says nothing, PDT -35/45 not rising
+        (8 * [1] + [-20], 0, 0),  # PCT 8/9 rising, PDT -12/28 not: as it was
+        (8 * [1] + [-20], 1, 1),
+        ([30] + 8 * [-1], 0, 0),  # PCT 1/9 not rising, PDT 22/38 rising: as it was
+        ([30] + 8 * [-1], 1, 1),
+    ],
+)
+def test_ghstcp_asks_both_of_pathloads_metrics(steps, before, after):
+    controller, s, p, a = begin("ghstcp")
+    s.gentle = before
+    for a.rtt in means(*steps):
+        controller.on_ack(s, p, a)
+        s.cwnd = 100.0
+    controller.on_round(s, p, a)
+    assert s.gentle == after
+
+
+def test_ghstcp_judges_each_round_by_itself():
+    controller, s, p, a = begin("ghstcp")
+    controller.on_round(s, p, a)  # nothing was measured
+    assert s.gentle == 0
+    for steps, gentle in ((FALLING, 0), (RISING, 1), (FALLING, 0), (RISING, 1)):
+        for a.rtt in means(*steps):
+            controller.on_ack(s, p, a)
+        controller.on_round(s, p, a)
+        assert s.gentle == gentle
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.gentle) == (1, 0)
+
+
+def test_cubic_2005_has_no_loss_to_reckon_from_after_a_timeout():
+    controller, s, p, a = begin("cubic_2005", 1000)
+    controller.on_loss(s, p, a)
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (1, pytest.approx(1000 * 819 / 1024))
+    s.cwnd, s.ssthresh = 1000.0, 2.0
+    controller.on_ack(s, p, a)
+    assert (s.cwnd - 1000) * 1000 == pytest.approx(20)
+
+
 # Response to loss
 
 RTT = 0.1

@@ -155,6 +155,21 @@ def test_causes_stand_only_where_something_is_to_be_explained():
     assert (off.packet, off.fluid) == (0.61, 0.53)
 
 
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (Measured(0.61, 0.5, 0.7, 0.01), "phases"),  # print, 0.5, in the range
+        (Measured(0.61, 0.55, 0.7, 0.04), "phases"),  # outside, but within three deviations
+        (Measured(0.61, 0.55, 0.7, 0.03), judging.BEYOND_CHANCE + " phases"),
+        (Measured(0.61), judging.BEYOND_CHANCE + " phases"),
+    ],
+)
+def test_chance_explains_only_what_our_runs_have_room_for(number, told):
+    one = cell(cause="phases", chance=True)
+    assert record(one, {"packet": {one.key: number}}).cause == told
+    assert record(replace(one, chance=False), {"packet": {one.key: number}}).cause == "phases"
+
+
 def test_what_is_not_explained_says_so():
     one = cell()
     off = record(one, {"packet": {one.key: Measured(0.61)}, "fluid": {one.key: Measured(0.3)}})

@@ -53,6 +53,14 @@ def test_the_fluid_model_agrees_or_says_why(cell, records):
         assert record.fluid_cause not in ("", NOT_EXPLAINED), (record.packet, record.fluid)
 
 
+@pytest.mark.parametrize("column", ["halved", "doubled"])
+def test_figure_3s_ranges_over_phases_overlap(column, records):
+    """What the data file says of the two models there."""
+    record = records["quick_vegas", "figure_3", "Quick Vegas", column]
+    packet, fluid = record.spread, record.fluid_spread
+    assert max(packet[0], fluid[0]) < min(packet[1], fluid[1])
+
+
 @pytest.mark.parametrize("cell", CELLS, ids=name)
 def test_a_number_lies_in_the_range_printed_with_it(cell, records):
     record = records[cell.paper, *cell.key]

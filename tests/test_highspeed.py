@@ -51,6 +51,7 @@ def test_small_windows_are_reno_s(name, window):
 
 
 HSTCP = [
+    (60, 1.302, 0.4762),  # by hand: p = 1e-3 (60/38)^-1.198, a = 60^2 p 2b/(2 - b)
     (118, 2.03, 0.441), (221, 3.04, 0.408), (347, 4.06, 0.385), (1058, 8.14, 0.327),
     (5036, 20.4, 0.246), (10661, 30.6, 0.207), (51258, 62.4, 0.125), (83000, 72.5, 0.1),
 ]  # fmt: skip
@@ -123,6 +124,19 @@ def test_bic_searches_and_probes(window, last_max, expected):
     s.last_max, s.lost = last_max, 1.0
     controller.on_ack(s, p, a)
     assert (s.cwnd - window) * window == pytest.approx(expected)
+
+
+def test_bic_grows_by_a_twentieth_until_a_loss_and_after_a_timeout():
+    """(4), at 1000 packets, where probing adds 16 at most and the search near its end 0.2."""
+    assert growth("bic", 1000) == pytest.approx(50)
+    controller, s, p, a = begin("bic", 1000)
+    controller.on_loss(s, p, a)
+    for after, expected in ((controller.on_loss, 0.2), (controller.on_timeout, 50)):
+        after(s, p, a)
+        s.cwnd, s.ssthresh, a.window = 1000.0, 2.0, 1000.0
+        s.last_max = 1000.0
+        controller.on_ack(s, p, a)
+        assert (s.cwnd - 1000) * 1000 == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

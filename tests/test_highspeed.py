@@ -137,6 +137,8 @@ def test_bic_grows_by_a_twentieth_until_a_loss_and_after_a_timeout():
         s.last_max = 1000.0
         controller.on_ack(s, p, a)
         assert (s.cwnd - 1000) * 1000 == pytest.approx(expected)
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.last_max) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -203,6 +205,15 @@ def test_cubic_2005_hurries_to_the_last_maximum_and_stays():
     assert np.diff(new)[0] == pytest.approx(3 * 0.4 * k**2 * 0.1, rel=0.02)
     assert np.diff(new)[0] > 30
     assert np.diff(new)[-1] == pytest.approx(16, rel=0.01)
+
+
+def test_cubic_2005_comes_to_the_last_maximum_with_c_over_12_8_and_the_k_of_c():
+    """Version 2.0 at 100 packets, where two packets a round trip do not bound it any more."""
+    windows = after_loss("cubic_2005", 30, window=100)
+    c = 410 / 1024
+    k = (100 * (1 - 819 / 1024) / c) ** (1 / 3)
+    for n in range(16, 24):
+        assert 100 - windows[n] == pytest.approx(c / 12.8125 * (k - 0.1 * n) ** 3, rel=0.02)
 
 
 def test_cubic_2005_before_a_loss_grows_by_a_fiftieth():

@@ -9,7 +9,7 @@
 from experiments.expected import accept
 from experiments.harness import draw, draw_all, papers, reproduce
 from experiments.records import MODELS, Record
-from experiments.report import markdown, scorecard, summary, summary_markdown, write
+from experiments.report import markdown, scorecard, summary, summary_markdown, write, write_summary
 
 __all__ = [
     "MODELS",
@@ -24,4 +24,5 @@ __all__ = [
     "summary",
     "summary_markdown",
     "write",
+    "write_summary",
 ]

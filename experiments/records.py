@@ -25,6 +25,7 @@ SHARP = 0.25
 difference: wider, they would explain any."""
 
 NOT_EXPLAINED = "not explained"
+BEYOND_CHANCE = "Not by chance as our runs have it: outside of their range."
 UNDECIDED = "Undecided, so many seeds cannot tell"
 
 Verdict = Literal[
@@ -221,8 +222,10 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
     }
     first = verdicts["packet" if packet else "fluid"]
     cause = (cell.cause or NOT_EXPLAINED) if needs_cause(first) else ""
+    if cause and cell.chance and target is not None and not in_reach(_first(found), target):
+        cause = f"{BEYOND_CHANCE} {cause}"
     if cell.formula:
-        value = next(iter(found.values())).value
+        value = _first(found).value
         return Record(**about, packet=None, fluid=None, formula=value, verdict=first, cause=cause)
     agreement, fluid_cause = None, ""
     if packet and fluid:
@@ -243,6 +246,19 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         fluid_spread=_spread(fluid),
         fluid_sd=fluid and fluid.sd,
     )
+
+
+def in_reach(number: Measured, target: float) -> bool:
+    """Whether a target may be one of our runs: it is in their range, or within `CHANCE` standard
+    deviations. Without either there is no chance."""
+    inside = number.low is not None and number.high is not None
+    if inside and number.low <= target <= number.high:  # type: ignore[operator]
+        return True
+    return number.sd is not None and abs(number.value - target) <= CHANCE * number.sd
+
+
+def _first(found: Mapping[str, Measured]) -> Measured:
+    return next(iter(found.values()))
 
 
 def needs_cause(verdict: Verdict | None) -> bool:

@@ -125,6 +125,24 @@ def write(records: Sequence[Record], path: Path) -> None:
     path.write_text(markdown(records), encoding="utf-8")
 
 
+MARKS = ("<!-- summary: written by tcpcc reproduce --readme -->", "<!-- end of summary -->")
+
+
+def write_summary(records: Sequence[Record], path: Path) -> None:
+    """Replace what stands between `MARKS` in a file by `summary_markdown`.
+
+    Raises:
+        ValueError: the file has not both marks.
+    """
+    text = path.read_text(encoding="utf-8")
+    if any(text.count(mark) != 1 for mark in MARKS):
+        raise ValueError(f"{path}: must have {MARKS[0]!r} and {MARKS[1]!r}, once each")
+    before, rest = text.split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    table = "\n\n".join([before + MARKS[0], summary_markdown(records), MARKS[1]])
+    path.write_text(table + after, encoding="utf-8")
+
+
 def summary_markdown(records: Sequence[Record]) -> str:
     """`summary` as a Markdown table: of each model "reproduced / direction holds / deviates" and
     the median error against print; of references how many each model meets."""

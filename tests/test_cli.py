@@ -189,6 +189,7 @@ def one_line(capsys):
         (["reproduce", "quick_vegas", "table_9"], "unknown item"),
         (["reproduce", "--model", "x"], "unknown model"),
         (["reproduce", "quick_vegas", "--scorecard", "x.md"], "leave out the paper"),
+        (["reproduce", "quick_vegas", "--readme", "x.md"], "leave out the paper"),
         (["reproduce", "--accept", "--model", "packet"], "must be of both models"),
     ],
 )

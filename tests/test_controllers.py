@@ -88,6 +88,27 @@ def test_slow_start_begins_again_at_one_packet(name, rule, cwnd):
     assert (s.cwnd, s.ssthresh) == (1, max(cwnd / 2, 2))
 
 
+@pytest.mark.parametrize(
+    ("settings", "window", "cwnd", "ssthresh"),
+    [
+        ({}, 11.9, 5.95, 5.95),
+        ({"integer_ssthresh": 1}, 11.9, 5.95, 5),
+        ({"integer_ssthresh": 1}, 3.0, 1.5, 2),
+        ({"integer_ssthresh": 1}, 1.5, 1, 2),
+        ({"integer_window": 1}, 11.9, 5, 5),
+        ({"integer_window": 1}, 12.9, 6, 6),
+        ({"integer_ssthresh": 1, "integer_window": 1}, 13.9, 6, 6),
+    ],
+)
+def test_reno_counts_in_whole_packets_where_ns_2_does(settings, window, cwnd, ssthresh):
+    s, p, a = records("reno", cwnd=window, window=window, p=settings)
+    get("reno").on_loss(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (pytest.approx(cwnd), pytest.approx(ssthresh))
+    s, p, a = records("reno", cwnd=window, window=window, p=settings)
+    get("reno").on_timeout(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (1, pytest.approx(ssthresh))
+
+
 @pytest.mark.parametrize("name", LOSS_BASED)
 def test_loss_based_controllers_do_nothing_per_round(name):
     assert get(name).on_round is None

@@ -155,6 +155,21 @@ def test_causes_stand_only_where_something_is_to_be_explained():
     assert (off.packet, off.fluid) == (0.61, 0.53)
 
 
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (Measured(0.61, 0.5, 0.7, 0.01), "phases"),  # print, 0.5, in the range
+        (Measured(0.61, 0.55, 0.7, 0.04), "phases"),  # outside, but within three deviations
+        (Measured(0.61, 0.55, 0.7, 0.03), judging.BEYOND_CHANCE + " phases"),
+        (Measured(0.61), judging.BEYOND_CHANCE + " phases"),
+    ],
+)
+def test_chance_explains_only_what_our_runs_have_room_for(number, told):
+    one = cell(cause="phases", chance=True)
+    assert record(one, {"packet": {one.key: number}}).cause == told
+    assert record(replace(one, chance=False), {"packet": {one.key: number}}).cause == "phases"
+
+
 def test_what_is_not_explained_says_so():
     one = cell()
     off = record(one, {"packet": {one.key: Measured(0.61)}, "fluid": {one.key: Measured(0.3)}})
@@ -416,6 +431,21 @@ def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_pat
     text = (tmp_path / "docs" / "scorecard.md").read_text()
     assert text.count("| Vegas |") == len(records)
     assert "[1] the moon" in text
+
+
+def test_the_summary_is_renewed_between_its_marks(records, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n{}\nold\n{}\nafter\n".format(*experiments.report.MARKS))
+    for _ in range(2):
+        experiments.write_summary(records, page)
+        text = page.read_text()
+        assert text.startswith("before\n")
+        assert text.endswith("\nafter\n")
+        assert "old" not in text
+        assert text.count(experiments.summary_markdown(records)) == 1
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match="must have"):
+        experiments.write_summary(records, page)
 
 
 def test_figures_are_drawn_of_items_that_have_one(tmp_path):

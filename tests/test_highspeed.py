@@ -51,6 +51,7 @@ def test_small_windows_are_reno_s(name, window):
 
 
 HSTCP = [
+    (60, 1.302, 0.4762),  # by hand: p = 1e-3 (60/38)^-1.198, a = 60^2 p 2b/(2 - b)
     (118, 2.03, 0.441), (221, 3.04, 0.408), (347, 4.06, 0.385), (1058, 8.14, 0.327),
     (5036, 20.4, 0.246), (10661, 30.6, 0.207), (51258, 62.4, 0.125), (83000, 72.5, 0.1),
 ]  # fmt: skip
@@ -125,6 +126,21 @@ def test_bic_searches_and_probes(window, last_max, expected):
     assert (s.cwnd - window) * window == pytest.approx(expected)
 
 
+def test_bic_grows_by_a_twentieth_until_a_loss_and_after_a_timeout():
+    """(4), at 1000 packets, where probing adds 16 at most and the search near its end 0.2."""
+    assert growth("bic", 1000) == pytest.approx(50)
+    controller, s, p, a = begin("bic", 1000)
+    controller.on_loss(s, p, a)
+    for after, expected in ((controller.on_loss, 0.2), (controller.on_timeout, 50)):
+        after(s, p, a)
+        s.cwnd, s.ssthresh, a.window = 1000.0, 2.0, 1000.0
+        s.last_max = 1000.0
+        controller.on_ack(s, p, a)
+        assert (s.cwnd - 1000) * 1000 == pytest.approx(expected)
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.last_max) == (1, 0)
+
+
 @pytest.mark.parametrize(
     ("name", "beta"),
     [("bic", 819 / 1024), ("cubic_2005", 819 / 1024), ("cubic_2008", 0.8), ("cubic", 0.7)],
@@ -191,6 +207,15 @@ def test_cubic_2005_hurries_to_the_last_maximum_and_stays():
     assert np.diff(new)[-1] == pytest.approx(16, rel=0.01)
 
 
+def test_cubic_2005_comes_to_the_last_maximum_with_c_over_12_8_and_the_k_of_c():
+    """Version 2.0 at 100 packets, where two packets a round trip do not bound it any more."""
+    windows = after_loss("cubic_2005", 30, window=100)
+    c = 410 / 1024
+    k = (100 * (1 - 819 / 1024) / c) ** (1 / 3)
+    for n in range(16, 24):
+        assert 100 - windows[n] == pytest.approx(c / 12.8125 * (k - 0.1 * n) ** 3, rel=0.02)
+
+
 def test_cubic_2005_before_a_loss_grows_by_a_fiftieth():
     assert growth("cubic_2005", 1000) == pytest.approx(20)
 
@@ -247,6 +272,59 @@ def test_ghstcp_turns_to_reno_while_round_trip_times_rise():
     controller.on_loss(s, p, a)
     assert s.gentle == 0
     assert growth("ghstcp", 1000) == pytest.approx(growth("hstcp", 1000))
+
+
+def means(*steps):
+    """Round-trip times of a round of 100 packets: ten groups of ten, each longer than the one
+    before by as many ms as `steps` say."""
+    return np.repeat(0.1 + np.cumsum([0, *steps]) / 1000, 10)
+
+
+RISING, FALLING = 9 * [1], 9 * [-1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "before", "after"),
+    [
+        (5 * [10] + 4 * [-1], 0, 1),  # PCT 0.56 says nothing, PDT 46/54 rising
+        (5 * [1] + 4 * [-10], 1, 0),  # PCT 0.56 says nothing, PDT -35/45 not rising
+        (8 * [1] + [-20], 0, 0),  # PCT 8/9 rising, PDT -12/28 not: as it was
+        (8 * [1] + [-20], 1, 1),
+        ([30] + 8 * [-1], 0, 0),  # PCT 1/9 not rising, PDT 22/38 rising: as it was
+        ([30] + 8 * [-1], 1, 1),
+    ],
+)
+def test_ghstcp_asks_both_of_pathloads_metrics(steps, before, after):
+    controller, s, p, a = begin("ghstcp")
+    s.gentle = before
+    for a.rtt in means(*steps):
+        controller.on_ack(s, p, a)
+        s.cwnd = 100.0
+    controller.on_round(s, p, a)
+    assert s.gentle == after
+
+
+def test_ghstcp_judges_each_round_by_itself():
+    controller, s, p, a = begin("ghstcp")
+    controller.on_round(s, p, a)  # nothing was measured
+    assert s.gentle == 0
+    for steps, gentle in ((FALLING, 0), (RISING, 1), (FALLING, 0), (RISING, 1)):
+        for a.rtt in means(*steps):
+            controller.on_ack(s, p, a)
+        controller.on_round(s, p, a)
+        assert s.gentle == gentle
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.gentle) == (1, 0)
+
+
+def test_cubic_2005_has_no_loss_to_reckon_from_after_a_timeout():
+    controller, s, p, a = begin("cubic_2005", 1000)
+    controller.on_loss(s, p, a)
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (1, pytest.approx(1000 * 819 / 1024))
+    s.cwnd, s.ssthresh = 1000.0, 2.0
+    controller.on_ack(s, p, a)
+    assert (s.cwnd - 1000) * 1000 == pytest.approx(20)
 
 
 # Response to loss

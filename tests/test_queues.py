@@ -88,8 +88,10 @@ def test_an_idle_time_counts_as_packets_that_could_have_left():
 
 
 def test_the_automatic_weight_makes_a_second_the_time_constant():
-    """w = 1 - exp(-1/C): after the C arrivals of a busy second 1/e of the past is left."""
+    """w = 1 - exp(-1/C): after the C arrivals of a busy second 1/e of the past is left, whatever
+    the link's delay."""
     red = Red(avg=1.0, weight=0, min_thresh=50, max_thresh=60)
+    red.q.delay = 0.1
     red.arrive(0.0)
     assert red.s.avg == pytest.approx(math.exp(-1 / 2500))
     for _ in range(2499):

@@ -5,6 +5,7 @@ their verdicts. What moved shows as "packet: 21.2 -> 23.4". `make accept` writes
 """
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,14 @@ def test_the_fluid_model_agrees_or_says_why(cell, records):
         assert record.fluid_cause not in ("", NOT_EXPLAINED), (record.packet, record.fluid)
 
 
+@pytest.mark.parametrize("column", ["halved", "doubled"])
+def test_figure_3s_ranges_over_phases_overlap(column, records):
+    """What the data file says of the two models there."""
+    record = records["quick_vegas", "figure_3", "Quick Vegas", column]
+    packet, fluid = record.spread, record.fluid_spread
+    assert max(packet[0], fluid[0]) < min(packet[1], fluid[1])
+
+
 @pytest.mark.parametrize("cell", CELLS, ids=name)
 def test_a_number_lies_in_the_range_printed_with_it(cell, records):
     record = records[cell.paper, *cell.key]
@@ -71,6 +80,13 @@ def test_claims_hold_where_they_are_expected_to(paper, records):
         for line in expected.claims_of(paper)
     }
     assert held == told
+
+
+def test_scorecard_and_readme_are_of_these_numbers(records):
+    """Paths, since a table is long: `make accept` renews both."""
+    found, root = list(records.values()), Path(experiments.__file__).parents[1]
+    assert experiments.markdown(found) == (root / "docs" / "scorecard.md").read_text()
+    assert experiments.summary_markdown(found) in (root / "README.md").read_text()
 
 
 def test_a_claim_that_fails_is_explained_at_one_of_its_cells(records):

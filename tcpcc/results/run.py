@@ -39,7 +39,9 @@ class Run:
     Args:
         data: the record, as `recording.dataset` makes it; `recording.VARIABLES` says
             what it holds.
-        events: shape [event], dtype `EVENT_DTYPE`, in order of time; None without a trace.
+        events: shape [event], in order of time; a structured array whose fields are those of
+            `recording.EVENT_DTYPE`, `recording.TRACED` and what controllers record; None without
+            a trace.
     """
 
     def __init__(self, data: xr.Dataset, events: NDArray[Any] | None = None) -> None:
@@ -345,6 +347,48 @@ class Run:
             raise unknown("table", of, ["flow", "link"])
         series = [name for name, v in self.data.data_vars.items() if v.dims == ("time", of)]
         return self.data[series].to_dataframe(dim_order=["time", of]).reset_index()
+
+    def trace(self, flows: Selection = None) -> pd.DataFrame:
+        """The events of the traced connections as a table, one row each, in order of time.
+
+        Columns: `time` (s); `flow`, its name, of a workload's connections the row's name with the
+        number of the conversation ("web#17"); `event`, one of `recording.EVENTS`; `seq` and
+        `value`, which mean what is said there; the window, what is in transit and the ACK's block,
+        as `recording.TRACED` says; what the controller records.
+
+        Args:
+            flows: names or controllers of traced flows, or of rows of workloads. Default: all.
+
+        Raises:
+            ScenarioError: the run has no trace, or none of such a flow.
+        """
+        import pandas as pd
+
+        from tcpcc.results.recording import EVENTS
+
+        if self.events is None:
+            raise ScenarioError("the run has no events: simulate with trace=True")
+        numbers, place = np.unique(self.events["flow"], return_inverse=True)
+        names = [self.connection(int(number)) for number in numbers]
+        table = pd.DataFrame({name: self.events[name] for name in self.events.dtype.names or ()})
+        table["flow"] = pd.Categorical(np.array(names)[place], names)
+        table["event"] = pd.Categorical(np.array(EVENTS)[self.events["event"]], EVENTS)
+        if flows is None:
+            return table
+        chosen = set(self.select(flows))
+        kept = [name for name in names if name.partition("#")[0] in chosen]
+        if not kept:
+            raise ScenarioError(f"flows = {flows!r}: the run has no trace of any: see trace=")
+        return table[table["flow"].isin(kept)].reset_index(drop=True)
+
+    def connection(self, number: int) -> str:
+        """The name of the connection that `events` knows by its number."""
+        if number < len(self.flows):
+            return self.flows[number]
+        conversation = number - len(self.flows)
+        items = self.data["item_conversation"].values
+        row = self.data["item_flow"].values[np.searchsorted(items, conversation)]
+        return f"{self.flows[int(row)]}#{conversation}"
 
     # Files.
 

@@ -39,7 +39,7 @@ FLOW = record_dtype(
         # --- the application: whether more data will come; the items of a conversation
         "awaits": int, "idle_restart": int,
         "conversation": int, "ident": int, "item": int, "undone": int, "last_item": int,
-        "waits": int, "traced": int,
+        "waits": int, "traced": int, "notes": int, "n_notes": int,
         # --- sender
         "next_seq": int, "max_seq": int, "high_ack": int, "dupacks": int, "recover": int,
         "phase": int, "inflation": int, "first_partial": int, "untold": int,

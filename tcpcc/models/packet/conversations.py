@@ -45,7 +45,7 @@ def take_place(w, number):
     f.state = memory
     f.sample = memory + 8 * w.state_words
     f.index = place
-    f.ident = w.n_flows + number
+    f.ident = w.n_rows + number
     f.conversation = number + 1
     f.item = f.undone = c.first
     f.last_item = c.first + c.items

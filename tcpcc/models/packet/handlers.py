@@ -5,7 +5,7 @@ Both drivers call :func:`step` and nothing else, so their runs are the same even
 
 import math
 
-from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
+from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
@@ -30,16 +30,21 @@ from tcpcc.models.packet.packet_records import (
     conversation_at,
     event_at,
     link_at,
+    number_at,
     packet_at,
     queued_at,
     world_at,
 )
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow, trace
+from tcpcc.models.packet.recorder import (
+    add_sending,
+    add_waiting,
+    bin_of,
+    sample_flow,
+    trace,
+    trace_ack,
+)
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, flow_at, out_at, window_at
-
-number_at = accessor(record_dtype({"value": float}))
-
 
 # ------------------------------------------------------------------------------- sending
 
@@ -113,7 +118,8 @@ def on_arrival(w, ident):
         sender.on_ack(f, now, seq, trigger, low, high)
         if not math.isnan(f.finished):
             set_open(w, f, 0)
-        trace(w, f, now, ACK if seq > before else DUPACK, seq + 1, f.last_rtt)
+        kind = ACK if seq > before else DUPACK
+        trace_ack(w, f, now, kind, seq + 1, f.last_rtt, trigger, low, high)
         if f.conversation != 0:
             note_items(w, f, now)
         finish_turn(w, f, now, timeouts, losses)

@@ -4,9 +4,18 @@ A packet's contribution is known when it arrives at a link (when it will wait, b
 it is added to the bins of those times at once. Nothing has to be sampled, and the sums are exact.
 """
 
+import math
+
 from tcpcc.engine.jit import compiled
 from tcpcc.models.bins import flow_bin_at, link_bin_at
-from tcpcc.models.packet.packet_records import MARGIN, trace_at
+from tcpcc.models.packet.packet_records import (
+    DELIVER,
+    MARGIN,
+    SEND,
+    note_at,
+    number_at,
+    trace_at,
+)
 from tcpcc.transport.flow_record import window_at
 
 
@@ -52,16 +61,42 @@ def add_sending(w, link, begin, end, bits, sign):
 
 @compiled
 def trace(w, f, time, event, seq, value):
+    """Note an event of a traced connection; those at the sender with its window and what its
+    controller records."""
+    if f.traced == 0:
+        return
+    entry = trace_at(w.trace, w.trace_count)
+    entry.time = time
+    entry.flow = f.ident
+    entry.event = event
+    entry.seq = seq
+    entry.value = value
+    values = w.trace_values + 8 * w.trace_columns * w.trace_count
+    for i in range(w.trace_columns):
+        number_at(values, i).value = math.nan
+    if event < DELIVER and f.state != 0:
+        s = window_at(f.state, 0)
+        number_at(values, 0).value = s.cwnd
+        number_at(values, 1).value = s.ssthresh
+        last = seq if event == SEND else f.max_seq
+        number_at(values, 2).value = float(last - f.high_ack)
+        for i in range(f.n_notes):
+            note = note_at(f.notes, i)
+            number_at(values, note.column).value = number_at(f.state, note.place).value
+    w.trace_count += 1
+    if w.trace_count + 4 * MARGIN > w.trace_room:
+        w.need = 1
+
+
+@compiled
+def trace_ack(w, f, time, event, seq, value, trigger, low, high):
+    """As :func:`trace`, for an ACK that packet `trigger` caused and that tells of a block."""
+    trace(w, f, time, event, seq, value)
     if f.traced != 0:
-        entry = trace_at(w.trace, w.trace_count)
-        entry.time = time
-        entry.flow = f.ident
-        entry.event = event
-        entry.seq = seq
-        entry.value = value
-        w.trace_count += 1
-        if w.trace_count + 4 * MARGIN > w.trace_room:
-            w.need = 1
+        values = w.trace_values + 8 * w.trace_columns * (w.trace_count - 1)
+        number_at(values, 3).value = float(trigger)
+        number_at(values, 4).value = float(low)
+        number_at(values, 5).value = float(high)
 
 
 @compiled

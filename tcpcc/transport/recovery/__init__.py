@@ -15,7 +15,7 @@ class Recovery(Definition):
     """A loss recovery: the sender's settings, and what the fluid model needs to know of it.
 
     Args:
-        family: 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks, 3 these as in ns-2
+        family: 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks, 3 as in ns-2
         go_back, stay, impatient: see :mod:`tcpcc.transport.recovery.classic`
         proportional: see :mod:`tcpcc.transport.recovery.sack`
         stale_rounds: a timeout does not end the round; a round of one packet sets BaseRTT anew

@@ -66,7 +66,7 @@ def load(path: str | Path) -> tuple[xr.Dataset, NDArray[Any] | None]:
     if "/events" not in loaded:
         return data, None
     columns = loaded["/events"]
-    further = str(columns.attrs.get("columns", "")).split()[len(EVENT_DTYPE) :]
+    further = str(columns.attrs.get("columns", "")).split()[len(EVENT_DTYPE.names or ()) :]
     dtype = [*EVENT_DTYPE.descr, *((name, "f8") for name in further)]
     events = np.empty(columns.sizes["event_index"], np.dtype(dtype))
     for field in events.dtype.names or ():

@@ -673,8 +673,8 @@ def test_the_example_has_the_fields_of_the_records():
 
 def test_the_state_begins_with_the_common_window():
     vegas = get("vegas")
-    assert vegas.state_dtype.names == ("cwnd", "ssthresh", "incr", "frozen")
-    assert vegas.initial_state == (1, math.inf, 0, 0)
+    assert vegas.state_dtype.names[:4] == ("cwnd", "ssthresh", "incr", "frozen")
+    assert vegas.initial_state[:4] == (1, math.inf, 0, 0)
 
 
 def test_quick_vegas_doubles_also_after_a_slow_start_that_ended_at_ssthresh():

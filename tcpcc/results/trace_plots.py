@@ -222,7 +222,7 @@ def _avoidance(
     if {"alpha", "beta", "base_rtt"} <= {*params, *(rounds.dtype.names or ())}:
         for name, dashes in (("alpha", DASHES[1]), ("beta", DASHES[2])):
             line = expected - params[name] * bits / scale / rounds["base_rtt"]
-            label = rf"$\{name}$ = {params[name]:g} packets less"
+            label = rf"$\{name}$ = {params[name]:g}"
             ax.plot(times, line, color=ORANGE, lw=0.9, ls=dashes, label=label, **steps)
     ax.plot(times, rounds["actual"] * bits / scale, color=BLACK, lw=0.9, label="Actual", **steps)
     edge: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ls": "", "clip_on": False}

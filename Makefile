@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce test lint bench docs clean
+.PHONY: setup reproduce accept test lint bench docs clean
 
 setup: $(READY)
 
@@ -24,6 +24,10 @@ reproduce: $(READY)
 ifneq ($(NOTEBOOKS),)
 	$(BIN)/jupyter-execute --inplace --timeout=600 $(NOTEBOOKS)
 endif
+
+# The numbers and verdicts that tests hold every run to; `git diff experiments/data` shows what moved.
+accept: $(READY)
+	$(BIN)/tcpcc reproduce --accept --scorecard docs/scorecard.md
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup

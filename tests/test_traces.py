@@ -123,7 +123,7 @@ def test_questions_about_what_was_not_traced_get_one_line(run, tmp_path):
 
 def test_a_controller_records_numbers_of_its_state_only():
     rules = {name: tc.controllers.get("reno").rules[name] for name in ("on_ack", "on_loss")}
-    with pytest.raises(ValueError, match="record 'pace' is not a number of its state: none"):
+    with pytest.raises(ValueError, match="record 'pace' is not a real number of its state: none"):
         tc.Controller("mine", "x", **rules, on_timeout=rules["on_loss"], record=("pace",))
 
 

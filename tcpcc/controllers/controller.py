@@ -98,11 +98,11 @@ class Controller(Definition):
             if name in WINDOW:
                 raise ValueError(f"controller {self.name!r}: state {name!r} is common to all")
         object.__setattr__(self, "record", tuple(self.record))
+        numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
         for name in self.record:
-            if name not in self.state or self.state[name].size != 1:
-                numbers = [n for n, variable in self.state.items() if variable.size == 1]
+            if name not in numbers:
                 raise ValueError(
-                    f"controller {self.name!r}: record {name!r} is not a number of its state:"
+                    f"controller {self.name!r}: record {name!r} is not a real number of its state:"
                     f" {', '.join(numbers) or 'none'}"
                 )
         for rule_name, rule in self.rules.items():

@@ -59,7 +59,7 @@ def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
         if isinstance(spec, CBR):
             made = _datagrams(events, spec, number)
         else:
-            tells = RECOVERIES[recoveries[row]].family == 1
+            tells = RECOVERIES[recoveries[row]].selective
             made = _segments(events, spec, number, tells)
         packets += [(time, interface, head, length) for time, head, length in made]
     packets.sort(key=lambda packet: packet[0])

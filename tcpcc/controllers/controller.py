@@ -74,6 +74,7 @@ class Controller(Definition):
         recovery: default loss recovery (one of ``tcpcc.recoveries()``)
         source: the paper or RFC
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
+        record: state variables that a trace shows, beside the window: columns of ``run.trace()``
 
     Each rule is tried once when the controller is made, so that a misspelt field is an error here
     and not in the middle of a run.
@@ -90,11 +91,20 @@ class Controller(Definition):
     recovery: str = "newreno"
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
+    record: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.state:
             if name in WINDOW:
                 raise ValueError(f"controller {self.name!r}: state {name!r} is common to all")
+        object.__setattr__(self, "record", tuple(self.record))
+        numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
+        for name in self.record:
+            if name not in numbers:
+                raise ValueError(
+                    f"controller {self.name!r}: record {name!r} is not a real number of its state:"
+                    f" {', '.join(numbers) or 'none'}"
+                )
         for rule_name, rule in self.rules.items():
             if rule is not None:
                 self._try(rule_name, rule)

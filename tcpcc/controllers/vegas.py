@@ -31,11 +31,13 @@ from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Param, State, register
 
 
-def backlog(p, ack):
+def backlog(s, p, ack):
     """(1): the flow's packets in queues."""
-    expected = ack.inflight / ack.min_rtt
-    actual = ack.round_packets / ack.round_rtt
-    delta = (expected - actual) * ack.min_rtt
+    s.decided = ack.now
+    s.base_rtt = ack.min_rtt
+    s.expected = ack.inflight / s.base_rtt
+    s.actual = ack.round_packets / ack.round_rtt
+    delta = (s.expected - s.actual) * s.base_rtt
     if p.integer_delta != 0:
         delta = float(int(delta + 0.5))
     return delta
@@ -76,7 +78,7 @@ def adjust(s, delta, alpha, beta):
 
 
 def on_round(s, p, ack):
-    delta = backlog(p, ack)
+    delta = backlog(s, p, ack)
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
     else:
@@ -151,7 +153,13 @@ PARAMS = {
 STATE = {
     "incr": State(0, "packets per ACK", "increase for each packet acknowledged in this round"),
     "frozen": State(0, "0 or 1", "this is the frozen one of two rounds"),
+    "decided": State(0, "s", "when (1) was last taken"),
+    "expected": State(0, "packets/s", "Expected then"),
+    "actual": State(0, "packets/s", "Actual then"),
+    "base_rtt": State(0, "s", "BaseRTT then"),
 }
+#: Of these, what a trace shows: the congestion avoidance mechanism (CAM) of JSAC's graphs.
+RECORD = ("decided", "expected", "actual", "base_rtt")
 #: State of the variants that watch the target packet.
 TARGET_STATE = {
     "target_rtt": State(0, "s", "round-trip time of the last target packet"),
@@ -172,5 +180,6 @@ vegas = register(
         state=STATE,
         recovery="vegas",
         validate=check_thresholds,
+        record=RECORD,
     )
 )

@@ -5,7 +5,7 @@ Both drivers call :func:`step` and nothing else, so their runs are the same even
 
 import math
 
-from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
+from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
@@ -40,17 +40,22 @@ from tcpcc.models.packet.packet_records import (
     event_at,
     flow_at,
     link_at,
+    number_at,
     packet_at,
     queued_at,
     world_at,
 )
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow, trace
+from tcpcc.models.packet.recorder import (
+    add_sending,
+    add_waiting,
+    bin_of,
+    sample_flow,
+    trace,
+    trace_ack,
+)
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, out_at, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
-
-number_at = accessor(record_dtype({"value": float}))
-
 
 # ------------------------------------------------------------------------------- sending
 
@@ -138,7 +143,8 @@ def on_ack(w, flow, now, seq, trigger, low, high):
     sender.on_ack(tcp, now, seq, trigger, low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
-    trace(w, flow, now, ACK if seq > before else DUPACK, seq + 1, tcp.last_rtt)
+    kind = ACK if seq > before else DUPACK
+    trace_ack(w, flow, now, kind, seq + 1, tcp.last_rtt, trigger, low, high)
     if flow.conversation != 0:
         note_items(w, flow, tcp, now)
     finish_turn(w, flow, tcp, now, timeouts, losses)

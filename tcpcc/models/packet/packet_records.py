@@ -36,9 +36,10 @@ WORLD = record_dtype(
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
+        "trace_values": int, "trace_columns": int, "n_rows": int,
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
-        "kinds": int, "free": int, "free_places": int, "state_words": int, "sample_words": int,
-        "memory_words": int,
+        "kinds": int, "free": int, "free_places": int,
+        "state_words": int, "sample_words": int, "memory_words": int,
     }
 )  # fmt: skip
 
@@ -48,7 +49,9 @@ FLOW = record_dtype(
     {
         # its place in the arrays, and its number to queues and in traces (a place goes from hand to
         # hand among conversations)
-        "index": int, "ident": int, "kind": int, "open": int, "traced": int,
+        "index": int, "ident": int, "kind": int, "open": int,
+        # whether it is traced, and the state variables of its controller that are noted then
+        "traced": int, "notes": int, "n_notes": int,
         "path": int, "n_forward": int, "n_hops": int,
         "handshake": int, "size": float, "ack_size": float,
         "bins": int, "bin": int,
@@ -94,6 +97,7 @@ CHANGES = record_dtype(
     }
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
+NOTE = record_dtype({"place": int, "column": int})  # of a state variable; in the trace's values
 CONVERSATION = record_dtype(
     {
         "start": float, "kind": int, "first": int, "items": int,
@@ -113,6 +117,8 @@ packet_at = accessor(PACKET)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)
+note_at = accessor(NOTE)
+number_at = accessor(record_dtype({"value": float}))
 conversation_at = accessor(CONVERSATION)
 item_at = accessor(ITEM)
 kind_at = accessor(KIND)

@@ -37,6 +37,7 @@ class Recovery(Definition):
         params: parameters and their values.
         state: private state.
         source: paper or RFC.
+        selective: the sender reads which packets the receiver has (SACK).
         stale_rounds: a timeout does not end the round; a round of one packet sets BaseRTT anew
             (both models).
         fine_timer: duplicate ACKs find a hole that is older than a fine-grained timeout, as Vegas
@@ -56,6 +57,7 @@ class Recovery(Definition):
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
+    selective: bool = False
     stale_rounds: bool = False
     fine_timer: bool = False
     impatient: bool = False

@@ -59,6 +59,7 @@ register(
             "prr_out": State(0, "packets", "sent since the loss", kind=int),
         },
         source="RFC 6937",
+        selective=True,
         holes_per_round=math.inf,
     )
 )

@@ -237,6 +237,7 @@ register(
         resume=resume,
         state=SCOREBOARD,
         source="RFC 6675",
+        selective=True,
         holes_per_round=math.inf,
     )
 )

@@ -16,7 +16,7 @@ import tcpcc as tc
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness.tables import highest_sequence
 from tcpcc.engine.streams import STREAM_FIELDS, uniform
-from tcpcc.queues import memory
+from tcpcc.models import queue_memory as memory
 from tcpcc.results.recording import EVENTS
 
 pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")

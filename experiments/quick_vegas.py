@@ -115,8 +115,9 @@ def sharing(controller: str, *, seed: int = 0) -> tc.Scenario:
     return tc.Scenario(net, flows, duration=500)
 
 
-OPENING = tc.Transport(initial_window=1, handshake=False)
-"""The first packet is data and the window starts at one packet."""
+OPENING = tc.Transport(initial_window=1, handshake=False, window_validation=False)
+"""The first packet is data, the window starts at one packet, and grows, as in ns-2, also where a
+flow that was stopped has nothing to send."""
 
 
 # Section IV-A: Figures 2 and 3.

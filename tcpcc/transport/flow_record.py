@@ -29,8 +29,10 @@ FLOW = record_dtype(
         "size": float, "syn_size": float, "ack_size": float,
         "start": float, "stop": float, "limit": int,
         "family": int, "go_back": int, "stay": int, "impatient": int, "deflate": int,
+        "careful": int, "newest_only": int,
         "stale_rounds": int, "proportional": int, "recovery_burst": float,
-        "initial_window": float, "handshake": int, "rwnd": float, "abc_limit": float,
+        "initial_window": float, "handshake": int, "delay_growth": int,
+        "rwnd": float, "window_validation": int, "abc_limit": float,
         "dupack_threshold": int, "limited_transmit": int, "max_burst": float, "timestamps": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
         "clock_phase": float, "backoff_limit": int,
@@ -41,7 +43,7 @@ FLOW = record_dtype(
         "phase": int, "inflation": int, "first_partial": int, "untold": int,
         "outbox_count": int, "more": int, "burst": float,
         # --- SACK scoreboard (RFC 6675)
-        "pipe": int, "lost_edge": int, "next_repair": int, "sack1": int, "sack2": int, "sack3": int,
+        "pipe": int, "lost_edge": int, "next_repair": int, "sacked_ahead": int,
         # --- proportional rate reduction (RFC 6937)
         "known": int, "known_at_loss": int, "flight_at_loss": int, "prr_out": int,
         # --- Vegas' fine-grained retransmission

@@ -8,7 +8,15 @@ that :func:`on_timer` is called at ``f.deadline``.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.transport.flow_record import CLASSIC, FINE_GRAINED, LOSS, OPEN, SCOREBOARD, window_at
+from tcpcc.transport.flow_record import (
+    CLASSIC,
+    FINE_GRAINED,
+    LOSS,
+    OPEN,
+    SCOREBOARD,
+    segment_at,
+    window_at,
+)
 from tcpcc.transport.output import fill
 from tcpcc.transport.recovery import classic, fine_grained, fine_grained_ns2, sack
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
@@ -32,14 +40,14 @@ def start(f, now):
     f.high_ack = -1
     f.recover = -2  # so that the loss of the very first packet can be repaired fast
     f.phase = OPEN
-    f.sack1 = f.sack2 = f.sack3 = -1
     f.min_rtt = math.inf
     f.finished = math.nan
     f.cut_at = -1.0
     f.fine_rto = math.inf
     reset_timer(f)
     begin_round(f, now)
-    window_at(f.state, 0).cwnd = 1.0 if f.handshake != 0 else f.initial_window
+    opens_later = f.handshake != 0 or f.delay_growth != 0
+    window_at(f.state, 0).cwnd = 1.0 if opens_later else f.initial_window
     f.burst = f.max_burst
     resume(f, now)
 
@@ -51,6 +59,8 @@ def on_ack(f, now, ack, trigger, low, high):
     f.acks += 1
     if ack < f.high_ack:
         return
+    if f.delay_growth != 0 and f.high_ack == 0 and ack > 0:
+        window_at(f.state, 0).cwnd = f.initial_window
     if f.family == CLASSIC:
         classic.on_ack(f, now, ack)
     elif f.family == SCOREBOARD:
@@ -75,7 +85,8 @@ def on_timer(f, now):
     f.dupacks = 0
     f.inflation = 0
     f.cut_to = 0.0
-    timed_out(f, now)
+    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    timed_out(f, now, first.transmits, f.max_seq - f.high_ack)
     back_off(f)
     restart_timer(f, now)
     f.timing = 0

@@ -181,7 +181,8 @@ class World:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
         assert not isinstance(spec, CBR)
         for name in (
-            "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
+            "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
+            "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
             "clock_phase", "backoff_limit", "delayed_ack", "ack_every",
         ):  # fmt: skip
@@ -192,7 +193,8 @@ class World:
         recovery = RECOVERIES[flow.recovery]
         row["family"] = recovery.family
         row["go_back"], row["stay"] = recovery.go_back, recovery.stay
-        row["impatient"] = recovery.impatient
+        row["impatient"], row["careful"] = recovery.impatient, recovery.careful
+        row["newest_only"] = recovery.newest_only
         row["stale_rounds"] = recovery.stale_rounds
         row["proportional"] = recovery.proportional
         row["deflate"] = settings.partial_deflation

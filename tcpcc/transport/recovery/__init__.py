@@ -17,9 +17,11 @@ class Recovery(Definition):
     Parameters
     ----------
     family : 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks, 3 these as in ns-2
-    go_back, stay, impatient : see :mod:`tcpcc.transport.recovery.classic`
+    go_back, stay, impatient, careful : see :mod:`tcpcc.transport.recovery.classic`
     proportional : see :mod:`tcpcc.transport.recovery.sack`
     stale_rounds : a timeout does not end the round; a round of one packet sets BaseRTT anew
+    newest_only : an ACK that covers a retransmission gives a round-trip time, if the newest packet
+        that it acknowledges was sent once
     burst : packets sent at most per duplicate or partial ACK
     keeps_inflation : a window that no later duplicate ACK inflates further stays inflated, and a
         fast retransmit backs off the coarse timer (fluid model)
@@ -33,8 +35,10 @@ class Recovery(Definition):
     go_back: bool = False
     stay: bool = False
     impatient: bool = False
+    careful: bool = True
     proportional: bool = False
     stale_rounds: bool = False
+    newest_only: bool = False
     burst: float = float("inf")
     keeps_inflation: bool = False
     holes_per_round: float = 1.0
@@ -49,7 +53,19 @@ Recovery.registry = RECOVERIES
 
 for _recovery in (
     Recovery("tahoe", "go-back-N in slow start", 0, go_back=True, holes_per_round=float("inf")),
-    Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=1),
+    Recovery(
+        "reno",
+        "fast recovery until the first new ACK, at most once in a window (RFC 6582's `recover`)",
+        0,
+        holes_at_most=1,
+    ),
+    Recovery(
+        "reno-rfc5681",
+        "the same by RFC 5681 alone: fast retransmit as often as three duplicate ACKs come",
+        0,
+        careful=False,
+        holes_at_most=1,
+    ),
     Recovery(
         "newreno",
         "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",
@@ -79,6 +95,7 @@ for _recovery in (
         "the same with all that ns-2.35 does differently, packet for packet",
         3,
         stale_rounds=True,
+        newest_only=True,
         keeps_inflation=True,
     ),
 ):

@@ -7,6 +7,10 @@ Sources: RFC 5681, 3.2 (fast retransmit, fast recovery); RFC 3042 (limited trans
 `stay`       NewReno: a partial ACK retransmits the next hole and does not end recovery
 `impatient`  NewReno: only the first partial ACK restarts the retransmission timer
 `deflate`    NewReno: a partial ACK of n packets takes n - 1 off the inflated window
+`careful`    no fast retransmit before all that was outstanding at the last one, or at a timeout,
+             is acknowledged (RFC 6582's `recover`; ns-2's bugFix_): at most one in a window.
+             Without it, by the letter of RFC 5681, three duplicate ACKs always bring one: a Reno
+             sender with two losses in a window cuts it twice, where else it may need the timer
 
 As in ns-2, a NewReno sender in recovery sends at most two packets per ACK, and what deflation took
 off cwnd stays off: RFC 6582 would set it from ssthresh at the full ACK, here the flow returns to
@@ -15,7 +19,7 @@ ssthresh in slow start.
 
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, RECOVERY, segment_at, window_at
-from tcpcc.transport.output import emit, fill, has_room
+from tcpcc.transport.output import emit, fill, has_room, in_force
 from tcpcc.transport.rto import restart_or_stop, restart_timer, time_acknowledged
 from tcpcc.transport.rules import acknowledged, lost, sample_rtt
 
@@ -65,7 +69,8 @@ def partial_ack(f, now, ack):
 def fast_retransmit(f, now):
     f.recover = f.max_seq
     f.phase = RECOVERY
-    lost(f, now, segment_at(f.segments, (f.high_ack + 1) & f.segment_mask).transmits)
+    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    lost(f, now, first.transmits, f.max_seq - f.high_ack)
     restart_timer(f, now)
     f.timing = 0
     if f.go_back != 0:
@@ -78,7 +83,7 @@ def fast_retransmit(f, now):
 @compiled
 def limited_transmit(f, now):
     """RFC 3042: one new packet for each of the first two duplicate ACKs."""
-    reach = min(f.rwnd, window_at(f.state, 0).cwnd + f.dupacks)
+    reach = in_force(f, window_at(f.state, 0).cwnd + f.dupacks)
     if f.next_seq <= f.high_ack + reach and f.next_seq < f.limit and has_room(f):
         emit(f, f.next_seq, now)
         f.next_seq += 1
@@ -90,7 +95,7 @@ def duplicate_ack(f, now):
         return  # nothing is outstanding: an echo of retransmissions that were not needed
     f.dupacks += 1
     if f.dupacks == f.dupack_threshold:
-        if f.high_ack > f.recover or f.high_ack == 0:
+        if f.careful == 0 or f.high_ack > f.recover or f.high_ack == 0:
             fast_retransmit(f, now)
     elif f.dupacks > f.dupack_threshold:
         if f.phase == RECOVERY and f.go_back == 0:

@@ -55,7 +55,7 @@ def duplicate_ack(f, now):
         f.worried = min(2, f.next_seq - f.high_ack)
         f.fine_rto *= 2 if transmits > 1 else 9 / 8
         if f.cut_at < segment.sent_at:
-            lost(f, now, transmits)
+            lost(f, now, transmits, f.max_seq - f.high_ack)
             f.inflation = f.dupacks
             f.cut_at = now
         restart_timer(f, now)

@@ -16,6 +16,9 @@ What it does otherwise:
   to end may hold a single packet or none, and such a round replaces BaseRTT by its mean round-trip
   time: a flow that has timed out takes the queue that it finds for propagation delay.
 
+- `newest_only`: a round-trip time is taken of an ACK that covers a retransmission as well, if the
+  newest packet was sent once.
+
 `cwnd` itself is inflated, as there, and so it shows in the records of a run.
 """
 
@@ -33,7 +36,7 @@ def cut(f, now, transmits):
     """Cut the window and inflate it at once; slow start goes on for the time being."""
     s = window_at(f.state, 0)
     ssthresh = s.ssthresh
-    lost(f, now, transmits)
+    lost(f, now, transmits, f.max_seq - f.high_ack)
     f.cut_to = s.cwnd
     f.cut_at = now
     s.cwnd += f.dupacks

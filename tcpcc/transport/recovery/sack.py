@@ -4,9 +4,9 @@ Source: RFC 6675 (pipe, IsLost, NextSeg rules 1 and 2), RFC 2018.
 
 An ACK tells which segment caused it and the block of received segments around it (RFC 2018's first
 block). The scoreboard keeps, per unacknowledged segment, whether it was selectively acknowledged,
-is deemed lost (three segments above it were), or was retransmitted. `pipe` counts what is in the
-network: one for a segment neither acknowledged nor lost, one more for its retransmission. All of
-it is updated as segments pass three moving edges, so that nothing scans the window.
+is deemed lost (`dupack_threshold` segments above it were), or was retransmitted. `pipe` counts what
+is in the network: one for a segment neither acknowledged nor lost, one more for its retransmission.
+All of it is updated as segments pass three moving edges, so that nothing scans the window.
 
 With `proportional`, proportional rate reduction (RFC 6937, slow-start reduction bound): during
 recovery not pipe and the window decide what an ACK lets out, but what has been delivered since the
@@ -30,7 +30,7 @@ from tcpcc.transport.flow_record import (
     segment_at,
     window_at,
 )
-from tcpcc.transport.output import emit, has_room
+from tcpcc.transport.output import effective_window, emit, has_room
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.rules import lost
@@ -56,25 +56,22 @@ def mark_received(f, seq):
     f.pipe -= in_network(segment)
     f.known += 1
     segment.flags |= SACKED | TOLD
-    if seq > f.sack1:
-        f.sack3 = f.sack2
-        f.sack2 = f.sack1
-        f.sack1 = seq
-    elif seq > f.sack2:
-        f.sack3 = f.sack2
-        f.sack2 = seq
-    elif seq > f.sack3:
-        f.sack3 = seq
+    if seq >= f.lost_edge:
+        f.sacked_ahead += 1
     return True
 
 
 @compiled
 def mark_lost(f):
-    """Deem lost what lies below the third highest selectively acknowledged segment."""
+    """Deem lost what has `dupack_threshold` selectively acknowledged segments above it."""
     f.lost_edge = max(f.lost_edge, f.high_ack + 1)
-    while f.lost_edge < f.sack3:
+    while f.sacked_ahead >= f.dupack_threshold:
         segment = segment_at(f.segments, f.lost_edge & f.segment_mask)
-        if segment.flags & (SACKED | DEEMED_LOST) == 0:
+        if segment.flags & SACKED != 0:
+            if f.sacked_ahead == f.dupack_threshold:
+                return
+            f.sacked_ahead -= 1
+        elif segment.flags & DEEMED_LOST == 0:
             segment.flags |= DEEMED_LOST
             f.pipe -= 1
         f.lost_edge += 1
@@ -103,6 +100,8 @@ def forget_acknowledged(f, ack):
         segment = segment_at(f.segments, k & f.segment_mask)
         if segment.flags & SACKED == 0:
             f.known += 1
+        elif k >= f.lost_edge:
+            f.sacked_ahead -= 1
         f.pipe -= in_network(segment)
         k += 1
 
@@ -116,7 +115,7 @@ def give_up(f):
         segment.flags = (segment.flags | DEEMED_LOST) & ~(SACKED | RETRANSMITTED)
         k += 1
     f.pipe = 0
-    f.sack1 = f.sack2 = f.sack3 = -1
+    f.sacked_ahead = 0
     f.lost_edge = f.next_repair = f.high_ack + 1
 
 
@@ -146,7 +145,7 @@ def skip_received(f):
 def fill(f, now, burst):
     """Send while pipe is below the window: repairs first, then new data."""
     f.more = 0
-    window = int(min(window_at(f.state, 0).cwnd, f.rwnd))
+    window = effective_window(f)
     reducing = f.proportional != 0 and f.phase == RECOVERY
     while (reducing or f.pipe < window) and burst > 0:
         if not has_room(f):
@@ -167,7 +166,7 @@ def fill(f, now, burst):
 @compiled
 def may_go(f, delivered):
     """Packets that an ACK of `delivered` packets lets out during a proportional reduction."""
-    ssthresh = math.floor(window_at(f.state, 0).cwnd)
+    ssthresh = max(math.floor(window_at(f.state, 0).cwnd), 1.0)
     prr_delivered = f.known - f.known_at_loss
     if f.pipe > ssthresh:
         share = prr_delivered * ssthresh / f.flight_at_loss
@@ -185,7 +184,7 @@ def enter(f, now):
     f.recover = f.max_seq
     f.phase = RECOVERY
     f.next_repair = first + 1
-    lost(f, now, segment.transmits)
+    lost(f, now, segment.transmits, f.max_seq - f.high_ack)
     restart_timer(f, now)
     f.timing = 0
     if segment.flags & DEEMED_LOST == 0:

@@ -1050,6 +1050,23 @@ def test_sack_deems_lost_what_has_so_many_segments_above_it(recovery, threshold)
     assert lost.lost_edge > 10
 
 
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
+def test_sack_counts_none_that_is_acknowledged(recovery):
+    """Two segments passed the first hole; two more do not make three of the second's."""
+    end = Endpoint(recovery, initial_window=30)
+    end.start()
+    end.ack(0.1, 0)
+    for trigger in (2, 3):
+        end.dupack(0.2, trigger)
+    end.ack(0.2, 3, 1)
+    for trigger in (5, 6):
+        end.dupack(0.2, trigger)
+    assert end.lost_edge <= 4
+    assert end.loss_events == 0
+    end.dupack(0.2, 7)
+    assert (end.lost_edge, end.loss_events) == (5, 1)
+
+
 # The receiver
 
 

@@ -73,11 +73,16 @@ class Endpoint:
         )
         net = tc.dumbbell("1 Mbps", "50 ms", 100)
         self.world = World(tc.Scenario(net, [flow], duration=1000))
-        self.address = self.world.flows.__array_interface__["data"][0]
+        self.address = self.world.tcp.__array_interface__["data"][0]
         self.state = self.world.states[0]
 
     def __getattr__(self, name):
-        return self.world.flows[name][0].item()
+        return self._owner(name)[name][0].item()
+
+    def _owner(self, name):
+        """The record that a field is in: the sender's and receiver's, or the recovery's own."""
+        own = self.world.recoveries[0].state
+        return own if name in own.dtype.names else self.world.tcp
 
     @property
     def cwnd(self):
@@ -85,12 +90,12 @@ class Endpoint:
 
     def sample(self, *names):
         """Fields of the sample that the controller was given last."""
-        sample = view(self.world.flows["sample"][0].item(), sample_dtype)
+        sample = view(self.world.tcp["sample"][0].item(), sample_dtype)
         return tuple(sample[name].item() for name in names)
 
     def set(self, **fields):
         for name, value in fields.items():
-            self.world.flows[name][0] = value
+            self._owner(name)[name][0] = value
 
     def call(self, what, now=0.0, number=0, trigger=0, low=0, high=0, rtt=0.0):
         numbers = (int(x) for x in (number, trigger, low, high))
@@ -492,8 +497,9 @@ def test_a_loss_and_a_timeout_tell_nothing_that_an_ack_told():
         end.dupack(0.3, trigger)
     assert end.sample("now", *told, "round_time") == (0.3, 0, 0, 0, 1, pytest.approx(0.1))
     end.ack(0.4, 4)
+    expires = end.deadline
     end.time_out()
-    assert end.sample("now", *told) == (end.cut_at, 0, 3, 0, 2)
+    assert end.sample("now", *told) == (expires, 0, 3, 0, 2)
 
 
 @pytest.mark.parametrize("recovery", [name for name in RECOVERIES if name != "vegas-ns2"])

@@ -79,16 +79,15 @@ sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 class Controller(Definition):
     """A congestion-control algorithm, ready for every model.
 
-    Parameters
-    ----------
-    name : registered name, lower case
-    summary : one line
-    on_ack, on_round, on_loss, on_timeout : the rules; ``None`` where there is nothing to do
-    params : name -> :class:`Param`
-    state : name -> :class:`State`, beside ``cwnd`` and ``ssthresh``
-    recovery : default loss recovery (one of ``tcpcc.recoveries()``)
-    source : the paper or RFC
-    validate : optional function of the complete parameter dict that returns a complaint or ``None``
+    Args:
+        name: registered name, lower case
+        summary: one line
+        on_ack, on_round, on_loss, on_timeout: the rules; ``None`` where there is nothing to do
+        params: name -> :class:`Param`
+        state: name -> :class:`State`, beside ``cwnd`` and ``ssthresh``
+        recovery: default loss recovery (one of ``tcpcc.recoveries()``)
+        source: the paper or RFC
+        validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
 
     Each rule is tried once when the controller is made, so that a misspelt field is an error here
     and not in the middle of a run.

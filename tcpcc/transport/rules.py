@@ -32,7 +32,7 @@ def is_limited(f, used):
     or there is nothing to send. As in Linux, slow start may go on up to twice that.
     """
     s = window_at(f.state, 0)
-    if f.window_validation == 0 or used >= math.floor(s.cwnd):
+    if used >= math.floor(s.cwnd) or f.window_validation == 0:
         return False
     return s.cwnd >= s.ssthresh or s.cwnd >= 2 * used
 
@@ -73,7 +73,7 @@ def sample_rtt(f, now, ack):
     segment = segment_at(f.segments, ack & f.segment_mask)
     if segment.transmits != 1 or segment.flags & TOLD != 0:
         return 0.0
-    if f.newest_only == 0:
+    if ack > f.high_ack + 1 and f.newest_only == 0:
         for seq in range(f.high_ack + 1, ack):
             if segment_at(f.segments, seq & f.segment_mask).transmits != 1:
                 return 0.0
@@ -97,7 +97,7 @@ def begin_round(f, now):
 def outstanding_before(f, packets):
     """Packets outstanding until `packets` were acknowledged, at most: of an application that has
     more to send the receiver's window, and without one any number."""
-    if f.next_seq >= f.limit:
+    if f.next_seq >= f.to_send:
         return min(float(f.next_seq - f.high_ack - 1 + packets), f.rwnd)
     return f.rwnd
 

@@ -141,9 +141,74 @@ def test_bic_grows_by_a_twentieth_until_a_loss_and_after_a_timeout():
     assert (s.cwnd, s.last_max) == (1, 0)
 
 
+def test_bic_grows_as_reno_up_to_low_window_whatever_its_ack_ratio():
+    """Linux returns before it multiplies."""
+    assert growth("bic", 14, ack_ratio=2) == pytest.approx(1)
+    assert growth("bic", 14.5, ack_ratio=2) > 1
+
+
+def rounds_beyond(name, packets, last=100.0, **params):
+    """Round trips from a loss at `last` until the window is larger by so many packets."""
+    controller, s, p, a = begin(name, last, **params)
+    controller.on_loss(s, p, a)
+    rounds = 0
+    while s.cwnd < last + packets:
+        rounds += 1
+        for _ in range(int(s.cwnd)):
+            controller.on_ack(s, p, a)
+    return rounds
+
+
+def test_bic_of_the_paper_finds_its_maximum_and_leaves_it():
+    """The INFOCOM listing: half of the distance a round, until that is Smin, then 1, 2, 4, 8.
+    ln(12.5 / 0.02) / (1/2) + 3.4 = 16.3. Linux' creeps for B/smooth_part a round."""
+    assert rounds_beyond("bic_2004", 10) in (16, 17)
+    assert rounds_beyond("bic_2004", 0) in (13, 14)
+    assert rounds_beyond("bic", 10) > 40
+
+
+@pytest.mark.parametrize(
+    ("window", "last_max", "expected"),
+    [(1000, 1200, 32), (1000, 1040, 20), (1000, 1002, 1), (10, 1000, 1), (1000, math.inf, 32)],
+)
+def test_bic_of_the_paper_searches(window, last_max, expected):
+    controller, s, p, a = begin("bic_2004", window)
+    s.last_max = last_max
+    controller.on_ack(s, p, a)
+    assert (s.cwnd - window) * window == pytest.approx(expected)
+
+
+def test_bic_of_the_paper_probes_by_doubling_up_to_smax():
+    controller, s, p, a = begin("bic_2004", 1000)
+    s.last_max = 1000.0
+    steps = []
+    for _ in range(8):
+        before = s.cwnd
+        for _ in range(int(before)):
+            controller.on_ack(s, p, a)
+        steps.append(s.cwnd - before)
+    assert steps == pytest.approx([1, 2, 4, 8, 16, 32, 32, 32], rel=0.05)
+
+
+def test_bic_of_the_paper_makes_room_where_its_maximum_falls():
+    controller, s, p, a = begin("bic_2004", 1000)
+    controller.on_loss(s, p, a)
+    assert (s.last_max, s.cwnd) == (1000, 875)
+    a.window = 900.0
+    controller.on_loss(s, p, a)
+    assert (s.last_max, s.cwnd) == ((900 + 787.5) / 2, 787.5)
+    assert kept("bic_2004", 10) == 0.5
+
+
 @pytest.mark.parametrize(
     ("name", "beta"),
-    [("bic", 819 / 1024), ("cubic_2005", 819 / 1024), ("cubic_2008", 0.8), ("cubic", 0.7)],
+    [
+        ("bic", 819 / 1024),
+        ("bic_2004", 0.875),
+        ("cubic_2005", 819 / 1024),
+        ("cubic_2008", 0.8),
+        ("cubic", 0.7),
+    ],
 )
 def test_fast_convergence_makes_room(name, beta):
     """After a loss below the last maximum the next one is taken lower than the window."""
@@ -246,14 +311,36 @@ def test_africa_is_hstcp_below_alpha_and_reno_above(queue):
     assert kept("africa", 1000) == kept("hstcp", 1000)
 
 
-def gentle_after(rtts, window=100, **params):
-    """Whether ghstcp is in Reno mode after a round with these round-trip times."""
-    controller, s, p, a = begin("ghstcp", window, **params)
+def gentle_after(rtts, window=100, round_rtt=0.11):
+    """Whether ghstcp is in Reno mode after a round with these round-trip times, above 0.1 s."""
+    controller, s, p, a = begin("ghstcp", window)
+    a.round_rtt = round_rtt
     for rtt in rtts:
         a.rtt, a.window = rtt, window
         controller.on_ack(s, p, a)
     controller.on_round(s, p, a)
     return s.gentle == 1
+
+
+@MODELS
+def test_ghstcp_is_hstcp_where_nothing_queues(model):
+    """Random losses keep its window below the path's; what single packets, or a little of the
+    fluid, wait for each other is no trend."""
+    net = tc.dumbbell("100 Mbps", "20 ms", 333, access_rate="1 Gbps", loss=3e-4)
+    rates = [
+        np.mean(
+            [
+                tc.simulate(
+                    tc.Scenario(net, [tc.Flow(name, packet_size=1500)], duration=60, seed=seed),
+                    model=model,
+                ).throughput(after=10)
+                for seed in (1, 2, 3)
+            ]
+        )
+        for name in ("ghstcp", "hstcp")
+    ]
+    assert rates[0] == pytest.approx(rates[1], rel=0.05)
+    assert not gentle_after(np.linspace(0.1, 0.1009, 100), round_rtt=0.1005)
 
 
 def test_ghstcp_turns_to_reno_while_round_trip_times_rise():

@@ -45,7 +45,11 @@ class Transport(Record):
     Args:
         initial_window: window at the start, and after a timeout no less than 1.
         handshake: whether one round trip of a SYN goes before the data.
-        rwnd: the receiver's window.
+        delay_growth: instead of a handshake: the window is one packet and becomes `initial_window`
+            with the ACK after the first, as with ns-2.35's Vegas (``delay_growth_``, an ACK late).
+        rwnd: the receiver's window, at least 1.
+        window_validation: whether a window that the receiver or the application limits stops
+            growing, as in Linux (RFC 7661); False: it grows for ever, as in ns-2.
         initial_rto: retransmission timeout before the first round-trip time is measured.
         min_rto: smallest retransmission timeout.
         max_rto: largest retransmission timeout.
@@ -67,7 +71,9 @@ class Transport(Record):
 
     initial_window: float = _setting(2.0, positive, "packets")
     handshake: bool = _setting(True, flag)
+    delay_growth: bool = _setting(False, flag)
     rwnd: float = _setting(math.inf, positive, "packets", inf=True)
+    window_validation: bool = _setting(True, flag)
     initial_rto: float = _setting(3.0, positive, "s")
     min_rto: float = _setting(0.2, nonnegative, "s")
     max_rto: float = _setting(60.0, positive, "s", inf=True)
@@ -91,6 +97,13 @@ class Transport(Record):
                 value = units.seconds(value, f.name)
             known_unit = {"unit": unit} if unit else {}
             self._store(**{f.name: f.metadata["check"](f.name, value, **known_unit)})
+        for name in ("initial_window", "rwnd"):
+            if getattr(self, name) < 1:
+                raise ScenarioError(
+                    f"{name} = {getattr(self, name):g}: must be at least 1 (packets)"
+                )
+        if self.delay_growth and self.handshake:
+            raise ScenarioError("delay_growth = True: goes with handshake = False only")
         if self.min_rto > self.max_rto:
             raise ScenarioError(
                 f"min_rto = {self.min_rto:g}: must be at most max_rto = {self.max_rto:g} (s)"

@@ -54,7 +54,7 @@ RECEIVER: dict[str, type] = {
 }  # fmt: skip
 SELDOM: dict[str, type] = {
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
-    "idle_restart": int,
+    "idle_restart": int, "delay_growth": int, "window_validation": int, "newest_only": int,
 }  # fmt: skip
 COUNTERS: dict[str, type] = {
     "sent": int, "retransmitted": int, "acks": int, "timeouts": int, "loss_events": int,

@@ -9,6 +9,9 @@ with 3 and 2 fraction bits as in BSD:
 
 An RTO below `min_rto` is raised to it, then multiplied by the backoff (1, 2, 4, ...), which returns
 to 1 when a packet that was sent once is acknowledged (Karn's rule), and never exceeds `max_rto`.
+As in BSD and ns-2 a retransmission ends the timing of a packet, but one that is sent for the first
+time during a recovery may be timed over its repairs (RFC 6298 asks for no more; what controllers
+are told is stricter, see :func:`tcpcc.transport.rules.sample_rtt`).
 The factor stops at `backoff_limit` (64, as in BSD; ns-2 lets it grow until the product is max_rto).
 """
 

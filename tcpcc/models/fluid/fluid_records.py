@@ -104,11 +104,13 @@ FLOW = record_dtype(
         "state": int, "params": int, "sample": int,
         "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
         # --- settings, as in tcpcc.transport.flow_record
-        "limit": float, "initial_window": float, "handshake": int, "rwnd": float,
+        "limit": float, "initial_window": float, "handshake": int, "delay_growth": int,
+        "rwnd": float, "window_validation": int,
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
         "clock_phase": float, "backoff_limit": int, "spacing": float, "syn_shorter": float,
-        "impatient": int, "fine": int, "holes_per_round": float, "holes_at_most": float,
+        "impatient": int, "careful": int, "fine": int,
+        "holes_per_round": float, "holes_at_most": float,
         "stale_rounds": int, "keeps_inflation": int,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,

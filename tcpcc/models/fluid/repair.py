@@ -89,7 +89,7 @@ def keep_inflation(f):
 @compiled
 def enter_recovery(f, now):
     if f.fine == 0 or f.hole_sent_at > f.event_at:  # fine timers tell what was sent before a cut
-        lost(f, now, 1.0)
+        lost(f, now, 1.0, f.next_seq - f.high_ack)
         f.event_at = now
         if f.keeps_inflation != 0:
             keep_inflation(f)
@@ -141,13 +141,15 @@ def go_on_recovering(f, now):
         if f.fine != 0 and has_sent_on(f):
             # a duplicate ACK finds it late; without one the coarse timer has to help
             if f.repair_sent_at > f.event_at:
-                lost(f, now, 2.0)
+                lost(f, now, 2.0, f.next_seq - f.high_ack)
                 f.event_at = now
             retransmit(f, now, 1.0)
     elif f.repaired >= f.holes:
         leave_recovery(f, now)
     elif f.fine != 0:
         go_on_finely(f, now)
+    elif f.careful == 0:  # the next hole is another event, if enough duplicate ACKs tell of it
+        leave_recovery(f, now)
     else:
         if f.impatient == 0 or f.partial == 0:
             f.partial = 1
@@ -229,7 +231,7 @@ def expire(w, f, route):
     anew; further losses are not repaired otherwise before those known by now are."""
     now = w.now
     stale = max(new_data(f), 0.0)
-    timed_out(f, now)
+    timed_out(f, now, 1.0, f.next_seq - f.high_ack)
     back_off(f)
     unknown = f.unseen + f.later + f.holes
     f.to_repair = unknown

@@ -36,7 +36,8 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     spec, settings, recovery = flow.spec, flow.spec.transport, RECOVERIES[flow.recovery]
     row["kind"] = t.TCP
     for name in (
-        "initial_window", "handshake", "rwnd", "dupack_threshold", "limited_transmit",
+        "initial_window", "handshake", "delay_growth", "rwnd", "window_validation",
+        "dupack_threshold", "limited_transmit",
         "initial_rto", "min_rto", "max_rto", "backoff_limit",
     ):  # fmt: skip
         row[name] = getattr(settings, name)
@@ -46,7 +47,7 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     row["counted"] = min(settings.abc_limit / per_ack, 1.0)
     if spec.size is not None:
         row["limit"] = spec.size
-    row["impatient"] = recovery.impatient
+    row["impatient"], row["careful"] = recovery.impatient, recovery.careful
     row["fine"] = recovery.fine_timer
     row["stale_rounds"] = recovery.stale_rounds
     row["keeps_inflation"] = recovery.keeps_inflation

@@ -50,7 +50,7 @@ def new_data(f):
 
 @compiled
 def send_first_window(f, now):
-    window_at(f.state, 0).cwnd = f.initial_window
+    window_at(f.state, 0).cwnd = 1.0 if f.delay_growth != 0 else f.initial_window
     new_round(f, now)
     pump(f)
     f.grown = f.next_seq
@@ -133,6 +133,9 @@ def acknowledged(f, now, packets, rtt):
     the rules, during a recovery or of fluid given up, is delivered with the first.
     """
     sample_rtt(f, rtt, packets)
+    if f.delay_growth != 0 and f.high_ack >= 1 - NONE:  # the second packet's ACK begins to come in
+        f.delay_growth = 0
+        window_at(f.state, 0).cwnd = f.initial_window
     while packets > NONE:
         part = min(packets, max(window_at(f.state, 0).cwnd / 16, 1.0))
         ahead = f.round_seq - f.high_ack

@@ -212,7 +212,8 @@ class World:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
         assert not isinstance(spec, CBR)
         for name in (
-            "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
+            "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
+            "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
             "clock_phase", "backoff_limit", "delayed_ack", "ack_every", "idle_restart",
         ):  # fmt: skip

@@ -40,9 +40,12 @@ class Recovery(Definition):
         selective: the sender reads which packets the receiver has (SACK).
         stale_rounds: a timeout does not end the round; a round of one packet sets BaseRTT anew
             (both models).
+        newest_only: an ACK that covers a retransmission gives a round-trip time, if the newest
+            packet that it acknowledges was sent once (packet model).
         fine_timer: duplicate ACKs find a hole that is older than a fine-grained timeout, as Vegas
             has one (fluid model, like all that follows).
         impatient: only the first partial ACK restarts the timer.
+        careful: a loss of a window that was cut already is no event of its own.
         keeps_inflation: a window that no later duplicate ACK inflates further stays inflated, and
             a fast retransmit backs off the coarse timer.
         holes_per_round: losses of one window that a round trip repairs.
@@ -59,8 +62,10 @@ class Recovery(Definition):
     source: str = ""
     selective: bool = False
     stale_rounds: bool = False
+    newest_only: bool = False
     fine_timer: bool = False
     impatient: bool = False
+    careful: bool = True
     keeps_inflation: bool = False
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")

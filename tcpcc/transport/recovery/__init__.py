@@ -23,6 +23,8 @@ class Recovery(Definition):
     burst : packets sent at most per duplicate or partial ACK
     keeps_inflation : a window that no later duplicate ACK inflates further stays inflated, and a
         fast retransmit backs off the coarse timer (fluid model)
+    limited_transmit : whether the first duplicate ACKs send new data; None: as the flow's setting
+        says (fluid model)
     holes_per_round : losses of one window that a round trip repairs (fluid model)
     holes_at_most : losses of one window that it repairs without a timeout (fluid model)
     """
@@ -37,6 +39,7 @@ class Recovery(Definition):
     stale_rounds: bool = False
     burst: float = float("inf")
     keeps_inflation: bool = False
+    limited_transmit: bool | None = None
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
     source: str = ""
@@ -65,12 +68,13 @@ for _recovery in (
         stay=True,
         burst=2.0,
     ),
-    Recovery("sack", "RFC 6675 pipe", 1, holes_per_round=float("inf")),
+    Recovery("sack", "RFC 6675 pipe", 1, limited_transmit=True, holes_per_round=float("inf")),
     Recovery(
         "sack-prr",
         "the same with proportional rate reduction (RFC 6937), as Linux",
         1,
         proportional=True,
+        limited_transmit=True,
         holes_per_round=float("inf"),
     ),
     Recovery("vegas", "fine-grained timeouts checked on ACKs", 2),

@@ -57,13 +57,14 @@ def after_losses(
     duration=1.0,
     rate="10 Mbps",
     recovery=None,
+    params=None,
     **settings,
 ):
     """A run that begins with a whole window, of which the packets that `discipline` names are
     lost; bins of a tenth of a round trip."""
     net = tc.dumbbell(rate, "50 ms", 1e9, queue=discipline)
     transport = tc.Transport(initial_window=window, handshake=False, **settings)
-    flow = tc.Flow(controller, recovery=recovery, transport=transport)
+    flow = tc.Flow(controller, recovery=recovery, transport=transport, **(params or {}))
     case = tc.Scenario(net, [flow], duration=duration, interval=0.01)
     return tc.simulate(case, model).data.isel(flow=0)
 
@@ -97,7 +98,7 @@ def test_two_losses_in_a_window_are_found_when_all_duplicates_come_at_once(two_d
     """The window is a clump, shorter than a time step."""
     lost = two_drops(first=1, second=k)
     packet, fluid = (
-        after_losses(lost, model, "reno", 40, duration=5, rate="1 Gbps", recovery=recovery)
+        after_losses(lost, model, "reno", 40, duration=5, rate="10 Gbps", recovery=recovery)
         for model in ("packet", "fluid")
     )
     assert fluid["timeouts"] == packet["timeouts"] == 0
@@ -110,7 +111,7 @@ def test_two_losses_in_a_window_are_found_when_all_duplicates_come_at_once(two_d
 def test_reno_waits_for_its_timer_after_two_losses(two_drops, k):
     lost = two_drops(first=1, second=k)
     for model in ("packet", "fluid"):
-        run = after_losses(lost, model, "reno", 40, duration=5, rate="1 Gbps", recovery="reno")
+        run = after_losses(lost, model, "reno", 40, duration=5, rate="10 Gbps", recovery="reno")
         assert (run["timeouts"], run["loss_events"]) == (1, 1)
 
 
@@ -135,7 +136,9 @@ def test_a_loss_acknowledges_nothing(two_drops):
 
 
 def test_a_timeout_acknowledges_nothing_and_no_packet_of_its_own_is_lost(two_drops):
-    run = after_losses(two_drops(first=5, second=6), "fluid", "show_rest", 2, duration=1.2)
+    run = after_losses(
+        two_drops(first=5, second=6), "fluid", "show_rest", 2, duration=1.2, params={"window": 2}
+    )
     assert float(run["timeouts"]) == 1
     assert float(run["ssthresh"][-1]) == 0
 

@@ -111,15 +111,17 @@ FLOW = record_dtype(
         "clock_phase": float, "backoff_limit": int, "spacing": float, "syn_shorter": float,
         "impatient": int, "careful": int, "fine": int,
         "holes_per_round": float, "holes_at_most": float,
-        "stale_rounds": int, "keeps_inflation": int,
+        "stale_rounds": int, "keeps_inflation": int, "proportional": int,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
-        "unseen": float, "holes": float, "later": float, "dupacks": float, "hole_sent_at": float,
-        "hole_at": float,
+        "unseen": float, "holes": float, "later": float, "dupacks": float, "checked": float,
+        "hole_sent_at": float, "hole_at": float,
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
         "untold": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
         "repair_sent_at": float, "gap": float,
+        # --- proportional rate reduction, as in tcpcc.transport.flow_record
+        "prr_delivered": float, "prr_out": float, "flight_at_loss": float,
         "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,
         "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times

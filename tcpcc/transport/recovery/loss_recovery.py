@@ -48,6 +48,9 @@ class Recovery(Definition):
         careful: a loss of a window that was cut already is no event of its own.
         keeps_inflation: a window that no later duplicate ACK inflates further stays inflated, and
             a fast retransmit backs off the coarse timer.
+        limited_transmit: whether the first duplicate ACKs send new data; None: as the flow's
+            setting says.
+        proportional: the window comes down over the round trip that follows a loss (RFC 6937).
         holes_per_round: losses of one window that a round trip repairs.
         holes_at_most: losses of one window that it repairs without a timeout.
     """
@@ -67,6 +70,8 @@ class Recovery(Definition):
     impatient: bool = False
     careful: bool = True
     keeps_inflation: bool = False
+    limited_transmit: bool | None = None
+    proportional: bool = False
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
     validate: Callable[[dict[str, float]], str | None] | None = None

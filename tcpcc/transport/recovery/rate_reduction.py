@@ -60,6 +60,8 @@ register(
         },
         source="RFC 6937",
         selective=True,
+        limited_transmit=True,
+        proportional=True,
         holes_per_round=math.inf,
     )
 )

@@ -234,6 +234,7 @@ register(
         state=SCOREBOARD,
         source="RFC 6675",
         selective=True,
+        limited_transmit=True,
         holes_per_round=math.inf,
     )
 )

@@ -28,12 +28,12 @@ FLOW = record_dtype(
         # --- settings
         "size": float, "syn_size": float, "ack_size": float,
         "start": float, "stop": float, "limit": int,
-        "family": int, "go_back": int, "stay": int, "impatient": int, "deflate": int,
+        "family": int, "go_back": int, "stay": int, "impatient": int, "repeat": int, "deflate": int,
         "stale_rounds": int, "proportional": int, "recovery_burst": float,
         "initial_window": float, "handshake": int, "rwnd": float, "abc_limit": float,
         "dupack_threshold": int, "limited_transmit": int, "max_burst": float, "timestamps": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
-        "clock_phase": float, "backoff_limit": int,
+        "clock_phase": float, "coarse_timer": int, "backoff_limit": int, "syn_rtt": int,
         "delayed_ack": float, "ack_every": int,
         "interval": float,
         # --- sender

@@ -107,7 +107,8 @@ FLOW = record_dtype(
         "limit": float, "initial_window": float, "handshake": int, "rwnd": float,
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
-        "clock_phase": float, "backoff_limit": int, "spacing": float, "syn_shorter": float,
+        "clock_phase": float, "coarse_timer": int, "backoff_limit": int, "syn_rtt": int,
+        "spacing": float, "syn_shorter": float,
         "impatient": int, "fine": int, "holes_per_round": float, "holes_at_most": float,
         "stale_rounds": int, "keeps_inflation": int,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost

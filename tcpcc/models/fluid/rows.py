@@ -37,7 +37,7 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     row["kind"] = t.TCP
     for name in (
         "initial_window", "handshake", "rwnd", "dupack_threshold", "limited_transmit",
-        "initial_rto", "min_rto", "max_rto", "backoff_limit",
+        "initial_rto", "min_rto", "max_rto", "coarse_timer", "backoff_limit", "syn_rtt",
     ):  # fmt: skip
         row[name] = getattr(settings, name)
     row["tick"] = settings.tick or _SMALLEST_TICK

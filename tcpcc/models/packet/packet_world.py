@@ -183,7 +183,7 @@ class World:
         for name in (
             "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
-            "clock_phase", "backoff_limit", "delayed_ack", "ack_every",
+            "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every", "syn_rtt",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
@@ -192,7 +192,7 @@ class World:
         recovery = RECOVERIES[flow.recovery]
         row["family"] = recovery.family
         row["go_back"], row["stay"] = recovery.go_back, recovery.stay
-        row["impatient"] = recovery.impatient
+        row["impatient"], row["repeat"] = recovery.impatient, recovery.repeat
         row["stale_rounds"] = recovery.stale_rounds
         row["proportional"] = recovery.proportional
         row["deflate"] = settings.partial_deflation

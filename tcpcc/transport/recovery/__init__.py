@@ -17,7 +17,7 @@ class Recovery(Definition):
     Parameters
     ----------
     family : 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks, 3 these as in ns-2
-    go_back, stay, impatient : see :mod:`tcpcc.transport.recovery.classic`
+    go_back, stay, impatient, repeat : see :mod:`tcpcc.transport.recovery.classic`
     proportional : see :mod:`tcpcc.transport.recovery.sack`
     stale_rounds : a timeout does not end the round; a round of one packet sets BaseRTT anew
     burst : packets sent at most per duplicate or partial ACK
@@ -33,6 +33,7 @@ class Recovery(Definition):
     go_back: bool = False
     stay: bool = False
     impatient: bool = False
+    repeat: bool = False
     proportional: bool = False
     stale_rounds: bool = False
     burst: float = float("inf")
@@ -50,6 +51,13 @@ Recovery.registry = RECOVERIES
 for _recovery in (
     Recovery("tahoe", "go-back-N in slow start", 0, go_back=True, holes_per_round=float("inf")),
     Recovery("reno", "fast recovery until the first new ACK", 0, holes_at_most=1),
+    Recovery(
+        "reno-bsd",
+        "the same as in 4.3BSD: a next hole of the same window cuts it once more (Floyd 1995)",
+        0,
+        repeat=True,
+        holes_at_most=2,
+    ),
     Recovery(
         "newreno",
         "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",

@@ -6,6 +6,7 @@ Sources: RFC 5681, 3.2 (fast retransmit, fast recovery); RFC 3042 (limited trans
 `go_back`    Tahoe: resume at the first unacknowledged packet, without fast recovery
 `stay`       NewReno: a partial ACK retransmits the next hole and does not end recovery
 `impatient`  NewReno: only the first partial ACK restarts the retransmission timer
+`repeat`     4.3BSD's Reno: three duplicates always tell a loss, also of a window cut just before
 `deflate`    NewReno: a partial ACK of n packets takes n - 1 off the inflated window
 
 As in ns-2, a NewReno sender in recovery sends at most two packets per ACK, and what deflation took
@@ -90,7 +91,7 @@ def duplicate_ack(f, now):
         return  # nothing is outstanding: an echo of retransmissions that were not needed
     f.dupacks += 1
     if f.dupacks == f.dupack_threshold:
-        if f.high_ack > f.recover or f.high_ack == 0:
+        if f.high_ack > f.recover or f.high_ack == 0 or f.repeat != 0:
             fast_retransmit(f, now)
     elif f.dupacks > f.dupack_threshold:
         if f.phase == RECOVERY and f.go_back == 0:

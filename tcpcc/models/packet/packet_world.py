@@ -211,11 +211,8 @@ class World:
         for name in (
             "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
-<<<<<<< HEAD
-            "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every", "syn_rtt",
-=======
-            "clock_phase", "backoff_limit", "delayed_ack", "ack_every", "idle_restart",
->>>>>>> main
+            "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",
+            "syn_rtt", "idle_restart",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK

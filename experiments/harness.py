@@ -59,6 +59,7 @@ class Item:
         chart: in place of `draw`, from the numbers of each model, for a figure that shows nothing
             but these: they are kept, and nothing is simulated again.
         of: the item whose numbers `chart` shows; None: this one.
+        models: those that can say something of it.
     """
 
     scenarios: Callable[[], Mapping[Any, Scenario]] = dict
@@ -66,6 +67,7 @@ class Item:
     draw: Callable[[Mapping[str, Runs]], Figure] | None = None
     chart: Callable[[Mapping[str, Cells]], Figure] | None = None
     of: str | None = None
+    models: Sequence[str] = MODELS
 
     @property
     def has_figure(self) -> bool:

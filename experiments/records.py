@@ -22,9 +22,10 @@ CHANCE = 3.0
 
 SHARP = 0.25
 """Share of the packet model's mean up to which these `CHANCE` standard errors may go to explain a
-difference: wider, they explain any."""
+difference: wider, they would explain any."""
 
 NOT_EXPLAINED = "not explained"
+UNDECIDED = "Undecided, so many seeds cannot tell"
 
 Verdict = Literal[
     "reproduced",
@@ -181,13 +182,15 @@ def may_be_chance(packet: Measured, fluid: Measured) -> bool:
     return abs(fluid.value - packet.value) <= CHANCE * math.hypot(packet.error, fluid.error)
 
 
-def by_chance(packet: Measured, fluid: Measured) -> str:
-    """The cause of a difference that chance explains; empty where it does not, or where the seeds
-    are too few to tell."""
-    error = math.hypot(packet.error, fluid.error)
-    if not may_be_chance(packet, fluid) or CHANCE * error > SHARP * abs(packet.value):
-        return ""
-    return f"the means differ by no more than {CHANCE:g} of their standard errors."
+def _fluid_cause(packet: Measured, fluid: Measured, known: str) -> str:
+    """Why the fluid model's number is not the packet model's: chance, where the seeds are enough to
+    say so, else the `known` cause; without one, that the seeds are too few to tell."""
+    if not may_be_chance(packet, fluid):
+        return known or NOT_EXPLAINED
+    reach = CHANCE * math.hypot(packet.error, fluid.error) / abs(packet.value)
+    if reach <= SHARP:
+        return f"Chance: the means differ by no more than {CHANCE:g} of their standard errors."
+    return known or f"{UNDECIDED}: {CHANCE:g} standard errors of the difference exceed {SHARP:.0%}."
 
 
 def record(cell: Cell, values: Mapping[str, Values]) -> Record:
@@ -225,7 +228,7 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
     if packet and fluid:
         agreement = grade(difference(fluid.value, packet.value))
         if not agree(packet.value, fluid.value):
-            fluid_cause = by_chance(packet, fluid) or cell.fluid_cause or NOT_EXPLAINED
+            fluid_cause = _fluid_cause(packet, fluid, cell.fluid_cause)
     return Record(
         **about,
         packet=packet and packet.value,

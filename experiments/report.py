@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.harness import papers
-from experiments.records import GRADES, MODELS, Record, difference, grade
+from experiments.records import GRADES, MODELS, UNDECIDED, Record, difference, grade
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,8 @@ def summary(records: Sequence[Record]) -> pd.DataFrame:
         paper, item, `cells`; `published`: how many are; of each model ("packet", "fluid") the cells
         by verdict ("packet reproduced", ...), by grade of error ("packet within 10 %": of the
         published ones), and the median error; `reference`: cells that have one, and of each model
-        those that meet it; `agree`: "a of b" cells in which fluid is within 10 % of packets.
+        those that meet it; `agree`: "a of b" cells in which fluid is within 10 % of packets, and of
+        how many others the seeds cannot tell.
     """
     import numpy as np
     import pandas as pd
@@ -83,7 +84,9 @@ def summary(records: Sequence[Record]) -> pd.DataFrame:
             row[f"{model} median_error"] = float(np.median(finite)) if finite else math.nan
         agreements = [r.agreement for r in cells if r.agreement]
         close = agreements.count(grade(0))
+        unknown = sum(r.fluid_cause.startswith(UNDECIDED) for r in cells)
         row["agree"] = f"{close} of {len(agreements)}" if agreements else ""
+        row["agree"] += f", {unknown} undecided" if unknown else ""
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -13,6 +13,7 @@ from .models import simulate as simulate
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
 from .queues import RED as RED
 from .queues import SRED as SRED
+from .queues import AdaptiveRED as AdaptiveRED
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail

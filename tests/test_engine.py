@@ -146,12 +146,12 @@ def test_machine_code_is_found_again_by_another_process(tmp_path, monkeypatch):
     """Also that of a rule written in a notebook, which no file holds."""
     code = """
 import numpy as np, sys
-from tcpcc.engine import jit
+from tcpcc.engine import jit, machine
 scope = {}
 exec("def rule(s, p, a):\\n    s.x = p.x + 1.0", scope)
 R = np.dtype([("x", np.float64)])
 jit.rule_address(scope["rule"], R, R, R)
-(dispatcher,) = jit._alive.values()
+(dispatcher,) = machine._alive.values()
 print(sum(dispatcher.stats.cache_hits.values()), sum(dispatcher.stats.cache_misses.values()))
 """
     monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path))

@@ -16,7 +16,7 @@ import tcpcc as tc
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness.tables import highest_sequence
 from tcpcc.engine.streams import STREAM_FIELDS, uniform
-from tcpcc.queues import memory
+from tcpcc.models import queue_memory
 from tcpcc.results.recording import EVENTS
 
 pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
@@ -109,7 +109,7 @@ def test_red_is_equal_to_the_packet(table, mix, setting, tmp_path, monkeypatch):
             scenario.flows, stream.phases(s.TABLES[table].mixes[mix]), strict=True
         )
     ]
-    monkeypatch.setattr(memory, "seed_stream", stream.hand_over)
+    monkeypatch.setattr(queue_memory, "seed_stream", stream.hand_over)
     *ours, dropped = in_ours(scenario.replace(flows=flows))
     *theirs, there = in_ns2(table, mix, tmp_path, setting)
     assert ours == theirs

@@ -69,11 +69,16 @@ class Endpoint:
         )
         net = tc.dumbbell("1 Mbps", "50 ms", 100)
         self.world = World(tc.Scenario(net, [flow], duration=1000))
-        self.address = self.world.flows.__array_interface__["data"][0]
+        self.address = self.world.tcp.__array_interface__["data"][0]
         self.state = self.world.states[0]
 
     def __getattr__(self, name):
-        return self.world.flows[name][0].item()
+        return self._owner(name)[name][0].item()
+
+    def _owner(self, name):
+        """The record that a field is in: the sender's and receiver's, or the recovery's own."""
+        own = self.world.recoveries[0].state
+        return own if name in own.dtype.names else self.world.tcp
 
     @property
     def cwnd(self):
@@ -81,7 +86,7 @@ class Endpoint:
 
     def set(self, **fields):
         for name, value in fields.items():
-            self.world.flows[name][0] = value
+            self._owner(name)[name][0] = value
 
     def call(self, what, now=0.0, number=0, trigger=0, low=0, high=0, rtt=0.0):
         numbers = (int(x) for x in (number, trigger, low, high))

@@ -25,7 +25,6 @@ def emit(f, seq, now):
         f.max_seq = seq
         segment.transmits = 1
         segment.flags = 0
-        f.pipe += 1
         if f.timing == 0:
             f.timing = 1
             if seq > f.timed_seq:
@@ -33,9 +32,7 @@ def emit(f, seq, now):
                 f.timed_at = now
     else:
         segment.transmits += 1
-        if segment.flags & RETRANSMITTED == 0:
-            segment.flags |= RETRANSMITTED
-            f.pipe += 1
+        segment.flags |= RETRANSMITTED
         f.retransmitted += 1
     segment.sent_at = now
     f.sent += 1
@@ -60,7 +57,7 @@ def fill(f, now, burst):
     """Send from `next_seq` on while the window allows, at most `burst` packets."""
     f.more = 0
     edge = f.high_ack + effective_window(f)
-    while f.next_seq <= edge and f.next_seq < f.limit and burst > 0:
+    while f.next_seq <= edge and f.next_seq < f.to_send and burst > 0:
         if not has_room(f):
             f.more = 1
             f.burst = burst

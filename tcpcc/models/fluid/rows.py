@@ -47,7 +47,7 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     if spec.size is not None:
         row["limit"] = spec.size
     row["impatient"] = recovery.impatient
-    row["fine"] = recovery.family in (t.FINE_GRAINED, t.FINE_GRAINED_NS2)
+    row["fine"] = recovery.fine_timer
     row["stale_rounds"] = recovery.stale_rounds
     row["keeps_inflation"] = recovery.keeps_inflation
     row["holes_per_round"] = recovery.holes_per_round

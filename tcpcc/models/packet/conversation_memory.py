@@ -10,14 +10,21 @@ import numpy as np
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import address
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.scenario.draw import drawn
 from tcpcc.transport import flow_record as t
+from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import World
 
 FIRST_PLACES = 16
 _SAMPLE_WORDS = sample_dtype.itemsize // 8
+
+
+def _words(record: np.ndarray) -> np.ndarray:
+    """A record as 8-byte words."""
+    return record.view(np.int64).ravel()
 
 
 class ConversationMemory:
@@ -36,15 +43,15 @@ class ConversationMemory:
         self._lay_out_kinds()
         self._free = np.zeros(0, np.int64)
         w = world.w[0]
-        w["state_words"] = self._state_words
-        w["memory_words"] = self._state_words + _SAMPLE_WORDS
+        w["state_words"], w["sample_words"] = self._state_words, _SAMPLE_WORDS
+        w["memory_words"] = self._memory.shape[1]
         w["conversations"], w["items"] = address(self.conversations), address(self.items)
         w["n_conversations"] = len(self.conversations)
         w["kinds"] = address(self._kinds)
         self._add_places(FIRST_PLACES)
 
     def schedule_first(self) -> None:
-        """Put the first beginning on the agenda; each puts the next one there."""
+        """Put the first beginning on the event list; each puts the next one there."""
         if len(self.conversations):
             self.world.schedule(float(self.conversations["start"][0]), r.BEGINNING, 0)
 
@@ -82,38 +89,48 @@ class ConversationMemory:
             for number, load in enumerate(world.resolved.workloads, len(world.resolved.flows))
             for kind, spec in zip(load.kinds, load.spec.conversations, strict=True)
         ]
-        self._flows = np.zeros(len(paths), t.FLOW)
+        self._flows = np.zeros(len(paths), r.FLOW)
+        self._tcp = np.zeros(len(paths), t.FLOW)
+        self._recoveries = [RecoveryMemory(RECOVERIES[kind.recovery]) for _, kind, _ in paths]
         states = []
         for k, (path, kind, waits) in enumerate(paths):
-            row = self._flows[k : k + 1]
-            world.lay_out_sender(row, self._first_place + k, kind)
+            row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
+            world.lay_out_sender(row, tcp, self._first_place + k, kind)
             world.lay_out_path(row, path, kind)
             row["waits"] = waits
-            row["awaits"] = 1
+            tcp["awaits"] = 1
             row["bin"] = world.n_bins  # it is not sampled: its windows are not recorded
-            states.append(world.controllers.fill(row, kind).view(np.int64).ravel())
+            states.append(_words(world.controllers.fill(tcp, kind)))
+            self._recoveries[k].fill(tcp)
+        extras = [_words(recovery.state) for recovery in self._recoveries]
         self._state_words = max(len(state) for state in states)
-        self._memory = np.zeros((len(paths), self._state_words + _SAMPLE_WORDS), np.int64)
-        for memory, state in zip(self._memory, states, strict=True):
+        first_extra = self._state_words + _SAMPLE_WORDS
+        self._memory = np.zeros((len(paths), first_extra + max(map(len, extras))), np.int64)
+        for memory, state, extra in zip(self._memory, states, extras, strict=True):
             memory[: len(state)] = state
+            memory[first_extra : first_extra + len(extra)] = extra
         self._kinds = np.zeros(len(paths), r.KIND)
         for k in range(len(paths)):
             self._kinds["flow"][k] = address(self._flows[k : k + 1])
+            self._kinds["tcp"][k] = address(self._tcp[k : k + 1])
             self._kinds["memory"][k] = address(self._memory[k])
 
     def _add_places(self, number: int) -> None:
         """Make room for `number` more conversations at a time."""
         world = self.world
         first = len(world.flows)
-        world.flows = np.concatenate([world.flows, np.zeros(number, t.FLOW)])
+        world.flows = np.concatenate([world.flows, np.zeros(number, r.FLOW)])
+        world.tcp = np.concatenate([world.tcp, np.zeros(number, t.FLOW)])
+        base, size = address(world.tcp), world.tcp.itemsize
+        world.tcp["address"] = base + size * np.arange(len(world.tcp))
         rings = np.zeros((number, r.FIRST_RING), t.SEGMENT)
         memory = np.zeros((number, self._memory.shape[1]), np.int64)
         self._owned.append(memory)
         for k in range(number):
-            world.place_ring(world.flows, "segments", first + k, rings[k])
-            world.flows["state"][first + k] = address(memory[k])
+            world.place_ring(world.tcp, "segments", first + k, rings[k])
+            world.tcp["state"][first + k] = address(memory[k])
         w = world.w[0]
-        w["flows"] = address(world.flows)
+        w["flows"], w["tcp"] = address(world.flows), base
         free = self._free[: int(w["free_places"])]
         room = np.zeros(len(world.flows) - self._first_place, np.int64)
         room[: len(free)] = free
@@ -140,7 +157,7 @@ class ConversationMemory:
         """A flow's counter ("timeouts", "loss_events"), summed over each kind, shape [kind]."""
         total = self.conversations[name].copy()
         live = np.flatnonzero(self.conversations["place"] >= 0)
-        total[live] = self.world.flows[name][self.conversations["place"][live]]
+        total[live] = self.world.tcp[name][self.conversations["place"][live]]
         return np.bincount(self.conversations["kind"], total, minlength=len(self._kinds))
 
     def record(self) -> dict[str, Any]:

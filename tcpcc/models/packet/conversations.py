@@ -10,15 +10,19 @@ import math
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.models.packet.event_list import schedule
 from tcpcc.models.packet.packet_records import (
+    FLOW,
     WRITE,
     conversation_at,
+    flow_at,
     item_at,
     kind_at,
 )
-from tcpcc.transport.flow_record import FLOW, flow_at
+from tcpcc.transport.flow_record import FLOW as TCP
+from tcpcc.transport.flow_record import flow_at as tcp_at
 
 word_at = accessor(record_dtype({"value": int}))
-WORDS = FLOW.itemsize // 8
+FLOW_WORDS = FLOW.itemsize // 8
+TCP_WORDS = TCP.itemsize // 8
 
 
 @compiled
@@ -34,58 +38,64 @@ def take_place(w, number):
     kind = kind_at(w.kinds, c.kind)
     w.free_places -= 1
     place = word_at(w.free, w.free_places).value
-    f = flow_at(w.flows, place)
-    segments = f.segments
-    mask = f.segment_mask
-    memory = f.state
-    copy_words(w.flows + place * 8 * WORDS, kind.flow, WORDS)
+    flow = flow_at(w.flows, place)
+    copy_words(w.flows + place * 8 * FLOW_WORDS, kind.flow, FLOW_WORDS)
+    flow.index = place
+    flow.ident = w.n_flows + number
+    flow.conversation = number + 1
+    flow.item = flow.undone = c.first
+    flow.last_item = c.first + c.items
+    tcp = tcp_at(w.tcp, place)
+    segments = tcp.segments
+    mask = tcp.segment_mask
+    memory = tcp.state
+    tcp_address = w.tcp + place * 8 * TCP_WORDS
+    copy_words(tcp_address, kind.tcp, TCP_WORDS)
     copy_words(memory, kind.memory, w.memory_words)
-    f.segments = segments
-    f.segment_mask = mask
-    f.state = memory
-    f.sample = memory + 8 * w.state_words
-    f.index = place
-    f.ident = w.n_flows + number
-    f.conversation = number + 1
-    f.item = f.undone = c.first
-    f.last_item = c.first + c.items
-    return f
+    tcp.address = tcp_address
+    tcp.segments = segments
+    tcp.segment_mask = mask
+    tcp.state = memory
+    tcp.sample = memory + 8 * w.state_words
+    tcp.recovery_state = tcp.sample + 8 * w.sample_words
+    return flow
 
 
 @compiled
-def hand_over(w, f, now):
+def hand_over(w, flow, tcp, now):
     """The application hands the next item over to the connection."""
-    item = item_at(w.items, f.item)
+    item = item_at(w.items, flow.item)
     item.begun = now
-    f.limit = item.limit
-    f.item += 1
-    if f.item == f.last_item:
-        f.awaits = 0
-    elif f.waits == 0:
-        schedule(w, now + item_at(w.items, f.item).gap, WRITE, f.index)
+    tcp.to_send = item.limit
+    flow.item += 1
+    if flow.item == flow.last_item:
+        tcp.awaits = 0
+    elif flow.waits == 0:
+        schedule(w, now + item_at(w.items, flow.item).gap, WRITE, flow.index)
 
 
 @compiled
-def note_items(w, f, now):
+def note_items(w, flow, tcp, now):
     """After an ACK: which items are complete, and when the next one comes."""
-    while f.undone < f.item and f.high_ack >= item_at(w.items, f.undone).limit - 1:
-        item_at(w.items, f.undone).done = now
-        f.undone += 1
-        if f.waits != 0 and f.item < f.last_item:
-            schedule(w, now + item_at(w.items, f.item).gap, WRITE, f.index)
+    while flow.undone < flow.item and tcp.high_ack >= item_at(w.items, flow.undone).limit - 1:
+        item_at(w.items, flow.undone).done = now
+        flow.undone += 1
+        if flow.waits != 0 and flow.item < flow.last_item:
+            schedule(w, now + item_at(w.items, flow.item).gap, WRITE, flow.index)
 
 
 @compiled
-def leave_place(w, f):
+def leave_place(w, flow):
     """Give the place back if the conversation is over and nothing of it is in the network."""
-    if math.isnan(f.finished) or f.ack_timer != 0:
+    tcp = tcp_at(w.tcp, flow.index)
+    if math.isnan(tcp.finished) or flow.ack_timer != 0:
         return
-    if f.sent + f.acks_sent != f.arrived + f.inbound + f.dropped:
+    if tcp.sent + flow.acks_sent != tcp.arrived + flow.inbound + flow.dropped:
         return
-    c = conversation_at(w.conversations, f.conversation - 1)
-    c.timeouts = f.timeouts
-    c.loss_events = f.loss_events
+    c = conversation_at(w.conversations, flow.conversation - 1)
+    c.timeouts = tcp.timeouts
+    c.loss_events = tcp.loss_events
     c.place = -1
-    f.conversation = 0
-    word_at(w.free, w.free_places).value = f.index
+    flow.conversation = 0
+    word_at(w.free, w.free_places).value = flow.index
     w.free_places += 1

@@ -30,21 +30,42 @@ WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
         "events": int,
-        "flows": int, "n_flows": int, "links": int, "n_links": int, "hops": int,
+        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
-        "kinds": int, "free": int, "free_places": int, "state_words": int, "memory_words": int,
+        "kinds": int, "free": int, "free_places": int, "state_words": int, "sample_words": int, "memory_words": int,
     }
 )  # fmt: skip
+
+# What the packet model itself keeps of a flow; what TCP keeps of it is transport.flow_record.FLOW,
+# and of a source of constant bit rate CBR, in the row of the same number.
+FLOW = record_dtype(
+    {
+        # its place in the arrays, and its number to queues and in traces (a place goes from hand to
+        # hand among conversations)
+        "index": int, "ident": int, "kind": int, "open": int, "traced": int,
+        "path": int, "n_forward": int, "n_hops": int,
+        "handshake": int, "size": float, "ack_size": float,
+        "bins": int, "bin": int,
+        # the entry of the retransmission timer on the event list, and that of the ACK held back
+        "timer_at": float, "timer_order": int,
+        "held_since": float, "held_order": int, "ack_timer": int,
+        "inbound": int, "acks_sent": int, "dropped": int,
+        # of a conversation: its number + 1, the next item, the first not done, one past the last;
+        # whether an item waits for the one before
+        "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
+    }
+)  # fmt: skip
+CBR = record_dtype({"interval": float, "is_on": int, "order": int, "sent": int, "arrived": int})
 
 LINK = record_dtype(
     [
         *STREAM_FIELDS,
-        ("rate", float), ("delay", float), ("limit", float), ("in_bytes", int), ("loss", float),
-        ("tracked", int), ("changing", int), ("recorded", int),
+        ("rate", float), ("delay", float), ("capacity", float), ("in_bytes", int), ("loss", float),
+        ("tracked", int), ("recorded", int),
         ("busy_until", float), ("begin", float), ("behind", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
@@ -66,7 +87,7 @@ PACKET = record_dtype(
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
 CHANGES = record_dtype(
     {
-        "link": int, "rate": float, "delay": float, "limit": float, "loss": float,
+        "link": int, "rate": float, "delay": float, "capacity": float, "loss": float,
         "param": int, "value": float,
     }
 )  # fmt: skip
@@ -78,9 +99,11 @@ CONVERSATION = record_dtype(
     }
 )  # fmt: skip
 ITEM = record_dtype({"limit": int, "gap": float, "begun": float, "done": float})
-KIND = record_dtype({"flow": int, "memory": int})
+KIND = record_dtype({"flow": int, "tcp": int, "memory": int})
 
 world_at = accessor(WORLD)
+flow_at = accessor(FLOW)
+cbr_at = accessor(CBR)
 link_at = accessor(LINK)
 hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)

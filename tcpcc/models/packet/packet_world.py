@@ -15,6 +15,7 @@ from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
+from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
 from tcpcc.results.recording import EVENT_DTYPE, dataset
@@ -44,13 +45,16 @@ class World:
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.controllers = ControllerMemory()
+        self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
         self.links = np.zeros(len(self.resolved.links), r.LINK)
-        self.flows = np.zeros(len(self.resolved.flows), t.FLOW)
+        self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
+        self.tcp = np.zeros(len(self.flows), t.FLOW)
+        self.cbr = np.zeros(len(self.flows), r.CBR)
         self.flow_bins = np.zeros((len(self.resolved.rows), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
@@ -148,9 +152,8 @@ class World:
     def _lay_out_link(self, i: int, link: Link) -> None:
         row = self.links[i]
         row["rate"], row["delay"] = link.rate, link.delay
-        row["limit"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
+        row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
-        row["changing"] = link.variable
         row["busy_until"] = -1.0
         row["recorded"] = bool(link.record)
         seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
@@ -177,33 +180,31 @@ class World:
             self.queues[i].fill(row)
 
     def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
-        row = self.flows[i : i + 1]
+        row, tcp = self.flows[i : i + 1], self.tcp[i : i + 1]
         row["index"] = row["ident"] = i
         row["traced"] = len(self.trace) > 0
-        self.lay_out_sender(row, i, flow)
+        self.lay_out_sender(row, tcp, i, flow)
         if isinstance(flow.spec, CBR):
+            self.cbr["interval"][i] = 8 * flow.spec.packet_size / flow.spec.rate
             return
-        self.place_ring(self.flows, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
-        self.states[i] = self.controllers.fill(row, flow)
+        self.place_ring(self.tcp, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
+        self.states[i] = self.controllers.fill(tcp, flow)
+        self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
+        self.recoveries[i].fill(tcp)
 
-    def lay_out_sender(self, row: Any, i: int, flow: ResolvedFlow) -> None:
-        """Write a flow's settings into its record; what it adds up goes to row `i` of the bins."""
+    def lay_out_sender(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
+        """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
         spec = flow.spec
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
-        row["start"] = spec.start
-        row["stop"] = math.inf if spec.stop is None else spec.stop
-        row["outbox"] = address(self.outbox)
-        row["timer_at"] = row["deadline"] = math.inf
-        row["held_until"] = math.inf
-        row["finished"] = math.nan
+        row["timer_at"] = math.inf
+        tcp["finished"] = math.nan
         if isinstance(spec, CBR):
             row["kind"] = t.CBR
-            row["interval"] = 8 * spec.packet_size / spec.rate
-            row["max_seq"] = -1
             return
         row["kind"] = t.TCP
-        self._lay_out_transport(row, flow)
+        row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
+        self._lay_out_transport(tcp, flow)
 
     def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
@@ -216,25 +217,20 @@ class World:
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
-        row["ack_size"] = row["syn_size"] = spec.ack_size
-        row["limit"] = _ENDLESS if spec.size is None else spec.size + int(settings.handshake)
-        recovery = RECOVERIES[flow.recovery]
-        row["family"] = recovery.family
-        row["go_back"], row["stay"] = recovery.go_back, recovery.stay
-        row["impatient"], row["repeat"] = recovery.impatient, recovery.repeat
-        row["stale_rounds"] = recovery.stale_rounds
-        row["proportional"] = recovery.proportional
         row["deflate"] = settings.partial_deflation
-        row["recovery_burst"] = recovery.burst
+        row["to_send"] = _ENDLESS if spec.size is None else spec.size + int(settings.handshake)
+        row["deadline"] = row["held_until"] = math.inf
+        row["outbox"] = address(self.outbox)
 
     def _lay_out_world(self) -> None:
         w = self.w[0]
         w["pending"] = -1
-        w["n_flows"], w["n_links"] = len(self.resolved.flows), len(self.links)
+        w["n_flows"] = len(self.resolved.flows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
-        w["flows"], w["links"] = address(self.flows), address(self.links)
+        for name in ("flows", "tcp", "cbr", "links"):
+            w[name] = address(getattr(self, name))
         w["hops"] = address(self.hops)
         w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
         w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
@@ -267,7 +263,7 @@ class World:
         rows = [
             {
                 "link": link,
-                "rate": spec.rate, "delay": spec.delay, "limit": spec.buffer, "loss": spec.loss,
+                "rate": spec.rate, "delay": spec.delay, "capacity": spec.buffer, "loss": spec.loss,
             }
         ]  # fmt: skip
         names = list(self.resolved.links[link].queue.discipline.params)
@@ -279,14 +275,14 @@ class World:
     # ------------------------------------------------------------------- while running
 
     def schedule(self, time: float, kind: Any, ident: int) -> None:
-        """Put an event on the agenda."""
+        """Put an event on the event list."""
         from tcpcc.models.packet.handlers import schedule_from_outside
 
         self.make_heap_room()
         schedule_from_outside(address(self.w), float(time), kind, ident)
 
     def change_now(self, change: ResolvedChange) -> None:
-        """Put a change that the scenario does not have on the agenda, for its time."""
+        """Put a change that the scenario does not have on the event list, for its time."""
         self.by_hand.append(change)
         for values in self._change_rows(change):
             self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
@@ -310,18 +306,18 @@ class World:
             self.w["heap"], self.w["heap_room"] = address(self.heap), len(self.heap)
 
     def grow(self) -> None:
-        """Double what is short of room: rings, the agenda, the trace."""
+        """Double what is short of room: rings, the event list, the trace."""
         w = self.w[0]
         for kind in ("queue", "flight"):
             first, last = self.links[f"{kind}_head"], self.links[f"{kind}_tail"]
             room = self.links[f"{kind}_mask"] + 1
             for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
                 self._enlarge(self.links, kind, int(i), int(first[i]), int(last[i]))
-        first = self.flows["high_ack"] - 1
-        last = np.maximum(self.flows["max_seq"], self.flows["next_seq"]) + 1
-        room = self.flows["segment_mask"] + 1
+        first = self.tcp["high_ack"] - 1
+        last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
+        room = self.tcp["segment_mask"] + 1
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-            self._enlarge(self.flows, "segments", int(i), int(first[i]), int(last[i]))
+            self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
         self.make_heap_room()
         if len(self.trace) and w["trace_count"] + 4 * r.MARGIN > len(self.trace):
             self.trace = np.concatenate([self.trace, np.zeros_like(self.trace)])
@@ -355,7 +351,7 @@ class World:
 
     def _counter(self, name: str) -> np.ndarray:
         """A counter of every flow and, summed, of every kind of conversation."""
-        counts = self.flows[name][: len(self.resolved.flows)]
+        counts = self.tcp[name][: len(self.resolved.flows)]
         if self.conversations is None:
             return counts
         return np.concatenate([counts, self.conversations.counters(name)])
@@ -370,7 +366,7 @@ class World:
         widths = np.diff(edges, prepend=0.0)[:, None]
         flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
         finished = np.full(len(self.resolved.rows), math.nan)
-        finished[: len(self.resolved.flows)] = self.flows["finished"][: len(self.resolved.flows)]
+        finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
         active = ~(edges[:, None] > finished)
         events = None
         if len(self.trace):

@@ -7,6 +7,7 @@ it is added to the bins of those times at once. Nothing has to be sampled, and t
 from tcpcc.engine.jit import compiled
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.packet_records import MARGIN, trace_at
+from tcpcc.transport.flow_record import flow_at as tcp_at
 from tcpcc.transport.flow_record import window_at
 
 
@@ -65,13 +66,14 @@ def trace(w, f, time, event, seq, value):
 
 
 @compiled
-def sample_flow(w, f, now):
+def sample_flow(w, flow, now):
     """Write the flow's window into the bins that ended before `now`."""
-    while f.bin < w.n_bins and (f.bin + 1) * w.interval <= now:
-        s = window_at(f.state, 0)
-        b = flow_bin_at(f.bins, f.bin)
+    while flow.bin < w.n_bins and (flow.bin + 1) * w.interval <= now:
+        tcp = tcp_at(w.tcp, flow.index)
+        s = window_at(tcp.state, 0)
+        b = flow_bin_at(flow.bins, flow.bin)
         b.cwnd = s.cwnd
         b.ssthresh = s.ssthresh
-        if f.srtt > 0:
-            b.rtt = f.recent_rtt
-        f.bin += 1
+        if tcp.srtt > 0:
+            b.rtt = tcp.recent_rtt
+        flow.bin += 1

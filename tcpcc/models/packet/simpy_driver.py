@@ -128,7 +128,7 @@ class PacketSimulation:
 
     def acknowledged(self, flow: str) -> int:
         """Packets of `flow` acknowledged so far."""
-        return int(self.world.flows["high_ack"][self._flow(flow)]) + 1
+        return int(self.world.tcp["high_ack"][self._flow(flow)]) + 1
 
     def queue_length(self, link: str) -> int:
         """Packets waiting at `link` now, without the one being sent."""
@@ -184,7 +184,7 @@ class PacketSimulation:
         self._wake_now()
 
     def _wake_now(self) -> None:
-        """Have the model handle what was put on its agenda for the present time."""
+        """Have the model handle what was put on its event list for the present time."""
         if self._due > self.now:
             self._event.callbacks = []  # the scheduled one does nothing any more
             self._event = type(self._event)(self.env)

@@ -128,8 +128,8 @@ def draw_alone(runs: Mapping[str, Runs]) -> Figure:
 
 
 def draw_beside_traffic(runs: Mapping[str, Runs]) -> Figure:
-    """Figures 9 and 10: the connection, the background traffic's rate (every 100 ms, and the mean of
-    three), the output of the bottleneck."""
+    """Figures 9 and 10: the connection, the background traffic's rate (in 100 ms, and the mean of
+    three such), the output of the bottleneck."""
     ((_, run),) = runs["packet"].items()
     data = run.data
     begin = float(data["start"][0])

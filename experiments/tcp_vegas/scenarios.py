@@ -154,7 +154,7 @@ START_UPS = {"Vegas": "standard", "Vegas*": "vegas_star"}
 
 
 def figure_11_runs() -> dict[Any, tc.Scenario]:
-    """300 KB/s, 16 buffers. No send buffer stands between Vegas and the 400 KB/s that it reaches."""
+    """300 KB/s, 16 buffers; no send buffer stands between Vegas and the 400 KB/s that it reaches."""
     return {
         (name, 0): alone(VEGAS, buffer=16, rate=300, slow_start=start_up, send_buffer=200)
         for name, start_up in START_UPS.items()
@@ -346,15 +346,15 @@ def crowd(
     buffer: int = FAIR_BUFFER,
     rate: float = RATE,
 ) -> tc.Scenario:
-    """Connections that share a bottleneck, one more of the longer delay in every other place.
+    """Connections that share a bottleneck, every other one with `longer` times the delay.
 
-    They begin at random in the first second.
+    They begin at random in the first second; in `run` 0 all at once, with clocks in step.
     """
-    starts = np.random.default_rng((4, run)).uniform(0, 1, len(kinds))
+    starts = np.random.default_rng((4, run)).uniform(0, min(run, 1), len(kinds))
     extra = (longer - 1) * DELAY
     flows = [
         flow(
-            kind, size, start=float(starts[k]), phase=clock(5, run, k),
+            kind, size, start=float(starts[k]), phase=clock(5, run, k) if run else 0.0,
             access_delay=extra if k % 2 else 0.0,
         )
         for k, kind in enumerate(kinds)
@@ -370,7 +370,7 @@ def fairness_runs() -> dict[Any, tc.Scenario]:
         for name, counts in CROWDS.items()
         for n in counts
         for delays, longer in DELAYS.items()
-        for run in FAIR_RUNS
+        for run in (0, *FAIR_RUNS)
     }
 
 

@@ -189,13 +189,14 @@ def jain(run: tc.Run) -> float:
 
 
 def fairness(runs: Runs) -> Values:
-    """Rows "Reno" and "Vegas"; columns as the paper takes results together, "2 and 4, equal
-    delays" ..., "16"."""
+    """Rows "Reno", "Vegas", and "Reno, in step" ... of the runs in which all begin at once; columns
+    as the paper takes results together, "2 and 4, equal delays" ..., "16"."""
     together: dict[Any, Any] = {}
     for (kind, n, delays, run), one in runs.items():
         name = "16" if n == 16 else f"2 and 4, {delays}"
-        together[kind.split("-")[0], name, len(together)] = one
-    return {key: cell for key, cell in means(jain, together).items()}
+        row = kind.split("-")[0] + ("" if run else ", in step")
+        together[row, name, len(together) + 1] = one
+    return dict(means(jain, together))
 
 
 def mixed(runs: Runs) -> Values:

@@ -1,8 +1,9 @@
 """4.3BSD-Reno's loss recovery: three duplicate ACKs always tell a loss.
 
-Source: 4.3BSD-Reno, tcp_input.c; S. Floyd, "TCP and successive fast retransmits", LBL, 1995; Brakmo
-and Peterson 1995, section III-A. As Reno's, but nothing keeps the next hole of a window from cutting
-it once more, nor a duplicate that a retransmission was not needed for from being taken for a loss.
+Source: 4.3BSD-Reno, tcp_input.c; S. Floyd, "TCP and successive fast retransmits", LBL, 1995;
+Brakmo and Peterson 1995, section III-A. As Reno's, but nothing keeps the next hole of a window from
+cutting it once more, nor echoes of retransmissions that were not needed from being taken for a
+loss. The fluid model lets it repair two losses of a window, and cuts once.
 """
 
 import math

@@ -195,8 +195,8 @@ def _fluid_cause(packet: Measured, fluid: Measured, known: str) -> str:
 
 
 def record(cell: Cell, values: Mapping[str, Values]) -> Record:
-    """Judge one cell by what each model gave: `values[model][key]`."""
-    found = {model: of_model[cell.key] for model, of_model in values.items()}
+    """Judge one cell by what each model gave, `values[model][key]`, if it can tell."""
+    found = {model: each[cell.key] for model, each in values.items() if cell.key in each}
     target = cell.published if cell.reference is None else cell.reference
     width = cell.tolerance.width(target) if cell.tolerance and target is not None else None
 

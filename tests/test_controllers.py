@@ -546,8 +546,11 @@ def test_vegas_plus_begins_anew_after_a_timeout(aggressive):
 
 
 def test_defaults_are_those_of_the_papers():
-    assert get("vegas").check({}) == {"alpha": 1, "beta": 3, "gamma": 1, "integer_delta": 1}
-    assert get("quick_vegas").check({}) == {"alpha": 2, "beta": 4, "gamma": 1, "integer_delta": 1}
+    assert get("vegas").check({}) == {
+        "alpha": 1, "beta": 3, "gamma": 1,
+        "integer_delta": 1, "distinguished": 0, "start_cut": 1 / 8,
+    }  # fmt: skip
+    assert get("quick_vegas").check({}) == {**get("vegas").check({}), "alpha": 2, "beta": 4}
     for name in ("newvegas", "vegas_a", "vegas_plus"):
         assert get("vegas").check({}).items() <= get(name).check({}).items()
     assert get("vegas_plus").check({})["count_max"] == 8
@@ -558,7 +561,7 @@ def test_defaults_are_those_of_the_papers():
 
 def test_given_parameters_go_over_the_defaults():
     values = get("vegas").check({"alpha": 2, "beta": 4.5})
-    assert values == {"alpha": 2.0, "beta": 4.5, "gamma": 1.0, "integer_delta": 1.0}
+    assert values == {**get("vegas").check({}), "alpha": 2.0, "beta": 4.5}
     assert all(type(v) is float for v in values.values())
 
 

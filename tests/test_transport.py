@@ -61,15 +61,18 @@ def view(place, dtype):
 class Endpoint:
     """A flow's sender and receiver, with the memory that a world lays out for them.
 
-    Without a handshake unless asked for; the controller goes with the recovery.
+    Without a handshake unless asked for; the controller goes with the recovery. `make` makes the
+    settings.
     """
 
-    def __init__(self, recovery="reno", *, controller=None, size=None, **transport):
+    def __init__(
+        self, recovery="reno", *, controller=None, size=None, make=tc.Transport, **transport
+    ):
         flow = tc.Flow(
             controller or CONTROLLER.get(recovery, "reno"),
             recovery=recovery,
             size=size,
-            transport=tc.Transport(**{"handshake": False} | transport),
+            transport=make(**{"handshake": False} | transport),
         )
         net = tc.dumbbell("1 Mbps", "50 ms", 100)
         self.world = World(tc.Scenario(net, [flow], duration=1000))

@@ -55,6 +55,8 @@ class Transport(Record):
         max_rto: largest retransmission timeout.
         tick: clock granularity that the timeout is rounded to; 0 for none.
         clock_phase: how long before time 0 the clock has ticked. ns-2 draws it for each flow.
+        coarse_timer: whether the timer expires at a tick of that clock and measures by its ticks,
+            as 4.3BSD's does; see `bsd`.
         backoff_limit: largest factor by which repeated timeouts lengthen the timeout.
         dupack_threshold: duplicate ACKs that tell a loss.
         limited_transmit: whether the first two duplicate ACKs send new data (RFC 3042). With SACK
@@ -67,6 +69,8 @@ class Transport(Record):
         idle_restart: whether the window falls back to the initial one after a silence of more than
             a retransmission timeout (RFC 5681, 4.1); concerns conversations with pauses.
         timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
+        syn_rtt: whether the handshake's round-trip time, that of a small packet, is among those
+            that the controller sees: then it is likely to be the BaseRTT.
     """
 
     initial_window: float = _setting(2.0, positive, "packets")
@@ -79,6 +83,7 @@ class Transport(Record):
     max_rto: float = _setting(60.0, positive, "s", inf=True)
     tick: float = _setting(0.01, nonnegative, "s")
     clock_phase: float = _setting(0.0, nonnegative, "s")
+    coarse_timer: bool = _setting(False, flag)
     backoff_limit: int = _setting(64, whole, low=1)
     dupack_threshold: int = _setting(3, whole, low=1)
     limited_transmit: bool = _setting(True, flag)
@@ -89,6 +94,19 @@ class Transport(Record):
     max_burst: float = _setting(math.inf, positive, "packets", inf=True)
     idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(False, flag)
+    syn_rtt: bool = _setting(False, flag)
+
+    @classmethod
+    def bsd(cls, **changes: Any) -> Transport:
+        """The sender of 4.3BSD-Reno: a clock of 500 ms that the retransmission timer is checked
+        by, so that a timeout of 2 ticks, the least, comes after 0.5 to 1 s; no limited transmit;
+        an initial window of one packet. `changes` are further settings, or others in their place.
+        """
+        known: dict[str, Any] = {
+            "initial_window": 1.0, "tick": 0.5, "coarse_timer": True, "initial_rto": 6.0,
+            "min_rto": 1.0, "max_rto": 64.0, "limited_transmit": False,
+        }  # fmt: skip
+        return cls(**{**known, **changes})
 
     def __post_init__(self) -> None:
         for f in fields(self):

@@ -62,7 +62,8 @@ def fill_sample(f, now):
 
 @compiled
 def is_syn(f, seq):
-    return seq == 0 and f.handshake != 0
+    """Whether it is the SYN, whose round-trip time does not count."""
+    return seq == 0 and f.handshake != 0 and f.syn_rtt == 0
 
 
 @compiled

@@ -124,11 +124,15 @@ def start(f, now):
 
 @compiled
 def opened(f, now, rtt):
-    """The handshake is over; its round trip is none of those that the controller compares."""
+    """The handshake is over; its round trip is none of those that the controller compares, unless
+    it is told to be."""
     f.phase = OPEN
     f.recent_rtt = rtt
     f.srtt = rtt
     measure(f, now, rtt)
+    if f.syn_rtt != 0:
+        f.min_rtt = min(f.min_rtt, rtt)
+        f.max_rtt = max(f.max_rtt, rtt)
     a = sample(f, now)
     a.rtt = rtt
     a.acked = 1.0

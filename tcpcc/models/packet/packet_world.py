@@ -215,7 +215,8 @@ class World:
             "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
             "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
-            "clock_phase", "backoff_limit", "delayed_ack", "ack_every", "idle_restart",
+            "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",
+            "syn_rtt", "idle_restart",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK

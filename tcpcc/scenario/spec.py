@@ -106,17 +106,17 @@ class Scenario(Record):
                 f"interval = {self.interval:g}: must be at least duration / {MAX_BINS:.0e} (s), "
                 "for a run to hold its record"
             )
-        self.resolve()
+        self.resolve(expand=False)
 
     def _implied(self) -> dict[str, Any]:
         return {"interval": self.duration / 1000}
 
-    def resolve(self) -> Resolved:
+    def resolve(self, expand: bool = True) -> Resolved:
         """Every link with the access links added, every flow with its route, name, controller and
-        parameters: the form that the models run."""
+        parameters: the form that the models run. Flows with a `count` are expanded, or not."""
         from tcpcc.scenario.resolve import resolve
 
-        return resolve(self)
+        return resolve(self, expand)
 
     @property
     def digest(self) -> str:
@@ -170,6 +170,8 @@ def _canonical(value: Any) -> Any:
     if is_dataclass(value):
         plain = {f.name: _canonical(getattr(value, f.name)) for f in fields(value) if f.init}
         if isinstance(value, Flow):
+            if value.count == 1 and value.jitter == 0:  # as before there were such settings
+                del plain["count"], plain["jitter"]
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery
         if isinstance(value, SlowStart):

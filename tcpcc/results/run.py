@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -221,6 +221,37 @@ class Run:
     def timeouts(self) -> xr.DataArray:
         """Retransmission timeouts in the whole run, dims (flow)."""
         return self.data["timeouts"]
+
+    # Completion times.
+
+    def fct(self) -> pd.DataFrame:
+        """Completion time of each flow with a size and of each item of a workload, as a table.
+
+        Columns: `flow`, its name or that of the row of its workload; `conversation` and `item`,
+        numbers within a workload; `size`, packets; `start_s`, when the connection opens, for later
+        items of a conversation when it is handed over; `fct_s`, from then till all of it has been
+        acknowledged, NaN if the run ended before; `ideal_s`, the least that it could take in the
+        network as it is at the start: a round trip for the handshake if it opens the connection,
+        one for its first packet, and the time of every further packet on the slowest link;
+        `slowdown`, `fct_s` over `ideal_s`.
+        """
+        from tcpcc.results import completion
+
+        return completion.table(self)
+
+    def fct_summary(self, sizes: Sequence[float] | None = None) -> pd.DataFrame:
+        """Means and quantiles (50, 95, 99 %) of `fct`, a row for each flow or row of a workload.
+
+        Args:
+            sizes: packets; where given, each is divided into those up to the first size, from
+                there up to the second, and so on.
+
+        Those that did not finish count in `count` only, which makes the times of a congested run
+        look better than they are: compare `finished` with `count`.
+        """
+        from tcpcc.results import completion
+
+        return completion.summary(self.fct(), sizes)
 
     # Transients.
 

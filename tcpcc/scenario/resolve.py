@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from types import SimpleNamespace
@@ -14,6 +14,7 @@ from tcpcc.engine.streams import seed_stream, uniform
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.scenario.network import Change, Link, Network, queue_spec
 from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.scenario.workload import Workload
 from tcpcc.slow_start import composed
 
 if TYPE_CHECKING:
@@ -46,6 +47,22 @@ class ResolvedFlow:
 
 
 @dataclass(frozen=True, slots=True)
+class ResolvedWorkload:
+    """A workload and what the connections of its kinds of conversation are.
+
+    Attributes:
+        spec: the `Workload` as the user gave it.
+        name: its own or the default one, unique.
+        kinds: one for each kind of conversation, all on the same links; named "workload1", or
+            "workload1/ftp" where there are several kinds.
+    """
+
+    spec: Workload
+    name: str
+    kinds: tuple[ResolvedFlow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedChange:
     """A scheduled change and the index of its link in `Resolved.links`."""
 
@@ -62,11 +79,18 @@ class Resolved:
             `record` is True or False in all, `variable` is True where a change is scheduled.
         flows: in the scenario's order.
         changes: in the order of time; those of one instant in the scenario's order.
+        workloads: in the scenario's order.
     """
 
     links: tuple[Link, ...]
     flows: tuple[ResolvedFlow, ...]
     changes: tuple[ResolvedChange, ...]
+    workloads: tuple[ResolvedWorkload, ...] = ()
+
+    @property
+    def rows(self) -> tuple[ResolvedFlow, ...]:
+        """What a record has a row for: the flows, then each workload's kinds of conversation."""
+        return self.flows + tuple(kind for load in self.workloads for kind in load.kinds)
 
 
 def resolve(scenario: Scenario, expand: bool = True) -> Resolved:
@@ -84,6 +108,7 @@ def resolve(scenario: Scenario, expand: bool = True) -> Resolved:
             flows.append(_resolve_flow(spec, name, scenario.net, routes, links))
         except ScenarioError as error:
             raise ScenarioError(f"flow {name!r}: {error}") from None
+    workloads = _resolve_workloads(scenario, routes, links, [flow.name for flow in flows])
     index = {link.name: k for k, link in enumerate(links)}
     if len(index) < len(links):
         repeated = next(x.name for k, x in enumerate(links) if index[x.name] != k)
@@ -95,7 +120,30 @@ def resolve(scenario: Scenario, expand: bool = True) -> Resolved:
         variable = link.variable or k in changed
         if (record, variable) != (link.record, link.variable):
             links[k] = link.replace(record=record, variable=variable)
-    return Resolved(tuple(links), tuple(flows), changes)
+    return Resolved(tuple(links), tuple(flows), changes, workloads)
+
+
+def _resolve_workloads(
+    scenario: Scenario, routes: _Routes, links: list[Link], taken: list[str]
+) -> tuple[ResolvedWorkload, ...]:
+    """The workloads; appends the access links of each to `links`. No name may be in `taken`."""
+    resolved = []
+    for number, spec in enumerate(scenario.workloads, 1):
+        name = spec.name or f"workload{number}"
+        labels = [name] if len(spec.labels) == 1 else [f"{name}/{x}" for x in spec.labels]
+        for label in {name, *labels}:
+            if label in taken:
+                raise ScenarioError(f"duplicate flow name {label!r}: give each flow its own")
+        taken += [name, *labels]
+        try:
+            _check_times(spec.flow, scenario.duration)
+            first = _resolve_flow(spec.flow, name, scenario.net, routes, links)
+        except ScenarioError as error:
+            raise ScenarioError(f"workload {name!r}: {error}") from None
+        kinds = zip(labels, spec.connections(), strict=True)
+        rows = tuple(replace(first, name=label, spec=flow) for label, flow in kinds)
+        resolved.append(ResolvedWorkload(spec, name, rows))
+    return tuple(resolved)
 
 
 def _recorded(link: Link) -> bool:

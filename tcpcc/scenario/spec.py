@@ -21,6 +21,7 @@ from tcpcc.scenario.frozen import Record, named
 from tcpcc.scenario.network import Access, Change, Link, Network, tuple_of
 from tcpcc.scenario.traffic import CBR, Flow, SlowStart, Transport
 from tcpcc.scenario.units import Quantity
+from tcpcc.scenario.workload import Workload
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved
@@ -35,6 +36,7 @@ __all__ = [
     "Scenario",
     "SlowStart",
     "Transport",
+    "Workload",
 ]
 
 MAX_BINS = 10_000_000
@@ -52,6 +54,7 @@ class Scenario(Record):
         duration: s of simulated time.
         seed: of all random numbers, a whole number >= 0.
         changes: scheduled changes of links, in any order.
+        workloads: conversations that come and go by themselves, in any order.
         interval: s, width of the bins that a run records; default a thousandth of the duration,
             at least a ten-millionth.
 
@@ -70,6 +73,7 @@ class Scenario(Record):
     duration: float
     seed: int
     changes: tuple[Change, ...]
+    workloads: tuple[Workload, ...]
     interval: float
 
     def __init__(
@@ -80,6 +84,7 @@ class Scenario(Record):
         duration: Quantity,
         seed: int = 1,
         changes: Iterable[Change] = (),
+        workloads: Iterable[Workload] | Workload = (),
         interval: Quantity | None = None,
     ) -> None:
         if not isinstance(net, Network):
@@ -91,11 +96,12 @@ class Scenario(Record):
             duration=length,
             seed=whole("seed", seed),
             changes=tuple_of("changes", changes, Change),
+            workloads=tuple_of("workloads", workloads, Workload),
             interval=length / 1000
             if interval is None
             else positive("interval", units.seconds(interval, "interval"), "s"),
         )
-        if not self.flows:
+        if not self.flows and not self.workloads:
             raise ScenarioError("flows: a scenario needs at least one")
         if self.interval > length:
             raise ScenarioError(
@@ -117,6 +123,20 @@ class Scenario(Record):
         from tcpcc.scenario.resolve import resolve
 
         return resolve(self, expand)
+
+    def spelled_out(self) -> Scenario:
+        """The scenario with a flow of its own in place of every conversation, as every model runs
+        them. They cost as much as any flow, so this is for hundreds, not for ten thousands.
+
+        Raises:
+            ScenarioError: a conversation has more than one item, which no flow has, or the
+                network has access links, which a workload's connections share.
+        """
+        from tcpcc.scenario.draw import spelled_out
+
+        loads = self.resolve().workloads
+        flows = [flow for load in loads for flow in spelled_out(load.spec, load.name, self)]
+        return self.replace(flows=(*self.flows, *flows), workloads=())
 
     @property
     def digest(self) -> str:
@@ -169,6 +189,8 @@ def _canonical(value: Any) -> Any:
 
     if is_dataclass(value):
         plain = {f.name: _canonical(getattr(value, f.name)) for f in fields(value) if f.init}
+        if isinstance(value, Scenario) and not value.workloads:
+            del plain["workloads"]  # what has none has the digest that it had before there were any
         if isinstance(value, Flow):
             if value.count == 1 and value.jitter == 0:  # as before there were such settings
                 del plain["count"], plain["jitter"]

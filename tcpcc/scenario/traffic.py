@@ -60,6 +60,8 @@ class Transport(Record):
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
+        idle_restart: whether the window falls back to the initial one after a silence of more than
+            a retransmission timeout (RFC 5681, 4.1); concerns conversations with pauses.
         timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
     """
 
@@ -79,6 +81,7 @@ class Transport(Record):
     abc_limit: float = _setting(1.0, positive, "packets", inf=True)
     partial_deflation: bool = _setting(True, flag)
     max_burst: float = _setting(math.inf, positive, "packets", inf=True)
+    idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(False, flag)
 
     def __post_init__(self) -> None:

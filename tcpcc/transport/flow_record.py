@@ -36,6 +36,10 @@ FLOW = record_dtype(
         "clock_phase": float, "backoff_limit": int,
         "delayed_ack": float, "ack_every": int,
         "interval": float,
+        # --- the application: whether more data will come; the items of a conversation
+        "awaits": int, "idle_restart": int,
+        "conversation": int, "ident": int, "item": int, "undone": int, "last_item": int,
+        "waits": int, "traced": int,
         # --- sender
         "next_seq": int, "max_seq": int, "high_ack": int, "dupacks": int, "recover": int,
         "phase": int, "inflation": int, "first_partial": int, "untold": int,
@@ -62,7 +66,7 @@ FLOW = record_dtype(
         # --- counters
         "sent": int, "retransmitted": int, "arrived": int, "delivered": int, "dropped": int,
         "duplicates": int, "acks": int, "timeouts": int, "loss_events": int, "finished": float,
-        "inbound": int, "bin": int,
+        "inbound": int, "acks_sent": int, "bin": int,
     }
 )  # fmt: skip
 

@@ -8,7 +8,15 @@ that :func:`on_timer` is called at ``f.deadline``.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.transport.flow_record import CLASSIC, FINE_GRAINED, LOSS, OPEN, SCOREBOARD, window_at
+from tcpcc.transport.flow_record import (
+    CLASSIC,
+    FINE_GRAINED,
+    LOSS,
+    OPEN,
+    SCOREBOARD,
+    segment_at,
+    window_at,
+)
 from tcpcc.transport.output import fill
 from tcpcc.transport.recovery import classic, fine_grained, fine_grained_ns2, sack
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
@@ -59,7 +67,7 @@ def on_ack(f, now, ack, trigger, low, high):
         fine_grained.on_ack(f, now, ack)
     else:
         fine_grained_ns2.on_ack(f, now, ack)
-    if f.high_ack >= f.limit - 1 and math.isnan(f.finished):
+    if f.high_ack >= f.limit - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf
 
@@ -88,6 +96,24 @@ def on_timer(f, now):
         begin_round(f, now)
     f.burst = f.max_burst
     resume(f, now)
+
+
+@compiled
+def write(f, now):
+    """The application has handed over more data, up to ``f.limit``.
+
+    After a silence of more than a retransmission timeout the window falls back to the initial one
+    (RFC 5681, 4.1). During a loss recovery the ACKs to come let the new data out.
+    """
+    if f.high_ack == f.max_seq:
+        last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
+        s = window_at(f.state, 0)
+        if f.idle_restart != 0 and now - last > max(f.rto, f.min_rto):
+            s.cwnd = min(s.cwnd, f.initial_window)
+        begin_round(f, now)
+    if f.phase == OPEN and f.dupacks == 0:
+        f.burst = f.max_burst
+        resume(f, now)
 
 
 @compiled

@@ -52,6 +52,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from tcpcc.errors import ScenarioError
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
@@ -72,13 +73,19 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
         progress: show a progress bar
 
     Raises:
-        ScenarioError: a `step` that is too long or not a positive number
+        ScenarioError: a `step` that is too long or not a positive number; a scenario
+            with workloads
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
     """
     from tcpcc.models.fluid.fluid_world import World
     from tcpcc.models.fluid.timeline import events
 
+    if scenario.workloads:
+        raise ScenarioError(
+            "workloads: the fluid model runs flows of the scenario's own only; "
+            "scenario.spelled_out() makes every conversation one"
+        )
     begin = time.thread_time()
     world = World(scenario, step)
     duration = scenario.duration

@@ -193,11 +193,11 @@ class Linear:
         )
 
     def _is_smooth(self, y: NDArray[np.float64], drift: Drift) -> bool:
-        """Whether the window's drift has one slope, in a larger window and in a smaller one."""
+        """Whether the window's drift has one slope, not 0, in a larger window and a smaller one."""
         step = np.zeros_like(y)
         step[0] = SMALL * y[0]
         up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
-        return bool(abs(up - down) <= ONE_SLOPE * (abs(up) + abs(down)) + NOTHING)
+        return bool(abs(up - down) < ONE_SLOPE * (abs(up) + abs(down)))
 
     def _queue_slopes(self, k: int) -> dict[str, NDArray[np.float64] | float]:
         """Of a discipline's drift and probability: by its state, the backlog, the arrivals."""

@@ -6,6 +6,7 @@ Sources: C. Hollot, V. Misra, D. Towsley, W. Gong, "A control theoretic analysis
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -128,7 +129,7 @@ def _margins(linear: Linear) -> tuple[float, float, float]:
     if len(passes):
         crossover = one(lambda x: abs(at(x)) - 1, int(passes[-1]))
         phase = math.degrees(np.angle(-at(crossover)))
-    turns = np.flatnonzero((np.diff(np.sign(loop.imag)) != 0) & (loop.real[:-1] < 0))
+    turns = np.flatnonzero((loop.imag[:-1] * loop.imag[1:] < 0) & (loop.real[:-1] < 0))
     gains = [-1 / at(one(lambda x: at(x).imag, int(k))).real for k in turns]
     return crossover, phase, min((g for g in gains if g > 0), default=math.inf)
 
@@ -152,11 +153,10 @@ def stability_map(
     """
     import xarray as xr
 
-    from tcpcc.sweep import grid
-
     values = {name: list(axis) for name, axis in axes.items()}
     found = []
-    for _, scenario in grid(make, **values):
+    for point in itertools.product(*values.values()):
+        scenario = make(**dict(zip(values, point, strict=True)))
         try:
             found.append(stability(scenario, marking=marking, count=1).roots[0].real)
         except (NoEquilibrium, NotSmooth):

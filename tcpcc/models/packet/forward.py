@@ -147,7 +147,7 @@ def note_drop(w, f, link, ident, time, seq):
             b = link_bin_at(link.bins, k)
             b.drops += 1
             b.arrived += 1
-    trace(w, time, f.index, DROP, seq, float(ident))
+    trace(w, f, time, DROP, seq, float(ident))
 
 
 @compiled
@@ -184,7 +184,7 @@ def receive(w, f, seq, time):
     if f.delivered != before and time <= w.duration:
         if f.handshake == 0 or seq > 0:
             flow_bin_at(f.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
-        trace(w, time, f.index, DELIVER, seq, 0.0)
+        trace(w, f, time, DELIVER, seq, 0.0)
     return due
 
 
@@ -196,7 +196,7 @@ def carry(w, f, hop, time, size, seq, trigger, low, high):
         h = hop_at(w.hops, f.path + hop)
         link = link_at(w.links, h.link)
         arrival = time
-        time = cross(w, link, f.index, arrival, since, size)
+        time = cross(w, link, f.ident, arrival, since, size)
         since = link.begin
         if time < 0:
             note_drop(w, f, link, h.link, arrival, seq)
@@ -209,6 +209,7 @@ def carry(w, f, hop, time, size, seq, trigger, low, high):
         if h.then == RECEIVER:
             if not receive(w, f, seq, time):
                 return
+            f.acks_sent += 1
             trigger = seq
             seq = f.expected - 1
             low = f.sack_low
@@ -229,4 +230,5 @@ def set_open(w, f, value):
 @compiled
 def send_ack(w, f, time, trigger):
     """The receiver of `f` sends the ACK that is due."""
+    f.acks_sent += 1
     carry(w, f, f.n_forward, time, f.ack_size, f.expected - 1, trigger, f.sack_low, f.sack_high)

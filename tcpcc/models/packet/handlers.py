@@ -7,12 +7,14 @@ import math
 
 from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
 from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import carry, leave_queue, receive, send_ack, set_open
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
     ARRIVAL,
+    BEGINNING,
     CBR_PACKET,
     CHANGE,
     DUPACK,
@@ -23,7 +25,9 @@ from tcpcc.models.packet.packet_records import (
     RETRANSMIT,
     SEND,
     TIMEOUT,
+    WRITE,
     change_at,
+    conversation_at,
     event_at,
     link_at,
     packet_at,
@@ -53,7 +57,7 @@ def pump(w, f, now):
             b.sent += 1
             if again:
                 b.retransmitted += 1
-            trace(w, now, f.index, RETRANSMIT if again else SEND, seq, window_at(f.state, 0).cwnd)
+            trace(w, f, now, RETRANSMIT if again else SEND, seq, window_at(f.state, 0).cwnd)
             size = f.syn_size if seq == 0 and f.handshake != 0 else f.size
             carry(w, f, 0, now, size, seq, 0, 0, 0)
         f.outbox_count = 0
@@ -70,9 +74,9 @@ def pump(w, f, now):
 def finish_turn(w, f, now, timeouts, losses):
     """After a sender's handler: log, send, and see that its timer is on the agenda."""
     if f.timeouts != timeouts:
-        trace(w, now, f.index, TIMEOUT, f.high_ack + 1, window_at(f.state, 0).cwnd)
+        trace(w, f, now, TIMEOUT, f.high_ack + 1, window_at(f.state, 0).cwnd)
     if f.loss_events != losses:
-        trace(w, now, f.index, LOSS_EVENT, f.high_ack + 1, window_at(f.state, 0).cwnd)
+        trace(w, f, now, LOSS_EVENT, f.high_ack + 1, window_at(f.state, 0).cwnd)
     pump(w, f, now)
     if f.deadline < f.timer_at:
         f.timer_at = f.deadline
@@ -109,7 +113,9 @@ def on_arrival(w, ident):
         sender.on_ack(f, now, seq, trigger, low, high)
         if not math.isnan(f.finished):
             set_open(w, f, 0)
-        trace(w, now, f.index, ACK if seq > before else DUPACK, seq + 1, f.last_rtt)
+        trace(w, f, now, ACK if seq > before else DUPACK, seq + 1, f.last_rtt)
+        if f.conversation != 0:
+            note_items(w, f, now)
         finish_turn(w, f, now, timeouts, losses)
     elif hop == f.n_forward:
         held = f.held_until
@@ -121,6 +127,8 @@ def on_arrival(w, ident):
             set_ack_timer(w, f)
     else:
         carry(w, f, hop, now, size, seq, trigger, low, high)
+    if f.conversation != 0:
+        leave_place(w, f)
 
 
 @compiled
@@ -160,6 +168,36 @@ def on_ack_timer(w, ident, now, order):
         set_ack_timer(w, f)
     elif receiver.on_timer(f):
         send_ack(w, f, now, f.expected - 1)
+    if f.conversation != 0:
+        leave_place(w, f)
+
+
+@compiled
+def on_beginning(w, now):
+    """The next conversation begins: its connection opens, with the first item to send."""
+    number = w.next_conversation
+    f = take_place(w, number)
+    w.flow = f.index
+    conversation_at(w.conversations, number).place = f.index
+    if w.free_places == 0:
+        w.need = 1
+    w.next_conversation += 1
+    if w.next_conversation < w.n_conversations:
+        following = conversation_at(w.conversations, w.next_conversation)
+        schedule(w, following.start, BEGINNING, 0)
+    hand_over(w, f, now)
+    set_open(w, f, 1)
+    sender.start(f, now)
+    finish_turn(w, f, now, 0, 0)
+
+
+@compiled
+def on_write(w, ident, now):
+    f = flow_at(w.flows, ident)
+    w.flow = ident
+    hand_over(w, f, now)
+    sender.write(f, now)
+    finish_turn(w, f, now, f.timeouts, f.loss_events)
 
 
 @compiled
@@ -191,7 +229,7 @@ def send_cbr(w, f, now):
     f.max_seq += 1
     f.sent += 1
     flow_bin_at(f.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
-    trace(w, now, f.index, SEND, f.max_seq, 0.0)
+    trace(w, f, now, SEND, f.max_seq, 0.0)
     carry(w, f, 0, now, f.size, f.max_seq, 0, 0, 0)
     f.timer_order = next_order(w)
     push(w, now + f.interval, now, f.timer_order, CBR_PACKET, f.index)
@@ -313,6 +351,10 @@ def step(w):
         on_stop(w, ident)
     elif kind == CHANGE:
         on_change(w, ident, now)
+    elif kind == BEGINNING:
+        on_beginning(w, now)
+    elif kind == WRITE:
+        on_write(w, ident, now)
 
 
 @compiled

@@ -18,6 +18,7 @@ FIRST_RING = 64
 # Kinds of event. (NumPy integers: a Python literal would be a type of its own for the compiler,
 # and each function that it is handed to would be compiled once per constant.)
 ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
+BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
 
 # What follows a hop: an event, the next link at once, the receiver at once.
 BY_EVENT, NEXT_LINK, RECEIVER = range(3)
@@ -34,6 +35,8 @@ WORLD = record_dtype(
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
+        "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
+        "kinds": int, "free": int, "free_places": int, "state_words": int, "memory_words": int,
     }
 )  # fmt: skip
 
@@ -68,6 +71,14 @@ CHANGES = record_dtype(
     }
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
+CONVERSATION = record_dtype(
+    {
+        "start": float, "kind": int, "first": int, "items": int,
+        "place": int, "timeouts": int, "loss_events": int,
+    }
+)  # fmt: skip
+ITEM = record_dtype({"limit": int, "gap": float, "begun": float, "done": float})
+KIND = record_dtype({"flow": int, "memory": int})
 
 world_at = accessor(WORLD)
 link_at = accessor(LINK)
@@ -77,3 +88,6 @@ packet_at = accessor(PACKET)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)
+conversation_at = accessor(CONVERSATION)
+item_at = accessor(ITEM)
+kind_at = accessor(KIND)

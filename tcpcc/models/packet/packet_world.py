@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
 from tcpcc.results.recording import EVENT_DTYPE, dataset
@@ -49,26 +51,29 @@ class World:
         self.w = record_of(r.WORLD)
         self.links = np.zeros(len(self.resolved.links), r.LINK)
         self.flows = np.zeros(len(self.resolved.flows), t.FLOW)
-        self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
+        self.flow_bins = np.zeros((len(self.resolved.rows), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
         self.trace = np.zeros(4096 if trace else 0, r.TRACE)
-        self.heap = np.zeros(4 * len(self.flows) + len(self.links) + 2 * r.MARGIN, r.EVENT)
+        self.conversations: ConversationMemory | None = None  # of the workloads
+        self.heap = np.zeros(4 * len(self.resolved.rows) + len(self.links) + 2 * r.MARGIN, r.EVENT)
 
         self._lay_out_paths()
         for i, link in enumerate(self.resolved.links):
             self._lay_out_link(i, link)
         for i, flow in enumerate(self.resolved.flows):
             self._lay_out_flow(i, flow)
+        if self.resolved.workloads:
+            self.conversations = ConversationMemory(self)
         self._lay_out_world()
         self._schedule_beginning()
 
     # ------------------------------------------------------------------------- layout
 
-    def _place(self, owner: np.ndarray, field: str, i: int, ring: np.ndarray) -> None:
+    def place_ring(self, owner: np.ndarray, field: str, i: int, ring: np.ndarray) -> None:
         """Make `ring` the one behind `field` of row `i`."""
         self.rings[field, i] = ring
         owner[field][i] = address(ring)
@@ -82,7 +87,7 @@ class World:
         A discipline that decides at arrival learns what is so at that time, so it waits for it.
         """
         feeders: dict[int, set[Any]] = {}
-        for number, flow in enumerate(self.resolved.flows):
+        for number, flow in self._paths():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)
                 for link in way:
@@ -96,10 +101,9 @@ class World:
             return alone and not variable[link] and not variable[following]
 
         rows: list[tuple[int, int, bool]] = []
-        for number, flow in enumerate(self.resolved.flows):
-            self.flows["path"][number] = len(rows)
-            self.flows["n_forward"][number] = len(flow.forward)
-            self.flows["n_hops"][number] = len(flow.forward) + len(flow.reverse)
+        self.path_of: list[int] = []  # each path's first hop
+        for _, flow in self._paths():
+            self.path_of.append(len(rows))
             holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
             passed: set[int] = set()
             for way, last in ((flow.forward, r.RECEIVER), (flow.reverse, r.BY_EVENT)):
@@ -113,7 +117,24 @@ class World:
                     rows.append((link, then, link in passed))
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)
+        for number, flow in enumerate(self.resolved.flows):
+            self.lay_out_path(self.flows[number : number + 1], number, flow)
         self.by_event = {link for link, then, _ in rows if then == r.BY_EVENT}
+
+    def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
+        """Numbered ways through the network: the flows', and one for each workload.
+
+        A workload's connections come from one host and go to one other: their packets reach the
+        first link, and their ACKs the first one back, in the order in which they are handled.
+        """
+        yield from enumerate(self.resolved.flows)
+        loads = enumerate(self.resolved.workloads, len(self.resolved.flows))
+        yield from ((number, load.kinds[0]) for number, load in loads)
+
+    def lay_out_path(self, row: Any, path: int, flow: ResolvedFlow) -> None:
+        row["path"] = self.path_of[path]
+        row["n_forward"] = len(flow.forward)
+        row["n_hops"] = len(flow.forward) + len(flow.reverse)
 
     def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
         """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
@@ -142,9 +163,9 @@ class World:
             or discipline.on_arrival is not None
         )
         if row["tracked"]:
-            self._place(self.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
+            self.place_ring(self.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
         if i in self.by_event:
-            self._place(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
+            self.place_ring(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
         if link.record:
             row["bins"] = (
                 address(self.link_bins) + self.recorded.index(i) * (self.link_bins.strides[0])
@@ -156,9 +177,18 @@ class World:
             self.queues[i].fill(row)
 
     def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
-        row = self.flows[i]
+        row = self.flows[i : i + 1]
+        row["index"] = row["ident"] = i
+        row["traced"] = len(self.trace) > 0
+        self.lay_out_sender(row, i, flow)
+        if isinstance(flow.spec, CBR):
+            return
+        self.place_ring(self.flows, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
+        self.states[i] = self.controllers.fill(row, flow)
+
+    def lay_out_sender(self, row: Any, i: int, flow: ResolvedFlow) -> None:
+        """Write a flow's settings into its record; what it adds up goes to row `i` of the bins."""
         spec = flow.spec
-        row["index"] = i
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
         row["start"] = spec.start
@@ -173,9 +203,7 @@ class World:
             row["max_seq"] = -1
             return
         row["kind"] = t.TCP
-        self._place(self.flows, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
         self._lay_out_transport(row, flow)
-        self.states[i] = self.controllers.fill(row, flow)
 
     def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
@@ -183,7 +211,7 @@ class World:
         for name in (
             "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
-            "clock_phase", "backoff_limit", "delayed_ack", "ack_every",
+            "clock_phase", "backoff_limit", "delayed_ack", "ack_every", "idle_restart",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
@@ -201,7 +229,7 @@ class World:
     def _lay_out_world(self) -> None:
         w = self.w[0]
         w["pending"] = -1
-        w["n_flows"], w["n_links"] = len(self.flows), len(self.links)
+        w["n_flows"], w["n_links"] = len(self.resolved.flows), len(self.links)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
@@ -226,6 +254,8 @@ class World:
                 self.schedule(spec.start, r.FLOW_START, i)
                 if spec.stop is not None:
                     self.schedule(spec.stop, r.FLOW_STOP, i)
+        if self.conversations is not None:
+            self.conversations.schedule_first()
         for change in self.resolved.changes:
             for values in self._change_rows(change):
                 self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
@@ -295,6 +325,8 @@ class World:
         if len(self.trace) and w["trace_count"] + 4 * r.MARGIN > len(self.trace):
             self.trace = np.concatenate([self.trace, np.zeros_like(self.trace)])
             w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
+        if self.conversations is not None:
+            self.conversations.grow()
         w["need"] = 0
 
     def _enlarge(self, owner: np.ndarray, field: str, i: int, first: int, last: int) -> None:
@@ -303,7 +335,7 @@ class World:
         bigger = np.zeros(2 * len(ring), ring.dtype)
         numbers = np.arange(max(first, last - len(ring)), last)
         bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
-        self._place(owner, field, i, bigger)
+        self.place_ring(owner, field, i, bigger)
 
     @property
     def address(self) -> int:
@@ -313,8 +345,19 @@ class World:
 
     def explain(self, error: Exception) -> None:
         """Add to an error in a rule where it happened."""
-        name = self.resolved.flows[int(self.w["flow"][0])].name
+        place = int(self.w["flow"][0])
+        if self.conversations is not None and place >= len(self.resolved.flows):
+            name = self.conversations.name_at(place)
+        else:
+            name = self.resolved.flows[place].name
         error.add_note(f"in a rule, at t = {self.w['now'][0]:g} s, flow {name!r}")
+
+    def _counter(self, name: str) -> np.ndarray:
+        """A counter of every flow and, summed, of every kind of conversation."""
+        counts = self.flows[name][: len(self.resolved.flows)]
+        if self.conversations is None:
+            return counts
+        return np.concatenate([counts, self.conversations.counters(name)])
 
     def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
         """The record of the run, or of its part up to `until`."""
@@ -325,7 +368,9 @@ class World:
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
         widths = np.diff(edges, prepend=0.0)[:, None]
         flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
-        active = ~(edges[:, None] > self.flows["finished"])
+        finished = np.full(len(self.resolved.rows), math.nan)
+        finished[: len(self.resolved.flows)] = self.flows["finished"][: len(self.resolved.flows)]
+        active = ~(edges[:, None] > finished)
         events = None
         if len(self.trace):
             events = np.zeros(int(self.w["trace_count"][0]), EVENT_DTYPE)
@@ -351,9 +396,10 @@ class World:
             time=edges,
             queue=link_bins["waiting"] / widths,
             busy=link_bins["busy"] / widths,
-            timeouts=self.flows["timeouts"],
-            loss_events=self.flows["loss_events"],
-            finished=self.flows["finished"],
+            timeouts=self._counter("timeouts"),
+            loss_events=self._counter("loss_events"),
+            finished=finished,
+            items=None if self.conversations is None else self.conversations.record(),
             queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
             cpu_seconds=cpu_seconds,
             **series,

@@ -51,11 +51,11 @@ def add_sending(w, link, begin, end, bits, sign):
 
 
 @compiled
-def trace(w, time, flow, event, seq, value):
-    if w.trace_room > 0:
+def trace(w, f, time, event, seq, value):
+    if f.traced != 0:
         entry = trace_at(w.trace, w.trace_count)
         entry.time = time
-        entry.flow = flow
+        entry.flow = f.ident
         entry.event = event
         entry.seq = seq
         entry.value = value

@@ -14,17 +14,16 @@ from tcpcc.definition import Definition, Param, Registry, register
 class Recovery(Definition):
     """A loss recovery: the sender's settings, and what the fluid model needs to know of it.
 
-    Parameters
-    ----------
-    family : 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' fine-grained checks, 3 these as in ns-2
-    go_back, stay, impatient : see :mod:`tcpcc.transport.recovery.classic`
-    proportional : see :mod:`tcpcc.transport.recovery.sack`
-    stale_rounds : a timeout does not end the round; a round of one packet sets BaseRTT anew
-    burst : packets sent at most per duplicate or partial ACK
-    keeps_inflation : a window that no later duplicate ACK inflates further stays inflated, and a
-        fast retransmit backs off the coarse timer (fluid model)
-    holes_per_round : losses of one window that a round trip repairs (fluid model)
-    holes_at_most : losses of one window that it repairs without a timeout (fluid model)
+    Args:
+        family: 0 duplicate ACKs, 1 SACK scoreboard, 2 Vegas' checks, 3 these as in ns-2
+        go_back, stay, impatient: see :mod:`tcpcc.transport.recovery.classic`
+        proportional: see :mod:`tcpcc.transport.recovery.sack`
+        stale_rounds: a timeout does not end the round; a round of one packet sets BaseRTT anew
+        burst: packets sent at most per duplicate or partial ACK
+        keeps_inflation: a window that no later duplicate ACK inflates further stays inflated, and a
+            fast retransmit backs off the coarse timer (fluid model)
+        holes_per_round: losses of one window that a round trip repairs (fluid model)
+        holes_at_most: losses of one window that it repairs without a timeout (fluid model)
     """
 
     name: str

@@ -1,0 +1,164 @@
+"""The memory of a run's conversations: all that are to come, and places for those that live."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.controllers.controller import sample_dtype
+from tcpcc.engine.jit import address
+from tcpcc.models.packet import packet_records as r
+from tcpcc.scenario.draw import drawn
+from tcpcc.transport import flow_record as t
+
+if TYPE_CHECKING:
+    from tcpcc.models.packet.packet_world import World
+
+FIRST_PLACES = 16
+_SAMPLE_WORDS = sample_dtype.itemsize // 8
+
+
+class ConversationMemory:
+    """What the workloads of a world come to, in the order in which conversations begin.
+
+    Attributes:
+        conversations: records CONVERSATION, shape [conversation].
+        items: records ITEM, shape [item], those of a conversation one after the other.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._owned: list[np.ndarray] = []
+        self._first_place = len(world.flows)
+        self._draw()
+        self._lay_out_kinds()
+        self._free = np.zeros(0, np.int64)
+        w = world.w[0]
+        w["state_words"] = self._state_words
+        w["memory_words"] = self._state_words + _SAMPLE_WORDS
+        w["conversations"], w["items"] = address(self.conversations), address(self.items)
+        w["n_conversations"] = len(self.conversations)
+        w["kinds"] = address(self._kinds)
+        self._add_places(FIRST_PLACES)
+
+    def schedule_first(self) -> None:
+        """Put the first beginning on the agenda; each puts the next one there."""
+        if len(self.conversations):
+            self.world.schedule(float(self.conversations["start"][0]), r.BEGINNING, 0)
+
+    def _draw(self) -> None:
+        scenario, loads = self.world.scenario, self.world.resolved.workloads
+        conversations: list[np.ndarray] = []
+        items: list[np.ndarray] = []
+        kinds = 0
+        for load in loads:
+            found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
+            rows = np.zeros(len(found.start), r.CONVERSATION)
+            rows["start"], rows["kind"] = found.start, kinds + found.kind
+            rows["first"] = found.first[:-1] + sum(len(part) for part in items)
+            rows["items"] = np.diff(found.first)
+            rows["place"] = -1
+            part = np.zeros(len(found.packets), r.ITEM)
+            before = np.concatenate([[0], np.cumsum(found.packets)])
+            part["limit"] = before[1:] - np.repeat(before[found.first[:-1]], rows["items"])
+            part["limit"] += int(load.spec.flow.transport.handshake)
+            part["gap"] = found.gap
+            part["begun"] = part["done"] = math.nan
+            conversations.append(rows)
+            items.append(part)
+            kinds += len(load.kinds)
+        self.items = np.concatenate(items)
+        in_any_order = np.concatenate(conversations)
+        order = np.argsort(in_any_order["start"], kind="stable")
+        self.conversations = in_any_order[order]
+
+    def _lay_out_kinds(self) -> None:
+        """A flow's record and a controller's state and sample to copy, for each kind."""
+        world = self.world
+        paths = [
+            (number, kind, spec.waits)
+            for number, load in enumerate(world.resolved.workloads, len(world.resolved.flows))
+            for kind, spec in zip(load.kinds, load.spec.conversations, strict=True)
+        ]
+        self._flows = np.zeros(len(paths), t.FLOW)
+        states = []
+        for k, (path, kind, waits) in enumerate(paths):
+            row = self._flows[k : k + 1]
+            world.lay_out_sender(row, self._first_place + k, kind)
+            world.lay_out_path(row, path, kind)
+            row["waits"] = waits
+            row["awaits"] = 1
+            row["bin"] = world.n_bins  # it is not sampled: its windows are not recorded
+            states.append(world.controllers.fill(row, kind).view(np.int64).ravel())
+        self._state_words = max(len(state) for state in states)
+        self._memory = np.zeros((len(paths), self._state_words + _SAMPLE_WORDS), np.int64)
+        for memory, state in zip(self._memory, states, strict=True):
+            memory[: len(state)] = state
+        self._kinds = np.zeros(len(paths), r.KIND)
+        for k in range(len(paths)):
+            self._kinds["flow"][k] = address(self._flows[k : k + 1])
+            self._kinds["memory"][k] = address(self._memory[k])
+
+    def _add_places(self, number: int) -> None:
+        """Make room for `number` more conversations at a time."""
+        world = self.world
+        first = len(world.flows)
+        world.flows = np.concatenate([world.flows, np.zeros(number, t.FLOW)])
+        rings = np.zeros((number, r.FIRST_RING), t.SEGMENT)
+        memory = np.zeros((number, self._memory.shape[1]), np.int64)
+        self._owned.append(memory)
+        for k in range(number):
+            world.place_ring(world.flows, "segments", first + k, rings[k])
+            world.flows["state"][first + k] = address(memory[k])
+        w = world.w[0]
+        w["flows"] = address(world.flows)
+        free = self._free[: int(w["free_places"])]
+        room = np.zeros(len(world.flows) - self._first_place, np.int64)
+        room[: len(free)] = free
+        room[len(free) : len(free) + number] = np.arange(first + number - 1, first - 1, -1)
+        self._free = room
+        w["free"], w["free_places"] = address(room), len(free) + number
+
+    def grow(self) -> None:
+        """Double the number of places if none is free."""
+        if self.world.w["free_places"][0] == 0:
+            self._add_places(len(self.world.flows) - self._first_place)
+
+    def name_at(self, place: int) -> str:
+        """The conversation that has a place, for an error: its kind's name and its number."""
+        number = int(self.world.flows["conversation"][place]) - 1
+        kind = int(self.conversations["kind"][number])
+        return f"{self._names[kind]}, conversation {number}"
+
+    @property
+    def _names(self) -> list[str]:
+        return [flow.name for flow in self.world.resolved.rows[self._first_place :]]
+
+    def counters(self, name: str) -> np.ndarray:
+        """A flow's counter ("timeouts", "loss_events"), summed over each kind, shape [kind]."""
+        total = self.conversations[name].copy()
+        live = np.flatnonzero(self.conversations["place"] >= 0)
+        total[live] = self.world.flows[name][self.conversations["place"][live]]
+        return np.bincount(self.conversations["kind"], total, minlength=len(self._kinds))
+
+    def record(self) -> dict[str, Any]:
+        """The items handed over, in the order of conversations; see `recording.ITEMS`."""
+        counts = self.conversations["items"]
+        owner = np.repeat(np.arange(len(counts)), counts)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows = self.items[np.repeat(self.conversations["first"], counts) + place]
+        before = np.where(place == 0, 0, np.roll(rows["limit"], 1))
+        kind = self.conversations["kind"][owner]
+        shake = self._flows["handshake"][kind]
+        size = rows["limit"] - before - np.where(place == 0, shake, 0)
+        begun = ~np.isnan(rows["begun"])
+        return {
+            "item_flow": (self._first_place + kind)[begun],
+            "item_conversation": owner[begun],
+            "item_number": place[begun],
+            "item_size": size[begun].astype(float),
+            "item_start": rows["begun"][begun],
+            "item_finished": rows["done"][begun],
+        }

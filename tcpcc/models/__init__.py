@@ -33,7 +33,9 @@ MODELS = {
     for model in (
         Model("packet", "every packet and every ACK", ("driver", "trace")),
         Model("fluid", "a hybrid automaton over cumulative flows", ("step",)),
-        Model("meanfield", "a smooth differential equation for classes of flows", ("step", "marking")),
+        Model(
+            "meanfield", "a smooth differential equation for classes of flows", ("step", "marking")
+        ),
     )
 }
 

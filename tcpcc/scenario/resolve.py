@@ -166,9 +166,7 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
     return names
 
 
-def _single(
-    named: Iterable[tuple[Flow | CBR, str]], seed: int
-) -> Iterator[tuple[Flow | CBR, str]]:
+def _single(named: Iterable[tuple[Flow | CBR, str]], seed: int) -> Iterator[tuple[Flow | CBR, str]]:
     """Each flow by itself: those that a count stands for are numbered, and start within jitter."""
     for spec, name in named:
         if not isinstance(spec, Flow) or (spec.count == 1 and spec.jitter == 0):

@@ -15,6 +15,7 @@ import numpy as np
 
 from tcpcc.engine.jit import address
 from tcpcc.errors import TcpccError
+from tcpcc.models.meanfield.lookback import ALL
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -58,6 +59,22 @@ class Balance:
     still: np.ndarray
 
 
+@dataclass
+class Rates:
+    """What happens to one flow of each class, and to the links' backlogs.
+
+    Attributes:
+        rtt: s, shape [class].
+        acks, losses: 1/s, shape [class].
+        drift: bit/s by which the backlogs grow, shape [queueing link].
+    """
+
+    rtt: np.ndarray
+    acks: np.ndarray
+    losses: np.ndarray
+    drift: np.ndarray
+
+
 class Solver:
     """The equilibrium of one scenario; `world` is at it after :meth:`solve`."""
 
@@ -77,55 +94,112 @@ class Solver:
             ]
         )
 
-    def balance(self, fill: np.ndarray) -> Balance:
-        """What queues of `fill` times the links' scale lead to; above a full buffer, losses."""
-        from tcpcc.models.meanfield.settling import settle_class, settle_queue
+    def shares(
+        self, backlog: np.ndarray, over: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What links with such backlogs, and such overflow, drop in the queue, lose, and mark."""
+        from tcpcc.models.meanfield.settling import settle_queue
 
-        w = self.world
-        links, classes = w.links, w.classes
-        backlog = np.minimum(np.clip(fill, 0, None) * self.scale, self.room)
-        over = -np.expm1(-np.clip(fill * self.scale / self.room - 1, 0, None))
+        links = self.world.links
         early = np.zeros(len(links))
         for k in range(len(links)):
             links["arriving"][k] = links["rate"][k] / (8 * links["size"][k])
             if links["rule"][k]:
                 early[k] = settle_queue(address(links), k, backlog[k], FRESH, TIMES)
-        mark = early if w.marking else np.zeros_like(early)
+        mark = early if self.world.marking else np.zeros_like(early)
         refused = 1 - (1 - early + mark) * (1 - over)
-        loss = 1 - (1 - refused) * (1 - links["loss"])
-        n = len(classes)
+        return refused, 1 - (1 - refused) * (1 - links["loss"]), mark
+
+    def told(self, i: int, loss: np.ndarray, mark: np.ndarray) -> tuple[float, float]:
+        """Share of a class's packets that is lost, and that is marked, on its path."""
+        plan = self.world.plans[i]
+        ahead = [self.world.place[index] for index in plan.links[: plan.n_forward]]
+        return min(1 - float(np.prod(1 - loss[ahead])), ALL), 1 - float(np.prod(1 - mark[ahead]))
+
+    def round_trip(self, i: int, backlog: np.ndarray) -> float:
+        """A class's round-trip time with these backlogs, s."""
+        plan, w = self.world.plans[i], self.world
+        on = [w.place[index] for index in plan.links]
+        return plan.base_rtt + float(sum(backlog[k] / w.links["rate"][k] for k in on))
+
+    def loads(self, rate: np.ndarray, loss: np.ndarray) -> np.ndarray:
+        """Bits per second that arrive at each link, with such rates of one flow of each class."""
+        w = self.world
+        bits = np.zeros(len(w.links))
+        for i, plan in enumerate(w.plans):
+            row, passing = w.classes[i], float(rate[i])
+            for j, index in enumerate(plan.links):
+                k, slot = w.place[index], w.slots[int(row["first_slot"]) + j]
+                bits[k] += row["count"] * passing * 8 * slot["size"]
+                if j < plan.n_forward:
+                    passing *= 1 - loss[k]
+        return bits
+
+    def settle_class(self, i: int, rtt: float, loss: float, mark: float) -> tuple[float, bool]:
+        """The window of a class at rest; its state is left there."""
+        from tcpcc.models.meanfield.settling import settle_class
+
+        w = self.world
+        row, plan = w.classes[i], w.plans[i]
+        row["rtt"] = row["max_rtt"] = rtt
+        row["min_rtt"] = plan.base_rtt
+        ahead = [w.place[index] for index in plan.links[: plan.n_forward]]
+        fastest = min((float(w.links["rate"][k]) for k in ahead), default=math.inf)
+        size = 8 * w.resolved.flows[w.kinds[i].flow].spec.packet_size
+        w.states[i][:] = self.initial[i]
+        most = EXCESS * fastest / size * rtt
+        return settle_class(address(w.classes), i, loss, mark, ROUNDS, most)
+
+    def settle_at_first_window(self, i: int) -> None:
+        """Put a class where a first loss at its initial window leaves it."""
+        from tcpcc.models.meanfield.settling import settle_class
+
+        row = self.world.classes[i]
+        row["rtt"] = row["max_rtt"] = row["min_rtt"] = self.world.plans[i].base_rtt
+        self.world.states[i][:] = self.initial[i]
+        settle_class(address(self.world.classes), i, 0.0, 0.0, 0, math.inf)
+
+    def flow_rates(self, cwnd: np.ndarray, backlog: np.ndarray) -> Rates:
+        """What windows and backlogs lead to if nothing is late."""
+        w = self.world
+        n = len(w.classes)
+        rtt = np.array([self.round_trip(i, backlog) for i in range(n)])
+        rate = np.minimum(cwnd, w.classes["rwnd"]) / rtt
+        refused, loss, mark = self.shares(backlog, np.zeros(len(backlog)))
+        bits = self.loads(rate, loss)
+        packet = 8 * w.links["size"]
+        full = np.clip((backlog - self.room + packet) / packet, 0, 1)
+        with np.errstate(divide="ignore"):
+            excess = 1 - w.links["rate"] / np.maximum(bits * (1 - refused), w.links["rate"])
+        refused, loss, mark = self.shares(backlog, full * excess)
+        bits = self.loads(rate, loss)
+        gone, marked = np.array([self.told(i, loss, mark) for i in range(n)]).T
+        acks = rate * (1 - gone)
+        losses = acks * (gone / (1 - gone) + marked)
+        return Rates(rtt, acks, losses, bits * (1 - refused) - w.links["rate"])
+
+    def balance(self, fill: np.ndarray) -> Balance:
+        """What queues of `fill` times the links' scale lead to; above a full buffer, losses."""
+        w = self.world
+        backlog = np.minimum(np.clip(fill, 0, None) * self.scale, self.room)
+        over = -np.expm1(-np.clip(fill * self.scale / self.room - 1, 0, None))
+        refused, loss, mark = self.shares(backlog, over)
+        n = len(w.classes)
         rtt, cwnd, rate, lost = (np.zeros(n) for _ in range(4))
         still = np.ones(n, bool)
-        load = np.zeros(len(links))
-        for i, plan in enumerate(w.plans):
-            on = [w.place[index] for index in plan.links]
-            ahead = on[: plan.n_forward]
-            row = classes[i]
-            rtt[i] = plan.base_rtt + sum(backlog[k] / links["rate"][k] for k in on)
-            gone = 1 - float(np.prod(1 - loss[ahead]))
-            marked = 1 - float(np.prod(1 - mark[ahead]))
+        for i, row in enumerate(w.classes):
+            rtt[i] = self.round_trip(i, backlog)
+            gone, marked = self.told(i, loss, mark)
             lost[i] = 1 - (1 - gone) * (1 - marked)
             if row["kind"] == t.CBR:
                 rate[i] = row["rate"]
-            else:
-                row["rtt"] = row["max_rtt"] = rtt[i]
-                row["min_rtt"] = plan.base_rtt
-                fastest = min((float(links["rate"][k]) for k in ahead), default=math.inf)
-                size = 8 * w.resolved.flows[w.kinds[i].flow].spec.packet_size
-                most = EXCESS * fastest / size * rtt[i]
-                w.states[i][:] = self.initial[i]
-                cwnd[i], still[i] = settle_class(
-                    address(classes), i, gone, marked, ROUNDS, most
-                )
-                if not 0 < cwnd[i] < math.inf:
-                    raise NoEquilibrium(f"flow {w.kinds[i].flow}: its window has no state of rest")
-                rate[i] = min(cwnd[i], float(row["rwnd"])) / rtt[i]
-            passing = rate[i]
-            for j, k in enumerate(on):
-                slot = w.slots[int(row["first_slot"]) + j]
-                load[k] += row["count"] * passing * 8 * slot["size"] * (1 - refused[k]) / links["rate"][k]
-                if j < plan.n_forward:
-                    passing *= 1 - loss[k]
+                continue
+            cwnd[i], still[i] = self.settle_class(i, rtt[i], gone, marked)
+            if not 0 < cwnd[i] < math.inf:
+                name = w.resolved.flows[w.kinds[i].flow].name
+                raise NoEquilibrium(f"flow {name!r}: its window has no state of rest")
+            rate[i] = min(cwnd[i], float(row["rwnd"])) / rtt[i]
+        load = self.loads(rate, loss) * (1 - refused) / w.links["rate"]
         return Balance(backlog, loss, mark, rtt, cwnd, rate, lost, load, still)
 
     def solve(self) -> Balance:
@@ -210,9 +284,8 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
 
     solver = Solver(scenario, marking)
     found, w = solver.solve(), solver.world
-    of = [kind.flow for kind in w.kinds]
-    flows = list(dict.fromkeys(of))
-    first = [of.index(k) for k in flows]
+    flows = range(len(w.resolved.flows))
+    first = [next(i for i, kind in enumerate(w.kinds) if k in kind.flows) for k in flows]
     links = w.links
     table = {
         "cwnd": ("flow", found.cwnd[first], "packets", "congestion window of one flow"),

@@ -18,6 +18,7 @@ from tcpcc.models.meanfield.lookback import BACKLOG, MARKED, PROB, cell, look_ah
 from tcpcc.models.meanfield.meanfield_records import (
     class_at,
     flow_bin_at,
+    index_at,
     link_at,
     link_bin_at,
     slot_at,
@@ -257,24 +258,19 @@ def needs_room(w):
     return False
 
 
-@entry
-def start_world(address):
+@compiled
+def start(w):
     """Row 0."""
-    w = world_at(address, 0)
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
         if is_on(c, 0.0, w.step) and c.kind != CBR:
             begin(c, 0.0)
-        for j in range(c.n_slots):
-            slot_at(w.slots, c.first_slot + j).rate = 0.0
     now_at(w, 0.0)
     write_row(w, 0)
 
 
-@entry
-def run_world(address, until):
-    """Advance to step `until`; tells whether that was done, or why not."""
-    w = world_at(address, 0)
+@compiled
+def run(w, until):
     while w.k < until:
         if needs_room(w):
             return GROW
@@ -284,4 +280,28 @@ def run_world(address, until):
     return DONE
 
 
-__all__ = ["DONE", "FAILED", "GROW", "run_world", "start_world"]
+@entry
+def start_world(address):
+    """Put a world at time 0."""
+    start(world_at(address, 0))
+
+
+@entry
+def run_world(address, until):
+    """Advance to step `until`; tells whether that was done, or why not."""
+    return run(world_at(address, 0), until)
+
+
+@entry
+def run_worlds(addresses, count):
+    """Start and run worlds, whose addresses stand one after the other, to their ends.
+
+    Stops none for another: one that lacks room, or has failed, is left where it is.
+    """
+    for i in range(count):
+        address = index_at(addresses, i).at
+        start(world_at(address, 0))
+        run(world_at(address, 0), world_at(address, 0).end)
+
+
+__all__ = ["DONE", "FAILED", "GROW", "run_world", "run_worlds", "start_world"]

@@ -100,7 +100,9 @@ class Linear:
             if flow.controller is None:
                 continue
             self.at["class", i] = len(self.names)
-            self.names += [f"{flow.name}.{name}" for name in flow.controller.state_dtype.names or ()]
+            self.names += [
+                f"{flow.name}.{name}" for name in flow.controller.state_dtype.names or ()
+            ]
             if w.states[i].dtype.itemsize // 8 != len(flow.controller.state_dtype.names or ()):
                 raise NotSmooth(f"controller {flow.controller.name!r} keeps an array in its state")
         for k in self.full:
@@ -174,10 +176,12 @@ class Linear:
         def by_state(state: NDArray[np.float64]) -> NDArray[np.float64]:
             columns = []
             for j in range(n):
+
                 def moved(x: float, j: int = j) -> NDArray[np.float64]:
                     other = state.copy()
                     other[j] = x
                     return drift(other, acks, losses, b.rtt[i])
+
                 columns.append(slope(moved, state[j]) if np.isfinite(state[j]) else np.zeros(n))
             return np.array(columns).T
 

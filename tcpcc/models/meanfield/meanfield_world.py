@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,40 +26,57 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
-STEPS = 5  # in the shortest base round-trip time
+STEPS = 5  # in the shortest base round-trip time, where series are recorded
+FEWEST_STEPS = 2  # likewise, where they are not: a long swing's extremes differ by 1e-4
 FIRST_ROWS = 64  # of the history, a power of two; doubled when a round trip takes more steps
 
 
 @dataclass(frozen=True)
 class FlowClass:
-    """Flows that are alike: the scenario's flow, how many they are, when they send."""
+    """Flows that are alike: the scenario's flows that it stands for, all of them counted, when
+    they send."""
 
-    flow: int
+    flows: tuple[int, ...]
     count: int
     start: float
     stop: float
 
+    @property
+    def flow(self) -> int:
+        """The first of them."""
+        return self.flows[0]
+
 
 def flow_classes(resolved: Resolved) -> list[FlowClass]:
-    """One class for every flow; a source that is on and off has one for each time that it is on."""
-    classes = []
+    """One class for flows that are the same but for their names; a source that is on and off has
+    one for each time that it is on."""
+    classes: list[FlowClass] = []
+    alike: dict[Any, list[int]] = {}
     for k, flow in enumerate(resolved.flows):
-        spec = flow.spec
-        if isinstance(spec, CBR):
-            times = [(a, math.inf if b is None else b) for a, b in spec.on]
-            classes += [FlowClass(k, 1, a, b) for a, b in times]
+        if isinstance(flow.spec, CBR):
+            times = [(a, math.inf if b is None else b) for a, b in flow.spec.on]
+            classes += [FlowClass((k,), 1, a, b) for a, b in times]
         else:
-            stop = math.inf if spec.stop is None else spec.stop
-            classes.append(FlowClass(k, spec.count, spec.start + spec.jitter / 2, stop))
+            spec = flow.spec.replace(name=None) if flow.spec.name else flow.spec
+            alike.setdefault(spec, []).append(k)
+    for spec, flows in alike.items():
+        stop = math.inf if spec.stop is None else spec.stop
+        start = spec.start + spec.jitter / 2
+        classes.append(FlowClass(tuple(flows), len(flows) * spec.count, start, stop))
     return classes
 
 
 def refuse_what_is_not_smooth(resolved: Resolved) -> None:
-    """A mean field has no files and no scheduled changes.
+    """A mean field has no files, no workloads and no scheduled changes.
 
     Raises:
         ScenarioError: the scenario has one.
     """
+    if resolved.workloads:
+        raise ScenarioError(
+            f"workload {resolved.workloads[0].name!r}: the meanfield model takes endless flows;"
+            " use the packet model"
+        )
     for flow in resolved.flows:
         if getattr(flow.spec, "size", None) is not None:
             raise ScenarioError(
@@ -73,24 +91,29 @@ def refuse_what_is_not_smooth(resolved: Resolved) -> None:
         )
 
 
-def step_length(plans: list[Route], interval: float, step: float | None) -> float:
-    """The time step in s: at most a fifth of the shortest round trip and the shortest way from a
-    link back to a sender, or the `step` asked for; a whole number of steps is an interval.
+def step_length(
+    plans: list[Route], step: float | None, interval: float | None, steps: float = STEPS
+) -> float:
+    """The time step in s: a part of the shortest round trip, and at most the shortest way from a
+    link back to a sender, or the `step` asked for; a whole number of steps is an interval, if one
+    is given.
 
     Raises:
         ScenarioError: a `step` longer than the shortest way back.
     """
-    ways = [plan.base_rtt - sum(plan.before[: j + 1]) for plan in plans for j in range(len(plan.before))]
+    ways = [
+        plan.base_rtt - sum(plan.before[: j + 1]) for plan in plans for j in range(len(plan.before))
+    ]
     trip = min(plan.base_rtt for plan in plans)
     longest = min([trip, *(way for way in ways if way > 0)])
     if step is None:
-        step = min(trip / STEPS, longest)
+        step = min(trip / steps, longest)
     elif positive("step", step, "s") > longest * (1 + 1e-9):
         raise ScenarioError(
             f"step = {step!r}: must be at most the shortest way from a link back to a sender, "
             f"{longest:g} (s)"
         )
-    return interval / max(math.ceil(interval / step - 1e-9), 1)
+    return step if interval is None else interval / max(math.ceil(interval / step - 1e-9), 1)
 
 
 class World:
@@ -104,6 +127,7 @@ class World:
         after: s, from when on sums are taken.
         bins: whether series are recorded.
         marking: whether queue disciplines mark what they would drop, as with ECN.
+        controllers: where rules and states are kept, if several worlds are to share one.
 
     Raises:
         ScenarioError: a flow with a size, a scheduled change, a step that is too long.
@@ -116,6 +140,7 @@ class World:
         after: float = 0.0,
         bins: bool = True,
         marking: bool = False,
+        controllers: ControllerMemory | None = None,
     ) -> None:
         self.scenario = scenario
         self.marking = marking
@@ -127,10 +152,11 @@ class World:
         kept = set(self.kept)
         flows = self.resolved.flows
         self.plans = [route_of(self.resolved.links, flows[x.flow], kept) for x in self.kinds]
-        self.step = step_length(self._closed_plans(), scenario.interval, step)
+        plans, interval = self._closed_plans(), scenario.interval if bins else None
+        self.step = step_length(plans, step, interval, STEPS if bins else FEWEST_STEPS)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1) if bins else 0
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
-        self.controllers = ControllerMemory()
+        self.controllers = controllers or ControllerMemory()
         self.queues: dict[int, QueueMemory] = {}
         n, m = len(self.kinds), len(self.kept)
         self.w = np.zeros(1, r.WORLD)
@@ -188,7 +214,11 @@ class World:
         for j, index in enumerate(plan.links):
             slot = self.slots[first + j]
             acks = j >= plan.n_forward
-            slot["link"], slot["before"], slot["carries_ack"] = self.place[index], plan.before[j], acks
+            slot["link"], slot["before"], slot["carries_ack"] = (
+                self.place[index],
+                plan.before[j],
+                acks,
+            )
             slot["size"] = getattr(flow.spec, "ack_size", 0) if acks else flow.spec.packet_size
             slot["column"] = self._column()
         if flow.controller is None:
@@ -224,6 +254,7 @@ class World:
         w["step"], w["interval"], w["n_bins"] = self.step, self.scenario.interval, self.n_bins
         w["after"] = after
         self.end = math.ceil(self.scenario.duration / self.step - 1e-9)
+        w["end"] = self.end
         self._set_history(np.zeros((FIRST_ROWS, self.n_columns)))
 
     def _set_history(self, rows: np.ndarray) -> None:
@@ -261,19 +292,49 @@ class World:
                 " finite number"
             )
 
+    def means(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """What was summed up since `after`: by flow, and by recorded link.
+
+        Flows: cwnd, rtt (nan if it has not sent), throughput in bit/s and loss. Links: queue,
+        queue_min, queue_max in packets, utilization and loss. Of flows with a count, throughput is
+        that of all.
+        """
+        c = self.classes
+        seconds = max((self.end * self.step) - float(self.w["after"][0]), self.step)
+        sums = {name.removeprefix("sum_"): self._by_flow(c[name][None])[0] for name in r.CLASS_SUMS}
+        sizes = np.array([flow.spec.packet_size for flow in self.resolved.flows])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            flows = {
+                "cwnd": sums["cwnd"] / sums["time"],
+                "rtt": sums["rtt"] / sums["time"],
+                "throughput": sums["acked"] * self.counts * sizes * 8 / seconds,
+                "loss": sums["lost"] / sums["sent"],
+            }
+            rows = [self.place[index] for index in self.recorded if index in self.place]
+            x = self.links[rows]
+            links = {
+                "queue": x["sum_queue"] / seconds,
+                "queue_min": np.where(np.isfinite(x["least_queue"]), x["least_queue"], 0.0),
+                "queue_max": x["most_queue"],
+                "utilization": x["sum_bits"] / seconds / x["rate"],
+                "drop_rate": x["sum_dropped"] / x["sum_arrived"],
+            }
+        return flows, links
+
     def result(self, cpu_seconds: float) -> Run:
         """The record of the run."""
         n = self.n_bins
         edges = np.minimum(self.scenario.interval * np.arange(1, n + 1), self.scenario.duration)
         flows: dict[str, np.ndarray] = {}
         tcp = self.classes["kind"] == t.TCP
-        counts = self.classes["count"]
-        on = (edges[:, None] > self.classes["start"]) & (edges[:, None] <= self.classes["stop"] + 1e-9)
+        on = (edges[:, None] > self.classes["start"]) & (
+            edges[:, None] <= self.classes["stop"] + 1e-9
+        )
         for name in ("cwnd", "ssthresh", "rtt"):
-            flows[name] = self._by_flow(np.where(on & tcp, self.flow_bins[name].T, np.nan), False)
+            flows[name] = self._by_flow(np.where(on & tcp, self.flow_bins[name].T, np.nan))
         for name in ("sent", "delivered", "dropped"):
             steps = np.diff(self.flow_bins[name].T, axis=0, prepend=0.0)
-            flows[name] = self._by_flow(steps * counts, True)
+            flows[name] = self._by_flow(steps) * self.counts
         flows["retransmitted"] = flows["dropped"]
         links = {name: np.zeros((n, len(self.recorded))) for name in LINK_BIN.names or ()}
         for column, index in enumerate(self.recorded):
@@ -303,12 +364,25 @@ class World:
         )
         return Run(record)
 
-    def _by_flow(self, series: np.ndarray, add: bool) -> np.ndarray:
-        """Series of classes as those of the scenario's flows, shape [time, flow]."""
-        of = [kind.flow for kind in self.kinds]
+    @property
+    def counts(self) -> np.ndarray:
+        """How many flows each of the scenario's stands for."""
+        return np.array([getattr(flow.spec, "count", 1) for flow in self.resolved.flows], float)
+
+    def _by_flow(self, series: np.ndarray) -> np.ndarray:
+        """Series of classes, shape [time, class], as those of the scenario's flows; the times that
+        a source is on are added up."""
         total = np.zeros((series.shape[0], len(self.resolved.flows)))
-        if add:
-            np.add.at(total.T, of, series.T)
-        else:
-            total.T[of] = series.T
+        for k, kind in enumerate(self.kinds):
+            total[:, kind.flows] += series[:, k : k + 1]
         return total
+
+
+def run_many(worlds: Sequence[World]) -> None:
+    """Start and run worlds to their ends, in one go without the interpreter's lock."""
+    from tcpcc.models.meanfield.heun import run_worlds
+
+    addresses = np.array([address(world.w) for world in worlds], np.int64)
+    run_worlds(address(addresses), len(addresses))
+    for world in worlds:
+        world.run(world.end)  # what is left: those that ran short of history, or failed

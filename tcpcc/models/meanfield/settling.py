@@ -90,4 +90,3 @@ def settle_queue(links, index, backlog, arrivals, times):
     for _ in range(times):
         buffers.ask_discipline(link, 0.0, 0.0, backlog, arrivals, -1)
     return link.early
-

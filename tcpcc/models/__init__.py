@@ -34,6 +34,9 @@ MODELS = {
     for model in (
         Model("packet", "every packet and every ACK", ("driver", "trace")),
         Model("fluid", "a hybrid automaton over cumulative flows", ("step",)),
+        Model(
+            "meanfield", "a smooth differential equation for classes of flows", ("step", "marking")
+        ),
     )
 }
 
@@ -55,15 +58,15 @@ def simulate(
 
     Args:
         scenario: what to simulate.
-        model: "packet" (every packet and ACK) or "fluid" (a hybrid automaton over cumulative
-            flows).
+        model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
+            flows) or "meanfield" (a smooth differential equation for classes of flows).
         driver: of the packet model: "compiled", or "simpy" for an event in a SimPy environment
             each; both give the same bits.
         trace: keep every event of every flow in ``run.events``, for ``run.trace()``,
             ``run.plot_trace()``, ``run.to_pcap()`` (packet model); or the names of those flows,
             controllers or workloads whose events are kept, one or several.
         progress: show a progress bar.
-        options: of the fluid model: ``step``, its time step in s.
+        options: of the fluid and the meanfield model: ``step``, their time step in s.
 
     Raises:
         ScenarioError: an unknown model or driver, an option that the model does not have.

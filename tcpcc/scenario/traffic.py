@@ -185,6 +185,8 @@ class Flow(Record):
         controller: name of a registered controller, or a controller itself. Flows compare, and
             are saved, by its name.
         start: s, when the connection opens.
+        count: how many such flows there are, each with access links of its own.
+        jitter: s, over which the starts of these are spread, at random from the scenario's seed.
         stop: s, when the sender has no new data any more (what is outstanding is still
             repaired); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);
@@ -203,12 +205,15 @@ class Flow(Record):
             in place of the network's.
         access_rate: bit/s of its access links, in place of the network's.
         transport: further settings, a `Transport` or a mapping of its fields.
-        name: default the controller's name and the flow's number, "vegas1".
+        name: default the controller's name and the flow's number, "vegas1". Of several flows,
+            simulated one by one, the first is then "vegas1.1".
         params: parameters of the controller, here or as keywords: `Flow("vegas", alpha=1)`.
     """
 
     controller: str
     start: float
+    count: int
+    jitter: float
     stop: float | None
     size: int | None
     source: str | None
@@ -232,6 +237,8 @@ class Flow(Record):
         controller: str | Controller,
         *,
         start: Quantity = 0.0,
+        count: int = 1,
+        jitter: Quantity = 0.0,
         stop: Quantity | None = None,
         size: Quantity | None = None,
         source: str | None = None,
@@ -267,9 +274,11 @@ class Flow(Record):
         if not isinstance(transport, Transport):
             raise refuse("transport", transport, "a Transport(...)")
         begin = nonnegative("start", units.seconds(start, "start"), "s")
+        spread = nonnegative("jitter", units.seconds(jitter, "jitter"), "s")
         end = None if stop is None else positive("stop", units.seconds(stop, "stop"), "s")
-        if end is not None and end <= begin:
-            raise ScenarioError(f"stop = {end:g}: must be later than start = {begin:g} (s)")
+        if end is not None and end <= begin + spread:
+            later = f"start = {begin:g}" + (f" + jitter = {spread:g}" if spread else "")
+            raise ScenarioError(f"stop = {end:g}: must be later than {later} (s)")
         wire, overhead = _byte_count("packet_size", packet_size, 1), _byte_count("header", header)
         if overhead >= wire:
             raise ScenarioError(
@@ -278,6 +287,8 @@ class Flow(Record):
         self._store(
             controller=algorithm.name,
             start=begin,
+            count=whole("count", count, "flows", low=1),
+            jitter=spread,
             stop=end,
             size=None if size is None else _packets("size", size, wire - overhead),
             **_endpoints(source, target, path),

@@ -8,6 +8,8 @@ import numpy as np
 
 from tcpcc.controllers.controller import Controller, sample_dtype
 from tcpcc.engine.jit import address, rule_address
+from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import ScenarioError
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
@@ -22,9 +24,15 @@ def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
 
 
 class ControllerMemory:
-    """The rules of the controllers of a run, and the records that they work on."""
+    """The rules of the controllers of a run, and the records that they work on.
 
-    def __init__(self) -> None:
+    Args:
+        seed: the scenario's, for controllers that need chance.
+        model: its name, if it can do no more than call the four rules of every controller.
+    """
+
+    def __init__(self, seed: int = 0, model: str = "") -> None:
+        self._seed, self._model = seed, model
         self._rules: dict[Controller, dict[str, int]] = {}
         self._owned: list[np.ndarray] = []
 
@@ -32,13 +40,21 @@ class ControllerMemory:
         """Write the addresses of rules and records into a flow's record; returns the state."""
         controller = flow.controller
         assert controller is not None
+        if controller.extras and self._model:
+            raise ScenarioError(
+                f"flow {flow.name!r}: the {self._model} model has no packets, which controller "
+                f"{controller.name!r} needs ({controller.extras[0]}): must be model='packet'"
+            )
         for name, rule in self._addresses(controller).items():
-            row[name] = rule
+            if name in row.dtype.names:
+                row[name] = rule
         records = (
             record_of(controller.state_dtype, controller.initial_state),
             record_of(controller.params_dtype, list(flow.params.values()) or [0.0]),
             record_of(sample_dtype),
         )
+        if controller.chance:
+            seed_stream(records[0][0], self._seed, f"flow {flow.name}: controller")
         for name, record in zip(("state", "params", "sample"), records, strict=True):
             self._owned.append(record)
             row[name] = address(record)

@@ -116,6 +116,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "rate_delivered": ("packets", "delivered since the newest of these packets was sent"),
     "lost": ("packets", "deemed lost since that packet, or the lost one, was sent"),
     "lost_inflight": ("packets", "`pipe` when that packet, or the lost one, had been sent"),
+    "phase": ("", "of the loss recovery: 0: none, 1: repairing, 2: after a timeout"),
     "owd": (
         "s",
         "one-way delay of the newest packet, by clocks that agree; 0 if it was sent twice",
@@ -264,7 +265,7 @@ class Controller(Definition):
             round_rtt=0.11, round_min_rtt=0.105, round_time=0.11, round_packets=10.0,
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0,
             pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,
-            rate_delivered=10.0, lost=0.0, lost_inflight=10.0, owd=0.06,
+            rate_delivered=10.0, lost=0.0, lost_inflight=10.0, phase=0.0, owd=0.06,
         )  # fmt: skip
         return s, p, a
 

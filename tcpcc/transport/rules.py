@@ -218,6 +218,7 @@ def fill_delivery_sample(f, now):
     a.acked = 0.0
     a.transmits = 0.0
     a.pipe = float(d.pipe)
+    a.phase = float(f.phase)
     a.total_delivered = float(d.total)
     a.delivered = a.rtt = a.owd = a.delivery_rate = a.rate_interval = a.rate_delivered = 0.0
     return a

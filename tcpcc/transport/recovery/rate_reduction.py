@@ -18,6 +18,12 @@ from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.sack import SCOREBOARD, give_up, may_send, send, take_in
 from tcpcc.transport.rules import tell_delivery
 
+REDUCTION = {
+    "known_at_loss": State(0, "packets", "known to have arrived before it", kind=int),
+    "flight_at_loss": State(1, "packets", "outstanding at the loss", kind=int),
+    "prr_out": State(0, "packets", "sent since the loss", kind=int),
+}
+
 
 def may_go(s, f, delivered):
     """Packets that an ACK of `delivered` packets lets out during a proportional reduction."""
@@ -63,12 +69,7 @@ register(
         on_ack,
         on_timeout=give_up,
         resume=resume,
-        state=SCOREBOARD
-        | {
-            "known_at_loss": State(0, "packets", "known to have arrived before it", kind=int),
-            "flight_at_loss": State(1, "packets", "outstanding at the loss", kind=int),
-            "prr_out": State(0, "packets", "sent since the loss", kind=int),
-        },
+        state=SCOREBOARD | REDUCTION,
         source="RFC 6937",
         selective=True,
         limited_transmit=True,

@@ -100,7 +100,8 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "pipe": (
         "packets",
         "in the network: sent, neither delivered nor deemed lost. Like all that follows, only in "
-        "``on_delivery`` and ``on_lost_packet``",
+        "``on_delivery`` and ``on_lost_packet``, where rtt, srtt and min_rtt take in what selective "
+        "acknowledgements tell",
     ),
     "total_delivered": ("packets", "known to have arrived since the start, in any order"),
     "delivery_rate": (

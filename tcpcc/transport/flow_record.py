@@ -85,6 +85,7 @@ DELIVERY = record_dtype(
         ("lost", int), ("pipe", int), ("next_send", float),
         # what the ACK that is being handled brought; the newest of the packets and its sending
         ("news", int), ("newest", int), ("newest_sent", float), ("rtt", float), ("owd", float),
+        ("srtt", float), ("min_rtt", float),
         ("prior", int), ("prior_at", float), ("send_elapsed", float), ("limited", int),
         ("prior_lost", int), ("prior_pipe", int),
         # when pacing lets the next packet go that waits for it; when the loss recovery is to look

@@ -215,6 +215,9 @@ def fill_delivery_sample(f, now):
     """The fields that are alike in ``on_delivery`` and ``on_lost_packet``; returns the sample."""
     d = delivery_at(f.delivery, 0)
     a = fill_sample(f, now)
+    if d.srtt > 0:
+        a.srtt = d.srtt
+        a.min_rtt = d.min_rtt
     a.acked = 0.0
     a.transmits = 0.0
     a.pipe = float(d.pipe)
@@ -236,7 +239,7 @@ def tell_delivery(f, now):
     a.rtt = 0.0 if is_syn(f, d.newest) else d.rtt
     a.owd = 0.0 if is_syn(f, d.newest) else d.owd
     interval = max(d.send_elapsed, d.last_at - d.prior_at)
-    if interval > 0 and interval >= f.min_rtt:
+    if interval > 0 and interval >= d.min_rtt:
         a.rate_interval = interval
         a.rate_delivered = float(d.total - d.prior)
         a.delivery_rate = a.rate_delivered / interval

@@ -28,7 +28,7 @@ from tcpcc.transport.pacing import is_early
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.rate_reduction import REDUCTION, is_reducing, may_go
-from tcpcc.transport.rto import restart_timer
+from tcpcc.transport.rto import measure, restart_timer
 from tcpcc.transport.rules import deem_lost, lost, tell_delivery
 
 LATE, PROBE = 1, 2  # what the alarm is set for
@@ -38,7 +38,7 @@ def note_newest(s, f, d, now):
     """Steps 2 and 3: the segment sent last among those delivered; whether one came out of order."""
     transmits = segment_at(f.segments, d.newest & f.segment_mask).transmits
     rtt = now - d.newest_sent
-    if transmits > 1 and rtt < f.min_rtt:
+    if transmits > 1 and rtt < d.min_rtt:
         return  # an ACK of the one sent first
     if d.newest < s.highest and transmits == 1:
         s.reordered = 1
@@ -54,7 +54,7 @@ def reordering_window(s, f, d):
     if s.reordered == 0:
         if f.phase != OPEN or d.total - (f.high_ack + 1) >= f.dupack_threshold:
             return 0.0
-    return min(f.min_rtt / 4, f.srtt) if f.min_rtt < math.inf else 0.0
+    return min(d.min_rtt / 4, d.srtt)
 
 
 def detect(s, f, now):
@@ -137,7 +137,7 @@ def set_probe(s, f, d, now):
     d.recheck_at = math.inf
     if f.phase != OPEN or s.probed >= 0 or d.pipe == 0 or d.total != f.high_ack + 1:
         return
-    wait = 2 * f.srtt if f.srtt > 0 else 1.0
+    wait = 2 * d.srtt if d.srtt > 0 else 1.0
     if d.pipe == 1:
         wait += f.delayed_ack
     if now + wait < f.deadline:
@@ -177,6 +177,9 @@ def on_ack(s, p, f):
     news = d.news
     if s.probed >= 0:
         judge_probe(s, f, f.now)
+    if d.news > 0 and d.rtt > 0 and (f.ack == f.high_ack or f.phase == RECOVERY):
+        measure(f, f.now, d.rtt)  # a selective acknowledgement is timed as well, as in Linux
+        f.backoff = 1
     if f.ack > f.high_ack:
         advance_by(f, f.now)
     if news > 0:

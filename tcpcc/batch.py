@@ -145,7 +145,7 @@ def _mean_field(
     from tcpcc.models.controller_memory import ControllerMemory
     from tcpcc.models.meanfield.meanfield_world import World, run_many
 
-    memory = ControllerMemory(model="meanfield")
+    memory = ControllerMemory()
     worlds = [World(x, step, after, bins=False, controllers=memory) for x in scenarios]
     shares = [worlds[k::workers] for k in range(workers)]
     list(pool.map(run_many, filter(None, shares)))

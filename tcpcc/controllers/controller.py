@@ -20,6 +20,8 @@ What a controller may have beside these; nothing is called, kept or measured for
 ``on_delivery(s, p, a)``    an ACK brought news, in recovery too: `a.delivered` packets. After
                             ``on_ack`` and ``on_loss`` and before anything is sent
 ``on_lost_packet(s, p, a)``  a packet is deemed lost, each one by itself; before ``on_delivery``
+``on_mark(s, p, a)``        an ACK tells of a mark (ECN), once per window of data and not in
+                            recovery; None: ``on_loss`` is called
 ``on_timer(s, p, a)``       the time of the state variable `wake_at` has come; it is infinite
                             until a rule sets it anew
 state `pacing_rate`         packets per second at which the sender spaces what it sends;
@@ -97,6 +99,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
         "controller keeps by itself should not grow; 0 on a loss or timeout. In ``on_delivery``: "
         "the rate is of a time in which the application had nothing to send",
     ),
+    "marked": ("packets", "marked (ECN), of those that ACKs have told of since the last on_ack"),
     "pipe": (
         "packets",
         "in the network: sent, neither delivered nor deemed lost. Like all that follows, only in "
@@ -141,7 +144,7 @@ class Controller(Definition):
         source: the paper or RFC
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
-        on_delivery, on_lost_packet, on_timer, stamps, owns_recovery, owns_start, chance: see above;
+        on_delivery, on_lost_packet, on_mark, on_timer, stamps, owns_recovery, owns_start, chance: see above;
             `stamps` maps a state variable to the one that it is given back in
 
     Each rule is tried once when the controller is made, so that a misspelt field is an error here
@@ -162,6 +165,7 @@ class Controller(Definition):
     record: tuple[str, ...] = ()
     on_delivery: Rule | None = None
     on_lost_packet: Rule | None = None
+    on_mark: Rule | None = None
     on_timer: Rule | None = None
     stamps: Mapping[str, str] = field(default_factory=dict)
     owns_recovery: bool = False
@@ -211,6 +215,7 @@ class Controller(Definition):
             "on_timeout": self.on_timeout,
             "on_delivery": self.on_delivery,
             "on_lost_packet": self.on_lost_packet,
+            "on_mark": self.on_mark,
             "on_timer": self.on_timer,
         }
 
@@ -264,7 +269,7 @@ class Controller(Definition):
         a = SimpleNamespace(
             now=1.0, acked=1.0, delivered=1.0, rtt=0.11, srtt=0.11, min_rtt=0.1, max_rtt=0.12,
             round_rtt=0.11, round_min_rtt=0.105, round_time=0.11, round_packets=10.0,
-            inflight=10.0, window=10.0, transmits=1.0, limited=0.0,
+            inflight=10.0, window=10.0, transmits=1.0, limited=0.0, marked=0.0,
             pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,
             rate_delivered=10.0, lost=0.0, lost_inflight=10.0, phase=0.0, owd=0.06,
         )  # fmt: skip

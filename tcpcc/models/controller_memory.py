@@ -9,7 +9,6 @@ import numpy as np
 from tcpcc.controllers.controller import Controller, sample_dtype
 from tcpcc.engine.jit import address, rule_address
 from tcpcc.engine.streams import seed_stream
-from tcpcc.errors import ScenarioError
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
@@ -28,11 +27,10 @@ class ControllerMemory:
 
     Args:
         seed: the scenario's, for controllers that need chance.
-        model: its name, if it can do no more than call the four rules of every controller.
     """
 
-    def __init__(self, seed: int = 0, model: str = "") -> None:
-        self._seed, self._model = seed, model
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
         self._rules: dict[Controller, dict[str, int]] = {}
         self._owned: list[np.ndarray] = []
 
@@ -40,11 +38,6 @@ class ControllerMemory:
         """Write the addresses of rules and records into a flow's record; returns the state."""
         controller = flow.controller
         assert controller is not None
-        if controller.extras and self._model:
-            raise ScenarioError(
-                f"flow {flow.name!r}: the {self._model} model has no packets, which controller "
-                f"{controller.name!r} needs ({controller.extras[0]}): must be model='packet'"
-            )
         for name, rule in self._addresses(controller).items():
             if name in row.dtype.names:
                 row[name] = rule

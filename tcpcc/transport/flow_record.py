@@ -37,7 +37,10 @@ SENDER: dict[str, type] = {
 CONTROLLER: dict[str, type] = {
     "state": int, "params": int, "sample": int,
     "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
-    "on_delivery": int, "on_lost_packet": int, "on_timer": int,
+    "on_delivery": int, "on_lost_packet": int, "on_timer": int, "on_mark": int,
+    # up to where a window of data was answered a mark; marked packets that the controller is to
+    # be told of
+    "mark_edge": int, "untold_marks": int,
     # where in the state they are: bytes from its start, 0: there is none
     "pacing_rate": int, "wake_at": int, "stream": int,
     "owns_recovery": int, "owns_start": int,

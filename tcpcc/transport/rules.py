@@ -11,6 +11,7 @@ from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import accessor, call_rule, compiled
 from tcpcc.transport.delivery import move_to_lost
 from tcpcc.transport.flow_record import (
+    OPEN,
     TOLD,
     delivery_at,
     number_at,
@@ -131,6 +132,8 @@ def acknowledged(f, now, packets, rtt):
     a.transmits = 0.0
     a.limited = 1.0 if is_limited(f, outstanding_before(f, packets)) else 0.0
     f.untold = 0
+    a.marked = float(f.untold_marks)
+    f.untold_marks = 0
     syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
         a.round_time = now - f.round_start
@@ -179,6 +182,21 @@ def fill_loss_sample(f, now, transmits, flight):
     a.inflight = float(flight)
     a.transmits = float(transmits)
     a.limited = 0.0
+    a.marked = float(f.untold_marks)
+
+
+@compiled
+def mark_told(f, now):
+    """An ACK tells of marks: the answer is that to a loss, once per window of data (RFC 3168,
+    6.1.2), and none while a loss is answered already; the receiver is told (CWR)."""
+    f.untold_marks += f.marked
+    f.marked = 0
+    if f.phase != OPEN or f.ack <= f.mark_edge:
+        return
+    f.mark_edge = f.max_seq
+    f.cwr = 1
+    fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
+    apply(f, f.on_mark if f.on_mark != 0 else f.on_loss)
 
 
 @compiled

@@ -21,7 +21,14 @@ from tcpcc.transport.flow_record import (
 )
 from tcpcc.transport.output import fill
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
-from tcpcc.transport.rules import begin_round, deem_all_lost, on_wake, tell_delivery, timed_out
+from tcpcc.transport.rules import (
+    begin_round,
+    deem_all_lost,
+    mark_told,
+    on_wake,
+    tell_delivery,
+    timed_out,
+)
 
 
 @compiled
@@ -50,6 +57,7 @@ def start(f, now):
     f.phase = OPEN
     f.min_rtt = math.inf
     f.finished = math.nan
+    f.mark_edge = -1
     reset_timer(f)
     if f.delivery != 0:
         reset_delivery(f)
@@ -77,6 +85,8 @@ def on_ack(f, now, ack, trigger, low, high):
     f.high = high
     if f.delivery != 0:
         take_delivery(f, now)
+    if f.marked != 0:
+        mark_told(f, now)
     recover(f, now, f.recovery_on_ack)
     if f.delivery != 0:
         tell_delivery(f, now)  # if the loss recovery has not

@@ -103,8 +103,8 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "pipe": (
         "packets",
         "in the network: sent, neither delivered nor deemed lost. Like all that follows, only in "
-        "``on_delivery`` and ``on_lost_packet``, where rtt, srtt and min_rtt take in what selective "
-        "acknowledgements tell",
+        "``on_delivery`` and ``on_lost_packet``, where rtt, srtt and min_rtt take in what "
+        "selective acknowledgements tell",
     ),
     "total_delivered": ("packets", "known to have arrived since the start, in any order"),
     "delivery_rate": (
@@ -144,8 +144,9 @@ class Controller(Definition):
         source: the paper or RFC
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
-        on_delivery, on_lost_packet, on_mark, on_timer, stamps, owns_recovery, owns_start, chance: see above;
-            `stamps` maps a state variable to the one that it is given back in
+        on_delivery, on_lost_packet, on_mark, on_timer: see above
+        stamps: from a state variable to the one that it is given back in
+        owns_recovery, owns_start, chance: see above
 
     Each rule is tried once when the controller is made, so that a misspelt field is an error here
     and not in the middle of a run.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
     """
     controller = flow.controller
     assert controller is not None
-    fields = controller.state_dtype.fields or {}
+    fields: Mapping[str, Any] = controller.state_dtype.fields or {}
 
     def place(name: str) -> int:
         return fields[name][1] if name in fields else 0

@@ -51,9 +51,9 @@ def note_newest(s, f, d, now):
 
 def reordering_window(s, f, d):
     """Step 4."""
-    if s.reordered == 0:
-        if f.phase != OPEN or d.total - (f.high_ack + 1) >= f.dupack_threshold:
-            return 0.0
+    told = d.total - (f.high_ack + 1)
+    if s.reordered == 0 and (f.phase != OPEN or told >= f.dupack_threshold):
+        return 0.0
     return min(d.min_rtt / 4, d.srtt)
 
 

@@ -24,10 +24,10 @@ from tcpcc.transport.flow_record import (
     segment_at,
 )
 from tcpcc.transport.output import effective_window, emit, has_room
+from tcpcc.transport.pacing import is_early
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
-from tcpcc.transport.pacing import is_early
 from tcpcc.transport.rules import deem_lost, lost, tell_delivery
 
 SCOREBOARD = {

@@ -164,6 +164,16 @@ def move_to_lost(f, seq):
 
 
 @compiled
+def sort_lost(f):
+    """After a timeout: what is lost is sent again in the order of the numbers."""
+    d = delivery_at(f.delivery, 0)
+    d.first[LOST - IN_NETWORK] = d.last[LOST - IN_NETWORK] = -1
+    for seq in range(f.high_ack + 1, f.max_seq + 1):
+        if stamp_at(f.stamps, seq & f.stamp_mask).status == LOST:
+            append(f, d, seq, LOST)
+
+
+@compiled
 def note_limited(f, cwnd):
     """If the window has room and there is nothing to send: what is sent until all of this is
     delivered tells the application's rate, not the path's."""

@@ -22,6 +22,7 @@ Differences from RFC 8985
 import math
 
 from tcpcc.definition import State, register
+from tcpcc.transport.delivery import sort_lost
 from tcpcc.transport.flow_record import OPEN, RECOVERY, delivery_at, segment_at
 from tcpcc.transport.output import effective_window, emit, has_room
 from tcpcc.transport.pacing import is_early
@@ -211,6 +212,7 @@ def on_alarm(s, p, f):
 
 def on_timeout(s, p, f):
     f.next_seq = f.max_seq + 1  # what is lost is in the list of delivery
+    sort_lost(f)
     s.probed = -1
     s.alarm = 0
 

@@ -4,6 +4,6 @@
 templates/ and static/ say how it looks. Links are relative, nothing comes from a network.
 """
 
-from experiments.site.build import build
+from experiments.site.writing import build
 
 __all__ = ["build"]

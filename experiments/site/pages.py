@@ -14,10 +14,10 @@ from typing import Any
 from experiments import expected, seeds
 from experiments.harness import HERE, Paper
 from experiments.published import Cell, Claim
-from experiments.report import _heading as heading
 from experiments.records import AGREEMENT, MODELS, Record, needs_cause
+from experiments.report import heading
 
-MARKS = {"holds": "✓", "partly": "◐", "fails": "✗", "not told": "–"}
+MARKS = {"holds": "✓", "partly": "◐", "fails": "✗", "not told": "·"}
 """Of a claim, beside its colour."""
 
 LIBRARIES = ("tcpcc", "numpy", "numba", "scipy", "xarray", "simpy", "matplotlib")
@@ -217,7 +217,9 @@ def tolerances(cells: Iterable[Cell]) -> list[tuple[str, str, list[Cell]]]:
             continue
         relative = cell.tolerance.kind == "relative"
         unit = "" if cell.unit == "1" else f" {cell.unit}"
-        size = f"{100 * cell.tolerance.value:g} %" if relative else f"{cell.tolerance.value:g}{unit}"
+        size = (
+            f"{100 * cell.tolerance.value:g} %" if relative else f"{cell.tolerance.value:g}{unit}"
+        )
         found.setdefault((f"± {size}", cell.tolerance.reason), []).append(cell)
     return [(*key, of_it) for key, of_it in found.items()]
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from experiments.harness import Item, Runs
 from experiments.paper_table import place
+from experiments.records import Measured
 from tcpcc import Run, Scenario, plots
 
 PACKETS = 4e6
@@ -110,7 +111,7 @@ def cells_of(item: Item, name: str, key: Any, run: Run) -> list[dict[str, Any]]:
             found = item.measure({key: run})
         except (LookupError, ValueError, ArithmeticError, StopIteration):
             return []
-    values = {cell: getattr(told, "value", told) for cell, told in found.items()}
+    values = {k: v.value if isinstance(v, Measured) else v for k, v in found.items()}
     return [
         {"row": row, "column": column, "place": place(name, row, column), "value": _short(value)}
         for (row, column), value in values.items()
@@ -165,7 +166,11 @@ def _groups(run: Run) -> list[tuple[str, str, list[int]]]:
         return found
     members = {kind: [k for k, each in enumerate(kinds) if each == kind] for kind in kinds}
     return [
-        (f"mean of {len(columns)} {kind}" if len(columns) > 1 else kind, plots.colour(kind), columns)
+        (
+            f"mean of {len(columns)} {kind}" if len(columns) > 1 else kind,
+            plots.colour(kind),
+            columns,
+        )
         for kind, columns in members.items()
     ]
 

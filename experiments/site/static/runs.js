@@ -49,12 +49,14 @@
       make("path", { class: "grid", d: `M${LEFT} ${y(v)}H${WIDTH - RIGHT}` }, svg);
       make("text", { x: LEFT - 6, y: y(v) + 4, "text-anchor": "end" }, svg, v);
     }
-    for (const t of ticks(duration, 8)) {
-      make("text", { x: x(t), y: HEIGHT - 10, "text-anchor": "middle" }, svg, t);
+    const moments = ticks(duration, 8);
+    for (const t of moments) {
+      const last = t === moments.at(-1);
+      const anchor = last && x(t) > WIDTH - RIGHT - 20 ? "end" : "middle";
+      make("text", { x: x(t), y: HEIGHT - 10, "text-anchor": anchor }, svg, last ? `${t} s` : t);
     }
     make("path", { class: "axis", d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}` }, svg);
     make("text", { x: LEFT, y: 14 }, svg, name);
-    make("text", { x: WIDTH - RIGHT, y: HEIGHT - 10, "text-anchor": "end" }, svg, "s");
     for (const line of lines) {
       let path = "";
       let pen = "M";

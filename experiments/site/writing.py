@@ -58,13 +58,11 @@ def build(
     Raises:
         ScenarioError: an unknown paper or item.
     """
-    papers = harness._papers(paper)
-    wanted = [(one, name) for one in papers for name in one.items]
-    if item is not None:
-        wanted = [(papers[0], name) for name in harness._items(papers[0], item)]
+    papers = harness.papers_of(paper)
+    wanted = {(one.name, name) for one in papers for name in harness.items_of(one, item)}
     settings = {"cache": cache, "jobs": jobs, "progress": False}
     cells = pages.by_paper(records)
-    lines = [each for each in pages.lines(papers, cells) if (each.paper, each.item) in wanted]
+    lines = [each for each in pages.lines(papers, cells) if (each.paper.name, each.item) in wanted]
     said = pages.said(records)
     about = {"made_of": pages.made_of(), "marks": pages.MARKS, "models": MODELS}
     write = _Writer(folder, about)
@@ -202,7 +200,7 @@ def _anonymous(kind: str) -> dict[str, None]:
         "png": {"Software": None},
         "svg": {"Date": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }[kind]  # type: ignore[return-value]
+    }[kind]
 
 
 def _archive(scenarios: Mapping[Any, Scenario]) -> bytes:
@@ -213,5 +211,3 @@ def _archive(scenarios: Mapping[Any, Scenario]) -> bytes:
             words = "".join(c if c.isalnum() or c in ".+-" else "_" for c in traces.title(key))
             archive.writestr(zipfile.ZipInfo(f"{k:03d}_{words}.toml"), scenario.to_toml())
     return memory.getvalue()
-
-

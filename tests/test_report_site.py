@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
@@ -51,11 +52,26 @@ def no_simulation(*args, **settings):
     raise AssertionError("the report simulates what it was given")
 
 
+def with_one_scenario(papers):
+    """The papers, each item with one scenario for all of its thousand: these are quickly made."""
+    one = papers[PAPER].items[ITEM].scenarios()
+    few = {
+        name: {
+            key: item if item.scenarios is dict else replace(item, scenarios=lambda: one)
+            for key, item in paper.items.items()
+        }
+        for name, paper in papers.items()
+    }
+    return {name: replace(paper, items=few[name]) for name, paper in papers.items()}
+
+
 @pytest.fixture(scope="module")
 def site(records, tmp_path_factory):
     """All pages, without figures and runs."""
     folder = tmp_path_factory.mktemp("report")
+    small = with_one_scenario(experiments.papers())
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("experiments.harness.papers", lambda: small)
         patch.setattr("experiments.harness.simulate_many", no_simulation)
         patch.setattr("experiments.site.writing.simulate_many", no_simulation)
         build(records, folder, figures=False, runs=False)

@@ -9,6 +9,11 @@ from .definition import State as State
 from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
+from .models import Estimate as Estimate
+from .models import LongRun as LongRun
+from .models import ResourceError as ResourceError
+from .models import RuleError as RuleError
+from .models import estimate as estimate
 from .models import simulate as simulate
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
 from .queues import RED as RED
@@ -36,6 +41,7 @@ from .scenario.topologies import from_networkx as from_networkx
 from .scenario.topologies import parking_lot as parking_lot
 from .slow_start import StartUp as StartUp
 from .slow_start import slow_starts as slow_starts
+from .sweep import SweepError as SweepError
 from .sweep import SweepInterrupted as SweepInterrupted
 from .sweep import grid as grid
 from .sweep import simulate_many as simulate_many

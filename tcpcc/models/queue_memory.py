@@ -13,6 +13,7 @@ import numpy as np
 
 from tcpcc.engine.jit import accessor, address, call_rule, compiled, record_dtype, rule_address
 from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import TcpccError
 from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class QueueMemory:
     def __init__(self, link: Link, rule: Rule, seed: int, n_bins: int) -> None:
         discipline: Discipline = link.queue.discipline
         self.names = discipline.record if link.record else ()
-        self._rule = rule
+        self.name, self.rule = discipline.name, rule
         self.state = np.zeros(1, discipline.state_dtype)
         for name, variable in discipline.state.items():
             self.state[name] = variable.initial
@@ -69,7 +70,10 @@ class QueueMemory:
     def fill(self, row: Any) -> None:
         """Write the addresses into a link's record."""
         dtypes = (self.state.dtype, self.params.dtype, self.sample.dtype)
-        row["rule"] = rule_address(self._rule, *dtypes)
+        try:
+            row["rule"] = rule_address(self.rule, *dtypes)
+        except TypeError as error:
+            raise TcpccError(f"queue {self.name!r}: {error}") from None
         for name in ("state", "params", "sample"):
             row[name] = address(getattr(self, name))
         row["n_noted"] = len(self.names)

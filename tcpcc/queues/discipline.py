@@ -22,6 +22,7 @@ import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.engine.subset import check_rule
 
 #: What a rule learns, field by field: (unit, meaning).
 SAMPLE: dict[str, tuple[str, str]] = {
@@ -44,6 +45,9 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "concentration": ("", "(fluid) probability that a past arrival was of the present one's flow"),
     "anew": ("0 or 1", "out (fluid): the spacing begins anew with the next arrival"),
 }
+
+#: Those that a rule may set.
+OUT = ("drop", "prob", "spread", "memory", "anew")
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
@@ -69,6 +73,10 @@ class Discipline(Definition):
     def __post_init__(self) -> None:
         listed = (f"{n} : {p.doc} ({p.unit}; {p.default:g})" for n, p in self.params.items())
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
+        for rule_name in ("on_arrival", "on_fluid"):
+            rule = getattr(self, rule_name)
+            if rule is not None:
+                check_rule(f"queue {self.name!r}, {rule_name}", rule, self.records(SAMPLE, OUT))
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
                 raise ValueError(

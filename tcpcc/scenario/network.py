@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -224,6 +225,17 @@ class Change(Record):
             loss=None if loss is None else probability("loss", loss, one=False),
             queue=pairs,
             buffer_unit=unit,
+        )
+
+
+def look_for_units(rate: Quantity, delay: Quantity) -> None:
+    """Warn of plain numbers that were hardly meant in bit/s and s."""
+    plain = [v for v in (rate, delay) if isinstance(v, int | float) and not isinstance(v, bool)]
+    if len(plain) == 2 and 0 < plain[0] <= 10_000 and plain[1] >= 1:
+        warnings.warn(
+            f"rate = {plain[0]:g} bit/s, delay = {plain[1]:g} s: are units missing?"
+            f' write "{plain[0]:g} Mbps", "{plain[1]:g} ms"',
+            stacklevel=4,
         )
 
 

@@ -74,15 +74,18 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
 
     Raises
     ------
-    ScenarioError : a `step` that is too long or not a positive number
+    ScenarioError : a `step` that is too long or not a positive number, and what fluid does not have
+        (`limits`)
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
     """
     from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.models.fluid.limits import look
     from tcpcc.models.fluid.timeline import events
 
     begin = time.thread_time()
     world = World(scenario, step)
+    look(world.resolved)
     duration = scenario.duration
     due = iter(events(world))
     event = next(due, None)

@@ -326,12 +326,15 @@ def continue_pending(w):
 
 @entry
 def run_until(world, until):
-    """Handle events up to time `until`; returns early, True, when the driver must make room."""
+    """Handle events up to time `until`; returns early, True, when the driver must make room, and
+    after event number ``w.pause``, so that it can answer Ctrl-C."""
     w = world_at(world, 0)
     continue_pending(w)
-    while w.need == 0 and w.heap_size > 0 and event_at(w.heap, 0).time <= until:
+    while (
+        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
+    ):
         step(w)
-    return w.need != 0
+    return w.need != 0 or w.events >= w.pause
 
 
 @entry

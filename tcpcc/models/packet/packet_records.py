@@ -28,7 +28,7 @@ SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
-        "events": int,
+        "events": int, "pause": int,
         "flows": int, "n_flows": int, "links": int, "n_links": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.machine import memory_left
 from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
@@ -175,7 +178,7 @@ class World:
         row["kind"] = t.TCP
         self._place(self.flows, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
         self._lay_out_transport(row, flow)
-        self.states[i] = self.controllers.fill(row, flow)
+        self.states[i] = self.controllers.fill(row, flow, i)
 
     def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
@@ -200,7 +203,7 @@ class World:
 
     def _lay_out_world(self) -> None:
         w = self.w[0]
-        w["pending"] = -1
+        w["pending"], w["pause"] = -1, _ENDLESS
         w["n_flows"], w["n_links"] = len(self.flows), len(self.links)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
@@ -297,9 +300,25 @@ class World:
             w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
         w["need"] = 0
 
+    def _check_window(self, i: int) -> None:
+        """Refuse a window whose packets the machine has no memory to keep."""
+        f = self.flows[i]
+        window = min(float(self.states[i]["cwnd"][0]), float(f["rwnd"]), float(f["limit"]))
+        needed = window * t.SEGMENT.itemsize
+        if needed > memory_left():
+            flow = self.resolved.flows[i]
+            controller = flow.controller.name if flow.controller else ""
+            raise TcpccError(
+                f"flow {flow.name!r}, controller {controller!r}: its window at"
+                f" t = {self.w['now'][0]:g} s is {window:.3g} packets, which take"
+                f" {needed / 2**30:.3g} GiB; {memory_left() / 2**30:.3g} GiB are free"
+            )
+
     def _enlarge(self, owner: np.ndarray, field: str, i: int, first: int, last: int) -> None:
         """Give a ring twice the room, with its entries numbered `first` to `last` - 1."""
         ring = self.rings[field, i]
+        if field == "segments":
+            self._check_window(i)
         bigger = np.zeros(2 * len(ring), ring.dtype)
         numbers = np.arange(max(first, last - len(ring)), last)
         bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
@@ -311,20 +330,31 @@ class World:
 
     # ----------------------------------------------------------------------- results
 
-    def explain(self, error: Exception) -> None:
-        """Add to an error in a rule where it happened."""
-        name = self.resolved.flows[int(self.w["flow"][0])].name
-        error.add_note(f"in a rule, at t = {self.w['now'][0]:g} s, flow {name!r}")
+    def explain(self, error: ArithmeticError) -> RuleError:
+        """An error in a rule, with the rule, its line and what it worked on."""
+        flow = int(self.w["flow"][0])
+        rules = suspects(self.resolved, [flow], self.controllers, self.queues)
+        return blame(error, float(self.w["now"][0]), rules)
 
     def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
-        """The record of the run, or of its part up to `until`."""
+        """The record of the run, or of its part up to `until`: the bins that have ended by then.
+
+        Raises:
+            ScenarioError: none has.
+        """
         from tcpcc.models.packet.handlers import flush
 
         flush(self.address, until)
         interval = self.scenario.interval
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
+        edges = edges[: np.searchsorted(edges, until + 1e-9 * interval, side="right")]
+        if not len(edges):
+            raise ScenarioError(
+                f"result at t = {until:g} s: the first bin of the record ends at {interval:g} s"
+            )
+        n = len(edges)
         widths = np.diff(edges, prepend=0.0)[:, None]
-        flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
+        flow_bins, link_bins = self.flow_bins.T[:n], self.link_bins.T[:n]
         active = ~(edges[:, None] > self.flows["finished"])
         events = None
         if len(self.trace):
@@ -334,7 +364,7 @@ class World:
             # what links do is known early (see network.py): sort it in, before what it causes
             at_sender = events["event"] < r.DELIVER
             events = events[np.lexsort((at_sender, events["flow"], events["time"]))]
-            events = events[events["time"] <= self.scenario.duration]
+            events = events[events["time"] <= edges[-1]]
         changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
         series: dict[str, Any] = {
             name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
@@ -354,8 +384,14 @@ class World:
             timeouts=self.flows["timeouts"],
             loss_events=self.flows["loss_events"],
             finished=self.flows["finished"],
-            queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
+            queue_states={
+                name: values[:n]
+                for name, values in recorded_states(
+                    self.resolved.links, self.queues, self.n_bins
+                ).items()
+            },
             cpu_seconds=cpu_seconds,
             **series,
         )
+        record.attrs["duration"] = float(edges[-1])
         return Run(record, events)

@@ -21,6 +21,7 @@ from .queues import SRED as SRED
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
+from .queues import GilbertElliott as GilbertElliott
 from .results import Run as Run
 from .results import metrics as metrics
 from .results import plots as plots
@@ -35,6 +36,9 @@ from .scenario import Network as Network
 from .scenario import Scenario as Scenario
 from .scenario import SlowStart as SlowStart
 from .scenario import Transport as Transport
+from .scenario.changing import mahimahi as mahimahi
+from .scenario.changing import outage as outage
+from .scenario.changing import rate_series as rate_series
 from .scenario.topologies import chain as chain
 from .scenario.topologies import dumbbell as dumbbell
 from .scenario.topologies import from_networkx as from_networkx

@@ -262,7 +262,7 @@ SCENARIOS = {
     ),
     "change: nothing": (lambda: change(), r"change of link 'bottleneck' at 5: changes nothing"),
     "change: at": (lambda: change(at=-1, rate=1), r"at = -1: must be a non-negative"),
-    "change: rate": (lambda: change(rate=0), r"rate = 0: must be a positive"),
+    "change: rate": (lambda: change(rate=-1), r"rate = -1: must be a non-neg"),
     "change: loss": (lambda: change(loss=1), r"loss = 1: must be a probability in \[0, 1\)"),
     "change: buffer": (
         lambda: change(buffer="1 kB"),

@@ -4,9 +4,19 @@ from tcpcc.definition import callable_module
 from tcpcc.queues.connection_red import ConnectionRED
 from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
 from tcpcc.queues.droptail import DropTail
+from tcpcc.queues.gilbert_elliott import GilbertElliott
 from tcpcc.queues.red import RED
 from tcpcc.queues.sred import SRED
 
-__all__ = ["QUEUES", "RED", "SRED", "ConnectionRED", "Discipline", "DropTail", "QueueSpec"]
+__all__ = [
+    "QUEUES",
+    "RED",
+    "SRED",
+    "ConnectionRED",
+    "Discipline",
+    "DropTail",
+    "GilbertElliott",
+    "QueueSpec",
+]
 
 callable_module(__name__, QUEUES.table)

@@ -178,7 +178,7 @@ class Change(Record):
     Args:
         at: when, in s.
         link: name of the link; access links are called "<flow>:access" and "<flow>:egress".
-        rate: new rate in bit/s.
+        rate: new rate in bit/s; 0: the link stands still (packets wait) until it is given another.
         delay: new one-way propagation delay in s.
         buffer: new room, in packets or bytes as the link's own buffer is.
         loss: new probability of random loss, in [0, 1).
@@ -217,7 +217,7 @@ class Change(Record):
         self._store(
             at=nonnegative("at", units.seconds(at, "at"), "s"),
             link=text("link", link, "the name of a link"),
-            rate=None if rate is None else positive("rate", units.rate(rate), "bit/s", inf=True),
+            rate=None if rate is None else nonnegative("rate", units.rate(rate), "bit/s", inf=True),
             delay=None
             if delay is None
             else nonnegative("delay", units.seconds(delay, "delay"), "s"),

@@ -58,7 +58,7 @@ class StartUp(Definition):
             rule = getattr(self, rule_name)
             if rule is not None:
                 before = (None,) if rule_name == "on_ack" else ()
-                records = (*self.records(SAMPLE), *before)
+                records = (*self.records(SAMPLE, SAMPLE), *before)
                 check_rule(f"slow start {self.name!r}, {rule_name}", rule, records)
 
     @property

@@ -42,7 +42,7 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("delay", float), ("limit", float), ("in_bytes", int), ("loss", float),
         ("tracked", int), ("changing", int), ("recorded", int),
-        ("busy_until", float), ("begin", float), ("behind", int),
+        ("busy_until", float), ("begin", float), ("behind", int), ("resumes", float),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),

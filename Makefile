@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce test lint bench clean
+.PHONY: setup reproduce accept test lint bench docs clean
 
 setup: $(READY)
 
@@ -20,10 +20,14 @@ $(READY): pyproject.toml
 # Every table and figure from both models, the scorecard, the notebooks with their outputs.
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(READY)
-	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md
+	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
 ifneq ($(NOTEBOOKS),)
 	$(BIN)/jupyter-execute --inplace --timeout=600 $(NOTEBOOKS)
 endif
+
+# The numbers and verdicts that tests hold every run to; `git diff experiments/data` shows what moved.
+accept: $(READY)
+	$(BIN)/tcpcc reproduce --accept --scorecard docs/scorecard.md --readme README.md
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
@@ -32,11 +36,16 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
+
+docs: $(READY)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs docs/_build/html
 
 bench: $(READY)
 	$(BIN)/tcpcc bench
 	$(BIN)/python -m pytest tests/benchmarks/bench_*.py --benchmark-only --benchmark-columns=median,rounds
 
 clean:
+	rm -rf docs/_build docs/_reference docs/controllers docs/notebooks
 	rm -rf .venv .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Papers reproduced: one module per paper, its published values in ``data/``.
+"""Papers reproduced: a package per paper, its published values in ``data/``.
 
 >>> import experiments
 >>> experiments.papers()  # doctest: +SKIP
@@ -6,11 +6,15 @@
 >>> experiments.scorecard(records)  # doctest: +SKIP
 """
 
-from experiments.harness import Record, draw, draw_all, papers, reproduce
-from experiments.report import markdown, scorecard, summary, summary_markdown, write
+from experiments.expected import accept
+from experiments.harness import draw, draw_all, papers, reproduce
+from experiments.records import MODELS, Record
+from experiments.report import markdown, scorecard, summary, summary_markdown, write, write_summary
 
 __all__ = [
+    "MODELS",
     "Record",
+    "accept",
     "draw",
     "draw_all",
     "markdown",
@@ -20,4 +24,5 @@ __all__ = [
     "summary",
     "summary_markdown",
     "write",
+    "write_summary",
 ]

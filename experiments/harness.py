@@ -1,24 +1,24 @@
 """The frame of every paper's experiment: simulate, measure, judge against the published values.
 
-A paper is a module ``experiments/<name>.py`` that ends in ``PAPER = Paper(...)`` and a data file
-``experiments/data/<name>.toml``. The module says what to simulate and how a number is taken from
-runs; the data file says what the paper printed, how closely it can be held to it and why. Nothing
-else is written twice: command line, notebooks, tests and scorecard all call `reproduce`.
+A paper is a package ``experiments/<name>/`` with a ``PAPER``, and a data file
+``experiments/data/<name>.toml``. The package says what to simulate (scenarios.py), how a number is
+taken from runs (tables.py) and how figures are drawn (figures.py); the data file says what the
+paper printed, how closely it can be held to it and why. Nothing else is written twice: command
+line, notebooks, tests and scorecard all call `reproduce`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from experiments import kept
-from experiments.published import Cell, Key, Published, read
+from experiments import kept, published
+from experiments.published import Cell, Key, Published
+from experiments.records import MODELS, Measured, Record, record
 from tcpcc import Run, Scenario
 from tcpcc.errors import unknown
 from tcpcc.sweep import simulate_many
@@ -29,40 +29,12 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 CACHE = HERE.parent / ".cache" / "runs"
 FIGURES = HERE.parent / "figures"
-MODELS = ("packet", "fluid")
-
-AGREEMENT = 0.10
-"""Relative difference up to which fluid and packet model agree; beyond it there is a cause."""
 
 WORTH_KEEPING = 1.0
 """CPU seconds; to save a run takes a tenth of that, and to load it as long."""
 
-NOT_EXPLAINED = "not explained"
-
-CHANCE = 3.0
-"""Standard errors of the difference up to which two means over seeds do not differ."""
-
-WITHIN_CHANCE = f"the means differ by no more than {CHANCE:g} of their standard errors."
-
-Verdict = Literal["reproduced", "direction holds", "deviates", "no published number"]
 Runs = Mapping[Any, Run]
 """Runs of an item, by its own keys."""
-
-
-class Measured(NamedTuple):
-    """A number; where chance plays a part, with its range and standard deviation over seeds, and if
-    it is their mean, how many `seeds`."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    sd: float | None = None
-    seeds: int | None = None
-
-    @property
-    def error(self) -> float:
-        """Standard error of a mean over seeds; 0 where chance plays no part."""
-        return self.sd / math.sqrt(self.seeds) if self.sd and self.seeds else 0.0
 
 
 Values = Mapping[tuple[str, str], float | Measured]
@@ -71,44 +43,8 @@ Cells = Mapping[tuple[str, str], Measured]
 """The numbers of an item, by (row, column)."""
 
 
-@dataclass(frozen=True)
-class Record:
-    """One cell of a paper, judged.
-
-    Attributes:
-        paper, item, row, column, unit: which number.
-        published: None where the paper prints none.
-        packet, fluid: our numbers; None for a model that was not run.
-        tolerance: half width of the band around `published`, in `unit`.
-        verdict: on the packet model's number, on the fluid model's if that alone was run.
-        cause: why it differs from the published number, and the fluid model's from the packet
-            model's; empty where nothing is to be explained.
-        spread: smallest and largest number over phases or seeds, where chance plays a part.
-        sd: standard deviation over seeds.
-    """
-
-    paper: str
-    item: str
-    row: str
-    column: str
-    unit: str
-    published: float | None
-    packet: float | None
-    fluid: float | None
-    tolerance: float | None
-    verdict: Verdict
-    cause: str
-    spread: tuple[float, float] | None = None
-    sd: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: `spread` and `sd` only where there are any, None for NaN."""
-        plain = asdict(self)
-        for name in ("spread", "sd"):
-            if plain[name] is None:
-                del plain[name]
-        broken = {k for k, v in plain.items() if isinstance(v, float) and math.isnan(v)}
-        return plain | dict.fromkeys(broken)
+def _nothing(runs: Runs) -> Values:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -116,19 +52,22 @@ class Item:
     """A table or a figure.
 
     Args:
-        scenarios: what it needs, by any keys; the same scenario may occur in several items.
-        measure: from the runs by these keys to the numbers of its cells.
+        scenarios: what it needs, by any keys, if anything; the same scenario may occur in several
+            items.
+        measure: from the runs by these keys to the numbers of its cells, if it has any.
         draw: from the runs of each model, `{"packet": runs, ...}`, to the figure; None: no figure.
         chart: in place of `draw`, from the numbers of each model, for a figure that shows nothing
             but these: they are kept, and nothing is simulated again.
         of: the item whose numbers `chart` shows; None: this one.
+        models: those that can say something of it.
     """
 
-    scenarios: Callable[[], Mapping[Any, Scenario]]
-    measure: Callable[[Runs], Values]
+    scenarios: Callable[[], Mapping[Any, Scenario]] = dict
+    measure: Callable[[Runs], Values] = _nothing
     draw: Callable[[Mapping[str, Runs]], Figure] | None = None
     chart: Callable[[Mapping[str, Cells]], Figure] | None = None
     of: str | None = None
+    models: Sequence[str] = MODELS
 
     @property
     def has_figure(self) -> bool:
@@ -142,9 +81,9 @@ class Paper:
     name: str
     items: Mapping[str, Item]
 
-    @cached_property
+    @property
     def published(self) -> Published:
-        return read(HERE / "data" / f"{self.name}.toml")
+        return published.of(self.name)
 
     @property
     def title(self) -> str:
@@ -160,44 +99,13 @@ class Paper:
         return [c for c in self.published.cells if item in (None, c.item)]
 
 
-def judge(
-    published: float | None, value: float, tolerance: float | None, claims: Iterable[bool]
-) -> Verdict:
-    """The verdict on one number.
-
-    Args:
-        published: None if there is none.
-        value: ours.
-        tolerance: half width of the band around `published`.
-        claims: for each thing that the paper says of this number, whether it is true of ours.
-    """
-    if published is None:
-        return "no published number"
-    if tolerance is None:
-        raise ValueError("a published number needs a tolerance")
-    if abs(value - published) <= tolerance:
-        return "reproduced"
-    said = list(claims)
-    return "direction holds" if said and all(said) else "deviates"
-
-
-def agree(packet: float, fluid: float) -> bool:
-    """Whether the fluid model's number is within `AGREEMENT` of the packet model's."""
-    return abs(fluid - packet) <= AGREEMENT * abs(packet)
-
-
-def may_be_chance(packet: Measured, fluid: Measured) -> bool:
-    """Whether two means over seeds, of unlike numbers, differ by no more than chance makes them."""
-    return abs(fluid.value - packet.value) <= CHANCE * math.hypot(packet.error, fluid.error)
-
-
 def papers() -> dict[str, Paper]:
     """All papers, by the names of their modules."""
     names = [module.name for module in iter_modules([str(HERE)])]
     return {
         name: import_module(f"experiments.{name}").PAPER
         for name in names
-        if (HERE / "data" / f"{name}.toml").exists()
+        if (published.DATA / f"{name}.toml").exists()
     }
 
 
@@ -232,10 +140,13 @@ def reproduce(
         needed = {cell.item for cell in cells}
         needed |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
         values = {
-            each: numbers(one, needed, each, cache=cache, jobs=jobs, progress=progress)
+            each: numbers(
+                one, _told(one, needed, each), each, cache=cache, jobs=jobs, progress=progress
+            )
             for each in _models(model)
         }
-        records += [record(cell, values) for cell in cells]
+        known = {key for of_model in values.values() for key in of_model}
+        records += [record(cell, values) for cell in cells if cell.key in known]
     return records
 
 
@@ -253,16 +164,15 @@ def draw(
     _items(one, item)
     wanted = one.items[item]
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
+    models = [each for each in _models(model) if each in wanted.models]
     if wanted.chart is not None:
         shown = {wanted.of or item}
-        cells = {each: numbers(one, shown, each, **settings) for each in _models(model)}
+        cells = {each: numbers(one, shown, each, **settings) for each in models}
         return wanted.chart({each: {k[1:]: v for k, v in of.items()} for each, of in cells.items()})
     if wanted.draw is None:
         drawn = [name for name, each in one.items.items() if each.has_figure]
         raise unknown(f"figure of {paper}", item, drawn)
-    return wanted.draw(
-        {each: simulate(one, {item}, each, **settings)[item] for each in _models(model)}
-    )
+    return wanted.draw({each: simulate(one, {item}, each, **settings)[item] for each in models})
 
 
 def draw_all(
@@ -340,40 +250,6 @@ def measure(paper: Paper, runs: Mapping[str, Runs]) -> dict[Key, Measured]:
     return found
 
 
-def record(cell: Cell, values: Mapping[str, Mapping[Key, Measured]]) -> Record:
-    """Judge one cell by what each model gave: `values[model][key]`."""
-    judged = values.get("packet") or values["fluid"]
-    mine = judged[cell.key]
-    numbers = {each: values[each][cell.key].value for each in values}
-    claims = [judged[c.more].value > judged[c.less].value for c in cell.claims]
-    width = None
-    if cell.published is not None and cell.tolerance is not None:
-        width = cell.tolerance.width(cell.published)
-    verdict = judge(cell.published, mine.value, width, claims)
-    causes = []
-    if verdict in ("direction holds", "deviates"):
-        causes.append(cell.cause or NOT_EXPLAINED)
-    if len(numbers) == 2 and not agree(numbers["packet"], numbers["fluid"]):
-        pair = (values["packet"][cell.key], values["fluid"][cell.key])
-        why = WITHIN_CHANCE if may_be_chance(*pair) else cell.fluid_cause or NOT_EXPLAINED
-        causes.append(f"Fluid: {why}")
-    return Record(
-        paper=cell.paper,
-        item=cell.item,
-        row=cell.row,
-        column=cell.column,
-        unit=cell.unit,
-        published=cell.published,
-        packet=numbers.get("packet"),
-        fluid=numbers.get("fluid"),
-        tolerance=width,
-        verdict=verdict,
-        cause=" ".join(causes),
-        spread=None if mine.low is None or mine.high is None else (mine.low, mine.high),
-        sd=mine.sd,
-    )
-
-
 def _papers(name: str | None) -> Sequence[Paper]:
     known = papers()
     if name is None:
@@ -389,6 +265,11 @@ def _items(paper: Paper, name: str | None) -> set[str]:
     if name not in paper.items:
         raise unknown(f"item of {paper.name}", name, paper.items)
     return {name}
+
+
+def _told(paper: Paper, items: Iterable[str], model: str) -> set[str]:
+    """Those of the items that the model can say something of."""
+    return {name for name in items if model in paper.items[name].models}
 
 
 def _models(model: str) -> tuple[str, ...]:

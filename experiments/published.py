@@ -15,9 +15,13 @@ computed here::
       rows = ["Vegas", "New Reno"]
       published.Vegas = [0.335, 0.780] # a row that is left out has no published number
                                        # an item without a block is a figure that prints no number
+      reference.Vegas = [...]          # in place of published: what another simulator or a closed
+                                       # form gives; the paper does not print it
+      formula = true                   # the rows are formulas, not numbers of a model
       [[item.measured]]                # how our number is taken from a run
       [[item.tolerance]]               # absolute = ... or relative = ..., and the reason
-      [[item.cause]]                   # why the packet model's number differs; `chance = true`
+      [[item.cause]]                   # why the packet model's number differs; `chance = true`:
+                                       # by chance, for which our runs' range must have room
       [[item.fluid_cause]]             # why the fluid model's differs from the packet model's
     [[claim]]                          # what the paper says of two cells: more > less
     more = "table_1/Quick Vegas/{time}"
@@ -33,9 +37,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+DATA = Path(__file__).parent / "data"
 
 Key = tuple[str, str, str]
 """(item, row, column)."""
@@ -81,7 +88,8 @@ class Cell:
         paper, item, row, column: where it belongs.
         unit: of the published value, of ours, and of an absolute tolerance.
         published: None where the paper draws a curve and prints no number.
-        tolerance: None where there is no published number.
+        reference: in its place, what another simulator or a closed form gives.
+        tolerance: None where there is neither.
         measured: how our number is taken from a run.
         source: where in the paper.
         read: "text" for a printed number, "axis" for one read off a figure.
@@ -89,6 +97,7 @@ class Cell:
         chance: the number depends on phases or seeds that the paper does not give.
         fluid_cause: why the fluid model's number is known to differ from the packet model's.
         claims: what the paper says of this cell and another.
+        formula: the number is a formula's, not a model's.
     """
 
     paper: str
@@ -105,6 +114,8 @@ class Cell:
     chance: bool = False
     fluid_cause: str = ""
     claims: tuple[Claim, ...] = ()
+    reference: float | None = None
+    formula: bool = False
 
     @property
     def key(self) -> Key:
@@ -125,6 +136,16 @@ class Published:
     bibtex: str
     titles: Mapping[str, str]
     cells: Sequence[Cell] = field(default_factory=tuple)
+
+    def printed(self, item: str) -> dict[tuple[str, str], float | None]:
+        """The published numbers of an item by (row, column), in the file's order."""
+        return {cell.key[1:]: cell.published for cell in self.cells if cell.item == item}
+
+
+@cache
+def of(paper: str) -> Published:
+    """The data file of a paper, by its name."""
+    return read(DATA / f"{paper}.toml")
 
 
 def read(path: Path) -> Published:
@@ -174,22 +195,28 @@ def _cells(paper: str, item: Mapping[str, Any], claims: Sequence[Claim]) -> Iter
         units = block["unit"]
         if isinstance(units, str):
             units = [units] * len(block["columns"])
-        published = block.get("published", {})
-        if not set(published) <= set(block["rows"]):
-            raise ValueError(f"{paper}: {item['name']}: published rows must be among the rows")
+        for kind in ("published", "reference"):
+            if not set(block.get(kind, {})) <= set(block["rows"]):
+                raise ValueError(f"{paper}: {item['name']}: {kind} rows must be among the rows")
+        twice = set(block.get("published", {})) & set(block.get("reference", {}))
+        if twice:
+            raise ValueError(f"{paper}: {item['name']}: {twice} cannot be published and reference")
         for row in block["rows"]:
-            values = published.get(row, [None] * len(block["columns"]))
-            for column, unit, value in zip(block["columns"], units, values, strict=True):
-                yield _cell(paper, item, row, column, unit, value, claims)
+            none = [None] * len(block["columns"])
+            printed, others = (block.get(k, {}).get(row, none) for k in ("published", "reference"))
+            for column, unit, *both in zip(block["columns"], units, printed, others, strict=True):
+                yield _cell(paper, item, block, row, column, unit, both[0], both[1], claims)
 
 
 def _cell(
     paper: str,
     item: Mapping[str, Any],
+    block: Mapping[str, Any],
     row: str,
     column: str,
     unit: str,
-    value: float | None,
+    published: float | None,
+    reference: float | None,
     claims: Sequence[Claim],
 ) -> Cell:
     def last(kind: str) -> Mapping[str, Any]:
@@ -200,7 +227,7 @@ def _cell(
         return found
 
     tolerance = None
-    if value is not None:
+    if (published, reference) != (None, None):
         entry = last("tolerance")
         kind = "absolute" if "absolute" in entry else "relative"
         tolerance = Tolerance(kind, entry[kind], entry["reason"])
@@ -212,7 +239,9 @@ def _cell(
         row=row,
         column=column,
         unit=unit,
-        published=None if value is None else float(value),
+        published=None if published is None else float(published),
+        reference=None if reference is None else float(reference),
+        formula=block.get("formula", False),
         tolerance=tolerance,
         measured=last("measured")["text"],
         source=item["source"],

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs
+from experiments.harness import Runs
+from experiments.records import Measured
 
 Quantities = Mapping[str, float]
 """The numbers of one run, by row."""
@@ -16,14 +17,15 @@ Quantities = Mapping[str, float]
 
 def over_seeds(of_seed: Mapping[int, float]) -> Measured:
     """One number from those of several seeds: of the deterministic run, seed 0, if there is one,
-    else their mean; with standard deviation and range over the other seeds. Of a mean alone there
-    is a standard error."""
+    else their mean; with the standard deviation over the other seeds and the range of all runs. Of
+    a mean alone there is a standard error."""
     chance = np.array([value for seed, value in of_seed.items() if seed != 0])
     value = of_seed.get(0, float(chance.mean()) if chance.size else np.nan)
     if chance.size < 2:
         return Measured(value)
-    low, high, sd = float(chance.min()), float(chance.max()), float(chance.std(ddof=1))
-    return Measured(value, low, high, sd, None if 0 in of_seed else chance.size)
+    low, high = float(min(of_seed.values())), float(max(of_seed.values()))
+    seeds = None if 0 in of_seed else chance.size
+    return Measured(value, low, high, float(chance.std(ddof=1)), seeds)
 
 
 def tabulate(
@@ -35,3 +37,12 @@ def tabulate(
         for row, value in quantities(run).items():
             of.setdefault((row, name), {})[seed] = value
     return {key: over_seeds(seeds) for key, seeds in of.items()}
+
+
+def means(metric: Callable[[tc.Run], float], runs: Runs) -> dict[Any, Measured]:
+    """One number a run, from runs by (..., seed), by what stands before the seed: (a, b, seed)
+    becomes (a, b), and (a, seed) a."""
+    found: dict[Any, dict[int, float]] = {}
+    for (*key, seed), run in runs.items():
+        found.setdefault(key[0] if len(key) == 1 else tuple(key), {})[seed] = metric(run)
+    return {key: over_seeds(seeds) for key, seeds in found.items()}

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from . import sweep as sweep
+from .batch import batch as batch
 from .controllers import Controller as Controller
 from .definition import Param as Param
 from .definition import State as State
@@ -15,9 +16,17 @@ from .models import ResourceError as ResourceError
 from .models import RuleError as RuleError
 from .models import estimate as estimate
 from .models import simulate as simulate
+from .models.meanfield.equilibrium import equilibrium as equilibrium
+from .models.meanfield.right_hand_side import right_hand_side as right_hand_side
+from .models.meanfield.stability import stability as stability
+from .models.meanfield.stability import stability_map as stability_map
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
+from .queues import PI as PI
+from .queues import PIE as PIE
 from .queues import RED as RED
+from .queues import REM as REM
 from .queues import SRED as SRED
+from .queues import AdaptiveRED as AdaptiveRED
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
@@ -30,6 +39,7 @@ from .results.metrics import jain_index as jain_index
 from .scenario import CBR as CBR
 from .scenario import Access as Access
 from .scenario import Change as Change
+from .scenario import Conversation as Conversation
 from .scenario import Flow as Flow
 from .scenario import Link as Link
 from .scenario import Network as Network
@@ -39,10 +49,17 @@ from .scenario import Transport as Transport
 from .scenario.changing import mahimahi as mahimahi
 from .scenario.changing import outage as outage
 from .scenario.changing import rate_series as rate_series
+from .scenario import Workload as Workload
+from .scenario import tcplib as tcplib
+from .scenario.distributions import Distribution as Distribution
+from .scenario.distributions import Empirical as Empirical
 from .scenario.topologies import chain as chain
 from .scenario.topologies import dumbbell as dumbbell
 from .scenario.topologies import from_networkx as from_networkx
 from .scenario.topologies import parking_lot as parking_lot
+from .scenario.workload import on_off as on_off
+from .scenario.workload import poisson as poisson
+from .scenario.workload import web as web
 from .slow_start import StartUp as StartUp
 from .slow_start import slow_starts as slow_starts
 from .sweep import SweepError as SweepError

@@ -55,17 +55,19 @@ class Param:
 class State:
     """A private state variable: value at the start, unit, meaning.
 
-    With a `size` above 1 it is an array of so many numbers, ``s.name[i]`` in a rule.
+    With a `size` above 1 it is an array of so many numbers, ``s.name[i]`` in a rule. It is a real
+    number, or with ``kind=int`` a whole one, which can count bits and find places in a ring.
     """
 
     initial: float
     unit: str
     doc: str
     size: int = 1
+    kind: type[float] | type[int] = float
 
     def column(self, name: str) -> tuple[Any, ...]:
         """The variable as a field of a record."""
-        return (name, np.float64) if self.size == 1 else (name, np.float64, (self.size,))
+        return (name, self.kind) if self.size == 1 else (name, self.kind, (self.size,))
 
     def start(self) -> Any:
         """Its value at the start: a number, or a new array."""

@@ -40,3 +40,17 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
 def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+MODULES = [p for p in (ROOT / "tcpcc").rglob("*.py") if p.stem != "__init__"]
+
+
+def test_no_two_modules_share_a_name():
+    stems = [p.stem for p in MODULES]
+    assert {s for s in stems if stems.count(s) > 1} == set()
+
+
+def test_the_architecture_page_shows_every_room():
+    page = (ROOT / "docs" / "architecture.md").read_text().split("```")[1]
+    rooms = {p.parent.name for p in MODULES if p.parent.parent.name in ("tcpcc", "models")}
+    assert {room for room in rooms if f"{room}/" not in page} == set()

@@ -32,6 +32,11 @@ PORTS = {
     "westwood": ("westwood_plus", {}),
     "cubic": ("cubic_2005", {"fixed": 1, "ack_ratio": 31 / 16}),
     "bic": ("bic", {"ack_ratio": 31 / 16}),
+    "htcp": ("htcp", {"integer": 1}),
+    "hybla": ("hybla", {}),
+    "illinois": ("illinois", {}),
+    "veno": ("veno", {}),
+    "yeah": ("yeah", {}),
 }
 PERIODIC = ("reno", "highspeed", "scalable", "compound", "westwood")
 """Without fast convergence, which depends on whether two windows are equal to the packet."""

@@ -296,19 +296,21 @@ def check_conservation(world, delayed_acks=False):
         travelling = link["flight_tail"] - link["flight_head"]
         assert link["arrived"] == link["dropped"] + link["passed"] + travelling
         assert 0 <= link["queue_tail"] - link["queue_head"] <= travelling + link["passed"]
-    for i, f in enumerate(world.flows):
-        if f["sent"] == 0:
-            assert f["arrived"] == flight[i, False] == flight[i, True] == 0
-            continue
+    for i, flow in enumerate(world.flows):
         data, acks = flight[i, False], flight[i, True]
-        assert f["arrived"] == f["delivered"] + f["duplicates"]
-        if f["kind"] != 0:
-            assert f["sent"] == f["arrived"] + f["dropped"] + data
+        if flow["kind"] != 0:
+            source = world.cbr[i]
+            assert source["sent"] == source["arrived"] + flow["dropped"] + data
             continue
+        f = world.tcp[i]
+        if f["sent"] == 0:
+            assert f["arrived"] == data == acks == 0
+            continue
+        assert f["arrived"] == f["delivered"] + f["duplicates"]
         # every packet that arrives is answered by an ACK; `dropped` counts both kinds
         if not delayed_acks:
-            assert f["sent"] == f["inbound"] + f["dropped"] + data + acks
-        assert f["inbound"] == f["acks"]
+            assert f["sent"] == flow["inbound"] + flow["dropped"] + data + acks
+        assert flow["inbound"] == f["acks"]
         assert f["sent"] - f["retransmitted"] == f["max_seq"] + 1
         assert f["expected"] - 1 <= f["highest"] <= f["max_seq"]
         assert f["high_ack"] <= f["expected"] - 1

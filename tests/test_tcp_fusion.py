@@ -6,10 +6,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from experiments import harness
+from experiments import harness, published
+from experiments.records import may_be_chance
 from experiments.seeds import over_seeds
 from experiments.tcp_fusion import PAPER
-from experiments.tcp_fusion import figures as f
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
 from tcpcc.sweep import simulate_many
@@ -46,7 +46,10 @@ def test_rows_are_in_the_printed_order(row):
     """Every row gets most beside the four friendly ones, less beside HSTCP, least beside BIC (Reno
     as little beside either, in print). What a row gets beside one friendly variant or another is
     as good as equal here and in ns-2."""
-    for table in (t.published("table_1"), {k: c.value for k, c in cells("table_1").items()}):
+    for table in (
+        published.of("tcp_fusion").printed("table_1"),
+        {k: c.value for k, c in cells("table_1").items()},
+    ):
         for column in ("Reno", *FRIENDLY):
             assert table[row, column] > max(table[row, "HSTCP"], table[row, "BIC"])
         assert table[row, "HSTCP"] > table[row, "BIC"] or row == "Reno"
@@ -76,7 +79,7 @@ def test_friendly_variants_share(pair):
 
 @pytest.mark.parametrize("variant", s.VARIANTS)
 def test_twins_share_evenly_in_the_mean(variant):
-    twins = [t.pair(variant, variant, seed) for seed in s.SEEDS]
+    twins = [s.pair(variant, variant, seed) for seed in s.SEEDS]
     rates = [t.mbps(run, s.PAIRS_SETTLED) for run in simulate_many(twins, progress=False)]
     first, second = np.mean(rates, axis=0)
     assert 0.75 < first / second < 1.33
@@ -90,7 +93,7 @@ def test_table_1_has_settled(pair):
     late = over_seeds(
         {k: t.mbps(r, s.PAIRS_SETTLED)[0] for k, r in zip(s.SEEDS, runs, strict=True)}
     )
-    assert harness.may_be_chance(cells("table_1")[pair], late)
+    assert may_be_chance(cells("table_1")[pair], late)
 
 
 # The rules.
@@ -98,13 +101,13 @@ def test_table_1_has_settled(pair):
 
 def test_what_a_loss_leaves():
     for ratio in (1.0, 1.2, 1.7, 2.0, 2.5, 4.0):
-        assert f.reduction("reno", ratio) == pytest.approx(0.5)
-        assert f.reduction("westwood_re", ratio) == pytest.approx(1 / ratio)
-        assert f.reduction("fusion", ratio) == pytest.approx(max(1 / ratio, 0.5))
+        assert t.reduction("reno", ratio) == pytest.approx(0.5)
+        assert t.reduction("westwood_re", ratio) == pytest.approx(1 / ratio)
+        assert t.reduction("fusion", ratio) == pytest.approx(max(1 / ratio, 0.5))
     for congested in (1.5, 2.0):
         for ratio in (1.0, 1.2, 1.4):
             c = (ratio - 1) / (congested - 1)
-            assert f.reduction("areno", ratio, congested) == pytest.approx(1 / (1 + c))
+            assert t.reduction("areno", ratio, congested) == pytest.approx(1 / (1 + c))
 
 
 # Loss.
@@ -143,7 +146,7 @@ def test_a_kernels_clock_takes_most_of_what_exceeds_that(loss):
 
 def test_reno_follows_the_root_law():
     for loss in ("1e-4", "1e-3"):
-        law = f.root_law(np.array([t.LOSSES[loss]]))[0]
+        law = t.root_law(np.array([s.LOSSES[loss]]))[0]
         assert cells("figure_4")["Reno", loss].value == pytest.approx(law, rel=0.15)
 
 
@@ -174,7 +177,7 @@ def test_they_use_what_reno_leaves(variant):
 # Route 1, Route 2.
 
 
-@pytest.mark.parametrize("variant", t.PRINTED)
+@pytest.mark.parametrize("variant", s.PRINTED)
 def test_three_flows_of_a_kind_come_to_share(variant):
     """Against the paper for HSTCP, which it has converge slowly."""
     assert cells("figure_8")[variant, "Jain"].value > 0.9
@@ -250,7 +253,7 @@ def test_reverse_traffic_evens_out_hops_by_breaking_phases():
     assert stirred["2 hops", given].value < 1.2 * stirred["2 hops", without].value
 
 
-@pytest.mark.parametrize("reverse", t.TRAFFIC)
+@pytest.mark.parametrize("reverse", s.TRAFFIC)
 @pytest.mark.parametrize("variant", FRIENDLY)
 def test_friendly_over_several_bottlenecks(variant, reverse):
     found = cells("figure_13")

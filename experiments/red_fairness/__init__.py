@@ -17,14 +17,14 @@ from experiments.seeds import tabulate
 
 def drawn(runs, draw):
     """A figure that prints no number."""
-    return Item(runs, f.nothing, draw)
+    return Item(runs, draw=draw)
 
 
 def mix_figures(table, *names):
     """Throughput, queue and windows of a table's columns, six panels each."""
     panels = (f.throughput, f.queue, f.window)
     return {
-        name: drawn(partial(f.mix_runs, table), partial(f.draw_columns, panel))
+        name: drawn(partial(s.drawn_mixes, table), partial(f.draw_columns, panel))
         for name, panel in zip(names, panels, strict=True)
     }
 
@@ -36,10 +36,10 @@ def letters(table):
 
 
 NUMBERS = {
-    table: (partial(tables.mix_runs, table), partial(tabulate, tables.of_mix)) for table in s.TABLES
+    table: (partial(s.mix_runs, table), partial(tabulate, tables.of_mix)) for table in s.TABLES
 } | {
-    "table_4_3": (tables.joining_runs, partial(tabulate, tables.of_joining)),
-    "table_4_4": (tables.routers_runs, partial(tabulate, tables.of_routers)),
+    "table_4_3": (s.joining_runs, partial(tabulate, tables.of_joining)),
+    "table_4_4": (s.routers_runs, partial(tabulate, tables.of_routers)),
 }
 
 
@@ -65,15 +65,15 @@ PAPER = Paper(
             chart=partial(studies.chart_pairs, "Vegas", "Buffer (packets)"),
         ),
         "figure_4_5": shares("table_4_2", letters("table_4_2")),
-        "figure_4_6": drawn(f.joining_runs, f.draw_joining),
+        "figure_4_6": drawn(s.drawn_joining, f.draw_joining),
         "figure_4_7": shares(
             "table_4_3", dict.fromkeys(["drop-tail", *s.ERRORS], 8 * "V" + 2 * "R")
         ),
         "figure_4_9": drawn(
-            f.routers_runs, partial(f.draw_some, f.throughput, ("drop-tail", "ALL"))
+            s.drawn_routers, partial(f.draw_some, f.throughput, ("drop-tail", "ALL"))
         ),
         "figure_4_10": drawn(
-            f.routers_runs, partial(f.draw_some, f.throughput, ("drop-tail", "ALL", "R1", "R3"))
+            s.drawn_routers, partial(f.draw_some, f.throughput, ("drop-tail", "ALL", "R1", "R3"))
         ),
         "variants": Item(studies.family_runs, studies.family_values, chart=studies.chart_family),
         "cause": Item(studies.cause_runs, studies.cause_values),

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from experiments.harness import HERE
+from experiments import published
+from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import Quantities, tabulate
 from tcpcc.sweep import simulate_many
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 ITEMS: dict[str, tuple[Callable[..., dict[Any, Any]], Callable[..., Quantities]]] = {
     **{
-        table: (lambda setting, table=table: tables.mix_runs(table, setting=setting), tables.of_mix)
-        for table in tables.s.TABLES
+        table: (lambda setting, table=table: s.mix_runs(table, setting=setting), tables.of_mix)
+        for table in s.TABLES
     },
-    "table_4_3": (lambda setting: tables.joining_runs(setting=setting), tables.of_joining),
-    "table_4_4": (lambda setting: tables.routers_runs(setting=setting), tables.of_routers),
+    "table_4_3": (lambda setting: s.joining_runs(setting=setting), tables.of_joining),
+    "table_4_4": (lambda setting: s.routers_runs(setting=setting), tables.of_routers),
 }
 """Of each table: its scenarios for a setting of RED, and what is measured."""
 
@@ -38,7 +39,7 @@ NS2_SEEDS = 20
 @cache
 def ns2() -> dict[str, Any]:
     """What ns-2.35 gives: by setting ("A", "B", "drop-tail"), table, column and row."""
-    with (HERE / "data" / "red_fairness_ns2.toml").open("rb") as file:
+    with (published.DATA / "red_fairness_ns2.toml").open("rb") as file:
         return tomllib.load(file)
 
 
@@ -57,9 +58,7 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from experiments.red_fairness import PAPER
-
-    printed = {cell.key: cell.published for cell in PAPER.cells()}
+    printed = {cell.key: cell.published for cell in published.of("red_fairness").cells}
     found = []
     for table, (scenarios, quantities) in ITEMS.items():
         wanted = {
@@ -74,7 +73,7 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
         for column, rows in ns2()[setting][table].items():
             for row, (mean, sd, low, high) in rows.items():
                 mine = values[row, column]
-                published = printed[table, row, column]
+                value = printed[table, row, column]
                 found.append(
                     {
                         "table": table,
@@ -85,12 +84,12 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
                         "ours": mine.value,
                         "sd": mine.sd,
                         "z": standard_errors(mine.value - mean, sd, mine.sd or 0.0),
-                        "published": math.nan if published is None else published,
-                        "ns2_covers": published is not None and low <= published <= high,
-                        "ours_cover": published is not None
+                        "published": math.nan if value is None else value,
+                        "ns2_covers": value is not None and low <= value <= high,
+                        "ours_cover": value is not None
                         and mine.low is not None
                         and mine.high is not None
-                        and mine.low <= published <= mine.high,
+                        and mine.low <= value <= mine.high,
                     }
                 )
     table_of_means = pd.DataFrame(found)
@@ -100,7 +99,7 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
 
 def standard_errors(difference: float, ns2_sd: float, sd: float) -> float:
     """A difference of our mean and ns-2's in its standard errors."""
-    error = math.sqrt(ns2_sd**2 / NS2_SEEDS + sd**2 / len(tables.s.SEEDS))
+    error = math.sqrt(ns2_sd**2 / NS2_SEEDS + sd**2 / len(s.SEEDS))
     if error < 1e-9:  # both always give the same
         return 0.0 if abs(difference) < 0.01 else math.inf
     return difference / error

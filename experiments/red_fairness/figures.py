@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Cells, Measured, Runs, Values
+from experiments import charts, published
+from experiments.harness import Cells, Runs
+from experiments.records import Measured
 from experiments.red_fairness import scenarios as s
 from tcpcc import plots
 
@@ -26,9 +28,6 @@ SHADES = {
 }
 """Of the flows of a kind, in turn."""
 
-FINE = 0.1
-"""s, interval of recording of the runs that are drawn."""
-
 SMOOTH = 2.0
 """s, over which throughput is averaged."""
 
@@ -39,31 +38,6 @@ LEGEND = (
 
 Panel = Callable[["Axes", Mapping[str, tc.Run]], None]
 """Draws the runs of each model, {"packet": run, "fluid": run}, of one column of a table."""
-
-
-# Scenarios of the figures: one run for each panel, finely recorded.
-
-
-def mix_runs(table: str) -> dict[str, tc.Scenario]:
-    """By column; with RED the first seed."""
-    return {
-        f"{queue} {mix}": s.mixed(table, mix, queue, int(queue == "RED"), interval=FINE)
-        for mix in s.TABLES[table].mixes
-        for queue in s.QUEUES
-    }
-
-
-def joining_runs() -> dict[str, tc.Scenario]:
-    return {c: s.joining(c, int(c != "drop-tail"), interval=FINE) for c in ("drop-tail", "8V2R")}
-
-
-def routers_runs() -> dict[str, tc.Scenario]:
-    return {c: s.routers(c, int(c != "drop-tail"), interval=FINE) for c in s.DEPLOYED}
-
-
-def nothing(runs: Runs) -> Values:
-    """A figure without numbers."""
-    return {}
 
 
 # Panels.
@@ -147,7 +121,7 @@ def grid(panels: Sequence[tuple[str, Panel, Mapping[str, tc.Run]]], columns: int
         )  # fmt: skip
         for k, (ax, (title, panel, runs)) in enumerate(zip(axes.flat, panels, strict=True)):
             panel(ax, runs)
-            ax.set_title(f"({'abcdefgh'[k]}) {title}", loc="left")
+            charts.title(ax, k, title)
             ax.set_xlim(0, next(iter(runs.values())).duration)
             if k % columns:
                 ax.set_ylabel("")
@@ -155,12 +129,7 @@ def grid(panels: Sequence[tuple[str, Panel, Mapping[str, tc.Run]]], columns: int
             ax.set_ylim(bottom=0)
         for ax in axes[-1]:
             ax.set_xlabel("Time (s)")
-        labels: dict[str, Any] = {}
-        for ax in axes.flat:
-            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-                labels.setdefault(label, handle)
-        labels = {label: labels[label] for label in sorted(labels, key=LEGEND.index)}
-        figure.legend(labels.values(), labels.keys(), loc="outside upper center", ncols=len(labels))
+        charts.legend_above(figure, axes.flat, order=LEGEND)
     return figure
 
 
@@ -204,9 +173,7 @@ def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cel
     """
     import matplotlib.pyplot as plt
 
-    from experiments.red_fairness import PAPER
-
-    printed = {cell.key[1:]: cell.published for cell in PAPER.cells(item)}
+    printed = published.of("red_fairness").printed(item)
     rows = -(-len(columns) // 2)
     with plots.style():
         figure, axes = plt.subplots(
@@ -217,35 +184,34 @@ def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cel
             _shares(ax, letters, [printed[row, column] for row in flows], {
                 model: [found[row, column] for row in flows] for model, found in values.items()
             })  # fmt: skip
-            ax.set_title(f"({'abcdef'[k]}) {column}", loc="left")
+            charts.title(ax, k, column)
             ax.set_xticks(range(1, len(flows) + 1))
             if k % 2 == 0:
                 ax.set_ylabel("Share of total")
         for ax in axes[-1]:
             ax.set_xlabel("Flow")
         axes.flat[0].set_ylim(bottom=0)
-        handles, labels = axes.flat[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+        charts.legend_above(figure, axes.flat[:1])
     return figure
 
 
 def _shares(
-    ax: Axes, letters: str, printed: Sequence[float | None], values: Mapping[str, Sequence[Any]]
+    ax: Axes,
+    letters: str,
+    printed: Sequence[float | None],
+    values: Mapping[str, Sequence[Measured]],
 ) -> None:
-    mine = [value if isinstance(value, Measured) else Measured(value) for value in values["packet"]]
-    total = sum(one.value for one in mine)
+    total = sum(cell.value for cell in values["packet"])
+    mine = [cell.over(total) for cell in values["packet"]]
     places = np.arange(1, len(mine) + 1)
     for letter, kind in s.KINDS.items():
         members = [k for k, each in enumerate(letters) if each == letter]
-        heights = [mine[k].value / total for k in members]
-        ax.bar(
-            places[members], heights, 0.7, color=SHADES[kind][0], alpha=0.7, label=kind.capitalize()
-        )
-    ends = np.array([[one.value if e is None else e for e in (one.low, one.high)] for one in mine])
-    ax.vlines(places, *(ends.T / total), color=plots.BLACK, lw=0.8, label="range over seeds")
+        look: dict[str, Any] = {"color": SHADES[kind][0], "alpha": 0.7, "label": kind.capitalize()}
+        ax.bar(places[members], [mine[k].value for k in members], 0.7, **look)
+    charts.ranges(ax, places, mine, color=plots.BLACK, lw=0.8, label="range over seeds")
     theirs = np.array(printed, float)
-    look: dict[str, Any] = {"color": plots.BLACK, "ls": "none"}
+    look = {"color": plots.BLACK, "ls": "none"}
     ax.plot(places, theirs / theirs.sum(), "o", ms=3.5, mfc="white", label="published", **look)
     if "fluid" in values:
-        fluid = np.array([getattr(value, "value", value) for value in values["fluid"]])
-        ax.plot(places, fluid / fluid.sum(), "_", ms=9, mew=1.3, label="fluid model", **look)
+        fluid = np.array([cell.value for cell in values["fluid"]])
+        charts.dashes(ax, places, list(fluid / fluid.sum()), 9)

@@ -18,7 +18,7 @@ packet, and so does our packet model:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -318,3 +318,56 @@ def routers(
         for k, (kind, start, source, target) in enumerate(plan)
     ]  # fmt: skip
     return tc.Scenario(net, flows, duration=201.0, seed=max(seed, 1), interval=interval)
+
+
+# What the tables need, by (column, seed).
+
+
+def mix_runs(table: str, *, setting: str = "B") -> dict[Any, Any]:
+    """Tables 3.1, 4.1, 4.2; columns "drop-tail V vs R", "RED V vs R"."""
+    return {
+        (f"{queue} {mix}", seed): mixed(table, mix, queue, seed, setting=setting)
+        for queue, seeds in (("drop-tail", [0, *JITTER_SEEDS]), ("RED", SEEDS))
+        for mix in TABLES[table].mixes
+        for seed in seeds
+    }
+
+
+def joining_runs(*, setting: str = "B") -> dict[Any, Any]:
+    """Table 4.3; columns "drop-tail" and those of `scenarios.ERRORS`."""
+    return _with_seeds([*ERRORS], joining, setting)
+
+
+def routers_runs(*, setting: str = "B") -> dict[Any, Any]:
+    """Table 4.4; columns "drop-tail", "R1", "R3", "ALL"."""
+    return _with_seeds([*DEPLOYED][1:], routers, setting)
+
+
+def _with_seeds(
+    columns: Iterable[str], make: Callable[..., tc.Scenario], setting: str
+) -> dict[Any, Any]:
+    runs = {("drop-tail", seed): make("drop-tail", seed) for seed in (0, *JITTER_SEEDS)}
+    return runs | {(c, seed): make(c, seed, setting=setting) for c in columns for seed in SEEDS}
+
+
+# What the figures need: one run for each panel, finely recorded; with RED the first seed.
+
+FINE = 0.1
+"""s, interval of recording."""
+
+
+def drawn_mixes(table: str) -> dict[str, tc.Scenario]:
+    """By column of a table."""
+    return {
+        f"{queue} {mix}": mixed(table, mix, queue, int(queue == "RED"), interval=FINE)
+        for mix in TABLES[table].mixes
+        for queue in QUEUES
+    }
+
+
+def drawn_joining() -> dict[str, tc.Scenario]:
+    return {c: joining(c, int(c != "drop-tail"), interval=FINE) for c in ("drop-tail", "8V2R")}
+
+
+def drawn_routers() -> dict[str, tc.Scenario]:
+    return {c: routers(c, int(c != "drop-tail"), interval=FINE) for c in DEPLOYED}

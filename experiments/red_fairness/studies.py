@@ -5,20 +5,21 @@ Vegas beside Reno on the dumbbell of Figure 3.3, unless said otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Cells, Measured, Runs, Values
+from experiments import charts
+from experiments.harness import Cells, Runs, Values
+from experiments.records import Measured
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
-from experiments.seeds import tabulate
+from experiments.seeds import means, tabulate
 from tcpcc import plots
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FEW_SEEDS = range(1, 9)
@@ -77,39 +78,24 @@ def buffer_runs() -> dict[Any, tc.Scenario]:
     return with_seeds(lambda buffer, seed: pair(buffer=buffer, seed=seed), BUFFERS)
 
 
-def chart_pairs(first: str, label: str, cells: Mapping[str, Cells]) -> Figure:
+def chart_pairs(first: str, label: str, numbers: Mapping[str, Cells]) -> Figure:
     """Throughput of both flows against what was varied; bars from the least to the largest over
     seeds; the fluid model dashed."""
     import matplotlib.pyplot as plt
 
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
-        for model, of_model in cells.items():
+        for model, of_model in numbers.items():
             columns = list(dict.fromkeys(column for _, column in of_model))
             values = [float(column.split(" = ")[1]) for column in columns]
             for row, colour in ((first, plots.BLUE), ("Reno", plots.VERMILION)):
-                curve(ax, values, [of_model[row, c] for c in columns], model, row, colour)
+                cells = [of_model[row, c] for c in columns]
+                charts.curve(ax, values, cells, model, row, color=colour)
         ax.set(xlabel=label, ylabel="Throughput (kb/s)")
         ax.set_xlim(left=0)
         ax.set_ylim(bottom=0)
         ax.legend()
     return figure
-
-
-def curve(
-    ax: Axes, x: Sequence[float], cells: Sequence[Any], model: str, name: str, colour: str
-) -> None:
-    """A curve with its range over seeds; the fluid model's dashed."""
-    cells = [cell if isinstance(cell, Measured) else Measured(cell) for cell in cells]
-    middle = [cell.value for cell in cells]
-    if model == "fluid":
-        ax.plot(x, middle, color=colour, lw=1, ls=plots.DASHES[1], marker="o", ms=3, mfc="white",
-                label=f"{name}, fluid model")  # fmt: skip
-        return
-    ax.plot(x, middle, color=colour, marker="o", ms=3.5, label=name)
-    for at, cell in zip(x, cells, strict=True):
-        if cell.low is not None and cell.high is not None:
-            ax.vlines(at, cell.low, cell.high, color=colour, lw=2.5, alpha=0.35)
 
 
 # Vegas' variants beside Reno (sections 2.2.2 to 2.2.4).
@@ -129,12 +115,8 @@ def family_runs() -> dict[Any, tc.Scenario]:
 
 def family_values(runs: Runs) -> dict[tuple[str, str], Measured]:
     """Throughput over Reno's, by variant and buffer."""
-    found = tabulate(of_pair, runs)
-    return {
-        (kind, f"buffer {room}"): found["ratio", (kind, room)]
-        for row, (kind, room) in found
-        if row == "ratio"
-    }
+    found = means(lambda run: of_pair(run)["ratio"], runs)
+    return {(kind, f"buffer {room}"): cell for (kind, room), cell in found.items()}
 
 
 def chart_family(values: Mapping[str, Cells]) -> Figure:
@@ -147,18 +129,15 @@ def chart_family(values: Mapping[str, Cells]) -> Figure:
             places = np.arange(len(FAMILY)) + 0.25 * (k - 1)
             column = f"buffer {room}"
             cells = [values["packet"][kind, column] for kind in FAMILY]
-            ax.bar(places, [c.value for c in cells], 0.22, color=colour, alpha=0.8,
-                   label=f"buffer of {room} packets")  # fmt: skip
-            ends = np.array([(cell.low, cell.high) for cell in cells], float)
-            ax.vlines(places, ends[:, 0], ends[:, 1], color=plots.BLACK, lw=0.8)
+            look = {"color": colour, "alpha": 0.8, "label": f"buffer of {room} packets"}
+            charts.bars(ax, places, cells, 0.22, **look)
             if "fluid" in values:
                 fluid = [values["fluid"][kind, column].value for kind in FAMILY]
-                ax.plot(places, fluid, "_", color=plots.BLACK, ms=9, mew=1.3,
-                        label="fluid model" if k == 2 else None)  # fmt: skip
+                charts.dashes(ax, places, fluid, 9)
         ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
         ax.set_xticks(range(len(FAMILY)), ["Vegas", "NewVegas", "Vegas-A", "Vegas+"])
         ax.set_ylabel("Throughput / Reno's")
-        ax.legend()
+        charts.legend(ax)
     return figure
 
 
@@ -214,8 +193,7 @@ def recovery_runs() -> dict[Any, tc.Scenario]:
 
 def recovery_values(runs: Runs) -> Values:
     """The thesis' fairness ratio, means over seeds."""
-    found = tabulate(tables.of_mix, runs)
-    return {key: cell for (row, key), cell in found.items() if row == "Fairness"}
+    return means(lambda run: tables.of_mix(run)["Fairness"], runs)
 
 
 def draw_recovery(runs: Mapping[str, Runs]) -> Figure:
@@ -225,7 +203,7 @@ def draw_recovery(runs: Mapping[str, Runs]) -> Figure:
     columns = [mix for mixes in SHARED.values() for mix in mixes]
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
-        for ax, row, letter in zip(axes, RECOVERED, "ab", strict=True):
+        for number, (ax, row) in enumerate(zip(axes, RECOVERED, strict=True)):
             for queue, colour, shift in zip(s.QUEUES, plots.PALETTE, (-0.15, 0.15), strict=False):
                 for k, mix in enumerate(columns):
                     ratios = [
@@ -235,7 +213,7 @@ def draw_recovery(runs: Mapping[str, Runs]) -> Figure:
                     ]
                     ax.plot(np.full(len(ratios), k + shift), ratios, "o", ms=2.5, alpha=0.6,
                             color=colour, label=queue if k == 0 else None)  # fmt: skip
-            ax.set_title(f"({letter}) {row}", loc="left")
+            charts.title(ax, number, row)
             ax.set_xticks(range(len(columns)), columns)
         axes[0].set_ylabel("Vegas' throughput / Reno's")
         axes[0].set_ylim(bottom=0)
@@ -271,15 +249,14 @@ def estimator_runs() -> dict[Any, tc.Scenario]:
     }
 
 
-def estimate(run: tc.Run) -> dict[str, float]:
+def estimate(run: tc.Run) -> float:
     """Mean of the estimate over the second half, as a share of the true number."""
     late = run.data["queue_flows"].isel(link=0).sel(time=slice(run.duration / 2, None))
-    return {"share": float(late.mean()) / len(run.flows)}
+    return float(late.mean()) / len(run.flows)
 
 
 def estimator_values(runs: Runs) -> Values:
-    found = tabulate(estimate, runs)
-    return {(row, f"n = {n}"): cell for (_, (row, n)), cell in found.items()}
+    return {(row, f"n = {n}"): cell for (row, n), cell in means(estimate, runs).items()}
 
 
 def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
@@ -291,7 +268,7 @@ def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
         for model, of_model in cells.items():
             for row, colour in zip(CROWDS, plots.PALETTE, strict=False):
                 shares = [of_model[row, f"n = {n}"] for n in COUNTS]
-                curve(left, COUNTS, shares, model, row, colour)
+                charts.curve(left, COUNTS, shares, model, row, color=colour)
         left.axhspan(0.8, 1.2, color=plots.GREY, alpha=0.15, lw=0)
         left.axhline(1, color=plots.GREY, lw=0.8)
         left.set(xscale="log", xlabel="True number n", ylabel="Estimate 1/P over n", ylim=(0, 1.3))
@@ -306,8 +283,8 @@ def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
         right.set(xlabel="Time (s)", ylabel="Connections", xlim=(0, joined.duration))
         right.set_ylim(bottom=0)
         right.legend(loc="lower right")
-        for ax, letter in ((left, "a"), (right, "b")):
-            ax.set_title(f"({letter})", loc="left")
+        for k, ax in enumerate((left, right)):
+            charts.title(ax, k, "")
     return figure
 
 

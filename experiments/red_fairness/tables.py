@@ -6,7 +6,7 @@ throughput; "Jain" is Jain's index of all throughputs, which it does not give.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -71,33 +71,3 @@ def of_joining(run: tc.Run) -> dict[str, float]:
 def of_routers(run: tc.Run) -> dict[str, float]:
     """A column of Table 4.4: throughputs from 100 to 200 s."""
     return column(run, ["S1", "S2", "S3", "S4"], 100.0, 200.0)
-
-
-# What the tables need, by (column, seed).
-
-
-def mix_runs(table: str, *, setting: str = "B") -> dict[Any, Any]:
-    """Tables 3.1, 4.1, 4.2; columns "drop-tail V vs R", "RED V vs R"."""
-    return {
-        (f"{queue} {mix}", seed): s.mixed(table, mix, queue, seed, setting=setting)
-        for queue, seeds in (("drop-tail", [0, *s.JITTER_SEEDS]), ("RED", s.SEEDS))
-        for mix in s.TABLES[table].mixes
-        for seed in seeds
-    }
-
-
-def joining_runs(*, setting: str = "B") -> dict[Any, Any]:
-    """Table 4.3; columns "drop-tail" and those of `scenarios.ERRORS`."""
-    return _with_seeds([*s.ERRORS], s.joining, setting)
-
-
-def routers_runs(*, setting: str = "B") -> dict[Any, Any]:
-    """Table 4.4; columns "drop-tail", "R1", "R3", "ALL"."""
-    return _with_seeds([*s.DEPLOYED][1:], s.routers, setting)
-
-
-def _with_seeds(
-    columns: Iterable[str], make: Callable[..., tc.Scenario], setting: str
-) -> dict[Any, Any]:
-    runs = {("drop-tail", seed): make("drop-tail", seed) for seed in (0, *s.JITTER_SEEDS)}
-    return runs | {(c, seed): make(c, seed, setting=setting) for c in columns for seed in s.SEEDS}

@@ -9,35 +9,32 @@ from functools import partial
 
 from experiments.harness import Item, Paper
 from experiments.tcp_fusion import figures as f
+from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
-
-
-def no_runs():
-    return {}
 
 
 def lossy(*variants):
     """Figures 5 and 6: variants beside Reno against the loss rate."""
-    return Item(partial(t.lossy_runs, *variants), t.beside, chart=partial(f.draw_lossy, variants))
+    return Item(partial(s.lossy_runs, *variants), t.beside, chart=partial(f.draw_lossy, variants))
 
 
 PAPER = Paper(
     "tcp_fusion",
     {
-        "table_1": Item(t.table_1_runs, t.table_1, chart=f.draw_table_1),
-        "kernel": Item(t.kernel_runs, t.table_1),
-        "figure_1": Item(no_runs, f.figure_1, f.draw_1),
-        "figure_2": Item(f.figure_2_runs, f.nothing, f.draw_2),
-        "figure_4": Item(t.figure_4_runs, t.figure_4, chart=f.draw_4),
-        "clock": Item(t.clock_runs, t.figure_4),
+        "table_1": Item(s.table_1_runs, t.table_1, chart=f.draw_table_1),
+        "kernel": Item(s.kernel_runs, t.table_1),
+        "figure_1": Item(measure=t.figure_1, draw=f.draw_1),
+        "figure_2": Item(s.figure_2_runs, draw=f.draw_2),
+        "figure_4": Item(s.figure_4_runs, t.figure_4, chart=f.draw_4),
+        "clock": Item(s.clock_runs, t.figure_4),
         "figure_5": lossy("Fusion", "ARENO", "CTCP"),
         "figure_6": lossy("HSTCP", "BIC", "CUBIC"),
-        "figure_8": Item(t.figure_8_runs, t.figure_8, f.draw_8),
-        "figure_9": Item(t.figure_9_runs, t.figure_9, chart=f.draw_9),
-        "figure_10": Item(t.figure_10_runs, t.beside, chart=f.draw_10),
-        "figure_11": Item(t.figure_11_runs, t.figure_11, chart=f.draw_11),
-        "figure_13": Item(t.figure_13_runs, t.figure_13, chart=f.draw_13),
-        "phases": Item(t.phases_runs, t.phases),
-        "models": Item(t.models_runs, t.models, chart=f.draw_models),
+        "figure_8": Item(s.figure_8_runs, t.figure_8, f.draw_8),
+        "figure_9": Item(s.figure_9_runs, t.figure_9, chart=f.draw_9),
+        "figure_10": Item(s.figure_10_runs, t.beside, chart=f.draw_10),
+        "figure_11": Item(s.figure_11_runs, t.figure_11, chart=f.draw_11),
+        "figure_13": Item(s.figure_13_runs, t.figure_13, chart=f.draw_13),
+        "phases": Item(s.phases_runs, t.phases),
+        "models": Item(s.models_runs, t.models, chart=f.draw_models),
     },
 )

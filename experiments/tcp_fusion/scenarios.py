@@ -25,7 +25,8 @@ text and is marked *assumed*.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -251,3 +252,145 @@ def parking_lot(variant: str, reverse: bool, seed: int, phases: float = 0.0) -> 
     return scenario(
         net, kinds, seed=seed, duration=SIMULATED, receiver="every packet", more=ends, phases=phases
     )
+
+
+# Runs by (key, seed), as the items need them.
+
+
+Scenarios = dict[Any, tc.Scenario]
+
+
+def with_seeds(make: Callable[..., tc.Scenario], keys: Any) -> Scenarios:
+    """`make(*key, seed)` by (key, seed)."""
+    return {(key, seed): make(*key, seed) for key in keys for seed in SEEDS}
+
+
+def length(first: str, second: str) -> float:
+    """Duration of a pair's run,"""
+    both = {first, second}
+    if first == second:
+        return TWINS
+    drifts = KERNEL_CUBIC in both or "CUBIC" in both or both == {"HSTCP", "BIC"}
+    return DRIFTING if drifts else PAIR
+
+
+def pair(first: str, second: str, seed: int) -> tc.Scenario:
+    """Two flows at the testbed's receivers."""
+    return laboratory([first, second], seed=seed, duration=length(first, second))
+
+
+def table_1_runs() -> Scenarios:
+    return with_seeds(pair, combinations_with_replacement(VARIANTS, 2))
+
+
+def kernel_runs() -> Scenarios:
+    """CUBIC as kernel 2.6.15 has it, beside Reno."""
+    return with_seeds(pair, [(KERNEL_CUBIC, "Reno")])
+
+
+LOSSES = {f"1e-{k}": 10.0**-k for k in range(6, 0, -1)}
+
+
+def alone(variant: str, loss: str, seed: int) -> tc.Scenario:
+    return laboratory([variant], loss=LOSSES[loss], seed=seed)
+
+
+def beside_reno(variant: str, loss: str, seed: int) -> tc.Scenario:
+    return laboratory([variant, "Reno"], loss=LOSSES[loss], seed=seed)
+
+
+def figure_4_runs() -> Scenarios:
+    return with_seeds(alone, [(v, loss) for v in VARIANTS for loss in LOSSES])
+
+
+def clock_runs() -> Scenarios:
+    """With a clock that ticks."""
+    return with_seeds(alone, [(v, loss) for v in CLOCKED for loss in ("1e-4", "1e-3", "1e-2")])
+
+
+def lossy_runs(*variants: str) -> Scenarios:
+    return with_seeds(beside_reno, [(v, loss) for v in variants for loss in LOSSES])
+
+
+PRINTED = ("Fusion", "HSTCP")
+"""Variants whose throughputs the text gives."""
+
+
+def figure_8_runs() -> Scenarios:
+    """Ten seeds where numbers are printed, one of the others for the drawing."""
+    drawn = {((v,), 1): joining(v, 1) for v in VARIANTS if v != "Reno"}
+    return drawn | with_seeds(joining, [(v,) for v in PRINTED])
+
+
+LONGER = {"20 ms": 0.020, "60 ms": 0.060, "120 ms": 0.120}
+
+
+def figure_9_runs() -> Scenarios:
+    def make(variant: str, longer: str, seed: int) -> tc.Scenario:
+        return round_trips(variant, LONGER[longer], seed)
+
+    return with_seeds(make, [(v, longer) for v in VARIANTS for longer in LONGER])
+
+
+def figure_10_runs() -> Scenarios:
+    return with_seeds(lambda v, _, seed: route_2(v, seed), [(v, "Route 2") for v in VARIANTS])
+
+
+RATES = {"100 Mb/s": 100e6, "300 Mb/s": 300e6, "600 Mb/s": 600e6, "1 Gb/s": 1e9}
+
+
+SIMULATED_VARIANTS = ("Fusion", "ARENO", "CTCP", "HSTCP", "BIC", "CUBIC", "FAST", "Reno")
+"""In the order of Figure 11; the last is two Reno flows."""
+
+
+def figure_11_runs() -> Scenarios:
+    def make(variant: str, rate: str, seed: int) -> tc.Scenario:
+        return high_speed(variant, RATES[rate], seed)
+
+    return with_seeds(make, [(v, rate) for v in SIMULATED_VARIANTS for rate in RATES])
+
+
+TRAFFIC = {"without": False, "with": True}
+"""Reverse traffic."""
+
+
+def figure_13_runs() -> Scenarios:
+    def make(variant: str, reverse: str, seed: int) -> tc.Scenario:
+        return parking_lot(variant, TRAFFIC[reverse], seed)
+
+    return with_seeds(make, [(v, reverse) for v in SIMULATED_VARIANTS for reverse in TRAFFIC])
+
+
+def phases_runs() -> Scenarios:
+    """The same with delays that are not exact, of Reno alone."""
+
+    def make(variant: str, reverse: str, seed: int) -> tc.Scenario:
+        return parking_lot(variant, TRAFFIC[reverse], seed, PHASES)
+
+    return with_seeds(make, [(v, reverse) for v in ("Reno",) for reverse in TRAFFIC])
+
+
+FAMILY = (
+    "reno", "hstcp", "scalable", "bic", "cubic_2005", "cubic_2008", "cubic", "africa", "ghstcp",
+    "westwood", "westwood_re", "westwood_abse", "westwood_plus", "westwood_rbe",
+    "fast", "compound", "areno", "fusion", "adavegas",
+)  # fmt: skip
+"""Controllers of the high-speed, Westwood and hybrid families."""
+
+
+def models_runs() -> Scenarios:
+    def make(variant: str, what: str, seed: int) -> tc.Scenario:
+        several = [variant] if what == "loss 1e-4" else [variant, "reno"]
+        loss = 1e-4 if what == "loss 1e-4" else 0.0
+        return laboratory(several, loss=loss, receiver="every packet", seed=seed, duration=40.0)
+
+    return with_seeds(make, [(v, what) for v in FAMILY for what in ("loss 1e-4", "beside Reno")])
+
+
+def figure_2_runs() -> dict[Any, tc.Scenario]:
+    """Half a BDP of buffer."""
+    return {
+        "half": laboratory(
+            ["Fusion", "Reno"], buffer=BUFFER // 2, seed=1, receiver="every packet", interval=0.05
+        )
+    }

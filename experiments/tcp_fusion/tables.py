@@ -5,18 +5,20 @@ Runs are kept by (key, seed); every number is a mean over seeds with its spread.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from itertools import combinations, combinations_with_replacement
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs
-from experiments.seeds import over_seeds, tabulate
+from experiments import published
+from experiments.harness import Runs
+from experiments.records import Measured
+from experiments.seeds import means, over_seeds, tabulate
 from experiments.tcp_fusion import scenarios as s
+from tcpcc.controllers import get
 
-Scenarios = dict[Any, tc.Scenario]
 Cells = dict[tuple[str, str], Measured]
 
 
@@ -25,35 +27,57 @@ def mbps(run: tc.Run, after: float = s.SETTLED) -> np.ndarray:
     return run.goodput(after).values / 1e6
 
 
-def with_seeds(make: Callable[..., tc.Scenario], keys: Any) -> Scenarios:
-    """`make(*key, seed)` by (key, seed)."""
-    return {(key, seed): make(*key, seed) for key in keys for seed in s.SEEDS}
+# Figure 1: what a loss leaves, from the rules themselves.
+
+CURVES: dict[str, tuple[str, float]] = {
+    "Reno": ("reno", math.nan),
+    "Westwood": ("westwood_re", math.nan),
+    "ARENO, 1.5": ("areno", 1.5),
+    "ARENO, 2": ("areno", 2.0),
+    "Fusion": ("fusion", math.nan),
+}
+"""Controller by row; of ARENO, RTT at congestion over RTTmin."""
+
+RATIOS = (1.0, 1.25, 1.5, 2.0, 3.0)
+"""RTT/RTTmin of the cells."""
+
+
+def reduction(controller: str, ratio: float, congested: float = math.nan) -> float:
+    """Share of a large window that a loss leaves when RTT is `ratio` times RTTmin.
+
+    Args:
+        controller: its `on_loss` is called in congestion avoidance.
+        ratio: at least 1.
+        congested: RTT_cong/RTTmin, for ARENO.
+    """
+    c = get(controller)
+    state, params, ack = c.example()
+    window, base = 1000.0, 0.1
+    ack.rtt = ack.srtt = ratio * base
+    ack.min_rtt, ack.window, ack.inflight = base, window, window
+    state.cwnd, state.ssthresh = window, 2.0
+    for name, value in {
+        "rtt": ack.rtt,
+        "re": window / ack.rtt,
+        "rtt_cong": congested * base,
+    }.items():
+        if hasattr(state, name):
+            setattr(state, name, value)
+    if controller == "areno":
+        params.a = 1.0  # RTT_cong as it was given
+    c.on_loss(state, params, ack)
+    return min(state.ssthresh, window) / window
+
+
+def figure_1(runs: Runs) -> dict[tuple[str, str], float]:
+    return {
+        (row, f"{ratio:g}"): reduction(controller, ratio, congested)
+        for row, (controller, congested) in CURVES.items()
+        for ratio in RATIOS
+    }
 
 
 # Table 1.
-
-
-def length(first: str, second: str) -> float:
-    """Duration of a pair's run, s."""
-    both = {first, second}
-    if first == second:
-        return s.TWINS
-    drifts = s.KERNEL_CUBIC in both or "CUBIC" in both or both == {"HSTCP", "BIC"}
-    return s.DRIFTING if drifts else s.PAIR
-
-
-def pair(first: str, second: str, seed: int) -> tc.Scenario:
-    """Two flows at the testbed's receivers."""
-    return s.laboratory([first, second], seed=seed, duration=length(first, second))
-
-
-def table_1_runs() -> Scenarios:
-    return with_seeds(pair, combinations_with_replacement(s.VARIANTS, 2))
-
-
-def kernel_runs() -> Scenarios:
-    """CUBIC as kernel 2.6.15 has it, beside Reno."""
-    return with_seeds(pair, [(s.KERNEL_CUBIC, "Reno")])
 
 
 def table_1(runs: Runs) -> Cells:
@@ -95,50 +119,20 @@ SHARE = 0.2
 
 def printed_shares() -> dict[tuple[str, str], float]:
     """The same of what the paper prints."""
-    printed = published("table_1")
+    printed = published.of("tcp_fusion").printed("table_1")
     return {
-        (first, second): printed[first, second] / (printed[first, second] + printed[second, first])
-        for first, second in combinations(s.VARIANTS, 2)
+        pair: share / (share + other)
+        for pair in combinations(s.VARIANTS, 2)
+        if (share := printed[pair]) is not None and (other := printed[pair[::-1]]) is not None
     }
-
-
-def published(item: str) -> dict[tuple[str, str], float]:
-    """What the paper prints, by (row, column)."""
-    from experiments.tcp_fusion import PAPER
-
-    return {c.key[1:]: c.published for c in PAPER.cells(item) if c.published is not None}
 
 
 # Figures 4, 5, 6: against the loss rate.
 
-LOSSES = {f"1e-{k}": 10.0**-k for k in range(6, 0, -1)}
-
-
-def alone(variant: str, loss: str, seed: int) -> tc.Scenario:
-    return s.laboratory([variant], loss=LOSSES[loss], seed=seed)
-
-
-def beside_reno(variant: str, loss: str, seed: int) -> tc.Scenario:
-    return s.laboratory([variant, "Reno"], loss=LOSSES[loss], seed=seed)
-
-
-def figure_4_runs() -> Scenarios:
-    return with_seeds(alone, [(v, loss) for v in s.VARIANTS for loss in LOSSES])
-
-
-def clock_runs() -> Scenarios:
-    """With a clock that ticks."""
-    return with_seeds(alone, [(v, loss) for v in s.CLOCKED for loss in ("1e-4", "1e-3", "1e-2")])
-
 
 def figure_4(runs: Runs) -> Cells:
     """Mb/s by variant and loss rate."""
-    found = tabulate(lambda run: {"": mbps(run)[0]}, runs)
-    return {key: cell for (_, key), cell in found.items()}
-
-
-def lossy_runs(*variants: str) -> Scenarios:
-    return with_seeds(beside_reno, [(v, loss) for v in variants for loss in LOSSES])
+    return means(lambda run: float(mbps(run)[0]), runs)
 
 
 def mine_and_reno(run: tc.Run) -> dict[str, float]:
@@ -157,16 +151,6 @@ def beside(runs: Runs, quantities: Callable[[tc.Run], dict[str, float]] = mine_a
 # Figures 8 to 10.
 
 
-PRINTED = ("Fusion", "HSTCP")
-"""Variants whose throughputs the text gives."""
-
-
-def figure_8_runs() -> Scenarios:
-    """Ten seeds where numbers are printed, one of the others for the drawing."""
-    drawn = {((v,), 1): s.joining(v, 1) for v in s.VARIANTS if v != "Reno"}
-    return drawn | with_seeds(s.joining, [(v,) for v in PRINTED])
-
-
 def figure_8(runs: Runs) -> Cells:
     """Mb/s of the three flows while all are there, and Jain's index."""
 
@@ -175,18 +159,8 @@ def figure_8(runs: Runs) -> Cells:
         names = ("first", "second", "third")
         return {**dict(zip(names, rates, strict=True)), "Jain": tc.jain_index(rates)}
 
-    found = tabulate(quantities, {key: run for key, run in runs.items() if key[0][0] in PRINTED})
+    found = tabulate(quantities, {key: run for key, run in runs.items() if key[0][0] in s.PRINTED})
     return {(v, row): cell for (row, (v,)), cell in found.items()}
-
-
-LONGER = {"20 ms": 0.020, "60 ms": 0.060, "120 ms": 0.120}
-
-
-def figure_9_runs() -> Scenarios:
-    def make(variant: str, longer: str, seed: int) -> tc.Scenario:
-        return s.round_trips(variant, LONGER[longer], seed)
-
-    return with_seeds(make, [(v, longer) for v in s.VARIANTS for longer in LONGER])
 
 
 def figure_9(runs: Runs) -> Cells:
@@ -205,22 +179,7 @@ def figure_9(runs: Runs) -> Cells:
     }
 
 
-def figure_10_runs() -> Scenarios:
-    return with_seeds(lambda v, _, seed: s.route_2(v, seed), [(v, "Route 2") for v in s.VARIANTS])
-
-
 # Figures 11 and 13: simulations.
-
-RATES = {"100 Mb/s": 100e6, "300 Mb/s": 300e6, "600 Mb/s": 600e6, "1 Gb/s": 1e9}
-SIMULATED = ("Fusion", "ARENO", "CTCP", "HSTCP", "BIC", "CUBIC", "FAST", "Reno")
-"""In the order of Figure 11; the last is two Reno flows."""
-
-
-def figure_11_runs() -> Scenarios:
-    def make(variant: str, rate: str, seed: int) -> tc.Scenario:
-        return s.high_speed(variant, RATES[rate], seed)
-
-    return with_seeds(make, [(v, rate) for v in SIMULATED for rate in RATES])
 
 
 def figure_11(runs: Runs) -> Cells:
@@ -232,26 +191,6 @@ def figure_11(runs: Runs) -> Cells:
         return dict(zip(("mine", "reno"), mbps(run) * wire / link, strict=True))
 
     return beside(runs, quantities)
-
-
-TRAFFIC = {"without": False, "with": True}
-"""Reverse traffic."""
-
-
-def figure_13_runs() -> Scenarios:
-    def make(variant: str, reverse: str, seed: int) -> tc.Scenario:
-        return s.parking_lot(variant, TRAFFIC[reverse], seed)
-
-    return with_seeds(make, [(v, reverse) for v in SIMULATED for reverse in TRAFFIC])
-
-
-def phases_runs() -> Scenarios:
-    """The same with delays that are not exact, of Reno alone."""
-
-    def make(variant: str, reverse: str, seed: int) -> tc.Scenario:
-        return s.parking_lot(variant, TRAFFIC[reverse], seed, s.PHASES)
-
-    return with_seeds(make, [(v, reverse) for v in ("Reno",) for reverse in TRAFFIC])
 
 
 FORWARD = [f"{kind}{hops}" for kind in ("Reno", "Variant") for hops in (1, 2, 3)]
@@ -284,26 +223,16 @@ def phases(runs: Runs) -> Cells:
 
 # Packets beside fluid, for every variant.
 
-FAMILY = (
-    "reno", "hstcp", "scalable", "bic", "cubic_2005", "cubic_2008", "cubic", "africa", "ghstcp",
-    "westwood", "westwood_re", "westwood_abse", "westwood_plus", "westwood_rbe",
-    "fast", "compound", "areno", "fusion", "adavegas",
-)  # fmt: skip
-"""Controllers of the high-speed, Westwood and hybrid families."""
-
-
-def models_runs() -> Scenarios:
-    def make(variant: str, what: str, seed: int) -> tc.Scenario:
-        several = [variant] if what == "loss 1e-4" else [variant, "reno"]
-        loss = 1e-4 if what == "loss 1e-4" else 0.0
-        return s.laboratory(several, loss=loss, receiver="every packet", seed=seed, duration=40.0)
-
-    return with_seeds(make, [(v, what) for v in FAMILY for what in ("loss 1e-4", "beside Reno")])
-
 
 def models(runs: Runs) -> Cells:
     """Mb/s alone with a loss in 10 000 packets, and the share beside Reno without any."""
-    found = tabulate(
-        lambda run: {"": share(run) if len(run.flows) == 2 else float(mbps(run)[0])}, runs
-    )
-    return {key: cell for (_, key), cell in found.items()}
+    return means(lambda run: share(run) if len(run.flows) == 2 else float(mbps(run)[0]), runs)
+
+
+def root_law(losses: np.ndarray) -> np.ndarray:
+    """Goodput of Reno by 1.22/sqrt(2p) packets a round trip, of 40 ms, with an ACK for every second
+    packet, Mb/s; not above the link's."""
+    base = s.laboratory(["Reno"], seed=1).resolve()
+    rate = base.links[0].rate * (s.PACKET - s.HEADER) / s.PACKET
+    window = math.sqrt(3 / 4) / np.sqrt(losses)
+    return np.minimum(window / 0.040 * 8 * (s.PACKET - s.HEADER), rate) / 1e6

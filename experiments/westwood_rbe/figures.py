@@ -1,6 +1,7 @@
 """The figures of the Westwood paper, in its arrangement.
 
-Westwood is blue and the proposal vermilion throughout; the fluid model is dashed with open markers.
+Westwood is blue and the proposal vermilion throughout; see experiments/charts.py for packets and
+fluid.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.harness import Cells, Measured
+from experiments import charts
+from experiments.harness import Cells
+from experiments.records import Measured
 from experiments.westwood_rbe import scenarios as s
 from experiments.westwood_rbe import tables
 from tcpcc import plots
@@ -25,37 +28,11 @@ SIDES = {"Westwood": -1.5, "Proposal": 1.5}
 """Points."""
 
 
-def curve(
-    ax: Axes, x: Sequence[float], cells: Sequence[Measured], model: str, name: str, label: str = ""
-) -> None:
-    """Means over seeds; the packet model's with a bar from the least to the largest: where there
-    are both kinds, Westwood's to the left of the mark and the proposal's to the right. A `label` is
-    for a kind that is alone."""
-    from matplotlib.transforms import offset_copy
-
-    look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ms": 3.5}
-    middle = [cell.value for cell in cells]
-    side = 0.0 if label else SIDES[name]
-    label = label or name
-    if model == "fluid":
-        look |= {"mfc": "white", "ls": plots.DASHES[1], "lw": 0.9}
-        label += ", fluid model"
-    ax.plot(x, middle, label=label, **look)
-    if model == "packet":
-        ends = np.array([(cell.low, cell.high) for cell in cells])
-        there = offset_copy(ax.transData, ax.figure.figure, x=side, units="points")
-        ax.vlines(x, *ends.T, color=COLOURS[name], lw=2.5, alpha=0.35, transform=there)
-
-
-def legend_above(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
-    """One legend for all panels, each label once."""
-    labels: dict[str, Any] = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            labels.setdefault(label, handle)
-    figure.legend(
-        labels.values(), labels.keys(), loc="outside upper center", ncols=min(len(labels), columns)
-    )
+def curve(ax: Axes, x: Sequence[float], cells: Sequence[Measured], model: str, name: str) -> None:
+    """A kind's means over seeds, with the range: Westwood's to the left of the mark and the
+    proposal's to the right."""
+    look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name]}
+    charts.curve(ax, x, cells, model, name, shift=SIDES[name], **look)
 
 
 def logarithmic_ratio(ax: Axes, low: float, high: float) -> None:
@@ -77,7 +54,7 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
     fine = np.geomspace(sizes[0], sizes[-1], 100)
     with plots.style():
         figure, axes = plt.subplots(1, 3, sharey=True, figsize=(plots.WIDTH, 2.6))
-        for ax, legacy, letter in zip(axes, s.LEGACY, "abc", strict=True):
+        for k, (ax, legacy) in enumerate(zip(axes, s.LEGACY, strict=True)):
             ax.plot(fine, [tables.LAWS["sawtooth"](b) for b in fine], color=plots.BLACK, lw=0.8,
                     ls=plots.DASHES[2], label="(2 + b) / (3 b)")  # fmt: skip
             for model, found in values.items():
@@ -89,9 +66,9 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
             ax.set_xticks(sizes, [f"{b:g}" for b in sizes])
             ax.minorticks_off()
             ax.set_xlabel("Buffer b (BDP)")
-            ax.set_title(f"({letter}) {legacy}", loc="left")
+            charts.title(ax, k, legacy)
         axes[0].set_ylabel("Throughput ratio")
-        legend_above(figure, axes, 5)
+        charts.legend_above(figure, axes, 5)
     return figure
 
 
@@ -112,7 +89,8 @@ def draw_laws(values: Mapping[str, Cells]) -> Figure:
             ax.plot(fine, [law(b) for b in fine], color=colour, ls=dashes, label=name)
         for model, found in values.items():
             cells = [found[tables.SIMULATED, tables.column(b)] for b in s.LAW_BUFFERS]
-            curve(ax, s.LAW_BUFFERS, cells, model, "Westwood", label=tables.SIMULATED)
+            label, colour = tables.SIMULATED, COLOURS["Westwood"]
+            charts.curve(ax, s.LAW_BUFFERS, cells, model, label, color=colour)
             ax.lines[-1].set_linestyle("none")
         ax.set_xscale("log")
         logarithmic_ratio(ax, 0.5, 7)
@@ -163,15 +141,15 @@ def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figur
         figure, axes = plt.subplots(
             1, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.5)
         )
-        for ax, panel, letter in zip(axes, panels, "ab", strict=True):
+        for k, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
             for model, found in values.items():
                 for name in panel.names:
                     _points(ax, name, panel.columns, model, found)
             ax.set_xlabel("Legacy throughput L")
-            ax.set_title(f"({letter}) {panel.title}", loc="left")
+            charts.title(ax, k, panel.title)
         axes[0].set_ylabel("Utilization gain G")
         _regions(axes)
-        legend_above(figure, axes)
+        charts.legend_above(figure, axes, 4)
     return figure
 
 
@@ -184,8 +162,8 @@ def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: 
         return
     ax.plot(*middle, ms=5, label=name, **look)
     bars: dict[str, Any] = {"color": COLOURS[name], "lw": 2, "alpha": 0.35, "zorder": 1}
-    ax.hlines(middle[1], *np.array([(cell.low, cell.high) for cell in legacy]).T, **bars)
-    ax.vlines(middle[0], *np.array([(cell.low, cell.high) for cell in gain]).T, **bars)
+    charts.ranges(ax, middle[1], legacy, across=True, **bars)
+    charts.ranges(ax, middle[0], gain, **bars)
     _tell(ax, list(columns), middle.T)
 
 
@@ -230,17 +208,17 @@ def draw_fairness(values: Mapping[str, Cells]) -> Figure:
 
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.7))
-        for ax, link, letter in zip(axes, s.RTT_LINKS, "ab", strict=True):
+        for k, (ax, link) in enumerate(zip(axes, s.RTT_LINKS, strict=True)):
             for model, found in values.items():
                 for name in s.PROPOSALS:
                     cells = [found[f"{name}, {link}", f"N = {n}"] for n in s.RTT_COUNTS]
                     curve(ax, s.RTT_COUNTS, cells, model, name)
             ax.set_xticks(s.RTT_COUNTS)
             ax.set_xlabel("Number of flows N")
-            ax.set_title(f"({letter}) {link}", loc="left")
+            charts.title(ax, k, link)
         axes[0].set_ylabel("Fairness index")
         axes[0].set_ylim(0, 1.02)
-        legend_above(figure, axes)
+        charts.legend_above(figure, axes, 4)
     return figure
 
 
@@ -256,7 +234,7 @@ def draw_classes(values: Mapping[str, Cells]) -> Figure:
     )
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.8))
-        for ax, link, letter in zip(axes, s.RTT_LINKS, "ab", strict=True):
+        for k, (ax, link) in enumerate(zip(axes, s.RTT_LINKS, strict=True)):
             rate, buffer = s.RTT_LINKS[link]
             own = buffer * 8 * s.PACKET / rate / fine  # the buffer in a flow's own BDPs
             for name, colour, dashes in looks:
@@ -268,7 +246,7 @@ def draw_classes(values: Mapping[str, Cells]) -> Figure:
                     curve(ax, middle, cells, model, name)
             logarithmic_ratio(ax, 0.35, 2)
             ax.set_xlabel("Round-trip time without queueing (ms)")
-            ax.set_title(f"({letter}) {link}", loc="left")
+            charts.title(ax, k, link)
         axes[0].set_ylabel("Ratio to Reno of like RTT")
-        legend_above(figure, axes, 3)
+        charts.legend_above(figure, axes, 3)
     return figure

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Measured, Runs, Values
-from experiments.seeds import over_seeds
+from experiments.harness import Runs, Values
+from experiments.records import Measured
+from experiments.seeds import means, over_seeds
 from experiments.westwood_rbe import scenarios as s
-
-
-def means(metric: Callable[[tc.Run], float], runs: Runs) -> dict[Any, Measured]:
-    """By key without its last part, the seed."""
-    found: dict[Hashable, dict[int, float]] = {}
-    for (*key, seed), run in runs.items():
-        found.setdefault(tuple(key), {})[seed] = metric(run)
-    return {key: over_seeds(seeds) for key, seeds in found.items()}
 
 
 def rates(run: tc.Run) -> np.ndarray:
@@ -62,7 +54,7 @@ def laws(runs: Runs) -> Values:
         (row, column(b)): law(b) for row, law in LAWS.items() for b in s.LAW_BUFFERS
     }
     return values | {
-        (SIMULATED, column(b)): ratio for (b,), ratio in means(throughput_ratio, runs).items()
+        (SIMULATED, column(b)): ratio for b, ratio in means(throughput_ratio, runs).items()
     }
 
 

@@ -105,6 +105,12 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
     again.add_argument("--figures", action="store_true", help="draw the figures into figures/")
     again.add_argument("--scorecard", type=Path, metavar="X.md", help="write them as Markdown")
+    again.add_argument("--readme", type=Path, metavar="X.md", help="renew the summary in it")
+    again.add_argument(
+        "--accept",
+        action="store_true",
+        help="make these numbers and verdicts those that the tests expect; look at the diff",
+    )
 
     done = command("completion", completion, 'Print a completion script: eval "$(tcpcc ...)".')
     done.add_argument("shell", choices=["bash", "zsh", "tcsh"])
@@ -364,8 +370,11 @@ def completion(options: argparse.Namespace) -> None:
 def reproduce(options: argparse.Namespace) -> None:
     """``tcpcc reproduce``"""
     book = experiments()
-    if options.scorecard and options.paper:
-        raise ScenarioError("scorecard: must be of all papers; leave out the paper")
+    for name in ("scorecard", "readme"):
+        if getattr(options, name) and options.paper:
+            raise ScenarioError(f"{name}: must be of all papers; leave out the paper")
+    if options.accept and options.model != "both":
+        raise ScenarioError(f"accept: must be of both models, not of {options.model!r} alone")
     records = book.reproduce(options.paper, options.item, options.model)
     if options.figures:
         for file in book.draw_all(options.paper, options.item, options.model):
@@ -373,17 +382,28 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.scorecard:
         book.write(records, options.scorecard)
         print(f"wrote {options.scorecard}", file=sys.stderr)
+    if options.readme:
+        book.write_summary(records, options.readme)
+        print(f"wrote {options.readme}", file=sys.stderr)
+    if options.accept:
+        for file in book.accept(records):
+            print(f"wrote {file}", file=sys.stderr)
     if options.json:
         print_json([record.as_dict() for record in records])
         return
     table = book.scorecard(records)
     table["range"] = ["" if r is None else f"{r[0]:.4g} to {r[1]:.4g}" for r in table["spread"]]
-    columns = ["item", "row", "column", "unit", "published", "packet", "range", "fluid", "verdict"]
-    print(plain_table(table[columns]))
-    for cause in dict.fromkeys(record.cause for record in records if record.cause):
-        where = [f"{r.item} {r.row} {r.column}" for r in records if r.cause == cause]
-        print(f"\n{'; '.join(where)}:\n  {cause}")
-    print("\n" + plain_table(book.summary(records)))
+    columns = [
+        "item", "row", "column", "unit", "published", "reference", "formula", "packet", "range",
+        "error", "verdict", "fluid", "fluid_print_error", "fluid_verdict", "agreement",
+    ]  # fmt: skip
+    print(plain_table(table[columns].dropna(axis="columns", how="all")))
+    for kind in ("cause", "fluid_cause"):
+        told = [(getattr(r, kind), f"{r.item} {r.row} {r.column}") for r in records]
+        for cause in dict.fromkeys(cause for cause, _ in told if cause):
+            where = "; ".join(cell for each, cell in told if each == cause)
+            print(f"\n{where}:\n  {'Fluid: ' if kind == 'fluid_cause' else ''}{cause}")
+    print("\n" + book.summary_markdown(records))
 
 
 def experiments() -> Any:

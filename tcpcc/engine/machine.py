@@ -1,10 +1,167 @@
-"""What the machine has left."""
+"""The compiler: how functions on records become machine code. With `cache`, all that knows Numba.
+
+A function is compiled together with the functions that it calls, which are found through its
+globals; what is marked as an engine's own (:func:`tcpcc.engine.jit.compiled`) is compiled once for
+all callers. Machine code is kept on disk (:mod:`tcpcc.engine.cache`).
+"""
 
 from __future__ import annotations
 
-import psutil
+import hashlib
+import types as pytypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from tcpcc.engine import jit
+from tcpcc.engine.cache import keep_in
+from tcpcc.engine.source import code_digest, global_names, is_ours, module_digest
+
+njit: Any = numba.njit
+
+_ENGINE = {"nogil": True, "error_model": "numpy"}
+_RULE = {"nogil": True}
 
 
-def memory_left() -> float:
-    """Bytes that a process can still take without swapping."""
-    return float(psutil.virtual_memory().available)
+# ------------------------------------------------------------------------- functions
+
+
+@cache
+def _of_engine(function: Callable) -> Any:
+    return njit(no_cpython_wrapper=True, **_ENGINE)(_with_compiled_helpers(function, {}))
+
+
+def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Callable:
+    """`function` with all that it calls replaced by what the compiler knows, recursively."""
+    namespace = dict(function.__globals__)
+    for name, attribute in global_names(function.__code__):
+        value = namespace.get(name)
+        if is_ours(function.__globals__.get(name)):
+            if value is function.__globals__[name]:
+                value = namespace[name] = pytypes.ModuleType(name)
+            part = getattr(function.__globals__[name], attribute)
+            setattr(value, attribute, _for_compiler(part, seen))
+        elif value is not None:
+            namespace[name] = _for_compiler(value, seen)
+    copy = pytypes.FunctionType(
+        function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
+    )
+    # Machine code from several processes meets in one: its symbols must not clash, and the module
+    # that it names must be there to import.
+    digest = code_digest(function)[:16]
+    copy.__module__, copy.__qualname__ = __name__, f"{function.__qualname__}_{digest}"
+    return copy
+
+
+def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
+    """What stands for a value that a function refers to in what is compiled."""
+    if value is jit.call_rule:
+        return _call_compiled
+    if isinstance(value, jit._Accessor):
+        return _record_at(value.dtype)
+    return _compiled_helper(value, seen) if isinstance(value, pytypes.FunctionType) else value
+
+
+def _compiled_helper(function: Callable, seen: dict[Callable, Any]) -> Any:
+    if getattr(function, "of_engine", False):
+        return _of_engine(function)
+    if function not in seen:
+        seen[function] = None
+        seen[function] = njit(**_RULE)(_with_compiled_helpers(function, seen))
+    return seen[function]
+
+
+def compile_entry(function: Callable) -> Any:
+    """See :func:`tcpcc.engine.jit.entry`."""
+    folder = f"engine-{module_digest(function.__module__)[:16]}/{code_digest(function)[:16]}"
+    return keep_in(folder, njit(**_ENGINE)(_with_compiled_helpers(function, {})))
+
+
+@cache
+def _record_at(dtype: np.dtype) -> Any:
+    """What an accessor of this dtype is in machine code."""
+    numba_type = numba.from_dtype(dtype)
+
+    @intrinsic
+    def at(typingctx: Any, base: Any, index: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            address, i = args
+            offset = builder.mul(i, ir.Constant(ir.IntType(64), dtype.itemsize))
+            pointer = context.get_value_type(numba_type)
+            return builder.inttoptr(builder.add(address, offset), pointer)
+
+        return numba_type(types.int64, types.int64), codegen
+
+    return at
+
+
+# ----------------------------------------------------------------------------------- rules
+
+_alive: dict[int, Any] = {}  # compiled rules must outlive the engines that hold their addresses
+
+
+def compile_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
+    """See :func:`tcpcc.engine.jit.rule_address`."""
+    kinds = repr((state, params, sample))
+    return _compiled_rule(_Rule(rule, code_digest(rule), kinds), state, params, sample)
+
+
+class _Rule(NamedTuple):
+    """A rule that is the same as another one if it does the same on the same records."""
+
+    function: Callable
+    digest: str
+    kinds: str
+
+    def __hash__(self) -> int:
+        return hash((self.digest, self.kinds))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rule) and self[1:] == other[1:]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+@cache
+def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
+    function = rule.function
+    signature = types.none(*(numba.from_dtype(d) for d in (state, params, sample)))
+    digest = hashlib.sha256(f"{rule.digest}{rule.kinds}".encode()).hexdigest()[:16]
+    folder = f"rules-{module_digest(__name__)[:16]}/{digest}"
+    dispatcher = keep_in(folder, njit(**_RULE)(_with_compiled_helpers(function, {})))
+    try:
+        dispatcher.compile(signature)
+    except numba.core.errors.NumbaError as error:
+        reason = " ".join(str(error).split())
+        raise TypeError(f"rule {function.__qualname__} does not compile: {reason[:300]}") from error
+    compile_result = dispatcher.overloads[dispatcher.signatures[0]]
+    address = compile_result.library.get_pointer_to_function(compile_result.fndesc.llvm_func_name)
+    _alive[address] = dispatcher
+    return address
+
+
+@intrinsic
+def _call_compiled(
+    typingctx: Any, address: Any, state: Any, params: Any, sample: Any
+) -> Any:  # pragma: no cover - runs in the compiler
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        argument_types = (types.voidptr,) * 3
+        function_type = context.call_conv.get_function_type(types.none, argument_types)
+        function = builder.inttoptr(args[0], function_type.as_pointer())
+        pointer = context.get_value_type(types.voidptr)
+        pointers = [builder.inttoptr(a, pointer) for a in args[1:]]
+        status, _ = context.call_conv.call_function(
+            builder, function, types.none, argument_types, pointers
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return context.get_dummy_value()
+
+    return types.none(*(types.int64,) * 4), codegen

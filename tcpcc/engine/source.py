@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dis
 import hashlib
+import itertools
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -23,8 +25,14 @@ def _file(name: str) -> Path | None:
 
 
 def _imports(file: Path) -> Iterator[str]:
-    """Dotted names that a file imports from this package, anywhere in it."""
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    """Dotted names that a file imports at run time, anywhere in it."""
+    waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            waiting += node.orelse
+            continue
+        waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -70,16 +78,54 @@ def code_digest(function: Any) -> str:
     return digest.hexdigest()
 
 
+@cache
+def global_names(code: CodeType) -> tuple[tuple[str, str], ...]:
+    """The globals that a piece of code refers to, each with the attribute taken of it, or ""."""
+    names: dict[tuple[str, str], None] = {}
+    steps = list(dis.get_instructions(code))
+    for step, following in itertools.pairwise(steps):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            attribute = following.argval if following.opname in _ATTRIBUTE else ""
+            names[step.argval, attribute] = None
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= dict.fromkeys(global_names(constant))
+    return tuple(sorted(names))
+
+
+_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def is_ours(value: Any) -> bool:
+    """Whether it is a module of this package."""
+    return isinstance(value, ModuleType) and value.__name__.split(".")[0] == PACKAGE.name
+
+
+@cache
+def _engine_digest(function: Any) -> bytes:
+    """The same of an engine's own function, which nothing changes any more."""
+    digest = hashlib.sha256()
+    _add_body(function, digest, set())
+    return digest.digest()
+
+
 def _add_function(function: Any, digest: Any, seen: set[Any]) -> None:
     function = getattr(function, "py_func", function)
     if not isinstance(function, FunctionType):
         digest.update(_plain(function))
-        return
-    if function in seen:
-        return
-    seen.add(function)
-    names = _add_code(function.__code__, digest)
-    values = [function.__globals__.get(name) for name in names]
+    elif getattr(function, "of_engine", False):
+        digest.update(_engine_digest(function))
+    elif function not in seen:
+        seen.add(function)
+        _add_body(function, digest, seen)
+
+
+def _add_body(function: FunctionType, digest: Any, seen: set[Any]) -> None:
+    _add_code(function.__code__, digest)
+    values = []
+    for name, attribute in global_names(function.__code__):
+        value = function.__globals__.get(name)
+        values.append(getattr(value, attribute, None) if is_ours(value) else value)
     values += [cell.cell_contents for cell in function.__closure__ or ()]
     values += function.__defaults__ or ()
     for value in values:
@@ -89,16 +135,14 @@ def _add_function(function: Any, digest: Any, seen: set[Any]) -> None:
             digest.update(_plain(value))
 
 
-def _add_code(code: CodeType, digest: Any) -> list[str]:
-    """Add byte code and constants; returns the names that the code and any in it refers to."""
-    names = list(code.co_names)
+def _add_code(code: CodeType, digest: Any) -> None:
+    """Add byte code and constants."""
     digest.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            names += _add_code(constant, digest)
+            _add_code(constant, digest)
         else:
             digest.update(repr(constant).encode())
-    return names
 
 
 def _plain(value: Any) -> bytes:
@@ -107,6 +151,8 @@ def _plain(value: Any) -> bytes:
         return value.__name__.encode()
     if hasattr(value, "tobytes"):
         return repr((value.dtype, value.shape)).encode() + bytes(value.tobytes())
+    if hasattr(value, "dtype"):
+        return repr(value.dtype).encode()
     if callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}".encode()
     return repr(value).encode()

@@ -24,10 +24,18 @@ STREAM_FIELDS: list[tuple[str, Any]] = [(f"mrg{i}", np.int64) for i in range(6)]
 
 def seed_stream(record: Any, seed: int, name: str) -> None:
     """Put the stream `name` of the run seeded with `seed` into the fields of `record`."""
-    entropy = int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
-    words = np.random.SeedSequence([int(seed), entropy]).generate_state(6, np.uint32)
+    words = np.random.SeedSequence([int(seed), _entropy(name)]).generate_state(6, np.uint32)
     for i, word in enumerate(words):
         record[f"mrg{i}"] = 1 + int(word) % ((M1 if i < 3 else M2) - 1)
+
+
+def generator(seed: int, name: str) -> np.random.Generator:
+    """The stream `name` of the run seeded with `seed` for what is drawn before the run, in bulk."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([int(seed), _entropy(name)])))
+
+
+def _entropy(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
 
 
 def uniform(s: Any) -> float:

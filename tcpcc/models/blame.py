@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tcpcc.controllers.controller import Controller, sample_dtype
+from tcpcc.engine.jit import record_view
 from tcpcc.errors import TcpccError
 
 if TYPE_CHECKING:
-    from tcpcc.models.controller_memory import ControllerMemory
     from tcpcc.models.queue_memory import QueueMemory
-    from tcpcc.scenario.resolve import Resolved
+    from tcpcc.scenario.network import Link
 
 
 class RuleError(TcpccError, ArithmeticError):
@@ -34,35 +35,40 @@ class Suspect(NamedTuple):
     owner: str
     customer: str
     rule: Callable[..., None]
-    records: tuple[Any, Any, Any]
+    records: tuple[Any, ...]
 
 
 def suspects(
-    resolved: Resolved,
-    flows: Iterable[int],
-    controllers: ControllerMemory,
+    called: Iterable[tuple[str, Controller | None, Any]],
+    links: Sequence[Link],
     queues: Mapping[int, QueueMemory],
 ) -> Iterator[Suspect]:
-    """The rules that may have failed: those of these flows' controllers, then all queues'."""
-    for flow in flows:
-        if flow not in controllers.flows:
+    """The rules that may have failed: those of these senders' controllers, then all queues'.
+
+    Args:
+        called: senders: name, controller, the record that holds the addresses of its records.
+        links: of the network.
+        queues: by the links' numbers.
+    """
+    for name, controller, row in called:
+        if controller is None:
             continue
-        controller, *records = controllers.flows[flow]
-        for name, rule in controller.rules.items():
+        dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
+        addresses = (int(row[field]) for field in ("state", "params", "sample"))
+        records = tuple(map(record_view, dtypes, addresses))
+        for rule_name, rule in controller.rules.items():
             if rule is not None:
-                yield Suspect(
-                    f"controller {controller.name!r}, {name}",
-                    f"flow {resolved.flows[flow].name!r}",
-                    rule,
-                    (records[0][0], records[1][0], records[2][0]),
-                )
+                owner = f"controller {controller.name!r}, {rule_name}"
+                yield Suspect(owner, f"flow {name!r}", rule, records)
     for link, queue in queues.items():
-        yield Suspect(
-            f"queue {queue.name!r}",
-            f"link {resolved.links[link].name!r}",
-            queue.rule,
-            (queue.state[0], queue.params[0], queue.sample[0]),
-        )
+        for timed in (queue.rule, queue.timer):
+            if timed is not None:
+                yield Suspect(
+                    f"queue {queue.name!r}",
+                    f"link {links[link].name!r}",
+                    timed,
+                    (queue.state[0], queue.params[0], queue.sample[0]),
+                )
 
 
 def blame(error: ArithmeticError, now: float, rules: Iterable[Suspect]) -> RuleError:

@@ -27,11 +27,10 @@ class ControllerMemory:
 
     def __init__(self) -> None:
         self._rules: dict[Controller, dict[str, int]] = {}
-        #: By the flow's number: its controller, and its state, parameters and sample.
-        self.flows: dict[int, tuple[Controller, np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._owned: list[np.ndarray] = []
 
-    def fill(self, row: Any, flow: ResolvedFlow, number: int) -> np.ndarray:
-        """Write the addresses of rules and records into flow `number`'s record; returns the state.
+    def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
+        """Write the addresses of rules and records into a flow's record; returns the state.
 
         Raises:
             TcpccError: a rule that does not compile.
@@ -46,8 +45,8 @@ class ControllerMemory:
             record_of(sample_dtype),
         )
         for name, record in zip(("state", "params", "sample"), records, strict=True):
+            self._owned.append(record)
             row[name] = address(record)
-        self.flows[number] = (controller, *records)
         return records[0]
 
     def _addresses(self, controller: Controller) -> dict[str, int]:

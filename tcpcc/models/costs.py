@@ -13,7 +13,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tcpcc.engine.machine import memory_left
+from tcpcc.engine.memory import memory_left
 from tcpcc.errors import TcpccError, unknown
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.scenario.traffic import CBR, Flow

@@ -53,10 +53,23 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
 }
 """Name -> dimensions, unit, meaning, for every variable of a record.
 
+A scenario's workloads have a row each (or one for each kind of conversation) in the dimension
+flow, after the flows: their sums, and no windows. A record with workloads also has `ITEMS`.
+
 Besides these a record has, for each state variable that a queue discipline of a recorded link
 records, ``queue_<variable>`` with dims (time, link): its value after the last arrival, NaN for
 links whose discipline has none (RED: ``queue_avg``).
 """
+
+ITEMS: dict[str, tuple[str, str]] = {
+    "item_flow": ("", "row of the item's conversation in the dimension flow"),
+    "item_conversation": ("", "number of its conversation, in the order of their beginnings"),
+    "item_number": ("", "its number in its conversation"),
+    "item_size": ("packets", "size"),
+    "item_start": ("s", "when it was handed over to the connection"),
+    "item_finished": ("s", "when all of it had been acknowledged"),
+}
+"""Name -> unit, meaning, of what is recorded of each item of a workload; dims (item)."""
 
 EVENTS = ("send", "retransmit", "ack", "dupack", "loss", "timeout", "deliver", "drop")
 """What `event` in a trace counts: 0 is "send", 1 "retransmit", ...
@@ -70,7 +83,24 @@ round-trip time (s, NaN if none) for "ack" and "dupack", the link's index in
 EVENT_DTYPE = np.dtype(
     [("time", "f8"), ("flow", "i4"), ("event", "i4"), ("seq", "i8"), ("value", "f8")]
 )
-"""One event of a trace (`trace=True`)."""
+"""What every event of a trace has (`trace=True`)."""
+
+TRACED: dict[str, tuple[str, str]] = {
+    "cwnd": ("packets", "congestion window after the event"),
+    "ssthresh": ("packets", "slow-start threshold"),
+    "in_transit": ("packets", "sent and not yet acknowledged"),
+    "trigger": ("", "of an ACK: number of the packet that caused it"),
+    "sack_low": (
+        "",
+        "of an ACK: first packet of the block that it tells of (SACK)",
+    ),
+    "sack_high": ("", "of an ACK: the packet after that block; sack_low where there is none"),
+}
+"""Name -> unit, meaning, of what else a trace has of events at a sender; NaN for other events.
+
+After these come the state variables that the traced controllers name in `record`, by their names
+there; NaN for flows whose controller does not name them.
+"""
 
 
 def dataset(
@@ -100,6 +130,7 @@ def dataset(
     capacity: ArrayLike | None = None,
     recorded: Sequence[int] | None = None,
     queue_states: Mapping[str, ArrayLike] | None = None,
+    items: Mapping[str, ArrayLike] | None = None,
     cpu_seconds: float = math.nan,
 ) -> xr.Dataset:
     """Put an engine's arrays together as a record; `VARIABLES` says what each holds.
@@ -118,6 +149,7 @@ def dataset(
         recorded: indices into `resolved.links`. Default: those with `record` set.
         queue_states: what the queue disciplines record, by the state variable's name, shape
             [time, recorded link].
+        items: of a model that runs workloads: what `ITEMS` names, shape [item].
         cpu_seconds: processor time that the run took.
 
     Raises:
@@ -131,9 +163,9 @@ def dataset(
         recorded = [i for i, link in enumerate(resolved.links) if link.record]
     indices = [int(i) for i in recorded]
     links = [resolved.links[i] for i in indices]
-    flows = [f.spec for f in resolved.flows]
+    flows = [f.spec for f in resolved.rows]
     crosses = np.zeros((len(flows), len(links)), dtype=bool)
-    for row, flow in zip(crosses, resolved.flows, strict=True):
+    for row, flow in zip(crosses, resolved.rows, strict=True):
         row[:] = np.isin(indices, flow.forward)
     ends = np.asarray(time, dtype=float)
     values: dict[str, Any] = {
@@ -152,7 +184,7 @@ def dataset(
         "sent_bits": sent_bits,
         "capacity": capacities(resolved, indices, ends) if capacity is None else capacity,
         "controller": np.array(
-            [f.controller.name if f.controller else "cbr" for f in resolved.flows]
+            [f.controller.name if f.controller else "cbr" for f in resolved.rows]
         ),
         "start": [f.start for f in flows],
         "stop": [math.nan if f.stop is None else f.stop for f in flows],
@@ -184,11 +216,15 @@ def dataset(
             raise ValueError(f"{name} has shape {array.shape}: must be {shape}, dims {dims}")
         attrs = {"long_name": long_name} | ({"units": units} if units else {})
         variables[name] = (dims, array, attrs)
+    for name, column in (items or {}).items():
+        unit, long_name = ITEMS[name]
+        attrs = {"long_name": long_name} | ({"units": unit} if unit else {})
+        variables[name] = (("item",), np.ascontiguousarray(column), attrs)
     return xr.Dataset(
         variables,
         coords={
             "time": ("time", ends, {"long_name": "end of the bin", "units": "s"}),
-            "flow": np.array([f.name for f in resolved.flows], dtype=str),
+            "flow": np.array([f.name for f in resolved.rows], dtype=str),
             "link": np.array([link.name for link in links], dtype=str),
         },
         attrs={
@@ -211,8 +247,8 @@ def base_rtts(resolved: Resolved) -> NDArray[np.float64]:
 
     Propagation both ways, one packet's transmission on each link out, one ACK's on each back.
     """
-    result = np.full(len(resolved.flows), math.nan)
-    for i, flow in enumerate(resolved.flows):
+    result = np.full(len(resolved.rows), math.nan)
+    for i, flow in enumerate(resolved.rows):
         if flow.controller is not None:
             out = [resolved.links[k] for k in flow.forward]
             back = [resolved.links[k] for k in flow.reverse]

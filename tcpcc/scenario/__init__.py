@@ -1,17 +1,22 @@
 """What to simulate: frozen, comparable records that go to TOML and back without loss."""
 
+from tcpcc.scenario import tcplib
 from tcpcc.scenario.network import Access, Change, Link, Network
 from tcpcc.scenario.spec import Scenario
 from tcpcc.scenario.traffic import CBR, Flow, SlowStart, Transport
+from tcpcc.scenario.workload import Conversation, Workload
 
 __all__ = [
     "CBR",
     "Access",
     "Change",
+    "Conversation",
     "Flow",
     "Link",
     "Network",
     "Scenario",
     "SlowStart",
     "Transport",
+    "Workload",
+    "tcplib",
 ]

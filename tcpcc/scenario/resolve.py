@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from tcpcc.engine.streams import seed_stream, uniform
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.scenario.network import Change, Link, Network, queue_spec
 from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.scenario.workload import Workload
 from tcpcc.slow_start import composed
 
 if TYPE_CHECKING:
@@ -43,6 +47,22 @@ class ResolvedFlow:
 
 
 @dataclass(frozen=True, slots=True)
+class ResolvedWorkload:
+    """A workload and what the connections of its kinds of conversation are.
+
+    Attributes:
+        spec: the `Workload` as the user gave it.
+        name: its own or the default one, unique.
+        kinds: one for each kind of conversation, all on the same links; named "workload1", or
+            "workload1/ftp" where there are several kinds.
+    """
+
+    spec: Workload
+    name: str
+    kinds: tuple[ResolvedFlow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedChange:
     """A scheduled change and the index of its link in `Resolved.links`."""
 
@@ -59,24 +79,36 @@ class Resolved:
             `record` is True or False in all, `variable` is True where a change is scheduled.
         flows: in the scenario's order.
         changes: in the order of time; those of one instant in the scenario's order.
+        workloads: in the scenario's order.
     """
 
     links: tuple[Link, ...]
     flows: tuple[ResolvedFlow, ...]
     changes: tuple[ResolvedChange, ...]
+    workloads: tuple[ResolvedWorkload, ...] = ()
+
+    @property
+    def rows(self) -> tuple[ResolvedFlow, ...]:
+        """What a record has a row for: the flows, then each workload's kinds of conversation."""
+        return self.flows + tuple(kind for load in self.workloads for kind in load.kinds)
 
 
-def resolve(scenario: Scenario) -> Resolved:
-    """Resolve a scenario; raises `ScenarioError` for whatever does not fit together."""
+def resolve(scenario: Scenario, expand: bool = True) -> Resolved:
+    """Resolve a scenario; raises `ScenarioError` for whatever does not fit together.
+
+    With `expand` a flow with a `count` becomes so many flows, each with a start of its own.
+    """
     routes = _Routes(scenario.net)
     links = list(scenario.net.links)
     flows: list[ResolvedFlow] = []
-    for spec, name in zip(scenario.flows, _flow_names(scenario.flows), strict=True):
+    named = zip(scenario.flows, _flow_names(scenario.flows), strict=True)
+    for spec, name in _single(named, scenario.seed) if expand else named:
         try:
             _check_times(spec, scenario.duration)
             flows.append(_resolve_flow(spec, name, scenario.net, routes, links))
         except ScenarioError as error:
             raise ScenarioError(f"flow {name!r}: {error}") from None
+    workloads = _resolve_workloads(scenario, routes, links, [flow.name for flow in flows])
     index = {link.name: k for k, link in enumerate(links)}
     if len(index) < len(links):
         repeated = next(x.name for k, x in enumerate(links) if index[x.name] != k)
@@ -88,7 +120,30 @@ def resolve(scenario: Scenario) -> Resolved:
         variable = link.variable or k in changed
         if (record, variable) != (link.record, link.variable):
             links[k] = link.replace(record=record, variable=variable)
-    return Resolved(tuple(links), tuple(flows), changes)
+    return Resolved(tuple(links), tuple(flows), changes, workloads)
+
+
+def _resolve_workloads(
+    scenario: Scenario, routes: _Routes, links: list[Link], taken: list[str]
+) -> tuple[ResolvedWorkload, ...]:
+    """The workloads; appends the access links of each to `links`. No name may be in `taken`."""
+    resolved = []
+    for number, spec in enumerate(scenario.workloads, 1):
+        name = spec.name or f"workload{number}"
+        labels = [name] if len(spec.labels) == 1 else [f"{name}/{x}" for x in spec.labels]
+        for label in {name, *labels}:
+            if label in taken:
+                raise ScenarioError(f"duplicate flow name {label!r}: give each flow its own")
+        taken += [name, *labels]
+        try:
+            _check_times(spec.flow, scenario.duration)
+            first = _resolve_flow(spec.flow, name, scenario.net, routes, links)
+        except ScenarioError as error:
+            raise ScenarioError(f"workload {name!r}: {error}") from None
+        kinds = zip(labels, spec.connections(), strict=True)
+        rows = tuple(replace(first, name=label, spec=flow) for label, flow in kinds)
+        resolved.append(ResolvedWorkload(spec, name, rows))
+    return tuple(resolved)
 
 
 def _recorded(link: Link) -> bool:
@@ -111,10 +166,30 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
     return names
 
 
+def _single(named: Iterable[tuple[Flow | CBR, str]], seed: int) -> Iterator[tuple[Flow | CBR, str]]:
+    """Each flow by itself: those that a count stands for are numbered, and start within jitter."""
+    for spec, name in named:
+        if not isinstance(spec, Flow) or (spec.count == 1 and spec.jitter == 0):
+            yield spec, name
+            continue
+        words: dict[str, int] = {}
+        seed_stream(words, seed, f"flow {name}: starts")
+        stream = SimpleNamespace(**words)
+        for k in range(1, spec.count + 1):
+            start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
+            one = name if spec.count == 1 else f"{name}.{k}"
+            yield spec.replace(start=start, count=1, jitter=0.0), one
+
+
 def _check_times(spec: Flow | CBR, duration: float) -> None:
     if spec.start >= duration:
         raise ScenarioError(
             f"start = {spec.start:g}: must be before the end, duration = {duration:g} (s)"
+        )
+    if isinstance(spec, Flow) and spec.start + spec.jitter > duration:
+        raise ScenarioError(
+            f"jitter = {spec.jitter:g}: start + jitter must be at most the duration, "
+            f"{duration:g} (s)"
         )
     if isinstance(spec, CBR) and spec.on[-1][0] >= duration:
         raise ScenarioError(

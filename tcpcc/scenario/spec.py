@@ -22,6 +22,7 @@ from tcpcc.scenario.frozen import Record, named
 from tcpcc.scenario.network import Access, Change, Link, Network, tuple_of
 from tcpcc.scenario.traffic import CBR, Flow, SlowStart, Transport
 from tcpcc.scenario.units import Quantity
+from tcpcc.scenario.workload import Workload
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved
@@ -36,6 +37,7 @@ __all__ = [
     "Scenario",
     "SlowStart",
     "Transport",
+    "Workload",
 ]
 
 MAX_BINS = 10_000_000
@@ -53,6 +55,7 @@ class Scenario(Record):
         duration: s of simulated time.
         seed: of all random numbers, a whole number >= 0.
         changes: scheduled changes of links, in any order.
+        workloads: conversations that come and go by themselves, in any order.
         interval: s, width of the bins that a run records; default a thousandth of the duration,
             at least a ten-millionth.
 
@@ -71,6 +74,7 @@ class Scenario(Record):
     duration: float
     seed: int
     changes: tuple[Change, ...]
+    workloads: tuple[Workload, ...]
     interval: float
 
     def __init__(
@@ -81,6 +85,7 @@ class Scenario(Record):
         duration: Quantity,
         seed: int = 1,
         changes: Iterable[Change] = (),
+        workloads: Iterable[Workload] | Workload = (),
         interval: Quantity | None = None,
     ) -> None:
         if not isinstance(net, Network):
@@ -92,11 +97,12 @@ class Scenario(Record):
             duration=length,
             seed=whole("seed", seed),
             changes=tuple_of("changes", changes, Change),
+            workloads=tuple_of("workloads", workloads, Workload),
             interval=length / 1000
             if interval is None
             else positive("interval", units.seconds(interval, "interval"), "s"),
         )
-        if not self.flows:
+        if not self.flows and not self.workloads:
             raise ScenarioError("flows: a scenario needs at least one")
         if self.interval > length:
             raise ScenarioError(
@@ -107,17 +113,31 @@ class Scenario(Record):
                 f"interval = {self.interval:g}: must be at least duration / {MAX_BINS:.0e} (s), "
                 "for a run to hold its record"
             )
-        self.resolve()
+        self.resolve(expand=False)
 
     def _implied(self) -> dict[str, Any]:
         return {"interval": self.duration / 1000}
 
-    def resolve(self) -> Resolved:
+    def resolve(self, expand: bool = True) -> Resolved:
         """Every link with the access links added, every flow with its route, name, controller and
-        parameters: the form that the models run."""
+        parameters: the form that the models run. Flows with a `count` are expanded, or not."""
         from tcpcc.scenario.resolve import resolve
 
-        return resolve(self)
+        return resolve(self, expand)
+
+    def spelled_out(self) -> Scenario:
+        """The scenario with a flow of its own in place of every conversation, as every model runs
+        them. They cost as much as any flow, so this is for hundreds, not for ten thousands.
+
+        Raises:
+            ScenarioError: a conversation has more than one item, which no flow has, or the
+                network has access links, which a workload's connections share.
+        """
+        from tcpcc.scenario.draw import spelled_out
+
+        loads = self.resolve().workloads
+        flows = [flow for load in loads for flow in spelled_out(load.spec, load.name, self)]
+        return self.replace(flows=(*self.flows, *flows), workloads=())
 
     @property
     def digest(self) -> str:
@@ -167,7 +187,11 @@ def _canonical(value: Any) -> Any:
 
     if is_dataclass(value):
         plain = {f.name: _canonical(getattr(value, f.name)) for f in fields(value) if f.init}
+        if isinstance(value, Scenario) and not value.workloads:
+            del plain["workloads"]  # what has none has the digest that it had before there were any
         if isinstance(value, Flow):
+            if value.count == 1 and value.jitter == 0:  # as before there were such settings
+                del plain["count"], plain["jitter"]
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery
         if isinstance(value, SlowStart):

@@ -31,6 +31,11 @@ By hand::
     link = "bottleneck"
     rate = "5 Mbps"
 
+    [[workload]]
+    flow = { controller = "reno" }
+    interarrival = { name = "expon", scale = 0.5 }
+    conversations = [{ size = { name = "pareto", b = 1.2, scale = 2000 } }, "ftp"]
+
 or, in place of a topology, every link by itself::
 
     [network]
@@ -43,7 +48,9 @@ or, in place of a topology, every link by itself::
     rate = "10 Mbps"
     delay = "20 ms"
 
-The keys of a table are the arguments of `Flow`, `CBR`, `Link`, `Change`, `Scenario`. Two more: a
+The keys of a table are the arguments of `Flow`, `CBR`, `Link`, `Change`, `Workload`,
+`Conversation`, `Scenario`. A distribution is a number, a table with its name and parameters, or a
+table with values and cumulative; "telnet", "ftp", "nntp", "smtp" are tcplib's. Two more: a
 table `[transport]` holds transport settings for all flows, which a flow's own go over; and a
 `[[cbr]]` may tell its `position` among all flows, counted from 1 (else they come after the flows).
 """
@@ -61,13 +68,17 @@ import tomli_w
 from tcpcc.errors import ScenarioError, refuse, unknown, whole
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import Scenario
+from tcpcc.scenario.distributions import Distribution, Empirical, is_constant
 from tcpcc.scenario.frozen import Record
 from tcpcc.scenario.network import Access, Change, Link, Network
+from tcpcc.scenario.tcplib import CONVERSATIONS
 from tcpcc.scenario.topologies import TOPOLOGIES
 from tcpcc.scenario.traffic import CBR, Flow, SlowStart
+from tcpcc.scenario.workload import Conversation, Workload
 
 _KEYS = (
     "duration", "seed", "interval", "network", "link", "transport", "flow", "cbr", "change",
+    "workload",
 )  # fmt: skip
 
 
@@ -86,6 +97,7 @@ def parse(text: str) -> Scenario:
         _network(data),
         _flows(data, common),
         changes=_each("change", data, Change),
+        workloads=_each("workload", data, lambda **table: _workload(common, **table)),
         **settings,
     )
 
@@ -130,6 +142,28 @@ def _flows(data: Mapping[str, Any], common: Mapping[str, Any]) -> list[Flow | CB
     return flows + [cbr for position, cbr in sources if position is None]
 
 
+_NAMED = {kind.name: kind for kind in CONVERSATIONS}
+
+
+def _workload(common: Mapping[str, Any], **table: Any) -> Workload:
+    flow = dict(_table("flow", table.pop("flow", {})))
+    own = _table("transport", flow.pop("transport", {}))
+    with _within("flow"):
+        table["flow"] = Flow(**flow, transport={**common, **own})
+    given = table.pop("conversations", [])
+    kinds = []
+    for number, kind in enumerate(given if isinstance(given, list) else [given], 1):
+        with _within(f"conversation {number}"):
+            if isinstance(kind, str):
+                if kind not in _NAMED:
+                    raise unknown("conversation", kind, [str(name) for name in _NAMED])
+                kinds.append(_NAMED[kind])
+            else:
+                made = {k: v for k, v in _table("conversation", kind).items()}
+                kinds.append(Conversation(**made))
+    return Workload(**{**table, "conversations": kinds})
+
+
 def _each(key: str, data: Mapping[str, Any], make: Callable[..., Any]) -> list[Any]:
     """What `make` makes of each table [[key]]; errors tell its number, from 1."""
     tables = data.get(key, [])
@@ -157,7 +191,8 @@ def _within(where: str) -> Iterator[None]:
 def dump(scenario: Scenario) -> str:
     """The scenario as TOML with explicit links; `parse` gives back an equal one."""
     top = _plain(scenario)
-    net, flows, changes = top.pop("net"), top.pop("flows"), top.pop("changes", [])
+    net, flows, changes = top.pop("net"), top.pop("flows", []), top.pop("changes", [])
+    workloads = top.pop("workloads", [])
     links = net.pop("links")
     is_cbr = [isinstance(flow, CBR) for flow in scenario.flows]
     if is_cbr != sorted(is_cbr):  # some CBR comes before a flow: tell every CBR's place
@@ -171,6 +206,7 @@ def dump(scenario: Scenario) -> str:
         *("[[flow]]\n" + _lines(f) for f, cbr in zip(flows, is_cbr, strict=True) if not cbr),
         *("[[cbr]]\n" + _lines(f) for f, cbr in zip(flows, is_cbr, strict=True) if cbr),
         *("[[change]]\n" + _lines(change) for change in changes),
+        *("[[workload]]\n" + _lines(workload) for workload in workloads),
     ]
     return "\n".join(tables)
 
@@ -179,6 +215,12 @@ def _plain(value: Any) -> Any:
     """What was given to make the value, as dicts, lists, strings and numbers."""
     if isinstance(value, SlowStart):
         return {"name": value.name, **dict(value.params)} if value.params else value.name
+    if isinstance(value, Distribution):
+        return {"name": value.name, **dict(value.params)}
+    if isinstance(value, Empirical) and is_constant(value):
+        return value.values[0]
+    if isinstance(value, Conversation) and value in CONVERSATIONS:
+        return value.name
     if isinstance(value, Record):
         table = {k: _plain(v) for k, v in value.given().items()}
         for pairs in ("params", "queue"):  # of a Flow, of a Change

@@ -33,14 +33,13 @@ from tcpcc.errors import ScenarioError
 class StartUp(Definition):
     """A slow-start rule, ready for every controller.
 
-    Parameters
-    ----------
-    name : what users call it
-    summary : one line
-    on_ack, on_round, on_restart : the rules; ``None`` where there is nothing to do
-    params : name -> :class:`Param`
-    state : name -> :class:`State`
-    source : the paper or RFC
+    Args:
+        name: what users call it
+        summary: one line
+        on_ack, on_round, on_restart: the rules; ``None`` where there is nothing to do
+        params: name -> :class:`Param`
+        state: name -> :class:`State`
+        source: the paper or RFC
     """
 
     name: str

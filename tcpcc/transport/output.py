@@ -11,9 +11,16 @@ from tcpcc.transport.rto import restart_timer
 
 
 @compiled
+def in_force(f, window):
+    """`window`, or the receiver's if that is smaller, and never less than a packet: with none at
+    all no ACK would ever open it again (RFC 5681, 3.1: the loss window is one packet; Linux)."""
+    return max(min(window, f.rwnd), 1.0)
+
+
+@compiled
 def effective_window(f):
     """Packets that may be outstanding: floor(cwnd) plus fast recovery's inflation, up to rwnd."""
-    return int(min(window_at(f.state, 0).cwnd + f.inflation, f.rwnd))
+    return int(in_force(f, window_at(f.state, 0).cwnd + f.inflation))
 
 
 @compiled
@@ -25,7 +32,6 @@ def emit(f, seq, now):
         f.max_seq = seq
         segment.transmits = 1
         segment.flags = 0
-        f.pipe += 1
         if f.timing == 0:
             f.timing = 1
             if seq > f.timed_seq:
@@ -33,9 +39,7 @@ def emit(f, seq, now):
                 f.timed_at = now
     else:
         segment.transmits += 1
-        if segment.flags & RETRANSMITTED == 0:
-            segment.flags |= RETRANSMITTED
-            f.pipe += 1
+        segment.flags |= RETRANSMITTED
         f.retransmitted += 1
     segment.sent_at = now
     f.sent += 1
@@ -60,7 +64,7 @@ def fill(f, now, burst):
     """Send from `next_seq` on while the window allows, at most `burst` packets."""
     f.more = 0
     edge = f.high_ack + effective_window(f)
-    while f.next_seq <= edge and f.next_seq < f.limit and burst > 0:
+    while f.next_seq <= edge and f.next_seq < f.to_send and burst > 0:
         if not has_room(f):
             f.more = 1
             f.burst = burst

@@ -2,24 +2,31 @@
 
 A driver calls :func:`start`, :func:`on_ack`, :func:`on_timer` with the present time and then sends
 what it finds in the flow's outbox, calls :func:`resume` while ``f.more`` is set, and sees to it
-that :func:`on_timer` is called at ``f.deadline``.
+that :func:`on_timer` is called at ``f.deadline``. What an ACK or a timeout means is the matter of
+the flow's loss recovery (:mod:`tcpcc.transport.recovery`), whose rules are called by address.
 """
 
 import math
 
-from tcpcc.engine.jit import compiled
-from tcpcc.transport.flow_record import CLASSIC, FINE_GRAINED, LOSS, OPEN, SCOREBOARD, window_at
+from tcpcc.engine.jit import call_rule, compiled
+from tcpcc.transport.flow_record import LOSS, OPEN, segment_at, window_at
 from tcpcc.transport.output import fill
-from tcpcc.transport.recovery import classic, fine_grained, fine_grained_ns2, sack
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
 from tcpcc.transport.rules import begin_round, timed_out
 
 
 @compiled
+def recover(f, now, rule):
+    """Call a rule of the flow's loss recovery."""
+    f.now = now
+    call_rule(rule, f.recovery_state, f.recovery_params, f.address)
+
+
+@compiled
 def resume(f, now):
     """Send what the window allows and an earlier call had no room for, at most ``f.burst``."""
-    if f.family == SCOREBOARD:
-        sack.fill(f, now, f.burst)
+    if f.recovery_resume != 0:
+        recover(f, now, f.recovery_resume)
     else:
         fill(f, now, f.burst)
 
@@ -32,14 +39,12 @@ def start(f, now):
     f.high_ack = -1
     f.recover = -2  # so that the loss of the very first packet can be repaired fast
     f.phase = OPEN
-    f.sack1 = f.sack2 = f.sack3 = -1
     f.min_rtt = math.inf
     f.finished = math.nan
-    f.cut_at = -1.0
-    f.fine_rto = math.inf
     reset_timer(f)
     begin_round(f, now)
-    window_at(f.state, 0).cwnd = 1.0 if f.handshake != 0 else f.initial_window
+    opens_later = f.handshake != 0 or f.delay_growth != 0
+    window_at(f.state, 0).cwnd = 1.0 if opens_later else f.initial_window
     f.burst = f.max_burst
     resume(f, now)
 
@@ -51,15 +56,14 @@ def on_ack(f, now, ack, trigger, low, high):
     f.acks += 1
     if ack < f.high_ack:
         return
-    if f.family == CLASSIC:
-        classic.on_ack(f, now, ack)
-    elif f.family == SCOREBOARD:
-        sack.on_ack(f, now, ack, trigger, low, high)
-    elif f.family == FINE_GRAINED:
-        fine_grained.on_ack(f, now, ack)
-    else:
-        fine_grained_ns2.on_ack(f, now, ack)
-    if f.high_ack >= f.limit - 1 and math.isnan(f.finished):
+    if f.high_ack == 0 and ack > 0 and f.delay_growth != 0:
+        window_at(f.state, 0).cwnd = f.initial_window
+    f.ack = ack
+    f.trigger = trigger
+    f.low = low
+    f.high = high
+    recover(f, now, f.recovery_on_ack)
+    if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf
 
@@ -74,23 +78,39 @@ def on_timer(f, now):
     f.phase = LOSS
     f.dupacks = 0
     f.inflation = 0
-    f.cut_to = 0.0
-    timed_out(f, now)
+    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    timed_out(f, now, first.transmits, f.max_seq - f.high_ack)
     back_off(f)
     restart_timer(f, now)
     f.timing = 0
-    f.cut_at = now
     f.next_seq = f.high_ack + 1
-    if f.family == SCOREBOARD:
-        sack.give_up(f)
+    if f.recovery_on_timeout != 0:
+        recover(f, now, f.recovery_on_timeout)
     if f.stale_rounds == 0:
-        f.worried = 0
         begin_round(f, now)
     f.burst = f.max_burst
     resume(f, now)
 
 
 @compiled
+def write(f, now):
+    """The application has handed over more data, up to ``f.to_send``.
+
+    After a silence of more than a retransmission timeout the window falls back to the initial one
+    (RFC 5681, 4.1). During a loss recovery the ACKs to come let the new data out.
+    """
+    if f.high_ack == f.max_seq:
+        last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
+        s = window_at(f.state, 0)
+        if f.idle_restart != 0 and now - last > max(f.rto, f.min_rto):
+            s.cwnd = min(s.cwnd, f.initial_window)
+        begin_round(f, now)
+    if f.phase == OPEN and f.dupacks == 0:
+        f.burst = f.max_burst
+        resume(f, now)
+
+
+@compiled
 def stop(f):
     """No new data from now on; what is outstanding is still repaired."""
-    f.limit = min(f.limit, f.max_seq + 1)
+    f.to_send = min(f.to_send, f.max_seq + 1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.quick_vegas import sharing
+from experiments.quick_vegas.scenarios import sharing
 from tcpcc import bench
 
 

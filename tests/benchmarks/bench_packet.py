@@ -24,7 +24,7 @@ def test_packets_per_cpu_second(benchmark, rate, flows, driver):
 @pytest.mark.parametrize("controller", ["vegas", "quick_vegas", "newreno"])
 def test_sixty_flows_at_1_gbps(benchmark, controller):
     """Section IV-C of the Quick Vegas paper: about 60 million packets."""
-    from experiments.quick_vegas import sharing
+    from experiments.quick_vegas.scenarios import sharing
 
     case = sharing(controller)
     packets, seconds = benchmark.pedantic(bench.speed, (case,), rounds=1)

@@ -52,6 +52,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from tcpcc.errors import ScenarioError
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
@@ -64,18 +65,16 @@ SLICES = 50  # of a run, between which it can be interrupted
 def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = False) -> Run:
     """Run `scenario` in the fluid model; returns its record.
 
-    Parameters
-    ----------
-    scenario : what to simulate; its seed decides losses by chance and who loses
-    step : longest time step in s, at most a tenth of the shortest base round-trip time. Default:
-        a fiftieth of that, or a tenth of the time in which the smallest buffer drains if this is
-        shorter (down to a two-hundredth of the round trip)
-    progress : show a progress bar
+    Args:
+        scenario: what to simulate; its seed decides losses by chance and who loses
+        step: longest time step in s, at most a tenth of the shortest base round-trip time. Default:
+            1/25 of that, or 1/8 of the time in which the smallest full buffer drains if this is
+            shorter (down to 1/200 of the round-trip time)
+        progress: show a progress bar
 
-    Raises
-    ------
-    ScenarioError : a `step` that is too long or not a positive number, and what fluid does not have
-        (`limits`)
+    Raises:
+        ScenarioError: a `step` that is too long or not a positive number; a scenario
+            with workloads, and what else fluid does not have (`limits`)
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
     """
@@ -83,6 +82,11 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
     from tcpcc.models.fluid.limits import look
     from tcpcc.models.fluid.timeline import events
 
+    if scenario.workloads:
+        raise ScenarioError(
+            "workloads: the fluid model runs flows of the scenario's own only; "
+            "scenario.spelled_out() makes every conversation one"
+        )
     begin = time.thread_time()
     world = World(scenario, step)
     look(world.resolved)

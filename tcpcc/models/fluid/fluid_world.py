@@ -13,9 +13,9 @@ from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.fluid import fluid_records as r
-from tcpcc.models.fluid.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.fluid.rows import fill_flow, fill_link
 from tcpcc.models.fluid.steps import FINER, TINY, step_length
+from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
 from tcpcc.results.recording import dataset
@@ -161,7 +161,7 @@ class World:
         fill_flow(row, flow, [self.resolved.links[i].rate for i in flow.forward])
         if flow.controller is None:
             return
-        self.controllers.fill(row, flow, k)
+        self.controllers.fill(row, flow)
 
     def _lay_out_world(self) -> None:
         by_link: list[int] = []
@@ -193,7 +193,9 @@ class World:
             while self._go_on(run_until, until):
                 pass
         except ArithmeticError as error:
-            rules = suspects(self.resolved, self._active(), self.controllers, self.queues)
+            flows = self.resolved.flows
+            active = ((flows[k].name, flows[k].controller, self.flows[k]) for k in self._active())
+            rules = suspects(active, self.resolved.links, self.queues)
             raise blame(error, float(self.w["now"][0]), rules) from None
 
     def _go_on(self, run_until: Any, until: float) -> bool:

@@ -6,7 +6,7 @@ a flow has sent is always what it has in the network, delivered and lost, to the
 """
 
 from tcpcc.engine.jit import compiled
-from tcpcc.engine.streams import uniform as uniform_plain
+from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     LOSSES,
     TAKEN,
@@ -20,8 +20,6 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import number_at
 from tcpcc.transport.flow_record import RECOVERY
-
-uniform = compiled(uniform_plain)
 
 TOGETHER = 0.02  # of a base round-trip time: losses so close to each other are noticed together
 

@@ -1,4 +1,4 @@
-"""The agenda: a binary heap of events, ordered by time and, in ties, as ns-2 would order them.
+"""The event list: a binary heap of events, ordered by time and, in ties, as ns-2 would order them.
 
 Events of one instant are handled in the order in which a simulator with an event for every hop
 would have scheduled them: by the time `since` which they have been under way (the beginning of the

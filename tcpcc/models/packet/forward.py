@@ -2,14 +2,14 @@
 
 When a packet arrives at a FIFO link, its departure is already known. If the next link (or the
 receiver) is fed by this one alone, packets reach it in the order in which they are handled here, so
-the packet is carried on at once, at its future time. Only where flows meet, or a timer could
-interfere, does it wait for its turn on the agenda.
+it is forwarded at once, at its future time. Only where flows meet, or a timer could
+interfere, does it wait for its turn on the event list.
 """
 
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.engine.streams import uniform as uniform_plain
+from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import push
 from tcpcc.models.packet.packet_records import (
@@ -21,18 +21,18 @@ from tcpcc.models.packet.packet_records import (
     FAR_BEHIND,
     MARGIN,
     RECEIVER,
+    cbr_at,
     hop_at,
     link_at,
     packet_at,
     queued_at,
 )
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
-from tcpcc.models.queue_memory import apply
+from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR
-
-uniform = compiled(uniform_plain)
+from tcpcc.transport.flow_record import flow_at as tcp_at
 
 
 @compiled
@@ -68,9 +68,9 @@ def refuses(w, link, flow, time, since, size, waiting):
     sending = comes_first(time, since, link.busy_until, link.begin) and link.begin < math.inf
     if link.in_bytes != 0:
         held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
-        full = held + size > link.limit
+        full = held + size > link.capacity
     else:
-        full = waiting + (1 if sending else 0) >= link.limit
+        full = waiting + (1 if sending else 0) >= link.capacity
     if link.rule != 0:
         q = queue_sample_at(link.sample, 0)
         q.now = time
@@ -81,7 +81,7 @@ def refuses(w, link, flow, time, since, size, waiting):
         q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
         q.rate = link.rate
         q.delay = link.delay
-        q.limit = link.limit / size if link.in_bytes != 0 else link.limit
+        q.limit = link.capacity / size if link.in_bytes != 0 else link.capacity
         q.full = 1.0 if full else 0.0
         q.flow = flow
         q.flows = link.open
@@ -89,6 +89,17 @@ def refuses(w, link, flow, time, since, size, waiting):
         apply(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
         return full or q.drop != 0
     return full
+
+
+@compiled
+def wake_queue(link, now, since):
+    """Run the timer of the link's discipline; returns when it is due next."""
+    q = queue_sample_at(link.sample, 0)
+    q.queue = leave_queue(link, now, since)
+    q.queue_bytes = link.queue_bytes
+    q.rate = link.rate
+    q.delay = link.delay
+    return run_timer(link, now)
 
 
 @compiled
@@ -146,26 +157,26 @@ def record(w, link, time, begin, size, waiting):
 
 
 @compiled
-def note_drop(w, f, link, ident, time, seq):
-    f.dropped += 1
+def note_drop(w, flow, link, ident, time, seq):
+    flow.dropped += 1
     if time <= w.duration:
         k = min(bin_of(w, time), w.n_bins - 1)
-        flow_bin_at(f.bins, k).dropped += 1
+        flow_bin_at(flow.bins, k).dropped += 1
         if link.recorded != 0:
             b = link_bin_at(link.bins, k)
             b.drops += 1
             b.arrived += 1
-    trace(w, time, f.index, DROP, seq, float(ident))
+    trace(w, flow, time, DROP, seq, float(ident))
 
 
 @compiled
-def put_in_flight(w, link, ident, time, f, hop, size, seq, trigger, low, high):
+def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high):
     p = packet_at(link.flight, link.flight_tail & link.flight_mask)
     order = link.behind * BEHIND + ident
     p.time = time
     p.since = link.begin
     p.order = order
-    p.flow = f.index
+    p.flow = flow.index
     p.hop = hop
     p.size = size
     p.seq = seq
@@ -180,61 +191,72 @@ def put_in_flight(w, link, ident, time, f, hop, size, seq, trigger, low, high):
 
 
 @compiled
-def receive(w, f, seq, time):
+def receive(w, flow, seq, time):
     """A data packet reaches its receiver: returns whether an ACK is due."""
-    before = f.delivered
-    if f.kind == CBR:
-        f.arrived += 1
-        f.delivered += 1
-        due = False
-    else:
-        due = receiver.on_data(f, time, seq)
-    if f.delivered != before and time <= w.duration:
-        if f.handshake == 0 or seq > 0:
-            flow_bin_at(f.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
-        trace(w, time, f.index, DELIVER, seq, 0.0)
+    if flow.kind == CBR:
+        cbr_at(w.cbr, flow.index).arrived += 1
+        note_delivery(w, flow, seq, time)
+        return False
+    tcp = tcp_at(w.tcp, flow.index)
+    before = tcp.delivered
+    due = receiver.on_data(tcp, time, seq)
+    if tcp.delivered != before:
+        note_delivery(w, flow, seq, time)
     return due
 
 
 @compiled
-def carry(w, f, hop, time, size, seq, trigger, low, high):
-    """Carry a packet from `hop` on, until it is dropped, waits for an event, or is consumed."""
+def note_delivery(w, flow, seq, time):
+    if time <= w.duration:
+        if seq > 0 or flow.handshake == 0:
+            flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
+        trace(w, flow, time, DELIVER, seq, 0.0)
+
+
+@compiled
+def forward(w, flow, hop, time, size, seq, trigger, low, high):
+    """Forward a packet from `hop` on, until it is dropped, waits for an event, or is consumed."""
     since = w.since
     while True:
-        h = hop_at(w.hops, f.path + hop)
+        h = hop_at(w.hops, flow.path + hop)
         link = link_at(w.links, h.link)
         arrival = time
-        time = cross(w, link, f.index, arrival, since, size)
+        time = cross(w, link, flow.ident, arrival, since, size)
         since = link.begin
         if time < 0:
-            note_drop(w, f, link, h.link, arrival, seq)
+            note_drop(w, flow, link, h.link, arrival, seq)
             return
         hop += 1
         if h.then == BY_EVENT:
-            put_in_flight(w, link, h.link, time, f, hop, size, seq, trigger, low, high)
+            put_in_flight(w, link, h.link, time, flow, hop, size, seq, trigger, low, high)
             return
         link.passed += 1
         if h.then == RECEIVER:
-            if not receive(w, f, seq, time):
+            if not receive(w, flow, seq, time):
                 return
+            flow.acks_sent += 1
+            tcp = tcp_at(w.tcp, flow.index)
             trigger = seq
-            seq = f.expected - 1
-            low = f.sack_low
-            high = f.sack_high
-            size = f.ack_size
+            seq = tcp.expected - 1
+            low = tcp.sack_low
+            high = tcp.sack_high
+            size = flow.ack_size
 
 
 @compiled
-def set_open(w, f, value):
+def set_open(w, flow, value):
     """A source opens (1) or closes (0): the links on its way and back count it, each once."""
-    for i in range(f.n_hops):
-        hop = hop_at(w.hops, f.path + i)
+    for i in range(flow.n_hops):
+        hop = hop_at(w.hops, flow.path + i)
         if hop.again == 0:
-            link_at(w.links, hop.link).open += value - f.open
-    f.open = value
+            link_at(w.links, hop.link).open += value - flow.open
+    flow.open = value
 
 
 @compiled
-def send_ack(w, f, time, trigger):
-    """The receiver of `f` sends the ACK that is due."""
-    carry(w, f, f.n_forward, time, f.ack_size, f.expected - 1, trigger, f.sack_low, f.sack_high)
+def send_ack(w, flow, time, trigger):
+    """The receiver of `flow` sends the ACK that is due."""
+    flow.acks_sent += 1
+    tcp = tcp_at(w.tcp, flow.index)
+    seq = tcp.expected - 1
+    forward(w, flow, flow.n_forward, time, flow.ack_size, seq, trigger, tcp.sack_low, tcp.sack_high)

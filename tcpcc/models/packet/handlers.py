@@ -1,83 +1,104 @@
-"""The events of the packet model, one handler each; :func:`step` takes the next from the agenda.
+"""The events of the packet model, one handler each; :func:`step` takes the next one.
 
 Both drivers call :func:`step` and nothing else, so their runs are the same event by event.
 """
 
 import math
 
-from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
+from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
-from tcpcc.models.packet.forward import carry, leave_queue, receive, send_ack, set_open
+from tcpcc.models.packet.forward import (
+    forward,
+    leave_queue,
+    receive,
+    send_ack,
+    set_open,
+    wake_queue,
+)
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
     ARRIVAL,
+    BEGINNING,
     CBR_PACKET,
     CHANGE,
     DUPACK,
     FLOW_START,
     FLOW_STOP,
     LOSS_EVENT,
+    QUEUE_TIMER,
     RETRANSMISSION_TIMER,
     RETRANSMIT,
     SEND,
     TIMEOUT,
+    WRITE,
+    cbr_at,
     change_at,
+    conversation_at,
     event_at,
+    flow_at,
     link_at,
+    number_at,
     packet_at,
     queued_at,
     world_at,
 )
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow, trace
+from tcpcc.models.packet.recorder import (
+    add_sending,
+    add_waiting,
+    bin_of,
+    sample_flow,
+    trace,
+    trace_ack,
+)
 from tcpcc.transport import receiver, sender
-from tcpcc.transport.flow_record import CBR, flow_at, out_at, window_at
-
-number_at = accessor(record_dtype({"value": float}))
-
+from tcpcc.transport.flow_record import CBR, out_at, window_at
+from tcpcc.transport.flow_record import flow_at as tcp_at
 
 # ------------------------------------------------------------------------------- sending
 
 
 @compiled
-def pump(w, f, now):
+def pump(w, flow, tcp, now):
     """Put what the sender handed over onto its first link, and ask for more while it has more."""
     while True:
         k = min(bin_of(w, now), w.n_bins - 1)
-        b = flow_bin_at(f.bins, k)
-        for i in range(f.outbox_count):
-            out = out_at(f.outbox, i)
+        b = flow_bin_at(flow.bins, k)
+        for i in range(tcp.outbox_count):
+            out = out_at(tcp.outbox, i)
             seq = out.seq
             again = out.again != 0
             b.sent += 1
             if again:
                 b.retransmitted += 1
-            trace(w, now, f.index, RETRANSMIT if again else SEND, seq, window_at(f.state, 0).cwnd)
-            size = f.syn_size if seq == 0 and f.handshake != 0 else f.size
-            carry(w, f, 0, now, size, seq, 0, 0, 0)
-        f.outbox_count = 0
-        if f.more == 0:
+            cwnd = window_at(tcp.state, 0).cwnd
+            trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
+            size = flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
+            forward(w, flow, 0, now, size, seq, 0, 0, 0)
+        tcp.outbox_count = 0
+        if tcp.more == 0:
             return
-        if w.need != 0 or f.next_seq - f.high_ack >= f.segment_mask:
+        if w.need != 0 or tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
             w.need = 1  # the driver makes room, then calls again through w.pending
-            w.pending = f.index
+            w.pending = flow.index
             return
-        sender.resume(f, now)
+        sender.resume(tcp, now)
 
 
 @compiled
-def finish_turn(w, f, now, timeouts, losses):
-    """After a sender's handler: log, send, and see that its timer is on the agenda."""
-    if f.timeouts != timeouts:
-        trace(w, now, f.index, TIMEOUT, f.high_ack + 1, window_at(f.state, 0).cwnd)
-    if f.loss_events != losses:
-        trace(w, now, f.index, LOSS_EVENT, f.high_ack + 1, window_at(f.state, 0).cwnd)
-    pump(w, f, now)
-    if f.deadline < f.timer_at:
-        f.timer_at = f.deadline
-        f.timer_order = next_order(w)
-        push(w, f.deadline, now, f.timer_order, RETRANSMISSION_TIMER, f.index)
+def finish_turn(w, flow, tcp, now, timeouts, losses):
+    """After a sender's handler: log, send, and see that its timer is on the event list."""
+    if tcp.timeouts != timeouts:
+        trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
+    if tcp.loss_events != losses:
+        trace(w, flow, now, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
+    pump(w, flow, tcp, now)
+    if tcp.deadline < flow.timer_at:
+        flow.timer_at = tcp.deadline
+        flow.timer_order = next_order(w)
+        push(w, tcp.deadline, now, flow.timer_order, RETRANSMISSION_TIMER, flow.index)
 
 
 # ------------------------------------------------------------------------------ handlers
@@ -88,7 +109,7 @@ def on_arrival(w, ident):
     """The first packet in flight on a link comes out at its far end."""
     link = link_at(w.links, ident)
     p = packet_at(link.flight, link.flight_head & link.flight_mask)
-    f = flow_at(w.flows, p.flow)
+    flow = flow_at(w.flows, p.flow)
     w.flow = p.flow
     now = p.time
     hop = p.hop
@@ -99,112 +120,175 @@ def on_arrival(w, ident):
     size = p.size
     link.passed += 1
     advance_flight(w, link, ident, ARRIVAL)
-    if hop == f.n_hops and hop > f.n_forward:
-        f.inbound += 1
-        sample_flow(w, f, now)
-        timeouts = f.timeouts
-        losses = f.loss_events
-        f.last_rtt = math.nan
-        before = f.high_ack
-        sender.on_ack(f, now, seq, trigger, low, high)
-        if not math.isnan(f.finished):
-            set_open(w, f, 0)
-        trace(w, now, f.index, ACK if seq > before else DUPACK, seq + 1, f.last_rtt)
-        finish_turn(w, f, now, timeouts, losses)
-    elif hop == f.n_forward:
-        held = f.held_until
-        if receive(w, f, seq, now):
-            send_ack(w, f, now, seq)
-        elif f.held_until < math.inf and f.held_until != held:
-            f.held_since = now
-            f.held_order = next_order(w)
-            set_ack_timer(w, f)
+    if hop == flow.n_hops and hop > flow.n_forward:
+        on_ack(w, flow, now, seq, trigger, low, high)
+    elif hop == flow.n_forward:
+        on_data(w, flow, now, seq)
     else:
-        carry(w, f, hop, now, size, seq, trigger, low, high)
+        forward(w, flow, hop, now, size, seq, trigger, low, high)
+    if flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@compiled
+def on_ack(w, flow, now, seq, trigger, low, high):
+    """An ACK reaches its sender."""
+    flow.inbound += 1
+    sample_flow(w, flow, now)
+    tcp = tcp_at(w.tcp, flow.index)
+    timeouts = tcp.timeouts
+    losses = tcp.loss_events
+    before = tcp.high_ack
+    tcp.last_rtt = math.nan
+    sender.on_ack(tcp, now, seq, trigger, low, high)
+    if not math.isnan(tcp.finished):
+        set_open(w, flow, 0)
+    kind = ACK if seq > before else DUPACK
+    trace_ack(w, flow, now, kind, seq + 1, tcp.last_rtt, trigger, low, high)
+    if flow.conversation != 0:
+        note_items(w, flow, tcp, now)
+    finish_turn(w, flow, tcp, now, timeouts, losses)
+
+
+@compiled
+def on_data(w, flow, now, seq):
+    """A data packet reaches its receiver by an event."""
+    tcp = tcp_at(w.tcp, flow.index)
+    held = tcp.held_until
+    if receive(w, flow, seq, now):
+        send_ack(w, flow, now, seq)
+    elif tcp.held_until < math.inf and tcp.held_until != held:
+        flow.held_since = now
+        flow.held_order = next_order(w)
+        set_ack_timer(w, flow, tcp)
 
 
 @compiled
 def on_retransmission_timer(w, ident, now, order):
-    """Lazy: the deadline moves with every ACK, the entry on the agenda only when it is reached."""
-    f = flow_at(w.flows, ident)
-    if order != f.timer_order:
+    """Lazy: the deadline moves with every ACK, the entry on the event list only when it is
+    reached."""
+    flow = flow_at(w.flows, ident)
+    if order != flow.timer_order:
         return
     w.flow = ident
-    f.timer_at = math.inf
-    sample_flow(w, f, now)
-    timeouts = f.timeouts
-    losses = f.loss_events
-    if f.deadline <= now:
-        sender.on_timer(f, now)
-    finish_turn(w, f, now, timeouts, losses)
+    flow.timer_at = math.inf
+    sample_flow(w, flow, now)
+    tcp = tcp_at(w.tcp, ident)
+    timeouts = tcp.timeouts
+    losses = tcp.loss_events
+    if tcp.deadline <= now:
+        sender.on_timer(tcp, now)
+    finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
 @compiled
-def set_ack_timer(w, f):
-    """See that the timer of the ACK that is held back is on the agenda, or one that is due before.
+def set_ack_timer(w, flow, tcp):
+    """See that the timer of the ACK that is held back is on the event list, or one that is due
+    before.
 
     As if there were an entry for every ACK held back; nearly all of these would come to nothing.
     """
-    if f.ack_timer == 0:
-        f.ack_timer = 1
-        push(w, f.held_until, f.held_since, f.held_order, ACK_TIMER, f.index)
+    if flow.ack_timer == 0:
+        flow.ack_timer = 1
+        push(w, tcp.held_until, flow.held_since, flow.held_order, ACK_TIMER, flow.index)
 
 
 @compiled
 def on_ack_timer(w, ident, now, order):
-    f = flow_at(w.flows, ident)
-    f.ack_timer = 0
-    if f.held_until == math.inf:
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    flow.ack_timer = 0
+    if tcp.held_until == math.inf:
         return
-    if order != f.held_order:  # that of an ACK sent since
-        set_ack_timer(w, f)
-    elif receiver.on_timer(f):
-        send_ack(w, f, now, f.expected - 1)
+    if order != flow.held_order:  # that of an ACK sent since
+        set_ack_timer(w, flow, tcp)
+    elif receiver.on_timer(tcp):
+        send_ack(w, flow, now, tcp.expected - 1)
+    if flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@compiled
+def on_beginning(w, now):
+    """The next conversation begins: its connection opens, with the first item to send."""
+    number = w.next_conversation
+    flow = take_place(w, number)
+    tcp = tcp_at(w.tcp, flow.index)
+    w.flow = flow.index
+    conversation_at(w.conversations, number).place = flow.index
+    if w.free_places == 0:
+        w.need = 1
+    w.next_conversation += 1
+    if w.next_conversation < w.n_conversations:
+        following = conversation_at(w.conversations, w.next_conversation)
+        schedule(w, following.start, BEGINNING, 0)
+    hand_over(w, flow, tcp, now)
+    set_open(w, flow, 1)
+    sender.start(tcp, now)
+    finish_turn(w, flow, tcp, now, 0, 0)
+
+
+@compiled
+def on_write(w, ident, now):
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    w.flow = ident
+    hand_over(w, flow, tcp, now)
+    sender.write(tcp, now)
+    finish_turn(w, flow, tcp, now, tcp.timeouts, tcp.loss_events)
 
 
 @compiled
 def on_start(w, ident, now):
-    f = flow_at(w.flows, ident)
-    if f.kind == CBR:
-        if f.timing == 0:
-            f.timing = 1
-            set_open(w, f, 1)
-            send_cbr(w, f, now)
+    flow = flow_at(w.flows, ident)
+    if flow.kind == CBR:
+        source = cbr_at(w.cbr, ident)
+        if source.is_on == 0:
+            source.is_on = 1
+            set_open(w, flow, 1)
+            send_cbr(w, flow, source, now)
         return
-    set_open(w, f, 1)
-    f.bin = bin_of(w, now)
-    sender.start(f, now)
-    finish_turn(w, f, now, 0, 0)
+    set_open(w, flow, 1)
+    flow.bin = bin_of(w, now)
+    tcp = tcp_at(w.tcp, ident)
+    sender.start(tcp, now)
+    finish_turn(w, flow, tcp, now, 0, 0)
 
 
 @compiled
 def on_cbr(w, ident, now, order):
     """The next packet of a CBR source is due, unless it was switched off (and on again) before."""
-    f = flow_at(w.flows, ident)
-    if f.timing != 0 and order == f.timer_order:
-        send_cbr(w, f, now)
+    source = cbr_at(w.cbr, ident)
+    if source.is_on != 0 and order == source.order:
+        send_cbr(w, flow_at(w.flows, ident), source, now)
 
 
 @compiled
-def send_cbr(w, f, now):
-    """A CBR source sends and schedules its next packet, while it is on (``f.timing``)."""
-    f.max_seq += 1
-    f.sent += 1
-    flow_bin_at(f.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
-    trace(w, now, f.index, SEND, f.max_seq, 0.0)
-    carry(w, f, 0, now, f.size, f.max_seq, 0, 0, 0)
-    f.timer_order = next_order(w)
-    push(w, now + f.interval, now, f.timer_order, CBR_PACKET, f.index)
+def send_cbr(w, flow, source, now):
+    """A CBR source sends and schedules its next packet."""
+    seq = source.sent
+    source.sent += 1
+    flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
+    trace(w, flow, now, SEND, seq, 0.0)
+    forward(w, flow, 0, now, flow.size, seq, 0, 0, 0)
+    source.order = next_order(w)
+    push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
 
 
 @compiled
 def on_stop(w, ident):
-    f = flow_at(w.flows, ident)
-    set_open(w, f, 0)
-    if f.kind == CBR:
-        f.timing = 0
+    flow = flow_at(w.flows, ident)
+    set_open(w, flow, 0)
+    if flow.kind == CBR:
+        cbr_at(w.cbr, ident).is_on = 0
     else:
-        sender.stop(f)
+        sender.stop(tcp_at(w.tcp, ident))
+
+
+@compiled
+def on_queue_timer(w, ident, now):
+    """A queue discipline's timer is due."""
+    schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
 
 
 @compiled
@@ -284,8 +368,8 @@ def on_change(w, ident, now):
     link = link_at(w.links, c.link)
     if c.param != 0:
         number_at(c.param, 0).value = c.value
-    if not math.isnan(c.limit):
-        link.limit = c.limit
+    if not math.isnan(c.capacity):
+        link.capacity = c.capacity
     if not math.isnan(c.loss):
         link.loss = c.loss
     if not (math.isnan(c.rate) and math.isnan(c.delay)):
@@ -302,7 +386,7 @@ def on_change(w, ident, now):
 
 @compiled
 def step(w):
-    """Handle the next event on the agenda."""
+    """Handle the next event on the event list."""
     e = event_at(w.heap, 0)
     kind = e.kind
     ident = e.id
@@ -325,17 +409,24 @@ def step(w):
         on_start(w, ident, now)
     elif kind == FLOW_STOP:
         on_stop(w, ident)
+    elif kind == QUEUE_TIMER:
+        on_queue_timer(w, ident, now)
     elif kind == CHANGE:
         on_change(w, ident, now)
+    elif kind == BEGINNING:
+        on_beginning(w, now)
+    elif kind == WRITE:
+        on_write(w, ident, now)
 
 
 @compiled
 def continue_pending(w):
     """After the driver made room: the sender that ran out of it goes on."""
     if w.pending >= 0:
-        f = flow_at(w.flows, w.pending)
+        flow = flow_at(w.flows, w.pending)
+        tcp = tcp_at(w.tcp, w.pending)
         w.pending = -1
-        pump(w, f, w.now)
+        pump(w, flow, tcp, w.now)
 
 
 @entry
@@ -372,15 +463,16 @@ def schedule_from_outside(world, time, kind, ident):
 def send_more(world, ident, packets):
     """An application gives flow `ident` so many packets more to send, now (``w.now``)."""
     w = world_at(world, 0)
-    f = flow_at(w.flows, ident)
+    flow = flow_at(w.flows, ident)
+    f = tcp_at(w.tcp, ident)
     w.flow = ident
-    f.limit += packets
+    f.to_send += packets
     f.finished = math.nan
-    set_open(w, f, 1)
-    sample_flow(w, f, w.now)
+    set_open(w, flow, 1)
+    sample_flow(w, flow, w.now)
     f.burst = f.max_burst
     sender.resume(f, w.now)
-    finish_turn(w, f, w.now, f.timeouts, f.loss_events)
+    finish_turn(w, flow, w.now, f.timeouts, f.loss_events)
 
 
 @entry
@@ -389,6 +481,6 @@ def flush(world, until):
     w = world_at(world, 0)
     until = min(until, w.duration + w.interval / 2)
     for i in range(w.n_flows):
-        f = flow_at(w.flows, i)
-        if f.kind != CBR:
-            sample_flow(w, f, until)
+        flow = flow_at(w.flows, i)
+        if flow.kind != CBR:
+            sample_flow(w, flow, until)

@@ -18,6 +18,8 @@ FIRST_RING = 64
 # Kinds of event. (NumPy integers: a Python literal would be a type of its own for the compiler,
 # and each function that it is handed to would be compiled once per constant.)
 ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
+BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
+QUEUE_TIMER = np.int64(9)
 
 # What follows a hop: an event, the next link at once, the receiver at once.
 BY_EVENT, NEXT_LINK, RECEIVER = range(3)
@@ -29,19 +31,46 @@ WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
         "events": int, "pause": int,
-        "flows": int, "n_flows": int, "links": int, "n_links": int, "hops": int,
+        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
+        "trace_values": int, "trace_columns": int, "n_rows": int,
+        "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
+        "kinds": int, "free": int, "free_places": int,
+        "state_words": int, "sample_words": int, "memory_words": int,
     }
 )  # fmt: skip
+
+# What the packet model itself keeps of a flow; what TCP keeps of it is transport.flow_record.FLOW,
+# and of a source of constant bit rate CBR, in the row of the same number.
+FLOW = record_dtype(
+    {
+        # its place in the arrays, and its number to queues and in traces (a place goes from hand to
+        # hand among conversations)
+        "index": int, "ident": int, "kind": int, "open": int,
+        # whether it is traced, and the state variables of its controller that are noted then
+        "traced": int, "notes": int, "n_notes": int,
+        "path": int, "n_forward": int, "n_hops": int,
+        "handshake": int, "size": float, "ack_size": float,
+        "bins": int, "bin": int,
+        # the entry of the retransmission timer on the event list, and that of the ACK held back
+        "timer_at": float, "timer_order": int,
+        "held_since": float, "held_order": int, "ack_timer": int,
+        "inbound": int, "acks_sent": int, "dropped": int,
+        # of a conversation: its number + 1, the next item, the first not done, one past the last;
+        # whether an item waits for the one before
+        "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
+    }
+)  # fmt: skip
+CBR = record_dtype({"interval": float, "is_on": int, "order": int, "sent": int, "arrived": int})
 
 LINK = record_dtype(
     [
         *STREAM_FIELDS,
-        ("rate", float), ("delay", float), ("limit", float), ("in_bytes", int), ("loss", float),
-        ("tracked", int), ("changing", int), ("recorded", int),
+        ("rate", float), ("delay", float), ("capacity", float), ("in_bytes", int), ("loss", float),
+        ("tracked", int), ("recorded", int),
         ("busy_until", float), ("begin", float), ("behind", int), ("resumes", float),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
@@ -63,13 +92,24 @@ PACKET = record_dtype(
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
 CHANGES = record_dtype(
     {
-        "link": int, "rate": float, "delay": float, "limit": float, "loss": float,
+        "link": int, "rate": float, "delay": float, "capacity": float, "loss": float,
         "param": int, "value": float,
     }
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
+NOTE = record_dtype({"place": int, "column": int})  # of a state variable; in the trace's values
+CONVERSATION = record_dtype(
+    {
+        "start": float, "kind": int, "first": int, "items": int,
+        "place": int, "timeouts": int, "loss_events": int,
+    }
+)  # fmt: skip
+ITEM = record_dtype({"limit": int, "gap": float, "begun": float, "done": float})
+KIND = record_dtype({"flow": int, "tcp": int, "memory": int})
 
 world_at = accessor(WORLD)
+flow_at = accessor(FLOW)
+cbr_at = accessor(CBR)
 link_at = accessor(LINK)
 hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)
@@ -77,3 +117,8 @@ packet_at = accessor(PACKET)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)
+note_at = accessor(NOTE)
+number_at = accessor(record_dtype({"value": float}))
+conversation_at = accessor(CONVERSATION)
+item_at = accessor(ITEM)
+kind_at = accessor(KIND)

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address
-from tcpcc.engine.machine import memory_left
+from tcpcc.engine.jit import INTERPRETED, address, record_view
+from tcpcc.engine.memory import memory_left
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.conversation_memory import ConversationMemory
+from tcpcc.models.packet.recovery_memory import RecoveryMemory
+from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
-from tcpcc.results.recording import EVENT_DTYPE, dataset
+from tcpcc.results.recording import dataset
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedChange, ResolvedFlow
@@ -39,39 +44,45 @@ class World:
     called by a driver whenever a handler has asked for room (``w.need``).
     """
 
-    def __init__(self, scenario: Scenario, trace: bool = False) -> None:
+    def __init__(self, scenario: Scenario, trace: bool | Selection = False) -> None:
         self.scenario = scenario
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.controllers = ControllerMemory()
+        self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
         self.links = np.zeros(len(self.resolved.links), r.LINK)
-        self.flows = np.zeros(len(self.resolved.flows), t.FLOW)
-        self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
+        self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
+        self.tcp = np.zeros(len(self.flows), t.FLOW)
+        self.cbr = np.zeros(len(self.flows), r.CBR)
+        self.flow_bins = np.zeros((len(self.resolved.rows), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
-        self.trace = np.zeros(4096 if trace else 0, r.TRACE)
-        self.heap = np.zeros(4 * len(self.flows) + len(self.links) + 2 * r.MARGIN, r.EVENT)
+        self.trace = TraceMemory(self.w, self.resolved, trace)
+        self.conversations: ConversationMemory | None = None  # of the workloads
+        self.heap = np.zeros(4 * len(self.resolved.rows) + len(self.links) + 2 * r.MARGIN, r.EVENT)
 
         self._lay_out_paths()
         for i, link in enumerate(self.resolved.links):
             self._lay_out_link(i, link)
         for i, flow in enumerate(self.resolved.flows):
             self._lay_out_flow(i, flow)
+        if self.resolved.workloads:
+            self.conversations = ConversationMemory(self)
         self._lay_out_world()
         self._schedule_beginning()
 
     # ------------------------------------------------------------------------- layout
 
-    def _place(self, owner: np.ndarray, field: str, i: int, ring: np.ndarray) -> None:
+    def place_ring(self, owner: np.ndarray, field: str, i: int, ring: np.ndarray) -> None:
         """Make `ring` the one behind `field` of row `i`."""
         self.rings[field, i] = ring
         owner[field][i] = address(ring)
@@ -85,7 +96,7 @@ class World:
         A discipline that decides at arrival learns what is so at that time, so it waits for it.
         """
         feeders: dict[int, set[Any]] = {}
-        for number, flow in enumerate(self.resolved.flows):
+        for number, flow in self._paths():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)
                 for link in way:
@@ -99,10 +110,9 @@ class World:
             return alone and not variable[link] and not variable[following]
 
         rows: list[tuple[int, int, bool]] = []
-        for number, flow in enumerate(self.resolved.flows):
-            self.flows["path"][number] = len(rows)
-            self.flows["n_forward"][number] = len(flow.forward)
-            self.flows["n_hops"][number] = len(flow.forward) + len(flow.reverse)
+        self.path_of: list[int] = []  # each path's first hop
+        for _, flow in self._paths():
+            self.path_of.append(len(rows))
             holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
             passed: set[int] = set()
             for way, last in ((flow.forward, r.RECEIVER), (flow.reverse, r.BY_EVENT)):
@@ -116,7 +126,24 @@ class World:
                     rows.append((link, then, link in passed))
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)
+        for number, flow in enumerate(self.resolved.flows):
+            self.lay_out_path(self.flows[number : number + 1], number, flow)
         self.by_event = {link for link, then, _ in rows if then == r.BY_EVENT}
+
+    def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
+        """Numbered ways through the network: the flows', and one for each workload.
+
+        A workload's connections come from one host and go to one other: their packets reach the
+        first link, and their ACKs the first one back, in the order in which they are handled.
+        """
+        yield from enumerate(self.resolved.flows)
+        loads = enumerate(self.resolved.workloads, len(self.resolved.flows))
+        yield from ((number, load.kinds[0]) for number, load in loads)
+
+    def lay_out_path(self, row: Any, path: int, flow: ResolvedFlow) -> None:
+        row["path"] = self.path_of[path]
+        row["n_forward"] = len(flow.forward)
+        row["n_hops"] = len(flow.forward) + len(flow.reverse)
 
     def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
         """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
@@ -130,9 +157,8 @@ class World:
     def _lay_out_link(self, i: int, link: Link) -> None:
         row = self.links[i]
         row["rate"], row["delay"] = link.rate, link.delay
-        row["limit"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
+        row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
-        row["changing"] = link.variable
         row["busy_until"] = -1.0
         row["recorded"] = bool(link.record)
         seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
@@ -145,9 +171,9 @@ class World:
             or discipline.on_arrival is not None
         )
         if row["tracked"]:
-            self._place(self.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
+            self.place_ring(self.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
         if i in self.by_event:
-            self._place(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
+            self.place_ring(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
         if link.record:
             row["bins"] = (
                 address(self.link_bins) + self.recorded.index(i) * (self.link_bins.strides[0])
@@ -159,65 +185,70 @@ class World:
             self.queues[i].fill(row)
 
     def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
-        row = self.flows[i]
+        row, tcp = self.flows[i : i + 1], self.tcp[i : i + 1]
+        row["index"] = row["ident"] = i
+        self.lay_out_sender(row, tcp, i, flow)
+        if isinstance(flow.spec, CBR):
+            self.cbr["interval"][i] = 8 * flow.spec.packet_size / flow.spec.rate
+            return
+        self.place_ring(self.tcp, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
+        self.states[i] = self.controllers.fill(tcp, flow)
+        self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
+        self.recoveries[i].fill(tcp)
+
+    def lay_out_sender(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
+        """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
         spec = flow.spec
-        row["index"] = i
+        self.trace.mark(row, i, flow)
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
-        row["start"] = spec.start
-        row["stop"] = math.inf if spec.stop is None else spec.stop
-        row["outbox"] = address(self.outbox)
-        row["timer_at"] = row["deadline"] = math.inf
-        row["held_until"] = math.inf
-        row["finished"] = math.nan
+        row["timer_at"] = math.inf
+        tcp["finished"] = math.nan
         if isinstance(spec, CBR):
             row["kind"] = t.CBR
-            row["interval"] = 8 * spec.packet_size / spec.rate
-            row["max_seq"] = -1
             return
         row["kind"] = t.TCP
-        self._place(self.flows, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
-        self._lay_out_transport(row, flow)
-        self.states[i] = self.controllers.fill(row, flow, i)
+        row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
+        self._lay_out_transport(tcp, flow)
 
     def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
         assert not isinstance(spec, CBR)
         for name in (
-            "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
+            "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
+            "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
-            "clock_phase", "backoff_limit", "delayed_ack", "ack_every",
+            "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",
+            "syn_rtt", "idle_restart",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
-        row["ack_size"] = row["syn_size"] = spec.ack_size
-        row["limit"] = _ENDLESS if spec.size is None else spec.size + int(settings.handshake)
-        recovery = RECOVERIES[flow.recovery]
-        row["family"] = recovery.family
-        row["go_back"], row["stay"] = recovery.go_back, recovery.stay
-        row["impatient"] = recovery.impatient
-        row["stale_rounds"] = recovery.stale_rounds
-        row["proportional"] = recovery.proportional
         row["deflate"] = settings.partial_deflation
-        row["recovery_burst"] = recovery.burst
+        row["to_send"] = _ENDLESS if spec.size is None else spec.size + int(settings.handshake)
+        row["deadline"] = row["held_until"] = math.inf
+        row["outbox"] = address(self.outbox)
 
     def _lay_out_world(self) -> None:
         w = self.w[0]
         w["pending"], w["pause"] = -1, _ENDLESS
-        w["n_flows"], w["n_links"] = len(self.flows), len(self.links)
+        w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
-        w["flows"], w["links"] = address(self.flows), address(self.links)
+        for name in ("flows", "tcp", "cbr", "links"):
+            w[name] = address(getattr(self, name))
         w["hops"] = address(self.hops)
         w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
-        w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
         self.changes = np.zeros(max(len(self.resolved.changes), 1), r.CHANGES)
         w["changes"] = address(self.changes)
         self.n_changes = 0
 
     def _schedule_beginning(self) -> None:
-        """Starts, stops, on-times and changes, in that order where times are equal."""
+        """Queues' timers, starts, stops, on-times and changes, in that order where times are
+        equal."""
+        for i, queue in self.queues.items():
+            if queue.has_timer:
+                self.schedule(0.0, r.QUEUE_TIMER, i)
         for i, flow in enumerate(self.resolved.flows):
             spec = flow.spec
             if isinstance(spec, CBR):
@@ -229,6 +260,8 @@ class World:
                 self.schedule(spec.start, r.FLOW_START, i)
                 if spec.stop is not None:
                     self.schedule(spec.stop, r.FLOW_STOP, i)
+        if self.conversations is not None:
+            self.conversations.schedule_first()
         for change in self.resolved.changes:
             for values in self._change_rows(change):
                 self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
@@ -239,7 +272,7 @@ class World:
         rows = [
             {
                 "link": link,
-                "rate": spec.rate, "delay": spec.delay, "limit": spec.buffer, "loss": spec.loss,
+                "rate": spec.rate, "delay": spec.delay, "capacity": spec.buffer, "loss": spec.loss,
             }
         ]  # fmt: skip
         names = list(self.resolved.links[link].queue.discipline.params)
@@ -251,14 +284,14 @@ class World:
     # ------------------------------------------------------------------- while running
 
     def schedule(self, time: float, kind: Any, ident: int) -> None:
-        """Put an event on the agenda."""
+        """Put an event on the event list."""
         from tcpcc.models.packet.handlers import schedule_from_outside
 
         self.make_heap_room()
         schedule_from_outside(address(self.w), float(time), kind, ident)
 
     def change_now(self, change: ResolvedChange) -> None:
-        """Put a change that the scenario does not have on the agenda, for its time."""
+        """Put a change that the scenario does not have on the event list, for its time."""
         self.by_hand.append(change)
         for values in self._change_rows(change):
             self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
@@ -282,34 +315,35 @@ class World:
             self.w["heap"], self.w["heap_room"] = address(self.heap), len(self.heap)
 
     def grow(self) -> None:
-        """Double what is short of room: rings, the agenda, the trace."""
+        """Double what is short of room: rings, the event list, the trace."""
         w = self.w[0]
         for kind in ("queue", "flight"):
             first, last = self.links[f"{kind}_head"], self.links[f"{kind}_tail"]
             room = self.links[f"{kind}_mask"] + 1
             for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
                 self._enlarge(self.links, kind, int(i), int(first[i]), int(last[i]))
-        first = self.flows["high_ack"] - 1
-        last = np.maximum(self.flows["max_seq"], self.flows["next_seq"]) + 1
-        room = self.flows["segment_mask"] + 1
+        first = self.tcp["high_ack"] - 1
+        last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
+        room = self.tcp["segment_mask"] + 1
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-            self._enlarge(self.flows, "segments", int(i), int(first[i]), int(last[i]))
+            self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
         self.make_heap_room()
-        if len(self.trace) and w["trace_count"] + 4 * r.MARGIN > len(self.trace):
-            self.trace = np.concatenate([self.trace, np.zeros_like(self.trace)])
-            w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
+        self.trace.grow()
+        if self.conversations is not None:
+            self.conversations.grow()
         w["need"] = 0
 
     def _check_window(self, i: int) -> None:
         """Refuse a window whose packets the machine has no memory to keep."""
-        f = self.flows[i]
-        window = min(float(self.states[i]["cwnd"][0]), float(f["rwnd"]), float(f["limit"]))
+        row = self.tcp[i]
+        flow, name = self._sender_at(i)
+        assert flow.controller is not None
+        state = record_view(flow.controller.state_dtype, int(row["state"]))
+        window = min(float(state["cwnd"]), float(row["rwnd"]), float(row["to_send"]))
         needed = window * t.SEGMENT.itemsize
         if needed > memory_left():
-            flow = self.resolved.flows[i]
-            controller = flow.controller.name if flow.controller else ""
             raise TcpccError(
-                f"flow {flow.name!r}, controller {controller!r}: its window at"
+                f"flow {name!r}, controller {flow.controller.name!r}: its window at"
                 f" t = {self.w['now'][0]:g} s is {window:.3g} packets, which take"
                 f" {needed / 2**30:.3g} GiB; {memory_left() / 2**30:.3g} GiB are free"
             )
@@ -322,7 +356,7 @@ class World:
         bigger = np.zeros(2 * len(ring), ring.dtype)
         numbers = np.arange(max(first, last - len(ring)), last)
         bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
-        self._place(owner, field, i, bigger)
+        self.place_ring(owner, field, i, bigger)
 
     @property
     def address(self) -> int:
@@ -332,9 +366,25 @@ class World:
 
     def explain(self, error: ArithmeticError) -> RuleError:
         """An error in a rule, with the rule, its line and what it worked on."""
-        flow = int(self.w["flow"][0])
-        rules = suspects(self.resolved, [flow], self.controllers, self.queues)
+        place = int(self.w["flow"][0])
+        flow, name = self._sender_at(place)
+        called = [(name, flow.controller, self.tcp[place])]
+        rules = suspects(called, self.resolved.links, self.queues)
         return blame(error, float(self.w["now"][0]), rules)
+
+    def _sender_at(self, place: int) -> tuple[ResolvedFlow, str]:
+        """The flow, or the kind of conversation, that has a place, and what to call it."""
+        if self.conversations is None or place < len(self.resolved.flows):
+            flow = self.resolved.flows[place]
+            return flow, flow.name
+        return self.conversations.kind_at(place), self.conversations.name_at(place)
+
+    def _counter(self, name: str) -> np.ndarray:
+        """A counter of every flow and, summed, of every kind of conversation."""
+        counts = self.tcp[name][: len(self.resolved.flows)]
+        if self.conversations is None:
+            return counts
+        return np.concatenate([counts, self.conversations.counters(name)])
 
     def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
         """The record of the run, or of its part up to `until`: the bins that have ended by then.
@@ -355,16 +405,9 @@ class World:
         n = len(edges)
         widths = np.diff(edges, prepend=0.0)[:, None]
         flow_bins, link_bins = self.flow_bins.T[:n], self.link_bins.T[:n]
-        active = ~(edges[:, None] > self.flows["finished"])
-        events = None
-        if len(self.trace):
-            events = np.zeros(int(self.w["trace_count"][0]), EVENT_DTYPE)
-            for name in EVENT_DTYPE.names or ():
-                events[name] = self.trace[name][: len(events)]
-            # what links do is known early (see network.py): sort it in, before what it causes
-            at_sender = events["event"] < r.DELIVER
-            events = events[np.lexsort((at_sender, events["flow"], events["time"]))]
-            events = events[events["time"] <= edges[-1]]
+        finished = np.full(len(self.resolved.rows), math.nan)
+        finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
+        active = ~(edges[:, None] > finished)
         changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
         series: dict[str, Any] = {
             name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
@@ -381,9 +424,10 @@ class World:
             time=edges,
             queue=link_bins["waiting"] / widths,
             busy=link_bins["busy"] / widths,
-            timeouts=self.flows["timeouts"],
-            loss_events=self.flows["loss_events"],
-            finished=self.flows["finished"],
+            timeouts=self._counter("timeouts"),
+            loss_events=self._counter("loss_events"),
+            finished=finished,
+            items=None if self.conversations is None else self.conversations.record(),
             queue_states={
                 name: values[:n]
                 for name, values in recorded_states(
@@ -394,4 +438,4 @@ class World:
             **series,
         )
         record.attrs["duration"] = float(edges[-1])
-        return Run(record, events)
+        return Run(record, self.trace.events(float(edges[-1])))

@@ -4,10 +4,20 @@ A packet's contribution is known when it arrives at a link (when it will wait, b
 it is added to the bins of those times at once. Nothing has to be sampled, and the sums are exact.
 """
 
+import math
+
 from tcpcc.engine.jit import compiled
 from tcpcc.models.bins import flow_bin_at, link_bin_at
-from tcpcc.models.packet.packet_records import MARGIN, trace_at
-from tcpcc.transport.flow_record import window_at
+from tcpcc.models.packet.packet_records import (
+    DELIVER,
+    MARGIN,
+    SEND,
+    note_at,
+    number_at,
+    trace_at,
+)
+from tcpcc.transport.flow_record import TCP, window_at
+from tcpcc.transport.flow_record import flow_at as tcp_at
 
 
 @compiled
@@ -51,27 +61,55 @@ def add_sending(w, link, begin, end, bits, sign):
 
 
 @compiled
-def trace(w, time, flow, event, seq, value):
-    if w.trace_room > 0:
-        entry = trace_at(w.trace, w.trace_count)
-        entry.time = time
-        entry.flow = flow
-        entry.event = event
-        entry.seq = seq
-        entry.value = value
-        w.trace_count += 1
-        if w.trace_count + 4 * MARGIN > w.trace_room:
-            w.need = 1
+def trace(w, flow, time, event, seq, value):
+    """Note an event of a traced connection; those at the sender with its window and what its
+    controller records."""
+    if flow.traced == 0:
+        return
+    entry = trace_at(w.trace, w.trace_count)
+    entry.time = time
+    entry.flow = flow.ident
+    entry.event = event
+    entry.seq = seq
+    entry.value = value
+    values = w.trace_values + 8 * w.trace_columns * w.trace_count
+    for i in range(w.trace_columns):
+        number_at(values, i).value = math.nan
+    if event < DELIVER and flow.kind == TCP:
+        tcp = tcp_at(w.tcp, flow.index)
+        s = window_at(tcp.state, 0)
+        number_at(values, 0).value = s.cwnd
+        number_at(values, 1).value = s.ssthresh
+        last = seq if event == SEND else tcp.max_seq
+        number_at(values, 2).value = float(last - tcp.high_ack)
+        for i in range(flow.n_notes):
+            note = note_at(flow.notes, i)
+            number_at(values, note.column).value = number_at(tcp.state, note.place).value
+    w.trace_count += 1
+    if w.trace_count + 4 * MARGIN > w.trace_room:
+        w.need = 1
 
 
 @compiled
-def sample_flow(w, f, now):
+def trace_ack(w, flow, time, event, seq, value, trigger, low, high):
+    """As :func:`trace`, for an ACK that packet `trigger` caused and that tells of a block."""
+    trace(w, flow, time, event, seq, value)
+    if flow.traced != 0:
+        values = w.trace_values + 8 * w.trace_columns * (w.trace_count - 1)
+        number_at(values, 3).value = float(trigger)
+        number_at(values, 4).value = float(low)
+        number_at(values, 5).value = float(high)
+
+
+@compiled
+def sample_flow(w, flow, now):
     """Write the flow's window into the bins that ended before `now`."""
-    while f.bin < w.n_bins and (f.bin + 1) * w.interval <= now:
-        s = window_at(f.state, 0)
-        b = flow_bin_at(f.bins, f.bin)
+    while flow.bin < w.n_bins and (flow.bin + 1) * w.interval <= now:
+        tcp = tcp_at(w.tcp, flow.index)
+        s = window_at(tcp.state, 0)
+        b = flow_bin_at(flow.bins, flow.bin)
         b.cwnd = s.cwnd
         b.ssthresh = s.ssthresh
-        if f.srtt > 0:
-            b.rtt = f.recent_rtt
-        f.bin += 1
+        if tcp.srtt > 0:
+            b.rtt = tcp.recent_rtt
+        flow.bin += 1

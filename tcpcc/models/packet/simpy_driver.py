@@ -30,21 +30,25 @@ if TYPE_CHECKING:
     import simpy
 
     from tcpcc.results import Run
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
 
 class PacketSimulation:
     """A packet simulation inside a SimPy environment.
 
-    Parameters
-    ----------
-    scenario : what to simulate; its time 0 is the environment's present time
-    env : the ``simpy.Environment`` to live in; a new one if None
-    trace : keep every event of every flow
+    Args:
+        scenario: what to simulate; its time 0 is the environment's present time
+        env: the ``simpy.Environment`` to live in; a new one if None
+        trace: keep every event of every flow, or of those named; see `tcpcc.simulate`
     """
 
     def __init__(
-        self, scenario: Scenario, env: simpy.Environment | None = None, *, trace: bool = False
+        self,
+        scenario: Scenario,
+        env: simpy.Environment | None = None,
+        *,
+        trace: bool | Selection = False,
     ) -> None:
         import simpy
 
@@ -132,7 +136,7 @@ class PacketSimulation:
 
     def acknowledged(self, flow: str) -> int:
         """Packets of `flow` acknowledged so far."""
-        return int(self.world.flows["high_ack"][self._flow(flow)]) + 1
+        return int(self.world.tcp["high_ack"][self._flow(flow)]) + 1
 
     def queue_length(self, link: str) -> int:
         """Packets waiting at `link` now, without the one being sent."""
@@ -188,7 +192,7 @@ class PacketSimulation:
         self._wake_now()
 
     def _wake_now(self) -> None:
-        """Have the model handle what was put on its agenda for the present time."""
+        """Have the model handle what was put on its event list for the present time."""
         if self._due > self.now:
             self._event.callbacks = []  # the scheduled one does nothing any more
             self._event = type(self._event)(self.env)

@@ -1,22 +1,13 @@
-"""Loss recovery by counting duplicate ACKs: Tahoe, Reno, NewReno.
+"""Counting duplicate ACKs: what Tahoe, Reno and NewReno share.
 
-Sources: RFC 5681, 3.2 (fast retransmit, fast recovery); RFC 3042 (limited transmit); RFC 6582
-(partial ACKs, the `recover` variable against repeated fast retransmits).
-
-`go_back`    Tahoe: resume at the first unacknowledged packet, without fast recovery
-`stay`       NewReno: a partial ACK retransmits the next hole and does not end recovery
-`impatient`  NewReno: only the first partial ACK restarts the retransmission timer
-`deflate`    NewReno: a partial ACK of n packets takes n - 1 off the inflated window
-
-As in ns-2, a NewReno sender in recovery sends at most two packets per ACK, and what deflation took
-off cwnd stays off: RFC 6582 would set it from ssthresh at the full ACK, here the flow returns to
-ssthresh in slow start.
+Sources: RFC 5681, 3.2 (fast retransmit); RFC 3042 (limited transmit); RFC 6582 (the `recover`
+variable against repeated fast retransmits).
 """
 
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, RECOVERY, segment_at, window_at
-from tcpcc.transport.output import emit, fill, has_room
-from tcpcc.transport.rto import restart_or_stop, restart_timer, time_acknowledged
+from tcpcc.transport.output import emit, fill, has_room, in_force
+from tcpcc.transport.rto import restart_timer, time_acknowledged
 from tcpcc.transport.rules import acknowledged, lost, sample_rtt
 
 
@@ -41,78 +32,78 @@ def new_ack(f, now, ack):
 
 
 @compiled
-def partial_ack(f, now, ack):
-    packets = ack - f.high_ack
-    if f.deflate == 0:
-        f.inflation = 0
-    elif f.inflation > packets:
-        f.inflation -= packets - 1
-    else:
-        s = window_at(f.state, 0)
-        s.cwnd = max(s.cwnd - (packets - f.inflation), 1.0)
-        f.inflation = 1
-    if f.impatient == 0 or f.first_partial == 0:
-        f.first_partial = 1
-        restart_or_stop(f, now, ack)
-    f.untold += advance(f, ack)
-    if f.timing != 0 and ack >= f.timed_seq:
-        f.timing = 0
-        f.backoff = 1
-    emit(f, ack + 1, now)
+def leave(f, now, ack):
+    """New data outside recovery, or the end of one."""
+    f.inflation = 0
+    if f.phase == RECOVERY or ack >= f.recover:
+        f.phase = OPEN
+    new_ack(f, now, ack)
+
+
+@compiled
+def enter(f, now):
+    """A fast retransmit is due: the loss is noticed, the controller told."""
+    f.recover = f.max_seq
+    f.phase = RECOVERY
+    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    lost(f, now, first.transmits, f.max_seq - f.high_ack)
+    restart_timer(f, now)
+    f.timing = 0
 
 
 @compiled
 def fast_retransmit(f, now):
-    f.recover = f.max_seq
-    f.phase = RECOVERY
-    lost(f, now, segment_at(f.segments, (f.high_ack + 1) & f.segment_mask).transmits)
-    restart_timer(f, now)
-    f.timing = 0
-    if f.go_back != 0:
-        f.next_seq = f.high_ack + 1
-    else:
-        emit(f, f.high_ack + 1, now)
-        f.inflation = f.dupack_threshold
+    """Enter fast recovery."""
+    enter(f, now)
+    emit(f, f.high_ack + 1, now)
+    f.inflation = f.dupack_threshold
 
 
 @compiled
 def limited_transmit(f, now):
     """RFC 3042: one new packet for each of the first two duplicate ACKs."""
-    reach = min(f.rwnd, window_at(f.state, 0).cwnd + f.dupacks)
-    if f.next_seq <= f.high_ack + reach and f.next_seq < f.limit and has_room(f):
+    reach = in_force(f, window_at(f.state, 0).cwnd + f.dupacks)
+    if f.next_seq <= f.high_ack + reach and f.next_seq < f.to_send and has_room(f):
         emit(f, f.next_seq, now)
         f.next_seq += 1
 
 
 @compiled
-def duplicate_ack(f, now):
+def count_duplicate(f, now):
+    """Count a duplicate ACK; returns whether it is the one that tells a loss."""
     if f.high_ack >= f.max_seq:
-        return  # nothing is outstanding: an echo of retransmissions that were not needed
+        return False  # nothing is outstanding: an echo of retransmissions that were not needed
     f.dupacks += 1
-    if f.dupacks == f.dupack_threshold:
-        if f.high_ack > f.recover or f.high_ack == 0:
-            fast_retransmit(f, now)
-    elif f.dupacks > f.dupack_threshold:
-        if f.phase == RECOVERY and f.go_back == 0:
-            f.inflation += 1
-    elif f.limited_transmit != 0:
+    if f.dupacks < f.dupack_threshold and f.limited_transmit != 0:
         limited_transmit(f, now)
+    return f.dupacks == f.dupack_threshold
 
 
 @compiled
-def on_ack(f, now, ack):
-    if ack > f.high_ack:
-        if f.phase == RECOVERY and f.stay != 0 and ack < f.recover:
-            partial_ack(f, now, ack)
-        else:
-            f.inflation = 0
-            f.first_partial = 0
-            if f.phase == RECOVERY or ack >= f.recover:
-                f.phase = OPEN
-            new_ack(f, now, ack)
-    else:
-        duplicate_ack(f, now)
+def duplicate_ack(f, now):
+    """Count a duplicate ACK; returns whether it calls for a fast retransmit.
+
+    None is called for before all that was outstanding at the last one, or at a timeout, is
+    acknowledged (RFC 6582's `recover`; ns-2's bugFix_): so there is at most one in a window.
+    """
+    return count_duplicate(f, now) and (f.high_ack > f.recover or f.high_ack == 0)
+
+
+@compiled
+def fast_recovery(f, now, called_for):
+    """After a duplicate ACK: a fast retransmit if it is called for; each further one means that a
+    packet has left the network."""
+    if called_for:
+        fast_retransmit(f, now)
+    elif f.dupacks > f.dupack_threshold and f.phase == RECOVERY:
+        f.inflation += 1
+
+
+@compiled
+def send(f, now, burst):
+    """Send what the window allows, `burst` packets at most once a loss is noticed; duplicate ACKs
+    before that let nothing out."""
     if f.dupacks == 0:
         fill(f, now, f.max_burst)
     elif f.dupacks >= f.dupack_threshold:
-        fill(f, now, min(f.recovery_burst, f.max_burst))
+        fill(f, now, min(burst, f.max_burst))

@@ -11,40 +11,46 @@ gains, plus a sixteenth; a retransmission raises it by an eighth, a repeated one
 Differences from ns-2: see `fine_grained_ns2`, which does as ns-2 does.
 """
 
-from tcpcc.engine.jit import compiled
-from tcpcc.transport.flow_record import FINE_GRAINED_NS2, LOSS, OPEN, RECOVERY, segment_at
+import math
+
+from tcpcc.definition import State, register
+from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, segment_at
 from tcpcc.transport.output import emit, fill
 from tcpcc.transport.recovery.classic import new_ack
+from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.rules import lost
 
-
-@compiled
-def update_fine_timeout(f, rtt):
-    if f.fine_rtt8 == 0:
-        f.fine_rtt8 = 8 * rtt
-        f.fine_dev4 = rtt
-    error = rtt - f.fine_rtt8 / 8
-    f.fine_rtt8 += error
-    f.fine_dev4 += abs(error) - f.fine_dev4 / 4
-    f.fine_rto = (f.fine_rtt8 / 4 + f.fine_dev4) / 2 * (1 + 1 / 16)
+FINE_TIMER = {
+    "fine_rtt8": State(0, "s", "8 x smoothed round-trip time"),
+    "fine_dev4": State(0, "s", "4 x its mean deviation"),
+    "fine_rto": State(math.inf, "s", "fine-grained timeout"),
+    "worried": State(0, "ACKs", "of new data that are still to check the timeout"),
+    "cut_at": State(-1, "s", "when the window was last cut"),
+}
 
 
-@compiled
-def expired(f, now):
+def update_fine_timeout(s, rtt):
+    if s.fine_rtt8 == 0:
+        s.fine_rtt8 = 8 * rtt
+        s.fine_dev4 = rtt
+    error = rtt - s.fine_rtt8 / 8
+    s.fine_rtt8 += error
+    s.fine_dev4 += abs(error) - s.fine_dev4 / 4
+    s.fine_rto = (s.fine_rtt8 / 4 + s.fine_dev4) / 2 * (1 + 1 / 16)
+
+
+def expired(s, f, now):
     """Whether the first unacknowledged segment is older than the fine timeout."""
-    if f.high_ack >= f.max_seq:  # none is outstanding
-        return f.family == FINE_GRAINED_NS2 and f.high_ack + 1 < f.limit
     segment = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
-    return now - segment.sent_at >= f.fine_rto
+    return now - segment.sent_at >= s.fine_rto
 
 
-@compiled
-def duplicate_ack(f, now):
+def duplicate_ack(s, f, now):
     if f.high_ack >= f.max_seq:
         return  # nothing is outstanding: an echo of retransmissions that were not needed
     f.dupacks += 1
-    late = expired(f, now)
+    late = expired(s, f, now)
     if late or f.dupacks == f.dupack_threshold:
         if f.high_ack <= f.recover and f.phase == LOSS:
             return
@@ -52,12 +58,12 @@ def duplicate_ack(f, now):
         transmits = segment.transmits
         f.recover = f.max_seq
         f.phase = RECOVERY
-        f.worried = min(2, f.next_seq - f.high_ack)
-        f.fine_rto *= 2 if transmits > 1 else 9 / 8
-        if f.cut_at < segment.sent_at:
-            lost(f, now, transmits)
+        s.worried = min(2, f.next_seq - f.high_ack)
+        s.fine_rto *= 2 if transmits > 1 else 9 / 8
+        if s.cut_at < segment.sent_at:
+            lost(f, now, transmits, f.max_seq - f.high_ack)
             f.inflation = f.dupacks
-            f.cut_at = now
+            s.cut_at = now
         restart_timer(f, now)
         f.timing = 0
         emit(f, f.high_ack + 1, now)
@@ -67,29 +73,45 @@ def duplicate_ack(f, now):
         f.inflation += 1
 
 
-@compiled
-def check(f, now):
-    """On the first and second new ACK after a retransmission."""
-    if f.worried > 0:
-        f.worried -= 1
-        if expired(f, now):
+def check(s, f, now, late):
+    """On the first and second new ACK after a retransmission: repair the next segment if `late`."""
+    if s.worried > 0:
+        s.worried -= 1
+        if late:
             f.dupacks = f.dupack_threshold
             emit(f, f.high_ack + 1, now)
         else:
-            f.worried = 0
+            s.worried = 0
 
 
-@compiled
-def on_ack(f, now, ack):
-    if ack > f.high_ack:
+def on_ack(s, p, f):
+    if f.ack > f.high_ack:
         f.inflation = 0
-        if f.phase == RECOVERY or ack >= f.recover:
+        if f.phase == RECOVERY or f.ack >= f.recover:
             f.phase = OPEN
-        rtt = new_ack(f, now, ack)
+        rtt = new_ack(f, f.now, f.ack)
         if rtt > 0:
-            update_fine_timeout(f, rtt)
-        check(f, now)
+            update_fine_timeout(s, rtt)
+        check(s, f, f.now, f.high_ack < f.max_seq and expired(s, f, f.now))
     else:
-        duplicate_ack(f, now)
+        duplicate_ack(s, f, f.now)
     if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:
-        fill(f, now, f.max_burst)
+        fill(f, f.now, f.max_burst)
+
+
+def on_timeout(s, p, f):
+    s.cut_at = f.now
+    s.worried = 0
+
+
+register(
+    Recovery(
+        "vegas",
+        "fine-grained timeouts checked on ACKs",
+        on_ack,
+        on_timeout=on_timeout,
+        state=FINE_TIMER,
+        source="Brakmo, Peterson 1995",
+        fine_timer=True,
+    )
+)

@@ -16,46 +16,61 @@ What it does otherwise:
   to end may hold a single packet or none, and such a round replaces BaseRTT by its mean round-trip
   time: a flow that has timed out takes the queue that it finds for propagation delay.
 
+- `newest_only`: a round-trip time is taken of an ACK that covers a retransmission as well, if the
+  newest packet was sent once.
+
 `cwnd` itself is inflated, as there, and so it shows in the records of a run.
 """
 
-from tcpcc.engine.jit import compiled
+from tcpcc.definition import State, register
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, segment_at, window_at
 from tcpcc.transport.output import emit, fill
 from tcpcc.transport.recovery.classic import new_ack
-from tcpcc.transport.recovery.fine_grained import check, expired, update_fine_timeout
+from tcpcc.transport.recovery.fine_grained import (
+    FINE_TIMER,
+    check,
+    expired,
+    update_fine_timeout,
+)
+from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import back_off, restart_timer
 from tcpcc.transport.rules import lost
 
 
-@compiled
-def cut(f, now, transmits):
+def cut(s, f, now, transmits):
     """Cut the window and inflate it at once; slow start goes on for the time being."""
-    s = window_at(f.state, 0)
-    ssthresh = s.ssthresh
-    lost(f, now, transmits)
-    f.cut_to = s.cwnd
-    f.cut_at = now
-    s.cwnd += f.dupacks
-    s.ssthresh = ssthresh
+    w = window_at(f.state, 0)
+    ssthresh = w.ssthresh
+    lost(f, now, transmits, f.max_seq - f.high_ack)
+    s.cut_to = w.cwnd
+    s.cut_at = now
+    w.cwnd += f.dupacks
+    w.ssthresh = ssthresh
 
 
-@compiled
-def duplicate_ack(f, now):
-    if f.high_ack + 1 >= f.limit:
+def is_late(s, f, now):
+    """Whether the first unacknowledged segment is older than the fine timeout; one that was never
+    sent always is."""
+    if f.high_ack >= f.max_seq:
+        return f.high_ack + 1 < f.to_send
+    return expired(s, f, now)
+
+
+def duplicate_ack(s, f, now):
+    if f.high_ack + 1 >= f.to_send:
         return  # everything is acknowledged (ns-2 sends a packet that does not exist)
     f.dupacks += 1
-    if expired(f, now) or f.dupacks == f.dupack_threshold:
+    if is_late(s, f, now) or f.dupacks == f.dupack_threshold:
         if f.high_ack <= f.recover and f.phase == LOSS:
             return
         segment = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
         transmits = segment.transmits
         f.recover = f.max_seq
         f.phase = RECOVERY
-        f.worried = min(2, f.next_seq - f.high_ack)
-        f.fine_rto *= 2 if transmits > 1 else 9 / 8
-        if f.cut_at < segment.sent_at:
-            cut(f, now, transmits)
+        s.worried = min(2, f.next_seq - f.high_ack)
+        s.fine_rto *= 2 if transmits > 1 else 9 / 8
+        if s.cut_at < segment.sent_at:
+            cut(s, f, now, transmits)
         back_off(f)
         restart_timer(f, now)
         f.timing = 0
@@ -66,25 +81,44 @@ def duplicate_ack(f, now):
         window_at(f.state, 0).cwnd += 1
 
 
-@compiled
-def deflate(f):
-    s = window_at(f.state, 0)
-    if f.dupacks > f.dupack_threshold and s.cwnd > f.cut_to:
-        s.cwnd = max(f.cut_to, 1.0)
-        s.ssthresh = 2.0
+def deflate(s, f):
+    w = window_at(f.state, 0)
+    if f.dupacks > f.dupack_threshold and w.cwnd > s.cut_to:
+        w.cwnd = max(s.cut_to, 1.0)
+        w.ssthresh = 2.0
 
 
-@compiled
-def on_ack(f, now, ack):
-    if ack > f.high_ack:
-        deflate(f)
-        if f.phase == RECOVERY or ack > f.recover:
+def on_ack(s, p, f):
+    if f.ack > f.high_ack:
+        deflate(s, f)
+        if f.phase == RECOVERY or f.ack > f.recover:
             f.phase = OPEN
-        rtt = new_ack(f, now, ack)
+        rtt = new_ack(f, f.now, f.ack)
         if rtt > 0:
-            update_fine_timeout(f, rtt)
-        check(f, now)
+            update_fine_timeout(s, rtt)
+        check(s, f, f.now, is_late(s, f, f.now))
     else:
-        duplicate_ack(f, now)
+        duplicate_ack(s, f, f.now)
     if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:
-        fill(f, now, f.max_burst)
+        fill(f, f.now, f.max_burst)
+
+
+def on_timeout(s, p, f):
+    s.cut_to = 0.0
+    s.cut_at = f.now
+
+
+register(
+    Recovery(
+        "vegas-ns2",
+        "the same with all that ns-2.35 does differently, packet for packet",
+        on_ack,
+        on_timeout=on_timeout,
+        state=FINE_TIMER | {"cut_to": State(0, "packets", "cwnd after the last cut")},
+        source="ns-2.35, tcp-vegas.cc",
+        stale_rounds=True,
+        newest_only=True,
+        fine_timer=True,
+        keeps_inflation=True,
+    )
+)

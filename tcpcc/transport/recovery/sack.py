@@ -4,20 +4,14 @@ Source: RFC 6675 (pipe, IsLost, NextSeg rules 1 and 2), RFC 2018.
 
 An ACK tells which segment caused it and the block of received segments around it (RFC 2018's first
 block). The scoreboard keeps, per unacknowledged segment, whether it was selectively acknowledged,
-is deemed lost (three segments above it were), or was retransmitted. `pipe` counts what is in the
-network: one for a segment neither acknowledged nor lost, one more for its retransmission. All of
-it is updated as segments pass three moving edges, so that nothing scans the window.
-
-With `proportional`, proportional rate reduction (RFC 6937, slow-start reduction bound): during
-recovery not pipe and the window decide what an ACK lets out, but what has been delivered since the
-loss. Of a window that falls from F to ssthresh a share ssthresh/F of what is delivered is sent,
-evenly, where RFC 6675 waits for half a round trip and then sends two packets per ACK; these bursts
-overflow a queue that is still full, and a repair that is lost again waits for the timer. `cwnd`, as
-recorded, is ssthresh during recovery, not the window that this comes to.
+is deemed lost (`dupack_threshold` segments above it were), or was retransmitted. `pipe` counts what
+is in the network: one for a segment neither acknowledged nor lost, one more for its retransmission.
+All of it is updated as segments pass three moving edges, so that nothing scans the window.
 """
 
 import math
 
+from tcpcc.definition import State, register
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import (
     DEEMED_LOST,
@@ -28,12 +22,20 @@ from tcpcc.transport.flow_record import (
     SACKED,
     TOLD,
     segment_at,
-    window_at,
 )
-from tcpcc.transport.output import emit, has_room
+from tcpcc.transport.output import effective_window, emit, has_room
 from tcpcc.transport.recovery.classic import advance, new_ack
+from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.rules import lost
+
+SCOREBOARD = {
+    "pipe": State(0, "packets", "in the network", kind=int),
+    "lost_edge": State(0, "", "segments below this have been judged lost or not", kind=int),
+    "next_repair": State(0, "", "no lost segment below this waits to be sent again", kind=int),
+    "sacked_ahead": State(0, "packets", "selectively acknowledged, from lost_edge on", kind=int),
+    "known": State(0, "packets", "known to have arrived, in all", kind=int),
+}
 
 
 @compiled
@@ -47,88 +49,89 @@ def in_network(segment):
     return count
 
 
-@compiled
-def mark_received(f, seq):
+def transmit(s, f, seq, now):
+    """Send a segment, and count it in pipe."""
+    segment = segment_at(f.segments, seq & f.segment_mask)
+    before = in_network(segment) if seq <= f.max_seq else 0
+    emit(f, seq, now)
+    s.pipe += in_network(segment) - before
+
+
+def mark_received(s, f, seq):
     """Note a selective acknowledgement; returns whether it was news."""
     segment = segment_at(f.segments, seq & f.segment_mask)
     if segment.flags & SACKED != 0:
         return False
-    f.pipe -= in_network(segment)
-    f.known += 1
+    s.pipe -= in_network(segment)
+    s.known += 1
     segment.flags |= SACKED | TOLD
-    if seq > f.sack1:
-        f.sack3 = f.sack2
-        f.sack2 = f.sack1
-        f.sack1 = seq
-    elif seq > f.sack2:
-        f.sack3 = f.sack2
-        f.sack2 = seq
-    elif seq > f.sack3:
-        f.sack3 = seq
+    if seq >= s.lost_edge:
+        s.sacked_ahead += 1
     return True
 
 
-@compiled
-def mark_lost(f):
-    """Deem lost what lies below the third highest selectively acknowledged segment."""
-    f.lost_edge = max(f.lost_edge, f.high_ack + 1)
-    while f.lost_edge < f.sack3:
-        segment = segment_at(f.segments, f.lost_edge & f.segment_mask)
-        if segment.flags & (SACKED | DEEMED_LOST) == 0:
+def mark_lost(s, f):
+    """Deem lost what has `dupack_threshold` selectively acknowledged segments above it."""
+    s.lost_edge = max(s.lost_edge, f.high_ack + 1)
+    while s.sacked_ahead >= f.dupack_threshold:
+        segment = segment_at(f.segments, s.lost_edge & f.segment_mask)
+        if segment.flags & SACKED != 0:
+            if s.sacked_ahead == f.dupack_threshold:
+                return
+            s.sacked_ahead -= 1
+        elif segment.flags & DEEMED_LOST == 0:
             segment.flags |= DEEMED_LOST
-            f.pipe -= 1
-        f.lost_edge += 1
+            s.pipe -= 1
+        s.lost_edge += 1
 
 
-@compiled
-def read_block(f, trigger, low, high):
+def read_block(s, f, trigger, low, high):
     news = False
     if trigger > f.high_ack:
-        news = mark_received(f, trigger)
+        news = mark_received(s, f, trigger)
         k = trigger - 1
-        while low < high and k >= low and k > f.high_ack and mark_received(f, k):
+        while low < high and k >= low and k > f.high_ack and mark_received(s, f, k):
             k -= 1
         k = trigger + 1
-        while k < high and mark_received(f, k):
+        while k < high and mark_received(s, f, k):
             k += 1
-        mark_lost(f)
+        mark_lost(s, f)
     return news
 
 
-@compiled
-def forget_acknowledged(f, ack):
+def forget_acknowledged(s, f, ack):
     """Take the segments up to `ack` out of pipe."""
     k = f.high_ack + 1
     while k <= ack:
         segment = segment_at(f.segments, k & f.segment_mask)
         if segment.flags & SACKED == 0:
-            f.known += 1
-        f.pipe -= in_network(segment)
+            s.known += 1
+        elif k >= s.lost_edge:
+            s.sacked_ahead -= 1
+        s.pipe -= in_network(segment)
         k += 1
 
 
-@compiled
-def give_up(f):
+def give_up(s, p, f):
     """After a timeout: nothing is in the network, everything outstanding is to be sent again."""
     k = f.high_ack + 1
     while k <= f.max_seq:
         segment = segment_at(f.segments, k & f.segment_mask)
         segment.flags = (segment.flags | DEEMED_LOST) & ~(SACKED | RETRANSMITTED)
         k += 1
-    f.pipe = 0
-    f.sack1 = f.sack2 = f.sack3 = -1
-    f.lost_edge = f.next_repair = f.high_ack + 1
+    s.pipe = 0
+    s.sacked_ahead = 0
+    s.lost_edge = s.next_repair = f.high_ack + 1
 
 
-@compiled
-def repair(f, now):
+def repair(s, f, now):
     """NextSeg rule 1: retransmit the next segment deemed lost. Returns whether there was one."""
-    f.next_repair = max(f.next_repair, f.high_ack + 1)
-    while f.next_repair < f.lost_edge:
-        segment = segment_at(f.segments, f.next_repair & f.segment_mask)
-        f.next_repair += 1
+    s.next_repair = max(s.next_repair, f.high_ack + 1)
+    while s.next_repair < s.lost_edge:
+        segment = segment_at(f.segments, s.next_repair & f.segment_mask)
+        s.next_repair += 1
         if segment.flags & (SACKED | RETRANSMITTED) == 0:
-            emit(f, f.next_repair - 1, now)
+            transmit(s, f, s.next_repair - 1, now)
             return True
     return False
 
@@ -142,64 +145,49 @@ def skip_received(f):
         f.next_seq += 1
 
 
-@compiled
-def fill(f, now, burst):
-    """Send while pipe is below the window: repairs first, then new data."""
+def send(s, f, now, burst, reducing):
+    """Send while pipe is below the window (when `reducing` whatever it is), `burst` packets at
+    most: repairs first, then new data. Returns how many were asked for."""
     f.more = 0
-    window = int(min(window_at(f.state, 0).cwnd, f.rwnd))
-    reducing = f.proportional != 0 and f.phase == RECOVERY
-    while (reducing or f.pipe < window) and burst > 0:
+    asked = 0
+    window = effective_window(f)
+    while (reducing or s.pipe < window) and burst > 0:
         if not has_room(f):
             f.more = 1
             f.burst = burst
-            return
+            return asked
         burst -= 1
-        f.prr_out += 1
-        if f.phase == RECOVERY and repair(f, now):
+        asked += 1
+        if f.phase == RECOVERY and repair(s, f, now):
             continue
         skip_received(f)
-        if f.next_seq >= f.limit or f.next_seq > f.high_ack + f.rwnd:
-            return
-        emit(f, f.next_seq, now)
+        if f.next_seq >= f.to_send or f.next_seq > f.high_ack + f.rwnd:
+            return asked
+        transmit(s, f, f.next_seq, now)
         f.next_seq += 1
+    return asked
 
 
-@compiled
-def may_go(f, delivered):
-    """Packets that an ACK of `delivered` packets lets out during a proportional reduction."""
-    ssthresh = math.floor(window_at(f.state, 0).cwnd)
-    prr_delivered = f.known - f.known_at_loss
-    if f.pipe > ssthresh:
-        share = prr_delivered * ssthresh / f.flight_at_loss
-        return max(math.ceil(share) - f.prr_out, 0.0)
-    return min(ssthresh - f.pipe, max(prr_delivered - f.prr_out, delivered) + 1.0)
-
-
-@compiled
-def enter(f, now):
+def enter(s, f, now):
     first = f.high_ack + 1
-    f.flight_at_loss = f.next_seq - first
-    f.known_at_loss = f.known - 1
-    f.prr_out = 1
     segment = segment_at(f.segments, first & f.segment_mask)
     f.recover = f.max_seq
     f.phase = RECOVERY
-    f.next_repair = first + 1
-    lost(f, now, segment.transmits)
+    s.next_repair = first + 1
+    lost(f, now, segment.transmits, f.max_seq - f.high_ack)
     restart_timer(f, now)
     f.timing = 0
     if segment.flags & DEEMED_LOST == 0:
         segment.flags |= DEEMED_LOST
-        f.pipe -= 1
-    f.lost_edge = max(f.lost_edge, first + 1)
-    emit(f, first, now)
+        s.pipe -= 1
+    s.lost_edge = max(s.lost_edge, first + 1)
+    transmit(s, f, first, now)
 
 
-@compiled
-def on_ack(f, now, ack, trigger, low, high):
-    known = f.known
+def take_in(s, f, now, ack):
+    """Update the scoreboard by an ACK; returns whether it made the sender enter recovery."""
     if ack > f.high_ack:
-        forget_acknowledged(f, ack)
+        forget_acknowledged(s, f, ack)
         if f.phase == RECOVERY and ack < f.recover:
             f.untold += advance(f, ack)
             restart_timer(f, now)
@@ -210,15 +198,43 @@ def on_ack(f, now, ack, trigger, low, high):
             if ack >= f.recover:
                 f.phase = OPEN
             new_ack(f, now, ack)
-        read_block(f, trigger, low, high)
-    elif read_block(f, trigger, low, high):
+        read_block(s, f, f.trigger, f.low, f.high)
+    elif read_block(s, f, f.trigger, f.low, f.high):
         f.dupacks += 1
-        hole_is_lost = f.lost_edge > f.high_ack + 1
+        hole_is_lost = s.lost_edge > f.high_ack + 1
         if f.phase == OPEN and (f.dupacks >= f.dupack_threshold or hole_is_lost):
-            enter(f, now)
-            known = f.known  # the first repair is what this ACK lets out
-    burst = f.max_burst
-    if f.proportional != 0 and f.phase == RECOVERY:
-        burst = min(burst, may_go(f, f.known - known))
-    if f.phase != LOSS or f.dupacks == 0:
-        fill(f, now, burst)
+            enter(s, f, now)
+            return True
+    return False
+
+
+@compiled
+def may_send(f):
+    """After a timeout nothing more is sent for a duplicate ACK."""
+    return f.phase != LOSS or f.dupacks == 0
+
+
+def on_ack(s, p, f):
+    take_in(s, f, f.now, f.ack)
+    if may_send(f):
+        send(s, f, f.now, f.max_burst, False)
+
+
+def resume(s, p, f):
+    send(s, f, f.now, f.burst, False)
+
+
+register(
+    Recovery(
+        "sack",
+        "RFC 6675 pipe",
+        on_ack,
+        on_timeout=give_up,
+        resume=resume,
+        state=SCOREBOARD,
+        source="RFC 6675",
+        selective=True,
+        limited_transmit=True,
+        holes_per_round=math.inf,
+    )
+)

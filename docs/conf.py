@@ -1,0 +1,42 @@
+"""The documentation site: `make docs` builds it into docs/_build/html, warnings are errors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import tcpcc
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from pages import write_controllers, write_notebooks  # noqa: E402
+
+project = "tcpcc"
+author = "The tcpcc developers"
+release = version = tcpcc.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+html_theme = "pydata_sphinx_theme"
+html_title = "tcpcc"
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_static_path: list[str] = []
+
+nb_execution_mode = "off"  # notebooks are committed executed, and tests execute them again
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # signatures have them; docstrings say the units
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+default_role = "code"  # single backquotes in docstrings are code
+
+write_controllers(HERE)
+write_notebooks(HERE)

@@ -1,0 +1,129 @@
+"""What the papers' figures share: ranges over seeds, curves, bars, titles, legends.
+
+Packets are solid, with a bar from the least to the largest number where chance plays a part; fluid
+is dashed with open marks, or a dash over a bar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from experiments.records import Measured
+
+
+def ranges(
+    ax: Axes,
+    places: Iterable[float],
+    cells: Iterable[Measured],
+    *,
+    across: bool = False,
+    shift: float = 0.0,
+    **look: Any,
+) -> None:
+    """Lines from the least to the largest number, of the cells that have these.
+
+    Args:
+        ax: where to draw.
+        places: of the cells, on the axis that the numbers are not on.
+        cells: the numbers.
+        across: horizontal lines.
+        shift: points to the right.
+        **look: of `Axes.vlines`.
+    """
+    from matplotlib.transforms import offset_copy
+
+    known = [(at, c.low, c.high) for at, c in zip(places, cells, strict=True) if c.low is not None]
+    if not known:
+        return
+    if shift:
+        look["transform"] = offset_copy(ax.transData, ax.figure.figure, x=shift, units="points")
+    draw: Any = ax.hlines if across else ax.vlines
+    draw(*zip(*known, strict=True), **look)
+
+
+def curve(
+    ax: Axes,
+    x: Sequence[float],
+    cells: Sequence[Measured],
+    model: str,
+    label: str | None,
+    *,
+    shift: float = 0.0,
+    **look: Any,
+) -> None:
+    """Means over seeds against `x`.
+
+    Args:
+        ax: where to draw.
+        x: of the cells.
+        cells: the numbers.
+        model: "packet" or "fluid", whose label says so.
+        label: in the legend; None: none.
+        shift: of the ranges, points, so that those of two curves stand side by side.
+        **look: of the line; a colour at least.
+    """
+    values = [cell.value for cell in cells]
+    look = {"marker": "o", "ms": 3.5, **look}
+    if model == "fluid":
+        look |= {"mfc": "white", "ls": plots.DASHES[1], "lw": 0.9}
+        ax.plot(x, values, label=label and f"{label}, fluid model", **look)
+        return
+    ax.plot(x, values, label=label, **look)
+    ranges(ax, x, cells, shift=shift, color=look["color"], lw=2.5, alpha=0.35)
+
+
+def bars(
+    ax: Axes, places: np.ndarray, cells: Sequence[Measured], width: float, **look: Any
+) -> None:
+    """Bars with the range over seeds."""
+    ax.bar(places, [cell.value for cell in cells], width, **look)
+    ranges(ax, places, cells, color=plots.BLACK, lw=0.7)
+
+
+def dashes(ax: Axes, places: Any, values: Sequence[float], size: float) -> None:
+    """The fluid model's values over bars."""
+    ax.plot(places, values, "_", color=plots.BLACK, ms=size, mew=1.4, label="fluid model")
+
+
+def title(ax: Axes, k: int, text: str) -> None:
+    """ "(a) text" over the panel with the number `k`, from 0."""
+    ax.set_title(f"({'abcdefghijkl'[k]}) {text}", loc="left")
+
+
+def _labels(axes: Iterable[Axes]) -> dict[str, Any]:
+    """Handles by label, each once."""
+    labels: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            labels.setdefault(label, handle)
+    return labels
+
+
+def legend(ax: Axes, **place: Any) -> None:
+    """A legend of one panel that names nothing twice."""
+    labels = _labels([ax])
+    ax.legend(labels.values(), labels.keys(), **place)
+
+
+def legend_above(
+    figure: Figure, axes: Iterable[Axes], columns: int = 12, order: Sequence[str] = ()
+) -> None:
+    """One legend for all panels, each label once, those in `order` as there and the rest after."""
+    labels = _labels(axes)
+    names = [name for name in order if name in labels]
+    names += [name for name in labels if name not in order]
+    figure.legend(
+        [labels[name] for name in names],
+        names,
+        loc="outside upper center",
+        ncols=min(len(names), columns),
+    )

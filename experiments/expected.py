@@ -1,0 +1,178 @@
+"""The numbers and verdicts that the models are expected to give, under version control.
+
+``experiments/data/<paper>_expected.csv`` has a line for each cell, ``<paper>_claims.csv`` one for
+each thing that the paper says of two cells. `tcpcc reproduce --accept` writes them anew, and the
+diff shows what moved, from what to what. tests/test_reproduction.py holds every run to them.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from experiments import published
+from experiments.published import Claim
+from experiments.records import MODELS, Record
+
+ROUNDING = 1e-6
+"""Relative difference that is none: numbers are written with nine digits."""
+
+NUMBERS: Mapping[str, Callable[[Record], float | None]] = {
+    "formula": lambda r: r.formula,
+    "packet": lambda r: r.packet,
+    "packet_low": lambda r: r.spread and r.spread[0],
+    "packet_high": lambda r: r.spread and r.spread[1],
+    "packet_sd": lambda r: r.sd,
+    "fluid": lambda r: r.fluid,
+    "fluid_low": lambda r: r.fluid_spread and r.fluid_spread[0],
+    "fluid_high": lambda r: r.fluid_spread and r.fluid_spread[1],
+    "fluid_sd": lambda r: r.fluid_sd,
+}
+WORDS: Mapping[str, Callable[[Record], str | None]] = {
+    "verdict": lambda r: r.verdict,
+    "fluid_verdict": lambda r: r.fluid_verdict,
+    "agreement": lambda r: r.agreement,
+}
+"""What is expected of a record, by column of the file."""
+
+CELL = ("item", "row", "column")
+CLAIM = ("more", "less", *MODELS)
+
+Line = Mapping[str, str]
+
+
+def accept(records: Iterable[Record], folder: Path = published.DATA) -> list[Path]:
+    """Make these records what is expected, from both models; cells that are not among them stay as
+    they were. Returns the files written."""
+    files = []
+    for paper, group in groupby(records, key=lambda r: r.paper):
+        fresh = list(group)
+        cells = {r.key: _line(r) for r in fresh}
+        lines = {tuple(line[name] for name in CELL): line for line in cells_of(paper, folder)}
+        order = [cell.key for cell in published.of(paper).cells]
+        found = [cells.get(key) or lines[key] for key in order if key in cells or key in lines]
+        files.append(_file(paper, "expected", folder))
+        _write(files[-1], [*CELL, *NUMBERS, *WORDS], found)
+        said = {(line["more"], line["less"]): line for line in claims_of(paper, folder)}
+        said |= {(line["more"], line["less"]): line for line in _claims(paper, fresh)}
+        names = ["/".join(key) for claim in _order(paper) for key in (claim.more, claim.less)]
+        pairs = dict.fromkeys(zip(names[::2], names[1::2], strict=True))
+        files.append(_file(paper, "claims", folder))
+        _write(files[-1], CLAIM, [said[pair] for pair in pairs if pair in said])
+    return files
+
+
+def cells_of(paper: str, folder: Path = published.DATA) -> list[Line]:
+    """What is expected of a paper's cells; nothing if nothing was accepted yet."""
+    return _read(_file(paper, "expected", folder))
+
+
+def claims_of(paper: str, folder: Path = published.DATA) -> list[Line]:
+    """What is expected of a paper's claims: "holds" or "fails" from each model."""
+    return _read(_file(paper, "claims", folder))
+
+
+def moved(record: Record, folder: Path = published.DATA) -> list[str]:
+    """What of a record is not as expected, each as "packet: 21.2 -> 23.4"; empty if all is."""
+    old = _by_cell(record.paper, folder).get(record.key)
+    if old is None:
+        return ["nothing is expected yet: tcpcc reproduce --accept"]
+    new = _line(record)
+    elsewhere = _written_on(record.paper, folder) != this_platform()
+    return [
+        f"{name}: {old[name] or 'none'} -> {new[name] or 'none'}"
+        for name in (*NUMBERS, *WORDS)
+        if old[name] != new[name] and not _is_rounding(name, old, new, elsewhere)
+    ]
+
+
+def _is_rounding(name: str, old: Line, new: Line, elsewhere: bool) -> bool:
+    """Whether two entries that are written otherwise differ by rounding only.
+
+    On another platform than the one where `old` was written, rounding may part two runs in which
+    chance plays a part. What is known there is that a number lies in the range of all runs.
+    """
+    if elsewhere and old["packet_low" if not name.startswith("fluid") else "fluid_low"]:
+        if name not in MODELS:
+            return True
+        low, high = (float(old[f"{name}_{end}"]) for end in ("low", "high"))
+        return low <= float(new[name]) <= high
+    if name in WORDS or not old[name] or not new[name]:
+        return False
+    return math.isclose(float(old[name]), float(new[name]), rel_tol=ROUNDING, abs_tol=1e-9)
+
+
+def this_platform() -> str:
+    """What decides how numbers are rounded."""
+    import numba
+    import numpy as np
+
+    return f"{platform.machine()}, numba {numba.__version__}, numpy {np.__version__}"
+
+
+def claims(records: Iterable[Record]) -> Iterator[tuple[str, Claim, dict[str, bool]]]:
+    """(paper, claim, whether it holds in each model that was run) of every claim both of whose
+    cells are among the records."""
+    for paper, group in groupby(records, key=lambda r: r.paper):
+        found = {r.key: r for r in group}
+        for claim in _order(paper):
+            if claim.more not in found or claim.less not in found:
+                continue
+            holds = {}
+            for model in MODELS:
+                more, less = (found[key].number(model) for key in (claim.more, claim.less))
+                if more is not None and less is not None:
+                    holds[model] = more > less
+            yield paper, claim, holds
+
+
+def _order(paper: str) -> list[Claim]:
+    """A paper's claims, each once, in the order of its cells."""
+    return list(dict.fromkeys(c for cell in published.of(paper).cells for c in cell.claims))
+
+
+def _claims(paper: str, records: Iterable[Record]) -> Iterator[Line]:
+    for _, claim, holds in claims(records):
+        told = {model: "holds" if held else "fails" for model, held in holds.items()}
+        yield {"more": "/".join(claim.more), "less": "/".join(claim.less), **told}
+
+
+def _line(record: Record) -> Line:
+    numbers = {name: of(record) for name, of in NUMBERS.items()}
+    return {
+        **dict(zip(CELL, record.key, strict=True)),
+        **{name: "" if n is None else f"{n:.9g}" for name, n in numbers.items()},
+        **{name: of(record) or "" for name, of in WORDS.items()},
+    }
+
+
+def _file(paper: str, what: str, folder: Path) -> Path:
+    return folder / f"{paper}_{what}.csv"
+
+
+def _by_cell(paper: str, folder: Path) -> Mapping[tuple[str, ...], Line]:
+    return {tuple(line[name] for name in CELL): line for line in cells_of(paper, folder)}
+
+
+def _written_on(paper: str, folder: Path) -> str:
+    with _file(paper, "expected", folder).open(encoding="utf-8") as file:
+        return file.readline().removeprefix("# ").rstrip("\n")
+
+
+def _read(file: Path) -> list[Line]:
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(line for line in text if not line.startswith("#")))
+
+
+def _write(file: Path, columns: Iterable[str], lines: Iterable[Line]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as text:
+        text.write(f"# {this_platform()}\n")
+        writer = csv.DictWriter(text, list(columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)

@@ -1,0 +1,123 @@
+"""The scenarios of the Quick Vegas paper.
+
+Settings that the paper does not give, with the evidence for each:
+
+- A packet is 1000 bytes on the wire ("1 Kbytes"): the 59 s ramp of Vegas is proportional to the
+  bandwidth-delay product in packets, and 1024 bytes would give 57.6 s.
+- The flow of IV-A starts at 0.5 s: slow start ends at the printed absolute time, 1.9 s, only then.
+  The CBR packets are of 1000 bytes, since a queue of 620 packets needs them.
+- Every other round Quick Vegas is frozen, like Vegas' slow start: with an update in every round
+  it never settles. Delta is rounded to an integer, as in the simulator that the paper used: with a
+  real Delta the ramp takes 24 s, not 27 s, and the window hunts by a packet for ever.
+- All 20 flows of a group start at the same time; spread over 0.1 s, Vegas would use 0.59 of the
+  link in the first 25 s, not 0.335.
+- New Reno is the slow-but-steady kind whose partial ACKs end the inflation of the window: the 0.170
+  of the first 25 s excludes the impatient one (0.42). Its packets carry 40 bytes of header, which
+  Vegas' do not, and its connections open with a handshake: so did the simulator's. A receiver
+  window of 100,000 packets stops a flow that no loss stops: its access link is as fast as the
+  bottleneck, and a flow whose packets always arrive just after a departure loses none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import tcpcc as tc
+
+NAMES = {"vegas": "Vegas", "quick_vegas": "Quick Vegas", "newreno": "New Reno"}
+
+THRESHOLDS: dict[str, float] = {"alpha": 2, "beta": 4, "gamma": 1}
+"""Of Vegas and Quick Vegas, packets: section IV."""
+
+VEGAS_KIND = ("vegas", "quick_vegas")
+
+RATE = 50e6
+"""Of the bottleneck in section IV-A, bit/s."""
+
+BDPS = (0.25e6, 0.5e6, 1e6, 2e6, 3e6, 4e6, 5e6, 10e6)
+"""Bandwidth-delay products of Figures 4-6, bits: from half of the 500 Kb that the text names to
+twice the 5 Mb of section IV-A."""
+
+PHASES = tuple(k * 0.05 for k in range(8))
+"""Shifts of the CBR traffic's edges, s: all of Quick Vegas' update cycle of 0.2 to 0.4 s."""
+
+FEW_PHASES = PHASES[::2]
+
+JITTERS = range(1, 9)
+"""Seeds of the runs in which New Reno's starts are spread over `JITTER`."""
+
+JITTER = 1e-3
+"""s; a hundredth of the round-trip time. It moves Vegas' utilization by less than 0.005."""
+
+
+OPENING = tc.Transport(initial_window=1, handshake=False, window_validation=False)
+"""The first packet is data, the window starts at one packet, and grows, as in ns-2, also where a
+flow that was stopped has nothing to send."""
+
+
+def basic(controller: str, *, phase: float = 0.0, bdp: float = 5e6) -> tc.Scenario:
+    """Sections IV-A and IV-B: one flow, joined by CBR traffic at half the bottleneck's rate.
+
+    Args:
+        controller: "vegas" or "quick_vegas".
+        phase: by how much the CBR traffic comes and goes later, s.
+        bdp: bandwidth-delay product, bits; 5 Mb is section IV-A. The times are stretched with it,
+            so that the flow has settled at each event, but not below a quarter.
+    """
+    rate = RATE * bdp / 5e6
+    stretch = max(bdp / 5e6, 0.25)
+    net = tc.dumbbell(rate, 0.048, buffer=math.inf, access_rate=1e9, access_delay=1e-3)
+    on, off = 80 * stretch + phase, 160 * stretch + phase
+    flow = tc.Flow(controller, start=0.5, transport=OPENING, params=THRESHOLDS)
+    cross = tc.CBR(rate / 2, on=[(on, off)])
+    return tc.Scenario(net, [flow, cross], duration=200 * stretch, interval=0.01)
+
+
+def sharing(controller: str, *, seed: int = 0) -> tc.Scenario:
+    """Section IV-C: 60 flows in three groups, each active for 300 s.
+
+    Args:
+        controller: "vegas", "quick_vegas" or "newreno".
+        seed: 0: the flows of a group start together; else of starts spread over `JITTER`.
+    """
+    net = tc.dumbbell(1e9, 0.048, buffer=1250, access_rate=1e9, access_delay=1e-3)
+    late = np.random.default_rng(seed).uniform(0, JITTER if seed else 0, 60)
+    starts = [100.0 * (k // 20) + late[k] for k in range(60)]
+    settings: dict[str, Any] = {"transport": OPENING, "params": THRESHOLDS}
+    if controller == "newreno":
+        settings = {
+            "packet_size": 1040,
+            "header": 40,
+            "recovery": "newreno-steady",
+            "transport": OPENING.replace(handshake=True, partial_deflation=False, rwnd=100_000),
+        }
+    flows = [
+        tc.Flow(controller, start=start, stop=100.0 * (k // 20) + 300, **settings)
+        for k, start in enumerate(starts)
+    ]
+    return tc.Scenario(net, flows, duration=500)
+
+
+# Runs by the items' own keys.
+
+
+def basic_runs(controller: str, phases: Sequence[float]) -> dict[Any, tc.Scenario]:
+    return {phase: basic(controller, phase=phase) for phase in phases}
+
+
+def bdp_runs() -> dict[Any, tc.Scenario]:
+    return {
+        (controller, bdp, phase): basic(controller, phase=phase, bdp=bdp)
+        for controller, phases in (("vegas", (0.0,)), ("quick_vegas", FEW_PHASES))
+        for bdp in BDPS
+        for phase in phases
+    }
+
+
+def sharing_runs(controllers: Sequence[str], seeds: Sequence[int] = ()) -> dict[Any, tc.Scenario]:
+    runs: dict[Any, tc.Scenario] = {(name, 0): sharing(name) for name in controllers}
+    return runs | {("newreno", seed): sharing("newreno", seed=seed) for seed in seeds}

@@ -1,0 +1,151 @@
+"""From runs to the numbers of the Quick Vegas paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.harness import Runs, Values
+from experiments.quick_vegas import scenarios as s
+from experiments.records import Measured
+
+WINDOWS = ((0, 25), (25, 55), (55, 300), (300, 310), (310, 400), (400, 420), (420, 435), (435, 500))
+"""Intervals of Table I, s."""
+
+HUNDREDS = ((0, 100), (100, 200), (200, 300), (300, 400), (400, 500))
+"""Intervals of Tables II and III, s."""
+
+
+# Figures 2 and 3.
+
+
+def basic_values(controller: str, runs: Runs) -> Values:
+    """The transients quoted in the text, with their range over the phases."""
+    return {
+        (s.NAMES[controller], column): over({key: metric(run) for key, run in runs.items()})
+        for column, metric in TRANSIENTS.items()
+    }
+
+
+def slow_start_end(run: tc.Run) -> float:
+    """Time at which the window first exceeds the slow-start threshold, s."""
+    flow = run.data.isel(flow=0)
+    above = (flow["ssthresh"] < flow["cwnd"]).values
+    return float(run.data["time"].values[above.argmax()]) if above.any() else math.nan
+
+
+def settling(event: str, run: tc.Run) -> float:
+    """Seconds from an event until the window has settled: "start", "halved" or "doubled"."""
+    flow, cross = run.scenario.flows
+    assert cross.stop is not None
+    begin, end = {
+        "start": (flow.start, cross.start),
+        "halved": (cross.start, cross.stop),
+        "doubled": (cross.stop, run.duration),
+    }[event]
+    return run.convergence_time(run.flows[0], begin, before=end)
+
+
+def throughput_at_85(run: tc.Run) -> float:
+    """Mean from 80 to 85 s, Mb/s."""
+    return float(run.throughput(80, 85)[0]) / 1e6
+
+
+TRANSIENTS: dict[str, Callable[[tc.Run], float]] = {
+    "slow start ends": slow_start_end,
+    "new connection": partial(settling, "start"),
+    "halved": partial(settling, "halved"),
+    "doubled": partial(settling, "doubled"),
+    "largest queue": tc.Run.queue_max,
+    "throughput at 85 s": throughput_at_85,
+}
+
+
+def over(values: Mapping[Any, float]) -> Measured:
+    """The first of several numbers, and the range of all; a number alone has none."""
+    numbers = list(values.values())
+    if len(numbers) == 1:
+        return Measured(numbers[0])
+    return Measured(numbers[0], min(numbers), max(numbers))
+
+
+# Figures 4 to 6.
+
+
+def bdp_column(bdp: float) -> str:
+    return f"{bdp / 1e3:g} Kb"
+
+
+def bdp_values(event: str, runs: Runs) -> Values:
+    """Convergence times in base round-trip times, means over phases, and their mean ratio."""
+    curves = {controller: convergence(event, controller, runs) for controller in s.VEGAS_KIND}
+    values: dict[tuple[str, str], float | Measured] = {}
+    for controller, (mean, low, high) in curves.items():
+        for bdp, *three in zip(s.BDPS, mean, low, high, strict=True):
+            chance = controller == "quick_vegas" and event != "start"
+            values[s.NAMES[controller], bdp_column(bdp)] = Measured(*three) if chance else three[0]
+    large = np.array(s.BDPS) > 0.5e6
+    ratio = curves["quick_vegas"][0][large] / curves["vegas"][0][large]
+    values["Quick Vegas / Vegas", "above 500 Kb"] = float(ratio.mean())
+    return values
+
+
+def convergence(event: str, controller: str, runs: Runs) -> tuple[np.ndarray, ...]:
+    """Mean, least and largest over the phases in which the window settles, in base round-trip
+    times, shape [bdp] each; NaN where it settles in none."""
+    times = np.array(
+        [
+            [
+                settling(event, run) / float(run.data["base_rtt"][0])
+                for (name, at, _), run in runs.items()
+                if (name, at) == (controller, bdp)
+            ]
+            for bdp in s.BDPS
+        ]
+    )
+    settled = np.ma.masked_invalid(times)
+    return tuple(f(axis=1).filled(np.nan) for f in (settled.mean, settled.min, settled.max))
+
+
+# Tables I to III and Figure 7.
+
+
+def each_controller(metric: Callable[[tc.Run], Mapping[str, float]], runs: Runs) -> Values:
+    """What `metric` gives by column, for the row of each controller, with the range over seeds."""
+    values: dict[tuple[str, str], float | Measured] = {}
+    for controller in dict.fromkeys(key[0] for key in runs):
+        seeds = {key: metric(run) for key, run in runs.items() if key[0] == controller}
+        for column in next(iter(seeds.values())):
+            values[s.NAMES[controller], column] = over({k: v[column] for k, v in seeds.items()})
+    return values
+
+
+def utilizations(run: tc.Run) -> dict[str, float]:
+    """Share of the bottleneck that carried data packets, headers not counted, by interval."""
+    share = float(run.data["payload"][0] / run.data["packet_size"][0])
+    used = {f"{a}-{b}": share * run.utilization(after=a, before=b) for a, b in WINDOWS}
+    return used if str(run.data["controller"][0].item()) == "newreno" else used | full(run)
+
+
+def full(run: tc.Run) -> dict[str, float]:
+    """From when on the bottleneck stays busy, 99 % of each bin, till the second group starts."""
+    busy = run.data["busy"].isel(link=0).sel(time=slice(None, 100)).values
+    gaps = np.flatnonzero(busy < 0.99)
+    return {"full from": float(run.data["time"].values[gaps[-1]]) if gaps.size else 0.0}
+
+
+def mean_queues(run: tc.Run) -> dict[str, float]:
+    return {f"{a}-{b}": run.queue_mean(a, b) for a, b in (*HUNDREDS, (0, 500))}
+
+
+def fairness(run: tc.Run) -> dict[str, float]:
+    return {f"{a}-{b}": run.jain_index(a, b) for a, b in HUNDREDS}
+
+
+def largest_queue(run: tc.Run) -> dict[str, float]:
+    return {"largest queue": run.queue_max()}

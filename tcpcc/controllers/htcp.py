@@ -1,0 +1,156 @@
+"""H-TCP: an increase that grows with the time since the last loss, a decrease fit to the queue.
+
+Source: D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004;
+draft-leith-tcp-htcp-06; Linux' ``tcp_htcp``.
+
+Equations (Delta: time since the last congestion event was over; d, R: least and largest RTT)
+
+(1)  f = 1                                             Delta <= Delta_L
+     f = 1 + 10 (Delta - Delta_L) + ((Delta - Delta_L)/2)^2         else
+(2)  f <- max(f / scale, 1),  scale = 1/(10 d) within [1/2, 10]     `rtt_scaling`
+(3)  alpha = 2 (1 - beta) f;  per newly acknowledged packet  W <- W + min(alpha/W, 1)
+(4)  loss:     beta = 1/2        if |B - B_old| > B_old/5, at the first loss after such a one, and
+                                 for d <= 10 ms
+               beta = d/R within [1/2, 4/5]            else
+               ssthresh <- max(beta W, 2);  W <- ssthresh
+(5)  B: the largest throughput since the last loss, smoothed round by round, B <- 3/4 B + 1/4 b
+     from the fourth round trip after it on; B_old: that before the last loss
+(6)  R: of samples at most 20 ms above it; after a loss  R <- d + 0.95 (R - d)
+(7)  timeout:  ssthresh as in (4), then W <- 1
+
+Check: f(2 s) = 11.25, f(3 s) = 22, f(5 s) = 45.
+
+Differences from the papers
+    The paper adapts beta without (6) and the limit of 10 ms, which are Linux'; `rtt_scaling` is an
+    option there and on in Linux.
+Taken from Linux
+    With `integer` f is cut to a whole number before and after (2), as there.
+"""
+
+import math
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Param, State, register
+
+NEAR_MAX = 0.02  # s: a sample further above the largest RTT is an outlier
+SHORT = 0.01  # s: paths whose RTT is no longer keep beta = 1/2
+SHORTEST = 1e-6  # s: a span of the throughput that can be divided by
+FADE = 0.95  # of what the largest RTT is above the least one is left after a loss
+
+
+def factor(p, elapsed, min_rtt):
+    """(1) and (2): f after so many seconds without congestion."""
+    f = 1.0
+    if elapsed > p.delta_l:
+        more = elapsed - p.delta_l
+        f = 1 + 10 * more + (more / 2) ** 2
+    if p.integer != 0:
+        f = float(math.floor(f))
+    if p.rtt_scaling != 0 and min_rtt > 0:
+        f /= min(max(1 / (10 * min_rtt), 0.5), 10.0)
+        if p.integer != 0:
+            f = float(math.floor(f))
+    return max(f, 1.0)
+
+
+def measure(s, ack):
+    """(5) and (6), with each ACK outside recovery."""
+    if s.in_recovery != 0:  # this is the first one after it
+        s.in_recovery = 0.0
+        s.last_loss = ack.now
+        s.counted = 0.0
+        s.counted_from = ack.now
+    else:
+        s.counted += ack.delivered
+    s.rtt_max = max(s.rtt_max, ack.min_rtt)
+    if s.rtt_max < ack.rtt <= s.rtt_max + NEAR_MAX:
+        s.rtt_max = ack.rtt
+    span = ack.now - s.counted_from
+    if s.counted >= s.cwnd - max(s.alpha, 1.0) and span >= max(ack.min_rtt, SHORTEST):
+        b = s.counted / span
+        if ack.now - s.last_loss <= 4 * ack.min_rtt:
+            s.b = b
+            s.b_max = b
+        else:
+            s.b = 0.75 * s.b + 0.25 * b
+            s.b_max = max(s.b_max, s.b)
+        s.counted = 0.0
+        s.counted_from = ack.now
+
+
+def on_ack(s, p, ack):
+    measure(s, ack)
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    else:
+        s.alpha = 2 * (1 - s.beta) * factor(p, ack.now - s.last_loss, ack.min_rtt)
+        s.cwnd += min(s.alpha / s.cwnd, 1.0) * ack.acked  # (3)
+
+
+def adapt(s, p, ack):
+    """(4), and the fading of (6)."""
+    steady = abs(s.b_max - s.b_old) <= 0.2 * s.b_old
+    s.b_old = s.b_max
+    s.beta = p.beta_min
+    if p.bandwidth_switch != 0 and not steady:
+        s.adaptive = 0.0
+    elif s.adaptive != 0 and ack.min_rtt > SHORT and s.rtt_max > 0:
+        s.beta = min(max(ack.min_rtt / s.rtt_max, p.beta_min), p.beta_max)
+    else:
+        s.adaptive = 1.0
+    if s.rtt_max > ack.min_rtt:
+        s.rtt_max = ack.min_rtt + FADE * (s.rtt_max - ack.min_rtt)
+    s.last_loss = ack.now
+    s.in_recovery = 1.0
+
+
+def on_loss(s, p, ack):
+    adapt(s, p, ack)
+    s.ssthresh = max(s.beta * ack.window, 2.0)
+    s.cwnd = s.ssthresh
+
+
+def on_timeout(s, p, ack):
+    on_loss(s, p, ack)
+    s.cwnd = 1.0  # (7)
+
+
+def validate(p):
+    if p["beta_min"] > p["beta_max"]:
+        return f"beta_min = {p['beta_min']:g} exceeds beta_max = {p['beta_max']:g}"
+    return None
+
+
+htcp = register(
+    Controller(
+        name="htcp",
+        summary="the longer without loss, the faster; backs off as far as the queue is long",
+        source="Leith, Shorten 2004; Linux",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            "delta_l": Param(1, "s", "Delta_L: so long after a loss it is Reno", 0),
+            "beta_min": Param(0.5, "", "least share of the window that a loss leaves", 1e-3, 1),
+            "beta_max": Param(0.8, "", "largest share (Linux: 102/128)", 1e-3, 1),
+            "rtt_scaling": Param(1, "0 or 1", "f in proportion to the RTT (Linux: 1)", 0, 1),
+            "bandwidth_switch": Param(1, "0 or 1", "beta_min while B changes (Linux: 1)", 0, 1),
+            "integer": Param(0, "0 or 1", "f in whole numbers, as Linux", 0, 1),
+        },
+        state={
+            "alpha": State(1, "packets", "increase per round trip"),
+            "beta": State(0.5, "", "share of the window that the next loss leaves"),
+            "last_loss": State(0, "s", "when the last congestion event was over"),
+            "in_recovery": State(0, "0 or 1", "no ACK since the last loss"),
+            "adaptive": State(0, "0 or 1", "the last loss was an ordinary one"),
+            "rtt_max": State(0, "s", "R"),
+            "b": State(0, "packets/s", "smoothed throughput"),
+            "b_max": State(0, "packets/s", "B"),
+            "b_old": State(0, "packets/s", "B_old"),
+            "counted": State(0, "packets", "acknowledged in the present sample of the throughput"),
+            "counted_from": State(0, "s", "when that began"),
+        },
+        recovery="sack-prr",
+        validate=validate,
+    )
+)

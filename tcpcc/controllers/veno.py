@@ -1,0 +1,60 @@
+"""TCP Veno: Reno that asks Vegas whether a loss was one of congestion.
+
+Source: C. Fu, S. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks",
+IEEE JSAC 21(2), 2003; Linux' ``tcp_veno``.
+
+Equations (N: the flow's packets in queues, from the round-trip time R and its least value d)
+
+(1)  N = W (1 - d/R)
+(2)  congestion avoidance, per newly acknowledged packet:  W <- W + 1/W       N < beta
+                                                           W <- W + 1/(2W)    else
+(3)  loss:     ssthresh <- 4W/5 if N < beta, W/2 else;  W <- ssthresh;  at least 2
+(4)  timeout:  ssthresh as in (3), then W <- 1
+
+Differences from the papers
+    R in (1) is that of the last ACK, as in Linux, whose comment and whose paper speak of the least
+    one of the last round trip. The paper's second line of (2) is one packet every other round trip.
+"""
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Param, State, register
+
+
+def on_ack(s, p, ack):
+    if ack.rtt > 0:
+        s.backlog = s.cwnd * (1 - min(ack.min_rtt / ack.rtt, 1.0))  # (1)
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    elif s.backlog < p.beta:
+        s.cwnd += ack.acked / s.cwnd  # (2)
+    else:
+        s.cwnd += ack.acked / (2 * s.cwnd)
+
+
+def on_loss(s, p, ack):
+    kept = p.random_loss if s.backlog < p.beta else 0.5
+    s.ssthresh = max(kept * ack.window, 2.0)  # (3)
+    s.cwnd = s.ssthresh
+
+
+def on_timeout(s, p, ack):
+    on_loss(s, p, ack)
+    s.cwnd = 1.0  # (4)
+
+
+veno = register(
+    Controller(
+        name="veno",
+        summary="Reno that gives up less at a loss without a queue",
+        source="Fu, Liew 2003; Linux",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params={
+            "beta": Param(3, "packets", "backlog that tells congestion", 0),
+            "random_loss": Param(0.8, "", "share of the window that another loss leaves", 0.1, 1),
+        },
+        state={"backlog": State(0, "packets", "N")},
+        recovery="sack-prr",
+    )
+)

@@ -1,0 +1,188 @@
+"""The memory of a run's conversations: all that are to come, and places for those that live."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.controllers.controller import sample_dtype
+from tcpcc.engine.jit import address
+from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.recovery_memory import RecoveryMemory
+from tcpcc.scenario.draw import drawn
+from tcpcc.transport import flow_record as t
+from tcpcc.transport.recovery import RECOVERIES
+
+if TYPE_CHECKING:
+    from tcpcc.models.packet.packet_world import World
+    from tcpcc.scenario.resolve import ResolvedFlow
+
+FIRST_PLACES = 16
+_SAMPLE_WORDS = sample_dtype.itemsize // 8
+
+
+def _words(record: np.ndarray) -> np.ndarray:
+    """A record as 8-byte words."""
+    return record.view(np.int64).ravel()
+
+
+class ConversationMemory:
+    """What the workloads of a world come to, in the order in which conversations begin.
+
+    Attributes:
+        conversations: records CONVERSATION, shape [conversation].
+        items: records ITEM, shape [item], those of a conversation one after the other.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._owned: list[np.ndarray] = []
+        self._first_place = len(world.flows)
+        self._draw()
+        self._lay_out_kinds()
+        self._free = np.zeros(0, np.int64)
+        w = world.w[0]
+        w["state_words"], w["sample_words"] = self._state_words, _SAMPLE_WORDS
+        w["memory_words"] = self._memory.shape[1]
+        w["conversations"], w["items"] = address(self.conversations), address(self.items)
+        w["n_conversations"] = len(self.conversations)
+        w["kinds"] = address(self._kinds)
+        self._add_places(FIRST_PLACES)
+
+    def schedule_first(self) -> None:
+        """Put the first beginning on the event list; each puts the next one there."""
+        if len(self.conversations):
+            self.world.schedule(float(self.conversations["start"][0]), r.BEGINNING, 0)
+
+    def _draw(self) -> None:
+        scenario, loads = self.world.scenario, self.world.resolved.workloads
+        conversations: list[np.ndarray] = []
+        items: list[np.ndarray] = []
+        kinds = 0
+        for load in loads:
+            found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
+            rows = np.zeros(len(found.start), r.CONVERSATION)
+            rows["start"], rows["kind"] = found.start, kinds + found.kind
+            rows["first"] = found.first[:-1] + sum(len(part) for part in items)
+            rows["items"] = np.diff(found.first)
+            rows["place"] = -1
+            part = np.zeros(len(found.packets), r.ITEM)
+            before = np.concatenate([[0], np.cumsum(found.packets)])
+            part["limit"] = before[1:] - np.repeat(before[found.first[:-1]], rows["items"])
+            part["limit"] += int(load.spec.flow.transport.handshake)
+            part["gap"] = found.gap
+            part["begun"] = part["done"] = math.nan
+            conversations.append(rows)
+            items.append(part)
+            kinds += len(load.kinds)
+        self.items = np.concatenate(items)
+        in_any_order = np.concatenate(conversations)
+        order = np.argsort(in_any_order["start"], kind="stable")
+        self.conversations = in_any_order[order]
+
+    def _lay_out_kinds(self) -> None:
+        """A flow's record and a controller's state and sample to copy, for each kind."""
+        world = self.world
+        paths = [
+            (number, kind, spec.waits)
+            for number, load in enumerate(world.resolved.workloads, len(world.resolved.flows))
+            for kind, spec in zip(load.kinds, load.spec.conversations, strict=True)
+        ]
+        self._flows = np.zeros(len(paths), r.FLOW)
+        self._tcp = np.zeros(len(paths), t.FLOW)
+        self._recoveries = [RecoveryMemory(RECOVERIES[kind.recovery]) for _, kind, _ in paths]
+        states = []
+        for k, (path, kind, waits) in enumerate(paths):
+            row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
+            world.lay_out_sender(row, tcp, self._first_place + k, kind)
+            world.lay_out_path(row, path, kind)
+            row["waits"] = waits
+            tcp["awaits"] = 1
+            row["bin"] = world.n_bins  # it is not sampled: its windows are not recorded
+            states.append(_words(world.controllers.fill(tcp, kind)))
+            self._recoveries[k].fill(tcp)
+        extras = [_words(recovery.state) for recovery in self._recoveries]
+        self._state_words = max(len(state) for state in states)
+        first_extra = self._state_words + _SAMPLE_WORDS
+        self._memory = np.zeros((len(paths), first_extra + max(map(len, extras))), np.int64)
+        for memory, state, extra in zip(self._memory, states, extras, strict=True):
+            memory[: len(state)] = state
+            memory[first_extra : first_extra + len(extra)] = extra
+        self._kinds = np.zeros(len(paths), r.KIND)
+        for k in range(len(paths)):
+            self._kinds["flow"][k] = address(self._flows[k : k + 1])
+            self._kinds["tcp"][k] = address(self._tcp[k : k + 1])
+            self._kinds["memory"][k] = address(self._memory[k])
+
+    def _add_places(self, number: int) -> None:
+        """Make room for `number` more conversations at a time."""
+        world = self.world
+        first = len(world.flows)
+        world.flows = np.concatenate([world.flows, np.zeros(number, r.FLOW)])
+        world.tcp = np.concatenate([world.tcp, np.zeros(number, t.FLOW)])
+        base, size = address(world.tcp), world.tcp.itemsize
+        world.tcp["address"] = base + size * np.arange(len(world.tcp))
+        rings = np.zeros((number, r.FIRST_RING), t.SEGMENT)
+        memory = np.zeros((number, self._memory.shape[1]), np.int64)
+        self._owned.append(memory)
+        for k in range(number):
+            world.place_ring(world.tcp, "segments", first + k, rings[k])
+            world.tcp["state"][first + k] = address(memory[k])
+        w = world.w[0]
+        w["flows"], w["tcp"] = address(world.flows), base
+        free = self._free[: int(w["free_places"])]
+        room = np.zeros(len(world.flows) - self._first_place, np.int64)
+        room[: len(free)] = free
+        room[len(free) : len(free) + number] = np.arange(first + number - 1, first - 1, -1)
+        self._free = room
+        w["free"], w["free_places"] = address(room), len(free) + number
+
+    def grow(self) -> None:
+        """Double the number of places if none is free."""
+        if self.world.w["free_places"][0] == 0:
+            self._add_places(len(self.world.flows) - self._first_place)
+
+    def kind_at(self, place: int) -> ResolvedFlow:
+        """The kind of conversation that has a place."""
+        return self.world.resolved.rows[self._first_place + self._kind_number(place)]
+
+    def _kind_number(self, place: int) -> int:
+        return int(self.conversations["kind"][int(self.world.flows["conversation"][place]) - 1])
+
+    def name_at(self, place: int) -> str:
+        """The conversation that has a place, for an error: its kind's name and its number."""
+        number = int(self.world.flows["conversation"][place]) - 1
+        return f"{self._names[self._kind_number(place)]}, conversation {number}"
+
+    @property
+    def _names(self) -> list[str]:
+        return [flow.name for flow in self.world.resolved.rows[self._first_place :]]
+
+    def counters(self, name: str) -> np.ndarray:
+        """A flow's counter ("timeouts", "loss_events"), summed over each kind, shape [kind]."""
+        total = self.conversations[name].copy()
+        live = np.flatnonzero(self.conversations["place"] >= 0)
+        total[live] = self.world.tcp[name][self.conversations["place"][live]]
+        return np.bincount(self.conversations["kind"], total, minlength=len(self._kinds))
+
+    def record(self) -> dict[str, Any]:
+        """The items handed over, in the order of conversations; see `recording.ITEMS`."""
+        counts = self.conversations["items"]
+        owner = np.repeat(np.arange(len(counts)), counts)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows = self.items[np.repeat(self.conversations["first"], counts) + place]
+        before = np.where(place == 0, 0, np.roll(rows["limit"], 1))
+        kind = self.conversations["kind"][owner]
+        shake = self._flows["handshake"][kind]
+        size = rows["limit"] - before - np.where(place == 0, shake, 0)
+        begun = ~np.isnan(rows["begun"])
+        return {
+            "item_flow": (self._first_place + kind)[begun],
+            "item_conversation": owner[begun],
+            "item_number": place[begun],
+            "item_size": size[begun].astype(float),
+            "item_start": rows["begun"][begun],
+            "item_finished": rows["done"][begun],
+        }

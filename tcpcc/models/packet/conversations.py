@@ -1,0 +1,101 @@
+"""Connections of workloads: opened when a conversation begins, given back when it is over.
+
+A conversation borrows one of a number of places (a flow's record, its ring of segments, its
+controller's state), which go from hand to hand: it costs memory while it lives. A place is free
+again when all items have been acknowledged and none of the connection's packets is on its way.
+"""
+
+import math
+
+from tcpcc.engine.jit import accessor, compiled, record_dtype
+from tcpcc.models.packet.event_list import schedule
+from tcpcc.models.packet.packet_records import (
+    FLOW,
+    WRITE,
+    conversation_at,
+    flow_at,
+    item_at,
+    kind_at,
+)
+from tcpcc.transport.flow_record import FLOW as TCP
+from tcpcc.transport.flow_record import flow_at as tcp_at
+
+word_at = accessor(record_dtype({"value": int}))
+FLOW_WORDS = FLOW.itemsize // 8
+TCP_WORDS = TCP.itemsize // 8
+
+
+@compiled
+def copy_words(target, source, count):
+    for i in range(count):
+        word_at(target, i).value = word_at(source, i).value
+
+
+@compiled
+def take_place(w, number):
+    """Lay out the connection of conversation `number` in a free place; returns its flow record."""
+    c = conversation_at(w.conversations, number)
+    kind = kind_at(w.kinds, c.kind)
+    w.free_places -= 1
+    place = word_at(w.free, w.free_places).value
+    flow = flow_at(w.flows, place)
+    copy_words(w.flows + place * 8 * FLOW_WORDS, kind.flow, FLOW_WORDS)
+    flow.index = place
+    flow.ident = w.n_rows + number
+    flow.conversation = number + 1
+    flow.item = flow.undone = c.first
+    flow.last_item = c.first + c.items
+    tcp = tcp_at(w.tcp, place)
+    segments = tcp.segments
+    mask = tcp.segment_mask
+    memory = tcp.state
+    tcp_address = w.tcp + place * 8 * TCP_WORDS
+    copy_words(tcp_address, kind.tcp, TCP_WORDS)
+    copy_words(memory, kind.memory, w.memory_words)
+    tcp.address = tcp_address
+    tcp.segments = segments
+    tcp.segment_mask = mask
+    tcp.state = memory
+    tcp.sample = memory + 8 * w.state_words
+    tcp.recovery_state = tcp.sample + 8 * w.sample_words
+    return flow
+
+
+@compiled
+def hand_over(w, flow, tcp, now):
+    """The application hands the next item over to the connection."""
+    item = item_at(w.items, flow.item)
+    item.begun = now
+    tcp.to_send = item.limit
+    flow.item += 1
+    if flow.item == flow.last_item:
+        tcp.awaits = 0
+    elif flow.waits == 0:
+        schedule(w, now + item_at(w.items, flow.item).gap, WRITE, flow.index)
+
+
+@compiled
+def note_items(w, flow, tcp, now):
+    """After an ACK: which items are complete, and when the next one comes."""
+    while flow.undone < flow.item and tcp.high_ack >= item_at(w.items, flow.undone).limit - 1:
+        item_at(w.items, flow.undone).done = now
+        flow.undone += 1
+        if flow.waits != 0 and flow.item < flow.last_item:
+            schedule(w, now + item_at(w.items, flow.item).gap, WRITE, flow.index)
+
+
+@compiled
+def leave_place(w, flow):
+    """Give the place back if the conversation is over and nothing of it is in the network."""
+    tcp = tcp_at(w.tcp, flow.index)
+    if math.isnan(tcp.finished) or flow.ack_timer != 0:
+        return
+    if tcp.sent + flow.acks_sent != tcp.arrived + flow.inbound + flow.dropped:
+        return
+    c = conversation_at(w.conversations, flow.conversation - 1)
+    c.timeouts = tcp.timeouts
+    c.loss_events = tcp.loss_events
+    c.place = -1
+    flow.conversation = 0
+    word_at(w.free, w.free_places).value = flow.index
+    w.free_places += 1

@@ -1,0 +1,100 @@
+"""How long transfers took: flow completion times, and what they would be at best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.errors import positive
+from tcpcc.results.recording import base_rtts
+from tcpcc.scenario.traffic import CBR, Flow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tcpcc.results.run import Run
+    from tcpcc.scenario.resolve import Resolved
+
+QUANTILES = (0.5, 0.95, 0.99)
+
+
+def table(run: Run) -> pd.DataFrame:
+    """One row for each flow with a size and each item of a workload; see `Run.fct`."""
+    import pandas as pd
+
+    resolved = run.scenario.resolve()
+    sizes = {
+        k: float(flow.spec.size)
+        for k, flow in enumerate(resolved.flows)
+        if isinstance(flow.spec, Flow) and flow.spec.size is not None
+    }
+    sized = list(sizes)
+    whole = pd.DataFrame(
+        {
+            "row": sized,
+            "conversation": 0,
+            "item": 0,
+            "size": list(sizes.values()),
+            "start_s": run.data["start"].values[sized],
+            "finished_s": run.data["finished"].values[sized],
+        }
+    )
+    parts = [whole]
+    if "item" in run.data.dims:
+        names = ("flow", "conversation", "number", "size", "start", "finished")
+        items = pd.DataFrame({n: run.data[f"item_{n}"].values for n in names})
+        parts.append(items.set_axis(list(whole.columns), axis="columns"))
+    rows = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    row = rows["row"].to_numpy(dtype=int)
+    handshake, packet = _ideals(resolved)
+    ideal = base_rtts(resolved)[row] + packet[row] * (rows["size"].to_numpy() - 1)
+    ideal += np.where(rows["item"].to_numpy() == 0, handshake[row], 0.0)
+    fct = rows["finished_s"] - rows["start_s"]
+    return pd.DataFrame(
+        {
+            "flow": np.array(run.flows, dtype=object)[row],
+            "conversation": rows["conversation"],
+            "item": rows["item"],
+            "size": rows["size"],
+            "start_s": rows["start_s"],
+            "fct_s": fct,
+            "ideal_s": ideal,
+            "slowdown": fct / ideal,
+        }
+    )
+
+
+def summary(times: pd.DataFrame, sizes: Sequence[float] | None = None) -> pd.DataFrame:
+    """Counts, means and quantiles of `table`'s rows; see `Run.fct_summary`."""
+    import pandas as pd
+
+    keys = ["flow"]
+    if sizes is not None:
+        edges = [0.0, *(positive("sizes", x, "packets") for x in sizes), math.inf]
+        times = times.assign(size=pd.cut(times["size"], edges))
+        keys.append("size")
+    groups = times.groupby(keys, observed=True)
+    columns = {"count": groups["size"].size(), "finished": groups["fct_s"].count()}
+    for name, column, unit in (("fct", "fct_s", "_s"), ("slowdown", "slowdown", "")):
+        columns[f"{name}_mean{unit}"] = groups[column].mean()
+        for q in QUANTILES:
+            columns[f"{name}_p{round(100 * q)}{unit}"] = groups[column].quantile(q)
+    return pd.DataFrame(columns)
+
+
+def _ideals(resolved: Resolved) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of each row: the handshake's time, and that of each further packet at the slowest link, s."""
+    handshake, packet = np.zeros(len(resolved.rows)), np.zeros(len(resolved.rows))
+    for k, flow in enumerate(resolved.rows):
+        spec = flow.spec
+        if isinstance(spec, CBR):
+            continue
+        packet[k] = max(8 * spec.packet_size / resolved.links[i].rate for i in flow.forward)
+        if spec.transport.handshake:
+            links = [resolved.links[i] for i in (*flow.forward, *flow.reverse)]
+            handshake[k] = sum(link.delay + 8 * spec.ack_size / link.rate for link in links)
+    return handshake, packet

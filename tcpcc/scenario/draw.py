@@ -1,0 +1,181 @@
+"""What a workload comes to with a given seed: every conversation, every item."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.engine.streams import generator
+from tcpcc.errors import ScenarioError
+from tcpcc.scenario.distributions import Distribution, Empirical
+from tcpcc.scenario.traffic import Flow
+from tcpcc.scenario.workload import Conversation, Workload
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+
+MOST = 10_000_000
+"""Most conversations, and most items, that a workload may come to."""
+
+_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The conversations of a workload, in the order in which they begin.
+
+    Attributes:
+        start: s, when the connection opens, shape [conversation].
+        kind: index into the workload's conversations, shape [conversation].
+        first: its first item, shape [conversation + 1]; its items are first[k] ... first[k+1] - 1.
+        packets: of each item, shape [item].
+        gap: s, pause before each item, shape [item]; 0 for the first of a conversation.
+    """
+
+    start: NDArray[np.float64]
+    kind: NDArray[np.int64]
+    first: NDArray[np.int64]
+    packets: NDArray[np.int64]
+    gap: NDArray[np.float64]
+
+
+def drawn(workload: Workload, name: str, seed: int, duration: float) -> Drawn:
+    """Draw the conversations of `workload`, which is called `name`, in a run of `duration` s.
+
+    Raises:
+        ScenarioError: it comes to more than `MOST` conversations or items.
+    """
+    end = duration if workload.flow.stop is None else min(workload.flow.stop, duration)
+    start = workload.flow.start + _sums(
+        workload.interarrival,
+        generator(seed, f"{name}: beginnings"),
+        end - workload.flow.start,
+        workload.count,
+        name,
+    )
+    shares = np.cumsum([kind.share for kind in workload.conversations])
+    chosen = generator(seed, f"{name}: kinds").random(len(start))
+    kind = np.searchsorted(shares / shares[-1], chosen, side="right")
+    kind = np.minimum(kind, len(shares) - 1)
+    counts = np.zeros(len(start), dtype=np.int64)
+    parts = []
+    for k, spec in enumerate(workload.conversations):
+        of = np.flatnonzero(kind == k)
+        label = f"{name}: {workload.labels[k]}"
+        number, gaps = _items(spec, seed, label, duration - start[of])
+        if spec.idle_first:
+            start[of] += spec.gap.quantile(generator(seed, f"{label}: idle").random(len(of)))
+        counts[of] = number
+        if counts.sum() > MOST:
+            raise _too_many(name, "items")
+        parts.append((of, gaps, _packets(spec, workload.flow, seed, label, int(number.sum()))))
+    first = np.concatenate([[0], np.cumsum(counts)])
+    packets, gap = np.empty(first[-1], dtype=np.int64), np.empty(first[-1])
+    for of, gaps, sizes in parts:
+        places = np.repeat(first[:-1][of], counts[of]) + _places(counts[of])
+        packets[places], gap[places] = sizes, gaps
+    return _sorted(Drawn(start, kind, first, packets, gap), duration)
+
+
+def spelled_out(workload: Workload, name: str, scenario: Scenario) -> list[Flow]:
+    """A flow for each conversation of `workload`; see `Scenario.spelled_out`."""
+    own = workload.flow.access_rate is not None or workload.flow.access_delay is not None
+    if scenario.net.access is not None or own:
+        raise ScenarioError(f"workload {name!r}: its connections share access links, flows do not")
+    found = drawn(workload, name, scenario.seed, scenario.duration)
+    if len(found.packets) > len(found.start):
+        raise ScenarioError(f"workload {name!r}: has conversations of several items, no flow has")
+    connections = workload.connections()
+    rows = zip(found.start.tolist(), found.kind.tolist(), found.packets.tolist(), strict=True)
+    return [
+        connections[kind].replace(start=start, stop=None, size=packets, name=f"{name}-{number}")
+        for number, (start, kind, packets) in enumerate(rows)
+    ]
+
+
+def _sorted(all_of: Drawn, duration: float) -> Drawn:
+    """In the order of beginnings, without those that begin after the run."""
+    order = np.argsort(all_of.start, kind="stable")
+    order = order[all_of.start[order] < duration]
+    counts = np.diff(all_of.first)[order]
+    places = np.repeat(all_of.first[:-1][order], counts) + _places(counts)
+    return Drawn(
+        all_of.start[order],
+        all_of.kind[order],
+        np.concatenate([[0], np.cumsum(counts)]),
+        all_of.packets[places],
+        all_of.gap[places],
+    )
+
+
+def _places(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, ..., counts[0] - 1, 0, 1, ..., counts[1] - 1, ..."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _packets(
+    spec: Conversation, flow: Flow, seed: int, label: str, number: int
+) -> NDArray[np.int64]:
+    wire = flow.packet_size if spec.packet_size is None else spec.packet_size
+    payload = wire - (flow.header if spec.header is None else spec.header)
+    size = spec.size.quantile(generator(seed, f"{label}: sizes").random(number))
+    return np.maximum(np.ceil(np.minimum(size / payload, 2.0**53)), 1.0).astype(np.int64)
+
+
+def _items(
+    spec: Conversation, seed: int, label: str, left: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Number of items of each conversation, and the pause before each item, 0 before the first.
+
+    `left` is the time from its beginning to the end of the run, s: pauses beyond it are not drawn.
+    """
+    pauses = generator(seed, f"{label}: gaps")
+    number = generator(seed, f"{label}: items").random(len(left))
+    if spec.items is not None:
+        counts = np.maximum(np.ceil(spec.items.quantile(number)), 1.0).astype(np.int64)
+        if counts.sum() > MOST:
+            raise _too_many(label, "items")
+        gaps = spec.gap.quantile(pauses.random(int(counts.sum())))
+        gaps[_places(counts) == 0] = 0.0
+        return counts, gaps
+    limits = left
+    if spec.lasting is not None:
+        limits = np.minimum(left, spec.lasting.quantile(number))
+    drawn_gaps = []
+    for limit in limits:
+        ends = _sums(spec.gap, pauses, float(limit), None, label)
+        drawn_gaps.append(np.diff(ends, prepend=0.0))
+    counts = np.array([len(gaps) + 1 for gaps in drawn_gaps], dtype=np.int64)
+    if counts.sum() > MOST:
+        raise _too_many(label, "items")
+    return counts, np.concatenate([np.append(0.0, gaps) for gaps in drawn_gaps] or [np.empty(0)])
+
+
+def _sums(
+    between: Distribution | Empirical,
+    stream: np.random.Generator,
+    end: float,
+    count: int | None,
+    name: str,
+) -> NDArray[np.float64]:
+    """Sums of times drawn, those below `end`, at most `count`."""
+    blocks: list[NDArray[np.float64]] = []
+    last, number = 0.0, 0
+    while last < end and (count is None or number < count):
+        sums = last + np.cumsum(between.quantile(stream.random(_BLOCK)))
+        blocks.append(sums)
+        last, number = float(sums[-1]), number + _BLOCK
+        if number > MOST:
+            raise _too_many(name, "beginnings")
+        if math.isnan(last):
+            raise ScenarioError(f"workload {name!r}: a time drawn is not a number")
+    sums = np.concatenate(blocks) if blocks else np.empty(0)
+    return sums[sums < end][:count]
+
+
+def _too_many(name: str, what: str) -> ScenarioError:
+    return ScenarioError(f"workload {name!r}: comes to more than {MOST:,} {what}")

@@ -1,0 +1,80 @@
+"""NewReno's loss recovery: a partial ACK retransmits the next hole and does not end recovery.
+
+Source: RFC 6582. With `impatient` only the first partial ACK restarts the retransmission timer
+(section 4: "impatient" and "slow-but-steady"). With the transport's `partial_deflation` a partial
+ACK of n packets takes n - 1 off the inflated window.
+
+As in ns-2, a sender in recovery sends at most two packets per ACK, and what deflation took off cwnd
+stays off: RFC 6582 would set it from ssthresh at the full ACK, here the flow returns to ssthresh in
+slow start.
+"""
+
+from tcpcc.definition import Param, State, register
+from tcpcc.transport.flow_record import RECOVERY, window_at
+from tcpcc.transport.output import emit
+from tcpcc.transport.recovery.classic import advance, duplicate_ack, fast_recovery, leave, send
+from tcpcc.transport.recovery.loss_recovery import Recovery
+from tcpcc.transport.rto import restart_or_stop
+
+BURST = 2.0  # packets that an ACK lets out in recovery, at most
+
+
+def partial_ack(s, p, f, now, ack):
+    packets = ack - f.high_ack
+    if f.deflate == 0:
+        f.inflation = 0
+    elif f.inflation > packets:
+        f.inflation -= packets - 1
+    else:
+        w = window_at(f.state, 0)
+        w.cwnd = max(w.cwnd - (packets - f.inflation), 1.0)
+        f.inflation = 1
+    if p.impatient == 0 or s.partial == 0:
+        s.partial = 1
+        restart_or_stop(f, now, ack)
+    f.untold += advance(f, ack)
+    if f.timing != 0 and ack >= f.timed_seq:
+        f.timing = 0
+        f.backoff = 1
+    emit(f, ack + 1, now)
+
+
+def on_ack(s, p, f):
+    if f.ack > f.high_ack:
+        if f.phase == RECOVERY and f.ack < f.recover:
+            partial_ack(s, p, f, f.now, f.ack)
+        else:
+            s.partial = 0
+            leave(f, f.now, f.ack)
+    else:
+        fast_recovery(f, f.now, duplicate_ack(f, f.now))
+    send(f, f.now, BURST)
+
+
+def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
+    doc = "1: only the first partial ACK restarts the timer"
+    return Recovery(
+        name,
+        summary,
+        on_ack,
+        params={"impatient": Param(float(impatient), "0 or 1", doc, 0, 1)},
+        state={"partial": State(0, "0 or 1", "a partial ACK has come in this recovery")},
+        source="RFC 6582",
+        impatient=impatient,
+    )
+
+
+register(
+    _newreno(
+        "newreno",
+        "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",
+        impatient=True,
+    )
+)
+register(
+    _newreno(
+        "newreno-steady",
+        "slow-but-steady NewReno (RFC 6582): each partial ACK restarts the timer",
+        impatient=False,
+    )
+)

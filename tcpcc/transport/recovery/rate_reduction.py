@@ -1,0 +1,67 @@
+"""Loss recovery with selective acknowledgements and proportional rate reduction, as in Linux.
+
+Source: RFC 6937, slow-start reduction bound; the scoreboard is that of :mod:`.sack`.
+
+During recovery not pipe and the window decide what an ACK lets out, but what has been delivered
+since the loss. Of a window that falls from F to ssthresh a share ssthresh/F of what is delivered is
+sent, evenly, where RFC 6675 waits for half a round trip and then sends two packets per ACK; these
+bursts overflow a queue that is still full, and a repair that is lost again waits for the timer.
+`cwnd`, as recorded, is ssthresh during recovery, not the window that this comes to.
+"""
+
+import math
+
+from tcpcc.definition import State, register
+from tcpcc.transport.flow_record import RECOVERY, window_at
+from tcpcc.transport.recovery.loss_recovery import Recovery
+from tcpcc.transport.recovery.sack import SCOREBOARD, give_up, may_send, send, take_in
+
+
+def may_go(s, f, delivered):
+    """Packets that an ACK of `delivered` packets lets out during a proportional reduction."""
+    ssthresh = max(math.floor(window_at(f.state, 0).cwnd), 1.0)
+    prr_delivered = s.known - s.known_at_loss
+    if s.pipe > ssthresh:
+        share = prr_delivered * ssthresh / s.flight_at_loss
+        return max(math.ceil(share) - s.prr_out, 0.0)
+    return min(ssthresh - s.pipe, max(prr_delivered - s.prr_out, delivered) + 1.0)
+
+
+def on_ack(s, p, f):
+    known = s.known
+    burst = f.max_burst
+    if take_in(s, f, f.now, f.ack):
+        s.flight_at_loss = f.next_seq - (f.high_ack + 1)
+        s.known_at_loss = s.known - 1
+        s.prr_out = 1
+        known = s.known  # the first repair is what this ACK lets out
+    if f.phase == RECOVERY:
+        burst = min(burst, may_go(s, f, s.known - known))
+    if may_send(f):
+        s.prr_out += send(s, f, f.now, burst, f.phase == RECOVERY)
+
+
+def resume(s, p, f):
+    s.prr_out += send(s, f, f.now, f.burst, f.phase == RECOVERY)
+
+
+register(
+    Recovery(
+        "sack-prr",
+        "the same with proportional rate reduction (RFC 6937), as Linux",
+        on_ack,
+        on_timeout=give_up,
+        resume=resume,
+        state=SCOREBOARD
+        | {
+            "known_at_loss": State(0, "packets", "known to have arrived before it", kind=int),
+            "flight_at_loss": State(1, "packets", "outstanding at the loss", kind=int),
+            "prr_out": State(0, "packets", "sent since the loss", kind=int),
+        },
+        source="RFC 6937",
+        selective=True,
+        limited_transmit=True,
+        proportional=True,
+        holes_per_round=math.inf,
+    )
+)

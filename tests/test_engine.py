@@ -1,0 +1,175 @@
+"""Compiled code is kept on disk by what it hangs on: no stale code runs, and no thread finds
+another one's folder."""
+
+import shutil
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.engine import cache
+from tcpcc.engine.jit import INTERPRETED, call_rule, entry, rule_address
+from tcpcc.engine.source import code_digest, module_digest, modules_behind
+from tcpcc.models.fluid import kernel
+from tcpcc.models.packet import handlers
+
+compiled_only = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+
+RECORD = np.dtype([("x", np.float64)])
+
+
+@pytest.mark.parametrize("module", [handlers, kernel])
+def test_the_digest_of_an_engine_covers_every_module_that_its_functions_come_from(module):
+    """What an engine's modules can reach is read off the imported modules themselves."""
+    behind = set(modules_behind(module.__name__))
+    for name in behind:
+        for value in vars(sys.modules[name]).values():
+            home = getattr(getattr(value, "py_func", value), "__module__", "")
+            if isinstance(home, str) and home.startswith("tcpcc.") and callable(value):
+                assert home in behind, (name, value)
+    assert {"tcpcc.models.bins", "tcpcc.engine.streams", "tcpcc.engine.jit"} <= behind
+
+
+def test_no_algorithm_is_behind_an_engine():
+    """An edit of a controller or of a queue discipline leaves the engines' machine code alone."""
+    for module in (handlers, kernel):
+        rules = [m for m in modules_behind(module.__name__) if m.endswith((".vegas", ".red"))]
+        assert rules == []
+
+
+def test_swapped_fields_of_a_bin_give_another_digest(tmp_path):
+    """`models/bins.py` was once left out of the hash: stale code ran and windows became inf."""
+    package = Path(tc.__file__).parent
+    digests = set()
+    for swap in (False, True):
+        copy = tmp_path / str(swap) / "tcpcc"
+        shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        bins = copy / "models" / "bins.py"
+        text = bins.read_text()
+        assert '"cwnd": float, "ssthresh": float' in text
+        if swap:
+            text = text.replace(
+                '"cwnd": float, "ssthresh": float', '"ssthresh": float, "cwnd": float'
+            )
+            bins.write_text(text)
+        code = (
+            "from tcpcc.engine.source import module_digest as d;"
+            "print(d('tcpcc.models.packet.handlers'), d('tcpcc.models.fluid.kernel'))"
+        )
+        out = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=copy.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests.update(out.stdout.split())
+    assert len(digests) == 4
+
+
+def test_a_digest_changes_with_a_helper_a_constant_and_a_default():
+    def make(helper_adds, constant, default):
+        scope = {"C": constant}
+        exec(f"def helper(x):\n    return x + {helper_adds}", scope)
+        exec(f"def rule(s, p, a, d={default}):\n    s.x = helper(C) * d", scope)
+        return code_digest(scope["rule"])
+
+    kinds = [(1, 2, 3), (4, 2, 3), (1, 5, 3), (1, 2, 6)]
+    assert len({make(*k) for k in kinds}) == len(kinds)
+    assert make(1, 2, 3) == make(1, 2, 3)
+
+
+def test_a_digest_covers_arrays_and_functions_within_functions():
+    table = np.array([1.0, 2.0])
+
+    def rule(s, p, a):
+        s.x = table[0]
+
+    before = code_digest(rule)
+    table[0] = 3.0
+    assert code_digest(rule) != before
+
+    def nested(k):
+        scope = {"K": k}
+        exec("def rule(s, p, a):\n    s.x = max((K * i for i in (1, 2)))", scope)
+        return code_digest(scope["rule"])
+
+    assert nested(1) != nested(2)
+
+
+@entry
+def apply(rule, state):
+    call_rule(rule, state, state, state)
+
+
+@compiled_only
+def test_a_changed_global_changes_what_a_rule_does():
+    scope = {"GAIN": 1.0}
+    exec("def rule(s, p, a):\n    s.x = GAIN", scope)
+    record = np.zeros(1, RECORD)
+    for gain in (1.0, 2.0, 1.0):
+        scope["GAIN"] = gain
+        apply(rule_address(scope["rule"], RECORD, RECORD, RECORD), record.ctypes.data)
+        assert record["x"][0] == gain
+
+
+@compiled_only
+def test_threads_that_compile_at_once_each_find_their_own_folder(tmp_path, monkeypatch):
+    """Numba's folder is a setting of the whole process; ours must not be. 8 threads, 2000 looks."""
+    monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "_KEEP", 10_000)
+    before = numba.core.config.CACHE_DIR
+    barrier = threading.Barrier(8)
+
+    def look(thread):
+        barrier.wait()
+        wrong = 0
+        for k in range(250):
+            folder = f"engine-{thread}-{k % 10}"
+            dispatcher = cache.keep_in(folder, numba.njit(lambda x: x))
+            wrong += Path(dispatcher._cache.cache_path) != tmp_path / folder
+            wrong += before != numba.core.config.CACHE_DIR
+        return wrong
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(look, range(8))) == 0
+
+
+@compiled_only
+def test_machine_code_is_found_again_by_another_process(tmp_path, monkeypatch):
+    """Also that of a rule written in a notebook, which no file holds."""
+    code = """
+import numpy as np, sys
+from tcpcc.engine import jit, machine
+scope = {}
+exec("def rule(s, p, a):\\n    s.x = p.x + 1.0", scope)
+R = np.dtype([("x", np.float64)])
+jit.rule_address(scope["rule"], R, R, R)
+(dispatcher,) = machine._alive.values()
+print(sum(dispatcher.stats.cache_hits.values()), sum(dispatcher.stats.cache_misses.values()))
+"""
+    monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path))
+    run = [sys.executable, "-c", code]
+    out = [subprocess.run(run, capture_output=True, text=True, check=True).stdout for _ in "ab"]
+    assert [o.split() for o in out] == [["0", "1"], ["1", "0"]]
+
+
+@compiled_only
+def test_without_a_place_to_write_it_compiles_all_the_same(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path / "file"))
+    scope = {}
+    exec("def rule(s, p, a):\n    s.x = 7.5", scope)
+    record = np.zeros(1, RECORD)
+    apply(rule_address(scope["rule"], RECORD, RECORD, RECORD), record.ctypes.data)
+    assert record["x"][0] == 7.5
+
+
+def test_module_digest_is_of_the_text():
+    assert module_digest("tcpcc.models.bins") != module_digest("tcpcc.engine.streams")

@@ -1,0 +1,226 @@
+"""Controllers that Linux ships, beside their papers' and kernel's equations worked out by hand."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import get
+from tcpcc.controllers.htcp import factor
+
+
+def at(name, cwnd=100.0, **params):
+    """State in congestion avoidance at `cwnd`, parameters, a sample with an empty queue."""
+    controller = get(name)
+    s, p, a = controller.example()
+    for key, value in controller.check(params).items():
+        setattr(p, key, value)
+    s.cwnd, s.ssthresh = cwnd, 2.0
+    a.window = cwnd
+    a.rtt = a.min_rtt = a.max_rtt = a.round_rtt = a.round_min_rtt = 0.1
+    return s, p, a
+
+
+def queueing(a, delay, most=0.1):
+    a.rtt = a.round_rtt = a.round_min_rtt = a.min_rtt + delay
+    a.max_rtt = a.min_rtt + most
+
+
+# --- H-TCP
+
+
+@pytest.mark.parametrize(("elapsed", "f"), [(0.5, 1), (1, 1), (2, 11.25), (3, 22), (5, 45)])
+def test_htcp_grows_with_the_time_since_the_last_loss(elapsed, f):
+    _, p, _ = at("htcp", rtt_scaling=0)
+    assert factor(p, elapsed, 0.1) == pytest.approx(f)
+
+
+@pytest.mark.parametrize(
+    ("rtt", "scale"), [(0.1, 1.0), (0.05, 2.0), (0.2, 0.5), (1.0, 0.5), (1e-3, 10.0)]
+)
+def test_htcp_scales_its_increase_by_the_round_trip_time(rtt, scale):
+    _, p, _ = at("htcp")
+    assert factor(p, 5.0, rtt) == pytest.approx(45 / scale)
+
+
+def test_htcp_increases_by_alpha_per_window():
+    s, p, a = at("htcp", rtt_scaling=0)
+    s.beta, s.last_loss, a.now = 0.75, 1.0, 3.0
+    get("htcp").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(100 + 2 * 0.25 * 11.25 / 100)
+
+
+def test_htcp_backs_off_as_far_as_the_queue_is_long():
+    s, p, a = at("htcp")
+    s.rtt_max, s.b_max, s.b_old = 0.15, 100.0, 95.0
+    get("htcp").on_loss(s, p, a)
+    assert s.cwnd == 50  # the first ordinary loss
+    s.b_max = 105.0
+    get("htcp").on_loss(s, p, a)
+    longest = 0.1 + 0.95 * 0.05
+    assert s.beta == pytest.approx(0.1 / longest)
+    assert s.cwnd == pytest.approx(100 * 0.1 / longest)
+    s.b_max = 130.0  # by more than a fifth
+    get("htcp").on_loss(s, p, a)
+    assert (s.cwnd, s.adaptive) == (50, 0)
+
+
+def test_htcp_measures_its_throughput_round_by_round():
+    run = tc.simulate(
+        tc.Scenario(
+            tc.dumbbell(rate="20 Mbps", delay="20 ms", buffer=50), [tc.Flow("htcp")], duration=30
+        )
+    )
+    assert run.utilization(after=10) > 0.95
+
+
+# --- Hybla
+
+
+@pytest.mark.parametrize(("rtt", "rho"), [(0.01, 1.0), (0.025, 1.0), (0.1, 4.0)])
+def test_hybla_grows_as_reno_with_a_short_round_trip(rtt, rho):
+    s, p, a = at("hybla")
+    a.min_rtt = rtt
+    get("hybla").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(100 + rho**2 / 100)
+    s.cwnd, s.ssthresh = 10.0, math.inf
+    get("hybla").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(10 + 2**rho - 1)
+    s.cwnd, s.ssthresh = 10.0, 10.5
+    get("hybla").on_ack(s, p, a)
+    assert s.cwnd == 10.5
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_hybla_has_the_rate_of_the_reference_round_trip(model):
+    """Mean over ten seeds within a tenth of sqrt(3/(2p))/RTT0 at 100 ms, where Reno has a quarter
+    of it."""
+    p = 1e-3
+
+    def rate(controller):
+        net = tc.dumbbell(rate="1 Gbps", delay="50 ms", buffer=math.inf, loss=p)
+        runs = tc.simulate_many(
+            [tc.Scenario(net, [tc.Flow(controller)], duration=60, seed=s) for s in range(10)],
+            model=model,
+        )
+        return sum(float(r.throughput(after=5)[0]) for r in runs) / len(runs) / 8e3
+
+    law = math.sqrt(3 / (2 * p)) / 0.025
+    assert rate("hybla") == pytest.approx(law, rel=0.15)
+    assert rate("newreno") == pytest.approx(law / 4, rel=0.15)
+
+
+# --- Illinois
+
+
+@pytest.mark.parametrize(
+    ("share", "alpha", "beta"),
+    [(0.005, 10, 0.125), (0.05, 4.336, 0.125), (0.1, 2.538, 0.125), (0.3, 0.955, 0.232),
+     (0.5, 0.588, 0.339), (0.8, 0.373, 0.5), (1.0, 0.3, 0.5)],
+)  # fmt: skip
+def test_illinois_alpha_and_beta_follow_the_delay(share, alpha, beta):
+    s, p, a = at("illinois")
+    queueing(a, share * 0.1)
+    get("illinois").on_round(s, p, a)
+    assert (s.alpha, s.beta) == pytest.approx((alpha, beta), abs=5e-4)
+    get("illinois").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(100 + s.alpha / 100)
+    get("illinois").on_loss(s, p, a)
+    assert s.cwnd == pytest.approx(100 * (1 - s.beta))
+
+
+def test_illinois_is_reno_in_small_windows_and_after_a_timeout():
+    s, p, a = at("illinois", cwnd=14.0)
+    get("illinois").on_round(s, p, a)
+    assert (s.alpha, s.beta) == (1, 0.5)
+    s.alpha = 7.0
+    get("illinois").on_timeout(s, p, a)
+    assert (s.alpha, s.beta, s.cwnd) == (1, 0.5, 1)
+
+
+def test_illinois_waits_for_five_calm_rounds():
+    s, p, a = at("illinois")
+    queueing(a, 0.05)
+    get("illinois").on_round(s, p, a)
+    held = s.alpha
+    queueing(a, 0.0)
+    seen = []
+    for _ in range(6):
+        get("illinois").on_round(s, p, a)
+        seen.append(s.alpha)
+    assert seen == [held] * 4 + [10, 10]
+
+
+# --- Veno
+
+
+@pytest.mark.parametrize(("delay", "share", "kept"), [(0.002, 1, 0.8), (0.01, 0.5, 0.5)])
+def test_veno_asks_how_long_the_queue_is(delay, share, kept):
+    """100 packets at 102 ms have 2 in the queue, at 110 ms 9."""
+    s, p, a = at("veno")
+    queueing(a, delay)
+    get("veno").on_ack(s, p, a)
+    assert s.backlog == pytest.approx(100 * delay / (0.1 + delay))
+    assert s.cwnd == pytest.approx(100 + share / 100)
+    get("veno").on_loss(s, p, a)
+    assert s.cwnd == pytest.approx(100 * kept)
+
+
+# --- YeAH
+
+
+def test_yeah_is_scalable_without_a_queue_and_reno_with_one():
+    s, p, a = at("yeah", cwnd=400.0)
+    get("yeah").on_round(s, p, a)
+    get("yeah").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(400 + 1 / 100)
+    queueing(a, 0.013)  # more than d/8, though only 46 packets
+    s.cwnd = 400.0
+    get("yeah").on_round(s, p, a)
+    assert (s.cwnd, s.reno_count) == (400, 200)
+    get("yeah").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(400 + 1 / 400)
+
+
+def test_yeah_empties_a_long_queue_but_not_below_reno():
+    s, p, a = at("yeah", cwnd=1000.0)
+    queueing(a, 0.025)  # 200 packets
+    get("yeah").on_round(s, p, a)
+    assert s.cwnd == s.ssthresh == pytest.approx(800)
+    assert s.reno_count == pytest.approx(400)
+    s.cwnd = 500.0
+    queueing(a, 0.1)  # 250 packets, half the window
+    get("yeah").on_round(s, p, a)
+    assert s.cwnd == 400
+    assert s.reno_count == 401
+
+
+@pytest.mark.parametrize(
+    ("queue", "slow", "left"), [(0, 0, 350), (100, 0, 300), (300, 0, 200), (0, 16, 200)]
+)
+def test_yeah_gives_up_its_queue_at_a_loss(queue, slow, left):
+    s, p, a = at("yeah", cwnd=400.0)
+    s.queue, s.slow_rounds = float(queue), float(slow)
+    get("yeah").on_loss(s, p, a)
+    assert s.cwnd == left
+
+
+def test_yeah_forgets_reno_after_fifty_fast_rounds():
+    s, p, a = at("yeah", cwnd=400.0)
+    s.reno_count = 80.0
+    for _ in range(50):
+        get("yeah").on_round(s, p, a)
+    assert s.reno_count == 80
+    get("yeah").on_round(s, p, a)
+    assert s.reno_count == 2
+
+
+@pytest.mark.parametrize("name", ["htcp", "illinois", "veno", "yeah"])
+def test_a_timeout_leaves_one_packet_and_what_a_loss_would(name):
+    s, p, a = at(name)
+    get(name).on_loss(s, p, a)
+    after_loss = SimpleNamespace(**vars(s))
+    s, p, a = at(name)
+    get(name).on_timeout(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (1, after_loss.ssthresh)

@@ -1,0 +1,63 @@
+"""A loss recovery is a definition like the others: listed, registered, called by address."""
+
+import subprocess
+import sys
+
+import pytest
+
+import tcpcc as tc
+from tcpcc.transport.output import fill
+from tcpcc.transport.recovery import RECOVERIES
+from tcpcc.transport.recovery.classic import leave
+
+
+def on_ack(s, p, f):
+    if f.ack > f.high_ack:
+        leave(f, f.now, f.ack)
+    else:
+        s.duplicates += 1
+    if s.duplicates < p.patience:
+        fill(f, f.now, f.max_burst)
+
+
+@pytest.fixture
+def own():
+    """A recovery that waits for the timer, and does not answer after some duplicate ACKs."""
+    params = {"patience": tc.Param(1e9, "ACKs", "duplicates until it falls silent")}
+    state = {"duplicates": tc.State(0, "ACKs", "so far", kind=int)}
+    yield tc.register(
+        tc.Recovery("timer-only", "no fast retransmit", on_ack, params=params, state=state)
+    )
+    del RECOVERIES._known["timer-only"]
+
+
+def run(recovery, driver="compiled"):
+    net = tc.dumbbell("2 Mbps", "10 ms", 12)
+    case = tc.Scenario(net, [tc.Flow("reno", recovery=recovery)], duration=20)
+    return tc.simulate(case, driver=driver, trace=True)
+
+
+def test_an_own_recovery_does_what_it_says_in_both_drivers(own):
+    """Every loss costs a timeout, where Reno's own recovery repairs the first by duplicate ACKs."""
+    timer_only, reno = run("timer-only"), run("reno")
+    assert timer_only.data["loss_events"].sum() == 0 < reno.data["loss_events"].sum()
+    assert timer_only.data["timeouts"].sum() > reno.data["timeouts"].sum()
+    assert timer_only.identical(run("timer-only", "simpy"))
+
+
+def test_an_own_recovery_is_listed(own):
+    table = tc.recoveries()
+    assert {"timer-only", "sack", "vegas-ns2"} <= set(table["recovery"])
+    assert table.loc[table["recovery"] == "timer-only", "parameter"].item() == "patience"
+
+
+def test_to_describe_a_scenario_needs_no_compiler():
+    code = """
+import sys
+import tcpcc as tc
+net = tc.dumbbell("2 Mbps", "10 ms", 12, queue=tc.RED())
+tc.Scenario(net, [tc.Flow("vegas", recovery="sack-prr")], duration=1).resolve()
+tc.recoveries(), tc.controllers(), tc.queues(), tc.slow_starts()
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,48 @@
+"""The documentation site builds without a warning, and shows everything that is public."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import CONTROLLERS
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built from a copy of the pages: nothing is left in the checkout."""
+    folder = tmp_path_factory.mktemp("site")
+    for name in ("docs", "notebooks"):
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("_*", "controllers")
+        )
+    pages, out = folder / "docs", folder / "html"
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning"]
+    done = subprocess.run([*command, str(pages), str(out)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_every_controller_has_its_page(site):
+    for name in CONTROLLERS:
+        page = (site / "controllers" / f"{name}.html").read_text()
+        assert CONTROLLERS[name].source.split(";")[0].split(",")[0] in page.replace("&amp;", "&")
+
+
+def test_every_notebook_is_shown_with_its_outputs(site):
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        page = (site / "notebooks" / f"{notebook.stem}.html").read_text()
+        assert "cell_output" in page
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (ROOT / "docs" / "api.md").read_text()
+    listed = set(re.findall(r"^   (\w+)$", page, re.MULTILINE))
+    assert set(tc.__all__) - listed - {"__version__"} == set()
+    assert listed - set(tc.__all__) == set()

@@ -1,0 +1,300 @@
+"""Workloads: what is drawn, what it costs, what comes of it."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tcpcc as tc
+from tcpcc.engine.streams import generator
+from tcpcc.scenario.distributions import constant, distribution
+from tcpcc.scenario.draw import drawn
+
+NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=20)
+MANY = (
+    tc.Workload(tc.Flow("reno"), tc.tcplib.CONVERSATIONS, interarrival=tc.poisson(5), name="old"),
+    tc.web("vegas", rate=20, name="web"),
+    tc.on_off(
+        "cubic", sources=3, size=20_000, off=tc.Distribution("expon", scale=1), name="bursts"
+    ),
+)
+
+
+def busy(duration=10.0, workloads=MANY, **settings):
+    flows = settings.pop("flows", [tc.Flow("vegas")])
+    return tc.Scenario(NET, flows, duration=duration, workloads=workloads, **settings)
+
+
+@pytest.fixture(scope="module")
+def run():
+    return tc.simulate(busy())
+
+
+# --------------------------------------------------------------------- distributions
+
+
+@pytest.mark.parametrize(
+    ("spec", "mean"),
+    [
+        (scipy.stats.expon(scale=3), 3),
+        (scipy.stats.pareto(2.5, scale=3), 5),
+        (scipy.stats.lognorm(s=1, scale=2), 2 * math.exp(0.5)),
+        (scipy.stats.geom(0.2), 5),
+        (tc.Empirical([1, 3], [0, 1]), 2),
+        (tc.Empirical([1, 3], [0.5, 1]), 1.5),
+        ([1, 2, 6], 3),
+        (7, 7),
+    ],
+)
+def test_draws_have_the_distributions_mean(spec, mean):
+    d = distribution("size", spec)
+    sample = d.quantile(generator(1, "x").random(200_000))
+    assert d.mean == pytest.approx(mean)
+    assert sample.mean() == pytest.approx(mean, rel=0.03)
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=20))
+def test_a_sample_is_drawn_from_its_own_values(values):
+    d = distribution("size", values)
+    assert set(d.quantile(np.linspace(0.001, 0.999, 50))) <= set(values)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: tc.Distribution("paretto", b=1),
+            "unknown distribution 'paretto': did you mean 'pa",
+        ),
+        (lambda: tc.Distribution("pareto"), "b missing"),
+        (lambda: tc.Distribution("pareto", b=1, c=2), "unknown parameter of distribution 'pareto'"),
+        (lambda: tc.Distribution("pareto", b=-1), "out of its range"),
+        (lambda: tc.Distribution("norm"), "must not be negative"),
+        (lambda: tc.Empirical([2, 1], [0.5, 1]), "values = [2.0, 1.0]: must be in ascending order"),
+        (lambda: tc.Empirical([1, 2], [0.5, 0.9]), "the last of them 1"),
+        (lambda: tc.Conversation("big"), "size = 'big': must be a number and a unit"),
+        (lambda: tc.Conversation(10, items=None), "gap = 0: must be a positive time"),
+        (lambda: tc.Conversation(10, lasting=3, gap=1), "lasting: needs waits=False"),
+        (lambda: tc.Workload("reno", [], interarrival=1), "conversations = []: must be"),
+        (lambda: tc.Workload("reno", tc.Conversation(1), interarrival=0), "interarrival = 0"),
+        (
+            lambda: tc.Workload(tc.Flow("reno", size=3), tc.Conversation(1), interarrival=1),
+            "size = 3: must be left out",
+        ),
+        (
+            lambda: busy(flows=[tc.Flow("reno", name="web")]),
+            "duplicate flow name 'web'",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_line(make, message):
+    with pytest.raises(tc.ScenarioError, match=message.replace("[", r"\[")) as error:
+        make()
+    assert "\n" not in str(error.value)
+
+
+# ------------------------------------------------------------------------- scenarios
+
+
+def test_toml_gives_back_the_scenario():
+    scenario = busy()
+    again = tc.Scenario.from_toml(scenario.to_toml())
+    assert again == scenario
+    assert hash(again) == hash(scenario)
+    assert again.digest == scenario.digest
+
+
+def test_a_workload_counts_in_the_digest():
+    assert busy(seed=1).digest != busy(seed=1, workloads=MANY[:2]).digest
+
+
+def test_the_same_seed_draws_the_same_whatever_else_there_is():
+    one = drawn(MANY[1], "web", 1, 10.0)
+    longer = drawn(MANY[1], "web", 1, 20.0)
+    other = drawn(MANY[1], "web", 2, 10.0)
+    assert np.array_equal(one.start, longer.start[: len(one.start)])
+    assert np.array_equal(one.packets, longer.packets[: len(one.packets)])
+    assert not np.array_equal(one.start[:9], other.start[:9])
+
+
+def test_beginnings_are_a_poisson_process():
+    start = drawn(tc.web("reno", rate=50), "w", 3, 2000.0).start
+    gaps = np.diff(start)
+    assert scipy.stats.kstest(gaps, "expon", args=(0, 1 / 50)).pvalue > 0.01
+    assert len(start) == pytest.approx(100_000, rel=0.02)
+
+
+def test_kinds_come_with_their_shares():
+    kinds = drawn(MANY[0], "old", 1, 4000.0).kind
+    shares = np.array([kind.share for kind in tc.tcplib.CONVERSATIONS])
+    expected = shares / shares.sum()
+    assert np.bincount(kinds) / len(kinds) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("kind", "of", "value", "probability"),
+    [
+        ("ftp", "items", 3, 0.476),
+        ("ftp", "size", 512, 0.513),
+        ("nntp", "items", 101, 0.648),
+        ("nntp", "size", 1506, 0.5),
+        ("smtp", "size", 1000, 0.718),
+        ("telnet", "size", 1, 0.628),
+        ("telnet", "gap", 0.2, 0.428),
+        ("telnet", "lasting", 180, 0.513),
+    ],
+)
+def test_tcplib_is_near_the_published_tables(kind, of, value, probability):
+    conversation = next(k for k in tc.tcplib.CONVERSATIONS if k.name == kind)
+    sample = getattr(conversation, of).quantile(np.linspace(0.0005, 0.9995, 1000))
+    assert np.mean(sample <= value) == pytest.approx(probability, abs=0.02)
+
+
+# ------------------------------------------------------------------------------ runs
+
+
+def test_a_conversation_of_one_item_is_a_flow_of_that_size():
+    scenario = busy(workloads=tc.web("newreno", rate=40), interval=0.1)
+    run, apart = tc.simulate(scenario), tc.simulate(scenario.spelled_out())
+    assert len(run.data["item"]) > 300
+    assert np.array_equal(run.data["item_finished"], apart.data["finished"][1:], equal_nan=True)
+    for name in ("sent", "retransmitted", "delivered", "dropped"):
+        assert np.array_equal(run.data[name][:, 1], apart.data[name][:, 1:].sum("flow"))
+    for name in ("timeouts", "loss_events"):
+        assert run.data[name][1] == apart.data[name][1:].sum()
+    assert run.data["timeouts"][1] > 0
+    assert np.array_equal(run.data["cwnd"][:, 0], apart.data["cwnd"][:, 0], equal_nan=True)
+    assert np.array_equal(run.data["queue"], apart.data["queue"])
+
+
+def test_both_drivers_give_the_same_bits(run):
+    assert tc.simulate(busy(), driver="simpy").identical(run)
+
+
+def test_a_run_with_workloads_is_saved_and_loaded(run, tmp_path):
+    run.save(tmp_path / "run.nc")
+    again = tc.Run.load(tmp_path / "run.nc")
+    assert again.identical(run)
+    assert again.fct().equals(run.fct())
+
+
+def test_every_packet_handed_over_arrives_once(run):
+    """Delivered in all: what was complete at the end, and no more than had been handed over."""
+    times = run.fct()
+    for name, items in times.groupby("flow"):
+        delivered = float(run.data["delivered"].sel(flow=name).sum())
+        complete = items.dropna()["size"].sum()
+        assert complete <= delivered <= items["size"].sum()
+
+
+def test_items_follow_each_other_after_their_pauses():
+    gap = 0.3
+    load = tc.Workload("reno", tc.Conversation(5000, items=4, gap=gap), interarrival=1, count=3)
+    times = tc.simulate(busy(workloads=load)).fct()
+    for _, items in times.groupby("conversation"):
+        assert len(items) == 4
+        ends = (items["start_s"] + items["fct_s"]).to_numpy()
+        assert items["start_s"].to_numpy()[1:] == pytest.approx(ends[:-1] + gap, abs=1e-9)
+
+
+def test_typed_keys_do_not_wait_for_the_network():
+    keys = tc.Conversation(10, items=20, gap=0.05, waits=False)
+    load = tc.Workload("reno", keys, interarrival=0.01, count=1)
+    times = tc.simulate(busy(workloads=load)).fct()
+    assert np.diff(times["start_s"]) == pytest.approx(0.05, abs=1e-9)
+
+
+def test_after_a_silence_the_window_begins_anew():
+    """RFC 5681, 4.1: without it, an item of the old window's size goes out at once."""
+
+    def second(**transport):
+        flow = tc.Flow("reno", transport=tc.Transport(**transport))
+        load = tc.Workload(flow, tc.Conversation(16_000, items=2, gap=5), interarrival=1, count=1)
+        return tc.simulate(busy(workloads=load, flows=[])).fct()["fct_s"][1]
+
+    assert second(idle_restart=False) < 0.07 < 0.15 < second()
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    size=st.floats(1, 1e5),
+    items=st.integers(1, 5),
+    gap=st.floats(0, 0.5),
+    waits=st.booleans(),
+    rate=st.floats(0.5, 50),
+    controller=st.sampled_from(["tahoe", "reno", "newreno", "vegas", "cubic"]),
+    delayed=st.sampled_from([0, 0.1]),
+)
+def test_no_item_is_faster_than_ideal(size, items, gap, waits, rate, controller, delayed):
+    kind = tc.Conversation(size, items=items, gap=gap, waits=waits)
+    flow = tc.Flow(controller, transport={"delayed_ack": delayed})
+    load = tc.Workload(flow, kind, interarrival=tc.poisson(rate))
+    times = tc.simulate(busy(4.0, load, flows=[tc.Flow("reno", size=50)])).fct()
+    if waits:
+        assert not (times["slowdown"] < 1 - 1e-9).any()
+    assert (times["fct_s"].dropna() > 0).all()
+
+
+def test_a_lone_transfer_takes_the_ideal_time_when_the_window_never_limits():
+    flow = tc.Flow("reno", size=15, transport={"initial_window": 20})
+    times = tc.simulate(tc.Scenario(NET, [flow], duration=2)).fct()
+    assert times["slowdown"][0] == pytest.approx(1, abs=0.001)
+
+
+def test_summary_by_size_counts_all_and_orders_quantiles(run):
+    table = run.fct_summary(sizes=[10, 100])
+    assert table["count"].sum() == len(run.fct())
+    assert (table["finished"] <= table["count"]).all()
+    assert (table["fct_p50_s"] <= table["fct_p95_s"]).all()
+    whole = run.fct_summary()
+    assert whole.loc["web", "fct_mean_s"] == pytest.approx(
+        run.fct().query("flow == 'web'")["fct_s"].mean()
+    )
+
+
+def test_ten_thousand_connections_cost_memory_while_they_live():
+    """0.6 GB when each was a flow of its own; here what is written of an item, and 200 places."""
+    load = tc.Workload("newreno", tc.Conversation(10_000), interarrival=tc.poisson(1000))
+    net = tc.dumbbell(rate="1 Gbps", delay="20 ms", buffer=1000)
+    scenario = tc.Scenario(net, [], duration=10, workloads=load)
+    tracemalloc.start()
+    run = tc.simulate(scenario)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(run.data["item"]) > 9000
+    assert peak < 20e6
+
+
+def test_places_go_from_hand_to_hand():
+    from tcpcc.models.packet.handlers import run_until
+    from tcpcc.models.packet.packet_world import World
+
+    world = World(busy(duration=60.0, workloads=tc.web("reno", rate=20, size=5000)))
+    while run_until(world.address, 60.0):
+        world.grow()
+    places = len(world.flows) - 1
+    assert places < 100 < 1000 < len(world.conversations.conversations)
+    busy_places = int((world.flows["conversation"] > 0).sum())
+    assert busy_places + int(world.w["free_places"][0]) == places
+
+
+def test_the_fluid_model_refuses_and_says_what_to_do():
+    with pytest.raises(tc.ScenarioError, match=r"workloads: .*spelled_out"):
+        tc.simulate(busy(), model="fluid")
+    few = busy(workloads=tc.web("reno", rate=2, size=30_000), duration=20.0)
+    times = tc.simulate(few.spelled_out(), model="fluid").fct()
+    packets = tc.simulate(few).fct()
+    assert times["fct_s"].mean() == pytest.approx(packets["fct_s"].mean(), rel=0.2)
+
+
+def test_spelling_out_refuses_conversations_of_several_items():
+    with pytest.raises(tc.ScenarioError, match="several items"):
+        busy().spelled_out()
+
+
+def test_a_constant_has_one_value():
+    assert set(constant(3).quantile([0.0, 0.3, 1.0])) == {3.0}

@@ -70,6 +70,11 @@ class Item:
     models: Sequence[str] = MODELS
 
     @property
+    def code(self) -> str:
+        """Hash of the code that decides its numbers."""
+        return kept.digest(self.scenarios, self.measure)
+
+    @property
     def has_figure(self) -> bool:
         return self.draw is not None or self.chart is not None
 
@@ -225,8 +230,9 @@ def numbers(
     found: dict[Key, Measured] = {}
     missing = []
     folder = None if cache is None else cache.parent / "numbers"
+    code = {name: paper.items[name].code for name in items}
     for name in sorted(items):
-        there = None if folder is None else kept.load(folder, paper.name, name, model)
+        there = None if folder is None else kept.load(folder, paper.name, name, model, code[name])
         if there is None:
             missing.append(name)
             continue
@@ -236,7 +242,7 @@ def numbers(
         if folder is not None:
             for name in missing:
                 of_item = {key[1:]: value for key, value in fresh.items() if key[0] == name}
-                kept.store(folder, paper.name, name, model, of_item)
+                kept.store(folder, paper.name, name, model, code[name], of_item)
         found |= fresh
     return found
 

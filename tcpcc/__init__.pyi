@@ -49,11 +49,11 @@ from .scenario import Network as Network
 from .scenario import Scenario as Scenario
 from .scenario import SlowStart as SlowStart
 from .scenario import Transport as Transport
+from .scenario import Workload as Workload
+from .scenario import tcplib as tcplib
 from .scenario.changing import mahimahi as mahimahi
 from .scenario.changing import outage as outage
 from .scenario.changing import rate_series as rate_series
-from .scenario import Workload as Workload
-from .scenario import tcplib as tcplib
 from .scenario.distributions import Distribution as Distribution
 from .scenario.distributions import Empirical as Empirical
 from .scenario.topologies import chain as chain

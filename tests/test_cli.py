@@ -207,7 +207,7 @@ def test_an_error_in_a_scenario_names_the_file(capsys, toml):
     assert "did you mean 'vegas'?" in line
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["list", "cars"], ["run"]])
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["new", "cars", "x"], ["run"]])
 def test_argparse_exits_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
         run(*arguments)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tcpcc.engine.memory import memory_left
 from tcpcc.errors import TcpccError, unknown
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.fluid.limits import refuse_workloads
 from tcpcc.scenario.traffic import CBR, Flow
 
 if TYPE_CHECKING:
@@ -27,12 +28,13 @@ TOO_LONG = 4 * 3600.0  # s: one that takes longer is refused unless forced
 
 # Measured with `tcpcc bench` on one core of a machine of 2023, CPU s.
 PER_PACKET = {"compiled": 2e-7, "simpy": 2.5e-6}
-PER_STEP = 1.2e-7  # fluid model: one flow, one time step
+PER_STEP = 1.2e-7  # fluid and meanfield model: one flow, one time step
 
 COPIES = 2.5  # of the series of a run at the moment when its record is put together
 PER_FLOW = 12_000  # bytes: a flow's objects and records
 PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
 PER_EVENT = 160  # bytes: a packet's events in a trace
+PER_ITEM = 250  # bytes: an item of a workload, as it is drawn, sent and recorded
 
 
 class ResourceError(TcpccError):
@@ -48,9 +50,9 @@ class Estimate:
     """What a run will take, roughly.
 
     Attributes:
-        model: "packet" or "fluid".
+        model: "packet", "fluid" or "meanfield".
         packets: data packets that are sent (packet model), else 0.
-        steps: time steps (fluid model), else 0.
+        steps: time steps (fluid and meanfield model), else 0.
         seconds: CPU time, s.
         memory: bytes at the end, when the record is put together.
     """
@@ -95,28 +97,66 @@ def estimate(
     >>> tc.estimate(tc.Scenario(net, [tc.Flow("cubic")], duration=600)).packets
     750000000.0
     """
-    resolved = scenario.resolve()
+    resolved = scenario.resolve(expand=False)
     n_bins = math.ceil(scenario.duration / scenario.interval - 1e-9)
     recorded = sum(bool(link.record) for link in resolved.links)
-    series = FLOW_BIN.itemsize * len(resolved.flows) + LINK_BIN.itemsize * recorded
-    memory = COPIES * n_bins * series + PER_FLOW * len(resolved.flows)
+    flows = len(resolved.flows)
+    if model != "meanfield":  # of so many alike it has one row
+        flows = sum(_count(flow.spec) for flow in resolved.flows)
+    rows = flows + len(resolved.rows) - len(resolved.flows)
+    series = FLOW_BIN.itemsize * rows + LINK_BIN.itemsize * recorded
+    memory = COPIES * n_bins * series + PER_FLOW * flows
+    if model == "meanfield":
+        steps, history = _meanfield(scenario, step)
+        return Estimate(model, 0.0, steps, PER_STEP * steps * (flows + 1), memory + history)
     if model == "fluid":
+        refuse_workloads(scenario)
         steps, history = _fluid(scenario, resolved, step)
-        seconds = PER_STEP * steps * (len(resolved.flows) + 1)
-        return Estimate(model, 0.0, steps, seconds, memory + history)
+        return Estimate(model, 0.0, steps, PER_STEP * steps * (flows + 1), memory + history)
     if model != "packet":
-        raise unknown("model", model, ("packet", "fluid"))
+        raise unknown("model", model, ("packet", "fluid", "meanfield"))
     if driver not in PER_PACKET:
         raise unknown("driver", driver, PER_PACKET)
     sent, outstanding = _packets(scenario, resolved)
-    memory += PER_OUTSTANDING * outstanding + (PER_EVENT * sent if trace else 0)
+    items, carried = _workloads(scenario, resolved)
+    sent += carried
+    memory += PER_OUTSTANDING * outstanding + PER_ITEM * items + (PER_EVENT * sent if trace else 0)
     return Estimate(model, sent, 0.0, PER_PACKET[driver] * sent, memory)
+
+
+def _count(spec: Flow | CBR) -> int:
+    return spec.count if isinstance(spec, Flow) else 1
+
+
+def _meanfield(scenario: Scenario, step: float | None) -> tuple[float, float]:
+    """Time steps of the mean field, and the bytes of its history."""
+    from tcpcc.models.meanfield.meanfield_world import World
+
+    world = World(scenario, step, bins=False)
+    longest = max(plan.base_rtt for plan in world.plans)
+    return scenario.duration / world.step, 2 * 8 * world.n_columns * min(
+        longest, scenario.duration
+    ) / world.step
+
+
+def _workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
+    """Items of the workloads, and the packets of these that there is time and room for."""
+    from tcpcc.scenario.draw import drawn
+
+    items = packets = 0.0
+    for load in resolved.workloads:
+        found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
+        narrow = min(resolved.links[i].rate for i in load.kinds[0].forward)
+        room = narrow * scenario.duration / (8 * load.spec.flow.packet_size)
+        items += len(found.packets)
+        packets += min(float(found.packets.sum()), room)
+    return items, packets
 
 
 def _fluid(scenario: Scenario, resolved: Resolved, step: float | None) -> tuple[float, float]:
     """Time steps of the fluid model, and the bytes of its history."""
-    from tcpcc.models.fluid.layout import find_routes, queueing_links
     from tcpcc.models.fluid.steps import step_length
+    from tcpcc.models.layout import find_routes, queueing_links
 
     kept = queueing_links(resolved)
     plans = find_routes(resolved, kept)
@@ -130,7 +170,8 @@ def _fluid(scenario: Scenario, resolved: Resolved, step: float | None) -> tuple[
     )
     longest = max(plan.base_rtt for plan in plans) + waiting
     columns = 2 + 3 * len(kept) + sum((2 + len(plan.links)) * len(plan.flows) for plan in plans)
-    return scenario.duration / length, 2 * 8 * columns * longest / length
+    held = min(longest, scenario.duration) / length  # rows of the history
+    return scenario.duration / length, 2 * 8 * columns * held
 
 
 def _packets(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
@@ -152,6 +193,7 @@ def _packets(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
             continue
         active = min(spec.stop or math.inf, scenario.duration) - spec.start
         most, window = _one_flow(flow, spec, resolved, per_second, active)
+        most, window = most * spec.count, window * spec.count
         outstanding += window
         if narrow in through or math.isfinite(per_second):
             room = rates[narrow] * scenario.duration / (8 * spec.packet_size)
@@ -190,7 +232,7 @@ def check(
     scenario: Scenario,
     model: str,
     driver: str = "compiled",
-    trace: bool = False,
+    trace: object = False,
     step: float | None = None,
 ) -> None:
     """Announce a long run; refuse one that the machine cannot do.
@@ -200,7 +242,7 @@ def check(
     """
     if model == "packet" and driver == "compiled" and not trace and _is_small(scenario):
         return
-    found = estimate(scenario, model, driver=driver, trace=trace, step=step)
+    found = estimate(scenario, model, driver=driver, trace=bool(trace), step=step)
     free = memory_left()
     beyond = [
         *([f"{free / 2**30:.2g} GiB are free"] if not found.memory <= free else []),
@@ -217,7 +259,9 @@ def check(
 
 def _is_small(scenario: Scenario) -> bool:
     """Whether a scenario is certainly harmless, told without finding any route."""
-    if len(scenario.flows) > 1000 or scenario.duration / scenario.interval > 10_000:
+    if scenario.workloads or scenario.duration / scenario.interval > 10_000:
+        return False
+    if sum(_count(flow) for flow in scenario.flows) > 1000:
         return False
     bits = sum(link.rate for link in scenario.net.links)
     bits += sum((c.rate or 0.0) for c in scenario.changes)

@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING
 from tcpcc.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
 
 
 class FluidWarning(UserWarning):
     """The fluid model may be off; says where the documentation tells of it."""
+
+
+def refuse_workloads(scenario: Scenario) -> None:
+    """Raises ScenarioError if there is a workload."""
+    if scenario.workloads:
+        raise ScenarioError(
+            "workloads: the fluid model runs flows of the scenario's own only; "
+            "scenario.spelled_out() makes every conversation one"
+        )
 
 
 def look(resolved: Resolved) -> None:

@@ -140,13 +140,11 @@ def reproduce(
     """
     records: list[Record] = []
     for one in _papers(paper):
-        wanted = _items(one, item)
+        wanted = items_of(one, item)
         cells = [cell for cell in one.cells() if cell.item in wanted]
-        needed = {cell.item for cell in cells}
-        needed |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
         values = {
             each: numbers(
-                one, _told(one, needed, each), each, cache=cache, jobs=jobs, progress=progress
+                one, needed(one, wanted, each), each, cache=cache, jobs=jobs, progress=progress
             )
             for each in _models(model)
         }
@@ -166,7 +164,7 @@ def draw(
 ) -> Figure:
     """The figure of an item; arguments as in `reproduce`."""
     one = _papers(paper)[0]
-    _items(one, item)
+    items_of(one, item)
     wanted = one.items[item]
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
     models = [each for each in _models(model) if each in wanted.models]
@@ -194,7 +192,7 @@ def draw_all(
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for one in _papers(paper):
-        for name in sorted(_items(one, item)):
+        for name in sorted(items_of(one, item)):
             if not one.items[name].has_figure:
                 continue
             figure = draw(one.name, name, model, cache=cache)
@@ -265,7 +263,7 @@ def _papers(name: str | None) -> Sequence[Paper]:
     return [known[name]]
 
 
-def _items(paper: Paper, name: str | None) -> set[str]:
+def items_of(paper: Paper, name: str | None) -> set[str]:
     if name is None:
         return set(paper.items)
     if name not in paper.items:
@@ -273,9 +271,13 @@ def _items(paper: Paper, name: str | None) -> set[str]:
     return {name}
 
 
-def _told(paper: Paper, items: Iterable[str], model: str) -> set[str]:
-    """Those of the items that the model can say something of."""
-    return {name for name in items if model in paper.items[name].models}
+def needed(paper: Paper, items: Iterable[str], model: str) -> set[str]:
+    """Items whose numbers it takes to judge some: these, and those that the paper compares them
+    with, as far as the model can say something of them."""
+    cells = [cell for item in items for cell in paper.cells(item)]
+    found = {cell.item for cell in cells}
+    found |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
+    return {name for name in found if model in paper.items[name].models}
 
 
 def _models(model: str) -> tuple[str, ...]:

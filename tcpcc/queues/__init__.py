@@ -11,6 +11,7 @@ from tcpcc.queues.pie import PIE
 from tcpcc.queues.red import RED
 from tcpcc.queues.rem import REM
 from tcpcc.queues.sred import SRED
+from tcpcc.queues.step_mark import StepMark
 
 __all__ = [
     "PI",
@@ -25,6 +26,7 @@ __all__ = [
     "DropTail",
     "GilbertElliott",
     "QueueSpec",
+    "StepMark",
 ]
 
 callable_module(__name__, QUEUES.table)

@@ -46,7 +46,7 @@ class World:
         self.plans = find_routes(self.resolved, self.kept)
         self.coarse = step_length(self.resolved, self.kept, self.plans, step)
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
-        self.controllers = ControllerMemory()
+        self.controllers = ControllerMemory(scenario.seed)
 
         self.w = np.zeros(1, r.WORLD)
         self.routes = np.zeros(len(self.plans), r.ROUTE)

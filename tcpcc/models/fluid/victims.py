@@ -13,6 +13,7 @@ from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
+    NONE,
     hop_at,
     index_at,
     link_at,
@@ -43,7 +44,8 @@ def grown(w, hop, m):
 
 @compiled
 def blame(w, link, packets):
-    """Weigh the flows for an overflow by `packets`; returns the sum of the weights."""
+    """Weigh the flows for an overflow by `packets`; returns the sum of the weights. A flow that
+    still owes a part of a lost packet has no other one here that it could lose."""
     explained = 0.0
     recent = 0.0
     for i in range(link.n_hops):
@@ -63,7 +65,9 @@ def blame(w, link, packets):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0:
+            if slot.active != 0 and slot.debt > NONE:
+                slot.weight = 0.0
+            elif slot.active != 0:
                 slot.weight += share * slot.recent
                 total += slot.weight
     return total
@@ -114,5 +118,9 @@ def drop(w, link, packets, total):
 
 @compiled
 def drop_overflow(w, link, packets):
-    """Drop `packets` that a full buffer has no room for."""
-    drop(w, link, packets, blame(w, link, packets))
+    """Drop `packets` that a full buffer has no room for; returns how many."""
+    total = blame(w, link, packets)
+    if total <= 0:
+        return 0.0
+    drop(w, link, packets, total)
+    return packets

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tcpcc.models.fluid.layout import find_routes, queueing_links
+from tcpcc.models.layout import find_routes, queueing_links
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS, Param, State

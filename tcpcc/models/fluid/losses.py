@@ -124,12 +124,12 @@ def lose(w, link, hop, m, packets):
     """`packets`, a whole number, of flow `m` of `hop` are lost at `link`."""
     slot = slot_at(w.slots, hop.first_slot + m)
     owed = packets - take_back(w, link, hop, m, packets)
-    if slot.carries_ack != 0:
-        return
-    if owed > 0:
+    if owed > 0 and slot.carries_ack == 0:
         owed -= take_from_queue(w, link, hop, m, owed)
     slot.debt += owed
     link.debt += owed
+    if slot.carries_ack != 0:
+        return
     f = flow_at(w.flows, slot.flow)
     f.unseen += packets
     note_loss(slot, w.now - w.step, packets, TOGETHER * route_at(w.routes, hop.route).base_rtt)

@@ -28,8 +28,8 @@ FEW = 8  # so many drops in a step are drawn one by one; of more each flow has i
 
 
 @compiled
-def grown(w, hop, m):
-    """By how much the window of a flow had just grown when what arrives now was sent."""
+def row_sent(w, hop):
+    """The row after which what arrives now at `hop` was sent."""
     route = route_at(w.routes, hop.route)
     time = w.now - hop.before
     for i in range(hop.place - 1, -1, -1):
@@ -37,8 +37,13 @@ def grown(w, hop, m):
         row = locate(w, w.k, time)
         column = link_at(w.links, previous.link).column + ARRIVED
         time = between(w, column, row, fraction(w, row, time)) - previous.before
-    row = locate(w, w.k, time)
-    column = route.grown + m
+    return locate(w, w.k, time)
+
+
+@compiled
+def grown(w, hop, m, row):
+    """By how much the window of a flow had just grown when what arrives now was sent, after `row`."""
+    column = route_at(w.routes, hop.route).grown + m
     return cell(w, row + 1, column).value - cell(w, max(row - 1, 0), column).value
 
 
@@ -50,6 +55,7 @@ def blame(w, link, packets):
     recent = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        row = row_sent(w, hop)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             slot.weight = 0.0
@@ -57,7 +63,7 @@ def blame(w, link, packets):
                 continue
             recent += slot.recent
             if slot.fresh > 0 and slot.carries_ack == 0:
-                slot.weight = grown(w, hop, m)
+                slot.weight = grown(w, hop, m, row)
                 explained += slot.weight
     share = max(packets - explained, BLAMELESS * packets) / recent
     total = 0.0

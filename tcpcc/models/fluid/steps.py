@@ -19,8 +19,8 @@ FEWEST_STEPS = 10  # in a round trip, that may be asked for
 
 FINER = 40  # how much shorter steps may be while a window is a clump in slow start
 TINY = 1e-4  # of a step: the first one after a flow has started, whose window leaves at once
-FEW = 30  # flows; where there are more, a flow's slow start is seen less sharply, else the short steps
-# of all of them would cost more than the rest
+FEW = 30  # flows; where there are more, a flow's slow start is seen less sharply, else the short
+# steps of all of them would cost more than the rest
 
 
 def step_length(

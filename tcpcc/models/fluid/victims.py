@@ -42,7 +42,7 @@ def row_sent(w, hop):
 
 @compiled
 def grown(w, hop, m, row):
-    """By how much the window of a flow had just grown when what arrives now was sent, after `row`."""
+    """By how much the window of a flow had just grown when it sent, after `row`, what arrives."""
     column = route_at(w.routes, hop.route).grown + m
     return cell(w, row + 1, column).value - cell(w, max(row - 1, 0), column).value
 

@@ -83,80 +83,31 @@ def _queue(ax: Axes, run: tc.Run) -> None:
     ax.set_ylabel("Queue\n(packets)")
 
 
-def _avoidance(ax: Axes, run: tc.Run) -> None:
-    """The CAM panel: Expected, Actual, and the rates at which Vegas would act, from the record."""
-    flow = run.data.isel(flow=0)
-    window, rtt = _kilobytes(flow["cwnd"].values), flow["rtt"].values
-    base = np.nanmin(rtt)
-    time = flow["time"].values
-    ax.plot(time, window / base, color=plots.GREY, lw=0.9, label="Expected")
-    for packets, name in ((1, "alpha"), (3, "beta")):
-        ax.plot(
-            time, (window - _kilobytes(packets)) / base, color="0.5", lw=0.6,
-            ls=plots.DASHES[packets], label=f"at {name}",
-        )  # fmt: skip
-    ax.plot(time, window / rtt, color=plots.BLACK, lw=0.9, label="Actual")
-    ax.set_ylabel("CAM\nKB/s")
-    ax.set_ylim(0, 260)
-    ax.legend(loc="lower right", ncols=4, size=7)
+def _traced(runs: Mapping[str, Runs]) -> tc.Run:
+    """The packet model's trace of the first transfer of the first run."""
+    scenario = next(iter(next(iter(runs.values())).values())).scenario
+    return tc.simulate(scenario, trace=scenario.resolve().flows[0].name)
 
 
 def draw_alone(runs: Mapping[str, Runs]) -> Figure:
-    """Figures 5 and 7: windows, sending rate, Vegas' CAM, the router's queue; the fluid model's
-    window dashed. The lines of KB of a packet are of the first run."""
-    run = next(iter(runs["packet"].values())) if "packet" in runs else None
-    shown = run or next(iter(runs["fluid"].values()))
-    is_vegas = str(shown.data["controller"][0].values) == "vegas"
-    with plots.style():
-        figure, axes = _rows([2, 1, 1.3, 1] if is_vegas else [2, 1, 1])
-        column = axes[:, 0]
-        _windows(column[0], shown)
-        if run is not None and "fluid" in runs:
-            other = next(iter(runs["fluid"].values())).data.isel(flow=0)
-            column[0].plot(
-                other["time"], _kilobytes(other["cwnd"]), color=plots.VERMILION, lw=0.8,
-                ls=plots.DASHES[1], label="the same, fluid model",
-            )  # fmt: skip
-        column[0].legend(loc="upper right", ncols=2, size=7)
-        _rates(column[1], shown, 0.2)
-        if is_vegas:
-            _avoidance(column[2], shown)
-        _queue(column[-1], shown)
-        column[-1].set(xlabel="Time (s)", xlim=(0, float(shown.data["finished"][0]) + 0.3))
-        column[0].set_title(f"1 MB in {t.throughput(shown):.0f} KB/s", loc="left")
+    """Figures 5 and 7: the first run's trace."""
+    run = _traced(runs)
+    figure = run.plot_trace(run.flows[0], before=float(run.data["finished"][0]) + 0.2)
+    _title(figure, run)
     return figure
 
 
 def draw_beside_traffic(runs: Mapping[str, Runs]) -> Figure:
-    """Figures 9 and 10: the connection, the background traffic's rate (in 100 ms, and the mean of
-    three such), the output of the bottleneck."""
-    ((_, run),) = runs["packet"].items()
-    data = run.data
-    begin = float(data["start"][0])
-    end = float(data["finished"][0])
-    time = data["time"].values
-    width = time[1] - time[0]
-    conversations = data["payload"].values[1:] * data["sent"].values[:, 1:]
-    others = conversations.sum(axis=1) / s.KB / width
-    with plots.style():
-        figure, axes = _rows([2, 1, 1, 1])
-        column = axes[:, 0]
-        _windows(column[0], run)
-        column[0].legend(loc="upper right", ncols=3, size=7)
-        _rates(column[1], run, 0.2)
-        column[2].plot(time, others, color=plots.GREY, lw=0.5)
-        smooth = np.convolve(others, np.ones(3) / 3, "same")
-        column[2].plot(time, smooth, color=plots.BLACK, lw=1.0)
-        column[2].set_ylabel("Traffic\nKB/s")
-        output = data["sent_bits"].isel(link=0).values / 8 / s.KB / width
-        column[3].plot(time, np.convolve(output, np.ones(3) / 3, "same"), color=plots.BLACK, lw=0.8)
-        column[3].axhline(s.RATE, color=plots.GREY, lw=0.7, ls=":")
-        column[3].set_ylabel("Output\nKB/s")
-        for ax in column[2:]:
-            ax.set_ylim(0, 250)
-        column[3].set(xlabel="Time (s)", xlim=(begin - 1, end + 1))
-        column[0].set_title(f"1 MB in {t.throughput(run):.0f} KB/s", loc="left")
+    """Figures 9 and 10: the trace from a second before the transfer, ten seconds of it."""
+    run = _traced(runs)
+    begin = float(run.data["start"][0])
+    figure = run.plot_trace(run.flows[0], after=begin - 1, before=begin + 10, traffic="tcplib")
+    _title(figure, run)
     return figure
+
+
+def _title(figure: Figure, run: tc.Run) -> None:
+    figure.axes[0].set_title(f"1 MB in {t.throughput(run):.0f} KB/s", loc="left", pad=18)
 
 
 def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
@@ -261,6 +212,39 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
             ax.set_xticks(at, s.TABLE, size=7)
             charts.title(ax, k, label)
         axes[0].legend()
+    return figure
+
+
+def chart_loads(values: Mapping[str, Cells]) -> Figure:
+    """Table IV against the load; the print at the load that its Reno decides."""
+    import matplotlib.pyplot as plt
+
+    from experiments import published
+
+    printed = published.of("tcp_vegas").printed("table_4")
+    found = values["packet"]
+    rows = {
+        "throughput": "Throughput (KB/s)",
+        "retransmissions": "Retransmitted (KB)",
+        "coarse timeouts": "Coarse timeouts",
+    }
+    with plots.style():
+        figure, axes = plt.subplots(1, 3, figsize=(plots.WIDTH, 2.4))
+        for k, (ax, (row, label)) in enumerate(zip(axes, rows.items(), strict=True)):
+            for kind in s.BOTH:
+                cells = [found[f"{row} {kind.split('-')[0]}", f"{load}"] for load in s.LOADS]
+                look: dict[str, Any] = {"color": COLOURS[kind], "ms": 3.5}
+                ax.errorbar(
+                    s.LOADS, [c.value for c in cells], [2 * c.error for c in cells],
+                    marker="o", capsize=2, label=kind.split("-")[0], **look,
+                )  # fmt: skip
+                ax.plot(
+                    s.CONVERSATIONS, printed[row, kind], "D", mfc="none",
+                    label="JSAC, Table IV" if kind == s.RENO else None, **look,
+                )  # fmt: skip
+            ax.set(xlabel="Conversations (1/s)", ylim=(0, None))
+            charts.title(ax, k, label)
+        charts.legend_above(figure, axes)
     return figure
 
 

@@ -93,7 +93,7 @@ def draw_alone(runs: Mapping[str, Runs]) -> Figure:
     """Figures 5 and 7: the first run's trace."""
     run = _traced(runs)
     figure = run.plot_trace(run.flows[0], before=float(run.data["finished"][0]) + 0.2)
-    _title(figure, run)
+    _tell(figure, run)
     return figure
 
 
@@ -102,12 +102,12 @@ def draw_beside_traffic(runs: Mapping[str, Runs]) -> Figure:
     run = _traced(runs)
     begin = float(run.data["start"][0])
     figure = run.plot_trace(run.flows[0], after=begin - 1, before=begin + 10, traffic="tcplib")
-    _title(figure, run)
+    _tell(figure, run)
     return figure
 
 
-def _title(figure: Figure, run: tc.Run) -> None:
-    figure.axes[0].set_title(f"1 MB in {t.throughput(run):.0f} KB/s", loc="left", pad=18)
+def _tell(figure: Figure, run: tc.Run) -> None:
+    figure.axes[-1].set_xlabel(f"Time (s); 1 MB in {t.throughput(run):.0f} KB/s")
 
 
 def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
@@ -123,7 +123,7 @@ def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
             _queue(column[2], run)
             charts.title(column[0], k, name)
             column[2].set(xlabel="Time (s)", xlim=(0, 2.5))
-        axes[0, 0].legend(loc="upper left", size=7)
+        axes[0, 0].legend(loc="upper left", fontsize=7)
         for ax in axes[:, 1]:
             ax.set_ylabel("")
     return figure
@@ -300,6 +300,6 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
                 mfc="none", color=plots.BLACK, label="JSAC",
             )  # fmt: skip
         ax.set_xticks(at, [c.replace(", ", ",\n") for c in columns], size=7)
-        ax.set(ylim=(0.85, 1.005), ylabel="Jain's index")
+        ax.set(ylim=(0.68, 1.005), ylabel="Jain's index")
         charts.legend_above(figure, [ax])
     return figure

@@ -457,7 +457,9 @@ MIXES = {"8 Reno": [RENO] * 8, "4 of each": [RENO, VEGAS] * 4, "8 Vegas": [VEGAS
 def mixed_runs() -> dict[Any, tc.Scenario]:
     """8 connections of 2 MB."""
     return {
-        (name, run): crowd(kinds, 2 * MB, run, together=False) for name, kinds in MIXES.items() for run in FAIR_RUNS
+        (name, run): crowd(kinds, 2 * MB, run, together=False)
+        for name, kinds in MIXES.items()
+        for run in FAIR_RUNS
     }
 
 

@@ -121,7 +121,9 @@ def pairs(runs: Runs) -> Values:
     values: Numbers = {}
     for row, ratio in RATIOS.items():
         for k, size in enumerate(("300 KB", "1 MB")):
-            values |= _with_ratios(_of_pairs(runs, OF_PAIR[row], k), f"{row} {size}", f"{ratio} {size}")
+            values |= _with_ratios(
+                _of_pairs(runs, OF_PAIR[row], k), f"{row} {size}", f"{ratio} {size}"
+            )
     return values
 
 
@@ -146,9 +148,7 @@ OF_PAIR: dict[str, Callable[[tc.Run, int], float]] = {
 }
 
 
-def _of_pairs(
-    runs: Runs, metric: Callable[[tc.Run, int], float], k: int
-) -> dict[str, Measured]:
+def _of_pairs(runs: Runs, metric: Callable[[tc.Run, int], float], k: int) -> dict[str, Measured]:
     """A number of the `k`-th transfer by column."""
     of_draw: dict[Any, list[float]] = {}
     for (small, large, _, draw, _), run in runs.items():

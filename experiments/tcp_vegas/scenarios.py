@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tcpcc as tc
+from experiments.seeds import seeds_up_to
 
 KB = 1000
 """Bytes."""
@@ -214,7 +215,7 @@ PAIR_BUFFERS = (15, 20)
 PAIR_DELAYS = tuple(0.5 * k for k in range(6))
 """s: 0 to 2.5 and two buffers make the 12 runs."""
 
-PAIR_DRAWS = 5
+PAIR_DRAWS = seeds_up_to(5)
 """Of the hosts' clocks, for each of the 12 runs: how long Reno waits in its timeouts hangs on
 them."""
 
@@ -246,7 +247,7 @@ def pair_runs(*, beside_traffic: bool = False) -> dict[Any, tc.Scenario]:
         )
         for small, large in PAIRS
         for buffer in PAIR_BUFFERS
-        for draw in range(1, PAIR_DRAWS + 1)
+        for draw in PAIR_DRAWS
         for delay in PAIR_DELAYS
     }
 
@@ -261,7 +262,7 @@ BACK = CONVERSATIONS / 2
 throughputs stays what it is without, as the text says."""
 
 BUFFERS = (10, 15, 20)
-RUNS = range(1, 58)
+RUNS = seeds_up_to(57)
 WARM_UP = 10.0
 """s."""
 
@@ -366,7 +367,7 @@ def figure_10_runs() -> dict[Any, tc.Scenario]:
 # Section VI: fairness, stability, queues.
 
 FAIR_BUFFER = 20
-FAIR_RUNS = range(1, 13)
+FAIR_RUNS = seeds_up_to(12)
 CROWDS = {"2 and 4": (2, 4), "16": (16,)}
 SIZES = {"2 and 4": 8 * MB, "16": 2 * MB}
 """KB, of each connection."""
@@ -518,7 +519,7 @@ SOURCES = 16
 COMPLEX_RATE = 900.0
 """New conversations a second of all sources ("nearly a thousand"), each way half."""
 
-COMPLEX_SEEDS = range(1, 4)
+COMPLEX_SEEDS = seeds_up_to(3)
 
 
 def complex_network(kind: str, seed: int) -> tc.Scenario:
@@ -550,7 +551,7 @@ SLOW_HOPS = (4, 8, 12)
 INTERNET_RATE = 6.0
 """Conversations a second on each of these."""
 
-INTERNET_RUNS = range(1, 25)
+INTERNET_RUNS = seeds_up_to(24)
 """A day of the paper's seven, with a run every hour."""
 
 INTERNET_SIZES = (1024, 512, 128)

@@ -45,20 +45,19 @@ def _kilobytes(packets: Any) -> Any:
 
 
 def _windows(ax: Axes, run: tc.Run) -> None:
-    """The connection's windows, and vertical lines where a lost segment was sent again."""
+    """The congestion window, the threshold once there is one, and vertical lines where a lost
+    segment was sent again."""
     flow = run.data.isel(flow=0)
     time = flow["time"].values
-    threshold = np.minimum(flow["ssthresh"].values, 64 / s.PAYLOAD)
-    threshold[np.isnan(flow["cwnd"].values)] = np.nan
     again = time[flow["retransmitted"].values > 0]
-    ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color="0.82", lw=0.7, zorder=0)
+    ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color=plots.PURPLE, lw=0.7, zorder=0)
+    threshold = _kilobytes(flow["ssthresh"]).where(flow["ssthresh"] < 1e3)
+    look: dict[str, Any] = {"drawstyle": "steps-pre"}
+    ax.plot(time, _kilobytes(flow["cwnd"]), color=plots.BLUE, label="congestion window", **look)
     ax.plot(
-        time, _kilobytes(threshold), color="0.45", ls=plots.DASHES[1], lw=0.8, label="threshold"
+        time, threshold, color=plots.VERMILION, ls=plots.DASHES[1], lw=1, label="threshold", **look
     )
-    limit = s.SEND_BUFFER if flow["cwnd"].notnull().any() else 0
-    ax.axhline(limit, color="0.6", lw=0.8, label="send window")
-    ax.plot(time, _kilobytes(flow["cwnd"]), color=plots.BLUE, lw=1.0, label="congestion window")
-    ax.set_ylabel("KB")
+    ax.set_ylabel("Window\n(KB)")
     ax.set_ylim(0, 70)
 
 
@@ -70,7 +69,7 @@ def _rates(ax: Axes, run: tc.Run, width: float, **look: Any) -> None:
     sent = flow["sent"].values[: len(edges) // step * step].reshape(-1, step).sum(axis=1)
     at = edges[step - 1 :: step][: len(sent)] - width / 2
     ax.plot(at, _kilobytes(sent) / width, **{"color": plots.BLACK, "lw": 0.8, **look})
-    ax.set_ylabel("Sending\nKB/s")
+    ax.set_ylabel("Sending\n(KB/s)")
     ax.set_ylim(bottom=0)
 
 

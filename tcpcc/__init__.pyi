@@ -22,9 +22,11 @@ from .queues import RED as RED
 from .queues import REM as REM
 from .queues import SRED as SRED
 from .queues import AdaptiveRED as AdaptiveRED
+from .queues import CoDel as CoDel
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
+from .queues import FQCoDel as FQCoDel
 from .queues import StepMark as StepMark
 from .results import Run as Run
 from .results import metrics as metrics

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
-    """Refuse ECN.
+    """Refuse ECN, and queue disciplines that say nothing of fluid.
 
     Raises:
         ScenarioError: the scenario has one.
@@ -22,4 +22,11 @@ def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
             raise ScenarioError(
                 f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: the {model} model marks no"
                 " packets; use the packet model"
+            )
+    for link in resolved.links:
+        discipline = link.queue.discipline
+        if discipline.decides_by_packet and discipline.on_fluid is None:
+            raise ScenarioError(
+                f"link {link.name!r}: queue {discipline.name!r} decides packet by packet, of which"
+                f" the {model} model has none; use the packet model"
             )

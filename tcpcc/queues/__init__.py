@@ -2,9 +2,11 @@
 
 from tcpcc.definition import callable_module
 from tcpcc.queues.adaptive_red import AdaptiveRED
+from tcpcc.queues.codel import CoDel
 from tcpcc.queues.connection_red import ConnectionRED
 from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
 from tcpcc.queues.droptail import DropTail
+from tcpcc.queues.fq_codel import FQCoDel
 from tcpcc.queues.pi import PI
 from tcpcc.queues.pie import PIE
 from tcpcc.queues.red import RED
@@ -20,9 +22,11 @@ __all__ = [
     "REM",
     "SRED",
     "AdaptiveRED",
+    "CoDel",
     "ConnectionRED",
     "Discipline",
     "DropTail",
+    "FQCoDel",
     "QueueSpec",
     "StepMark",
 ]

@@ -21,6 +21,7 @@ FIRST_HEADERS = 256
 ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
 BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
 QUEUE_TIMER = np.int64(9)
+DEPARTURE = np.int64(20)  # of a packet from a scheduled link: the next one's turn
 
 # What follows a hop: an event, the next link at once, the receiver at once.
 BY_EVENT, NEXT_LINK, RECEIVER = range(3)
@@ -32,7 +33,8 @@ WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
         "events": int,
-        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "hops": int,
+        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "n_links": int,
+        "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
@@ -82,6 +84,10 @@ LINK = record_dtype(
         *QUEUE_FIELDS, ("open", int),
         ("arrived", int), ("dropped", int), ("marked", int), ("passed", int), ("sent_bits", float),
         ("bins", int),
+        # of a scheduled link: what waits, in places of a store, by inner queues
+        ("scheduled", int), ("stored", int), ("store", int), ("free", int), ("n_free", int),
+        ("inner", int), ("n_inner", int), ("sending", int),
+        ("counted_until", float), ("newest", float),
     ]
 )  # fmt: skip
 
@@ -98,6 +104,14 @@ HEADER = record_dtype(
     {"ecn": int, "echo": int, "word0": float, "word1": float, "word2": float, "word3": float}
 )
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
+# A packet that waits at a scheduled link (place 0 stands for none), and an inner queue of these.
+STORED = record_dtype(
+    {
+        "flow": int, "hop": int, "size": float, "seq": int, "trigger": int, "low": int,
+        "high": int, "header": int, "arrived": float, "next": int,
+    }
+)  # fmt: skip
+INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
 CHANGES = record_dtype(
     {
         "link": int, "rate": float, "delay": float, "capacity": float, "loss": float,
@@ -123,6 +137,8 @@ hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)
 packet_at = accessor(PACKET)
 header_at = accessor(HEADER)
+stored_at = accessor(STORED)
+inner_at = accessor(INNER)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)

@@ -31,6 +31,7 @@ from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
 from .queues import FQCoDel as FQCoDel
 from .queues import StepMark as StepMark
+from .queues import XCPRouter as XCPRouter
 from .results import Run as Run
 from .results import metrics as metrics
 from .results import plots as plots

@@ -70,6 +70,10 @@ SAMPLE: dict[str, tuple[str, str]] = {
         "``on_ack`` and ``on_round`` add to cwnd is taken back, and parts of a window that a "
         "controller keeps by itself should not grow; 0 on a loss or timeout",
     ),
+    "word0": ("", "first header word as the ACK brought it back, of a controller with `header`"),
+    "word1": ("", "second header word"),
+    "word2": ("", "third header word"),
+    "word3": ("", "fourth header word"),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
@@ -88,6 +92,8 @@ class Controller(Definition):
         recovery: default loss recovery (one of ``tcpcc.recoveries()``)
         source: the paper or RFC
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
+        header: state variables, at most 4, that every data packet carries as its header words, for
+            routers to read and write; they come back as `a.word0`, `a.word1`, ... (packet model)
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
 
     Each rule is tried once when the controller is made, so that a misspelt field is an error here
@@ -106,6 +112,7 @@ class Controller(Definition):
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
     record: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.state:
@@ -113,6 +120,12 @@ class Controller(Definition):
                 raise ValueError(f"controller {self.name!r}: state {name!r} is common to all")
         object.__setattr__(self, "record", tuple(self.record))
         numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
+        for name in self.header:
+            if name not in numbers or len(self.header) > 4:
+                raise ValueError(
+                    f"controller {self.name!r}: header {name!r}: at most 4 real numbers of its state:"
+                    f" {', '.join(numbers) or 'none'}"
+                )
         for name in self.record:
             if name not in numbers:
                 raise ValueError(
@@ -174,6 +187,7 @@ class Controller(Definition):
             now=1.0, acked=1.0, delivered=1.0, rtt=0.11, srtt=0.11, min_rtt=0.1, max_rtt=0.12,
             round_rtt=0.11, round_min_rtt=0.105, round_time=0.11, round_packets=10.0,
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0,
+            word0=0.1, word1=0.01, word2=100.0, word3=0.0,
         )  # fmt: skip
         return s, p, a
 

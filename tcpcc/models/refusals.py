@@ -23,6 +23,11 @@ def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
                 f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: the {model} model marks no"
                 " packets; use the packet model"
             )
+        if flow.controller is not None and flow.controller.header:
+            raise ScenarioError(
+                f"flow {flow.name!r}: controller {flow.controller.name!r} writes into packets, of"
+                f" which the {model} model has none; use the packet model"
+            )
     for link in resolved.links:
         discipline = link.queue.discipline
         if discipline.decides_by_packet and discipline.on_fluid is None:

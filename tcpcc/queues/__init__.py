@@ -13,6 +13,7 @@ from tcpcc.queues.red import RED
 from tcpcc.queues.rem import REM
 from tcpcc.queues.sred import SRED
 from tcpcc.queues.step_mark import StepMark
+from tcpcc.queues.xcp_router import XCPRouter
 
 __all__ = [
     "PI",
@@ -29,6 +30,7 @@ __all__ = [
     "FQCoDel",
     "QueueSpec",
     "StepMark",
+    "XCPRouter",
 ]
 
 callable_module(__name__, QUEUES.table)

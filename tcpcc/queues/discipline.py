@@ -52,7 +52,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "flow": ("", "number of the packet's flow (packet model)"),
     "flows": ("", "sources now open whose path, of data or of ACKs, crosses the link"),
     "ect": ("0 or 1", "the packet is ECN-capable (packet model)"),
-    "words": ("0 or 1", "the packet carries header words, and `reads_headers` shows them"),
+    "words": ("0 or 1", "data with header words, which `reads_headers` shows; an ACK shows none"),
     "word0": ("", "in, out: first word of the packet's header, as its controller means it"),
     "word1": ("", "in, out: second word"),
     "word2": ("", "in, out: third word"),

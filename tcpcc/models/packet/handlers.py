@@ -144,7 +144,7 @@ def on_ack(w, flow, now, seq, trigger, low, high, header):
     before = tcp.high_ack
     tcp.last_rtt = math.nan
     if header != 0:
-        read_at_sender(w, tcp, seq, header)
+        read_at_sender(w, flow, tcp, seq, header)
     sender.on_ack(tcp, now, seq, trigger, low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)

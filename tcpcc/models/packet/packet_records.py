@@ -65,6 +65,8 @@ FLOW = record_dtype(
         "inbound": int, "acks_sent": int, "dropped": int,
         # whether its packets carry headers; that of the packet whose ACK is held back
         "has_header": int, "held_header": int,
+        # the state variables that go out as header words
+        "words": int, "n_words": int,
         # of a conversation: its number + 1, the next item, the first not done, one past the last;
         # whether an item waits for the one before
         "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
@@ -101,7 +103,7 @@ PACKET = record_dtype(
 )  # fmt: skip
 # What few packets carry: a place of it goes with the packet, and back with its ACK (headers).
 HEADER = record_dtype(
-    {"ecn": int, "echo": int, "word0": float, "word1": float, "word2": float, "word3": float}
+    {"back": int, "ecn": int, "echo": int, "word0": float, "word1": float, "word2": float, "word3": float}
 )
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
 # A packet that waits at a scheduled link (place 0 stands for none), and an inner queue of these.

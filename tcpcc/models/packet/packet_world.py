@@ -35,9 +35,11 @@ _ENDLESS = 2**62
 _SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
 
 
-def uses_headers(spec: Any) -> bool:
+def uses_headers(flow: ResolvedFlow) -> bool:
     """Whether the packets of a flow carry a header."""
-    return not isinstance(spec, CBR) and spec.transport.ecn != "off"
+    if isinstance(flow.spec, CBR) or flow.controller is None:
+        return False
+    return flow.spec.transport.ecn != "off" or bool(flow.controller.header)
 
 
 class World:
@@ -58,6 +60,7 @@ class World:
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.stores: dict[int, np.ndarray] = {}  # of scheduled links, by link
         self.inner: dict[int, np.ndarray] = {}  # likewise, their inner queues
+        self.words: list[np.ndarray] = []  # see _lay_out_words
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
@@ -236,9 +239,18 @@ class World:
             row["kind"] = t.CBR
             return
         row["kind"] = t.TCP
-        row["has_header"] = uses_headers(spec)
+        row["has_header"] = uses_headers(flow)
+        self._lay_out_words(row, flow)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
         self._lay_out_transport(tcp, flow)
+
+    def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
+        """Where the state variables are that a flow's packets carry as header words."""
+        assert flow.controller is not None
+        fields: Any = flow.controller.state_dtype.fields
+        places = np.array([fields[name][1] // 8 for name in flow.controller.header], np.int64)
+        self.words.append(places)
+        row["words"], row["n_words"] = address(places), len(places)
 
     def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
@@ -277,7 +289,7 @@ class World:
 
     def _lay_out_headers(self) -> None:
         """Places for headers, if any packets have one; number 0 stands for none."""
-        any_used = any(uses_headers(flow.spec) for flow in self.resolved.rows)
+        any_used = any(uses_headers(flow) for flow in self.resolved.rows)
         self.headers = np.zeros(r.FIRST_HEADERS if any_used else 1, r.HEADER)
         self._put_headers(np.arange(1, len(self.headers)))
 

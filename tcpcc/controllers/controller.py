@@ -55,6 +55,8 @@ import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.engine.subset import check_rule
+from tcpcc.errors import ScenarioError
 
 #: State that every controller has: (initial value, unit, meaning).
 WINDOW: dict[str, tuple[float, str, str]] = {
@@ -125,9 +127,17 @@ SAMPLE: dict[str, tuple[str, str]] = {
         "s",
         "one-way delay of the newest packet, by clocks that agree; 0 if it was sent twice",
     ),
+    "word0": ("", "first header word as the ACK brought it back, of a controller with `header`"),
+    "word1": ("", "second header word"),
+    "word2": ("", "third header word"),
+    "word3": ("", "fourth header word"),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
+
+
+def nothing(s: Any, p: Any, ack: Any) -> None:
+    """The rule where there is nothing to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,20 +153,26 @@ class Controller(Definition):
         recovery: default loss recovery (one of ``tcpcc.recoveries()``)
         source: the paper or RFC
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
+        header: state variables, at most 4, that every data packet carries as its header words, for
+            routers to read and write; they come back as `a.word0`, `a.word1`, ... (packet model)
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
         on_delivery, on_lost_packet, on_mark, on_timer: see above
         stamps: from a state variable to the one that it is given back in
         owns_recovery, owns_start, chance: see above
 
-    Each rule is tried once when the controller is made, so that a misspelt field is an error here
-    and not in the middle of a run.
+    Each rule is read when the controller is made, all its branches and helpers, and tried once, so
+    that a misspelt field is an error here and not in the middle of a run.
+
+    Raises
+    ------
+    ScenarioError : a rule that cannot be meant; one line with its name and the line of its file
     """
 
     name: str
     summary: str
-    on_ack: Rule
-    on_loss: Rule
-    on_timeout: Rule
+    on_ack: Rule | None
+    on_loss: Rule | None
+    on_timeout: Rule | None
     on_round: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
@@ -172,22 +188,34 @@ class Controller(Definition):
     owns_recovery: bool = False
     owns_start: bool = False
     chance: bool = False
+    header: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.state:
             if name in WINDOW:
-                raise ValueError(f"controller {self.name!r}: state {name!r} is common to all")
+                raise ScenarioError(f"controller {self.name!r}: state {name!r} is common to all")
         self._check_extras()
         object.__setattr__(self, "record", tuple(self.record))
         numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
+        for name in self.header:
+            if name not in numbers or len(self.header) > 4:
+                raise ScenarioError(
+                    f"controller {self.name!r}: header {name!r}: at most 4 real numbers of its"
+                    f" state: {', '.join(numbers) or 'none'}"
+                )
         for name in self.record:
             if name not in numbers:
-                raise ValueError(
+                raise ScenarioError(
                     f"controller {self.name!r}: record {name!r} is not a real number of its state:"
                     f" {', '.join(numbers) or 'none'}"
                 )
+        for rule_name in ("on_ack", "on_loss", "on_timeout"):
+            if getattr(self, rule_name) is None:
+                object.__setattr__(self, rule_name, nothing)
         for rule_name, rule in self.rules.items():
             if rule is not None:
+                owner = f"controller {self.name!r}, {rule_name}"
+                check_rule(owner, rule, self.records(SAMPLE, SAMPLE))
                 self._try(rule_name, rule)
 
     def _check_extras(self) -> None:
@@ -195,15 +223,15 @@ class Controller(Definition):
         numbers = {*WINDOW, *(n for n, v in self.state.items() if v.size == 1 and v.kind is float)}
         for name in (*self.stamps, *self.stamps.values()):
             if name not in numbers:
-                raise ValueError(
+                raise ScenarioError(
                     f"controller {self.name!r}: stamps: {name!r} is not a real number of its state"
                 )
         if len(self.stamps) > MOST_STAMPS:
-            raise ValueError(
+            raise ScenarioError(
                 f"controller {self.name!r}: {len(self.stamps)} stamps: at most {MOST_STAMPS}"
             )
         if (self.on_timer is None) != ("wake_at" not in self.state):
-            raise ValueError(
+            raise ScenarioError(
                 f"controller {self.name!r}: on_timer and the state wake_at go together"
             )
 
@@ -247,7 +275,7 @@ class Controller(Definition):
             rule(s, p, a)
         except AttributeError as error:
             allowed = {"s": "state", "p": "parameters", "a": "sample"}
-            raise ValueError(
+            raise ScenarioError(
                 f"controller {self.name!r}, {rule_name}: {error}; "
                 + "; ".join(f"{allowed[k]}: {', '.join(sorted(known[k]))}" for k in known)
             ) from None
@@ -255,7 +283,7 @@ class Controller(Definition):
             pass  # the example's numbers need not suit every algorithm
         extra = set(vars(s)) - known["s"]
         if extra:
-            raise ValueError(
+            raise ScenarioError(
                 f"controller {self.name!r}, {rule_name}: writes s.{extra.pop()}, "
                 f"which is not in its state: {', '.join(sorted(known['s']))}"
             )
@@ -273,6 +301,7 @@ class Controller(Definition):
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0, marked=0.0,
             pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,
             rate_delivered=10.0, lost=0.0, lost_inflight=10.0, phase=0.0, owd=0.06,
+            word0=0.1, word1=0.01, word2=100.0, word3=0.0,
         )  # fmt: skip
         return s, p, a
 

@@ -7,6 +7,7 @@ from tcpcc.queues.connection_red import ConnectionRED
 from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
 from tcpcc.queues.droptail import DropTail
 from tcpcc.queues.fq_codel import FQCoDel
+from tcpcc.queues.gilbert_elliott import GilbertElliott
 from tcpcc.queues.pi import PI
 from tcpcc.queues.pie import PIE
 from tcpcc.queues.red import RED
@@ -28,6 +29,7 @@ __all__ = [
     "Discipline",
     "DropTail",
     "FQCoDel",
+    "GilbertElliott",
     "QueueSpec",
     "StepMark",
     "XCPRouter",

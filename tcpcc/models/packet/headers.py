@@ -10,8 +10,8 @@ from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.packet_records import MARGIN, header_at, number_at
 from tcpcc.models.packet.recorder import bin_of
 from tcpcc.transport import ecn
-from tcpcc.transport.rules import sample_at
 from tcpcc.transport.flow_record import CE, ECT
+from tcpcc.transport.rules import sample_at
 
 place_at = accessor(record_dtype({"number": int}))
 

@@ -32,7 +32,7 @@ SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
-        "events": int,
+        "events": int, "pause": int,
         "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "n_links": int,
         "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
@@ -79,7 +79,7 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("delay", float), ("capacity", float), ("in_bytes", int), ("loss", float),
         ("tracked", int), ("recorded", int),
-        ("busy_until", float), ("begin", float), ("behind", int),
+        ("busy_until", float), ("begin", float), ("behind", int), ("resumes", float),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
@@ -103,7 +103,15 @@ PACKET = record_dtype(
 )  # fmt: skip
 # What few packets carry: a place of it goes with the packet, and back with its ACK (headers).
 HEADER = record_dtype(
-    {"back": int, "ecn": int, "echo": int, "word0": float, "word1": float, "word2": float, "word3": float}
+    {
+        "back": int,
+        "ecn": int,
+        "echo": int,
+        "word0": float,
+        "word1": float,
+        "word2": float,
+        "word3": float,
+    }
 )
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
 # A packet that waits at a scheduled link (place 0 stands for none), and an inner queue of these.

@@ -47,11 +47,11 @@ def on_delivery(s, p, a):
         if a.phase == 2:
             s.cwnd = min(s.cwnd + a.delivered, max(s.ssthresh, 2.0))
         return
-    if s.cwnd < s.ssthresh and s.queueing <= 0.75 * p.target:
+    if s.cwnd < s.ssthresh and s.queueing <= 0.75 * p.target_delay:
         grown = s.cwnd + a.delivered  # (4)
     else:
         s.ssthresh = min(s.ssthresh, max(s.cwnd, 2.0))
-        grown = s.cwnd + p.gain * (1 - s.queueing / p.target) * a.delivered / s.cwnd  # (2)
+        grown = s.cwnd + p.gain * (1 - s.queueing / p.target_delay) * a.delivered / s.cwnd  # (2)
     s.cwnd = max(min(grown, max(a.inflight + a.delivered + p.allowed, s.cwnd)), 2.0)
 
 
@@ -79,7 +79,7 @@ ledbat = register(
         on_timeout=on_timeout,
         on_delivery=on_delivery,
         params={
-            "target": Param(0.1, "s", "queueing delay aimed at, at most 0.1 (TARGET)", 1e-6),
+            "target_delay": Param(0.1, "s", "queueing delay aimed at, at most 0.1 (TARGET)", 1e-6),
             "gain": Param(1.0, "packets", "largest increase per round trip (GAIN)", 0),
             "allowed": Param(1.0, "packets", "beyond the flight size (ALLOWED_INCREASE)", 0),
         },

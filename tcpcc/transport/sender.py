@@ -153,6 +153,8 @@ def alarm_at(f):
 @compiled
 def on_alarm(f, now):
     """The time has come that the controller, or the loss recovery, has asked for."""
+    if not math.isnan(f.finished):
+        return
     if f.wake_at != 0 and number_at(f.state + f.wake_at, 0).value <= now:
         on_wake(f, now)
         send_what_waits(f, now)

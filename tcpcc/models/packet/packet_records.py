@@ -36,7 +36,8 @@ WORLD = record_dtype(
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
-        "kinds": int, "free": int, "free_places": int, "state_words": int, "sample_words": int, "memory_words": int,
+        "kinds": int, "free": int, "free_places": int,
+        "state_words": int, "sample_words": int, "memory_words": int,
     }
 )  # fmt: skip
 

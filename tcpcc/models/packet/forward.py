@@ -100,14 +100,16 @@ def cross(w, link, flow, time, since, size):
             link.dropped += 1
             return -1.0
     begin = max(time, link.busy_until)
-    duration = 8 * size / link.rate
+    if size != link.size:
+        link.size = size
+        link.duration = 8 * size / link.rate
+    duration = link.duration
     if link.busy_until >= time:  # a departure at this instant comes after the arrival
         link.behind = min(link.behind + 1, FAR_BEHIND)
     else:
         link.behind = 0
     link.busy_until = begin + duration
     link.begin = begin
-    link.sent_bits += 8 * size
     if link.tracked != 0:
         if begin > time:
             entry = queued_at(link.queue, link.queue_tail & link.queue_mask)
@@ -138,7 +140,7 @@ def record(w, link, time, begin, size, waiting):
 
 
 @compiled
-def note_drop(w, flow, link, ident, time, seq):
+def note_drop(w, flow, link, time, seq):
     flow.dropped += 1
     if time <= w.duration:
         k = min(bin_of(w, time), w.n_bins - 1)
@@ -147,13 +149,13 @@ def note_drop(w, flow, link, ident, time, seq):
             b = link_bin_at(link.bins, k)
             b.drops += 1
             b.arrived += 1
-    trace(w, flow, time, DROP, seq, float(ident))
+    trace(w, flow, time, DROP, seq, float(link.ident))
 
 
 @compiled
-def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high):
+def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high):
     p = packet_at(link.flight, link.flight_tail & link.flight_mask)
-    order = link.behind * BEHIND + ident
+    order = link.behind * BEHIND + link.ident
     p.time = time
     p.since = link.begin
     p.order = order
@@ -165,7 +167,7 @@ def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high
     p.low = low
     p.high = high
     if link.flight_head == link.flight_tail:
-        push(w, time, link.begin, order, ARRIVAL, ident)
+        push(w, time, link.begin, order, ARRIVAL, link.ident)
     link.flight_tail += 1
     if link.flight_tail - link.flight_head + MARGIN > link.flight_mask:
         w.need = 1
@@ -200,16 +202,16 @@ def forward(w, flow, hop, time, size, seq, trigger, low, high):
     since = w.since
     while True:
         h = hop_at(w.hops, flow.path + hop)
-        link = link_at(w.links, h.link)
+        link = link_at(h.link, 0)
         arrival = time
         time = cross(w, link, flow.ident, arrival, since, size)
         since = link.begin
         if time < 0:
-            note_drop(w, flow, link, h.link, arrival, seq)
+            note_drop(w, flow, link, arrival, seq)
             return
         hop += 1
         if h.then == BY_EVENT:
-            put_in_flight(w, link, h.link, time, flow, hop, size, seq, trigger, low, high)
+            put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high)
             return
         link.passed += 1
         if h.then == RECEIVER:
@@ -230,7 +232,7 @@ def set_open(w, flow, value):
     for i in range(flow.n_hops):
         hop = hop_at(w.hops, flow.path + i)
         if hop.again == 0:
-            link_at(w.links, hop.link).open += value - flow.open
+            link_at(hop.link, 0).open += value - flow.open
     flow.open = value
 
 

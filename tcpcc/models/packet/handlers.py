@@ -342,6 +342,7 @@ def on_change(w, ident, now):
         leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
+            link.size = 0.0  # so that the time that a packet takes is found anew
         if not math.isnan(c.delay):
             link.delay = c.delay
         retime(w, link, c.link, now)

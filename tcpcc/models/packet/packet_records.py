@@ -64,20 +64,21 @@ CBR = record_dtype({"interval": float, "is_on": int, "order": int, "sent": int, 
 
 LINK = record_dtype(
     [
-        *STREAM_FIELDS,
-        ("rate", float), ("delay", float), ("capacity", float), ("in_bytes", int), ("loss", float),
-        ("tracked", int), ("recorded", int),
-        ("busy_until", float), ("begin", float), ("behind", int),
+        # in the order in which a packet needs them
+        ("busy_until", float), ("begin", float), ("behind", int), ("ident", int),
+        ("size", float), ("duration", float),  # of the newest packet: its transmission
+        ("rate", float), ("delay", float),
+        ("tracked", int), ("recorded", int), ("arrived", int), ("passed", int),
+        ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
-        ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
-        *QUEUE_FIELDS, ("open", int),
-        ("arrived", int), ("dropped", int), ("passed", int), ("sent_bits", float),
-        ("bins", int),
+        ("capacity", float), ("in_bytes", int), ("loss", float), ("bins", int),
+        *QUEUE_FIELDS, ("open", int), ("dropped", int),
+        *STREAM_FIELDS,
     ]
 )  # fmt: skip
 
-HOP = record_dtype({"link": int, "then": int, "again": int})
+HOP = record_dtype({"link": int, "then": int, "again": int})  # link: its address
 QUEUED = record_dtype({"leaves": float, "size": float})
 PACKET = record_dtype(
     {

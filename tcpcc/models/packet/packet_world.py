@@ -121,6 +121,7 @@ class World:
                     rows.append((link, then, link in passed))
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)
+        self.hops["link"] = address(self.links) + self.links.itemsize * self.hops["link"]
         for number, flow in enumerate(self.resolved.flows):
             self.lay_out_path(self.flows[number : number + 1], number, flow)
         self.by_event = {link for link, then, _ in rows if then == r.BY_EVENT}
@@ -151,7 +152,7 @@ class World:
 
     def _lay_out_link(self, i: int, link: Link) -> None:
         row = self.links[i]
-        row["rate"], row["delay"] = link.rate, link.delay
+        row["ident"], row["rate"], row["delay"] = i, link.rate, link.delay
         row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
         row["busy_until"] = -1.0

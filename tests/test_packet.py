@@ -280,22 +280,29 @@ def test_random_loss_has_its_probability():
 
 
 def in_flight(world):
-    """Packets in the network, by flow and whether they are ACKs, counted one by one."""
-    found = Counter()
-    for i, link in enumerate(world.links):
+    """Packets in the network, by flow and whether they are ACKs, counted one by one; and by link."""
+    found, on = Counter(), Counter()
+    for i, lane in enumerate(world.lanes):
         ring = world.rings.get(("flight", i))
-        for k in range(link["flight_head"], link["flight_tail"]):
+        for k in range(lane["flight_head"], lane["flight_tail"]):
             p = ring[k % len(ring)]
-            found[int(p["flow"]), bool(p["hop"] > world.flows["n_forward"][p["flow"]])] += 1
-    return found
+            flow = world.flows[p["flow"]]
+            found[int(p["flow"]), bool(p["hop"] > flow["n_forward"])] += 1
+            on[int(world.hops["link"][flow["path"] + p["hop"] - 1])] += 1
+    return found, on
 
 
 def check_conservation(world, delayed_acks=False):
-    flight = in_flight(world)
-    for link in world.links:
-        travelling = link["flight_tail"] - link["flight_head"]
-        assert link["arrived"] == link["dropped"] + link["passed"] + travelling
-        assert 0 <= link["queue_tail"] - link["queue_head"] <= travelling + link["passed"]
+    flight, on = in_flight(world)
+    place = world.links.__array_interface__["data"][0] + world.links.itemsize * np.arange(
+        len(world.links)
+    )
+    for at, link in zip(place.tolist(), world.links, strict=True):
+        waiting = link["queue_tail"] - link["queue_head"]
+        assert link["arrived"] >= link["dropped"] + on[at]
+        assert 0 <= waiting <= link["arrived"] - link["dropped"]
+        if on[at] > 0 and link["tracked"]:
+            assert waiting <= on[at] + 1
     for i, flow in enumerate(world.flows):
         data, acks = flight[i, False], flight[i, True]
         if flow["kind"] != 0:

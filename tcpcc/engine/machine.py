@@ -34,7 +34,9 @@ _RULE = {"nogil": True}
 
 @cache
 def _of_engine(function: Callable) -> Any:
-    return njit(no_cpython_wrapper=True, forceinline=True, **_ENGINE)(_with_compiled_helpers(function, {}))
+    return njit(no_cpython_wrapper=True, forceinline=True, **_ENGINE)(
+        _with_compiled_helpers(function, {})
+    )
 
 
 def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Callable:

@@ -9,7 +9,7 @@ interfere, does it wait for its turn on the event list.
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
-from tcpcc.models.packet.event_list import push
+from tcpcc.models.packet.event_list import before, push
 from tcpcc.models.packet.packet_records import (
     ARRIVAL,
     BEHIND,
@@ -21,6 +21,7 @@ from tcpcc.models.packet.packet_records import (
     RECEIVER,
     cbr_at,
     hop_at,
+    lane_at,
     link_at,
     packet_at,
     queued_at,
@@ -154,10 +155,19 @@ def note_drop(w, flow, link, time, seq):
 
 @compiled
 def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high):
-    p = packet_at(link.flight, link.flight_tail & link.flight_mask)
+    """Let a packet wait for its turn: in the lane that the link shares if it comes after all that
+    are there, else in the link's own."""
+    since = link.begin
     order = link.behind * BEHIND + link.ident
+    lane = lane_at(link.lane, 0)
+    if link.shared != 0 and not before(time, since, order, lane_at(link.shared, 0)):
+        lane = lane_at(link.shared, 0)
+    lane.time = time
+    lane.since = since
+    lane.order = order
+    p = packet_at(lane.flight, lane.flight_tail & lane.flight_mask)
     p.time = time
-    p.since = link.begin
+    p.since = since
     p.order = order
     p.flow = flow.index
     p.hop = hop
@@ -166,10 +176,10 @@ def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high):
     p.trigger = trigger
     p.low = low
     p.high = high
-    if link.flight_head == link.flight_tail:
-        push(w, time, link.begin, order, ARRIVAL, link.ident)
-    link.flight_tail += 1
-    if link.flight_tail - link.flight_head + MARGIN > link.flight_mask:
+    if lane.flight_head == lane.flight_tail:
+        push(w, time, since, order, ARRIVAL, lane.ident)
+    lane.flight_tail += 1
+    if lane.flight_tail - lane.flight_head + MARGIN > lane.flight_mask:
         w.need = 1
 
 
@@ -213,7 +223,6 @@ def forward(w, flow, hop, time, size, seq, trigger, low, high):
         if h.then == BY_EVENT:
             put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high)
             return
-        link.passed += 1
         if h.then == RECEIVER:
             if not receive(w, flow, seq, time):
                 return

@@ -31,6 +31,7 @@ from tcpcc.models.packet.packet_records import (
     conversation_at,
     event_at,
     flow_at,
+    lane_at,
     link_at,
     packet_at,
     queued_at,
@@ -93,9 +94,9 @@ def finish_turn(w, flow, tcp, now, timeouts, losses):
 
 @compiled
 def on_arrival(w, ident):
-    """The first packet in flight on a link comes out at its far end."""
-    link = link_at(w.links, ident)
-    p = packet_at(link.flight, link.flight_head & link.flight_mask)
+    """The first packet of a lane comes out at the far end of its link."""
+    lane = lane_at(w.lanes, ident)
+    p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
     flow = flow_at(w.flows, p.flow)
     w.flow = p.flow
     now = p.time
@@ -105,8 +106,7 @@ def on_arrival(w, ident):
     low = p.low
     high = p.high
     size = p.size
-    link.passed += 1
-    advance_flight(w, link, ident, ARRIVAL)
+    advance_flight(w, lane, ident, ARRIVAL)
     if hop == flow.n_hops and hop > flow.n_forward:
         on_ack(w, flow, now, seq, trigger, low, high)
     elif hop == flow.n_forward:
@@ -277,17 +277,18 @@ def retime(w, link, ident, now):
 
     The packet being sent keeps its time, as in ns-2.
     """
+    lane = lane_at(link.lane, 0)
     waiting = link.queue_tail - link.queue_head
-    first = link.flight_tail - waiting
+    first = lane.flight_tail - waiting
     if waiting == 0:
         return
     end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
     last = 0.0
-    if first > link.flight_head:
-        last = packet_at(link.flight, (first - 1) & link.flight_mask).time
+    if first > lane.flight_head:
+        last = packet_at(lane.flight, (first - 1) & lane.flight_mask).time
     for i in range(waiting):
         entry = queued_at(link.queue, (link.queue_head + i) & link.queue_mask)
-        p = packet_at(link.flight, (first + i) & link.flight_mask)
+        p = packet_at(lane.flight, (first + i) & lane.flight_mask)
         if link.recorded != 0:
             if end > entry.leaves:
                 add_waiting(w, link, entry.leaves, end, 1.0)
@@ -306,8 +307,8 @@ def retime(w, link, ident, now):
     link.busy_until = end
     for i in range(w.heap_size):  # the link's own entry, if its first packet was among them
         e = event_at(w.heap, i)
-        if e.kind == ARRIVAL and e.id == ident and first == link.flight_head:
-            reschedule(w, i, packet_at(link.flight, first & link.flight_mask).time)
+        if e.kind == ARRIVAL and e.id == ident and first == lane.flight_head:
+            reschedule(w, i, packet_at(lane.flight, first & lane.flight_mask).time)
             return
 
 

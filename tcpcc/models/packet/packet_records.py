@@ -30,7 +30,7 @@ WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
         "events": int,
-        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "hops": int,
+        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "lanes": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
@@ -68,8 +68,7 @@ LINK = record_dtype(
         ("busy_until", float), ("begin", float), ("behind", int), ("ident", int),
         ("size", float), ("duration", float),  # of the newest packet: its transmission
         ("rate", float), ("delay", float),
-        ("tracked", int), ("recorded", int), ("arrived", int), ("passed", int),
-        ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
+        ("tracked", int), ("recorded", int), ("arrived", int), ("lane", int), ("shared", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("capacity", float), ("in_bytes", int), ("loss", float), ("bins", int),
@@ -78,6 +77,14 @@ LINK = record_dtype(
     ]
 )  # fmt: skip
 
+# Packets under way that come out at a link's far end, in that order; `time`, `since` and `order` of
+# the newest one. A link has a lane of its own, and may have one that it shares (layout).
+LANE = record_dtype(
+    {
+        "flight": int, "flight_mask": int, "flight_head": int, "flight_tail": int,
+        "time": float, "since": float, "order": int, "ident": int,
+    }
+)  # fmt: skip
 HOP = record_dtype({"link": int, "then": int, "again": int})  # link: its address
 QUEUED = record_dtype({"leaves": float, "size": float})
 PACKET = record_dtype(
@@ -107,6 +114,7 @@ world_at = accessor(WORLD)
 flow_at = accessor(FLOW)
 cbr_at = accessor(CBR)
 link_at = accessor(LINK)
+lane_at = accessor(LANE)
 hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)
 packet_at = accessor(PACKET)

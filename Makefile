@@ -20,14 +20,14 @@ $(READY): pyproject.toml
 # Every table and figure from both models, the scorecard, the notebooks with their outputs.
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(READY)
-	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md
+	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
 ifneq ($(NOTEBOOKS),)
 	$(BIN)/jupyter-execute --inplace --timeout=600 $(NOTEBOOKS)
 endif
 
 # The numbers and verdicts that tests hold every run to; `git diff experiments/data` shows what moved.
 accept: $(READY)
-	$(BIN)/tcpcc reproduce --accept --scorecard docs/scorecard.md
+	$(BIN)/tcpcc reproduce --accept --scorecard docs/scorecard.md --readme README.md
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup

@@ -8,10 +8,11 @@
 
 from experiments.expected import accept
 from experiments.harness import draw, draw_all, papers, reproduce
-from experiments.records import Record
-from experiments.report import markdown, scorecard, summary, summary_markdown, write
+from experiments.records import MODELS, Record
+from experiments.report import markdown, scorecard, summary, summary_markdown, write, write_summary
 
 __all__ = [
+    "MODELS",
     "Record",
     "accept",
     "draw",
@@ -23,4 +24,5 @@ __all__ = [
     "summary",
     "summary_markdown",
     "write",
+    "write_summary",
 ]

@@ -11,7 +11,6 @@ import csv
 import math
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -155,12 +154,10 @@ def _file(paper: str, what: str, folder: Path) -> Path:
     return folder / f"{paper}_{what}.csv"
 
 
-@cache
 def _by_cell(paper: str, folder: Path) -> Mapping[tuple[str, ...], Line]:
     return {tuple(line[name] for name in CELL): line for line in cells_of(paper, folder)}
 
 
-@cache
 def _written_on(paper: str, folder: Path) -> str:
     with _file(paper, "expected", folder).open(encoding="utf-8") as file:
         return file.readline().removeprefix("# ").rstrip("\n")
@@ -179,5 +176,3 @@ def _write(file: Path, columns: Iterable[str], lines: Iterable[Line]) -> None:
         writer = csv.DictWriter(text, list(columns), lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
-    _by_cell.cache_clear()
-    _written_on.cache_clear()

@@ -59,6 +59,7 @@ class Item:
         chart: in place of `draw`, from the numbers of each model, for a figure that shows nothing
             but these: they are kept, and nothing is simulated again.
         of: the item whose numbers `chart` shows; None: this one.
+        models: those that can say something of it.
     """
 
     scenarios: Callable[[], Mapping[Any, Scenario]] = dict
@@ -66,6 +67,7 @@ class Item:
     draw: Callable[[Mapping[str, Runs]], Figure] | None = None
     chart: Callable[[Mapping[str, Cells]], Figure] | None = None
     of: str | None = None
+    models: Sequence[str] = MODELS
 
     @property
     def has_figure(self) -> bool:
@@ -138,10 +140,13 @@ def reproduce(
         needed = {cell.item for cell in cells}
         needed |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
         values = {
-            each: numbers(one, needed, each, cache=cache, jobs=jobs, progress=progress)
+            each: numbers(
+                one, _told(one, needed, each), each, cache=cache, jobs=jobs, progress=progress
+            )
             for each in _models(model)
         }
-        records += [record(cell, values) for cell in cells]
+        known = {key for of_model in values.values() for key in of_model}
+        records += [record(cell, values) for cell in cells if cell.key in known]
     return records
 
 
@@ -159,16 +164,15 @@ def draw(
     _items(one, item)
     wanted = one.items[item]
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
+    models = [each for each in _models(model) if each in wanted.models]
     if wanted.chart is not None:
         shown = {wanted.of or item}
-        cells = {each: numbers(one, shown, each, **settings) for each in _models(model)}
+        cells = {each: numbers(one, shown, each, **settings) for each in models}
         return wanted.chart({each: {k[1:]: v for k, v in of.items()} for each, of in cells.items()})
     if wanted.draw is None:
         drawn = [name for name, each in one.items.items() if each.has_figure]
         raise unknown(f"figure of {paper}", item, drawn)
-    return wanted.draw(
-        {each: simulate(one, {item}, each, **settings)[item] for each in _models(model)}
-    )
+    return wanted.draw({each: simulate(one, {item}, each, **settings)[item] for each in models})
 
 
 def draw_all(
@@ -261,6 +265,11 @@ def _items(paper: Paper, name: str | None) -> set[str]:
     if name not in paper.items:
         raise unknown(f"item of {paper.name}", name, paper.items)
     return {name}
+
+
+def _told(paper: Paper, items: Iterable[str], model: str) -> set[str]:
+    """Those of the items that the model can say something of."""
+    return {name for name in items if model in paper.items[name].models}
 
 
 def _models(model: str) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ computed here::
       formula = true                   # the rows are formulas, not numbers of a model
       [[item.measured]]                # how our number is taken from a run
       [[item.tolerance]]               # absolute = ... or relative = ..., and the reason
-      [[item.cause]]                   # why the packet model's number differs; `chance = true`
+      [[item.cause]]                   # why the packet model's number differs; `chance = true`:
+                                       # by chance, for which our runs' range must have room
       [[item.fluid_cause]]             # why the fluid model's differs from the packet model's
     [[claim]]                          # what the paper says of two cells: more > less
     more = "table_1/Quick Vegas/{time}"

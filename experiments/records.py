@@ -22,9 +22,11 @@ CHANCE = 3.0
 
 SHARP = 0.25
 """Share of the packet model's mean up to which these `CHANCE` standard errors may go to explain a
-difference: wider, they explain any."""
+difference: wider, they would explain any."""
 
 NOT_EXPLAINED = "not explained"
+BEYOND_CHANCE = "Not by chance as our runs have it: outside of their range."
+UNDECIDED = "Undecided, so many seeds cannot tell"
 
 Verdict = Literal[
     "reproduced",
@@ -181,18 +183,20 @@ def may_be_chance(packet: Measured, fluid: Measured) -> bool:
     return abs(fluid.value - packet.value) <= CHANCE * math.hypot(packet.error, fluid.error)
 
 
-def by_chance(packet: Measured, fluid: Measured) -> str:
-    """The cause of a difference that chance explains; empty where it does not, or where the seeds
-    are too few to tell."""
-    error = math.hypot(packet.error, fluid.error)
-    if not may_be_chance(packet, fluid) or CHANCE * error > SHARP * abs(packet.value):
-        return ""
-    return f"the means differ by no more than {CHANCE:g} of their standard errors."
+def _fluid_cause(packet: Measured, fluid: Measured, known: str) -> str:
+    """Why the fluid model's number is not the packet model's: chance, where the seeds are enough to
+    say so, else the `known` cause; without one, that the seeds are too few to tell."""
+    if not may_be_chance(packet, fluid):
+        return known or NOT_EXPLAINED
+    reach = CHANCE * math.hypot(packet.error, fluid.error) / abs(packet.value)
+    if reach <= SHARP:
+        return f"Chance: the means differ by no more than {CHANCE:g} of their standard errors."
+    return known or f"{UNDECIDED}: {CHANCE:g} standard errors of the difference exceed {SHARP:.0%}."
 
 
 def record(cell: Cell, values: Mapping[str, Values]) -> Record:
-    """Judge one cell by what each model gave: `values[model][key]`."""
-    found = {model: of_model[cell.key] for model, of_model in values.items()}
+    """Judge one cell by what each model gave, `values[model][key]`, if it can tell."""
+    found = {model: each[cell.key] for model, each in values.items() if cell.key in each}
     target = cell.published if cell.reference is None else cell.reference
     width = cell.tolerance.width(target) if cell.tolerance and target is not None else None
 
@@ -218,14 +222,16 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
     }
     first = verdicts["packet" if packet else "fluid"]
     cause = (cell.cause or NOT_EXPLAINED) if needs_cause(first) else ""
+    if cause and cell.chance and target is not None and not in_reach(_first(found), target):
+        cause = f"{BEYOND_CHANCE} {cause}"
     if cell.formula:
-        value = next(iter(found.values())).value
+        value = _first(found).value
         return Record(**about, packet=None, fluid=None, formula=value, verdict=first, cause=cause)
     agreement, fluid_cause = None, ""
     if packet and fluid:
         agreement = grade(difference(fluid.value, packet.value))
         if not agree(packet.value, fluid.value):
-            fluid_cause = by_chance(packet, fluid) or cell.fluid_cause or NOT_EXPLAINED
+            fluid_cause = _fluid_cause(packet, fluid, cell.fluid_cause)
     return Record(
         **about,
         packet=packet and packet.value,
@@ -240,6 +246,19 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         fluid_spread=_spread(fluid),
         fluid_sd=fluid and fluid.sd,
     )
+
+
+def in_reach(number: Measured, target: float) -> bool:
+    """Whether a target may be one of our runs: it is in their range, or within `CHANCE` standard
+    deviations. Without either there is no chance."""
+    inside = number.low is not None and number.high is not None
+    if inside and number.low <= target <= number.high:  # type: ignore[operator]
+        return True
+    return number.sd is not None and abs(number.value - target) <= CHANCE * number.sd
+
+
+def _first(found: Mapping[str, Measured]) -> Measured:
+    return next(iter(found.values()))
 
 
 def needs_cause(verdict: Verdict | None) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.harness import papers
-from experiments.records import GRADES, MODELS, Record, difference, grade
+from experiments.records import GRADES, MODELS, UNDECIDED, Record, difference, grade
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,8 @@ def summary(records: Sequence[Record]) -> pd.DataFrame:
         paper, item, `cells`; `published`: how many are; of each model ("packet", "fluid") the cells
         by verdict ("packet reproduced", ...), by grade of error ("packet within 10 %": of the
         published ones), and the median error; `reference`: cells that have one, and of each model
-        those that meet it; `agree`: "a of b" cells in which fluid is within 10 % of packets.
+        those that meet it; `agree`: "a of b" cells in which fluid is within 10 % of packets, and of
+        how many others the seeds cannot tell.
     """
     import numpy as np
     import pandas as pd
@@ -83,7 +84,9 @@ def summary(records: Sequence[Record]) -> pd.DataFrame:
             row[f"{model} median_error"] = float(np.median(finite)) if finite else math.nan
         agreements = [r.agreement for r in cells if r.agreement]
         close = agreements.count(grade(0))
+        unknown = sum(r.fluid_cause.startswith(UNDECIDED) for r in cells)
         row["agree"] = f"{close} of {len(agreements)}" if agreements else ""
+        row["agree"] += f", {unknown} undecided" if unknown else ""
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -120,6 +123,24 @@ def write(records: Sequence[Record], path: Path) -> None:
     """Write `markdown` to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(markdown(records), encoding="utf-8")
+
+
+MARKS = ("<!-- summary: written by tcpcc reproduce --readme -->", "<!-- end of summary -->")
+
+
+def write_summary(records: Sequence[Record], path: Path) -> None:
+    """Replace what stands between `MARKS` in a file by `summary_markdown`.
+
+    Raises:
+        ValueError: the file has not both marks.
+    """
+    text = path.read_text(encoding="utf-8")
+    if any(text.count(mark) != 1 for mark in MARKS):
+        raise ValueError(f"{path}: must have {MARKS[0]!r} and {MARKS[1]!r}, once each")
+    before, rest = text.split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    table = "\n\n".join([before + MARKS[0], summary_markdown(records), MARKS[1]])
+    path.write_text(table + after, encoding="utf-8")
 
 
 def summary_markdown(records: Sequence[Record]) -> str:

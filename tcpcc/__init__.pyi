@@ -3,6 +3,7 @@
 import pandas as pd
 
 from . import sweep as sweep
+from .batch import batch as batch
 from .controllers import Controller as Controller
 from .definition import Param as Param
 from .definition import State as State
@@ -10,9 +11,17 @@ from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
 from .models import simulate as simulate
+from .models.meanfield.equilibrium import equilibrium as equilibrium
+from .models.meanfield.right_hand_side import right_hand_side as right_hand_side
+from .models.meanfield.stability import stability as stability
+from .models.meanfield.stability import stability_map as stability_map
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
+from .queues import PI as PI
+from .queues import PIE as PIE
 from .queues import RED as RED
+from .queues import REM as REM
 from .queues import SRED as SRED
+from .queues import AdaptiveRED as AdaptiveRED
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail

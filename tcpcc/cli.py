@@ -84,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
     again.add_argument("--figures", action="store_true", help="draw the figures into figures/")
     again.add_argument("--scorecard", type=Path, metavar="X.md", help="write them as Markdown")
+    again.add_argument("--readme", type=Path, metavar="X.md", help="renew the summary in it")
     again.add_argument(
         "--accept",
         action="store_true",
@@ -185,8 +186,9 @@ def _print_run(run: Run, after: float, as_json: bool) -> None:
 def reproduce(options: argparse.Namespace) -> None:
     """``tcpcc reproduce``"""
     book = experiments()
-    if options.scorecard and options.paper:
-        raise ScenarioError("scorecard: must be of all papers; leave out the paper")
+    for name in ("scorecard", "readme"):
+        if getattr(options, name) and options.paper:
+            raise ScenarioError(f"{name}: must be of all papers; leave out the paper")
     if options.accept and options.model != "both":
         raise ScenarioError(f"accept: must be of both models, not of {options.model!r} alone")
     records = book.reproduce(options.paper, options.item, options.model)
@@ -196,6 +198,9 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.scorecard:
         book.write(records, options.scorecard)
         print(f"wrote {options.scorecard}", file=sys.stderr)
+    if options.readme:
+        book.write_summary(records, options.readme)
+        print(f"wrote {options.readme}", file=sys.stderr)
     if options.accept:
         for file in book.accept(records):
             print(f"wrote {file}", file=sys.stderr)
@@ -214,7 +219,7 @@ def reproduce(options: argparse.Namespace) -> None:
         for cause in dict.fromkeys(cause for cause, _ in told if cause):
             where = "; ".join(cell for each, cell in told if each == cause)
             print(f"\n{where}:\n  {'Fluid: ' if kind == 'fluid_cause' else ''}{cause}")
-    print("\n" + _table(book.summary(records).dropna(axis="columns", how="all")))
+    print("\n" + book.summary_markdown(records))
 
 
 def experiments() -> Any:

@@ -318,7 +318,7 @@ def _fingerprint(scenario: Scenario) -> str:
             digest.update(code_digest(rule).encode())
     for queue in queues:
         digest.update(repr((queue.record, dict(queue.state))).encode())
-        for rule in (queue.on_arrival, queue.on_fluid):
+        for rule in queue.rules.values():
             digest.update(code_digest(rule).encode())
     return digest.hexdigest()
 

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 
 from tcpcc.results import Run
-from tcpcc.results.recording import EVENT_DTYPE, EVENTS, dataset
+from tcpcc.results.recording import EVENT_DTYPE, EVENTS, TRACED, dataset
 from tcpcc.scenario import CBR, Flow, Scenario
 from tcpcc.scenario.topologies import dumbbell
 
@@ -120,7 +120,10 @@ def toy_trace(duration, rate=100.0, delay=0.1, buffer=12, slow_start_until=24):
     lost, repaired = None, -1
 
     def log(now, kind, seq, value=np.nan):
-        trace.append((now, 0, EVENTS.index(kind), seq, value))
+        at_sender = kind not in ("deliver", "drop")
+        state = (window, slow_start_until, sending - acked) if at_sender else (np.nan,) * 3
+        rates = (now - now % 0.1, sending - acked, 0.9 * (sending - acked), delay)
+        trace.append((now, 0, EVENTS.index(kind), seq, value, *state, *[np.nan] * 3, *rates))
 
     def send(now, seq, kind):
         nonlocal free, lost
@@ -147,6 +150,7 @@ def toy_trace(duration, rate=100.0, delay=0.1, buffer=12, slow_start_until=24):
             log(now, "ack", acked, delay)
             window += 1.0 if window < slow_start_until else 1 / window
         while sending - acked < int(window):
-            send(now, sending, "send")
             sending += 1
-    return np.array(trace, EVENT_DTYPE)
+            send(now, sending - 1, "send")
+    columns = [*TRACED, "decided", "expected", "actual", "base_rtt"]
+    return np.array(trace, [*EVENT_DTYPE.descr, *((name, "f8") for name in columns)])

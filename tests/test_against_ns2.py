@@ -22,6 +22,7 @@ pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not 
 SCRIPT = Path(__file__).parent / "ns2" / "dumbbell.tcl"
 WIDE = {"rate": 10, "delay": 20, "buffer": 20, "duration": 60, "access": 100, "near": 1}
 FAST = {"rate": 1000, "delay": 48, "buffer": 1250, "duration": 4, "access": 1000, "near": 1}
+DEEP = WIDE | {"delay": 18, "buffer": 100}
 NARROW = {"rate": 1.5, "delay": 18, "buffer": 20, "duration": 100, "access": 10, "near": 1}
 
 
@@ -35,10 +36,10 @@ KINDS = {
 }
 
 
-def in_ns2(kind, flows, stagger, path):
+def in_ns2(kind, flows, stagger, path, initial_window=1):
     """Counters by name, a list over flows each; drops in all."""
     order = ("rate", "delay", "buffer", "duration", "access", "near")
-    words = [kind, flows, *(path[name] for name in order), stagger]
+    words = [kind, flows, *(path[name] for name in order), stagger, initial_window]
     done = subprocess.run(
         ["ns", str(SCRIPT), *map(str, words)], capture_output=True, text=True, check=True
     )
@@ -49,12 +50,16 @@ def in_ns2(kind, flows, stagger, path):
     return {**found, "drops": found["drops"][0]}
 
 
-def in_ours(kind, flows, stagger, path, **params):
-    """The same from our packet model. ns-2's Vegas has no handshake and sends no header."""
+def in_ours(kind, flows, stagger, path, initial_window=1, **params):
+    """The same from our packet model. ns-2's Vegas has no handshake, opens its window an ACK late
+    instead, and sends no header."""
     controller, recovery = KINDS[kind]
     vegas = kind == "Vegas"
     transport = tc.Transport(
-        initial_window=1, handshake=not vegas, partial_deflation=kind != "NewrenoSteady"
+        initial_window=initial_window,
+        handshake=not vegas,
+        delay_growth=vegas,
+        partial_deflation=kind != "NewrenoSteady",
     )
     net = tc.dumbbell(
         path["rate"] * 1e6, path["delay"] / 1e3, path["buffer"],
@@ -91,6 +96,10 @@ EXACT = {
     "Vegas, long path": ("Vegas", 1, 0, WIDE | {"delay": 60, "buffer": 50}),
     "two Vegas": ("Vegas", 2, 0, NARROW),
     "three Vegas": ("Vegas", 3, 0.37, WIDE | {"buffer": 60}),
+    "Vegas, window of two": ("Vegas", 1, 0, DEEP, 2),
+    "two Vegas, windows of two": ("Vegas", 2, 1.937, DEEP, 2),
+    "three Vegas, windows of four": ("Vegas", 3, 0.41, WIDE | {"buffer": 60}, 4),
+    "steady NewReno, window of two": ("NewrenoSteady", 1, 0, WIDE, 2),
 }
 
 

@@ -172,12 +172,18 @@ TRANSPORTS = {
         lambda: Transport(delayed_acks=1),
         r"unknown setting of Transport 'delayed_acks': did you mean 'delayed_ack'\?",
     ),
+    "small window": (lambda: Transport(initial_window=0.9), r"initial_window = 0\.9: must be at "),
     "window": (lambda: Transport(initial_window=0), r"initial_window = 0: must be a positive fin"),
     "flag": (lambda: Transport(handshake=1), r"handshake = 1: must be True or False"),
     "RTO": (lambda: Transport(min_rto=2, max_rto=1), r"min_rto = 2: must be at most max_rto = 1"),
     "unit": (lambda: Transport(min_rto="2 B"), r"min_rto = '2 B': 'B' is no unit of min_rto"),
     "whole": (lambda: Transport(dupack_threshold=2.5), r"dupack_threshold = 2\.5: must be a whole"),
     "rwnd": (lambda: Transport(rwnd=NAN), r"rwnd = nan: must be a positive number or inf"),
+    "half a packet": (lambda: Transport(rwnd=0.5), r"rwnd = 0\.5: must be at least 1 \(packets\)"),
+    "growth": (
+        lambda: Transport(delay_growth=True),
+        r"delay_growth = True: goes with handshake = ",
+    ),
 }
 
 SCENARIOS = {

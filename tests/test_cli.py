@@ -7,7 +7,7 @@ import pytest
 
 import experiments
 import tcpcc as tc
-from experiments.harness import Record
+from experiments.records import Record
 from tcpcc import cli
 from tcpcc.sweep import SweepInterrupted
 
@@ -131,7 +131,7 @@ def test_reproduce_as_json_prints_one_list_and_nothing_else(capsys, one_record):
     assert err == ""
     assert list(found) == [
         "paper", "item", "row", "column", "unit", "published", "packet", "fluid", "tolerance",
-        "verdict", "cause",
+        "verdict", "cause", "fluid_verdict", "fluid_cause", "reference", "formula", "agreement",
     ]  # fmt: skip
     assert found["fluid"] is None
 
@@ -140,6 +140,14 @@ def test_reproduce_writes_the_scorecard(capsys, one_record, tmp_path):
     path = tmp_path / "scorecard.md"
     assert run("reproduce", "--scorecard", path) == 0
     assert "| Vegas | 0-25 |" in path.read_text()
+
+
+def test_reproduce_accepts_numbers_as_those_expected(capsys, one_record, monkeypatch, tmp_path):
+    accepted = []
+    monkeypatch.setattr(experiments, "accept", lambda rs: accepted.extend(rs) or [tmp_path / "x"])
+    assert run("reproduce", "--accept") == 0
+    assert accepted == [RECORD]
+    assert f"wrote {tmp_path / 'x'}" in capsys.readouterr().err
 
 
 def test_outside_a_checkout_reproduce_says_so(capsys, monkeypatch, tmp_path):
@@ -181,6 +189,8 @@ def one_line(capsys):
         (["reproduce", "quick_vegas", "table_9"], "unknown item"),
         (["reproduce", "--model", "x"], "unknown model"),
         (["reproduce", "quick_vegas", "--scorecard", "x.md"], "leave out the paper"),
+        (["reproduce", "quick_vegas", "--readme", "x.md"], "leave out the paper"),
+        (["reproduce", "--accept", "--model", "packet"], "must be of both models"),
     ],
 )
 def test_user_errors_are_one_line_and_exit_code_2(capsys, toml, arguments, message):

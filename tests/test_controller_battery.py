@@ -239,15 +239,30 @@ def test_nothing_measured_yet(name, ssthresh, event):
     assert path.pair.s.ssthresh >= SMALLEST_THRESHOLD
     for k in range(1, 20):
         path.pair.call("on_ack", **sample, now=0.1 + k / 10)
-    path.pair.call("on_loss", **(sample | {"window": path.cwnd}), now=3.0)
-    assert SMALLEST_WINDOW <= path.cwnd < math.inf
+    grown = path.cwnd
+    assert grown <= 10 + 19
+    path.pair.call("on_loss", **(sample | {"window": grown}), now=3.0)
+    assert SMALLEST_WINDOW <= path.cwnd <= grown
+
+
+@pytest.mark.parametrize("ssthresh", [math.inf, 2.0])
+@pytest.mark.parametrize("name", names())
+def test_application_limited(name, ssthresh):
+    """Two packets a round on an empty path, in slow start and beyond: the window is not taken away,
+    and does not outgrow that of a sender who fills it."""
+    limited, filled = (
+        Path(name, cwnd=10.0, ssthresh=ssthresh).rounds(7, limit=limit).cwnd
+        for limit in (2, math.inf)
+    )
+    assert 10 <= limited <= filled
 
 
 @pytest.mark.parametrize("name", names())
-def test_application_limited(name):
-    """Two packets a round for a hundred rounds: the window stays finite and is not taken away."""
-    path = Path(name, cwnd=10.0).rounds(100, limit=2)
-    assert 2 <= path.cwnd < math.inf
+def test_a_filled_window_grows_beyond_slow_start(name):
+    """Thirty rounds on an empty path without a loss: by two packets at least, or the window would
+    never find room that others leave."""
+    path = Path(name, cwnd=10.0, ssthresh=2.0).rounds(30)
+    assert path.cwnd >= 12
 
 
 @pytest.mark.parametrize("name", names())
@@ -263,6 +278,23 @@ def test_minimum_window(name):
     assert least <= 4
     path.rounds(10)
     assert path.cwnd > least
+
+
+VEGAS_KIND = {"vegas", "newvegas", "vegas_a", "vegas_plus", "quick_vegas", "adavegas"}
+"""Whose timeout leaves two packets."""
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_timeout_begins_slow_start_anew(name):
+    """From the least window, to a threshold well below the window at which packets were lost."""
+    path = Path(name, cwnd=50.0, ssthresh=20.0).rounds(5)
+    before = path.cwnd
+    path.pair.call("on_timeout", window=before, inflight=math.floor(before), transmits=1.0)
+    first = 2 if name in VEGAS_KIND else 1
+    assert path.cwnd == first
+    assert 0.4 * before <= path.pair.s.ssthresh <= 0.95 * before
+    path.rounds(2)
+    assert path.cwnd >= 2 * first
 
 
 @pytest.mark.parametrize("name", names())

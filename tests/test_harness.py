@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import experiments
-from experiments import harness, kept, published
-from experiments.harness import Measured, Record, agree, judge, record
+from experiments import expected, harness, kept, published
+from experiments import records as judging
 from experiments.published import Cell, Claim, Tolerance
-from experiments.seeds import over_seeds
+from experiments.records import Measured, agree, grade, judge, record
+from experiments.seeds import means, over_seeds
 from tcpcc.errors import ScenarioError
 
 NUMBER = st.floats(-1e6, 1e6)
@@ -94,12 +95,55 @@ def test_a_relative_tolerance_is_a_share_of_the_published_value():
 # --- records -------------------------------------------------------------------------------------
 
 
-def test_a_record_has_the_fields_of_the_command_line():
-    names = [f.name for f in fields(Record)]
-    assert names == [
-        "paper", "item", "row", "column", "unit", "published", "packet", "fluid", "tolerance",
-        "verdict", "cause", "spread", "sd",
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("ours", "target", "told"),
+    [
+        (110, 100, "within 10 %"),
+        (-89, -100, "within 25 %"),
+        (51, 100, "within 50 %"),
+        (21.2, 10.3, "beyond 50 %"),
+        (0, 0, "within 10 %"),
+        (1e-9, 0, "beyond 50 %"),
+        (math.nan, 1, "beyond 50 %"),
+    ],
+)
+def test_errors_are_graded_whatever_the_tolerance(ours, target, told):
+    assert grade(judging.difference(ours, target)) == told
+
+
+def judged(one, packet, fluid):
+    return record(one, {"packet": {one.key: Measured(packet)}, "fluid": {one.key: Measured(fluid)}})
+
+
+def test_each_model_has_its_own_verdict_and_error():
+    found = judged(cell(), 0.52, 0.6)
+    assert (found.verdict, found.fluid_verdict) == ("reproduced", "deviates")
+    assert found.error("packet") == pytest.approx(0.04)
+    assert found.error("fluid") == pytest.approx(0.2)
+    assert found.agreement == "within 25 %"
+
+
+def test_claims_are_asked_of_each_model():
+    other = cell(row="New Reno")
+    one = cell(claims=(Claim(cell().key, other.key, "more than New Reno"),))
+    packet = {one.key: Measured(0.7), other.key: Measured(0.6)}
+    fluid = {one.key: Measured(0.7), other.key: Measured(0.8)}
+    found = record(one, {"packet": packet, "fluid": fluid})
+    assert (found.verdict, found.fluid_verdict) == ("direction holds", "deviates")
+
+
+def test_a_reference_is_met_or_not_and_nothing_is_reproduced():
+    other = cell(published=None, reference=0.5)
+    found = judged(other, 0.52, 0.6)
+    assert (found.published, found.target) == (None, 0.5)
+    assert (found.verdict, found.fluid_verdict) == ("as the reference", "off the reference")
+    assert judged(other, 0.6, 0.6).cause == "not explained"
+
+
+def test_a_formula_is_no_agreement_of_two_models():
+    found = judged(cell(formula=True), 0.51, 0.51)
+    assert (found.formula, found.packet, found.fluid) == (0.51, None, None)
+    assert (found.verdict, found.fluid_verdict, found.agreement) == ("reproduced", None, None)
 
 
 def test_causes_stand_only_where_something_is_to_be_explained():
@@ -107,41 +151,71 @@ def test_causes_stand_only_where_something_is_to_be_explained():
     good = record(one, {"packet": {one.key: Measured(0.51)}, "fluid": {one.key: Measured(0.53)}})
     assert (good.verdict, good.cause, good.tolerance) == ("reproduced", "", 0.03)
     off = record(one, {"packet": {one.key: Measured(0.61)}, "fluid": {one.key: Measured(0.53)}})
-    assert (off.verdict, off.cause) == ("deviates", "phases Fluid: no bursts")
+    assert (off.verdict, off.cause, off.fluid_cause) == ("deviates", "phases", "no bursts")
     assert (off.packet, off.fluid) == (0.61, 0.53)
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (Measured(0.61, 0.5, 0.7, 0.01), "phases"),  # print, 0.5, in the range
+        (Measured(0.61, 0.55, 0.7, 0.04), "phases"),  # outside, but within three deviations
+        (Measured(0.61, 0.55, 0.7, 0.03), judging.BEYOND_CHANCE + " phases"),
+        (Measured(0.61), judging.BEYOND_CHANCE + " phases"),
+    ],
+)
+def test_chance_explains_only_what_our_runs_have_room_for(number, told):
+    one = cell(cause="phases", chance=True)
+    assert record(one, {"packet": {one.key: number}}).cause == told
+    assert record(replace(one, chance=False), {"packet": {one.key: number}}).cause == "phases"
 
 
 def test_what_is_not_explained_says_so():
     one = cell()
     off = record(one, {"packet": {one.key: Measured(0.61)}, "fluid": {one.key: Measured(0.3)}})
-    assert off.cause == "not explained Fluid: not explained"
+    assert (off.cause, off.fluid_cause) == ("not explained", "not explained")
 
 
 def test_two_means_may_differ_by_chance_alone():
     one = cell(fluid_cause="no bursts")
-    packet, near, far = (Measured(value, 0, 2, 0.4, 16) for value in (1.0, 1.4, 1.43))
-    assert packet.error == pytest.approx(0.1)
+    packet, near, far = (Measured(value, 0, 2, 0.2, 16) for value in (1.0, 1.2, 1.22))
+    assert packet.error == pytest.approx(0.05)
     assert Measured(1.0).error == 0
     found = record(one, {"packet": {one.key: packet}, "fluid": {one.key: near}})
-    assert harness.WITHIN_CHANCE in found.cause
+    assert "standard errors" in found.fluid_cause
     found = record(one, {"packet": {one.key: packet}, "fluid": {one.key: far}})
-    assert "no bursts" in found.cause
-    found = record(one, {"packet": {one.key: Measured(1.0)}, "fluid": {one.key: Measured(1.4)}})
-    assert "no bursts" in found.cause
+    assert found.fluid_cause == "no bursts"
+    assert judged(one, 1.0, 1.2).fluid_cause == "no bursts"
+
+
+def test_seeds_that_could_not_tell_two_means_apart_explain_nothing():
+    """Three standard errors of a third each would explain that one is twice the other."""
+    one = cell()
+    packet, fluid = Measured(1.0, 0, 4, 1, 9), Measured(1.9, 0, 4, 1, 9)
+    assert judging.may_be_chance(packet, fluid)
+    found = record(one, {"packet": {one.key: packet}, "fluid": {one.key: fluid}})
+    assert found.fluid_cause.startswith(judging.UNDECIDED)
+    found = record(
+        replace(one, fluid_cause="no bursts"),
+        {"packet": {one.key: packet}, "fluid": {one.key: fluid}},
+    )
+    assert found.fluid_cause == "no bursts"
 
 
 def test_a_mean_over_seeds_has_a_standard_error_and_a_deterministic_run_none():
     mean = over_seeds({1: 1.0, 2: 3.0})
     assert (mean.value, mean.seeds, mean.error) == (2.0, 2, pytest.approx(1.0))
     alone = over_seeds({0: 7.0, 1: 1.0, 2: 3.0})
-    assert (alone.value, alone.low, alone.high) == (7.0, 1.0, 3.0)
+    assert (alone.value, alone.low, alone.high) == (7.0, 1.0, 7.0)
+    assert alone.sd == pytest.approx(2**0.5)
     assert (alone.seeds, alone.error) == (None, 0.0)
 
 
 def test_a_model_alone_is_judged_itself():
     one = cell()
     alone = record(one, {"fluid": {one.key: Measured(0.51)}})
-    assert (alone.packet, alone.fluid, alone.verdict) == (None, 0.51, "reproduced")
+    assert (alone.packet, alone.fluid, alone.verdict) == (None, 0.51, None)
+    assert alone.fluid_verdict == "reproduced"
 
 
 def test_claims_compare_our_own_numbers():
@@ -153,10 +227,29 @@ def test_claims_compare_our_own_numbers():
     assert record(one, {"packet": values}).verdict == "deviates"
 
 
-def test_the_spread_is_that_of_the_model_judged():
+@given(st.dictionaries(st.integers(0, 5), NUMBER, min_size=1))
+def test_a_number_lies_in_its_range(of_seed):
+    """But for the rounding of a mean."""
+    found = over_seeds(of_seed)
+    if found.low is not None:
+        room = 1e-12 * max(map(abs, of_seed.values()))
+        assert found.low - room <= found.value <= found.high + room
+
+
+def test_means_are_by_what_stands_before_the_seed():
+    runs = {("a", "x", 1): 1.0, ("a", "x", 2): 3.0, ("b", "x", 1): 5.0}
+    assert {key: cell.value for key, cell in means(float, runs).items()} == {
+        ("a", "x"): 2.0,
+        ("b", "x"): 5.0,
+    }
+    assert set(means(float, {("a", 1): 1.0})) == {"a"}
+
+
+def test_each_model_has_its_own_spread():
     one = cell()
     values = {"packet": {one.key: Measured(0.5, 0.4, 0.6)}, "fluid": {one.key: Measured(0.5, 0, 9)}}
     assert record(one, values).spread == (0.4, 0.6)
+    assert record(one, values).fluid_spread == (0, 9)
     assert "spread" not in record(one, {"packet": {one.key: Measured(0.5)}}).as_dict()
 
 
@@ -188,7 +281,7 @@ def test_every_published_number_has_a_unit_a_source_and_a_way_to_measure(name):
         assert one.unit, one.key
         assert one.source, one.key
         assert one.measured, one.key
-        assert (one.tolerance is None) == (one.published is None), one.key
+        assert (one.tolerance is None) == (one.published is one.reference is None), one.key
         assert one.read in ("text", "axis"), one.key
 
 
@@ -274,6 +367,11 @@ text = "{row} falls"
         ),
         ('[[item.block]]\nunit="s"\ncolumns=["a"]\nrows=["x"]\npublished.x=[1]', "the same item"),
         ('[[item.block]]\nunit="s"\ncolumns=["c"]\nrows=["x"]\npublished.z=[1]', "among the rows"),
+        ('[[item.block]]\nunit="s"\ncolumns=["c"]\nrows=["x"]\nreference.z=[1]', "among the rows"),
+        (
+            '[[item.block]]\nunit="s"\ncolumns=["c"]\nrows=["x"]\npublished.x=[1]\nreference.x=[1]',
+            "cannot be published and reference",
+        ),
     ],
 )
 def test_a_data_file_that_contradicts_itself_is_refused(tmp_path, addition, message):
@@ -320,8 +418,11 @@ def test_the_scorecard_gives_relative_errors(records):
 
 def test_the_summary_counts_every_record_once(records):
     table = experiments.summary(records)
-    verdicts = table[["reproduced", "direction holds", "deviates", "no published number"]]
+    verdicts = table[[f"packet {verdict}" for verdict in experiments.report.VERDICTS]]
+    grades = table[[f"packet {grade(x)}" for x in (0.1, 0.25, 0.5, math.inf)]]
     assert verdicts.to_numpy().sum() == len(records) == table["cells"].sum()
+    assert grades.to_numpy().sum() == len(records) == table["published"].sum()
+    assert table[[f"fluid {v}" for v in experiments.report.VERDICTS]].to_numpy().sum() == 0
 
 
 def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_path):
@@ -330,6 +431,21 @@ def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_pat
     text = (tmp_path / "docs" / "scorecard.md").read_text()
     assert text.count("| Vegas |") == len(records)
     assert "[1] the moon" in text
+
+
+def test_the_summary_is_renewed_between_its_marks(records, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n{}\nold\n{}\nafter\n".format(*experiments.report.MARKS))
+    for _ in range(2):
+        experiments.write_summary(records, page)
+        text = page.read_text()
+        assert text.startswith("before\n")
+        assert text.endswith("\nafter\n")
+        assert "old" not in text
+        assert text.count(experiments.summary_markdown(records)) == 1
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match="must have"):
+        experiments.write_summary(records, page)
 
 
 def test_figures_are_drawn_of_items_that_have_one(tmp_path):
@@ -346,6 +462,81 @@ def test_a_chart_is_drawn_from_the_numbers_kept(tmp_path, monkeypatch):
     again = experiments.draw(paper, item, "fluid", cache=cache)
     points = [[line.get_xydata().tolist() for line in f.axes[0].lines] for f in (first, again)]
     assert points[0] == points[1] != []
+
+
+# --- what is expected -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def accepted(records, tmp_path):
+    """Figure 2's records, in a folder of what is expected."""
+    expected.accept(records, tmp_path)
+    return tmp_path
+
+
+def test_what_was_accepted_is_as_expected(records, accepted):
+    assert all(expected.moved(r, accepted) == [] for r in records)
+
+
+def test_what_moved_is_told_from_what_to_what(records, accepted):
+    first = records[0]
+    off = replace(first, packet=first.packet * 1.001, verdict="deviates")
+    number, verdict = expected.moved(off, accepted)
+    assert number == f"packet: {first.packet:.9g} -> {first.packet * 1.001:.9g}"
+    assert verdict == "verdict: reproduced -> deviates"
+    assert expected.moved(replace(first, fluid=1.0), accepted) == ["fluid: none -> 1"]
+    assert expected.moved(replace(first, packet=math.nan), accepted)
+
+
+def test_rounding_does_not_move_a_number(records, accepted):
+    near = replace(records[0], packet=records[0].packet * (1 + 1e-8))
+    assert expected.moved(near, accepted) == []
+
+
+def test_on_another_platform_chance_may_move_a_number_inside_its_range(records, accepted):
+    ranged = replace(records[0], spread=(1.0, 3.0), packet=2.0, sd=0.5)
+    expected.accept([ranged], accepted)
+    inside, outside = replace(ranged, packet=2.5, sd=0.6), replace(ranged, packet=3.1)
+    assert expected.moved(inside, accepted) == ["packet: 2 -> 2.5", "packet_sd: 0.5 -> 0.6"]
+    file = accepted / "quick_vegas_expected.csv"
+    file.write_text(file.read_text().replace(expected.this_platform(), "another"))
+    assert expected.moved(inside, accepted) == []
+    assert expected.moved(outside, accepted) == ["packet: 2 -> 3.1"]
+    fixed = replace(records[1], packet=records[1].packet * 1.001)
+    assert len(expected.moved(fixed, accepted)) == 1
+
+
+def test_accepting_one_item_leaves_the_others(records, accepted):
+    file = accepted / "quick_vegas_expected.csv"
+    before = file.read_text()
+    expected.accept(records[:1], accepted)
+    assert file.read_text() == before
+    assert before.count("\n") == 2 + len(records)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_something_is_expected_of_every_cell_and_claim(name):
+    """And the verdicts are those of the numbers beside them, by the data file's tolerances."""
+    cells = PAPERS[name].cells()
+    lines = {tuple(line[x] for x in expected.CELL): line for line in expected.cells_of(name)}
+    assert list(lines) == [one.key for one in cells]
+    values = {
+        model: {key: Measured(float(line["formula"] or line[model])) for key, line in lines.items()}
+        for model in judging.MODELS
+    }
+    for one in cells:
+        again = record(one, values)
+        told = lines[one.key]
+        assert told["verdict"] == again.verdict, one.key
+        assert told["fluid_verdict"] == (again.fluid_verdict or ""), one.key
+    said = {(c.more, c.less) for one in cells for c in one.claims}
+    for line in expected.claims_of(name):
+        more, less = (tuple(line[end].split("/", 2)) for end in ("more", "less"))
+        said.remove((more, less))
+        for model in judging.MODELS:
+            holds = values[model][more].value > values[model][less].value
+            assert line[model] == ("holds" if holds else "fails"), line
+    assert not said
 
 
 # --- kept numbers --------------------------------------------------------------------------------

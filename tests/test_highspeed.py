@@ -51,6 +51,7 @@ def test_small_windows_are_reno_s(name, window):
 
 
 HSTCP = [
+    (60, 1.302, 0.4762),  # by hand: p = 1e-3 (60/38)^-1.198, a = 60^2 p 2b/(2 - b)
     (118, 2.03, 0.441), (221, 3.04, 0.408), (347, 4.06, 0.385), (1058, 8.14, 0.327),
     (5036, 20.4, 0.246), (10661, 30.6, 0.207), (51258, 62.4, 0.125), (83000, 72.5, 0.1),
 ]  # fmt: skip
@@ -125,9 +126,89 @@ def test_bic_searches_and_probes(window, last_max, expected):
     assert (s.cwnd - window) * window == pytest.approx(expected)
 
 
+def test_bic_grows_by_a_twentieth_until_a_loss_and_after_a_timeout():
+    """(4), at 1000 packets, where probing adds 16 at most and the search near its end 0.2."""
+    assert growth("bic", 1000) == pytest.approx(50)
+    controller, s, p, a = begin("bic", 1000)
+    controller.on_loss(s, p, a)
+    for after, expected in ((controller.on_loss, 0.2), (controller.on_timeout, 50)):
+        after(s, p, a)
+        s.cwnd, s.ssthresh, a.window = 1000.0, 2.0, 1000.0
+        s.last_max = 1000.0
+        controller.on_ack(s, p, a)
+        assert (s.cwnd - 1000) * 1000 == pytest.approx(expected)
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.last_max) == (1, 0)
+
+
+def test_bic_grows_as_reno_up_to_low_window_whatever_its_ack_ratio():
+    """Linux returns before it multiplies."""
+    assert growth("bic", 14, ack_ratio=2) == pytest.approx(1)
+    assert growth("bic", 14.5, ack_ratio=2) > 1
+
+
+def rounds_beyond(name, packets, last=100.0, **params):
+    """Round trips from a loss at `last` until the window is larger by so many packets."""
+    controller, s, p, a = begin(name, last, **params)
+    controller.on_loss(s, p, a)
+    rounds = 0
+    while s.cwnd < last + packets:
+        rounds += 1
+        for _ in range(int(s.cwnd)):
+            controller.on_ack(s, p, a)
+    return rounds
+
+
+def test_bic_of_the_paper_finds_its_maximum_and_leaves_it():
+    """The INFOCOM listing: half of the distance a round, until that is Smin, then 1, 2, 4, 8.
+    ln(12.5 / 0.02) / (1/2) + 3.4 = 16.3. Linux' creeps for B/smooth_part a round."""
+    assert rounds_beyond("bic_2004", 10) in (16, 17)
+    assert rounds_beyond("bic_2004", 0) in (13, 14)
+    assert rounds_beyond("bic", 10) > 40
+
+
+@pytest.mark.parametrize(
+    ("window", "last_max", "expected"),
+    [(1000, 1200, 32), (1000, 1040, 20), (1000, 1002, 1), (10, 1000, 1), (1000, math.inf, 32)],
+)
+def test_bic_of_the_paper_searches(window, last_max, expected):
+    controller, s, p, a = begin("bic_2004", window)
+    s.last_max = last_max
+    controller.on_ack(s, p, a)
+    assert (s.cwnd - window) * window == pytest.approx(expected)
+
+
+def test_bic_of_the_paper_probes_by_doubling_up_to_smax():
+    controller, s, p, a = begin("bic_2004", 1000)
+    s.last_max = 1000.0
+    steps = []
+    for _ in range(8):
+        before = s.cwnd
+        for _ in range(int(before)):
+            controller.on_ack(s, p, a)
+        steps.append(s.cwnd - before)
+    assert steps == pytest.approx([1, 2, 4, 8, 16, 32, 32, 32], rel=0.05)
+
+
+def test_bic_of_the_paper_makes_room_where_its_maximum_falls():
+    controller, s, p, a = begin("bic_2004", 1000)
+    controller.on_loss(s, p, a)
+    assert (s.last_max, s.cwnd) == (1000, 875)
+    a.window = 900.0
+    controller.on_loss(s, p, a)
+    assert (s.last_max, s.cwnd) == ((900 + 787.5) / 2, 787.5)
+    assert kept("bic_2004", 10) == 0.5
+
+
 @pytest.mark.parametrize(
     ("name", "beta"),
-    [("bic", 819 / 1024), ("cubic_2005", 819 / 1024), ("cubic_2008", 0.8), ("cubic", 0.7)],
+    [
+        ("bic", 819 / 1024),
+        ("bic_2004", 0.875),
+        ("cubic_2005", 819 / 1024),
+        ("cubic_2008", 0.8),
+        ("cubic", 0.7),
+    ],
 )
 def test_fast_convergence_makes_room(name, beta):
     """After a loss below the last maximum the next one is taken lower than the window."""
@@ -191,6 +272,15 @@ def test_cubic_2005_hurries_to_the_last_maximum_and_stays():
     assert np.diff(new)[-1] == pytest.approx(16, rel=0.01)
 
 
+def test_cubic_2005_comes_to_the_last_maximum_with_c_over_12_8_and_the_k_of_c():
+    """Version 2.0 at 100 packets, where two packets a round trip do not bound it any more."""
+    windows = after_loss("cubic_2005", 30, window=100)
+    c = 410 / 1024
+    k = (100 * (1 - 819 / 1024) / c) ** (1 / 3)
+    for n in range(16, 24):
+        assert 100 - windows[n] == pytest.approx(c / 12.8125 * (k - 0.1 * n) ** 3, rel=0.02)
+
+
 def test_cubic_2005_before_a_loss_grows_by_a_fiftieth():
     assert growth("cubic_2005", 1000) == pytest.approx(20)
 
@@ -221,14 +311,36 @@ def test_africa_is_hstcp_below_alpha_and_reno_above(queue):
     assert kept("africa", 1000) == kept("hstcp", 1000)
 
 
-def gentle_after(rtts, window=100, **params):
-    """Whether ghstcp is in Reno mode after a round with these round-trip times."""
-    controller, s, p, a = begin("ghstcp", window, **params)
+def gentle_after(rtts, window=100, round_rtt=0.11):
+    """Whether ghstcp is in Reno mode after a round with these round-trip times, above 0.1 s."""
+    controller, s, p, a = begin("ghstcp", window)
+    a.round_rtt = round_rtt
     for rtt in rtts:
         a.rtt, a.window = rtt, window
         controller.on_ack(s, p, a)
     controller.on_round(s, p, a)
     return s.gentle == 1
+
+
+@MODELS
+def test_ghstcp_is_hstcp_where_nothing_queues(model):
+    """Random losses keep its window below the path's; what single packets, or a little of the
+    fluid, wait for each other is no trend."""
+    net = tc.dumbbell("100 Mbps", "20 ms", 333, access_rate="1 Gbps", loss=3e-4)
+    rates = [
+        np.mean(
+            [
+                tc.simulate(
+                    tc.Scenario(net, [tc.Flow(name, packet_size=1500)], duration=60, seed=seed),
+                    model=model,
+                ).throughput(after=10)
+                for seed in (1, 2, 3)
+            ]
+        )
+        for name in ("ghstcp", "hstcp")
+    ]
+    assert rates[0] == pytest.approx(rates[1], rel=0.05)
+    assert not gentle_after(np.linspace(0.1, 0.1009, 100), round_rtt=0.1005)
 
 
 def test_ghstcp_turns_to_reno_while_round_trip_times_rise():
@@ -247,6 +359,59 @@ def test_ghstcp_turns_to_reno_while_round_trip_times_rise():
     controller.on_loss(s, p, a)
     assert s.gentle == 0
     assert growth("ghstcp", 1000) == pytest.approx(growth("hstcp", 1000))
+
+
+def means(*steps):
+    """Round-trip times of a round of 100 packets: ten groups of ten, each longer than the one
+    before by as many ms as `steps` say."""
+    return np.repeat(0.1 + np.cumsum([0, *steps]) / 1000, 10)
+
+
+RISING, FALLING = 9 * [1], 9 * [-1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "before", "after"),
+    [
+        (5 * [10] + 4 * [-1], 0, 1),  # PCT 0.56 says nothing, PDT 46/54 rising
+        (5 * [1] + 4 * [-10], 1, 0),  # PCT 0.56 says nothing, PDT -35/45 not rising
+        (8 * [1] + [-20], 0, 0),  # PCT 8/9 rising, PDT -12/28 not: as it was
+        (8 * [1] + [-20], 1, 1),
+        ([30] + 8 * [-1], 0, 0),  # PCT 1/9 not rising, PDT 22/38 rising: as it was
+        ([30] + 8 * [-1], 1, 1),
+    ],
+)
+def test_ghstcp_asks_both_of_pathloads_metrics(steps, before, after):
+    controller, s, p, a = begin("ghstcp")
+    s.gentle = before
+    for a.rtt in means(*steps):
+        controller.on_ack(s, p, a)
+        s.cwnd = 100.0
+    controller.on_round(s, p, a)
+    assert s.gentle == after
+
+
+def test_ghstcp_judges_each_round_by_itself():
+    controller, s, p, a = begin("ghstcp")
+    controller.on_round(s, p, a)  # nothing was measured
+    assert s.gentle == 0
+    for steps, gentle in ((FALLING, 0), (RISING, 1), (FALLING, 0), (RISING, 1)):
+        for a.rtt in means(*steps):
+            controller.on_ack(s, p, a)
+        controller.on_round(s, p, a)
+        assert s.gentle == gentle
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.gentle) == (1, 0)
+
+
+def test_cubic_2005_has_no_loss_to_reckon_from_after_a_timeout():
+    controller, s, p, a = begin("cubic_2005", 1000)
+    controller.on_loss(s, p, a)
+    controller.on_timeout(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (1, pytest.approx(1000 * 819 / 1024))
+    s.cwnd, s.ssthresh = 1000.0, 2.0
+    controller.on_ack(s, p, a)
+    assert (s.cwnd - 1000) * 1000 == pytest.approx(20)
 
 
 # Response to loss

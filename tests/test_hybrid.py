@@ -322,6 +322,17 @@ def test_areno_grows_by_its_law(c, overlap):
     assert rules.round(0.04 * c) == pytest.approx(expected, rel=0.05, abs=0.02)
 
 
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
+@MODELS
+def test_areno_uses_a_lossy_path_whose_queue_is_empty(model, recovery):
+    """Losses at R = d set RTT_cong to d, and (1) is 0/0: what single packets wait for each other is
+    no congestion."""
+    net = tc.dumbbell("100 Mbps", "20 ms", 333, access_rate="1 Gbps", loss=1e-3)
+    flow = tc.Flow("areno", recovery=recovery, packet_size=1500)
+    run = tc.simulate(tc.Scenario(net, [flow], duration=40), model=model)
+    assert run.throughput(after=10).item() > 70e6
+
+
 def test_areno_base_is_renos():
     """Where W_inc is negative and W_probe is 0, W grows as Reno's."""
     rules = Rules("areno", 300.0, rtt_cong=0.08, re=75e3)

@@ -156,19 +156,19 @@ def test_vegas_trace(traced):
     windows, rate, cam, queue = figure.axes
     assert labels(windows) == ["congestion window", "threshold", "in transit", "lost packet sent"]
     assert rate.get_ylabel() == "Sending rate\n(Mb/s)"
-    assert labels(cam) == ["1 to 3 packets less", "Expected", "Actual"]
+    assert labels(cam) == ["Expected", r"$\alpha$ = 1", r"$\beta$ = 3", "Actual"]
     assert queue.get_ylabel() == "Queue (packets)"
 
 
 def test_the_trace_counts_what_is_in_transit(traced):
-    """One event at a time: up with each new packet, down with each ACK."""
+    """After each event at the sender: up with each new packet, down with each ACK."""
     drawn = line(plots.vegas_trace(traced, "vegas1").axes[0], "in transit")
     sent, acked, expected = 0, 0, []
     for event in traced.events:
         kind = EVENTS[event["event"]]
         sent += kind == "send"
         acked = int(event["seq"]) if kind == "ack" else acked
-        if kind in ("send", "ack") and event["time"] > 0:
+        if kind != "drop":
             expected.append(sent - acked)
     assert drawn.get_ydata().tolist() == expected
 
@@ -183,8 +183,10 @@ def test_the_trace_marks_when_lost_packets_were_first_sent(traced):
     assert [x.get_xdata()[0] for x in purple] == first
 
 
-def test_the_trace_of_a_controller_without_thresholds(traced):
-    assert len(plots.vegas_trace(traced, "reno2").axes) == 3
+def test_the_trace_of_a_controller_that_records_no_rates(traced):
+    events = traced.events.copy()
+    events["expected"] = np.nan
+    assert len(plots.vegas_trace(factories.Run(traced.data, events), "vegas1").axes) == 3
 
 
 # Errors and manners

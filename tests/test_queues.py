@@ -88,8 +88,10 @@ def test_an_idle_time_counts_as_packets_that_could_have_left():
 
 
 def test_the_automatic_weight_makes_a_second_the_time_constant():
-    """w = 1 - exp(-1/C): after the C arrivals of a busy second 1/e of the past is left."""
+    """w = 1 - exp(-1/C): after the C arrivals of a busy second 1/e of the past is left, whatever
+    the link's delay."""
     red = Red(avg=1.0, weight=0, min_thresh=50, max_thresh=60)
+    red.q.delay = 0.1
     red.arrive(0.0)
     assert red.s.avg == pytest.approx(math.exp(-1 / 2500))
     for _ in range(2499):
@@ -749,3 +751,181 @@ def test_a_stream_is_uniform():
     numbers = np.array([uniform(s) for _ in range(20000)])
     assert abs(chi_square((numbers * 50).astype(int).tolist(), dict.fromkeys(range(50), 0.02))) < 3
     assert abs(np.corrcoef(numbers[1:], numbers[:-1])[0, 1]) < 3 / math.sqrt(20000)
+
+
+# --- timers: REM, PI, PIE, and adaptive RED, which needs none
+
+
+class Alone:
+    """A discipline's rules on plain objects, with a clock."""
+
+    def __init__(self, name, **params):
+        self.discipline = d = QUEUES.find(name)
+        self.s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
+        self.s.__dict__.update(dict.fromkeys([n for n, _ in STREAM_FIELDS], 1))
+        self.p = SimpleNamespace(**d.check(params))
+        self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
+        self.q.rate, self.q.size = 8e6, 1000.0  # a packet in a millisecond
+
+    def wait(self, queue):
+        """The timer, with so many packets waiting."""
+        self.q.now = self.q.wake
+        self.q.queue, self.q.queue_bytes = float(queue), 1000.0 * queue
+        self.discipline.on_interval(self.s, self.p, self.q)
+
+    def drops(self, arrivals, queue=50):
+        """How many of so many arrivals are dropped."""
+        count = 0
+        for _ in range(arrivals):
+            self.q.drop, self.q.queue = 0.0, float(queue)
+            self.discipline.on_arrival(self.s, self.p, self.q)
+            count += self.q.drop
+        return count
+
+
+def test_rem_prices_input_and_queue():
+    """c T = 2 packets; 5 arrived, 30 wait for 20: price 0.001 (5 + 0.1 x 10 - 2)."""
+    rem = Alone("rem")
+    rem.drops(5)
+    rem.wait(30)
+    assert rem.s.price == pytest.approx(0.004)
+    assert rem.s.prob == pytest.approx(1 - 1.001**-0.004)
+    assert rem.q.wake == pytest.approx(0.002)
+    rem.wait(0)  # nothing arrived, nothing waits
+    assert rem.s.price == 0.0
+
+
+def test_rem_drops_with_its_probability():
+    rem = Alone("rem")
+    rem.s.prob = 0.2
+    assert rem.drops(5000) == pytest.approx(1000, rel=0.1)
+
+
+def test_pi_integrates_the_queue():
+    pi = Alone("pi", qref=10, a=1e-3, b=5e-4)
+    pi.wait(30)
+    assert pi.s.prob == pytest.approx(1e-3 * 20 + 5e-4 * 10)
+    pi.wait(30)
+    assert pi.s.prob == pytest.approx(0.025 + 1e-3 * 20 - 5e-4 * 20)
+    assert pi.q.wake == pytest.approx(2 / 170)
+    for _ in range(100):
+        pi.wait(0)
+    assert pi.s.prob == 0.0
+
+
+@pytest.mark.parametrize(
+    ("drop_prob", "divisor"),
+    [(0, 2048), (5e-7, 2048), (5e-6, 512), (5e-5, 128), (5e-4, 32), (5e-3, 8), (5e-2, 2)],
+)
+def test_pie_steps_fit_the_probability(drop_prob, divisor):
+    """RFC 8033, 4.2: at 25 ms for 15, and 20 before: 0.125 x 0.01 + 1.25 x 0.005."""
+    pie = Alone("pie")
+    pie.s.drop_prob, pie.s.delay = drop_prob, 0.020
+    pie.wait(25)
+    assert pie.s.drop_prob - drop_prob == pytest.approx((0.00125 + 0.00625) / divisor)
+
+
+def test_pie_steps_are_small_where_it_drops_a_lot():
+    pie = Alone("pie")
+    pie.s.drop_prob, pie.s.delay = 0.3, 0.0
+    pie.wait(250)
+    assert pie.s.drop_prob == pytest.approx(0.32)
+
+
+def test_pie_forgets_while_nothing_waits():
+    pie = Alone("pie")
+    pie.s.drop_prob, pie.s.delay = 0.05, 0.0
+    pie.wait(0)
+    assert pie.s.drop_prob == pytest.approx(0.98 * (0.05 - 0.125 * 0.015 / 2))
+
+
+def test_pie_lets_a_burst_in():
+    """150 ms, ten updates and what rounding leaves, without a drop; again once all is calm."""
+    pie = Alone("pie")
+    pie.s.drop_prob = 0.5
+    for _ in range(9):
+        pie.wait(100)
+        assert pie.drops(50) == 0
+    pie.wait(100)
+    pie.wait(100)
+    assert pie.drops(50) > 0
+    pie.s.drop_prob, pie.s.delay = 0.0, 0.0
+    pie.wait(0)
+    assert pie.s.burst_allowance == 0.15
+
+
+def test_pie_keeps_drops_apart():
+    """At 0.1 none of the first eight arrivals is dropped and one of the first 85 is."""
+    pie = Alone("pie", max_burst=0)
+    pie.s.burst_allowance, pie.s.delay = 0.0, 0.05
+    pie.s.drop_prob = 0.1
+    gaps = []
+    for _ in range(200):
+        gap = 1
+        while pie.drops(1) == 0:
+            gap += 1
+        gaps.append(gap)
+    assert min(gaps) >= 9
+    assert max(gaps) <= 85
+    assert np.mean(gaps) == pytest.approx(8.5 + 9, rel=0.15)
+
+
+def test_pie_spares_short_queues():
+    pie = Alone("pie", max_burst=0)
+    pie.s.burst_allowance, pie.s.delay, pie.s.drop_prob = 0.0, 0.05, 0.9
+    assert pie.drops(50, queue=2) == 0
+    assert pie.drops(50, queue=3) > 20
+
+
+@pytest.mark.parametrize(
+    ("avg", "before", "after"),
+    [(8.9, 0.1, 0.09), (11.1, 0.1, 0.11), (11.1, 0.02, 0.025), (10, 0.1, 0.1), (11.1, 0.5, 0.5),
+     (8.9, 0.009, 0.009)],
+)  # fmt: skip
+def test_adaptive_red_moves_its_probability_into_the_middle(avg, before, after):
+    """Thresholds of 5 and 15: down below 9, up above 11, in steps half a second apart."""
+    from tcpcc.queues.adaptive_red import adapt
+
+    red = Alone("adaptive_red")
+    red.s.avg, red.s.max_p = avg, before
+    red.q.now = 0.4
+    adapt(red.s, red.p, red.q)
+    assert red.s.max_p == before
+    red.q.now = 0.6
+    adapt(red.s, red.p, red.q)
+    assert red.s.max_p == pytest.approx(after)
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+@pytest.mark.parametrize(
+    ("queue", "mean"),
+    [(tc.REM(), 20), (tc.PI(qref=30, a=1.822e-4, b=1.816e-4), 30), (tc.PIE(), 37.5)],
+    ids=lambda x: getattr(x, "name", ""),
+)
+def test_queues_stand_where_they_are_asked_to(queue, mean, model):
+    """In packets; PIE's 15 ms are 37.5 of them at 20 Mb/s."""
+    net = tc.dumbbell(rate="20 Mbps", delay="20 ms", buffer=300, queue=queue)
+    flows = [tc.Flow("newreno", start=0.1 * k) for k in range(8)]
+    run = tc.simulate(tc.Scenario(net, flows, duration=60), model=model)
+    assert run.queue_mean(after=20) == pytest.approx(mean, rel=0.12)
+    assert run.utilization(after=20) > 0.98
+
+
+def test_a_timer_that_does_not_move_on_is_an_error(monkeypatch):
+    monkeypatch.setattr(QUEUES, "_known", dict(QUEUES._known))
+
+    def stuck(s, p, q):
+        q.wake = q.now
+
+    def nothing(s, p, q):
+        q.prob = 0.0
+
+    queue = tc.register(
+        tc.Discipline("stuck", "", on_arrival=nothing, on_fluid=nothing, on_interval=stuck)
+    )
+    net = tc.dumbbell(rate="1 Mbps", delay="1 ms", buffer=10, queue=queue())
+    for model in ("packet", "fluid"):
+        with pytest.raises(FloatingPointError, match=r"not later than q\.now"):
+            tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model=model)
+    with pytest.raises(ValueError, match="on_interval needs on_arrival and on_fluid"):
+        tc.Discipline("half", "", on_interval=stuck)

@@ -350,9 +350,11 @@ nodes = st.sampled_from(["r0", "r1", "r2"])
 @st.composite
 def transports(draw):
     return Transport(
-        initial_window=draw(positive),
-        handshake=draw(st.booleans()),
-        rwnd=draw(positive | st.just(math.inf)),
+        initial_window=draw(st.floats(1, 1e6)),
+        handshake=(handshake := draw(st.booleans())),
+        delay_growth=not handshake and draw(st.booleans()),
+        rwnd=draw(st.floats(1, 1e6) | st.just(math.inf)),
+        window_validation=draw(st.booleans()),
         min_rto=draw(st.floats(0, 60)),
         backoff_limit=draw(st.integers(1, 2**40)),
         delayed_ack=draw(times),

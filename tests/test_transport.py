@@ -1,6 +1,7 @@
 """The TCP sender and receiver, without a network: handlers fed by hand, or joined by a wire that
 loses exactly what a test says. What depends on a network is read from traces."""
 
+import ctypes
 import heapq
 import math
 from itertools import count
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tcpcc as tc
+from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import entry
 from tcpcc.models.packet.packet_world import World
 from tcpcc.results.recording import EVENTS
@@ -51,18 +53,26 @@ def drive(flow, what, now, number, trigger, low, high, rtt):
     return False
 
 
+def view(place, dtype):
+    """The record at an address."""
+    return np.frombuffer((ctypes.c_char * dtype.itemsize).from_address(place), dtype)[0]
+
+
 class Endpoint:
     """A flow's sender and receiver, with the memory that a world lays out for them.
 
-    Without a handshake unless asked for; the controller goes with the recovery.
+    Without a handshake unless asked for; the controller goes with the recovery. `make` makes the
+    settings.
     """
 
-    def __init__(self, recovery="reno", *, controller=None, size=None, **transport):
+    def __init__(
+        self, recovery="reno", *, controller=None, size=None, make=tc.Transport, **transport
+    ):
         flow = tc.Flow(
             controller or CONTROLLER.get(recovery, "reno"),
             recovery=recovery,
             size=size,
-            transport=tc.Transport(**{"handshake": False} | transport),
+            transport=make(**{"handshake": False} | transport),
         )
         net = tc.dumbbell("1 Mbps", "50 ms", 100)
         self.world = World(tc.Scenario(net, [flow], duration=1000))
@@ -80,6 +90,11 @@ class Endpoint:
     @property
     def cwnd(self):
         return float(self.state["cwnd"][0])
+
+    def sample(self, *names):
+        """Fields of the sample that the controller was given last."""
+        sample = view(self.world.tcp["sample"][0].item(), sample_dtype)
+        return tuple(sample[name].item() for name in names)
 
     def set(self, **fields):
         for name, value in fields.items():
@@ -430,6 +445,130 @@ def test_slow_start_then_congestion_avoidance():
     assert rounds == [2, 4, 8, 8, 9, 10]
 
 
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("cwnd", [0.3, 1e-9])
+def test_a_window_below_a_packet_lets_one_out(recovery, cwnd):
+    """Linux, and RFC 5681's loss window: else no ACK would ever come to open it."""
+    shrinking = tc.Controller(
+        name="shrinking", summary="", on_ack=shrink, on_loss=shrink, on_timeout=shrink,
+        params={"to": tc.Param(cwnd, "packets", "cwnd")}, recovery="reno",
+    )  # fmt: skip
+    end = Endpoint(recovery, controller=shrinking)
+    Wire(end).run(20)
+    assert end.high_ack > 150
+    assert end.sample("window") == (1.0,)
+
+
+def shrink(s, p, a):
+    s.cwnd = p.to
+
+
+# The sample
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_inflight_at_a_loss_is_flight_size(recovery):
+    """RFC 5681: sent and not yet cumulatively acknowledged; limited transmit has added two."""
+    end = Endpoint(recovery, initial_window=20)
+    end.start()
+    for trigger in (1, 2, 3):
+        end.ack(0.1, -1, trigger, (1, trigger + 1))
+    extra = 0 if recovery.startswith("vegas") else 2
+    assert end.loss_events == 1
+    assert end.sample("inflight", "transmits") == (20 + extra, 1)
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_inflight_at_timeouts_is_flight_size_each_time(recovery):
+    end = Endpoint(recovery, initial_window=20)
+    end.start()
+    for times in (1, 2, 3):
+        end.time_out()
+        assert end.sample("inflight", "transmits") == (20, times)
+
+
+def test_a_loss_and_a_timeout_tell_nothing_that_an_ack_told():
+    """What the last ACK told is none of theirs; the round that ended last, and what has come back
+    unseen during recovery, are known."""
+    end = Endpoint("newreno", initial_window=8)
+    end.start()
+    end.ack(0.1, 0)
+    end.ack(0.2, 1)
+    told = ("acked", "delivered", "rtt", "transmits")
+    assert end.sample(*told) == (1, 1, pytest.approx(0.2), 0)
+    for trigger in (3, 4, 5):
+        end.dupack(0.3, trigger)
+    assert end.sample("now", *told, "round_time") == (0.3, 0, 0, 0, 1, pytest.approx(0.1))
+    end.ack(0.4, 4)
+    expires = end.deadline
+    end.time_out()
+    assert end.sample("now", *told) == (expires, 0, 3, 0, 2)
+
+
+@pytest.mark.parametrize("recovery", [name for name in RECOVERIES if name != "vegas-ns2"])
+def test_karn_an_ack_that_covers_a_retransmission_tells_no_time(recovery):
+    """Of eight losses in a window of twenty; ns-2's Vegas takes what it tells, and so a hole's."""
+    end = Endpoint(recovery, initial_window=20)
+    Wire(end, lose=range(2, 18, 2), rate=1e4).run(20)
+    assert end.high_ack > 100
+    assert end.max_rtt < 0.11
+    as_ns2 = Endpoint("vegas-ns2", initial_window=20)
+    Wire(as_ns2, lose=range(2, 18, 2), rate=1e4).run(20)
+    assert as_ns2.max_rtt > 0.2
+
+
+# Windows that are not used
+
+
+@pytest.mark.parametrize("controller", tc.controllers.names())
+def test_a_window_that_the_receiver_limits_stops_growing(controller):
+    """Linux: in slow start at twice what is used and the last ACK's step (Hybla's at 100 ms is
+    2^4 - 1), in congestion avoidance with that (FAST's last step from below may double)."""
+    end = Endpoint(controller=controller, recovery="sack", rwnd=20)
+    Wire(end).run(60)
+    assert end.cwnd <= 40 + {"hybla": 15}.get(controller, 1)
+    assert end.high_ack > 5000
+    cautious = Endpoint(controller=controller, recovery="sack", rwnd=20)
+    cautious.state["ssthresh"] = 10.0
+    Wire(cautious).run(60)
+    assert cautious.cwnd <= (40 if controller == "fast" else 22)
+
+
+def test_a_limited_window_grows_for_ever_in_ns2():
+    end = Endpoint(rwnd=20, window_validation=False)
+    Wire(end).run(100)
+    assert end.cwnd > 19_000
+
+
+def test_a_limited_window_grows_again_once_it_is_used():
+    """After a loss the window is below the receiver's, which then stops it again."""
+    end = Endpoint("newreno", rwnd=20)
+    wire = Wire(end, lose=[500])
+    wire.run(1)
+    assert end.cwnd == 40
+    wire.run(4)
+    assert end.loss_events == 1
+    assert 10 < end.cwnd < 20
+    wire.run(10)
+    assert 21 <= end.cwnd < 22
+
+
+def test_the_application_limits_too():
+    """The last packets of a file, of which fewer are out than the window allows, open it no more
+    in congestion avoidance."""
+    end = Endpoint(size=30, initial_window=20)
+    end.state["ssthresh"] = 2.0
+    end.start()
+    end.ack(0.1, 9)
+    grown = end.cwnd
+    assert grown == pytest.approx(20.05)
+    end.ack(0.2, 11)
+    assert end.sample("limited") == (0,)
+    end.ack(0.2, 12)
+    assert end.sample("limited") == (1,)
+    assert end.cwnd == pytest.approx(20.1, abs=1e-3)
+
+
 def test_an_ack_counts_for_at_most_abc_limit_packets():
     """RFC 3465: an ACK of four packets adds one, or two with a limit of 2."""
     for limit, grown in ((1.0, 9.0), (2.0, 10.0), (math.inf, 12.0)):
@@ -472,7 +611,7 @@ def test_after_a_timeout_the_sender_goes_back(recovery):
     assert end.phase == OPEN
 
 
-@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("recovery", [name for name, r in RECOVERIES.items() if r.careful])
 def test_duplicates_of_a_window_sent_before_a_timeout_cause_no_retransmission(recovery):
     """RFC 6582's `recover`: ACKs caused by segments sent twice look like duplicates."""
     end = Endpoint(recovery, initial_window=10)
@@ -864,6 +1003,77 @@ def test_vegas_raises_its_fine_timeout_when_it_retransmits():
     assert end.fine_rto == pytest.approx(fine * 9 / 8)
     end.dupack(10.0, 5)
     assert end.fine_rto == pytest.approx(fine * 9 / 4)
+
+
+# RFC 5681's Reno
+
+
+def two_losses(recovery):
+    """Loss events and timeouts of a window of 40 with two losses, ten packets apart."""
+    end = Endpoint(recovery, initial_window=40)
+    end.state["ssthresh"] = 2.0
+    Wire(end, lose=[5, 15]).run(0.9)
+    return end
+
+
+def test_reno_enters_fast_retransmit_once_in_a_window():
+    """RFC 6582's `recover`, ns-2's bugFix_; by RFC 5681 alone it does so for each loss."""
+    careful, literal = two_losses("reno"), two_losses("reno-rfc5681")
+    assert (careful.loss_events, literal.loss_events) == (1, 2)
+    assert (careful.timeouts, literal.timeouts) == (1, 0)
+    assert literal.high_ack > careful.high_ack
+
+
+def test_by_rfc_5681_alone_duplicates_after_a_timeout_bring_a_retransmission():
+    """What RFC 6582's `recover` is for."""
+    end = Endpoint("reno-rfc5681", initial_window=10)
+    end.start()
+    end.time_out()
+    end.ack(3.1, 3)
+    for _ in range(3):
+        end.ack(3.2, 3, trigger=3)
+    assert end.loss_events == 1
+
+
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
+@pytest.mark.parametrize("threshold", [1, 2, 3, 5])
+def test_sack_deems_lost_what_has_so_many_segments_above_it(recovery, threshold):
+    """RFC 6675: DupThresh of them, for the first hole and the next."""
+    end = Endpoint(recovery, initial_window=30, dupack_threshold=threshold)
+    end.start()
+    end.ack(0.1, 0)
+    repairs = {}
+    for number, trigger in enumerate([*range(2, 10), *range(11, 25)], 1):
+        for seq in end.dupack(0.2, trigger):
+            repairs.setdefault(seq, number)
+    assert repairs[1] == threshold
+    assert repairs[10] >= 8 + threshold
+    assert end.lost_edge >= 11
+    lost = Endpoint(recovery, initial_window=30, dupack_threshold=threshold)
+    lost.start()
+    lost.ack(0.1, 0)
+    for trigger in [*range(2, 10), *range(11, 11 + threshold - 1)]:
+        lost.dupack(0.2, trigger)
+    assert lost.lost_edge <= 10
+    lost.dupack(0.2, 10 + threshold)
+    assert lost.lost_edge > 10
+
+
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
+def test_sack_counts_none_that_is_acknowledged(recovery):
+    """Two segments passed the first hole; two more do not make three of the second's."""
+    end = Endpoint(recovery, initial_window=30)
+    end.start()
+    end.ack(0.1, 0)
+    for trigger in (2, 3):
+        end.dupack(0.2, trigger)
+    end.ack(0.2, 3, 1)
+    for trigger in (5, 6):
+        end.dupack(0.2, trigger)
+    assert end.lost_edge <= 4
+    assert end.loss_events == 0
+    end.dupack(0.2, 7)
+    assert (end.lost_edge, end.loss_events) == (5, 1)
 
 
 # The receiver

@@ -20,6 +20,7 @@ import math
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
     PARAMS,
+    RECORD,
     STATE,
     adjust,
     backlog,
@@ -33,7 +34,7 @@ from tcpcc.definition import Param, State, register
 
 
 def on_round(s, p, ack):
-    delta = backlog(p, ack)
+    delta = backlog(s, p, ack)
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
         return
@@ -74,5 +75,6 @@ adavegas = register(
         state={**STATE, "run": State(0, "", "increases in a row")},
         recovery="vegas",
         validate=check_thresholds,
+        record=RECORD,
     )
 )

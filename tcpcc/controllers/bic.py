@@ -1,4 +1,4 @@
-"""BIC TCP: binary search for the window at which the last loss was.
+"""BIC TCP as Linux has it: binary search for the window at which the last loss was.
 
 Source: L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast
 long-distance networks", INFOCOM 2004; constants and details of Linux 2.6.15 to 2.6.22.
@@ -18,15 +18,15 @@ I packets per round trip, I/W per newly acknowledged packet:
      ssthresh <- beta W, or W/2 if W <= low_window, at least 2;  W <- ssthresh
 (6)  timeout:  ssthresh as in (5);  M <- 0;  W <- 1
 
-The paper's constants: beta = 0.875, max_increment = 32, search = 2, and a least increment of 0.01
-in place of B/smooth_part (search = 2, smooth_part = 200).
+The paper's own listing, which creeps neither towards M nor away from it, is ``bic_2004``.
 
 Differences from Linux
     There every quantity is a whole number: d is rounded down, W grows by one packet in floor(W/I)+1
     ACKs, and I is renewed only when W has changed or 1/32 s have passed. Here all are real.
     Linux multiplies I by its estimate of packets per ACK. This begins at 2 and is rounded in such a
     way that it stays at 31/16 with a receiver that acknowledges every packet, and W grows nearly
-    twice as fast: `ack_ratio`, here 1. With delayed ACKs (and an `abc_limit` of 1) Linux' is 2.
+    twice as fast beyond low_window: `ack_ratio`, here 1. With delayed ACKs (and an `abc_limit` of
+    1) Linux' is 2.
     Kernels until 2.6.15 begin with ssthresh 100: `initial_ssthresh`.
 """
 
@@ -64,7 +64,8 @@ def on_ack(s, p, ack):
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
     else:
-        s.cwnd += p.ack_ratio * increment(s, p) / s.cwnd * ack.acked
+        ratio = p.ack_ratio if s.cwnd > p.low_window else 1.0  # Linux returns before it
+        s.cwnd += ratio * increment(s, p) / s.cwnd * ack.acked
 
 
 def remember(s, p, window):
@@ -112,12 +113,12 @@ bic = register(
         on_timeout=on_timeout,
         params={
             "beta": Param(
-                819 / 1024, "", "share of the window that a loss leaves (paper: 0.875)", 0.1, 0.99
+                819 / 1024, "", "share of the window that a loss leaves (Linux)", 0.1, 0.99
             ),
             **FAST_CONVERGENCE,
-            "low_window": Param(14, "packets", "Reno up to it (paper and Linux: 14)", 0),
-            "max_increment": Param(16, "packets per round", "Smax (Linux: 16, paper: 32)", 1),
-            "search": Param(4, "", "B: the search goes 1/B of the way (Linux: 4, paper: 2)", 1.1),
+            "low_window": Param(14, "packets", "Reno up to it (Linux: 14)", 0),
+            "max_increment": Param(16, "packets per round", "Smax (Linux: 16)", 1),
+            "search": Param(4, "", "B: the search goes 1/B of the way (Linux: 4)", 1.1),
             "smooth_part": Param(20, "rounds", "rounds from M - B to M (Linux: 20)", 1),
             **LINUX_PARAMS,
         },

@@ -43,7 +43,8 @@ def on_round(s, p, ack):
         return
     diff = ack.window * (1 - ack.min_rtt / ack.round_rtt)
     if diff < p.gamma:
-        set_dwnd(s, s.dwnd + max(p.alpha * ack.window**p.k - 1, 0.0))  # (2)
+        if ack.limited == 0:
+            set_dwnd(s, s.dwnd + max(p.alpha * ack.window**p.k - 1, 0.0))  # (2)
     else:
         set_dwnd(s, s.dwnd - p.zeta * diff)
 

@@ -39,23 +39,37 @@ WINDOW: dict[str, tuple[float, str, str]] = {
 #: What a rule learns about the event, field by field: (unit, meaning).
 SAMPLE: dict[str, tuple[str, str]] = {
     "now": ("s", "time of the event"),
-    "acked": ("packets", "newly acknowledged, limited to `abc_limit` per ACK (RFC 3465, 2.3)"),
+    "acked": (
+        "packets",
+        "newly acknowledged, at most `abc_limit` per ACK (RFC 3465, 2.3); 0 on a loss or timeout",
+    ),
     "delivered": ("packets", "acknowledged since the last on_ack, in recovery too; not limited"),
     "rtt": (
         "s",
-        "round-trip time of the newest acknowledged packet; 0 if it was sent twice, or had been "
-        "selectively acknowledged before",
+        "round-trip time of the newest acknowledged packet; 0 if one that the ACK covers was sent "
+        "twice (Karn), if it had been selectively acknowledged before, on a loss and a timeout",
     ),
     "srtt": ("s", "smoothed round-trip time, gain 1/8 (RFC 6298)"),
     "min_rtt": ("s", "smallest round-trip time measured so far (BaseRTT)"),
     "max_rtt": ("s", "largest round-trip time measured so far"),
-    "round_rtt": ("s", "mean round-trip time over the round that ended"),
-    "round_min_rtt": ("s", "smallest round-trip time in the round that ended"),
-    "round_time": ("s", "length of the round that ended"),
-    "round_packets": ("packets", "sent during the round that ended"),
-    "inflight": ("packets", "unacknowledged, counting one that this ACK acknowledges"),
-    "window": ("packets", "window in force: cwnd, or the receiver's if smaller"),
-    "transmits": ("", "on a loss: how often the lost packet had been sent"),
+    "round_rtt": ("s", "mean round-trip time over the round that ended last"),
+    "round_min_rtt": ("s", "smallest round-trip time in the round that ended last"),
+    "round_time": ("s", "length of the round that ended last"),
+    "round_packets": ("packets", "sent during the round that ended last"),
+    "inflight": (
+        "packets",
+        "FlightSize (RFC 5681): sent and not yet cumulatively acknowledged. On an ACK, and where a "
+        "round ends, one packet that this ACK acknowledges still counts, so that a window in use "
+        "is all in flight; and after a timeout only what was sent since (as ns-2's Vegas has it)",
+    ),
+    "window": ("packets", "window in force: cwnd, or the receiver's if smaller; at least 1"),
+    "transmits": ("", "on a loss or timeout: how often the lost packet had been sent; else 0"),
+    "limited": (
+        "0 or 1",
+        "the receiver or the application, not cwnd, limits what is sent (RFC 7661): whatever "
+        "``on_ack`` and ``on_round`` add to cwnd is taken back, and parts of a window that a "
+        "controller keeps by itself should not grow; 0 on a loss or timeout",
+    ),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
@@ -74,6 +88,7 @@ class Controller(Definition):
         recovery: default loss recovery (one of ``tcpcc.recoveries()``)
         source: the paper or RFC
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
+        record: state variables that a trace shows, beside the window: columns of ``run.trace()``
 
     Each rule is tried once when the controller is made, so that a misspelt field is an error here
     and not in the middle of a run.
@@ -90,11 +105,20 @@ class Controller(Definition):
     recovery: str = "newreno"
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
+    record: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.state:
             if name in WINDOW:
                 raise ValueError(f"controller {self.name!r}: state {name!r} is common to all")
+        object.__setattr__(self, "record", tuple(self.record))
+        numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
+        for name in self.record:
+            if name not in numbers:
+                raise ValueError(
+                    f"controller {self.name!r}: record {name!r} is not a real number of its state:"
+                    f" {', '.join(numbers) or 'none'}"
+                )
         for rule_name, rule in self.rules.items():
             if rule is not None:
                 self._try(rule_name, rule)
@@ -149,7 +173,7 @@ class Controller(Definition):
         a = SimpleNamespace(
             now=1.0, acked=1.0, delivered=1.0, rtt=0.11, srtt=0.11, min_rtt=0.1, max_rtt=0.12,
             round_rtt=0.11, round_min_rtt=0.105, round_time=0.11, round_packets=10.0,
-            inflight=10.0, window=10.0, transmits=1.0,
+            inflight=10.0, window=10.0, transmits=1.0, limited=0.0,
         )  # fmt: skip
         return s, p, a
 

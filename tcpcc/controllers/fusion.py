@@ -58,7 +58,8 @@ def on_ack(s, p, ack):
         s.reno_cwnd = s.cwnd
         return
     share = ack.acked / s.cwnd
-    s.reno_cwnd += share
+    if ack.limited == 0:
+        s.reno_cwnd += share
     if s.rtt > 0:
         s.cwnd += per_round(s, p, ack) * share
     s.cwnd = max(s.cwnd, s.reno_cwnd)

@@ -10,7 +10,8 @@ together in `groups` groups of equal numbers of packets; m_1 ... m_n are the gro
 (1)  PCT = (number of k with m_k > m_{k-1}) / (n - 1)                   pairwise comparison
 (2)  PDT = (m_n - m_1) / sum over k of |m_k - m_{k-1}|, 0 if all equal  pairwise difference
 (3)  each round: Reno mode if one of PCT > pct_high, PDT > pdt_high holds and neither of
-     PCT < pct_low, PDT < pdt_low; HighSpeed mode if it is the other way round; else as before
+     PCT < pct_low, PDT < pdt_low; HighSpeed mode if it is the other way round, or if the round's
+     mean exceeds the least round-trip time by less than `no_queue`; else as before
 (4)  per newly acknowledged packet:  W <- W + 1/W in Reno mode, W <- W + a(W)/W in HighSpeed mode
 (5)  loss, timeout:  HighSpeed TCP's, and HighSpeed mode
 
@@ -20,9 +21,12 @@ Uncertain
     and groups, 10 of 100 packets; pathload has medians where (1) has means. The version of 2005
     compares the round-trip time with two thresholds instead. That (5) ends Reno mode is our choice.
 Differences from pathload
-    Means that differ by rounding only are equal (`vegas.trend`).
+    Means that differ by rounding only are equal (`vegas.trend`). A trend counts only where there is
+    a queue (`no_queue`, as in ARENO): without one, round-trip times rise and fall by what single
+    packets wait for each other, and in a fluid model smoothly.
 """
 
+from tcpcc.controllers.areno import NO_QUEUE
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.hstcp import PARAMS, check_range, increase
 from tcpcc.controllers.hstcp import on_loss as hstcp_on_loss
@@ -39,7 +43,9 @@ def forget(s):
 
 
 def on_round(s, p, ack):
-    if s.pairs > 0:
+    if ack.round_rtt - ack.min_rtt < p.no_queue:
+        s.gentle = 0.0
+    elif s.pairs > 0:
         pct = s.rises / s.pairs  # (1)
         pdt = (s.last - s.first) / s.variation if s.variation > 0 else 0.0  # (2)
         above = pct > p.pct_high or pdt > p.pdt_high
@@ -114,6 +120,7 @@ ghstcp = register(
         on_timeout=on_timeout,
         params={
             **PARAMS,
+            **NO_QUEUE,
             "groups": Param(10, "per round", "means of round-trip times compared (uncertain)", 2),
             "pct_high": Param(0.66, "", "PCT above it: rising (uncertain; pathload)", 0, 1),
             "pct_low": Param(0.54, "", "PCT below it: not rising (uncertain; pathload)", 0, 1),

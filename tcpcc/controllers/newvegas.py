@@ -35,6 +35,7 @@ In the fluid model
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
     PARAMS,
+    RECORD,
     STATE,
     TARGET_STATE,
     adjust,
@@ -51,7 +52,7 @@ from tcpcc.definition import State, register
 
 
 def on_round(s, p, ack):
-    delta = backlog(p, ack)
+    delta = backlog(s, p, ack)
     change = target_trend(s, ack)
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
@@ -91,5 +92,6 @@ newvegas = register(
         },
         recovery="vegas",
         validate=check_thresholds,
+        record=RECORD,
     )
 )

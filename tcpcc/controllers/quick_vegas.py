@@ -28,6 +28,7 @@ Differences from ns-2
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
     PARAMS,
+    RECORD,
     STATE,
     backlog,
     check_thresholds,
@@ -42,7 +43,7 @@ from tcpcc.definition import State, register
 
 
 def on_round(s, p, ack):
-    delta = backlog(p, ack)
+    delta = backlog(s, p, ack)
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
         return
@@ -92,5 +93,6 @@ quick_vegas = register(
         state={**STATE, "succ": State(0, "", "consecutive increases because Delta < alpha")},
         recovery="vegas",
         validate=check_thresholds,
+        record=RECORD,
     )
 )

@@ -10,19 +10,23 @@ Once per round trip, with W = cwnd:
                             W - 1 at once               if Delta > beta
                             W                           otherwise
 (3)  slow start: W doubles over every other round; in the round between it is frozen, so that (1)
-     compares like with like. Delta > gamma ends slow start: W <- W - W/8
+     compares like with like. Delta > gamma ends slow start: W <- W - start_cut W
 (4)  loss:     W <- 3W/4 if the lost packet had been sent once, W/2 if more often; at least 2
 (5)  timeout:  ssthresh <- max(W/2, 2), a whole number,  W <- 2
 
 Differences from the papers
     JSAC prints alpha, beta = 1, 3 and the Quick Vegas paper 2, 4: an experiment states which. The
-    reduction by 1/8 in (3) is not in JSAC; it is ns-2's and the Quick Vegas paper's. The thesis
-    updates per ACK; "once per round trip" is right (erratum A3).
-Taken from ns-2
-    RTT in (1) is the mean over the round, W the packets in flight; Delta is rounded to an integer
-    (`integer_delta`); an increase applies only while the sender uses its window to within two
-    packets; windows are cut in whole packets; an increase under way goes on through a loss. What
-    ns-2 does otherwise in loss recovery and with BaseRTT is the recovery ``vegas-ns2``.
+    thesis updates per ACK; "once per round trip" is right (erratum A3).
+Taken from ns-2, and how JSAC has it
+    RTT in (1) is the mean over the round; JSAC's is that of one distinguished segment, the first of
+    the round (`distinguished`; the mean where that was sent twice). In slow start the mean has the
+    queue of the flow's own bursts in it, and (3) comes sooner: W^2 / (4 BDP) packets.
+    Slow start's end takes an eighth of W (`start_cut`), as in the Quick Vegas paper; JSAC: nothing.
+    W is the packets in flight; Delta is rounded to an integer (`integer_delta`); an increase
+    applies only while the sender uses its window to within two packets; windows are cut in whole
+    packets; an increase under way goes on through a loss. What ns-2 does otherwise in loss recovery
+    and with BaseRTT is the recovery ``vegas-ns2``. JSAC's BaseRTT is commonly that of the first
+    segment, the SYN: ``Transport(syn_rtt=True)``.
 """
 
 import math
@@ -31,11 +35,16 @@ from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Param, State, register
 
 
-def backlog(p, ack):
+def backlog(s, p, ack):
     """(1): the flow's packets in queues."""
-    expected = ack.inflight / ack.min_rtt
-    actual = ack.round_packets / ack.round_rtt
-    delta = (expected - actual) * ack.min_rtt
+    rtt = ack.round_rtt
+    if p.distinguished != 0 and ack.rtt > 0:
+        rtt = ack.rtt
+    s.decided = ack.now
+    s.base_rtt = ack.min_rtt
+    s.expected = ack.inflight / s.base_rtt
+    s.actual = ack.round_packets / rtt
+    delta = (s.expected - s.actual) * s.base_rtt
     if p.integer_delta != 0:
         delta = float(int(delta + 0.5))
     return delta
@@ -48,7 +57,7 @@ def slow_start(s, p, delta):
         s.incr = 0.0
     elif delta > p.gamma:
         s.ssthresh = 2.0
-        s.cwnd = max(s.cwnd - s.cwnd / 8, 2.0)
+        s.cwnd = max(s.cwnd - s.cwnd * p.start_cut, 2.0)
         s.incr = 0.0
     else:
         s.incr = 1.0
@@ -76,7 +85,7 @@ def adjust(s, delta, alpha, beta):
 
 
 def on_round(s, p, ack):
-    delta = backlog(p, ack)
+    delta = backlog(s, p, ack)
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
     else:
@@ -147,11 +156,21 @@ PARAMS = {
     "beta": Param(3, "packets", "most packets to keep queued (JSAC: 3; Quick Vegas: 4)", 0),
     "gamma": Param(1, "packets", "backlog that ends slow start (JSAC, section III-C)", 0),
     "integer_delta": Param(1, "0 or 1", "round Delta to an integer, as ns-2 does", 0, 1),
+    "distinguished": Param(
+        0, "0 or 1", "RTT of the round's first packet (JSAC), not the mean", 0, 1
+    ),
+    "start_cut": Param(1 / 8, "", "share of W that slow start's end takes (ns-2; JSAC: 0)", 0, 1),
 }
 STATE = {
     "incr": State(0, "packets per ACK", "increase for each packet acknowledged in this round"),
     "frozen": State(0, "0 or 1", "this is the frozen one of two rounds"),
+    "decided": State(0, "s", "when (1) was last taken"),
+    "expected": State(0, "packets/s", "Expected then"),
+    "actual": State(0, "packets/s", "Actual then"),
+    "base_rtt": State(0, "s", "BaseRTT then"),
 }
+#: Of these, what a trace shows: the congestion avoidance mechanism (CAM) of JSAC's graphs.
+RECORD = ("decided", "expected", "actual", "base_rtt")
 #: State of the variants that watch the target packet.
 TARGET_STATE = {
     "target_rtt": State(0, "s", "round-trip time of the last target packet"),
@@ -172,5 +191,6 @@ vegas = register(
         state=STATE,
         recovery="vegas",
         validate=check_thresholds,
+        record=RECORD,
     )
 )

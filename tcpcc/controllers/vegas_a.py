@@ -36,6 +36,7 @@ Differences from the author's code
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
     PARAMS,
+    RECORD,
     STATE,
     backlog,
     check_thresholds,
@@ -51,7 +52,7 @@ from tcpcc.definition import Param, State, register
 
 
 def on_round(s, p, ack):
-    delta = backlog(p, ack)
+    delta = backlog(s, p, ack)
     throughput = ack.round_packets / ack.round_rtt
     change = trend(throughput, s.throughput)
     s.throughput = throughput
@@ -96,5 +97,6 @@ vegas_a = register(
         },
         recovery="vegas",
         validate=check_thresholds,
+        record=RECORD,
     )
 )

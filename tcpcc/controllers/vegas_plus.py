@@ -38,6 +38,7 @@ from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.controllers.vegas import (
     PARAMS,
+    RECORD,
     STATE,
     TARGET_STATE,
     check_thresholds,
@@ -118,5 +119,6 @@ vegas_plus = register(
         },
         recovery="vegas",
         validate=check_thresholds,
+        record=RECORD,
     )
 )

@@ -10,6 +10,7 @@ from tcpcc.errors import ScenarioError, unknown
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
 
@@ -33,8 +34,15 @@ MODELS = {
     for model in (
         Model("packet", "every packet and every ACK", ("driver", "trace")),
         Model("fluid", "a hybrid automaton over cumulative flows", ("step",)),
+        Model(
+            "meanfield", "a smooth differential equation for classes of flows", ("step", "marking")
+        ),
     )
 }
+
+
+def _is_default(value: object) -> bool:
+    return value is False or value == "compiled"
 
 
 def simulate(
@@ -42,7 +50,7 @@ def simulate(
     model: str = "packet",
     *,
     driver: str = "compiled",
-    trace: bool = False,
+    trace: bool | Selection = False,
     progress: bool = False,
     **options: Any,
 ) -> Run:
@@ -50,13 +58,15 @@ def simulate(
 
     Args:
         scenario: what to simulate.
-        model: "packet" (every packet and ACK) or "fluid" (a hybrid automaton over cumulative
-            flows).
+        model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
+            flows) or "meanfield" (a smooth differential equation for classes of flows).
         driver: of the packet model: "compiled", or "simpy" for an event in a SimPy environment
             each; both give the same bits.
-        trace: keep every event of every flow in ``run.events`` (packet model).
+        trace: keep every event of every flow in ``run.events``, for ``run.trace()``,
+            ``run.plot_trace()``, ``run.to_pcap()`` (packet model); or the names of those flows,
+            controllers or workloads whose events are kept, one or several.
         progress: show a progress bar.
-        options: of the fluid model: ``step``, its time step in s.
+        options: of the fluid and the meanfield model: ``step``, their time step in s.
 
     Raises:
         ScenarioError: an unknown model or driver, an option that the model does not have.
@@ -65,7 +75,7 @@ def simulate(
         raise unknown("model", model, MODELS)
     chosen = MODELS[model]
     given = {"driver": driver, "trace": trace}
-    asked = {name: value for name, value in given.items() if value not in ("compiled", False)}
+    asked = {name: value for name, value in given.items() if not _is_default(value)}
     for name in {**asked, **options}:
         if name in given and name not in chosen.options:
             raise ScenarioError(f"{name} = {given[name]!r}: the {model} model has no such option")

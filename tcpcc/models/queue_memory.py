@@ -18,10 +18,11 @@ from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
 if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
 
-#: Of a link's record: address of the rule (0: none) and of its three records; of the recorded
-#: state variables, how many, which places in the state, and their values bin by bin.
+#: Of a link's record: addresses of the rule at arrivals and of that of the timer (0: none) and of
+#: their three records; of the recorded state variables, how many, which places in the state, and
+#: their values bin by bin.
 FIELDS: list[tuple[str, type]] = [
-    ("rule", int), ("state", int), ("params", int), ("sample", int),
+    ("rule", int), ("timer", int), ("state", int), ("params", int), ("sample", int),
     ("n_noted", int), ("noted", int), ("notes", int),
 ]  # fmt: skip
 
@@ -40,6 +41,17 @@ def apply(link, b):
             _number_at(link.notes, b * link.n_noted + i).value = value
 
 
+@compiled
+def run_timer(link, now):
+    """Call the link's timer, which is due; returns when it is due next."""
+    q = sample_at(link.sample, 0)
+    q.now = now
+    call_rule(link.timer, link.state, link.params, link.sample)
+    if not q.wake > now:
+        raise FloatingPointError("on_interval left a q.wake that is not later than q.now")
+    return q.wake
+
+
 class QueueMemory:
     """The arrays behind a link's :data:`FIELDS`; to be kept alive as long as the link's record.
 
@@ -53,7 +65,7 @@ class QueueMemory:
     def __init__(self, link: Link, rule: Rule, seed: int, n_bins: int) -> None:
         discipline: Discipline = link.queue.discipline
         self.names = discipline.record if link.record else ()
-        self._rule = rule
+        self._rule, self._timer = rule, discipline.on_interval
         self.state = np.zeros(1, discipline.state_dtype)
         for name, variable in discipline.state.items():
             self.state[name] = variable.initial
@@ -66,10 +78,15 @@ class QueueMemory:
         self._places = np.array([fields[name][1] // 8 for name in self.names], np.int64)
         self._notes = np.full((n_bins, len(self.names)), np.nan)
 
+    @property
+    def has_timer(self) -> bool:
+        return self._timer is not None
+
     def fill(self, row: Any) -> None:
         """Write the addresses into a link's record."""
         dtypes = (self.state.dtype, self.params.dtype, self.sample.dtype)
         row["rule"] = rule_address(self._rule, *dtypes)
+        row["timer"] = rule_address(self._timer, *dtypes)
         for name in ("state", "params", "sample"):
             row[name] = address(getattr(self, name))
         row["n_noted"] = len(self.names)

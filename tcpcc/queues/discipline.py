@@ -1,10 +1,11 @@
-"""The contract of a queue discipline: parameters, private state, two rules.
+"""The contract of a queue discipline: parameters, private state, three rules.
 
 =========================  =====================================================================
 ``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it
 ``on_fluid(s, p, q)``      `q.arrivals` packets (a real number) arrived: set `q.prob`, the share
                            dropped in the long run, `q.spread`, how irregular the drops are, and
                            `q.anew` where the arrivals since the last drop count no more
+``on_interval(s, p, q)``   a timer, at the start and then at the time `q.wake` that it sets
 =========================  =====================================================================
 
 `s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops in any
@@ -43,6 +44,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "memory": ("packets", "out (fluid): how far back `concentration` looks; 0: it is not needed"),
     "concentration": ("", "(fluid) probability that a past arrival was of the present one's flow"),
     "anew": ("0 or 1", "out (fluid): the spacing begins anew with the next arrival"),
+    "wake": ("s", "out (on_interval): when it is called next; it must be later than `now`"),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
@@ -60,6 +62,7 @@ class Discipline(Definition):
     summary: str
     on_arrival: Rule | None = None
     on_fluid: Rule | None = None
+    on_interval: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
@@ -67,6 +70,8 @@ class Discipline(Definition):
     record: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.on_interval and not (self.on_arrival and self.on_fluid):
+            raise ValueError(f"queue {self.name!r}: on_interval needs on_arrival and on_fluid")
         listed = (f"{n} : {p.doc} ({p.unit}; {p.default:g})" for n, p in self.params.items())
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
         for name in self.record:
@@ -84,6 +89,14 @@ class Discipline(Definition):
         """
         self.check(params)
         return QueueSpec(self.name, tuple(sorted((k, float(v)) for k, v in params.items())))
+
+    @property
+    def rules(self) -> dict[str, Rule | None]:
+        return {
+            "on_arrival": self.on_arrival,
+            "on_fluid": self.on_fluid,
+            "on_interval": self.on_interval,
+        }
 
     @property
     def state_dtype(self) -> np.dtype:

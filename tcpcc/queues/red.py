@@ -62,15 +62,16 @@ def length(p, q):
 
 def base_probability(avg, low, high, p):
     """(3), with the thresholds `low` and `high`."""
-    return base_probability_along(avg, low, high, low, high, p)
+    return base_probability_along(avg, low, high, low, high, p, p.max_p)
 
 
-def base_probability_along(avg, low, high, start, end, p):
-    """(3), with the lines of the thresholds `start` and `end` within the limits `low`, `high`."""
+def base_probability_along(avg, low, high, start, end, p, max_p):
+    """(3), with the lines of the thresholds `start` and `end` within the limits `low`, `high`, the
+    first of them up to `max_p`."""
     if avg < low:
         return 0.0
     if avg < high:
-        return max(p.max_p * (avg - start) / max(end - start, 1e-9), 0.0)
+        return max(max_p * (avg - start) / max(end - start, 1e-9), 0.0)
     if p.gentle == 0 or avg >= 2 * high:
         return 1.0
     return min(max(p.max_p + (1 - p.max_p) * (avg - end) / end, 0.0), 1.0)
@@ -99,10 +100,20 @@ def drop_early(s, p, q, low, high):
 
 def drop_early_along(s, p, q, low, high, start, end):
     """The same with the lines of :func:`base_probability_along`."""
+    average(s, p, q)
+    decide(s, p, q, low, high, start, end, p.max_p)
+
+
+def average(s, p, q):
+    """(1) and (2), at an arrival."""
     w = queue_weight(p, q)
     if q.idle > 0:
         s.avg *= (1 - w) ** float(math.floor(service_rate(p, q) * q.idle))  # (2)
     s.avg = (1 - w) * s.avg + w * length(p, q)  # (1)
+
+
+def decide(s, p, q, low, high, start, end, max_p):
+    """(3) to (5), at an arrival."""
     s.count += 1
     s.count_bytes += q.size
     q.drop = 0.0
@@ -113,7 +124,7 @@ def drop_early_along(s, p, q, low, high, start, end):
         s.count = 1.0
         s.count_bytes = q.size
     else:
-        p_b = base_probability_along(s.avg, low, high, start, end, p)
+        p_b = base_probability_along(s.avg, low, high, start, end, p, max_p)
         if uniform(s) <= spaced_probability(s, p, q, p_b):
             q.drop = 1.0
     if q.drop != 0 or q.full != 0:
@@ -145,15 +156,25 @@ def spacing(p, p_b):
 
 def drop_early_fluid(s, p, q, low, high, start, end):
     """As :func:`drop_early_along`, for `q.arrivals` packets."""
+    average_fluid(s, p, q)
+    decide_fluid(s, p, q, low, high, start, end, p.max_p)
+
+
+def average_fluid(s, p, q):
+    """As :func:`average`."""
     w = queue_weight(p, q)
     s.avg *= (1 - w) ** (service_rate(p, q) * q.idle)
     s.avg += (1 - (1 - w) ** q.arrivals) * (length(p, q) - s.avg)
+
+
+def decide_fluid(s, p, q, low, high, start, end, max_p):
+    """As :func:`decide`."""
     q.prob = 0.0
     q.spread = 0.0
     if s.avg < low or q.queue < 2:
         q.anew = 1.0
         return
-    p_b = base_probability_along(s.avg, low, high, start, end, p)
+    p_b = base_probability_along(s.avg, low, high, start, end, p, max_p)
     if p.byte_drop != 0:
         p_b = min(p_b * q.size / p.mean_packet, 1.0)  # (5)
     if p_b > NEVER:
@@ -172,7 +193,7 @@ def validate_weight(p):
     return None
 
 
-def validate(p):
+def validate_thresholds(p):
     if p["min_thresh"] >= p["max_thresh"]:
         return (
             f"min_thresh = {p['min_thresh']:g} must be below max_thresh = {p['max_thresh']:g}"
@@ -181,6 +202,10 @@ def validate(p):
     return validate_weight(p)
 
 
+THRESHOLDS = {
+    "min_thresh": Param(5, "packets", "average queue at which early drops begin", 0),
+    "max_thresh": Param(15, "packets", "average queue at which p_b reaches max_p", 0),
+}
 #: Parameters and state of the drop law, without the thresholds.
 LAW_PARAMS = {
     "max_p": Param(0.1, "", "p_b at max_thresh (ns-2: 1/linterm_)", 1e-12, 1),
@@ -205,13 +230,9 @@ RED = register(
         source="Floyd, Jacobson 1993",
         on_arrival=on_arrival,
         on_fluid=on_fluid,
-        params={
-            "min_thresh": Param(5, "packets", "average queue at which early drops begin", 0),
-            "max_thresh": Param(15, "packets", "average queue at which p_b reaches max_p", 0),
-            **LAW_PARAMS,
-        },
+        params={**THRESHOLDS, **LAW_PARAMS},
         state=LAW_STATE,
         record=("avg",),
-        validate=validate,
+        validate=validate_thresholds,
     )
 )

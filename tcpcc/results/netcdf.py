@@ -30,8 +30,12 @@ def save(path: str | Path, data: xr.Dataset, events: NDArray[Any] | None) -> Non
     with whole_file(path) as part:
         data.to_netcdf(part, engine="h5netcdf", encoding=encoding)
         if events is not None:
-            fields = {n: ("event_index", events[n]) for n in events.dtype.names or ()}
-            xr.Dataset(fields).to_netcdf(part, engine="h5netcdf", group="events", mode="a")
+            names = events.dtype.names or ()
+            fields = {n: ("event_index", events[n]) for n in names}
+            attrs = {"columns": " ".join(names)}
+            xr.Dataset(fields, attrs=attrs).to_netcdf(
+                part, engine="h5netcdf", group="events", mode="a"
+            )
 
 
 def load(path: str | Path) -> tuple[xr.Dataset, NDArray[Any] | None]:
@@ -62,8 +66,10 @@ def load(path: str | Path) -> tuple[xr.Dataset, NDArray[Any] | None]:
     if "/events" not in loaded:
         return data, None
     columns = loaded["/events"]
-    events = np.empty(columns.sizes["event_index"], EVENT_DTYPE)
-    for field in EVENT_DTYPE.names or ():
+    further = str(columns.attrs.get("columns", "")).split()[len(EVENT_DTYPE.names or ()) :]
+    dtype = [*EVENT_DTYPE.descr, *((name, "f8") for name in further)]
+    events = np.empty(columns.sizes["event_index"], np.dtype(dtype))
+    for field in events.dtype.names or ():
         events[field] = columns[field].values
     return data, events
 

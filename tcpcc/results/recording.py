@@ -83,7 +83,24 @@ round-trip time (s, NaN if none) for "ack" and "dupack", the link's index in
 EVENT_DTYPE = np.dtype(
     [("time", "f8"), ("flow", "i4"), ("event", "i4"), ("seq", "i8"), ("value", "f8")]
 )
-"""One event of a trace (`trace=True`)."""
+"""What every event of a trace has (`trace=True`)."""
+
+TRACED: dict[str, tuple[str, str]] = {
+    "cwnd": ("packets", "congestion window after the event"),
+    "ssthresh": ("packets", "slow-start threshold"),
+    "in_transit": ("packets", "sent and not yet acknowledged"),
+    "trigger": ("", "of an ACK: number of the packet that caused it"),
+    "sack_low": (
+        "",
+        "of an ACK: first packet of the block that it tells of (SACK)",
+    ),
+    "sack_high": ("", "of an ACK: the packet after that block; sack_low where there is none"),
+}
+"""Name -> unit, meaning, of what else a trace has of events at a sender; NaN for other events.
+
+After these come the state variables that the traced controllers name in `record`, by their names
+there; NaN for flows whose controller does not name them.
+"""
 
 
 def dataset(

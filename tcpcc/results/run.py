@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 Selection = str | Iterable[str] | None
-"""Flows: a flow's name, a controller's name (all its flows), several of them, None for all."""
+"""Flows: a flow's name, a controller's (all its flows), a workload's, several, None for all."""
 
 _VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between two runs that are the same
 
@@ -39,7 +39,9 @@ class Run:
     Args:
         data: the record, as `recording.dataset` makes it; `recording.VARIABLES` says
             what it holds.
-        events: shape [event], dtype `EVENT_DTYPE`, in order of time; None without a trace.
+        events: shape [event], in order of time; a structured array whose fields are those of
+            `recording.EVENT_DTYPE`, `recording.TRACED` and what controllers record; None without
+            a trace.
     """
 
     def __init__(self, data: xr.Dataset, events: NDArray[Any] | None = None) -> None:
@@ -346,6 +348,60 @@ class Run:
         series = [name for name, v in self.data.data_vars.items() if v.dims == ("time", of)]
         return self.data[series].to_dataframe(dim_order=["time", of]).reset_index()
 
+    def trace(self, flows: Selection = None) -> pd.DataFrame:
+        """The events of the traced connections as a table, one row each, in order of time.
+
+        Columns: `time` (s); `flow`, its name, of a workload's connections the row's name with the
+        number of the conversation ("web#17"); `event`, one of `recording.EVENTS`; `seq` and
+        `value`, which mean what is said there; the window, what is in transit and the ACK's block,
+        as `recording.TRACED` says; what the controller records.
+
+        Args:
+            flows: names or controllers of traced flows, or of rows of workloads. Default: all.
+
+        Raises:
+            ScenarioError: the run has no trace, or none of such a flow.
+        """
+        import pandas as pd
+
+        from tcpcc.results.recording import EVENTS
+
+        kept = self._connections(flows)
+        assert self.events is not None
+        numbers, place = np.unique(self.events["flow"], return_inverse=True)
+        names = [self.connection(int(number)) for number in numbers]
+        table = pd.DataFrame({name: self.events[name] for name in self.events.dtype.names or ()})
+        table["flow"] = pd.Categorical(np.array(names)[place], names)
+        table["event"] = pd.Categorical(np.array(EVENTS)[self.events["event"]], EVENTS)
+        if len(kept) == len(numbers):
+            return table
+        return table[np.isin(self.events["flow"], kept)].reset_index(drop=True)
+
+    def _connections(self, flows: Selection) -> list[int]:
+        """The numbers of the traced connections meant, in order."""
+        if self.events is None:
+            raise ScenarioError("the run has no events: simulate with trace=True")
+        numbers = [int(number) for number in np.unique(self.events["flow"])]
+        rows = {self.flows.index(name) for name in self.select(flows)}
+        kept = [number for number in numbers if self.row_of(number) in rows]
+        if not kept:
+            raise ScenarioError(f"flows = {flows!r}: the run has no trace of any: see trace=")
+        return kept
+
+    def row_of(self, number: int) -> int:
+        """The row in `flows` of the connection that `events` knows by its number."""
+        if number < len(self.flows):
+            return number
+        items = self.data["item_conversation"].values
+        place = np.searchsorted(items, number - len(self.flows))
+        return int(self.data["item_flow"].values[place])
+
+    def connection(self, number: int) -> str:
+        """The name of the connection that `events` knows by its number."""
+        if number < len(self.flows):
+            return self.flows[number]
+        return f"{self.flows[self.row_of(number)]}#{number - len(self.flows)}"
+
     # Files.
 
     def to_csv(self, path: str | Path, of: Literal["flow", "link"] = "flow") -> None:
@@ -353,6 +409,32 @@ class Run:
         table = self.to_dataframe(of)
         with netcdf.whole_file(path) as part:
             table.to_csv(part, index=False)
+
+    def to_pcap(self, path: str | Path, flows: Selection = None) -> int:
+        """Write the traced connections as pcapng, for Wireshark and tshark; see
+        `tcpcc.results.pcapng`. Returns the number of packets.
+
+        Args:
+            path: of the file, which appears whole or not at all.
+            flows: names or controllers of traced flows, or of rows of workloads. Default: all.
+
+        Raises:
+            ScenarioError: the run has no trace, or none of such a flow.
+        """
+        from tcpcc.results import pcapng
+
+        numbers = self._connections(flows)
+        with netcdf.whole_file(path) as part, part.open("wb") as file:
+            return pcapng.write(file, self, numbers)
+
+    def to_qlog(self, path: str | Path, flows: Selection = None) -> int:
+        """Write the traced connections as JSON lines in the manner of qlog; see
+        `tcpcc.results.qlog`. Returns the number of events. Arguments and errors as in `to_pcap`."""
+        from tcpcc.results import qlog
+
+        numbers = self._connections(flows)
+        with netcdf.whole_file(path) as part, part.open("w", encoding="utf-8") as file:
+            return qlog.write(file, self, numbers)
 
     def save(self, path: str | Path) -> None:
         """Write the record and its events as one NetCDF 4 file, readable by any tool for these.
@@ -390,6 +472,15 @@ class Run:
 
         return plots.basic_behaviour(self, **options)
 
+    def plot_trace(self, flow: str, **options: Any) -> Figure:
+        """The graphs of one traced connection; see `tcpcc.results.trace_plots.vegas_trace`.
+
+        >>> run.plot_trace("vegas1", after=2, before=6)  # doctest: +SKIP
+        """
+        from tcpcc.results import trace_plots
+
+        return trace_plots.vegas_trace(self, flow, **options)
+
     def __repr__(self) -> str:
         return f"<Run: {self._headline()}>"
 
@@ -411,7 +502,8 @@ class Run:
     # Selection.
 
     def select(self, flows: Selection) -> list[str]:
-        """Names of the flows meant: flow names, controller names, several of these, None = all."""
+        """Names of the flows meant: flow names, controller names, workloads' names (all rows of
+        each), several of these, None = all."""
         if flows is None:
             return self.flows
         controllers = [str(name) for name in self.data["controller"].values]
@@ -423,6 +515,8 @@ class Run:
                 chosen += [
                     f for f, kind in zip(self.flows, controllers, strict=True) if kind == name
                 ]
+            elif parts := [f for f in self.flows if f.startswith(f"{name}/")]:
+                chosen += parts
             else:
                 raise unknown("flow", name, {*self.flows, *controllers})
         return list(dict.fromkeys(chosen))

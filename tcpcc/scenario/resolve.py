@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from tcpcc.engine.streams import seed_stream, uniform
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.scenario.network import Change, Link, Network, queue_spec
 from tcpcc.scenario.traffic import CBR, Flow
@@ -90,12 +93,16 @@ class Resolved:
         return self.flows + tuple(kind for load in self.workloads for kind in load.kinds)
 
 
-def resolve(scenario: Scenario) -> Resolved:
-    """Resolve a scenario; raises `ScenarioError` for whatever does not fit together."""
+def resolve(scenario: Scenario, expand: bool = True) -> Resolved:
+    """Resolve a scenario; raises `ScenarioError` for whatever does not fit together.
+
+    With `expand` a flow with a `count` becomes so many flows, each with a start of its own.
+    """
     routes = _Routes(scenario.net)
     links = list(scenario.net.links)
     flows: list[ResolvedFlow] = []
-    for spec, name in zip(scenario.flows, _flow_names(scenario.flows), strict=True):
+    named = zip(scenario.flows, _flow_names(scenario.flows), strict=True)
+    for spec, name in _single(named, scenario.seed) if expand else named:
         try:
             _check_times(spec, scenario.duration)
             flows.append(_resolve_flow(spec, name, scenario.net, routes, links))
@@ -159,10 +166,30 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
     return names
 
 
+def _single(named: Iterable[tuple[Flow | CBR, str]], seed: int) -> Iterator[tuple[Flow | CBR, str]]:
+    """Each flow by itself: those that a count stands for are numbered, and start within jitter."""
+    for spec, name in named:
+        if not isinstance(spec, Flow) or (spec.count == 1 and spec.jitter == 0):
+            yield spec, name
+            continue
+        words: dict[str, int] = {}
+        seed_stream(words, seed, f"flow {name}: starts")
+        stream = SimpleNamespace(**words)
+        for k in range(1, spec.count + 1):
+            start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
+            one = name if spec.count == 1 else f"{name}.{k}"
+            yield spec.replace(start=start, count=1, jitter=0.0), one
+
+
 def _check_times(spec: Flow | CBR, duration: float) -> None:
     if spec.start >= duration:
         raise ScenarioError(
             f"start = {spec.start:g}: must be before the end, duration = {duration:g} (s)"
+        )
+    if isinstance(spec, Flow) and spec.start + spec.jitter > duration:
+        raise ScenarioError(
+            f"jitter = {spec.jitter:g}: start + jitter must be at most the duration, "
+            f"{duration:g} (s)"
         )
     if isinstance(spec, CBR) and spec.on[-1][0] >= duration:
         raise ScenarioError(

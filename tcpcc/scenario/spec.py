@@ -112,17 +112,17 @@ class Scenario(Record):
                 f"interval = {self.interval:g}: must be at least duration / {MAX_BINS:.0e} (s), "
                 "for a run to hold its record"
             )
-        self.resolve()
+        self.resolve(expand=False)
 
     def _implied(self) -> dict[str, Any]:
         return {"interval": self.duration / 1000}
 
-    def resolve(self) -> Resolved:
+    def resolve(self, expand: bool = True) -> Resolved:
         """Every link with the access links added, every flow with its route, name, controller and
-        parameters: the form that the models run."""
+        parameters: the form that the models run. Flows with a `count` are expanded, or not."""
         from tcpcc.scenario.resolve import resolve
 
-        return resolve(self)
+        return resolve(self, expand)
 
     def spelled_out(self) -> Scenario:
         """The scenario with a flow of its own in place of every conversation, as every model runs
@@ -192,6 +192,8 @@ def _canonical(value: Any) -> Any:
         if isinstance(value, Scenario) and not value.workloads:
             del plain["workloads"]  # what has none has the digest that it had before there were any
         if isinstance(value, Flow):
+            if value.count == 1 and value.jitter == 0:  # as before there were such settings
+                del plain["count"], plain["jitter"]
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery
         if isinstance(value, SlowStart):

@@ -45,12 +45,18 @@ class Transport(Record):
     Args:
         initial_window: window at the start, and after a timeout no less than 1.
         handshake: whether one round trip of a SYN goes before the data.
-        rwnd: the receiver's window.
+        delay_growth: instead of a handshake: the window is one packet and becomes `initial_window`
+            with the ACK after the first, as with ns-2.35's Vegas (``delay_growth_``, an ACK late).
+        rwnd: the receiver's window, at least 1.
+        window_validation: whether a window that the receiver or the application limits stops
+            growing, as in Linux (RFC 7661); False: it grows for ever, as in ns-2.
         initial_rto: retransmission timeout before the first round-trip time is measured.
         min_rto: smallest retransmission timeout.
         max_rto: largest retransmission timeout.
         tick: clock granularity that the timeout is rounded to; 0 for none.
         clock_phase: how long before time 0 the clock has ticked. ns-2 draws it for each flow.
+        coarse_timer: whether the timer expires at a tick of that clock and measures by its ticks,
+            as 4.3BSD's does; see `bsd`.
         backoff_limit: largest factor by which repeated timeouts lengthen the timeout.
         dupack_threshold: duplicate ACKs that tell a loss.
         limited_transmit: whether the first two duplicate ACKs send new data (RFC 3042). With SACK
@@ -63,16 +69,21 @@ class Transport(Record):
         idle_restart: whether the window falls back to the initial one after a silence of more than
             a retransmission timeout (RFC 5681, 4.1); concerns conversations with pauses.
         timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
+        syn_rtt: whether the handshake's round-trip time, that of a small packet, is among those
+            that the controller sees: then it is likely to be the BaseRTT.
     """
 
     initial_window: float = _setting(2.0, positive, "packets")
     handshake: bool = _setting(True, flag)
+    delay_growth: bool = _setting(False, flag)
     rwnd: float = _setting(math.inf, positive, "packets", inf=True)
+    window_validation: bool = _setting(True, flag)
     initial_rto: float = _setting(3.0, positive, "s")
     min_rto: float = _setting(0.2, nonnegative, "s")
     max_rto: float = _setting(60.0, positive, "s", inf=True)
     tick: float = _setting(0.01, nonnegative, "s")
     clock_phase: float = _setting(0.0, nonnegative, "s")
+    coarse_timer: bool = _setting(False, flag)
     backoff_limit: int = _setting(64, whole, low=1)
     dupack_threshold: int = _setting(3, whole, low=1)
     limited_transmit: bool = _setting(True, flag)
@@ -83,6 +94,19 @@ class Transport(Record):
     max_burst: float = _setting(math.inf, positive, "packets", inf=True)
     idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(False, flag)
+    syn_rtt: bool = _setting(False, flag)
+
+    @classmethod
+    def bsd(cls, **changes: Any) -> Transport:
+        """The sender of 4.3BSD-Reno: a clock of 500 ms that the retransmission timer is checked
+        by, so that a timeout of 2 ticks, the least, comes after 0.5 to 1 s; no limited transmit;
+        an initial window of one packet. `changes` are further settings, or others in their place.
+        """
+        known: dict[str, Any] = {
+            "initial_window": 1.0, "tick": 0.5, "coarse_timer": True, "initial_rto": 6.0,
+            "min_rto": 1.0, "max_rto": 64.0, "limited_transmit": False,
+        }  # fmt: skip
+        return cls(**{**known, **changes})
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -91,6 +115,13 @@ class Transport(Record):
                 value = units.seconds(value, f.name)
             known_unit = {"unit": unit} if unit else {}
             self._store(**{f.name: f.metadata["check"](f.name, value, **known_unit)})
+        for name in ("initial_window", "rwnd"):
+            if getattr(self, name) < 1:
+                raise ScenarioError(
+                    f"{name} = {getattr(self, name):g}: must be at least 1 (packets)"
+                )
+        if self.delay_growth and self.handshake:
+            raise ScenarioError("delay_growth = True: goes with handshake = False only")
         if self.min_rto > self.max_rto:
             raise ScenarioError(
                 f"min_rto = {self.min_rto:g}: must be at most max_rto = {self.max_rto:g} (s)"
@@ -154,6 +185,8 @@ class Flow(Record):
         controller: name of a registered controller, or a controller itself. Flows compare, and
             are saved, by its name.
         start: s, when the connection opens.
+        count: how many such flows there are, each with access links of its own.
+        jitter: s, over which the starts of these are spread, at random from the scenario's seed.
         stop: s, when the sender has no new data any more (what is outstanding is still
             repaired); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);
@@ -172,12 +205,15 @@ class Flow(Record):
             in place of the network's.
         access_rate: bit/s of its access links, in place of the network's.
         transport: further settings, a `Transport` or a mapping of its fields.
-        name: default the controller's name and the flow's number, "vegas1".
+        name: default the controller's name and the flow's number, "vegas1". Of several flows,
+            simulated one by one, the first is then "vegas1.1".
         params: parameters of the controller, here or as keywords: `Flow("vegas", alpha=1)`.
     """
 
     controller: str
     start: float
+    count: int
+    jitter: float
     stop: float | None
     size: int | None
     source: str | None
@@ -201,6 +237,8 @@ class Flow(Record):
         controller: str | Controller,
         *,
         start: Quantity = 0.0,
+        count: int = 1,
+        jitter: Quantity = 0.0,
         stop: Quantity | None = None,
         size: Quantity | None = None,
         source: str | None = None,
@@ -236,9 +274,11 @@ class Flow(Record):
         if not isinstance(transport, Transport):
             raise refuse("transport", transport, "a Transport(...)")
         begin = nonnegative("start", units.seconds(start, "start"), "s")
+        spread = nonnegative("jitter", units.seconds(jitter, "jitter"), "s")
         end = None if stop is None else positive("stop", units.seconds(stop, "stop"), "s")
-        if end is not None and end <= begin:
-            raise ScenarioError(f"stop = {end:g}: must be later than start = {begin:g} (s)")
+        if end is not None and end <= begin + spread:
+            later = f"start = {begin:g}" + (f" + jitter = {spread:g}" if spread else "")
+            raise ScenarioError(f"stop = {end:g}: must be later than {later} (s)")
         wire, overhead = _byte_count("packet_size", packet_size, 1), _byte_count("header", header)
         if overhead >= wire:
             raise ScenarioError(
@@ -247,6 +287,8 @@ class Flow(Record):
         self._store(
             controller=algorithm.name,
             start=begin,
+            count=whole("count", count, "flows", low=1),
+            jitter=spread,
             stop=end,
             size=None if size is None else _packets("size", size, wire - overhead),
             **_endpoints(source, target, path),

@@ -47,6 +47,7 @@ TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timing": int, "timed_seq": int,
     "timed_at": float, "min_rto": float, "max_rto": float, "tick": float, "timestamps": int,
     "srtt8": int, "rttvar4": int, "initial_rto": float, "clock_phase": float, "backoff_limit": int,
+    "coarse_timer": int,
 }  # fmt: skip
 RECEIVER: dict[str, type] = {
     "expected": int, "highest": int, "delayed_ack": float, "sack_low": int, "sack_high": int,
@@ -54,7 +55,8 @@ RECEIVER: dict[str, type] = {
 }  # fmt: skip
 SELDOM: dict[str, type] = {
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
-    "idle_restart": int,
+    "idle_restart": int, "delay_growth": int, "window_validation": int, "newest_only": int,
+    "syn_rtt": int,
 }  # fmt: skip
 COUNTERS: dict[str, type] = {
     "sent": int, "retransmitted": int, "acks": int, "timeouts": int, "loss_events": int,

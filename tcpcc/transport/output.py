@@ -11,9 +11,16 @@ from tcpcc.transport.rto import restart_timer
 
 
 @compiled
+def in_force(f, window):
+    """`window`, or the receiver's if that is smaller, and never less than a packet: with none at
+    all no ACK would ever open it again (RFC 5681, 3.1: the loss window is one packet; Linux)."""
+    return max(min(window, f.rwnd), 1.0)
+
+
+@compiled
 def effective_window(f):
     """Packets that may be outstanding: floor(cwnd) plus fast recovery's inflation, up to rwnd."""
-    return int(min(window_at(f.state, 0).cwnd + f.inflation, f.rwnd))
+    return int(in_force(f, window_at(f.state, 0).cwnd + f.inflation))
 
 
 @compiled

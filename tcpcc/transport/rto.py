@@ -9,7 +9,14 @@ with 3 and 2 fraction bits as in BSD:
 
 An RTO below `min_rto` is raised to it, then multiplied by the backoff (1, 2, 4, ...), which returns
 to 1 when a packet that was sent once is acknowledged (Karn's rule), and never exceeds `max_rto`.
+As in BSD and ns-2 a retransmission ends the timing of a packet, but one that is sent for the first
+time during a recovery may be timed over its repairs (RFC 6298 asks for no more; what controllers
+are told is stricter, see :func:`tcpcc.transport.rules.sample_rtt`).
 The factor stops at `backoff_limit` (64, as in BSD; ns-2 lets it grow until the product is max_rto).
+
+With `coarse_timer` all of it is 4.3BSD-Reno's (tcp_input.c, tcp_timer.c): m is how often the clock
+ticked between sending and ACK, perhaps never, and the very first m one more; the timer expires when
+it has ticked as often as the timeout has ticks, and `min_rto` bounds the product.
 """
 
 import math
@@ -29,9 +36,20 @@ def reset_timer(f):
 
 
 @compiled
+def ticks_by(f, time):
+    """How often the clock has ticked by then."""
+    return math.floor((time + f.clock_phase) / f.tick)
+
+
+@compiled
 def measure(f, now, rtt):
     """Feed a measured round-trip time to the estimator."""
-    ticks = max(int((rtt + (now - rtt + f.clock_phase) % f.tick) / f.tick), 1)
+    if f.coarse_timer != 0:
+        ticks = ticks_by(f, now) - ticks_by(f, now - rtt)
+        if f.srtt8 == 0:
+            ticks += 1
+    else:
+        ticks = max(int((rtt + (now - rtt + f.clock_phase) % f.tick) / f.tick), 1)
     if f.srtt8 != 0:
         delta = ticks - (f.srtt8 >> 3)
         f.srtt8 = max(f.srtt8 + delta, 1)
@@ -45,12 +63,19 @@ def measure(f, now, rtt):
 @compiled
 def timeout_interval(f):
     interval = max(f.rto, f.min_rto) * f.backoff
+    if f.coarse_timer != 0:
+        interval = max(f.rto * f.backoff, f.min_rto)
     return max(min(interval, f.max_rto), 2 * f.tick)
 
 
 @compiled
 def restart_timer(f, now):
-    f.deadline = now + timeout_interval(f)
+    interval = timeout_interval(f)
+    if f.coarse_timer != 0:
+        at = ticks_by(f, now) + math.ceil(interval / f.tick)
+        f.deadline = at * f.tick - f.clock_phase
+    else:
+        f.deadline = now + interval
 
 
 @compiled

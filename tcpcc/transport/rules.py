@@ -1,10 +1,16 @@
-"""Where the transport meets the controller: samples, rounds, and the four rules."""
+"""Where the transport meets the controller: samples, rounds, and the four rules.
+
+A window that is not used says nothing about the path, and does not grow (:func:`is_limited`).
+Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, and include/net/tcp.h,
+``tcp_is_cwnd_limited``; RFC 7661, section 4.
+"""
 
 import math
 
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import accessor, call_rule, compiled
 from tcpcc.transport.flow_record import TOLD, segment_at, window_at
+from tcpcc.transport.output import in_force
 
 sample_at = accessor(sample_dtype)
 
@@ -19,29 +25,59 @@ def apply(f, rule):
 
 
 @compiled
+def is_limited(f, used):
+    """Whether the receiver or the application, not cwnd, limits what is sent.
+
+    Of the window no more than `used` packets were outstanding, because the receiver allows no more
+    or there is nothing to send. As in Linux, slow start may go on up to twice that.
+    """
+    s = window_at(f.state, 0)
+    if used >= math.floor(s.cwnd) or f.window_validation == 0:
+        return False
+    return s.cwnd >= s.ssthresh or s.cwnd >= 2 * used
+
+
+@compiled
+def grow(f, rule):
+    """Call ``on_ack`` or ``on_round``; a window that is not used does not grow."""
+    s = window_at(f.state, 0)
+    before = s.cwnd
+    apply(f, rule)
+    if sample_at(f.sample, 0).limited != 0 and s.cwnd > before:
+        s.cwnd = before
+
+
+@compiled
 def fill_sample(f, now):
+    """The fields that are alike in all events; returns the sample."""
     a = sample_at(f.sample, 0)
     a.now = now
     a.srtt = f.srtt
     a.min_rtt = f.min_rtt if f.min_rtt < math.inf else f.srtt
     a.max_rtt = max(f.max_rtt, a.min_rtt)
     a.inflight = f.next_seq - f.high_ack
-    a.window = min(window_at(f.state, 0).cwnd, f.rwnd)
+    a.window = in_force(f, window_at(f.state, 0).cwnd)
     return a
 
 
 @compiled
 def is_syn(f, seq):
-    return seq == 0 and f.handshake != 0
+    """Whether it is the SYN, whose round-trip time does not count."""
+    return seq == 0 and f.handshake != 0 and f.syn_rtt == 0
 
 
 @compiled
 def sample_rtt(f, now, ack):
-    """Round-trip time of segment `ack`; 0 if it was sent more than once (Karn's rule), or had been
-    told of by a selective acknowledgement: this ACK tells when a hole below it was filled."""
+    """Round-trip time of segment `ack`; 0 if one that this ACK acknowledges was sent more than once
+    (Karn's rule: the ACK tells when that hole was filled), or `ack` had been told of by a selective
+    acknowledgement. With `newest_only` (ns-2's Vegas) the others do not count."""
     segment = segment_at(f.segments, ack & f.segment_mask)
     if segment.transmits != 1 or segment.flags & TOLD != 0:
         return 0.0
+    if ack > f.high_ack + 1 and f.newest_only == 0:
+        for seq in range(f.high_ack + 1, ack):
+            if segment_at(f.segments, seq & f.segment_mask).transmits != 1:
+                return 0.0
     rtt = now - segment.sent_at
     f.last_rtt = rtt
     f.recent_rtt = rtt
@@ -59,6 +95,15 @@ def begin_round(f, now):
 
 
 @compiled
+def outstanding_before(f, packets):
+    """Packets outstanding until `packets` were acknowledged, at most: of an application that has
+    more to send the receiver's window, and without one any number."""
+    if f.next_seq >= f.to_send:
+        return min(float(f.next_seq - f.high_ack - 1 + packets), f.rwnd)
+    return f.rwnd
+
+
+@compiled
 def acknowledged(f, now, packets, rtt):
     """Tell the controller of `packets` newly acknowledged: ``on_round`` if the first packet of the
     last round is among them, then ``on_ack``; what partial ACKs have acknowledged since the last
@@ -72,6 +117,8 @@ def acknowledged(f, now, packets, rtt):
     a.rtt = rtt
     a.acked = min(float(packets), f.abc_limit)
     a.delivered = float(packets + f.untold)
+    a.transmits = 0.0
+    a.limited = 1.0 if is_limited(f, outstanding_before(f, packets)) else 0.0
     f.untold = 0
     syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
@@ -86,7 +133,7 @@ def acknowledged(f, now, packets, rtt):
             f.min_rtt = a.round_rtt
             a.min_rtt = a.round_rtt
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
-            apply(f, f.on_round)
+            grow(f, f.on_round)
         begin_round(f, now)
     if rtt > 0 and not syn:
         f.min_rtt = min(f.min_rtt, rtt)
@@ -96,24 +143,36 @@ def acknowledged(f, now, packets, rtt):
         f.round_sum += rtt
         f.round_n += 1
         f.round_min = min(f.round_min, rtt)
-    apply(f, f.on_ack)
+    grow(f, f.on_ack)
     if f.handshake != 0 and f.high_ack == packets - 1:  # the ACK of the SYN
         repeated = segment_at(f.segments, 0).transmits > 1
         window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window  # RFC 5681, 3.1
 
 
 @compiled
-def lost(f, now, transmits):
-    """Tell the controller of a loss event; the lost packet had been sent `transmits` times."""
+def fill_loss_sample(f, now, transmits, flight):
+    """Such an event acknowledges nothing new; the fields of rounds keep the last round's."""
     a = fill_sample(f, now)
+    a.acked = 0.0
+    a.delivered = float(f.untold)
+    a.rtt = 0.0
+    a.inflight = float(flight)
     a.transmits = float(transmits)
+    a.limited = 0.0
+
+
+@compiled
+def lost(f, now, transmits, flight):
+    """Tell the controller of a loss event; the lost packet had been sent `transmits` times, and
+    `flight` packets are outstanding."""
+    fill_loss_sample(f, now, transmits, flight)
     f.loss_events += 1
     apply(f, f.on_loss)
 
 
 @compiled
-def timed_out(f, now):
-    """Tell the controller that the retransmission timer expired."""
-    fill_sample(f, now)
+def timed_out(f, now, transmits, flight):
+    """Tell the controller that the retransmission timer expired; as :func:`lost`."""
+    fill_loss_sample(f, now, transmits, flight)
     f.timeouts += 1
     apply(f, f.on_timeout)

@@ -43,7 +43,8 @@ def start(f, now):
     f.finished = math.nan
     reset_timer(f)
     begin_round(f, now)
-    window_at(f.state, 0).cwnd = 1.0 if f.handshake != 0 else f.initial_window
+    opens_later = f.handshake != 0 or f.delay_growth != 0
+    window_at(f.state, 0).cwnd = 1.0 if opens_later else f.initial_window
     f.burst = f.max_burst
     resume(f, now)
 
@@ -55,6 +56,8 @@ def on_ack(f, now, ack, trigger, low, high):
     f.acks += 1
     if ack < f.high_ack:
         return
+    if f.high_ack == 0 and ack > 0 and f.delay_growth != 0:
+        window_at(f.state, 0).cwnd = f.initial_window
     f.ack = ack
     f.trigger = trigger
     f.low = low
@@ -75,7 +78,8 @@ def on_timer(f, now):
     f.phase = LOSS
     f.dupacks = 0
     f.inflation = 0
-    timed_out(f, now)
+    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    timed_out(f, now, first.transmits, f.max_seq - f.high_ack)
     back_off(f)
     restart_timer(f, now)
     f.timing = 0

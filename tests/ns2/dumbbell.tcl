@@ -1,14 +1,14 @@
 # ns-2: flows of one kind over a dumbbell, drop-tail. Prints one line per counter: name, flow, value.
 #
 #   ns dumbbell.tcl kind flows rate(Mb/s) delay(ms) buffer duration access-rate(Mb/s)
-#      access-delay(ms) stagger(s)
+#      access-delay(ms) stagger(s) initial-window
 #
 # kind: Tahoe, Reno, Newreno (impatient, ns-2's default), NewrenoSteady, Sack1, Vegas
 
-foreach {kind flows rate delay buffer duration access near stagger} $argv {}
+foreach {kind flows rate delay buffer duration access near stagger initial} $argv {}
 
 Agent/TCP set window_ 100000
-Agent/TCP set windowInit_ 1
+Agent/TCP set windowInit_ $initial
 Agent/TCP set packetSize_ 1000
 if {$kind == "NewrenoSteady"} {
     Agent/TCP/Newreno set newreno_changes1_ 0

@@ -1,13 +1,14 @@
-# ns-2: Vegas and Reno flows that start together on one dumbbell, drop-tail or RED, with the settings
+# ns-2: Vegas and Reno flows that start together on one dumbbell, with any queue and the settings
 # of ns-2.27 that the thesis must have used. Prints "name flow value" lines, and "drop time flow seq"
 # for each packet dropped at the bottleneck.
 #
 #   ns mixed.tcl kinds rate(Mb/s) delay(ms) buffer access-rate(Mb/s) access-delay(ms) duration trace
-#      [min-thresh max-thresh linterm q-weight]
+#      [queue [setting value] ...]
 #
 # kinds: a letter for each flow, V or R, as in VVR
 
-foreach {kinds rate delay buffer access near duration trace min max linterm weight} $argv {}
+foreach {kinds rate delay buffer access near duration trace queue} [lrange $argv 0 8] {}
+if {$queue == ""} { set queue DropTail }
 
 Agent/TCP set window_ 10000
 Agent/TCP set windowInit_ 2
@@ -18,20 +19,11 @@ Agent/TCP set precisionReduce_ 0
 Agent/TCP set updated_rttvar_ 0
 Agent/TCP set singledup_ 1
 Agent/TCP/Vegas set delay_growth_ 0
-if {[info exists min] && $min != ""} {
-    set queue RED
-    Queue/RED set thresh_ $min
-    Queue/RED set maxthresh_ $max
-    Queue/RED set linterm_ $linterm
-    Queue/RED set q_weight_ $weight
-    Queue/RED set bytes_ false
-    Queue/RED set queue_in_bytes_ false
-    Queue/RED set gentle_ true
-    Queue/RED set adaptive_ 0
-    Queue/RED set mean_pktsize_ 500
-} else {
-    set queue DropTail
-}
+Queue/RED set bytes_ false
+Queue/RED set queue_in_bytes_ false
+Queue/RED set gentle_ true
+Queue/RED set mean_pktsize_ 500
+foreach {setting value} [lrange $argv 9 end] { Queue/$queue set $setting $value }
 
 set ns [new Simulator]
 set left [$ns node]

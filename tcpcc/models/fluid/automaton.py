@@ -68,8 +68,8 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
     Args:
         scenario: what to simulate; its seed decides losses by chance and who loses
         step: longest time step in s, at most a tenth of the shortest base round-trip time. Default:
-            a fiftieth of that, or a tenth of the time in which the smallest buffer drains if this
-            is shorter (down to a two-hundredth of the round trip)
+            1/25 of that, or 1/8 of the time in which the smallest full buffer drains if this is
+            shorter (down to 1/200 of the round-trip time)
         progress: show a progress bar
 
     Raises:

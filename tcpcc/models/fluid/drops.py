@@ -1,34 +1,19 @@
-"""Which packets a link drops, and whose they are.
+"""How many packets a link drops: by chance, by its queue discipline, for want of room.
 
-Random loss and a queue discipline draw the flow by its share of what arrives. A full buffer drops
-the packets of those who made it overflow: a window flow's packets arrive one for each of its own
-that has left, and take its place, so what finds no room is what the windows have just grown by.
-Only what that does not explain, as with a constant bit rate, is shared by all that arrives. (With a
-draw by shares alone, flows of equal round-trip time do not lose together, as those of packets do.)
+Whose they are: `victims`; how they are taken out of the fluid, and remembered: `losses`.
 """
 
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import (
-    ARRIVED,
-    flow_at,
-    hop_at,
-    index_at,
-    link_at,
-    route_at,
-    slot_at,
-)
-from tcpcc.models.fluid.history import between, cell, fraction, locate
-from tcpcc.models.fluid.losses import lose, uniform
-from tcpcc.models.queue_memory import apply
+from tcpcc.engine.streams import uniform
+from tcpcc.models.fluid.fluid_records import flow_at, hop_at, index_at, slot_at
+from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
 
 SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
-BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
 HALF = 0.5  # of a packet: what is left of the one being sent as a packet arrives. Waiting for it is
 # a part of the queueing delay, hence of fluid's queue, and not of the queue that the packet finds
-FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
 
 
 @compiled
@@ -101,6 +86,9 @@ def early_drops(w, link, packets):
     q.prob = 0.0
     q.spread = 0.0
     q.anew = 0.0
+    while link.timer != 0 and q.wake <= w.now:
+        run_timer(link, q.wake)
+    q.now = w.now
     apply(link, min(w.bin, w.n_bins - 1) if link.bins != 0 else -1)
     link.idle = 0.0
     if q.anew != 0:
@@ -133,89 +121,3 @@ def overflow(link):
     else:
         excess = link.waiting - link.limit + 1
     return float(math.ceil(excess - link.debt - SLACK))
-
-
-@compiled
-def grown(w, hop, m):
-    """By how much the window of a flow had just grown when what arrives now was sent."""
-    route = route_at(w.routes, hop.route)
-    time = w.now - hop.before
-    for i in range(hop.place - 1, -1, -1):
-        previous = hop_at(w.hops, route.first_hop + i)
-        row = locate(w, w.k, time)
-        column = link_at(w.links, previous.link).column + ARRIVED
-        time = between(w, column, row, fraction(w, row, time)) - previous.before
-    row = locate(w, w.k, time)
-    column = route.grown + m
-    return cell(w, row + 1, column).value - cell(w, max(row - 1, 0), column).value
-
-
-@compiled
-def blame(w, link, packets):
-    """Weigh the flows for an overflow by `packets`; returns the sum of the weights."""
-    explained = 0.0
-    recent = 0.0
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            slot.weight = 0.0
-            if slot.active == 0:
-                continue
-            recent += slot.recent
-            if slot.fresh > 0 and slot.carries_ack == 0:
-                slot.weight = grown(w, hop, m)
-                explained += slot.weight
-    share = max(packets - explained, BLAMELESS * packets) / recent
-    total = 0.0
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0:
-                slot.weight += share * slot.recent
-                total += slot.weight
-    return total
-
-
-@compiled
-def drop_one(w, link, target):
-    """Drop a packet of the flow at which the sum of the weights reaches `target`."""
-    reached = 0.0
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0 and slot.weight > 0:
-                reached += slot.weight
-                if reached >= target:
-                    lose(w, link, hop, m, 1.0)
-                    return
-
-
-@compiled
-def drop_many(w, link, packets, total):
-    """Drop `packets`, of each flow its share, rounded so that they add up."""
-    reached = 0.0
-    given = 0.0
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0 and slot.weight > 0:
-                reached += slot.weight
-                share = math.floor(packets * reached / total + 0.5) - given
-                if share > 0:
-                    given += share
-                    lose(w, link, hop, m, float(share))
-
-
-@compiled
-def drop(w, link, packets, total):
-    """Drop `packets` of the flows by their weights, whose sum is `total`."""
-    if packets >= FEW:
-        drop_many(w, link, packets, total)
-        return
-    while packets > 0:
-        drop_one(w, link, uniform(link) * total * (1 - 1e-9))
-        packets -= 1

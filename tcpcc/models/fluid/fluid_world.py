@@ -12,9 +12,9 @@ from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.fluid import fluid_records as r
-from tcpcc.models.fluid.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.fluid.rows import fill_flow, fill_link
 from tcpcc.models.fluid.steps import FINER, TINY, step_length
+from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
 from tcpcc.results.recording import dataset

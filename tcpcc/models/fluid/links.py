@@ -12,7 +12,7 @@ import math
 
 from tcpcc.engine.jit import compiled
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.fluid.drops import blame, drop, early_drops, overflow, random_losses
+from tcpcc.models.fluid.drops import early_drops, overflow, random_losses
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
     TAKEN,
@@ -26,6 +26,7 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.fluid.history import between, crossing, number_at
 from tcpcc.models.fluid.losses import pay_debts
 from tcpcc.models.fluid.routes import look_before
+from tcpcc.models.fluid.victims import drop, drop_overflow
 
 RECENT = 4  # packets that the link sends meanwhile: for so long arrivals count as simultaneous
 
@@ -113,7 +114,7 @@ def step_link(w, link):
     excess = min(overflow(link), math.ceil(arriving))
     if excess > 0:
         taken = link.taken_packets
-        drop(w, link, excess, blame(w, link, excess))
+        drop_overflow(w, link, excess)
         link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
         dropped += excess
     if link.bins != 0:

@@ -19,7 +19,7 @@ import math
 from tcpcc.engine.jit import compiled
 from tcpcc.models.fluid.fluid_records import LOSSES, NONE, STUCK, hop_at, lost_at, slot_at
 from tcpcc.models.fluid.history import between, fraction, locate
-from tcpcc.models.fluid.window import new_data, new_round
+from tcpcc.models.fluid.window import flight_size, new_data, new_round
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import back_off, restart_timer
@@ -45,22 +45,35 @@ def retransmit(f, now, packets):
 
 
 @compiled
+def forget_duplicates(f):
+    f.dupacks = 0.0
+    f.checked = 0.0
+
+
+@compiled
 def duplicates(f):
     """Duplicate ACKs that the first hole brings in all: whole packets, of those in flight."""
     return f.dupacks + f.next_seq - f.high_ack - f.holes - f.unseen
 
 
 @compiled
-def is_noticed(f, now, before):
-    """Whether the duplicate ACKs, of which there were `before`, tell of the first hole: the third
-    one does, and with fine timers an earlier one that finds it late."""
-    number = math.floor(f.dupacks) + 1.0  # of the newest: that of a packet is due as it begins
-    if number > duplicates(f) + 0.5:
-        return False
+def newest_duplicate(f):
+    """Number of the duplicate ACK that comes in now: that of a packet is due as it begins to be
+    acknowledged, and the last one has none after it."""
+    return min(math.floor(f.dupacks + NONE) + 1.0, math.floor(duplicates(f) + 0.5))
+
+
+@compiled
+def is_noticed(f, now):
+    """Whether the newest duplicate ACK tells of the first hole: the third one does, and with fine
+    timers an earlier one that finds it late."""
+    number = newest_duplicate(f)
     if number >= f.dupack_threshold:
         return True
-    is_new = before == 0 or number > math.floor(before) + 1
-    return f.fine != 0 and is_new and now - f.hole_sent_at >= f.fine_rto
+    if f.fine == 0 or number <= f.checked:
+        return False
+    f.checked = number
+    return now - f.hole_sent_at >= f.fine_rto
 
 
 @compiled
@@ -81,7 +94,7 @@ def repair_more(f, now):
 @compiled
 def keep_inflation(f):
     """Unless another duplicate ACK comes, what those until now have added to the window stays."""
-    number = min(math.floor(f.dupacks) + 1.0, f.dupack_threshold)
+    number = min(newest_duplicate(f), f.dupack_threshold)
     if duplicates(f) < number + 0.5:
         window_at(f.state, 0).cwnd += number
 
@@ -89,14 +102,16 @@ def keep_inflation(f):
 @compiled
 def enter_recovery(f, now):
     if f.fine == 0 or f.hole_sent_at > f.event_at:  # fine timers tell what was sent before a cut
-        lost(f, now, 1.0)
+        lost(f, now, 1.0, flight_size(f))
         f.event_at = now
         if f.keeps_inflation != 0:
             keep_inflation(f)
     if f.keeps_inflation != 0:
         back_off(f)
     f.phase = RECOVERY
-    f.gap = f.recent_rtt / (f.next_seq - f.high_ack + f.dupacks)
+    f.flight_at_loss = flight_size(f)
+    f.prr_delivered = f.prr_out = 1.0  # the duplicate ACK that has told, and the first repair
+    f.gap = f.recent_rtt / flight_size(f)
     f.later = 0.0
     f.partial = 0
     f.repaired = 0.0
@@ -110,7 +125,7 @@ def leave_recovery(f, now):
     f.phase = OPEN
     f.holes = unrepaired(f) + f.later
     f.later = 0.0
-    f.dupacks = 0.0
+    forget_duplicates(f)
     restart_timer(f, now)
 
 
@@ -128,7 +143,7 @@ def go_on_finely(f, now):
     update_fine_timeout(f, age + f.gap)
     if age >= f.fine_rto:
         f.partial = 1
-        f.dupacks = 0.0
+        forget_duplicates(f)
         repair_more(f, now)
     else:
         leave_recovery(f, now)
@@ -141,17 +156,20 @@ def go_on_recovering(f, now):
         if f.fine != 0 and has_sent_on(f):
             # a duplicate ACK finds it late; without one the coarse timer has to help
             if f.repair_sent_at > f.event_at:
-                lost(f, now, 2.0)
+                lost(f, now, 2.0, flight_size(f))
                 f.event_at = now
             retransmit(f, now, 1.0)
     elif f.repaired >= f.holes:
         leave_recovery(f, now)
     elif f.fine != 0:
         go_on_finely(f, now)
+    elif f.careful == 0:  # the next hole is another event, if enough duplicate ACKs tell of it
+        leave_recovery(f, now)
     else:
         if f.impatient == 0 or f.partial == 0:
             f.partial = 1
             restart_timer(f, now)
+        f.dupacks = 0.0  # what has arrived beyond the next hole is not remembered
         if f.holes > f.holes_at_most:
             f.phase = STUCK
         else:
@@ -220,7 +238,7 @@ def forget_losses(w, f, route):
     f.unseen = 0.0
     f.holes = 0.0
     f.later = 0.0
-    f.dupacks = 0.0
+    forget_duplicates(f)
 
 
 @compiled
@@ -229,7 +247,7 @@ def expire(w, f, route):
     anew; further losses are not repaired otherwise before those known by now are."""
     now = w.now
     stale = max(new_data(f), 0.0)
-    timed_out(f, now)
+    timed_out(f, now, 1.0, flight_size(f))
     back_off(f)
     unknown = f.unseen + f.later + f.holes
     f.to_repair = unknown

@@ -36,8 +36,9 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     spec, settings, recovery = flow.spec, flow.spec.transport, RECOVERIES[flow.recovery]
     row["kind"] = t.TCP
     for name in (
-        "initial_window", "handshake", "rwnd", "dupack_threshold", "limited_transmit",
-        "initial_rto", "min_rto", "max_rto", "backoff_limit",
+        "initial_window", "handshake", "delay_growth", "rwnd", "window_validation",
+        "dupack_threshold",
+        "initial_rto", "min_rto", "max_rto", "coarse_timer", "backoff_limit", "syn_rtt",
     ):  # fmt: skip
         row[name] = getattr(settings, name)
     row["tick"] = settings.tick or _SMALLEST_TICK
@@ -46,10 +47,14 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     row["counted"] = min(settings.abc_limit / per_ack, 1.0)
     if spec.size is not None:
         row["limit"] = spec.size
-    row["impatient"] = recovery.impatient
+    row["limited_transmit"] = settings.limited_transmit
+    if recovery.limited_transmit is not None:
+        row["limited_transmit"] = recovery.limited_transmit
+    row["impatient"], row["careful"] = recovery.impatient, recovery.careful
     row["fine"] = recovery.fine_timer
     row["stale_rounds"] = recovery.stale_rounds
     row["keeps_inflation"] = recovery.keeps_inflation
+    row["proportional"] = recovery.proportional
     row["holes_per_round"] = recovery.holes_per_round
     row["holes_at_most"] = recovery.holes_at_most
     row["spacing"] = 8 * spec.packet_size / min(rates)

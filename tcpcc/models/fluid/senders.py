@@ -14,7 +14,7 @@ from tcpcc.models.fluid.repair import (
     unrepaired,
 )
 from tcpcc.models.fluid.routes import acknowledged_by_now
-from tcpcc.models.fluid.window import acknowledged, opened, pump, start
+from tcpcc.models.fluid.window import acknowledged, opened, pump, reduce, start
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import restart_timer
@@ -28,42 +28,43 @@ def start_flow(flows, index, now):
 
 
 @compiled
+def count_duplicates(f, now, fresh):
+    """Duplicate ACKs, one after another until they tell of the hole; returns the packets left."""
+    while fresh > NONE and f.phase == OPEN:
+        if is_noticed(f, now):
+            enter_recovery(f, now)
+            break
+        part = min(fresh, math.floor(f.dupacks + NONE) + 1 - f.dupacks)
+        f.high_ack += part
+        f.dupacks += part
+        fresh -= part
+        pump(f)
+    return fresh
+
+
+@compiled
 def receive_repaired(w, f, fresh):
     """ACKs while a hole is known: duplicates, or the answers to retransmissions."""
     now = w.now
-    f.high_ack += fresh
     f.untold += fresh
+    fresh = count_duplicates(f, now, fresh)
+    f.high_ack += fresh
     if f.phase == RECOVERY:
         f.dupacks += fresh
         clocked = min(fresh, f.repair)
         f.next_seq += clocked
         f.repair -= clocked
+        if f.proportional != 0:
+            reduce(f, fresh)
         if f.high_ack + unrepaired(f) >= f.recover:
             go_on_recovering(f, now)
-    elif f.phase == OPEN:
-        before = f.dupacks
-        f.dupacks += fresh
-        if is_noticed(f, now, before):
-            enter_recovery(f, now)
     pump(f)
 
 
 @compiled
-def receive(w, f, route, fresh):
-    """Deal with the `fresh` packets that were acknowledged during this step."""
+def receive_whole(w, f, route, fresh):
+    """ACKs of new data, while no hole is known."""
     f.acked += fresh
-    if f.unseen > 0:
-        look_for_holes(w, f, route)
-    if f.given_up > 0:
-        late = min(fresh, f.given_up)
-        f.given_up -= late
-        f.untold += late
-        fresh -= late
-        if fresh <= NONE:
-            return
-    if f.holes > 0 or f.phase == RECOVERY:
-        receive_repaired(w, f, fresh)
-        return
     acknowledged(f, w.now, fresh, (route.rtt + route.last_rtt) / 2)
     if math.floor(f.acked) > math.floor(f.acked - fresh):  # a whole packet, so an ACK
         restart_timer(f, w.now)
@@ -73,6 +74,26 @@ def receive(w, f, route, fresh):
         f.to_repair -= fresh
         if f.to_repair <= 0:
             f.phase = OPEN
+
+
+@compiled
+def receive(w, f, route, fresh):
+    """Deal with the `fresh` packets that were acknowledged during this step."""
+    if f.unseen > 0:
+        look_for_holes(w, f, route)
+    if f.given_up > 0:
+        late = min(fresh, f.given_up)
+        f.given_up -= late
+        f.acked += late
+        f.untold += late
+        fresh -= late
+    if fresh <= NONE:
+        return
+    if f.holes > 0 or f.phase == RECOVERY:
+        f.acked += fresh
+        receive_repaired(w, f, fresh)
+    else:
+        receive_whole(w, f, route, fresh)
 
 
 @compiled

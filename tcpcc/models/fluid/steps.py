@@ -9,7 +9,7 @@ from tcpcc.errors import ScenarioError, positive
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.fluid.layout import Route
+    from tcpcc.models.layout import Route
     from tcpcc.scenario.resolve import Resolved
 
 STEPS = 25  # in the shortest base round-trip time, at least

@@ -12,12 +12,58 @@ from tcpcc.engine.jit import compiled
 from tcpcc.models.fluid.fluid_records import NONE, OPENING
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.rto import measure, reset_timer, restart_timer
-from tcpcc.transport.rules import apply, begin_round, fill_sample
+from tcpcc.transport.rules import apply, begin_round, fill_sample, grow, is_limited
+
+
+@compiled
+def flight_size(f):
+    """Packets sent and not yet cumulatively acknowledged (RFC 5681, 2): those in the network, holes
+    among them, and those beyond the first hole that have arrived."""
+    return f.next_seq - f.high_ack + f.dupacks
+
+
+@compiled
+def sample(f, now):
+    """What a rule learns of the present: no packets, until the caller tells of some."""
+    a = fill_sample(f, now)
+    a.acked = 0.0
+    a.delivered = 0.0
+    a.rtt = 0.0
+    a.transmits = 0.0
+    a.limited = 0.0
+    a.inflight = flight_size(f)
+    return a
+
+
+@compiled
+def send_until(f, edge):
+    """Send up to `edge`, as far as the receiver's window and the data reach."""
+    if f.rwnd < math.inf:
+        edge = min(edge, f.high_ack - f.dupacks + max(math.floor(f.rwnd + NONE), 1))
+    f.next_seq = max(f.next_seq, min(edge, f.limit + f.known_lost))
+
+
+@compiled
+def reduce(f, delivered):
+    """Send what `delivered` packets let out during a proportional rate reduction (RFC 6937, with
+    the slow-start reduction bound; :mod:`tcpcc.transport.recovery.rate_reduction`)."""
+    f.prr_delivered += delivered
+    window = max(math.floor(window_at(f.state, 0).cwnd + NONE), 1)
+    in_network = f.next_seq - f.high_ack
+    if in_network > window:
+        more = f.prr_delivered * window / f.flight_at_loss - f.prr_out
+    else:
+        more = min(window - in_network, max(f.prr_delivered - f.prr_out, delivered) + 1)
+    if more > 0:
+        before = f.next_seq
+        send_until(f, f.next_seq + more)
+        f.prr_out += f.next_seq - before
 
 
 @compiled
 def pump(f):
-    """Send what the window lets out. A window is a whole number of packets, as a packet sender's.
+    """Send what the window lets out. A window is a whole number of packets, as a packet sender's,
+    and at least one; the receiver's counts from what is acknowledged cumulatively.
 
     Nothing goes out while only the timer can help, nor while duplicate ACKs come in, unless each
     of these brings out a packet (limited transmit).
@@ -26,13 +72,15 @@ def pump(f):
         return
     if f.phase == OPEN and f.holes > 0 and f.limited_transmit == 0:
         return
+    if f.phase == RECOVERY and f.proportional != 0:
+        return
     left = f.high_ack
     if f.phase == RECOVERY and f.fine != 0 and f.partial != 0:
         # what had arrived beyond the next hole fills the window, and only what arrives since then
         # makes room
         left = min(left, f.hole_at + f.repaired + f.dupacks)
-    edge = left + math.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + NONE)
-    f.next_seq = max(f.next_seq, min(edge, f.limit + f.known_lost))
+    edge = left + max(math.floor(window_at(f.state, 0).cwnd + NONE), 1)
+    send_until(f, edge)
 
 
 @compiled
@@ -50,7 +98,7 @@ def new_data(f):
 
 @compiled
 def send_first_window(f, now):
-    window_at(f.state, 0).cwnd = f.initial_window
+    window_at(f.state, 0).cwnd = 1.0 if f.delay_growth != 0 else f.initial_window
     new_round(f, now)
     pump(f)
     f.grown = f.next_seq
@@ -62,7 +110,7 @@ def start(f, now):
     """Open the connection: with the initial window, or a handshake first, which weighs nothing."""
     f.min_rtt = math.inf
     f.finished = math.nan
-    f.expired_at = -math.inf
+    f.expired_at = f.event_at = -math.inf
     f.opened_at = now
     f.fine_rto = math.inf
     reset_timer(f)
@@ -76,12 +124,16 @@ def start(f, now):
 
 @compiled
 def opened(f, now, rtt):
-    """The handshake is over; its round trip is none of those that the controller compares."""
+    """The handshake is over; its round trip is none of those that the controller compares, unless
+    it is told to be."""
     f.phase = OPEN
     f.recent_rtt = rtt
     f.srtt = rtt
     measure(f, now, rtt)
-    a = fill_sample(f, now)
+    if f.syn_rtt != 0:
+        f.min_rtt = min(f.min_rtt, rtt)
+        f.max_rtt = max(f.max_rtt, rtt)
+    a = sample(f, now)
     a.rtt = rtt
     a.acked = 1.0
     a.delivered = 1.0
@@ -103,10 +155,9 @@ def sample_rtt(f, rtt, packets):
 
 
 @compiled
-def end_round(f, now):
-    """The first fluid sent in the last round came back: tell the controller, and the timer."""
-    a = fill_sample(f, now)
-    a.rtt = f.recent_rtt
+def end_round(f, a, now):
+    """The first fluid sent in the last round came back: complete the sample, tell the controller,
+    begin the next round."""
     a.round_time = now - f.round_start
     a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
     a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
@@ -118,10 +169,29 @@ def end_round(f, now):
             f.min_rtt = a.round_rtt
             a.min_rtt = a.round_rtt
     if f.on_round != 0 and a.round_rtt > 0:
-        apply(f, f.on_round)
-    measure(f, now, f.recent_rtt)
-    f.backoff = 1
+        grow(f, f.on_round)
     new_round(f, now)
+
+
+@compiled
+def outstanding_at_most(f):
+    """As :func:`tcpcc.transport.rules.outstanding_before`."""
+    if f.next_seq >= f.limit + f.known_lost - NONE:
+        return min(f.next_seq - f.high_ack, f.rwnd)
+    return f.rwnd
+
+
+@compiled
+def tell(f, now, acked, delivered, rtt):
+    """Tell the controller of new data acknowledged, first that a round has ended if it has."""
+    a = sample(f, now)
+    a.limited = 1.0 if is_limited(f, outstanding_at_most(f)) else 0.0
+    a.acked = acked
+    a.delivered = delivered
+    a.rtt = rtt
+    if f.round_seq - f.high_ack <= NONE:
+        end_round(f, a, now)
+    grow(f, f.on_ack)
 
 
 @compiled
@@ -133,22 +203,22 @@ def acknowledged(f, now, packets, rtt):
     the rules, during a recovery or of fluid given up, is delivered with the first.
     """
     sample_rtt(f, rtt, packets)
+    if f.delay_growth != 0 and f.high_ack >= 1 - NONE:  # the second packet's ACK begins to come in
+        f.delay_growth = 0
+        window_at(f.state, 0).cwnd = f.initial_window
     while packets > NONE:
         part = min(packets, max(window_at(f.state, 0).cwnd / 16, 1.0))
         ahead = f.round_seq - f.high_ack
         if ahead <= NONE:
-            end_round(f, now)
+            measure(f, now, f.recent_rtt)
+            f.backoff = 1
         elif ahead < part:
             part = ahead
+        tell(f, now, part * f.counted, part + f.untold, rtt)
+        f.untold = 0.0
         f.round_sum += rtt * part
         f.round_n += part
         f.round_min = min(f.round_min, rtt)
-        a = fill_sample(f, now)
-        a.rtt = rtt
-        a.acked = part * f.counted
-        a.delivered = part + f.untold
-        f.untold = 0.0
-        apply(f, f.on_ack)
         f.high_ack += part
         before = f.next_seq
         pump(f)

@@ -8,13 +8,18 @@ from tcpcc.errors import unknown
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
 DRIVERS = ("compiled", "simpy")
 
 
 def simulate(
-    scenario: Scenario, *, driver: str = "compiled", trace: bool = False, progress: bool = False
+    scenario: Scenario,
+    *,
+    driver: str = "compiled",
+    trace: bool | Selection = False,
+    progress: bool = False,
 ) -> Run:
     """Run `scenario` packet by packet with one of the `DRIVERS`; see `tcpcc.simulate`."""
     if driver == "compiled":

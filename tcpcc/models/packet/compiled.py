@@ -9,12 +9,13 @@ from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
 SLICES = 200
 
 
-def simulate(scenario: Scenario, *, trace: bool = False, progress: bool = False) -> Run:
+def simulate(scenario: Scenario, *, trace: bool | Selection = False, progress: bool = False) -> Run:
     """Run `scenario` in the packet model; returns its record.
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.

@@ -41,7 +41,7 @@ def take_place(w, number):
     flow = flow_at(w.flows, place)
     copy_words(w.flows + place * 8 * FLOW_WORDS, kind.flow, FLOW_WORDS)
     flow.index = place
-    flow.ident = w.n_flows + number
+    flow.ident = w.n_rows + number
     flow.conversation = number + 1
     flow.item = flow.undone = c.first
     flow.last_item = c.first + c.items

@@ -27,7 +27,7 @@ from tcpcc.models.packet.packet_records import (
     queued_at,
 )
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
-from tcpcc.models.queue_memory import apply
+from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR
@@ -88,6 +88,17 @@ def refuses(w, link, flow, time, since, size, waiting):
         apply(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
         return full or q.drop != 0
     return full
+
+
+@compiled
+def wake_queue(link, now, since):
+    """Run the timer of the link's discipline; returns when it is due next."""
+    q = queue_sample_at(link.sample, 0)
+    q.queue = leave_queue(link, now, since)
+    q.queue_bytes = link.queue_bytes
+    q.rate = link.rate
+    q.delay = link.delay
+    return run_timer(link, now)
 
 
 @compiled

@@ -5,11 +5,18 @@ Both drivers call :func:`step` and nothing else, so their runs are the same even
 
 import math
 
-from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
+from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
-from tcpcc.models.packet.forward import forward, leave_queue, receive, send_ack, set_open
+from tcpcc.models.packet.forward import (
+    forward,
+    leave_queue,
+    receive,
+    send_ack,
+    set_open,
+    wake_queue,
+)
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
@@ -21,6 +28,7 @@ from tcpcc.models.packet.packet_records import (
     FLOW_START,
     FLOW_STOP,
     LOSS_EVENT,
+    QUEUE_TIMER,
     RETRANSMISSION_TIMER,
     RETRANSMIT,
     SEND,
@@ -33,17 +41,22 @@ from tcpcc.models.packet.packet_records import (
     flow_at,
     lane_at,
     link_at,
+    number_at,
     packet_at,
     queued_at,
     world_at,
 )
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow, trace
+from tcpcc.models.packet.recorder import (
+    add_sending,
+    add_waiting,
+    bin_of,
+    sample_flow,
+    trace,
+    trace_ack,
+)
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, out_at, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
-
-number_at = accessor(record_dtype({"value": float}))
-
 
 # ------------------------------------------------------------------------------- sending
 
@@ -130,7 +143,8 @@ def on_ack(w, flow, now, seq, trigger, low, high):
     sender.on_ack(tcp, now, seq, trigger, low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
-    trace(w, flow, now, ACK if seq > before else DUPACK, seq + 1, tcp.last_rtt)
+    kind = ACK if seq > before else DUPACK
+    trace_ack(w, flow, now, kind, seq + 1, tcp.last_rtt, trigger, low, high)
     if flow.conversation != 0:
         note_items(w, flow, tcp, now)
     finish_turn(w, flow, tcp, now, timeouts, losses)
@@ -272,6 +286,12 @@ def on_stop(w, ident):
 
 
 @compiled
+def on_queue_timer(w, ident, now):
+    """A queue discipline's timer is due."""
+    schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
+
+
+@compiled
 def retime(w, link, ident, now):
     """After a change of rate or delay: the packets that wait will leave at other times.
 
@@ -377,6 +397,8 @@ def step(w):
         on_start(w, ident, now)
     elif kind == FLOW_STOP:
         on_stop(w, ident)
+    elif kind == QUEUE_TIMER:
+        on_queue_timer(w, ident, now)
     elif kind == CHANGE:
         on_change(w, ident, now)
     elif kind == BEGINNING:

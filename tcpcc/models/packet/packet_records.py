@@ -19,6 +19,7 @@ FIRST_RING = 64
 # and each function that it is handed to would be compiled once per constant.)
 ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
 BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
+QUEUE_TIMER = np.int64(9)
 
 # What follows a hop: an event, the next link at once, the receiver at once.
 BY_EVENT, NEXT_LINK, RECEIVER = range(3)
@@ -35,6 +36,7 @@ WORLD = record_dtype(
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
+        "trace_values": int, "trace_columns": int, "n_rows": int,
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
         "kinds": int, "free": int, "free_places": int,
         "state_words": int, "sample_words": int, "memory_words": int,
@@ -47,7 +49,9 @@ FLOW = record_dtype(
     {
         # its place in the arrays, and its number to queues and in traces (a place goes from hand to
         # hand among conversations)
-        "index": int, "ident": int, "kind": int, "open": int, "traced": int,
+        "index": int, "ident": int, "kind": int, "open": int,
+        # whether it is traced, and the state variables of its controller that are noted then
+        "traced": int, "notes": int, "n_notes": int,
         "path": int, "n_forward": int, "n_hops": int,
         "handshake": int, "size": float, "ack_size": float,
         "bins": int, "bin": int,
@@ -101,6 +105,7 @@ CHANGES = record_dtype(
     }
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
+NOTE = record_dtype({"place": int, "column": int})  # of a state variable; in the trace's values
 CONVERSATION = record_dtype(
     {
         "start": float, "kind": int, "first": int, "items": int,
@@ -121,6 +126,8 @@ packet_at = accessor(PACKET)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)
+note_at = accessor(NOTE)
+number_at = accessor(record_dtype({"value": float}))
 conversation_at = accessor(CONVERSATION)
 item_at = accessor(ITEM)
 kind_at = accessor(KIND)

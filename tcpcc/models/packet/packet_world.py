@@ -16,14 +16,16 @@ from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
+from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
-from tcpcc.results.recording import EVENT_DTYPE, dataset
+from tcpcc.results.recording import dataset
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedChange, ResolvedFlow
@@ -39,7 +41,7 @@ class World:
     called by a driver whenever a handler has asked for room (``w.need``).
     """
 
-    def __init__(self, scenario: Scenario, trace: bool = False) -> None:
+    def __init__(self, scenario: Scenario, trace: bool | Selection = False) -> None:
         self.scenario = scenario
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
@@ -61,7 +63,7 @@ class World:
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
-        self.trace = np.zeros(4096 if trace else 0, r.TRACE)
+        self.trace = TraceMemory(self.w, self.resolved, trace)
         self.conversations: ConversationMemory | None = None  # of the workloads
         self.heap = np.zeros(
             4 * len(self.resolved.rows) + 2 * len(self.links) + 2 * r.MARGIN, r.EVENT
@@ -213,7 +215,6 @@ class World:
     def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
         row, tcp = self.flows[i : i + 1], self.tcp[i : i + 1]
         row["index"] = row["ident"] = i
-        row["traced"] = len(self.trace) > 0
         self.lay_out_sender(row, tcp, i, flow)
         if isinstance(flow.spec, CBR):
             self.cbr["interval"][i] = 8 * flow.spec.packet_size / flow.spec.rate
@@ -226,6 +227,7 @@ class World:
     def lay_out_sender(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
         """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
         spec = flow.spec
+        self.trace.mark(row, i, flow)
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
         row["timer_at"] = math.inf
@@ -241,9 +243,11 @@ class World:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
         assert not isinstance(spec, CBR)
         for name in (
-            "initial_window", "handshake", "rwnd", "abc_limit", "dupack_threshold",
+            "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
+            "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
-            "clock_phase", "backoff_limit", "delayed_ack", "ack_every", "idle_restart",
+            "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",
+            "syn_rtt", "idle_restart",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
@@ -255,7 +259,7 @@ class World:
     def _lay_out_world(self) -> None:
         w = self.w[0]
         w["pending"] = -1
-        w["n_flows"] = len(self.resolved.flows)
+        w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
@@ -263,13 +267,16 @@ class World:
             w[name] = address(getattr(self, name))
         w["hops"] = address(self.hops)
         w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
-        w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
         self.changes = np.zeros(max(len(self.resolved.changes), 1), r.CHANGES)
         w["changes"] = address(self.changes)
         self.n_changes = 0
 
     def _schedule_beginning(self) -> None:
-        """Starts, stops, on-times and changes, in that order where times are equal."""
+        """Queues' timers, starts, stops, on-times and changes, in that order where times are
+        equal."""
+        for i, queue in self.queues.items():
+            if queue.has_timer:
+                self.schedule(0.0, r.QUEUE_TIMER, i)
         for i, flow in enumerate(self.resolved.flows):
             spec = flow.spec
             if isinstance(spec, CBR):
@@ -349,9 +356,7 @@ class World:
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
             self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
         self.make_heap_room()
-        if len(self.trace) and w["trace_count"] + 4 * r.MARGIN > len(self.trace):
-            self.trace = np.concatenate([self.trace, np.zeros_like(self.trace)])
-            w["trace"], w["trace_room"] = address(self.trace), len(self.trace)
+        self.trace.grow()
         if self.conversations is not None:
             self.conversations.grow()
         w["need"] = 0
@@ -398,15 +403,6 @@ class World:
         finished = np.full(len(self.resolved.rows), math.nan)
         finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
         active = ~(edges[:, None] > finished)
-        events = None
-        if len(self.trace):
-            events = np.zeros(int(self.w["trace_count"][0]), EVENT_DTYPE)
-            for name in EVENT_DTYPE.names or ():
-                events[name] = self.trace[name][: len(events)]
-            # what links do is known early (see network.py): sort it in, before what it causes
-            at_sender = events["event"] < r.DELIVER
-            events = events[np.lexsort((at_sender, events["flow"], events["time"]))]
-            events = events[events["time"] <= self.scenario.duration]
         changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
         series: dict[str, Any] = {
             name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
@@ -431,4 +427,4 @@ class World:
             cpu_seconds=cpu_seconds,
             **series,
         )
-        return Run(record, events)
+        return Run(record, self.trace.events(self.scenario.duration))

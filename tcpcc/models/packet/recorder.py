@@ -4,11 +4,20 @@ A packet's contribution is known when it arrives at a link (when it will wait, b
 it is added to the bins of those times at once. Nothing has to be sampled, and the sums are exact.
 """
 
+import math
+
 from tcpcc.engine.jit import compiled
 from tcpcc.models.bins import flow_bin_at, link_bin_at
-from tcpcc.models.packet.packet_records import MARGIN, trace_at
+from tcpcc.models.packet.packet_records import (
+    DELIVER,
+    MARGIN,
+    SEND,
+    note_at,
+    number_at,
+    trace_at,
+)
+from tcpcc.transport.flow_record import TCP, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
-from tcpcc.transport.flow_record import window_at
 
 
 @compiled
@@ -52,17 +61,44 @@ def add_sending(w, link, begin, end, bits, sign):
 
 
 @compiled
-def trace(w, f, time, event, seq, value):
-    if f.traced != 0:
-        entry = trace_at(w.trace, w.trace_count)
-        entry.time = time
-        entry.flow = f.ident
-        entry.event = event
-        entry.seq = seq
-        entry.value = value
-        w.trace_count += 1
-        if w.trace_count + 4 * MARGIN > w.trace_room:
-            w.need = 1
+def trace(w, flow, time, event, seq, value):
+    """Note an event of a traced connection; those at the sender with its window and what its
+    controller records."""
+    if flow.traced == 0:
+        return
+    entry = trace_at(w.trace, w.trace_count)
+    entry.time = time
+    entry.flow = flow.ident
+    entry.event = event
+    entry.seq = seq
+    entry.value = value
+    values = w.trace_values + 8 * w.trace_columns * w.trace_count
+    for i in range(w.trace_columns):
+        number_at(values, i).value = math.nan
+    if event < DELIVER and flow.kind == TCP:
+        tcp = tcp_at(w.tcp, flow.index)
+        s = window_at(tcp.state, 0)
+        number_at(values, 0).value = s.cwnd
+        number_at(values, 1).value = s.ssthresh
+        last = seq if event == SEND else tcp.max_seq
+        number_at(values, 2).value = float(last - tcp.high_ack)
+        for i in range(flow.n_notes):
+            note = note_at(flow.notes, i)
+            number_at(values, note.column).value = number_at(tcp.state, note.place).value
+    w.trace_count += 1
+    if w.trace_count + 4 * MARGIN > w.trace_room:
+        w.need = 1
+
+
+@compiled
+def trace_ack(w, flow, time, event, seq, value, trigger, low, high):
+    """As :func:`trace`, for an ACK that packet `trigger` caused and that tells of a block."""
+    trace(w, flow, time, event, seq, value)
+    if flow.traced != 0:
+        values = w.trace_values + 8 * w.trace_columns * (w.trace_count - 1)
+        number_at(values, 3).value = float(trigger)
+        number_at(values, 4).value = float(low)
+        number_at(values, 5).value = float(high)
 
 
 @compiled

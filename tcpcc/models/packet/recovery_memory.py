@@ -30,3 +30,4 @@ class RecoveryMemory:
         for name in ("on_ack", "on_timeout", "resume"):
             row[f"recovery_{name}"] = rule_address(getattr(self._recovery, name), *dtypes)
         row["stale_rounds"] = self._recovery.stale_rounds
+        row["newest_only"] = self._recovery.newest_only

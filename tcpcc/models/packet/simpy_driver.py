@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import simpy
 
     from tcpcc.results import Run
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
 
@@ -39,11 +40,15 @@ class PacketSimulation:
     Args:
         scenario: what to simulate; its time 0 is the environment's present time
         env: the ``simpy.Environment`` to live in; a new one if None
-        trace: keep every event of every flow
+        trace: keep every event of every flow, or of those named; see `tcpcc.simulate`
     """
 
     def __init__(
-        self, scenario: Scenario, env: simpy.Environment | None = None, *, trace: bool = False
+        self,
+        scenario: Scenario,
+        env: simpy.Environment | None = None,
+        *,
+        trace: bool | Selection = False,
     ) -> None:
         import simpy
 

@@ -6,7 +6,7 @@ variable against repeated fast retransmits).
 
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, RECOVERY, segment_at, window_at
-from tcpcc.transport.output import emit, fill, has_room
+from tcpcc.transport.output import emit, fill, has_room, in_force
 from tcpcc.transport.rto import restart_timer, time_acknowledged
 from tcpcc.transport.rules import acknowledged, lost, sample_rtt
 
@@ -45,7 +45,8 @@ def enter(f, now):
     """A fast retransmit is due: the loss is noticed, the controller told."""
     f.recover = f.max_seq
     f.phase = RECOVERY
-    lost(f, now, segment_at(f.segments, (f.high_ack + 1) & f.segment_mask).transmits)
+    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    lost(f, now, first.transmits, f.max_seq - f.high_ack)
     restart_timer(f, now)
     f.timing = 0
 
@@ -61,30 +62,38 @@ def fast_retransmit(f, now):
 @compiled
 def limited_transmit(f, now):
     """RFC 3042: one new packet for each of the first two duplicate ACKs."""
-    reach = min(f.rwnd, window_at(f.state, 0).cwnd + f.dupacks)
+    reach = in_force(f, window_at(f.state, 0).cwnd + f.dupacks)
     if f.next_seq <= f.high_ack + reach and f.next_seq < f.to_send and has_room(f):
         emit(f, f.next_seq, now)
         f.next_seq += 1
 
 
 @compiled
-def duplicate_ack(f, now):
-    """Count a duplicate ACK; returns whether it calls for a fast retransmit."""
+def count_duplicate(f, now):
+    """Count a duplicate ACK; returns whether it is the one that tells a loss."""
     if f.high_ack >= f.max_seq:
         return False  # nothing is outstanding: an echo of retransmissions that were not needed
     f.dupacks += 1
-    if f.dupacks == f.dupack_threshold:
-        return f.high_ack > f.recover or f.high_ack == 0
     if f.dupacks < f.dupack_threshold and f.limited_transmit != 0:
         limited_transmit(f, now)
-    return False
+    return f.dupacks == f.dupack_threshold
 
 
 @compiled
-def fast_recovery(f, now):
-    """A duplicate ACK: the third one brings a fast retransmit, each further one means that a packet
-    has left the network."""
-    if duplicate_ack(f, now):
+def duplicate_ack(f, now):
+    """Count a duplicate ACK; returns whether it calls for a fast retransmit.
+
+    None is called for before all that was outstanding at the last one, or at a timeout, is
+    acknowledged (RFC 6582's `recover`; ns-2's bugFix_): so there is at most one in a window.
+    """
+    return count_duplicate(f, now) and (f.high_ack > f.recover or f.high_ack == 0)
+
+
+@compiled
+def fast_recovery(f, now, called_for):
+    """After a duplicate ACK: a fast retransmit if it is called for; each further one means that a
+    packet has left the network."""
+    if called_for:
         fast_retransmit(f, now)
     elif f.dupacks > f.dupack_threshold and f.phase == RECOVERY:
         f.inflation += 1

@@ -61,7 +61,7 @@ def duplicate_ack(s, f, now):
         s.worried = min(2, f.next_seq - f.high_ack)
         s.fine_rto *= 2 if transmits > 1 else 9 / 8
         if s.cut_at < segment.sent_at:
-            lost(f, now, transmits)
+            lost(f, now, transmits, f.max_seq - f.high_ack)
             f.inflation = f.dupacks
             s.cut_at = now
         restart_timer(f, now)

@@ -16,6 +16,9 @@ What it does otherwise:
   to end may hold a single packet or none, and such a round replaces BaseRTT by its mean round-trip
   time: a flow that has timed out takes the queue that it finds for propagation delay.
 
+- `newest_only`: a round-trip time is taken of an ACK that covers a retransmission as well, if the
+  newest packet was sent once.
+
 `cwnd` itself is inflated, as there, and so it shows in the records of a run.
 """
 
@@ -38,7 +41,7 @@ def cut(s, f, now, transmits):
     """Cut the window and inflate it at once; slow start goes on for the time being."""
     w = window_at(f.state, 0)
     ssthresh = w.ssthresh
-    lost(f, now, transmits)
+    lost(f, now, transmits, f.max_seq - f.high_ack)
     s.cut_to = w.cwnd
     s.cut_at = now
     w.cwnd += f.dupacks
@@ -114,6 +117,7 @@ register(
         state=FINE_TIMER | {"cut_to": State(0, "packets", "cwnd after the last cut")},
         source="ns-2.35, tcp-vegas.cc",
         stale_rounds=True,
+        newest_only=True,
         fine_timer=True,
         keeps_inflation=True,
     )

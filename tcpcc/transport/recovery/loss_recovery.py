@@ -37,13 +37,20 @@ class Recovery(Definition):
         params: parameters and their values.
         state: private state.
         source: paper or RFC.
+        selective: the sender reads which packets the receiver has (SACK).
         stale_rounds: a timeout does not end the round; a round of one packet sets BaseRTT anew
             (both models).
+        newest_only: an ACK that covers a retransmission gives a round-trip time, if the newest
+            packet that it acknowledges was sent once (packet model).
         fine_timer: duplicate ACKs find a hole that is older than a fine-grained timeout, as Vegas
             has one (fluid model, like all that follows).
         impatient: only the first partial ACK restarts the timer.
+        careful: a loss of a window that was cut already is no event of its own.
         keeps_inflation: a window that no later duplicate ACK inflates further stays inflated, and
             a fast retransmit backs off the coarse timer.
+        limited_transmit: whether the first duplicate ACKs send new data; None: as the flow's
+            setting says.
+        proportional: the window comes down over the round trip that follows a loss (RFC 6937).
         holes_per_round: losses of one window that a round trip repairs.
         holes_at_most: losses of one window that it repairs without a timeout.
     """
@@ -56,10 +63,15 @@ class Recovery(Definition):
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
+    selective: bool = False
     stale_rounds: bool = False
+    newest_only: bool = False
     fine_timer: bool = False
     impatient: bool = False
+    careful: bool = True
     keeps_inflation: bool = False
+    limited_transmit: bool | None = None
+    proportional: bool = False
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
     validate: Callable[[dict[str, float]], str | None] | None = None

@@ -12,7 +12,7 @@ slow start.
 from tcpcc.definition import Param, State, register
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.output import emit
-from tcpcc.transport.recovery.classic import advance, fast_recovery, leave, send
+from tcpcc.transport.recovery.classic import advance, duplicate_ack, fast_recovery, leave, send
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_or_stop
 
@@ -47,7 +47,7 @@ def on_ack(s, p, f):
             s.partial = 0
             leave(f, f.now, f.ack)
     else:
-        fast_recovery(f, f.now)
+        fast_recovery(f, f.now, duplicate_ack(f, f.now))
     send(f, f.now, BURST)
 
 

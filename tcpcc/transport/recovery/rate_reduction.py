@@ -19,7 +19,7 @@ from tcpcc.transport.recovery.sack import SCOREBOARD, give_up, may_send, send, t
 
 def may_go(s, f, delivered):
     """Packets that an ACK of `delivered` packets lets out during a proportional reduction."""
-    ssthresh = math.floor(window_at(f.state, 0).cwnd)
+    ssthresh = max(math.floor(window_at(f.state, 0).cwnd), 1.0)
     prr_delivered = s.known - s.known_at_loss
     if s.pipe > ssthresh:
         share = prr_delivered * ssthresh / s.flight_at_loss
@@ -59,6 +59,9 @@ register(
             "prr_out": State(0, "packets", "sent since the loss", kind=int),
         },
         source="RFC 6937",
+        selective=True,
+        limited_transmit=True,
+        proportional=True,
         holes_per_round=math.inf,
     )
 )

@@ -4,9 +4,9 @@ Source: RFC 6675 (pipe, IsLost, NextSeg rules 1 and 2), RFC 2018.
 
 An ACK tells which segment caused it and the block of received segments around it (RFC 2018's first
 block). The scoreboard keeps, per unacknowledged segment, whether it was selectively acknowledged,
-is deemed lost (three segments above it were), or was retransmitted. `pipe` counts what is in the
-network: one for a segment neither acknowledged nor lost, one more for its retransmission. All of
-it is updated as segments pass three moving edges, so that nothing scans the window.
+is deemed lost (`dupack_threshold` segments above it were), or was retransmitted. `pipe` counts what
+is in the network: one for a segment neither acknowledged nor lost, one more for its retransmission.
+All of it is updated as segments pass three moving edges, so that nothing scans the window.
 """
 
 import math
@@ -22,9 +22,8 @@ from tcpcc.transport.flow_record import (
     SACKED,
     TOLD,
     segment_at,
-    window_at,
 )
-from tcpcc.transport.output import emit, has_room
+from tcpcc.transport.output import effective_window, emit, has_room
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
@@ -34,9 +33,7 @@ SCOREBOARD = {
     "pipe": State(0, "packets", "in the network", kind=int),
     "lost_edge": State(0, "", "segments below this have been judged lost or not", kind=int),
     "next_repair": State(0, "", "no lost segment below this waits to be sent again", kind=int),
-    "sack1": State(-1, "", "highest segment selectively acknowledged", kind=int),
-    "sack2": State(-1, "", "the next highest", kind=int),
-    "sack3": State(-1, "", "the third", kind=int),
+    "sacked_ahead": State(0, "packets", "selectively acknowledged, from lost_edge on", kind=int),
     "known": State(0, "packets", "known to have arrived, in all", kind=int),
 }
 
@@ -68,24 +65,21 @@ def mark_received(s, f, seq):
     s.pipe -= in_network(segment)
     s.known += 1
     segment.flags |= SACKED | TOLD
-    if seq > s.sack1:
-        s.sack3 = s.sack2
-        s.sack2 = s.sack1
-        s.sack1 = seq
-    elif seq > s.sack2:
-        s.sack3 = s.sack2
-        s.sack2 = seq
-    elif seq > s.sack3:
-        s.sack3 = seq
+    if seq >= s.lost_edge:
+        s.sacked_ahead += 1
     return True
 
 
 def mark_lost(s, f):
-    """Deem lost what lies below the third highest selectively acknowledged segment."""
+    """Deem lost what has `dupack_threshold` selectively acknowledged segments above it."""
     s.lost_edge = max(s.lost_edge, f.high_ack + 1)
-    while s.lost_edge < s.sack3:
+    while s.sacked_ahead >= f.dupack_threshold:
         segment = segment_at(f.segments, s.lost_edge & f.segment_mask)
-        if segment.flags & (SACKED | DEEMED_LOST) == 0:
+        if segment.flags & SACKED != 0:
+            if s.sacked_ahead == f.dupack_threshold:
+                return
+            s.sacked_ahead -= 1
+        elif segment.flags & DEEMED_LOST == 0:
             segment.flags |= DEEMED_LOST
             s.pipe -= 1
         s.lost_edge += 1
@@ -112,6 +106,8 @@ def forget_acknowledged(s, f, ack):
         segment = segment_at(f.segments, k & f.segment_mask)
         if segment.flags & SACKED == 0:
             s.known += 1
+        elif k >= s.lost_edge:
+            s.sacked_ahead -= 1
         s.pipe -= in_network(segment)
         k += 1
 
@@ -124,7 +120,7 @@ def give_up(s, p, f):
         segment.flags = (segment.flags | DEEMED_LOST) & ~(SACKED | RETRANSMITTED)
         k += 1
     s.pipe = 0
-    s.sack1 = s.sack2 = s.sack3 = -1
+    s.sacked_ahead = 0
     s.lost_edge = s.next_repair = f.high_ack + 1
 
 
@@ -154,7 +150,7 @@ def send(s, f, now, burst, reducing):
     most: repairs first, then new data. Returns how many were asked for."""
     f.more = 0
     asked = 0
-    window = int(min(window_at(f.state, 0).cwnd, f.rwnd))
+    window = effective_window(f)
     while (reducing or s.pipe < window) and burst > 0:
         if not has_room(f):
             f.more = 1
@@ -178,7 +174,7 @@ def enter(s, f, now):
     f.recover = f.max_seq
     f.phase = RECOVERY
     s.next_repair = first + 1
-    lost(f, now, segment.transmits)
+    lost(f, now, segment.transmits, f.max_seq - f.high_ack)
     restart_timer(f, now)
     f.timing = 0
     if segment.flags & DEEMED_LOST == 0:
@@ -237,6 +233,8 @@ register(
         resume=resume,
         state=SCOREBOARD,
         source="RFC 6675",
+        selective=True,
+        limited_transmit=True,
         holes_per_round=math.inf,
     )
 )

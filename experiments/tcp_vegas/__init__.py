@@ -1,0 +1,46 @@
+"""L. Brakmo, L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE
+JSAC 13(8), 1995.
+
+scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
+tables.py takes numbers from runs; figures.py draws its figures. Where conversations come and go the
+packet model alone can tell. The complex network and Tables I and II, which were measured on the
+Internet of 1994, are stood in for, and judged by ratios.
+"""
+
+from functools import partial
+
+from experiments.harness import Item, Paper
+from experiments.tcp_vegas import figures as f
+from experiments.tcp_vegas import scenarios as s
+from experiments.tcp_vegas import tables as t
+
+
+def packets(*args, **settings):
+    """An item that the packet model alone can say something of."""
+    return Item(*args, **settings, models=("packet",))
+
+
+PAPER = Paper(
+    "tcp_vegas",
+    {
+        "figure_5": Item(s.figure_5_runs, t.alone, f.draw_alone),
+        "figure_7": Item(s.figure_7_runs, t.alone, f.draw_alone),
+        "settings": Item(s.settings_runs, t.settings),
+        "figure_9": packets(s.figure_9_runs, draw=f.draw_beside_traffic),
+        "figure_10": packets(s.figure_10_runs, draw=f.draw_beside_traffic),
+        "figure_11": Item(s.figure_11_runs, t.start_up, f.draw_start_up),
+        "predecessors": Item(s.predecessor_runs, t.predecessors, chart=f.chart_predecessors),
+        "table_3": Item(s.pair_runs, t.pairs, chart=f.chart_pairs),
+        "table_4": packets(s.table_4_runs, t.transfers, chart=f.chart_transfers),
+        "vegas_background": packets(s.background_runs, t.vegas_background),
+        "two_way": packets(partial(s.traffic_runs, s.BOTH, two_way=True), t.transfers),
+        "send_buffer": packets(s.send_buffer_runs, t.send_buffers, chart=f.chart_send_buffers),
+        "fairness": Item(s.fairness_runs, t.fairness, chart=f.chart_fairness),
+        "mixed": Item(s.mixed_runs, t.mixed),
+        "stability": Item(s.stability_runs, t.stability),
+        "figure_12": packets(s.complex_runs, t.backbone),
+        "queues": packets(s.queue_runs, t.queues),
+        "table_1": packets(partial(s.internet_runs, s.TABLE, (s.MB,)), t.internet),
+        "table_2": packets(partial(s.internet_runs, s.BOTH, s.INTERNET_SIZES), t.by_size),
+    },
+)

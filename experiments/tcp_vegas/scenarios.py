@@ -1,0 +1,500 @@
+"""The scenarios of the Vegas paper.
+
+Settings that it does not print, with the evidence for each:
+
+- Vegas is by its text: the RTT of the distinguished segment, a real Delta, nothing taken off the
+  window at the end of slow start. With ns-2's mean RTT Vegas* has nothing to improve: the segment
+  that Vegas loses in Figure 11 is not lost, as the flow's own bursts end slow start earlier.
+- 200 KB/s are 1.6 Mb/s, and a packet is 1.4 KB (1434 bytes) and a header of 40. Vegas' first slow
+  start ends because 16 packets are one more than the path holds. With a KB of 1024 bytes they are
+  1.95 % short of that, it doubles once more and loses 17 packets, 115 KB/s for the 169 of Figure 7
+  (item "settings"). 1 MB is 1024 KB, as in Table II.
+- Reno is 4.3BSD's: several losses of a window cut it several times (section III-A), the timer is
+  checked every 500 ms. At which phase of that clock a connection begins is not printed; where
+  nothing else is drawn, runs draw it.
+- Every packet is acknowledged, as in the text's account of slow start; with delayed ACKs Vegas
+  alone has 137 KB/s.
+- The hosts' Ethernets are 10 Mb/s and have no delay; the way back has buffers like the way there.
+- Background traffic is `tcpcc.tcplib` with 6.5 conversations a second: at that rate Reno's 1 MB
+  has Table IV's throughput. All else of that table is then found, not chosen. It begins 5 s
+  before the transfer. Of the 57 runs 19 have each of the three buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tcpcc as tc
+
+KB = 1000
+"""Bytes."""
+
+MB = 1024
+"""KB."""
+
+HEADER = 40
+PACKET = 1434 + HEADER
+"""Bytes on the wire."""
+
+PAYLOAD = (PACKET - HEADER) / KB
+"""KB."""
+
+RATE = 200
+"""Of the bottleneck, KB/s."""
+
+DELAY = 0.050
+"""Of the bottleneck, one way, s."""
+
+SEND_BUFFER = 50
+"""KB."""
+
+TICK = 0.5
+"""s."""
+
+JSAC: dict[str, float] = {"distinguished": 1, "integer_delta": 0, "start_cut": 0}
+"""Vegas by the paper's text."""
+
+
+class Kind(NamedTuple):
+    """A TCP: controller, loss recovery, parameters."""
+
+    controller: str
+    recovery: str
+    params: Mapping[str, float]
+
+
+KINDS = {
+    "Reno": Kind("reno", "reno-rfc5681", {"integer_ssthresh": 1}),
+    "Vegas-1,3": Kind("vegas", "vegas", {**JSAC, "alpha": 1, "beta": 3}),
+    "Vegas-2,4": Kind("vegas", "vegas", {**JSAC, "alpha": 2, "beta": 4}),
+    "DUAL": Kind("dual", "reno-rfc5681", {"integer_ssthresh": 1}),
+    "CARD": Kind("card", "reno-rfc5681", {"integer_ssthresh": 1}),
+    "Tri-S": Kind("tri_s", "reno-rfc5681", {"integer_ssthresh": 1}),
+}
+RENO, VEGAS = "Reno", "Vegas-1,3"
+BOTH = (RENO, VEGAS)
+TABLE = ("Reno", "Vegas-1,3", "Vegas-2,4")
+"""Columns of Tables I and IV."""
+
+
+def flow(
+    kind: str,
+    size: float | None,
+    *,
+    start: float = 0.0,
+    phase: float = 0.0,
+    send_buffer: float = SEND_BUFFER,
+    transport: Mapping[str, Any] | None = None,
+    params: Mapping[str, float] | None = None,
+    **settings: Any,
+) -> tc.Flow:
+    """A transfer.
+
+    Args:
+        kind: of `KINDS`.
+        size: KB; None: endless.
+        start: s.
+        phase: of the host's clock, s.
+        send_buffer: KB.
+        transport, params, **settings: of `tcpcc.Flow`, in place of or beside the paper's.
+    """
+    of_kind = KINDS[kind]
+    sender = tc.Transport.bsd(
+        rwnd=int(send_buffer / PAYLOAD), clock_phase=phase, **(transport or {})
+    )
+    return tc.Flow(
+        of_kind.controller,
+        size=None if size is None else f"{size * KB:.0f} B",
+        start=start,
+        **{"recovery": of_kind.recovery, **settings},
+        packet_size=PACKET,
+        header=HEADER,
+        transport=sender,
+        params={**of_kind.params, **(params or {})},
+    )
+
+
+def network(buffer: int, rate: float = RATE) -> tc.Network:
+    """Figure 6; `buffer` in packets, `rate` in KB/s."""
+    return tc.dumbbell(
+        8 * KB * rate, DELAY, buffer, access_rate=10e6, access_delay=0, reverse_buffer=buffer
+    )
+
+
+def clock(*seed: int) -> float:
+    """A phase of a host's clock, s."""
+    return float(np.random.default_rng(seed).uniform(0, TICK))
+
+
+# Figures 5, 7 and 11: alone.
+
+PHASES = tuple(TICK * k / 10 for k in range(10))
+
+
+def alone(kind: str, *, buffer: int = 10, rate: float = RATE, **settings: Any) -> tc.Scenario:
+    """1 MB with no other traffic."""
+    return tc.Scenario(
+        network(buffer, rate), [flow(kind, MB, **settings)], duration=30, interval=0.05
+    )
+
+
+def figure_5_runs() -> dict[Any, tc.Scenario]:
+    return {(RENO, k): alone(RENO, phase=phase) for k, phase in enumerate(PHASES, 1)}
+
+
+def figure_7_runs() -> dict[Any, tc.Scenario]:
+    return {(VEGAS, 0): alone(VEGAS)}
+
+
+START_UPS = {"Vegas": "standard", "Vegas*": "vegas_star"}
+
+
+def figure_11_runs() -> dict[Any, tc.Scenario]:
+    """300 KB/s, 16 buffers; no send buffer stands before the 400 KB/s that Vegas reaches."""
+    return {
+        (name, 0): alone(VEGAS, buffer=16, rate=300, slow_start=start_up, send_buffer=200)
+        for name, start_up in START_UPS.items()
+    }
+
+
+SETTINGS: dict[str, Any] = {
+    "as in Figure 7": partial(alone, VEGAS),
+    "mean RTT of the round, as ns-2": partial(alone, VEGAS, params={"distinguished": 0}),
+    "1/8 less after slow start, as ns-2": partial(alone, VEGAS, params={"start_cut": 1 / 8}),
+    "KB of 1024 bytes": partial(alone, VEGAS, rate=RATE * 1.024),
+    "packets of 1434 bytes with the header": partial(alone, VEGAS, rate=RATE * 1474 / 1434),
+    "BaseRTT from the SYN": partial(alone, VEGAS, transport={"syn_rtt": True}),
+    "delayed ACKs": partial(alone, VEGAS, transport={"delayed_ack": 0.2}),
+}
+"""What decides Figure 7. A smaller packet is the same as a faster link."""
+
+RENO_SETTINGS: dict[str, dict[str, Any]] = {
+    "as in Figure 5": {},
+    "one cut for a window's losses": {"recovery": "reno"},
+    "timer of ns-2, 10 ms": {"transport": {"tick": 0.01, "coarse_timer": False, "min_rto": 0.2}},
+    "timer of ns-2, 500 ms": {"transport": {"coarse_timer": False}},
+}
+
+
+def settings_runs() -> dict[Any, tc.Scenario]:
+    return {("Vegas", name, 0): make() for name, make in SETTINGS.items()} | {
+        (RENO, name, k): alone(RENO, phase=phase, **settings)
+        for name, settings in RENO_SETTINGS.items()
+        for k, phase in enumerate(PHASES, 1)
+    }
+
+
+PREDECESSORS = ("Reno", "DUAL", "CARD", "Tri-S", "Vegas-1,3")
+
+
+def predecessor_runs() -> dict[Any, tc.Scenario]:
+    """What section III-B compares Vegas with, on the network of Figures 5 and 7."""
+    return {
+        (kind, k): alone(kind, phase=phase)
+        for kind in PREDECESSORS
+        for k, phase in enumerate(PHASES, 1)
+    }
+
+
+# Table III: 300 KB inside 1 MB.
+
+PAIRS = tuple((small, large) for small in (RENO, VEGAS) for large in (RENO, VEGAS))
+"""(of the 300 KB, of the 1 MB)."""
+
+PAIR_BUFFERS = (15, 20)
+PAIR_DELAYS = tuple(0.5 * k for k in range(6))
+"""s: 0 to 2.5 and two buffers make the 12 runs."""
+
+PAIR_DRAWS = 5
+"""Of the hosts' clocks, for each of the 12 runs: how long Reno waits in its timeouts hangs on
+them."""
+
+
+def pair(small: str, large: str, buffer: int, delay: float, draw: int) -> tc.Scenario:
+    seed = draw, buffer, round(2 * delay)
+    flows = [
+        flow(small, 300, start=delay, phase=clock(1, *seed)),
+        flow(large, MB, phase=clock(2, *seed)),
+    ]
+    return tc.Scenario(network(buffer), flows, duration=40, interval=0.1)
+
+
+def pair_runs() -> dict[Any, tc.Scenario]:
+    """By (small, large, draw, run)."""
+    return {
+        (small, large, draw, run): pair(small, large, buffer, delay, draw)
+        for small, large in PAIRS
+        for draw in range(1, PAIR_DRAWS + 1)
+        for run, (buffer, delay) in enumerate(
+            ((b, d) for b in PAIR_BUFFERS for d in PAIR_DELAYS), 1
+        )
+    }
+
+
+# Table IV and what varies it: background traffic.
+
+CONVERSATIONS = 8.0
+"""A second."""
+
+BUFFERS = (10, 15, 20)
+RUNS = range(1, 58)
+WARM_UP = 10.0
+"""s."""
+
+
+def traffic(
+    kind: str = RENO, rate: float = CONVERSATIONS, *, back: bool = False, **path: Any
+) -> tc.Workload:
+    """tcplib's conversations over connections of a kind; `back`: from right to left."""
+    if back:
+        path = {"source": "right", "target": "left"}
+    connection = flow(kind, None, **path)
+    return tc.Workload(
+        connection,
+        tc.tcplib.CONVERSATIONS,
+        interarrival=tc.poisson(rate),
+        name="back" if back else "tcplib",
+    )
+
+
+def with_traffic(
+    kind: str,
+    run: int,
+    *,
+    background: str = RENO,
+    two_way: bool = False,
+    send_buffer: float = SEND_BUFFER,
+    duration: float = 90.0,
+) -> tc.Scenario:
+    """1 MB beside background traffic; `run` of the 57 draws it and has its buffer."""
+    transfer = flow(kind, MB, start=WARM_UP, phase=clock(3, run), send_buffer=send_buffer)
+    workloads = [traffic(background)] + ([traffic(background, back=True)] if two_way else [])
+    return tc.Scenario(
+        network(BUFFERS[run % 3]),
+        [transfer],
+        workloads=workloads,
+        duration=duration,
+        interval=0.1,
+        seed=run,
+    )
+
+
+def traffic_runs(kinds: Sequence[str] = TABLE, **settings: Any) -> dict[Any, tc.Scenario]:
+    return {(kind, run): with_traffic(kind, run, **settings) for kind in kinds for run in RUNS}
+
+
+def table_4_runs() -> dict[Any, tc.Scenario]:
+    return traffic_runs()
+
+
+def background_runs() -> dict[Any, tc.Scenario]:
+    """By (background, kind, run): Table IV's beside the same with all background over Vegas."""
+    return {
+        (background, *key): scenario
+        for background in BOTH
+        for key, scenario in traffic_runs(background=background).items()
+    }
+
+
+SEND_BUFFERS = (50, 30, 20, 10, 5)
+"""KB."""
+
+
+def send_buffer_runs() -> dict[Any, tc.Scenario]:
+    return {
+        (kind, size, run): with_traffic(kind, run, send_buffer=size)
+        for kind in BOTH
+        for size in SEND_BUFFERS
+        for run in RUNS
+    }
+
+
+TRACED = 5
+"""The run of Figures 9 and 10."""
+
+
+def figure_9_runs() -> dict[Any, tc.Scenario]:
+    return {VEGAS: with_traffic(VEGAS, TRACED)}
+
+
+def figure_10_runs() -> dict[Any, tc.Scenario]:
+    """The same conversations as in Figure 9."""
+    return {RENO: with_traffic(RENO, TRACED)}
+
+
+# Section VI: fairness, stability, queues.
+
+FAIR_BUFFER = 10
+FAIR_RUNS = range(1, 13)
+CROWDS = {"2 and 4": (2, 4), "16": (16,)}
+SIZES = {"2 and 4": 8 * MB, "16": 2 * MB}
+"""KB, of each connection."""
+
+DELAYS = {"equal delays": 1.0, "half with twice the delay": 2.0}
+
+
+def crowd(
+    kinds: Sequence[str],
+    size: float,
+    run: int,
+    *,
+    longer: float = 1.0,
+    buffer: int = FAIR_BUFFER,
+    rate: float = RATE,
+) -> tc.Scenario:
+    """Connections that share a bottleneck, every other one with `longer` times the delay.
+
+    They begin at random in the first second; in `run` 0 all at once, with clocks in step.
+    """
+    starts = np.random.default_rng((4, run)).uniform(0, min(run, 1), len(kinds))
+    extra = (longer - 1) * DELAY
+    flows = [
+        flow(
+            kind, size, start=float(starts[k]), phase=clock(5, run, k) if run else 0.0,
+            access_delay=extra if k % 2 else 0.0,
+        )
+        for k, kind in enumerate(kinds)
+    ]  # fmt: skip
+    length = 4 * sum(flow.size * PACKET for flow in flows if flow.size) / (KB * rate)
+    return tc.Scenario(network(buffer, rate), flows, duration=length, interval=length / 200)
+
+
+def fairness_runs() -> dict[Any, tc.Scenario]:
+    return {
+        (kind, n, delays, run): crowd([kind] * n, SIZES[name], run, longer=longer)
+        for kind in BOTH
+        for name, counts in CROWDS.items()
+        for n in counts
+        for delays, longer in DELAYS.items()
+        for run in (0, *FAIR_RUNS)
+    }
+
+
+MIXES = {"8 Reno": [RENO] * 8, "4 of each": [RENO, VEGAS] * 4, "8 Vegas": [VEGAS] * 8}
+
+
+def mixed_runs() -> dict[Any, tc.Scenario]:
+    """8 connections of 2 MB."""
+    return {
+        (name, run): crowd(kinds, 2 * MB, run) for name, kinds in MIXES.items() for run in FAIR_RUNS
+    }
+
+
+STABLE = tuple((buffer, rate) for buffer in (10, 20) for rate in (100, 200))
+"""Packets, KB/s."""
+
+
+def stability_runs() -> dict[Any, tc.Scenario]:
+    """16 connections of 2 MB."""
+    return {
+        (kind, buffer, rate, run): crowd([kind] * 16, 2 * MB, run, buffer=buffer, rate=rate)
+        for kind in BOTH
+        for buffer, rate in STABLE
+        for run in FAIR_RUNS[:4]
+    }
+
+
+QUEUE_RATE = 10.0
+"""Conversations a second: most of the bottleneck, with no transfer beside them."""
+
+
+def queue_runs() -> dict[Any, tc.Scenario]:
+    """All traffic over Reno, all over Vegas."""
+    return {
+        (kind, run): tc.Scenario(
+            network(BUFFERS[run % 3]),
+            [],
+            workloads=[traffic(kind, QUEUE_RATE)],
+            duration=100,
+            interval=0.5,
+            seed=run,
+        )
+        for kind in BOTH
+        for run in RUNS
+    }
+
+
+# The complex network, Figure 12: a stand-in, since its links cannot be read in the text.
+
+BACKBONE = {
+    ("la", "sf"): (45e6, 0.005),
+    ("la", "sdsc"): (45e6, 0.003),
+    ("sf", "ch"): (10e6, 0.025),
+    ("la", "ch"): (10e6, 0.027),
+    ("ch", "anl"): (45e6, 0.002),
+    ("ch", "cl"): (10e6, 0.005),
+    ("cl", "psc"): (45e6, 0.003),
+    ("sdsc", "psc"): (10e6, 0.032),
+}
+"""Rate, bit/s, and delay, s, by the ends, in both directions."""
+
+SITES = ("la", "sf", "sdsc", "ch", "anl", "cl", "psc")
+SOURCES = 16
+COMPLEX_RATE = 900.0
+"""New conversations a second of all sources ("nearly a thousand"), each way half."""
+
+COMPLEX_SEEDS = range(1, 4)
+
+
+def complex_network(kind: str, seed: int) -> tc.Scenario:
+    """16 traffic sources at seven sites; the k-th sends to the one five sites on."""
+    links = [
+        tc.Link(*ends, rate=rate, delay=delay, buffer=30, name=f"{ends[0]}>{ends[1]}", record=True)
+        for pair, (rate, delay) in BACKBONE.items()
+        for ends in (pair, pair[::-1])
+    ]
+    net = tc.Network(links, tc.Access(10e6, 0.001))
+    loads = []
+    for k in range(SOURCES):
+        source, target = SITES[k % 7], SITES[(k + 2 + k // 7) % 7]
+        one = traffic(kind, COMPLEX_RATE / SOURCES, source=source, target=target)
+        loads.append(one.replace(name=f"ts{k + 1}"))
+    return tc.Scenario(net, [], workloads=loads, duration=20, interval=0.5, seed=seed)
+
+
+def complex_runs() -> dict[Any, tc.Scenario]:
+    return {(kind, seed): complex_network(kind, seed) for kind in BOTH for seed in COMPLEX_SEEDS}
+
+
+# Tables I and II: a stand-in for the path from Arizona to Maryland.
+
+HOPS = 17
+SLOW_HOPS = (4, 8, 12)
+"""Hops of 1.5 Mb/s with background traffic of their own; the others have 45 Mb/s."""
+
+INTERNET_RATE = 6.0
+"""Conversations a second on each of these."""
+
+INTERNET_SIZES = (1024, 512, 128)
+"""KB."""
+
+
+def internet(kind: str, size: float, run: int) -> tc.Scenario:
+    """17 hops, 1.5 Mb/s and 60 ms there and back, across three crowded exchanges."""
+    net = tc.chain(
+        HOPS,
+        [1.5e6 if k in SLOW_HOPS else 45e6 for k in range(HOPS)],
+        0.030 / HOPS,
+        [15 if k in SLOW_HOPS else 50 for k in range(HOPS)],
+        access_rate=10e6,
+        access_delay=0,
+    )
+    loads = [
+        traffic(RENO, INTERNET_RATE, source=f"r{k}", target=f"r{k + 1}").replace(name=f"hop{k}")
+        for k in SLOW_HOPS
+    ]
+    transfer = flow(kind, size, start=WARM_UP, phase=clock(6, run))
+    return tc.Scenario(net, [transfer], workloads=loads, duration=90, interval=0.2, seed=1000 + run)
+
+
+def internet_runs(kinds: Sequence[str], sizes: Sequence[float]) -> dict[Any, tc.Scenario]:
+    return {
+        (kind, size, run): internet(kind, size, run)
+        for kind in kinds
+        for size in sizes
+        for run in RUNS
+    }

@@ -1,0 +1,312 @@
+"""From runs to the numbers of the Vegas paper: means over its runs, with their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.harness import Runs, Values
+from experiments.records import Measured
+from experiments.seeds import means
+from experiments.tcp_vegas import scenarios as s
+
+Numbers = dict[tuple[str, str], float | Measured]
+
+
+def throughput(run: tc.Run, k: int = 0) -> float:
+    """Of flow `k`, KB/s: its data over the time until all of it is acknowledged; of one that is not
+    through by the run's end, what has arrived over the time until then."""
+    flow = run.data.isel(flow=k)
+    end = float(flow["finished"])
+    if np.isnan(end):
+        end = run.duration
+    data = float((flow["delivered"] * flow["payload"]).sum()) / s.KB
+    return data / (end - float(flow["start"]))
+
+
+def retransmitted(run: tc.Run, k: int = 0) -> float:
+    """KB, by flow `k`."""
+    return float(run.retransmissions[k]) * s.PAYLOAD
+
+
+def timeouts(run: tc.Run, k: int = 0) -> float:
+    return float(run.timeouts[k])
+
+
+OF_TRANSFER: dict[str, Callable[[tc.Run], float]] = {
+    "throughput": throughput,
+    "retransmissions": retransmitted,
+    "coarse timeouts": timeouts,
+}
+
+
+def to(one: Measured, base: Measured) -> Measured:
+    """A ratio of means, its range and deviation those of the first."""
+    deviation = None if one.sd is None else one.sd / base.value
+    return one.over(base.value)._replace(sd=deviation)
+
+
+def transfers(runs: Runs) -> Numbers:
+    """Rows of Table IV, by the kinds as columns; runs by (kind, run)."""
+    values: Numbers = {}
+    for row, metric in OF_TRANSFER.items():
+        found = means(metric, runs)
+        values |= {(row, column): cell for column, cell in found.items()}
+        if row != "coarse timeouts":
+            ratio = {"throughput": "throughput ratio", "retransmissions": "retransmit ratio"}[row]
+            base = found[s.RENO]
+            if base.value > 0:
+                values |= {(ratio, column): to(cell, base) for column, cell in found.items()}
+    return values
+
+
+# Figures 5, 7 and 11, and what decides them.
+
+
+def alone(runs: Runs) -> Values:
+    """Rows "throughput" ..., by kind."""
+    return {
+        (row, name): cell
+        for row, metric in OF_TRANSFER.items()
+        for name, cell in means(metric, runs).items()
+    }
+
+
+def start_up(runs: Runs) -> Values:
+    rows: dict[str, Callable[[tc.Run], float]] = {
+        "segments lost": lambda run: float(run.data["drops"].sum()),
+        "largest queue": tc.Run.queue_max,
+        "throughput": throughput,
+    }
+    return {
+        (row, name): cell
+        for row, metric in rows.items()
+        for name, cell in means(metric, runs).items()
+    }
+
+
+def settings(runs: Runs) -> Values:
+    found = means(throughput, runs)
+    lost = means(retransmitted, runs)
+    return {
+        (f"{kind}: {name}", column): cells[kind, name]
+        for column, cells in {"throughput": found, "retransmissions": lost}.items()
+        for kind, name in cells
+    }
+
+
+def predecessors(runs: Runs) -> Values:
+    def queue(run: tc.Run) -> float:
+        return run.queue_mean(before=5)
+
+    found = {**OF_TRANSFER, "queue": queue}
+    return {
+        (row, name): cell
+        for row, metric in found.items()
+        for name, cell in means(metric, runs).items()
+    }
+
+
+# Table III.
+
+
+def pairs(runs: Runs) -> Values:
+    """Means over all draws of the 12 runs; the spread is of the means of 12 runs, as the paper's
+    numbers are. Rows "throughput 300 KB" ..., columns "Reno/Vegas" ..."""
+    values: Numbers = {}
+    metrics = {"throughput": throughput, "retransmissions": retransmitted}
+    ratios = {"throughput": "throughput ratio", "retransmissions": "retransmit ratio"}
+    for row, metric in metrics.items():
+        for k, size in enumerate(("300 KB", "1 MB")):
+            of_draw: dict[Any, list[float]] = {}
+            for (small, large, draw, _), run in runs.items():
+                of_draw.setdefault((small, large, draw), []).append(metric(run, k))
+            found = {column(*pair): _over_draws(of_draw, pair) for pair in s.PAIRS}
+            base = found[column(s.RENO, s.RENO)]
+            for name, cell in found.items():
+                values[f"{row} {size}", name] = cell
+                values[f"{ratios[row]} {size}", name] = to(cell, base)
+    return values
+
+
+def _over_draws(of_draw: Mapping[Any, Sequence[float]], pair: tuple[str, str]) -> Measured:
+    twelve = np.array([np.mean(v) for (*kinds, _), v in of_draw.items() if tuple(kinds) == pair])
+    low, high, sd = float(twelve.min()), float(twelve.max()), float(twelve.std(ddof=1))
+    return Measured(float(twelve.mean()), low, high, sd, len(twelve))
+
+
+def column(small: str, large: str) -> str:
+    """ "Reno/Vegas" for a small Reno transfer in a large one of Vegas."""
+    return "/".join(kind.split("-")[0] for kind in (small, large))
+
+
+# Section V-B and C.
+
+
+def changed(runs: Runs, base: Runs) -> Values:
+    """How much the transfers change when the background is Vegas; `base`: Table IV's runs."""
+    values: Numbers = {}
+    for row in ("throughput", "retransmissions"):
+        one, other = (means(OF_TRANSFER[row], each) for each in (runs, base))
+        values |= {
+            (f"{row}, change", kind): one[kind].value / other[kind].value - 1 for kind in one
+        }
+    return values
+
+
+def vegas_background(runs: Runs) -> Values:
+    """Runs by (background, kind, run)."""
+    return changed(
+        *(
+            {key[1:]: run for key, run in runs.items() if key[0] == background}
+            for background in (s.VEGAS, s.RENO)
+        )
+    )
+
+
+def send_buffers(runs: Runs) -> Values:
+    """Rows "throughput Reno" ..., columns "50 KB" ..."""
+    return {
+        (f"{row} {kind}", f"{size} KB"): cell
+        for row in ("throughput", "retransmissions")
+        for (kind, size), cell in means(OF_TRANSFER[row], runs).items()
+    }
+
+
+# Section VI.
+
+
+def rates(run: tc.Run) -> np.ndarray:
+    """Of all connections, KB/s."""
+    return np.array([throughput(run, k) for k in range(len(run.flows))])
+
+
+def jain(run: tc.Run) -> float:
+    return tc.jain_index(rates(run))
+
+
+def fairness(runs: Runs) -> Values:
+    """Rows "Reno", "Vegas", and "Reno, in step" ... of the runs in which all begin at once; columns
+    as the paper takes results together, "2 and 4, equal delays" ..., "16"."""
+    together: dict[Any, Any] = {}
+    for (kind, n, delays, run), one in runs.items():
+        name = "16" if n == 16 else f"2 and 4, {delays}"
+        row = kind.split("-")[0] + ("" if run else ", in step")
+        together[row, name, len(together) + 1] = one
+    return dict(means(jain, together))
+
+
+def mixed(runs: Runs) -> Values:
+    """Index of all connections, of those of each kind; mean queue while all are active."""
+
+    def of(kind: str) -> Callable[[tc.Run], float]:
+        def index(run: tc.Run) -> float:
+            mine = run.data["controller"].values == s.KINDS[kind].controller
+            return tc.jain_index(rates(run)[mine]) if mine.any() else np.nan
+
+        return index
+
+    def queue(run: tc.Run) -> float:
+        return run.queue_mean(2, float(np.nanmin(run.data["finished"].values)))
+
+    metrics = {"all": jain, "Reno": of(s.RENO), "Vegas": of(s.VEGAS), "queue": queue}
+    values = {
+        (row, name): cell for row, metric in metrics.items() for name, cell in
+        means(metric, runs).items()
+    }  # fmt: skip
+    return {key: cell for key, cell in values.items() if not np.isnan(cell.value)}
+
+
+def stability(runs: Runs) -> Values:
+    """Goodput until all are through, as a share of the bottleneck."""
+
+    def share(run: tc.Run) -> float:
+        done = run.data["finished"].values
+        end = run.duration if np.isnan(done).any() else float(done.max())
+        data = (run.data["delivered"] * run.data["payload"]).sum()
+        return float(8 * data / end / run.data["rate"][0])
+
+    found = means(share, runs)
+    return {
+        (kind.split("-")[0], f"{buffer} buffers, {rate} KB/s"): cell
+        for (kind, buffer, rate), cell in found.items()
+    }
+
+
+def latency(run: tc.Run) -> float:
+    """Mean time that an item of a TELNET conversation takes, ms."""
+    items = run.fct()
+    mine = items["flow"] == "tcplib/telnet"
+    return 1e3 * float(items.loc[mine, "fct_s"].mean())
+
+
+def queues(runs: Runs) -> Values:
+    """Rows "mean queue" ..., columns Reno and Vegas; and how much less TELNET's latency is."""
+    metrics: dict[str, Callable[[tc.Run], float]] = {
+        "mean queue": lambda run: run.queue_mean(s.WARM_UP),
+        "TELNET latency": latency,
+        "utilization": lambda run: run.utilization(after=s.WARM_UP),
+    }
+    values: Numbers = {}
+    for row, metric in metrics.items():
+        for kind, cell in means(metric, runs).items():
+            values[row, kind.split("-")[0]] = cell
+    one, base = (values["TELNET latency", name] for name in ("Vegas", "Reno"))
+    assert isinstance(one, Measured)
+    assert isinstance(base, Measured)
+    values["TELNET latency, reduction", "Vegas"] = 1 - one.value / base.value
+    return values
+
+
+def backbone(runs: Runs) -> Values:
+    """The complex network: goodput, losses, the least of what the conversations got done."""
+    metrics: dict[str, Callable[[tc.Run], float]] = {
+        "goodput": lambda run: float(run.goodput().sum()) / 1e6,
+        "loss": lambda run: float(run.data["drops"].sum() / run.data["arrived"].sum()),
+        "conversations begun a second": lambda run: begun(run) / run.duration,
+        "items finished": finished,
+    }
+    return {
+        (row, kind.split("-")[0]): cell
+        for row, metric in metrics.items()
+        for kind, cell in means(metric, runs).items()
+    }
+
+
+def begun(run: tc.Run) -> int:
+    items = run.fct()
+    return len(items[["flow", "conversation"]].drop_duplicates())
+
+
+def finished(run: tc.Run) -> float:
+    """Share of the items begun two seconds before the end that are through."""
+    items = run.fct()
+    early = items["start_s"] < run.duration - 2
+    return float(items.loc[early, "fct_s"].notna().mean())
+
+
+# Tables I and II.
+
+
+def internet(runs: Runs) -> Values:
+    """Table I: ratios to Reno, and timeouts; runs by (kind, size, run)."""
+    found = transfers({(kind, run): one for (kind, _, run), one in runs.items()})
+    shown = ("throughput ratio", "retransmit ratio", "coarse timeouts")
+    return {key: cell for key, cell in found.items() if key[0] in shown}
+
+
+def by_size(runs: Runs) -> Values:
+    """Table II: Vegas over Reno by size."""
+    values: Numbers = {}
+    for size in s.INTERNET_SIZES:
+        of_size = {(k, run): one for (k, n, run), one in runs.items() if n == size}
+        found = transfers(of_size)
+        for row in ("throughput ratio", "retransmit ratio"):
+            values[row, f"{size} KB"] = found[row, s.VEGAS]
+        for kind in (s.RENO, s.VEGAS):
+            name = f"coarse timeouts {kind.split('-')[0]}"
+            values[name, f"{size} KB"] = found["coarse timeouts", kind]
+    return values

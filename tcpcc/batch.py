@@ -1,0 +1,186 @@
+"""Thousands of scenarios in one call, and one labelled array of what came out.
+
+Where `sweep` keeps or measures a run for each scenario, a batch keeps only means over time: the
+mean field adds them up while it runs and makes no record at all.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.errors import ScenarioError, nonnegative, unknown, whole
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from tcpcc.scenario import Scenario
+
+Means = tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]
+
+FLOW_MEANS = {
+    "cwnd": ("packets", "congestion window, mean over time"),
+    "rtt": ("s", "round-trip time, mean over time"),
+    "throughput": ("bit/s", "delivered, of all flows that an entry stands for"),
+    "loss": ("1", "share of the packets that were lost"),
+}
+LINK_MEANS = {
+    "queue": ("packets", "queue, mean over time"),
+    "queue_min": ("packets", "smallest queue"),
+    "queue_max": ("packets", "largest queue"),
+    "utilization": ("1", "share of the link's rate that was used"),
+    "drop_rate": ("1", "share of the arrivals that the link dropped"),
+}
+MODELS = ("meanfield", "fluid", "packet")
+
+
+def batch(
+    make: Callable[..., Scenario],
+    *,
+    model: str = "meanfield",
+    after: float = 0.0,
+    step: float | None = None,
+    jobs: int | None = None,
+    chunk: int = 250,
+    progress: bool = False,
+    **axes: Iterable[Any],
+) -> xr.Dataset:
+    """Means over time for a grid of scenarios.
+
+    Args:
+        make: returns the scenario for one value of each axis, by name. All have the same flows and
+            recorded links, by number.
+        model: "meanfield", "fluid" or "packet".
+        after: s, from when on means are taken.
+        step: s, longest time step. Default: the model's; of the mean field half the shortest base
+            round-trip time, since nothing is recorded.
+        jobs: how many at a time. Default: one per processor.
+        chunk: how many scenarios are in memory at a time.
+        progress: show a bar.
+        **axes: values of each axis; the last one runs fastest.
+
+    Returns:
+        a dataset with the axes, `flow` and `link` as dimensions: `cwnd`, `rtt`, `throughput`,
+        `loss` by flow, `queue`, `queue_min`, `queue_max`, `utilization`, `drop_rate` by link.
+        `queue_min` of the packet and the fluid model is the least mean over an interval.
+
+    Raises:
+        ScenarioError: scenarios with different numbers of flows or links, a model that is not
+            known, what the model does not take.
+
+    >>> import tcpcc as tc
+    >>> def make(flows, buffer):
+    ...     net = tc.dumbbell("10 Mbps", "20 ms", buffer)
+    ...     return tc.Scenario(net, [tc.Flow("reno", count=flows)], duration=10)
+    >>> tc.batch(make, flows=[2, 5, 10], buffer=[20, 50]).sizes["buffer"]
+    2
+    """
+    if model not in MODELS:
+        raise unknown("model of a batch", model, MODELS)
+    after, size = nonnegative("after", after, "s"), whole("chunk", chunk, low=1)
+    workers = whole("jobs", os.cpu_count() or 1 if jobs is None else jobs, low=1)
+    values = {name: list(axis) for name, axis in axes.items()}
+    points = itertools.product(*values.values())
+    total = int(np.prod([len(axis) for axis in values.values()]))
+    means: list[Means] = []
+    labels: tuple[list[str], list[str]] | None = None
+    run = _mean_field if model == "meanfield" else _runs
+    with _bar(total, progress) as bar, ThreadPoolExecutor(workers) as pool:
+        while part := list(itertools.islice(points, size)):
+            scenarios = [make(**dict(zip(values, point, strict=True))) for point in part]
+            for found, names in run(scenarios, model, after, step, pool, workers):
+                if labels is None:
+                    labels = names
+                elif tuple(map(len, names)) != tuple(map(len, labels)):
+                    raise ScenarioError(
+                        f"make: a scenario with {len(names[0])} flows and {len(names[1])} recorded"
+                        f" links, and one with {len(labels[0])} and {len(labels[1])}: must be alike"
+                    )
+                means.append(found)
+                bar.update()
+    if labels is None:
+        raise ScenarioError("axes: the grid has no points")
+    return _dataset(values, labels, means, model, after)
+
+
+def _bar(total: int, show: bool) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(total=total, disable=not show, desc="scenarios")
+
+
+def _dataset(
+    axes: Mapping[str, list[Any]],
+    labels: tuple[list[str], list[str]],
+    means: Sequence[Means],
+    model: str,
+    after: float,
+) -> xr.Dataset:
+    import xarray as xr
+
+    shape = [len(axis) for axis in axes.values()]
+    variables = {}
+    for place, dim, table in ((0, "flow", FLOW_MEANS), (1, "link", LINK_MEANS)):
+        for name, (unit, text) in table.items():
+            array = np.reshape([one[place][name] for one in means], [*shape, len(labels[place])])
+            variables[name] = ((*axes, dim), array, {"units": unit, "long_name": text})
+    coords = {**axes, "flow": labels[0], "link": labels[1]}
+    return xr.Dataset(variables, coords, {"model": model, "after": after})
+
+
+def _mean_field(
+    scenarios: Sequence[Scenario],
+    model: str,
+    after: float,
+    step: float | None,
+    pool: ThreadPoolExecutor,
+    workers: int,
+) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
+    from tcpcc.models.controller_memory import ControllerMemory
+    from tcpcc.models.meanfield.meanfield_world import World, run_many
+
+    memory = ControllerMemory()
+    worlds = [World(x, step, after, bins=False, controllers=memory) for x in scenarios]
+    shares = [worlds[k::workers] for k in range(workers)]
+    list(pool.map(run_many, filter(None, shares)))
+    for world in worlds:
+        names = [flow.name for flow in world.resolved.flows]
+        links = [world.resolved.links[k].name for k in world.recorded if k in world.place]
+        yield world.means(), (names, links)
+
+
+def _runs(
+    scenarios: Sequence[Scenario],
+    model: str,
+    after: float,
+    step: float | None,
+    pool: ThreadPoolExecutor,
+    workers: int,
+) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
+    from tcpcc.sweep import simulate_many
+
+    options = {} if step is None else {"step": step}
+    runs = simulate_many(scenarios, model=model, jobs=workers, progress=False, **options)
+    for run in runs:
+        late = run.data.sel(time=slice(after, None))
+        late = late.isel(time=late["time"].values > after)
+        flows = {
+            "cwnd": late["cwnd"].mean("time").values,
+            "rtt": late["rtt"].mean("time").values,
+            "throughput": run.throughput(after=after).values,
+            "loss": (late["dropped"].sum("time") / late["sent"].sum("time")).values,
+        }
+        links = {
+            "queue": late["queue"].mean("time").values,
+            "queue_min": late["queue"].min("time").values,
+            "queue_max": late["queue_max"].max("time").values,
+            "utilization": (late["sent_bits"].sum("time") / late["capacity"].sum("time")).values,
+            "drop_rate": (late["drops"].sum("time") / late["arrived"].sum("time")).values,
+        }
+        yield (flows, links), (run.flows, run.links)

@@ -1,0 +1,60 @@
+"""CARD: congestion avoidance by whether delay and window move together.
+
+Source: R. Jain, "A delay-based approach for congestion avoidance in interconnected heterogeneous
+computer networks", CCR 19(5), 1989, as retold by Brakmo and Peterson, JSAC 13(8), 1995, III-B.
+
+Once in two round trips, W = cwnd and R the newest round-trip time, W' and R' those of two round
+trips before:
+
+(1)  (W - W') (R - R') > 0:  W <- W - W/8
+(2)  otherwise:              W <- W + 1
+
+so that W changes every time and oscillates about its best value, the knee.
+
+Differences from the papers
+    The first paper has neither slow start nor losses: slow start, loss and timeout are Reno's, and
+    the first (1) ends slow start, in which (2) adds nothing. Times that differ by rounding alone
+    count as equal.
+"""
+
+from tcpcc.controllers import reno
+from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.dual import EVERY_OTHER, back_off, every_other, newest_rtt
+from tcpcc.controllers.vegas import trend
+from tcpcc.definition import State, register
+
+
+def on_ack(s, p, ack):
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+
+
+def on_round(s, p, ack):
+    if not every_other(s):
+        return
+    window, rtt = s.cwnd, newest_rtt(ack)
+    if s.last_rtt > 0 and trend(window, s.last_window) * trend(rtt, s.last_rtt) > 0:
+        back_off(s)  # (1)
+    elif s.cwnd >= s.ssthresh:
+        s.cwnd += 1  # (2)
+    s.last_window, s.last_rtt = window, rtt
+
+
+card = register(
+    Controller(
+        name="card",
+        summary="an eighth less when delay follows the window, else one packet more",
+        source="Jain 1989",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=reno.on_loss,
+        on_timeout=reno.on_timeout,
+        params=reno.PARAMS,
+        state={
+            **EVERY_OTHER,
+            "last_window": State(0, "packets", "W two round trips before"),
+            "last_rtt": State(0, "s", "R two round trips before; 0 before the first"),
+        },
+        recovery="reno",
+    )
+)

@@ -1,0 +1,94 @@
+"""A link's backlog, and the share of the arrivals that it loses.
+
+The backlog is fluid: what arrives and is not lost, less what the link can send. A queue discipline
+says by its own ``on_fluid`` which share it drops; what has room is the buffer's affair. In fluid a
+full buffer loses exactly what arrives beyond the link's rate, 1 - rate / arrivals. Taken as it is,
+that law jumps; here it comes in over the last packet of room, in which an arriving packet fits or
+does not, as the phase of the packet being sent has it.
+"""
+
+from tcpcc.engine.jit import compiled
+from tcpcc.models.meanfield.meanfield_records import link_at, slot_at
+from tcpcc.models.queue_memory import apply as apply_discipline
+from tcpcc.models.queue_memory import sample_at as queue_sample_at
+
+BITS = 8.0  # in a byte
+
+
+@compiled
+def room(link):
+    """What the buffer holds, in bits."""
+    return BITS * (link.limit if link.in_bytes != 0 else link.limit * link.size)
+
+
+@compiled
+def clear_arrivals(w):
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        link.arriving = link.arriving_bits = link.squares = link.flows = 0.0
+
+
+@compiled
+def add_arrivals(w, c, flows):
+    """Count what class `c`, with so many `flows` open, brings to the links on its path."""
+    for j in range(c.n_slots):
+        slot = slot_at(w.slots, c.first_slot + j)
+        link = link_at(w.links, slot.link)
+        link.arriving += c.count * slot.rate
+        link.arriving_bits += c.count * slot.rate * BITS * slot.size
+        link.squares += c.count * slot.rate * slot.rate
+        link.flows += flows
+
+
+@compiled
+def overflow(link, backlog, early):
+    """Share of what passes the discipline that finds the buffer full."""
+    offered = link.arriving_bits * (1 - early)
+    if offered <= link.rate:
+        return 0.0
+    packet = BITS * link.size
+    full = min(max((backlog - room(link) + packet) / packet, 0.0), 1.0)
+    return full * (1 - link.rate / offered)
+
+
+@compiled
+def set_drift(link, backlog, early):
+    """How the backlog moves, and what is lost, with arrivals as counted."""
+    if link.arriving > 0:
+        link.size = link.arriving_bits / (BITS * link.arriving)
+    link.marked = early if link.marks != 0 else 0.0
+    if link.marks != 0:
+        early = 0.0
+    link.refused = 1 - (1 - early) * (1 - overflow(link, backlog, early))
+    link.prob = 1 - (1 - link.refused) * (1 - link.loss)
+    link.drift = link.arriving_bits * (1 - link.refused) - link.rate
+    if backlog <= 0:
+        link.drift = max(link.drift, 0.0)
+
+
+@compiled
+def bounded(link, backlog):
+    return min(max(backlog, 0.0), room(link))
+
+
+@compiled
+def ask_discipline(link, now, step, backlog, arrivals, b):
+    """The share dropped early from now on, `arrivals` packets after it was asked last."""
+    link.early_before = link.early
+    if link.rule == 0:
+        return
+    q = queue_sample_at(link.sample, 0)
+    q.now = now
+    q.queue_bytes = backlog / BITS
+    q.queue = q.queue_bytes / link.size
+    q.size = link.size
+    q.arrivals = arrivals
+    load = link.arriving_bits * (1 - link.refused) / link.rate
+    q.idle = step * max(1 - load, 0.0) if backlog <= 0 else 0.0
+    q.rate = link.rate
+    q.limit = room(link) / (BITS * link.size)
+    q.flows = link.flows
+    q.concentration = link.squares / link.arriving**2 if link.arriving > 0 else 1.0
+    q.prob = q.spread = q.anew = 0.0
+    apply_discipline(link, b)
+    link.early = min(max(q.prob, 0.0), 1.0)

@@ -1,0 +1,308 @@
+"""Equilibria: the queues at which every link that is full carries exactly its rate.
+
+For given queues and drop probabilities each class of flows settles by itself, where its rules'
+drift is zero (`settling`). What is left to find is one number for each full link: its queue, or,
+once the buffer is full, the share of the arrivals that finds no room.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.errors import TcpccError
+from tcpcc.models.meanfield.lookback import ALL
+from tcpcc.transport import flow_record as t
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from tcpcc.models.meanfield.meanfield_world import World
+    from tcpcc.scenario import Scenario
+
+ROUNDS = 400_000  # round trips that a class is given to settle
+FRESH = 1e8  # packets that a discipline is told of at a time, until it has settled
+TIMES = 40
+EXCESS = 4.0  # times the path's rate: a window for more has no bound
+FULL = 1 - 1e-6  # of a link's rate: it is full
+TOLERANCE = 1e-9  # of a link's rate
+
+
+class NoEquilibrium(TcpccError):
+    """No state of rest was found."""
+
+
+@dataclass
+class Balance:
+    """What a guess of the links' queues leads to.
+
+    Attributes:
+        backlog, loss, mark: of each link, bits and shares, shape [queueing link].
+        rtt, cwnd, rate: of one flow of each class, s, packets, packets/s, shape [class].
+        lost: share of its packets lost or marked, shape [class].
+        load: what each link is to carry of its rate, shape [queueing link].
+        still: whether each class is at rest, shape [class].
+    """
+
+    backlog: np.ndarray
+    loss: np.ndarray
+    mark: np.ndarray
+    rtt: np.ndarray
+    cwnd: np.ndarray
+    rate: np.ndarray
+    lost: np.ndarray
+    load: np.ndarray
+    still: np.ndarray
+
+
+@dataclass
+class Rates:
+    """What happens to one flow of each class, and to the links' backlogs.
+
+    Attributes:
+        rtt: s, shape [class].
+        acks, losses: 1/s, shape [class].
+        drift: bit/s by which the backlogs grow, shape [queueing link].
+    """
+
+    rtt: np.ndarray
+    acks: np.ndarray
+    losses: np.ndarray
+    drift: np.ndarray
+
+
+class Solver:
+    """The equilibrium of one scenario; `world` is at it after :meth:`solve`."""
+
+    def __init__(self, scenario: Scenario, marking: bool = False) -> None:
+        from tcpcc.models.meanfield.meanfield_world import World
+
+        self.world: World = World(scenario, bins=False, marking=marking)
+        self.initial = [state.copy() for state in self.world.states]
+        links = self.world.links
+        self.room = np.where(
+            links["in_bytes"] != 0, 8 * links["limit"], 8 * links["limit"] * links["size"]
+        )
+        self.scale = np.array(
+            [
+                room if math.isfinite(room) else rate * float(self.world.classes["base_rtt"].max())
+                for room, rate in zip(self.room, links["rate"], strict=True)
+            ]
+        )
+
+    def shares(
+        self, backlog: np.ndarray, over: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What links with such backlogs, and such overflow, drop in the queue, lose, and mark."""
+        from tcpcc.models.meanfield.settling import settle_queue
+
+        links = self.world.links
+        early = np.zeros(len(links))
+        for k in range(len(links)):
+            links["arriving"][k] = links["rate"][k] / (8 * links["size"][k])
+            if links["rule"][k]:
+                early[k] = settle_queue(address(links), k, backlog[k], FRESH, TIMES)
+        mark = early if self.world.marking else np.zeros_like(early)
+        refused = 1 - (1 - early + mark) * (1 - over)
+        return refused, 1 - (1 - refused) * (1 - links["loss"]), mark
+
+    def told(self, i: int, loss: np.ndarray, mark: np.ndarray) -> tuple[float, float]:
+        """Share of a class's packets that is lost, and that is marked, on its path."""
+        plan = self.world.plans[i]
+        ahead = [self.world.place[index] for index in plan.links[: plan.n_forward]]
+        return min(1 - float(np.prod(1 - loss[ahead])), ALL), 1 - float(np.prod(1 - mark[ahead]))
+
+    def round_trip(self, i: int, backlog: np.ndarray) -> float:
+        """A class's round-trip time with these backlogs, s."""
+        plan, w = self.world.plans[i], self.world
+        on = [w.place[index] for index in plan.links]
+        return plan.base_rtt + float(sum(backlog[k] / w.links["rate"][k] for k in on))
+
+    def loads(self, rate: np.ndarray, loss: np.ndarray) -> np.ndarray:
+        """Bits per second that arrive at each link, with such rates of one flow of each class."""
+        w = self.world
+        bits = np.zeros(len(w.links))
+        for i, plan in enumerate(w.plans):
+            row, passing = w.classes[i], float(rate[i])
+            for j, index in enumerate(plan.links):
+                k, slot = w.place[index], w.slots[int(row["first_slot"]) + j]
+                bits[k] += row["count"] * passing * 8 * slot["size"]
+                if j < plan.n_forward:
+                    passing *= 1 - loss[k]
+        return bits
+
+    def settle_class(self, i: int, rtt: float, loss: float, mark: float) -> tuple[float, bool]:
+        """The window of a class at rest; its state is left there."""
+        from tcpcc.models.meanfield.settling import settle_class
+
+        w = self.world
+        row, plan = w.classes[i], w.plans[i]
+        row["rtt"] = row["max_rtt"] = rtt
+        row["min_rtt"] = plan.base_rtt
+        ahead = [w.place[index] for index in plan.links[: plan.n_forward]]
+        fastest = min((float(w.links["rate"][k]) for k in ahead), default=math.inf)
+        size = 8 * w.resolved.flows[w.kinds[i].flow].spec.packet_size
+        w.states[i][:] = self.initial[i]
+        most = EXCESS * fastest / size * rtt
+        return settle_class(address(w.classes), i, loss, mark, ROUNDS, most)
+
+    def settle_at_first_window(self, i: int) -> None:
+        """Put a class where a first loss at its initial window leaves it."""
+        from tcpcc.models.meanfield.settling import settle_class
+
+        row = self.world.classes[i]
+        row["rtt"] = row["max_rtt"] = row["min_rtt"] = self.world.plans[i].base_rtt
+        self.world.states[i][:] = self.initial[i]
+        settle_class(address(self.world.classes), i, 0.0, 0.0, 0, math.inf)
+
+    def flow_rates(self, cwnd: np.ndarray, backlog: np.ndarray) -> Rates:
+        """What windows and backlogs lead to if nothing is late."""
+        w = self.world
+        n = len(w.classes)
+        rtt = np.array([self.round_trip(i, backlog) for i in range(n)])
+        rate = np.minimum(cwnd, w.classes["rwnd"]) / rtt
+        refused, loss, mark = self.shares(backlog, np.zeros(len(backlog)))
+        bits = self.loads(rate, loss)
+        packet = 8 * w.links["size"]
+        full = np.clip((backlog - self.room + packet) / packet, 0, 1)
+        with np.errstate(divide="ignore"):
+            excess = 1 - w.links["rate"] / np.maximum(bits * (1 - refused), w.links["rate"])
+        refused, loss, mark = self.shares(backlog, full * excess)
+        bits = self.loads(rate, loss)
+        gone, marked = np.array([self.told(i, loss, mark) for i in range(n)]).T
+        acks = rate * (1 - gone)
+        losses = acks * (gone / (1 - gone) + marked)
+        return Rates(rtt, acks, losses, bits * (1 - refused) - w.links["rate"])
+
+    def balance(self, fill: np.ndarray) -> Balance:
+        """What queues of `fill` times the links' scale lead to; above a full buffer, losses."""
+        w = self.world
+        backlog = np.minimum(np.clip(fill, 0, None) * self.scale, self.room)
+        over = -np.expm1(-np.clip(fill * self.scale / self.room - 1, 0, None))
+        refused, loss, mark = self.shares(backlog, over)
+        n = len(w.classes)
+        rtt, cwnd, rate, lost = (np.zeros(n) for _ in range(4))
+        still = np.ones(n, bool)
+        for i, row in enumerate(w.classes):
+            rtt[i] = self.round_trip(i, backlog)
+            gone, marked = self.told(i, loss, mark)
+            lost[i] = 1 - (1 - gone) * (1 - marked)
+            if row["kind"] == t.CBR:
+                rate[i] = row["rate"]
+                continue
+            cwnd[i], still[i] = self.settle_class(i, rtt[i], gone, marked)
+            if not 0 < cwnd[i] < math.inf:
+                name = w.resolved.flows[w.kinds[i].flow].name
+                raise NoEquilibrium(f"flow {name!r}: its window has no state of rest")
+            rate[i] = min(cwnd[i], float(row["rwnd"])) / rtt[i]
+        load = self.loads(rate, loss) * (1 - refused) / w.links["rate"]
+        return Balance(backlog, loss, mark, rtt, cwnd, rate, lost, load, still)
+
+    def solve(self) -> Balance:
+        """Find it.
+
+        Raises:
+            NoEquilibrium: none was found.
+        """
+        fill = np.zeros(len(self.world.links))
+        found = self.balance(fill)
+        full = found.load > FULL
+        for _ in range(2 * len(full) + 2):
+            if full.any():
+                fill = self._fill(full, fill)
+            found = self.balance(fill)
+            more = ~full & (found.load > FULL)
+            less = full & (fill <= 0)
+            if not more.any() and not less.any():
+                return found
+            full = (full | more) & ~less
+            fill = np.where(full, fill, 0.0)
+        raise NoEquilibrium("which links are full could not be told")
+
+    def _fill(self, full: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """The filling of the `full` links with which they carry their rates."""
+        from scipy.optimize import brentq, root
+
+        places = np.flatnonzero(full)
+
+        def excess(part: np.ndarray) -> np.ndarray:
+            fill = np.zeros(len(full))
+            fill[places] = part
+            # below an empty queue the load grows on, so that a search that strays comes back
+            return np.log(np.maximum(self.balance(fill).load[places], 1e-300)) - np.minimum(part, 0)
+
+        if len(places) == 1:
+            low, high = 0.0, 1.0
+            while excess(np.array([high]))[0] > 0:
+                low, high = high, 2 * high
+                if high > 64:
+                    raise NoEquilibrium("a link is overloaded whatever it drops")
+            part = np.array([brentq(lambda s: excess(np.array([s]))[0], low, high, xtol=1e-12)])
+        else:
+            start = np.where(guess[places] > 0, guess[places], 0.5)
+            part, error = start, math.inf
+            for first in (start, np.full(len(places), 0.1), np.full(len(places), 1.2)):
+                tried = root(excess, first, method="hybr", options={"xtol": 1e-10})
+                size = float(np.abs(tried.fun).max())
+                if size < error:
+                    part, error = tried.x, size
+                if error < 1e-6:
+                    break
+            if error > 1e-3:
+                raise NoEquilibrium(f"links are off their rates by {error:.2g}")
+        fill = np.zeros(len(full))
+        fill[places] = part
+        return fill
+
+
+def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
+    """Where the mean field of a scenario is at rest, whether it stays there or not.
+
+    All flows are taken to be open, and to have seen an empty queue: `min_rtt` is the propagation
+    delay. A controller that does nothing over a range (Vegas, alpha < beta) is taken to come into
+    it from below.
+
+    Args:
+        scenario: what is at rest; any mix of controllers, round-trip times and topology.
+        marking: as in the meanfield model.
+
+    Returns:
+        a dataset with, by flow: `cwnd` (packets), `rtt` (s), `rate` (packets/s) of one flow,
+        `loss` (share lost or marked), `still` (False: the rules switch about the value, which is
+        their mean); by queueing link: `queue` (packets), `delay` (s), `loss` (share dropped or
+        marked), `utilization`.
+
+    Raises:
+        ScenarioError: flows of a finite size, scheduled changes.
+        NoEquilibrium: none was found.
+    """
+    import xarray as xr
+
+    solver = Solver(scenario, marking)
+    found, w = solver.solve(), solver.world
+    flows = range(len(w.resolved.flows))
+    first = [next(i for i, kind in enumerate(w.kinds) if k in kind.flows) for k in flows]
+    links = w.links
+    table = {
+        "cwnd": ("flow", found.cwnd[first], "packets", "congestion window of one flow"),
+        "rtt": ("flow", found.rtt[first], "s", "round-trip time"),
+        "rate": ("flow", found.rate[first], "packets/s", "sending rate of one flow"),
+        "lost": ("flow", found.lost[first], "1", "share of its packets lost or marked"),
+        "still": ("flow", found.still[first], "", "at rest; False: rules switch about the mean"),
+        "queue": ("link", found.backlog / (8 * links["size"]), "packets", "packets in the queue"),
+        "delay": ("link", found.backlog / links["rate"], "s", "queueing delay"),
+        "loss": ("link", 1 - (1 - found.loss) * (1 - found.mark), "1", "share dropped or marked"),
+        "utilization": ("link", found.load, "1", "share of the link's rate that is used"),
+    }
+    return xr.Dataset(
+        {name: (dim, values, {"units": unit, "long_name": text})
+         for name, (dim, values, unit, text) in table.items()},
+        coords={
+            "flow": [w.resolved.flows[k].name for k in flows],
+            "link": [w.resolved.links[k].name for k in w.kept],
+        },
+    )  # fmt: skip

@@ -1,0 +1,307 @@
+"""The method of steps, after Heun: each time step is a drift now, one at its end, and their mean.
+
+A step is no longer than the shortest way from a link back to a sender, so that what comes back
+during it has been computed before. The method is of second order; the drop probability of a queue
+discipline, which is asked once a step, is continued in a straight line meanwhile.
+
+Before its first loss a class is in slow start (cwnd < ssthresh), where its flows do the same at the
+same time: a round ends, a first packet is lost, and the rule is applied to all of them at once.
+"""
+
+import math
+
+from tcpcc.engine.jit import compiled, entry
+from tcpcc.models.meanfield import buffers
+from tcpcc.models.meanfield.drift import advance, find_drift, lose, see, settle, window
+from tcpcc.models.meanfield.drift import apply as apply_rule
+from tcpcc.models.meanfield.lookback import BACKLOG, MARKED, PROB, cell, look_ahead, look_back
+from tcpcc.models.meanfield.meanfield_records import (
+    class_at,
+    flow_bin_at,
+    index_at,
+    link_at,
+    link_bin_at,
+    slot_at,
+    world_at,
+)
+from tcpcc.transport.flow_record import CBR, window_at
+
+DONE, GROW, FAILED = 0, 1, 2
+SPARE = 4  # rows of the history that the newest look-up does not need
+
+
+@compiled
+def is_on(c, time, step):
+    """Whether the flows of a class send: they do from the step in which they start."""
+    return c.start < time + 0.5 * step and time + 0.5 * step < c.stop
+
+
+@compiled
+def sending(w, c, time, state, trial):
+    """Packets per second of one flow: a window in the round-trip time of what it sends now."""
+    if not is_on(c, time, w.step):
+        return 0.0
+    if c.kind == CBR:
+        return c.rate
+    rtt = c.base_rtt
+    for j in range(c.n_slots):
+        link = link_at(w.links, slot_at(w.slots, c.first_slot + j).link)
+        rtt += (link.trial if trial else link.backlog) / link.rate
+    return window(c, state) / rtt
+
+
+@compiled
+def load_links(w, time, trial):
+    """Count the arrivals at all links, with the states as they are or as they are tried."""
+    buffers.clear_arrivals(w)
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        c.now_rate = sending(w, c, time, c.trial if trial else c.state, trial)
+        if c.n_slots > 0 and slot_at(w.slots, c.first_slot).before <= 0:
+            slot_at(w.slots, c.first_slot).rate = c.now_rate
+        buffers.add_arrivals(w, c, c.count if is_on(c, time, w.step) else 0.0)
+
+
+@compiled
+def predict(w, now):
+    """The first half: drifts at `now`, states and backlogs as they lead to the step's end."""
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        if c.kind != CBR and is_on(c, now, w.step):
+            c.quantum = c.acks * w.step
+            find_drift(c, c.state, now, c.first)
+            advance(c, w.step, c.first, 1.0, c.state, c.trial)
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        link.trial = buffers.bounded(link, link.backlog + w.step * link.drift)
+
+
+@compiled
+def correct(w, then):
+    """The second half: drifts at the step's end, and the mean of both."""
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        look_back(w, c, then, w.k)
+        look_ahead(w, c, then, w.k)
+    load_links(w, then, True)
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        first, link.before = link.drift, link.backlog
+        guess = min(max(2 * link.early - link.early_before, 0.0), 1.0)
+        buffers.set_drift(link, link.trial, guess)
+        link.backlog = buffers.bounded(link, link.before + 0.5 * w.step * (first + link.drift))
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        if c.kind != CBR and is_on(c, then - w.step, w.step):
+            c.quantum = c.acks * w.step
+            find_drift(c, c.trial, then, c.second)
+            advance(c, w.step, c.first, 0.5, c.state, c.trial)
+            advance(c, w.step, c.second, 0.5, c.trial, c.state)
+
+
+@compiled
+def begin(c, now):
+    """A class's flows open their connections."""
+    s = window_at(c.state, 0)
+    s.cwnd = c.initial_window
+    see(c, c.state, now)
+    settle(c, c.state)
+    c.slow = 1 if s.cwnd < s.ssthresh else 0
+    c.round_end = now + c.base_rtt
+
+
+@compiled
+def leave_slow_start(c, now):
+    """What a controller begins with congestion avoidance."""
+    c.slow = 0
+    if c.settles != 0:
+        see(c, c.state, now)
+        settle(c, c.state)
+
+
+@compiled
+def events(w, c, then):
+    """A start; in slow start, the end of a round and the first loss."""
+    if not is_on(c, then - w.step, w.step):
+        if is_on(c, then, w.step):
+            begin(c, then)
+        return
+    if c.slow == 0:
+        return
+    s = window_at(c.state, 0)
+    if c.on_round != 0 and c.acks > 0 and then >= c.round_end:
+        see(c, c.state, then)
+        apply_rule(c, c.on_round, c.state)
+        c.round_end += c.rtt
+    c.lost += c.losses * w.step
+    if c.lost >= 1:
+        see(c, c.state, then)
+        lose(c, c.state)
+        c.slow = 0
+    elif s.cwnd >= s.ssthresh:
+        leave_slow_start(c, then)
+
+
+@compiled
+def record(w, then, b):
+    """Add the step that ends at `then` to the sums and to bin `b`."""
+    counted = then > w.after + 0.5 * w.step
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        packet = buffers.BITS * link.size
+        queue = 0.5 * (link.backlog + link.before) / packet
+        bits = min(link.arriving_bits * (1 - link.refused), link.rate)
+        if link.backlog > 0:
+            bits = link.rate
+        lost = link.arriving * link.prob
+        if counted:
+            link.sum_queue += queue * w.step
+            link.sum_bits += bits * w.step
+            link.sum_arrived += link.arriving * w.step
+            link.sum_dropped += lost * w.step
+            link.least_queue = min(link.least_queue, link.backlog / packet)
+            link.most_queue = max(link.most_queue, link.backlog / packet)
+        if link.bins != 0 and b < w.n_bins:
+            bin = link_bin_at(link.bins, b)
+            bin.waiting += queue * w.step
+            bin.queue_max = max(bin.queue_max, link.backlog / packet)
+            bin.busy += bits / link.rate * w.step
+            bin.sent_bits += bits * w.step
+            bin.arrived += link.arriving * w.step
+            bin.drops += lost * w.step
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        c.sent += c.now_rate * w.step
+        c.delivered += c.acks * w.step
+        c.dropped += c.losses * w.step
+        if not is_on(c, then, w.step):
+            continue
+        s = window_at(c.state, 0)
+        if counted:
+            c.sum_time += w.step
+            c.sum_cwnd += s.cwnd * w.step
+            c.sum_rtt += c.rtt * w.step
+            c.sum_sent += c.now_rate * w.step
+            c.sum_acked += c.acks * w.step
+            c.sum_lost += c.losses * w.step
+        if c.kind != CBR and not 0 < s.cwnd < math.inf:
+            w.failed = i + 1
+        if c.bins != 0 and b < w.n_bins:
+            bin = flow_bin_at(c.bins, b)
+            bin.cwnd, bin.ssthresh, bin.rtt = s.cwnd, s.ssthresh, c.rtt
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        if c.bins != 0 and b < w.n_bins:
+            bin = flow_bin_at(c.bins, b)
+            bin.sent, bin.delivered, bin.dropped = c.sent, c.delivered, c.dropped
+
+
+@compiled
+def write_row(w, row):
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        cell(w, row, link.column + BACKLOG).value = link.backlog
+        cell(w, row, link.column + PROB).value = link.prob
+        cell(w, row, link.column + MARKED).value = link.marked
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        cell(w, row, c.column).value = c.now_rate
+        for j in range(c.n_slots):
+            slot = slot_at(w.slots, c.first_slot + j)
+            cell(w, row, slot.column).value = slot.rate
+
+
+@compiled
+def now_at(w, then):
+    """Rates and drifts of a state that is reached."""
+    load_links(w, then, False)
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        buffers.set_drift(link, link.backlog, link.early)
+
+
+@compiled
+def take_step(w):
+    now, then = w.k * w.step, (w.k + 1) * w.step
+    predict(w, now)
+    correct(w, then)
+    b = int((then - 0.5 * w.step) / w.interval)
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        middle = 0.5 * (link.backlog + link.before)
+        noted = b if link.bins != 0 and b < w.n_bins else -1
+        buffers.ask_discipline(link, then, w.step, middle, link.arriving * w.step, noted)
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        if c.kind != CBR:
+            events(w, c, then)
+    now_at(w, then)
+    w.k += 1
+    write_row(w, w.k)
+    record(w, then, b)
+
+
+@compiled
+def needs_room(w):
+    """Whether the next look-ups could reach behind the ring's oldest row."""
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        longest = c.base_rtt
+        for j in range(c.n_slots):
+            link = link_at(w.links, slot_at(w.slots, c.first_slot + j).link)
+            longest += link.backlog / link.rate
+        if c.n_slots > 0:
+            slot = slot_at(w.slots, c.first_slot)
+            longest = max(longest, (w.k - min(slot.seen, slot.cursor)) * w.step)
+        if longest / w.step + SPARE > w.mask:
+            return True
+    return False
+
+
+@compiled
+def start(w):
+    """Row 0."""
+    for i in range(w.n_classes):
+        c = class_at(w.classes, i)
+        if is_on(c, 0.0, w.step) and c.kind != CBR:
+            begin(c, 0.0)
+    now_at(w, 0.0)
+    write_row(w, 0)
+
+
+@compiled
+def run(w, until):
+    while w.k < until:
+        if needs_room(w):
+            return GROW
+        take_step(w)
+        if w.failed != 0:
+            return FAILED
+    return DONE
+
+
+@entry
+def start_world(address):
+    """Put a world at time 0."""
+    start(world_at(address, 0))
+
+
+@entry
+def run_world(address, until):
+    """Advance to step `until`; tells whether that was done, or why not."""
+    return run(world_at(address, 0), until)
+
+
+@entry
+def run_worlds(addresses, count):
+    """Start and run worlds, whose addresses stand one after the other, to their ends.
+
+    Stops none for another: one that lacks room, or has failed, is left where it is.
+    """
+    for i in range(count):
+        address = index_at(addresses, i).at
+        start(world_at(address, 0))
+        run(world_at(address, 0), world_at(address, 0).end)
+
+
+__all__ = ["DONE", "FAILED", "GROW", "run_world", "run_worlds", "start_world"]

@@ -1,0 +1,432 @@
+"""The mean field near its equilibrium: x'(t) = sum over k of A_k x(t - tau_k).
+
+Slopes are taken of the very drift that is integrated, with the rules called at states beside the
+equilibrium. How delays put these together is algebra: a small change of anything is a sum of
+changes of the state at earlier times (:class:`Past`). The delay's own change does not count to
+first order, since at rest what is delayed is constant; that of the pace at which a filling queue
+lets packets through does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.engine.jit import address
+from tcpcc.errors import TcpccError
+from tcpcc.models.meanfield.delay_roots import characteristic
+from tcpcc.models.meanfield.equilibrium import Balance, Solver
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+
+SMALL = 1e-5  # relative change for a slope of a controller's drift
+WIDE = 0.01  # the same for a discipline: wide enough for steps by whole numbers of packets
+FEW = 1e-3  # packets that a discipline is told of, for its drift
+NOTHING = 1e-12  # a slope that is less is none
+ONE_SLOPE = 0.1  # relative difference of slopes to both sides that is none
+NOW = 1e3  # s, when the drift is looked at: rules know times only by their distance from now
+
+Drift = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+class NotSmooth(TcpccError):
+    """A rule switches at the equilibrium: there is nothing to linearise."""
+
+
+class Past:
+    """A change as a sum of rows times the state's change at earlier times.
+
+    Args:
+        terms: delay in s -> row, shape [state].
+    """
+
+    def __init__(self, terms: dict[float, NDArray[np.float64]] | None = None) -> None:
+        self.terms = terms or {}
+
+    def __add__(self, other: Past) -> Past:
+        total = dict(self.terms)
+        for delay, row in other.terms.items():
+            total[delay] = total[delay] + row if delay in total else row
+        return Past(total)
+
+    def __mul__(self, factor: float) -> Past:
+        return Past({delay: factor * row for delay, row in self.terms.items()})
+
+    __rmul__ = __mul__
+
+    def later(self, delay: float) -> Past:
+        """The same, seen `delay` later."""
+        return Past({round(tau + delay, 12): row for tau, row in self.terms.items()})
+
+
+def total(parts: Iterable[Past]) -> Past:
+    return sum(parts, Past())
+
+
+class Linear:
+    """A scenario's mean field, linear about its equilibrium.
+
+    Attributes:
+        terms: delay in s -> matrix, shape [state, state].
+        open_terms: the same without what losses, marks and round-trip times tell the senders.
+        names: of the states.
+        balance: the equilibrium.
+    """
+
+    def __init__(self, scenario: Scenario, marking: bool = False) -> None:
+        self.solver = Solver(scenario, marking)
+        self.world = self.solver.world
+        self.balance: Balance = self.solver.solve()
+        w = self.world
+        self.full = [
+            k for k in range(len(w.links))
+            if self.balance.backlog[k] > 0
+        ]  # fmt: skip
+        self.names: list[str] = []
+        self.at: dict[tuple[str, int], int] = {}  # first place of a class's, a queue's states
+        self._number_states()
+        self._write_rates()
+        self._keep_what_matters(*self._rows())
+
+    def _number_states(self) -> None:
+        w = self.world
+        for i, kind in enumerate(w.kinds):
+            flow = w.resolved.flows[kind.flow]
+            if flow.controller is None:
+                continue
+            self.at["class", i] = len(self.names)
+            self.names += [
+                f"{flow.name}.{name}" for name in flow.controller.state_dtype.names or ()
+            ]
+            if w.states[i].dtype.itemsize // 8 != len(flow.controller.state_dtype.names or ()):
+                raise NotSmooth(f"controller {flow.controller.name!r} keeps an array in its state")
+        for k in self.full:
+            link = w.resolved.links[w.kept[k]]
+            self.at["backlog", k] = len(self.names)
+            self.names.append(f"{link.name}.backlog")
+            if w.links["rule"][k]:
+                self.at["queue", k] = len(self.names)
+                self.names += [f"{link.name}.{x}" for x in self._numbers(k)]
+
+    def _numbers(self, k: int) -> list[str]:
+        """The state variables of a link's discipline that are single numbers."""
+        discipline = self.world.resolved.links[self.world.kept[k]].queue.discipline
+        return [name for name, variable in discipline.state.items() if variable.size == 1]
+
+    def _past(self, *entries: tuple[int, float]) -> Past:
+        row = np.zeros(len(self.names))
+        for place, value in entries:
+            row[place] += value
+        return Past({0.0: row})
+
+    # ------------------------------------------------------------------ what flows and queues do
+
+    def _write_rates(self) -> None:
+        """Arrivals at the equilibrium, of each class at each link of its path."""
+        w, b = self.world, self.balance
+        self.slot_rate = np.zeros(len(w.slots))
+        self.arriving = np.zeros(len(w.links))
+        self.bits = np.zeros(len(w.links))
+        for i, plan in enumerate(w.plans):
+            rate = b.rate[i]
+            for j, index in enumerate(plan.links):
+                s, k = int(w.classes["first_slot"][i]) + j, w.place[index]
+                self.slot_rate[s] = rate
+                self.arriving[k] += w.classes["count"][i] * rate
+                self.bits[k] += 8 * w.slots["size"][s] * w.classes["count"][i] * rate
+                if j < plan.n_forward:
+                    rate *= 1 - b.loss[k]
+        self.early = np.zeros(len(w.links))
+        for k in range(len(w.links)):
+            self.early[k] = w.links["early"][k]
+
+    def _class_slopes(self, i: int) -> tuple[NDArray[np.float64], ...]:
+        """Of a class's drift: by its state, its acknowledgements, its losses, its RTT."""
+        from tcpcc.models.meanfield.drift import drift_of
+
+        w, b = self.world, self.balance
+        row = w.classes[i]
+        flow = w.resolved.flows[w.kinds[i].flow]
+        y = w.states[i].view(float).reshape(-1).copy()
+        n = len(y)
+        row["slow"], row["quantum"] = 0, 1.0
+        row["rtt"] = b.rtt[i]
+        out = np.zeros(n)
+        ahead = [w.place[index] for index in w.plans[i].links[: w.plans[i].n_forward]]
+        gone = 1 - float(np.prod(1 - b.loss[ahead]))
+        marked = 1 - float(np.prod(1 - b.mark[ahead]))
+        acks = b.rate[i] * (1 - gone)
+        losses = acks * (gone / (1 - gone) + marked)
+
+        def drift(state: NDArray[np.float64], acks: float, losses: float, rtt: float):
+            row["acks"], row["losses"], row["rtt"] = acks, losses, rtt
+            at = np.ascontiguousarray(state)
+            drift_of(address(w.classes), i, address(at), NOW, address(out))
+            return out.copy()
+
+        def slope(f, x: float) -> NDArray[np.float64]:
+            h = SMALL * max(abs(x), 1e-3)
+            return (f(x + h) - f(x - h)) / (2 * h)
+
+        def by_state(state: NDArray[np.float64]) -> NDArray[np.float64]:
+            columns = []
+            for j in range(n):
+
+                def moved(x: float, j: int = j) -> NDArray[np.float64]:
+                    other = state.copy()
+                    other[j] = x
+                    return drift(other, acks, losses, b.rtt[i])
+
+                columns.append(slope(moved, state[j]) if np.isfinite(state[j]) else np.zeros(n))
+            return np.array(columns).T
+
+        if not b.still[i] or not self._is_smooth(y, lambda x: drift(x, acks, losses, b.rtt[i])):
+            raise NotSmooth(
+                f"flow {flow.name!r}: the rules of {flow.controller.name!r} switch at the equilibrium"
+            )
+        return (
+            by_state(y),
+            slope(lambda x: drift(y, x, losses, b.rtt[i]), acks),
+            slope(lambda x: drift(y, acks, x, b.rtt[i]), losses),
+            slope(lambda x: drift(y, acks, losses, x), b.rtt[i]),
+        )
+
+    def _is_smooth(self, y: NDArray[np.float64], drift: Drift) -> bool:
+        """Whether the window's drift has one slope, not 0, in a larger window and a smaller one."""
+        step = np.zeros_like(y)
+        step[0] = SMALL * y[0]
+        up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
+        return bool(abs(up - down) < ONE_SLOPE * (abs(up) + abs(down)))
+
+    def _queue_slopes(self, k: int) -> dict[str, NDArray[np.float64] | float]:
+        """Of a discipline's drift and probability: by its state, the backlog, the arrivals."""
+        from tcpcc.models.meanfield.settling import settle_queue
+
+        w = self.world
+        memory = w.queues[w.kept[k]]
+        names = self._numbers(k)
+        memory.state[0] = memory.state[0]
+        z = np.array([float(memory.state[name][0]) for name in names])
+        saved = memory.state.copy()
+        backlog = float(self.balance.backlog[k])
+        links = w.links
+        links["arriving"][k] = self.arriving[k]
+
+        def see(state: NDArray[np.float64], backlog: float) -> tuple[NDArray[np.float64], float]:
+            memory.state[:] = saved
+            for name, value in zip(names, state, strict=True):
+                memory.state[name] = value
+            prob = settle_queue(address(links), k, backlog, FEW, 1)
+            after = np.array([float(memory.state[name][0]) for name in names])
+            memory.state[:] = saved
+            return (after - state) / FEW * self.arriving[k], prob
+
+        n = len(names)
+        by_state, prob_by_state = np.zeros((n, n)), np.zeros(n)
+        for j in range(n):
+            h = WIDE * max(abs(z[j]), 1e-3)
+            up, down = z.copy(), z.copy()
+            up[j] += h
+            down[j] -= h
+            (f1, p1), (f0, p0) = see(up, backlog), see(down, backlog)
+            by_state[:, j], prob_by_state[j] = (f1 - f0) / (2 * h), (p1 - p0) / (2 * h)
+        h = WIDE * backlog
+        (f1, p1), (f0, p0) = see(z, backlog + h), see(z, backlog - h)
+        return {
+            "state": by_state, "prob": prob_by_state,
+            "backlog": (f1 - f0) / (2 * h), "prob_backlog": (p1 - p0) / (2 * h),
+        }  # fmt: skip
+
+    # ---------------------------------------------------------------------- putting it together
+
+    def _rows(self) -> tuple[list[Past], list[Past]]:
+        """The derivative of each state's change: but for what the links tell the senders, and that."""
+        w, b = self.world, self.balance
+        links, classes, slots = w.links, w.classes, w.slots
+        rows = [Past() for _ in self.names]
+        told = [Past() for _ in self.names]
+        sent: dict[int, Past] = {}
+        for i in range(len(classes)):
+            if ("class", i) not in self.at:
+                sent[i] = Past()
+                continue
+            x, rtt = b.rate[i], b.rtt[i]
+            entries = []
+            if b.cwnd[i] < classes["rwnd"][i]:
+                entries.append((self.at["class", i], 1 / rtt))
+            for index in w.plans[i].links:
+                k = w.place[index]
+                if k in self.full:
+                    entries.append((self.at["backlog", k], -x / rtt / links["rate"][k]))
+            sent[i] = self._past(*entries)
+        # along the paths, link by link in the order in which data passes them
+        into: dict[int, Past] = {}
+        lost: dict[int, Past] = {k: Past() for k in range(len(links))}
+        marks: dict[int, Past] = {k: Past() for k in range(len(links))}
+        pace: dict[int, Past] = {k: Past() for k in range(len(links))}
+        order = range(len(links))
+        for k in order:
+            here = [
+                (i, j) for i, plan in enumerate(w.plans)
+                for j, index in enumerate(plan.links) if w.place[index] == k
+            ]  # fmt: skip
+            for i, j in here:
+                s = int(classes["first_slot"][i]) + j
+                if j == 0:
+                    into[s] = sent[i].later(slots["before"][s])
+                elif s - 1 in into:
+                    into[s] = self._through(s - 1, into, lost, pace).later(
+                        self._sojourn(s - 1) + slots["before"][s]
+                    )
+                else:
+                    raise NotSmooth("paths that pass links in opposite orders are not linearised")
+            if k not in self.full:
+                continue
+            packets = total(
+                float(classes["count"][i]) * into[int(classes["first_slot"][i]) + j]
+                for i, j in here
+            )
+            bits = total(
+                float(classes["count"][i] * 8 * slots["size"][int(classes["first_slot"][i]) + j])
+                * into[int(classes["first_slot"][i]) + j]
+                for i, j in here
+            )
+            refused = self._discipline(k, packets, bits, rows, lost, marks)
+            rate = float(links["rate"][k])
+            share = 1 - (1 - b.loss[k]) / (1 - links["loss"][k])
+            drift = (1 - share) * bits + -self.bits[k] * refused
+            rows[self.at["backlog", k]] = drift
+            pace[k] = drift * (1 / rate)
+        for i in range(len(classes)):
+            if ("class", i) in self.at:
+                self._class_rows(i, sent, into, lost, marks, pace, rows, told)
+        return rows, told
+
+    def _sojourn(self, s: int) -> float:
+        k = int(self.world.slots["link"][s])
+        return float(self.balance.backlog[k] / self.world.links["rate"][k])
+
+    def _through(self, s, into, lost, pace) -> Past:
+        """What leaves a link, of what arrives there: seen at the time of its arrival."""
+        k = int(self.world.slots["link"][s])
+        passing = 1.0 if self.world.slots["carries_ack"][s] else 1 - self.balance.loss[k]
+        x = self.slot_rate[s]
+        out = passing * into[s] + -x * passing * pace[k]
+        return out if passing == 1.0 else out + -x * lost[k]
+
+    def _discipline(self, k, packets, bits, rows, lost, marks) -> Past:
+        """The change of the share refused by the queue; writes the discipline's rows."""
+        w, b = self.world, self.balance
+        links = w.links
+        early, marked = Past(), Past()
+        chance = float(self.early[k])
+        if links["rule"][k]:
+            slopes = self._queue_slopes(k)
+            first = self.at["queue", k]
+            n = len(slopes["prob"])
+            early = self._past(
+                *[(first + j, slopes["prob"][j]) for j in range(n)],
+                (self.at["backlog", k], slopes["prob_backlog"]),
+            )
+            for a in range(n):
+                rows[first + a] = self._past(
+                    *[(first + j, slopes["state"][a, j]) for j in range(n)],
+                    (self.at["backlog", k], slopes["backlog"][a]),
+                )
+        if w.marking:
+            marked, early, chance = early, Past(), 0.0
+        refused_share = 1 - (1 - b.loss[k]) / (1 - links["loss"][k])
+        full = 1 - (1 - refused_share) / (1 - chance)
+        refused = (1 - full) * early
+        if full > NOTHING:  # a full buffer: 1 - rate / offered
+            offered = self.bits[k] * (1 - chance)
+            change = (1 - chance) * bits + -self.bits[k] * early
+            refused = refused + (1 - chance) * (1 - full) / offered * change
+        lost[k] = (1 - links["loss"][k]) * refused
+        marks[k] = marked
+        return refused
+
+    def _class_rows(self, i, sent, into, lost, marks, pace, rows, told) -> None:
+        w, b = self.world, self.balance
+        plan, first = w.plans[i], int(w.classes["first_slot"][i])
+        by_state, by_acks, by_losses, by_rtt = self._class_slopes(i)
+        kept = unmarked = 1.0
+        for index in plan.links[: plan.n_forward]:
+            kept *= 1 - b.loss[w.place[index]]
+            unmarked *= 1 - b.mark[w.place[index]]
+        back = plan.after
+        acks, rtt, signal = Past(), Past(), Past()
+        acks_rate = b.rate[i] * kept
+        per_ack = (1 - kept) / kept + 1 - unmarked
+        if plan.links:
+            last = first + len(plan.links) - 1
+            acks = self._through(last, into, lost, pace).later(self._sojourn(last) + back)
+        else:
+            acks = sent[i].later(back)
+        for j in range(len(plan.links) - 1, -1, -1):
+            s = first + j
+            k = int(w.slots["link"][s])
+            back += self._sojourn(s)
+            if k in self.full:
+                rate = float(w.links["rate"][k])
+                rtt = rtt + self._past((self.at["backlog", k], 1 / rate)).later(back)
+            if j < plan.n_forward:
+                signal = signal + (1 / kept / (1 - b.loss[k])) * lost[k].later(back)
+                signal = signal + (unmarked / (1 - b.mark[k])) * marks[k].later(back)
+            back += float(w.slots["before"][s])
+        at = self.at["class", i]
+        n = len(by_acks)
+        for a in range(n):
+            rows[at + a] = (
+                self._past(*[(at + j, by_state[a, j]) for j in range(n)])
+                + by_acks[a] * acks
+                + by_losses[a] * per_ack * acks
+            )
+            told[at + a] = by_losses[a] * acks_rate * signal + by_rtt[a] * rtt
+
+    def _keep_what_matters(self, rows: list[Past], told: list[Past]) -> None:
+        """Make matrices, without the states that no window and no queue hangs on."""
+        n = len(self.names)
+        both = [row + more for row, more in zip(rows, told, strict=True)]
+        closed, opened = matrices(both, n), matrices(rows, n)
+        depends = sum(np.abs(matrix) for matrix in closed.values()) > NOTHING
+        keep = np.zeros(n, bool)
+        keep[[at for (what, _), at in self.at.items() if what in ("class", "backlog")]] = True
+        while (more := keep | depends[keep].any(axis=0)).sum() > keep.sum():
+            keep = more
+        self.terms = {delay: a[np.ix_(keep, keep)] for delay, a in closed.items()}
+        self.open_terms = {delay: a[np.ix_(keep, keep)] for delay, a in opened.items()}
+        self.names = [name for name, kept in zip(self.names, keep, strict=True) if kept]
+
+    def loop(self, omega: NDArray[np.float64]) -> NDArray[np.complex128]:
+        """The loop's gain L(i omega), cut where the senders learn of the links.
+
+        1 + L is the ratio of the characteristic determinants with and without what losses, marks
+        and measured round-trip times tell the senders. ACK clocking stays closed, and so do the
+        queues' own dynamics.
+
+        Args:
+            omega: rad/s.
+        """
+        s = 1j * np.asarray(omega, float)
+        return np.array(
+            [
+                np.linalg.det(characteristic(self.terms, x))
+                / np.linalg.det(characteristic(self.open_terms, x))
+                - 1
+                for x in s
+            ]
+        )
+
+
+def matrices(rows: list[Past], n: int) -> dict[float, NDArray[np.float64]]:
+    """Rows as matrices, by delay; that of no delay is always there."""
+    terms = {0.0: np.zeros((n, n))}
+    for a, row in enumerate(rows):
+        for delay, values in row.terms.items():
+            terms.setdefault(float(delay), np.zeros((n, n)))[a] += values
+    return {d: matrix for d, matrix in terms.items() if d == 0 or np.abs(matrix).max() > 0}

@@ -1,0 +1,85 @@
+"""The records of the mean field: what one scenario's integration remembers.
+
+class   flows of one kind: controller, parameters, path, start; one of them is integrated, `count`
+        are counted
+slot    a class at one queueing link of its path
+row     of the history: for every link its backlog, its drop and its mark probability, for every slot the rate at
+        which one flow's packets arrive there, for every class the rate at which one flow sends;
+        row k is that of the time k x step, at ``k & mask``
+
+Backlogs are in bits, rates in packets per second, times in seconds. Curves are vectors of the
+doubles that make up a controller's state.
+"""
+
+from tcpcc.engine.jit import accessor, record_dtype
+from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.queue_memory import FIELDS as QUEUE_FIELDS
+
+#: Integrals over the time since ``after``, and extremes in it.
+LINK_SUMS = ("sum_queue", "sum_bits", "sum_arrived", "sum_dropped", "least_queue", "most_queue")
+CLASS_SUMS = ("sum_time", "sum_cwnd", "sum_rtt", "sum_sent", "sum_acked", "sum_lost")
+
+WORLD = record_dtype(
+    {
+        "step": float, "k": int, "end": int, "interval": float, "bin": int, "n_bins": int,
+        "history": int, "mask": int, "columns": int, "after": float,
+        "classes": int, "n_classes": int, "slots": int, "links": int, "n_links": int,
+        "failed": int,
+    }
+)  # fmt: skip
+
+LINK = record_dtype(
+    [
+        ("rate", float), ("limit", float), ("loss", float), ("in_bytes", int), ("size", float),
+        ("column", int),
+        # backlog: now, a step before, as predicted for the next step
+        ("backlog", float), ("before", float), ("trial", float), ("drift", float),
+        # probability of an early drop or mark: now, a step before; of a drop in the queue; of any
+        # loss; of a mark
+        ("early", float), ("early_before", float), ("refused", float), ("prob", float),
+        ("marks", int), ("marked", float),
+        # arrivals: packets and bits per second, sum of the squares of the flows' own; open flows
+        ("arriving", float), ("arriving_bits", float), ("squares", float), ("flows", float),
+        ("bins", int), *((name, float) for name in LINK_SUMS), *QUEUE_FIELDS,
+    ]
+)  # fmt: skip
+
+SLOT = record_dtype(
+    {
+        "link": int, "before": float, "size": float, "carries_ack": int,
+        "column": int, "cursor": int, "seen": int, "rate": float,
+    }
+)  # fmt: skip
+
+CLASS = record_dtype(
+    {
+        # --- identity and addresses
+        "kind": int, "count": float, "first_slot": int, "n_slots": int, "n_forward": int,
+        "column": int, "n": int, "state": int, "scratch": int, "params": int, "sample": int,
+        "first": int, "second": int, "trial": int,
+        "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int, "settles": int,
+        "bins": int,
+        # --- settings
+        "start": float, "stop": float, "base_rtt": float, "after": float,
+        "initial_window": float, "rwnd": float, "rate": float, "quantum": float,
+        # --- what reaches the sender now: acknowledgements and losses of one flow, 1/s; the
+        # round-trip time of the packet that is acknowledged; the smallest and the largest so far
+        "acks": float, "losses": float, "rtt": float, "min_rtt": float, "max_rtt": float,
+        # --- slow start, before the first loss
+        "slow": int, "round_end": float, "lost": float,
+        # rate at which it sends, packets and the same so far
+        "now_rate": float, "sent": float, "delivered": float, "dropped": float,
+        **dict.fromkeys(CLASS_SUMS, float),
+    }
+)  # fmt: skip
+
+BYTES = 8  # of a number in a curve or a row
+
+world_at = accessor(WORLD)
+link_at = accessor(LINK)
+slot_at = accessor(SLOT)
+class_at = accessor(CLASS)
+flow_bin_at = accessor(FLOW_BIN)
+link_bin_at = accessor(LINK_BIN)
+number_at = accessor(record_dtype({"value": float}))
+index_at = accessor(record_dtype({"at": int}))

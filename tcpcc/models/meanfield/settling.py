@@ -1,0 +1,92 @@
+"""Where a class of flows settles while the network does not change."""
+
+import math
+
+from tcpcc.engine.jit import compiled, entry
+from tcpcc.models.meanfield import buffers
+from tcpcc.models.meanfield.drift import advance, find_drift, lose, see, settle, window
+from tcpcc.models.meanfield.meanfield_records import class_at, link_at
+from tcpcc.transport.flow_record import window_at
+
+PER_ROUND = 2  # steps
+STILL = 1e-10  # of a window: a state that moves less in its own time is at rest
+CALM = 8  # steps in a row that tell it
+SAME = 1e-7  # of a window: means over two times that differ less are one
+FIRST_BLOCK = 512  # steps that a first mean is taken over
+
+
+@compiled
+def hear(c, state, loss, mark):
+    """Acknowledgements and losses of a flow whose packets are lost and marked with these shares."""
+    c.acks = window(c, state) / c.rtt * (1 - loss)
+    c.losses = c.acks * (loss / (1 - loss) + mark)
+
+
+@entry
+def settle_class(classes, index, loss, mark, rounds, most):
+    """Follow a class's drift at its present round-trip time, after one loss at its first window.
+
+    Args:
+        classes, index: where its record is.
+        loss, mark: share of its packets that is lost, and marked.
+        rounds: how long, in round trips, at most.
+        most: packets; a window that passes this has no bound.
+
+    Returns:
+        the window, and whether it is at rest; otherwise the window's mean, once it is the same over
+        two times of which the second is twice as long, or over the last.
+    """
+    c = class_at(classes, index)
+    step = c.rtt / PER_ROUND
+    now = 1.0
+    window_at(c.state, 0).cwnd = c.initial_window
+    hear(c, c.state, loss, mark)
+    c.quantum = c.acks * step
+    c.slow = 0
+    see(c, c.state, now)
+    settle(c, c.state)
+    lose(c, c.state)
+    settle(c, c.state)
+    calm = 0
+    mean, total, counted, block = 0.0, 0.0, 0, FIRST_BLOCK
+    for _ in range(int(rounds * PER_ROUND)):
+        hear(c, c.state, loss, mark)
+        c.quantum = c.acks * step
+        find_drift(c, c.state, now, c.first)
+        advance(c, step, c.first, 1.0, c.state, c.trial)
+        now += step
+        hear(c, c.trial, loss, mark)
+        c.quantum = c.acks * step
+        find_drift(c, c.trial, now, c.second)
+        advance(c, step, c.first, 0.5, c.state, c.trial)
+        before = window_at(c.state, 0).cwnd
+        advance(c, step, c.second, 0.5, c.trial, c.state)
+        cwnd = window_at(c.state, 0).cwnd
+        if not 0 < cwnd < math.inf:
+            return cwnd, False
+        if min(cwnd, c.rwnd) >= most:
+            return most, True
+        own_time = 1 / c.losses if c.losses > 0 else c.rtt * cwnd
+        calm = calm + 1 if abs(cwnd - before) * own_time < STILL * cwnd * step else 0
+        if calm == CALM or (cwnd > c.rwnd and calm > 0):
+            return cwnd, True
+        total += cwnd
+        counted += 1
+        if counted == block:
+            last, mean = mean, total / counted
+            if abs(mean - last) < SAME * mean:
+                return mean, False
+            total, counted, block = 0.0, 0, 2 * block
+    return mean, False
+
+
+@entry
+def settle_queue(links, index, backlog, arrivals, times):
+    """The share that a link's discipline drops in the end, with `backlog` (bits) kept.
+
+    It is told `times` times of as many `arrivals`.
+    """
+    link = link_at(links, index)
+    for _ in range(times):
+        buffers.ask_discipline(link, 0.0, 0.0, backlog, arrivals, -1)
+    return link.early

@@ -1,0 +1,110 @@
+"""The memory of a trace: which connections are traced, and what is kept of each event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.errors import ScenarioError, unknown
+from tcpcc.models.packet import packet_records as r
+from tcpcc.results.recording import EVENT_DTYPE, TRACED
+
+if TYPE_CHECKING:
+    from tcpcc.results.run import Selection
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+
+FIRST_ROOM = 4096
+
+
+class TraceMemory:
+    """What a run keeps of the events of the traced connections.
+
+    Args:
+        w: the world's record.
+        resolved: the scenario.
+        chosen: True for all, False for none; or the names of rows, controllers or workloads, one
+            or several.
+    """
+
+    def __init__(self, w: np.ndarray, resolved: Resolved, chosen: bool | Selection) -> None:
+        self.w = w
+        self._rows = _chosen(resolved, chosen)
+        self.columns = list(TRACED)
+        for k in sorted(self._rows):
+            for name in _recorded(resolved.rows[k]):
+                if name not in self.columns:
+                    self.columns.append(name)
+        room = FIRST_ROOM if self._rows else 0
+        self._entries = np.zeros(room, r.TRACE)
+        self._values = np.zeros((room, len(self.columns)))
+        self._owned: list[np.ndarray] = []
+        self._tell()
+
+    def mark(self, row: Any, k: int, flow: ResolvedFlow) -> None:
+        """Write into the record of row `k`, a flow's or a kind's, whether and what it traces."""
+        if k not in self._rows:
+            return
+        row["traced"] = 1
+        if flow.controller is None:
+            return
+        fields: Any = flow.controller.state_dtype.fields
+        notes = [(fields[n][1] // 8, self.columns.index(n)) for n in flow.controller.record]
+        self._owned.append(np.array(notes, r.NOTE))
+        row["notes"], row["n_notes"] = address(self._owned[-1]), len(notes)
+
+    def grow(self) -> None:
+        """Double the room if it runs short."""
+        if len(self._entries) and self.w["trace_count"][0] + 4 * r.MARGIN > len(self._entries):
+            self._entries = np.concatenate([self._entries, np.zeros_like(self._entries)])
+            self._values = np.concatenate([self._values, np.zeros_like(self._values)])
+            self._tell()
+
+    def _tell(self) -> None:
+        w = self.w[0]
+        w["trace"], w["trace_room"] = address(self._entries), len(self._entries)
+        w["trace_values"], w["trace_columns"] = address(self._values), len(self.columns)
+
+    def events(self, duration: float) -> np.ndarray | None:
+        """The events up to `duration`, in order of time; None if nothing is traced."""
+        if not self._rows:
+            return None
+        count = int(self.w["trace_count"][0])
+        dtype = [*EVENT_DTYPE.descr, *((name, "f8") for name in self.columns)]
+        events = np.zeros(count, np.dtype(dtype))
+        for name in EVENT_DTYPE.names or ():
+            events[name] = self._entries[name][:count]
+        for k, name in enumerate(self.columns):
+            events[name] = self._values[:count, k]
+        # what links do is known early (see forward.py): sort it in, before what it causes
+        at_sender = events["event"] < r.DELIVER
+        events = events[np.lexsort((at_sender, events["flow"], events["time"]))]
+        return events[events["time"] <= duration]
+
+
+def _recorded(flow: ResolvedFlow) -> tuple[str, ...]:
+    return flow.controller.record if flow.controller is not None else ()
+
+
+def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:
+    """The rows that are traced."""
+    rows = resolved.rows
+    if chosen is None or isinstance(chosen, bool | np.bool_):
+        return set(range(len(rows))) if chosen else set()
+    names: dict[str, set[int]] = {}
+    for k, row in enumerate(rows):
+        for name in {row.name, row.controller.name if row.controller else "cbr"}:
+            names.setdefault(name, set()).add(k)
+    first = len(resolved.flows)
+    for load in resolved.workloads:
+        names.setdefault(load.name, set()).update(range(first, first + len(load.kinds)))
+        first += len(load.kinds)
+    found: set[int] = set()
+    for name in [chosen] if isinstance(chosen, str) else chosen:
+        if not isinstance(name, str):
+            raise ScenarioError(f"trace = {chosen!r}: must be True, False, or names of flows")
+        if name not in names:
+            raise unknown("flow in trace", name, names)
+        found |= names[name]
+    return found

@@ -1,0 +1,60 @@
+"""PI: a proportional-integral controller of the queue's length.
+
+Source: C. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers
+supporting TCP flows", IEEE INFOCOM 2001; ns-2.35's ``Queue/PI``.
+
+w times a second, with q packets waiting and q_old at the time before:
+
+(1)  prob <- prob + a (q - qref) - b (q_old - qref),   within [0, 1]
+
+and every arriving packet is dropped with probability prob. a and b come from the continuous
+controller K (s/z + 1)/s by the bilinear transform; the defaults are those for 15 Mb/s, 500-byte
+packets, 60 flows or more and round-trip times of up to 246 ms at 170 Hz.
+
+Differences from ns-2
+    A link's buffer counts the packet being sent; ns-2's PI holds one packet more.
+"""
+
+from tcpcc.definition import Param, State, register
+from tcpcc.engine.streams import uniform
+from tcpcc.queues.discipline import Discipline
+
+
+def on_interval(s, p, q):
+    prob = p.a * (q.queue - p.qref) - p.b * (s.q_old - p.qref) + s.prob  # (1)
+    s.prob = min(max(prob, 0.0), 1.0)
+    s.q_old = q.queue
+    q.wake = q.now + 1 / p.w
+
+
+def on_arrival(s, p, q):
+    if q.full == 0 and uniform(s) <= s.prob:
+        q.drop = 1.0
+
+
+def on_fluid(s, p, q):
+    q.prob = s.prob
+    q.spread = 1.0
+
+
+PI = register(
+    Discipline(
+        name="pi",
+        summary="integrates what the queue is above its reference into a drop probability",
+        source="Hollot, Misra, Towsley, Gong 2001",
+        on_arrival=on_arrival,
+        on_fluid=on_fluid,
+        on_interval=on_interval,
+        params={
+            "qref": Param(50, "packets", "queue to hold", 0),
+            "a": Param(1.822e-5, "1/packets", "gain of the queue"),
+            "b": Param(1.816e-5, "1/packets", "gain of the queue before"),
+            "w": Param(170, "Hz", "samples per second", 1e-3),
+        },
+        state={
+            "prob": State(0, "", "drop probability"),
+            "q_old": State(0, "packets", "queue at the last sample"),
+        },
+        record=("prob",),
+    )
+)

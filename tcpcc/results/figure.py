@@ -1,0 +1,118 @@
+"""What all figures share: look, colours, axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.errors import unknown
+from tcpcc.results.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
+)  # fmt: skip
+GREY = "0.55"
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.2)), (0, (1.6, 1)), (0, (6, 1.2, 1.4, 1.2)))
+
+WIDTH = 6.9
+"""Width of a figure, inches: the text width of a two-column paper."""
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look shared by all figures, as a context manager."""
+    import matplotlib as mpl
+    from cycler import cycler
+
+    settings: dict[Any, Any] = {
+        "axes.axisbelow": True,
+        "axes.grid": True,
+        "axes.labelsize": 9,
+        "axes.linewidth": 0.7,
+        "axes.prop_cycle": cycler(color=PALETTE),
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlesize": 9,
+        "figure.constrained_layout.use": True,
+        "figure.dpi": 150,
+        "figure.figsize": (WIDTH, WIDTH * 0.42),
+        "font.size": 9,
+        "grid.color": "0.9",
+        "grid.linewidth": 0.6,
+        "legend.borderaxespad": 0.2,
+        "legend.fontsize": 8,
+        "legend.frameon": False,
+        "legend.handlelength": 2.2,
+        "lines.linewidth": 1.2,
+        "pdf.fonttype": 42,  # text stays text, as publishers ask
+        "savefig.dpi": 300,
+        "xtick.labelsize": 8,
+        "xtick.major.width": 0.7,
+        "ytick.labelsize": 8,
+        "ytick.major.width": 0.7,
+    }
+    with mpl.rc_context(settings):
+        yield
+
+
+def new_axes(size: tuple[float, float] | None = None) -> Axes:
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size)[1]
+
+
+def finished(figure: Figure) -> Figure:
+    """The figure, forgotten by pyplot where a notebook would otherwise show it twice."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    if "inline" in mpl.get_backend():
+        plt.close(figure)
+    return figure
+
+
+def times_of(run: Run, after: float, before: float | None) -> tuple[NDArray[np.float64], slice]:
+    bins, _ = run._window(after, before)
+    return run.data["time"].values[bins], bins
+
+
+def one(run: Run, name: str) -> str:
+    if name not in run.flows:
+        raise unknown("flow", name, run.flows)
+    return name
+
+
+def rate_unit(largest: float) -> tuple[float, str]:
+    for scale, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
+        if largest >= scale:
+            return scale, unit
+    return 1.0, "bit/s"
+
+
+def dress(ax: Axes, run: Run, label: str, after: float, before: float | None) -> None:
+    ax.set(
+        xlabel="Time (s)", ylabel=label, xlim=(after, run.duration if before is None else before)
+    )
+    ax.set_ylim(bottom=0)
+
+
+def legend(ax: Axes, height: float = 1.0, columns: int | None = None) -> None:
+    """Labels in one row above the panel, at `height` in units of it, or in rows of `columns`; none
+    for a single line."""
+    from matplotlib.lines import Line2D
+
+    handles, labels = ax.get_legend_handles_labels()
+    if len(handles) < 2:
+        return
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, height)}
+    for handle in ax.legend(handles, labels, ncols=columns or len(labels), **place).legend_handles:
+        if isinstance(handle, Line2D) and handle.get_alpha():
+            handle.set(alpha=1, linewidth=1.2)

@@ -1,0 +1,230 @@
+"""A run's traced connections as pcapng: what tcpdump would have caught at the senders.
+
+Each connection has an interface of its own, named after it, on which the packets that it sends and
+the ACKs that reach it are caught, with IPv4 and TCP headers as they would be: sequence numbers in
+bytes, the SYN and its options, timestamps (RFC 7323), selective acknowledgements (RFC 2018; the
+first block, which is the one that the model's receiver tells) where the sender reads them. Of the
+payload, zeros, only the length is kept. CBR sources send UDP.
+
+What no model of a packet decides is set: addresses (10.0.x.y sends to 10.1.x.y, x.y the number of
+the connection), ports, and initial sequence numbers. A packet is as long here as its payload and
+headers make it, whatever `packet_size` the model counts for it. Connections do not close: there is
+no FIN in the model.
+
+Source: draft-ietf-opsawg-pcapng; RFC 791, 9293, 7323, 2018, 768.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from tcpcc.results.recording import EVENTS
+from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.transport.recovery import RECOVERIES
+
+if TYPE_CHECKING:
+    from tcpcc.results.run import Run
+
+SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
+RAW_IP = 101  # LINKTYPE_RAW: a packet begins with its IP header
+TCP, UDP = 6, 17
+SYN, ACK, PSH = 0x02, 0x10, 0x08
+PORT, FIRST_PORT = 5001, 10000
+FIRST_SENT, FIRST_SENT_BACK = 1_000_000, 2_000_000  # initial sequence numbers
+MILLISECOND = 1000  # of the timestamp clock, ticks a second
+WIDEST = 14  # window scale
+
+SENDS = ("send", "retransmit")
+
+
+def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
+    """Write the connections `numbers`, as `run.events` knows them; returns how many packets."""
+    file.write(_block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1), _option(4, b"tcpcc")))
+    assert run.events is not None
+    specs = [row.spec for row in run.scenario.resolve().rows]
+    recoveries = [row.recovery for row in run.scenario.resolve().rows]
+    packets: list[tuple[float, int, bytes, int]] = []
+    for interface, number in enumerate(numbers):
+        row = run.row_of(number)
+        name = run.connection(number)
+        options = _option(2, name.encode()) + _option(9, b"\x09")  # its name; times are in ns
+        file.write(_block(INTERFACE, struct.pack("<HHI", RAW_IP, 0, 0), options))
+        events = run.events[run.events["flow"] == number]
+        spec = specs[row]
+        if isinstance(spec, CBR):
+            made = _datagrams(events, spec, number)
+        else:
+            tells = RECOVERIES[recoveries[row]].selective
+            made = _segments(events, spec, number, tells)
+        packets += [(time, interface, head, length) for time, head, length in made]
+    packets.sort(key=lambda packet: packet[0])
+    for time, interface, head, length in packets:
+        at = round(time * 1e9)
+        fixed = struct.pack("<IIIII", interface, at >> 32, at & 0xFFFFFFFF, len(head), length)
+        file.write(_block(PACKET, fixed + _padded(head)))
+    return len(packets)
+
+
+def _segments(
+    events: Any, spec: Flow, number: int, selective: bool
+) -> Iterator[tuple[float, bytes, int]]:
+    """The packets of a TCP connection: time, headers, length with the payload."""
+    payload = spec.packet_size - spec.header
+    shake = int(spec.transport.handshake)
+    scale = _window_scale(spec.transport.rwnd * payload)
+    window = 65535 if math.isinf(spec.transport.rwnd) else 0
+    if not window:
+        window = min(int(spec.transport.rwnd * payload) >> scale, 65535)
+    ports = struct.pack(">HH", FIRST_PORT + number % 50000, PORT)
+    here, there = _addresses(number)
+    clock = _Clocks(events, spec)
+
+    def offset(packet: int) -> int:
+        """Bytes before a packet, the SYN's one among them."""
+        return 0 if packet == 0 else shake + (packet - shake) * payload
+
+    for event in events:
+        kind, seq, time = EVENTS[event["event"]], int(event["seq"]), float(event["time"])
+        if kind in SENDS:
+            opens = seq == 0 and shake
+            options = _opening(payload, scale, selective) if opens else b""
+            options += _timestamps(clock.sent(seq, time), 0 if opens else clock.echo_back)
+            head = _tcp(
+                here, there, ports,
+                seq=FIRST_SENT + offset(seq),
+                ack=0 if opens else FIRST_SENT_BACK + 1,
+                flags=SYN if opens else ACK | PSH,
+                window=window if not opens else min(window << scale, 65535),
+                options=options,
+                payload=0 if opens else payload,
+            )  # fmt: skip
+            yield time, head, len(head) + (0 if opens else payload)
+        elif kind in ("ack", "dupack"):
+            opens = shake and seq == 1 and kind == "ack"
+            options = _opening(payload, scale, selective) if opens else b""
+            options += _timestamps(*clock.acknowledged(event))
+            low, high = event["sack_low"], event["sack_high"]
+            if selective and high > low and low >= seq:
+                edges = (FIRST_SENT + offset(int(low)), FIRST_SENT + offset(int(high)))
+                options += struct.pack(">BBBBII", 1, 1, 5, 10, *edges)
+            head = _tcp(
+                there, here, ports[2:] + ports[:2],
+                seq=FIRST_SENT_BACK + (0 if opens else 1),
+                ack=FIRST_SENT + offset(seq),
+                flags=SYN | ACK if opens else ACK,
+                window=window if not opens else min(window << scale, 65535),
+                options=options,
+                payload=0,
+            )  # fmt: skip
+            yield time, head, len(head)
+
+
+class _Clocks:
+    """The timestamps of both ends: milliseconds since the run began, plus one."""
+
+    def __init__(self, events: Any, spec: Flow) -> None:
+        there = events[events["event"] == EVENTS.index("deliver")]
+        self._delivered = dict(zip(there["seq"].tolist(), there["time"].tolist(), strict=True))
+        self._held = spec.transport.ack_every - 1 if spec.transport.delayed_ack > 0 else 0
+        self._sent: dict[int, int] = {}
+        self._wanted = 0
+        self._recent = 0  # TS.Recent at the receiver, RFC 7323 section 4.3
+        self.echo_back = 0
+        """The receiver's latest timestamp, which the sender echoes."""
+
+    def sent(self, seq: int, time: float) -> int:
+        self._sent[seq] = int(time * MILLISECOND) + 1
+        return self._sent[seq]
+
+    def acknowledged(self, event: Any) -> tuple[int, int]:
+        """Value and echo of an ACK: what is echoed came with the packet at the window's edge."""
+        trigger, wanted = int(event["trigger"]), int(event["seq"])
+        if wanted > self._wanted:
+            first = max(self._wanted, trigger - self._held) if trigger < wanted else self._wanted
+            self._recent = self._sent.get(first, self._recent)
+            self._wanted = wanted
+        arrived = self._delivered.get(trigger, float(event["time"]))
+        self.echo_back = max(self.echo_back, int(arrived * MILLISECOND) + 1)
+        return self.echo_back, self._recent
+
+
+def _datagrams(events: Any, spec: CBR, number: int) -> Iterator[tuple[float, bytes, int]]:
+    """The packets of a CBR source."""
+    here, there = _addresses(number)
+    length = max(spec.packet_size - 28, 0)
+    for time in events["time"][events["event"] == EVENTS.index("send")].tolist():
+        ports = struct.pack(">HH", FIRST_PORT + number % 50000, PORT)
+        head = ports + struct.pack(">HH", 8 + length, 0)  # no checksum, as RFC 768 allows
+        head = _ip(here, there, UDP, len(head) + length) + head
+        yield time, head, len(head) + length
+
+
+def _tcp(
+    source: bytes, target: bytes, ports: bytes, *,
+    seq: int, ack: int, flags: int, window: int, options: bytes, payload: int,
+) -> bytes:  # fmt: skip
+    """IP and TCP header, with the checksum of a payload of zeros."""
+    options += b"\x01" * (-len(options) % 4)
+    size = 20 + len(options)
+    fields = (seq & 0xFFFFFFFF, ack & 0xFFFFFFFF, size // 4 << 4, flags, window)
+    head = ports + struct.pack(">IIBBH", *fields)
+    pseudo = source + target + struct.pack(">HH", TCP, size + payload)
+    checksum = _checksum(pseudo + head + b"\0\0\0\0" + options)
+    head += struct.pack(">HH", checksum, 0) + options
+    return _ip(source, target, TCP, len(head) + payload) + head
+
+
+def _ip(source: bytes, target: bytes, protocol: int, length: int) -> bytes:
+    start = struct.pack(">BBHHHBB", 0x45, 0, min(20 + length, 65535), 0, 0x4000, 64, protocol)
+    checksum = _checksum(start + b"\0\0" + source + target)
+    return start + struct.pack(">H", checksum) + source + target
+
+
+def _checksum(data: bytes) -> int:
+    """The Internet checksum, RFC 1071."""
+    total = int(np.frombuffer(data + b"\0" * (len(data) % 2), dtype=">u2").sum(dtype=np.int64))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def _opening(payload: int, scale: int, selective: bool) -> bytes:
+    """Options of a SYN: segment size, window scale, whether blocks are read."""
+    options = struct.pack(">BBH", 2, 4, min(payload, 65535)) + struct.pack(">BBBB", 1, 3, 3, scale)
+    return options + (b"\x04\x02\x01\x01" if selective else b"")
+
+
+def _timestamps(value: int, echo: int) -> bytes:
+    return struct.pack(">BBBBII", 1, 1, 8, 10, value & 0xFFFFFFFF, echo & 0xFFFFFFFF)
+
+
+def _window_scale(size: float) -> int:
+    """The smallest scale with which a window of `size` bytes can be told."""
+    if math.isinf(size):
+        return WIDEST
+    return next((s for s in range(WIDEST) if size < 65536 << s), WIDEST)
+
+
+def _addresses(number: int) -> tuple[bytes, bytes]:
+    host = struct.pack(">H", number % 65536)
+    return b"\x0a\x00" + host, b"\x0a\x01" + host
+
+
+def _block(kind: int, body: bytes, options: bytes = b"") -> bytes:
+    if options:
+        body += options + struct.pack("<HH", 0, 0)
+    length = struct.pack("<I", 12 + len(body))
+    return struct.pack("<I", kind) + length + body + length
+
+
+def _option(code: int, value: bytes) -> bytes:
+    return struct.pack("<HH", code, len(value)) + _padded(value)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % 4)

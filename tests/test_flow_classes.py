@@ -1,0 +1,54 @@
+"""`Flow(count=, jitter=)`: so many flows, one by one where a model runs single flows."""
+
+import pytest
+
+import tcpcc as tc
+
+
+def scenario(*flows, **settings):
+    net = tc.dumbbell("10 Mbps", "10 ms", 50)
+    return tc.Scenario(net, flows, **{"duration": 5, **settings})
+
+
+def test_a_count_is_so_many_single_flows():
+    """The runs are the same to the bit."""
+    many = tc.simulate(scenario(tc.Flow("reno", count=3)))
+    three = tc.simulate(scenario(*[tc.Flow("reno", name=f"reno1.{k}") for k in (1, 2, 3)]))
+    assert many.flows == ["reno1.1", "reno1.2", "reno1.3"]
+    assert many.data["delivered"].equals(three.data["delivered"])
+
+
+def test_jitter_spreads_the_starts():
+    run = tc.simulate(scenario(tc.Flow("reno", count=20, start=1, jitter=2)))
+    start = run.data["start"].values
+    assert ((start >= 1) & (start < 3)).all()
+    assert len(set(start)) == 20
+    other = tc.simulate(scenario(tc.Flow("reno", count=20, start=1, jitter=2), seed=2))
+    assert (other.data["start"].values != start).all()
+
+
+def test_one_flow_is_what_it_was():
+    """A digest of the time before there were counts."""
+    assert scenario(tc.Flow("reno")).digest == scenario(tc.Flow("reno", count=1)).digest
+    assert scenario(tc.Flow("reno", count=2)).digest != scenario(tc.Flow("reno")).digest
+
+
+def test_counts_go_to_toml_and_back():
+    case = scenario(tc.Flow("reno", count=7, jitter="0.5 s"))
+    assert "count = 7" in case.to_toml()
+    assert tc.Scenario.from_toml(case.to_toml()) == case
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"count": 0}, "count = 0: must be a whole number >= 1"),
+        ({"count": 2.5}, "count = 2.5"),
+        ({"jitter": -1}, "jitter = -1"),
+        ({"start": 1, "jitter": 2, "stop": 2.5}, "stop = 2.5: must be later than"),
+        ({"start": 4, "jitter": 2}, "jitter = 2: start + jitter must be at most the duration"),
+    ],
+)
+def test_what_cannot_be_meant(settings, line):
+    with pytest.raises(tc.ScenarioError, match=line.replace("+", r"\+")):
+        scenario(tc.Flow("reno", **settings))

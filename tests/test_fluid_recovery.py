@@ -1,0 +1,178 @@
+"""Loss recovery in the fluid model: single losses, placed by hand, against the packet model."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import CONTROLLERS, Param, State
+from tcpcc.models.fluid import steps
+from tcpcc.models.fluid.automaton import simulate as simulate_fluid
+from tcpcc.models.fluid.layout import find_routes, queueing_links
+from tcpcc.queues import QUEUES
+
+
+def drop_in_packets(s, p, q):
+    s.n += 1
+    if s.n == p.first or s.n == p.second:
+        q.drop = 1.0
+
+
+def drop_in_fluid(s, p, q):
+    before = s.n
+    s.n += q.arrivals
+    hits = 0.0
+    if before < p.first <= s.n + 1e-6:
+        hits += 1
+    if before < p.second <= s.n + 1e-6:
+        hits += 1
+    q.anew = 1.0
+    q.prob = hits / q.arrivals * (1 + 1e-6)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_drops():
+    """A discipline that drops two arrivals, counted from 1."""
+    name = "two_drops"
+    yield tc.register(
+        tc.Discipline(
+            name, "drops two arrivals", drop_in_packets, drop_in_fluid,
+            params={
+                "first": Param(1, "packets", "number of the first one dropped", 0),
+                "second": Param(0, "packets", "number of the second one dropped", 0),
+            },
+            state={"n": State(0, "packets", "arrivals so far")},
+        )
+    )  # fmt: skip
+    del QUEUES._known[name]
+
+
+def after_losses(
+    discipline,
+    model,
+    controller,
+    window,
+    *,
+    duration=1.0,
+    rate="10 Mbps",
+    recovery=None,
+    params=None,
+    **settings,
+):
+    """A run that begins with a whole window, of which the packets that `discipline` names are
+    lost; bins of a tenth of a round trip."""
+    net = tc.dumbbell(rate, "50 ms", 1e9, queue=discipline)
+    transport = tc.Transport(initial_window=window, handshake=False, **settings)
+    flow = tc.Flow(controller, recovery=recovery, transport=transport, **(params or {}))
+    case = tc.Scenario(net, [flow], duration=duration, interval=0.01)
+    return tc.simulate(case, model).data.isel(flow=0)
+
+
+def keep_window(s, p, a):
+    s.cwnd = p.window
+
+
+def show_flight(s, p, a):
+    s.ssthresh = a.inflight
+
+
+def show_rest(s, p, a):
+    s.ssthresh = 1000 * a.acked + 10 * a.rtt + a.transmits
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spies():
+    """Controllers that keep a window of so many packets, and show as their threshold what the
+    sample of a loss or a timeout tells."""
+    window = {"window": Param(20, "packets", "congestion window", 0)}
+    for name, show in {"show_flight": show_flight, "show_rest": show_rest}.items():
+        tc.register(tc.Controller(name, "keeps its window", keep_window, show, show, params=window))
+    yield
+    del CONTROLLERS._known["show_flight"], CONTROLLERS._known["show_rest"]
+
+
+@pytest.mark.parametrize("k", [3, 4, 10, 20, 30, 37, 38, 39])
+@pytest.mark.parametrize("recovery", ["newreno", "sack", "sack-prr"])
+def test_two_losses_in_a_window_are_found_when_all_duplicates_come_at_once(two_drops, recovery, k):
+    """The window is a clump, shorter than a time step."""
+    lost = two_drops(first=1, second=k)
+    packet, fluid = (
+        after_losses(lost, model, "reno", 40, duration=5, rate="10 Gbps", recovery=recovery)
+        for model in ("packet", "fluid")
+    )
+    assert fluid["timeouts"] == packet["timeouts"] == 0
+    assert fluid["loss_events"] == packet["loss_events"] == 1
+    delivered = float(packet["delivered"].sum())
+    assert float(fluid["delivered"].sum()) == pytest.approx(delivered, rel=0.025)
+
+
+@pytest.mark.parametrize("k", [3, 20, 39])
+def test_reno_waits_for_its_timer_after_two_losses(two_drops, k):
+    lost = two_drops(first=1, second=k)
+    for model in ("packet", "fluid"):
+        run = after_losses(lost, model, "reno", 40, duration=5, rate="10 Gbps", recovery="reno")
+        assert (run["timeouts"], run["loss_events"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "size"),
+    [({}, 22), ({"limited_transmit": False}, 20), ({"rwnd": 20}, 20), ({"rwnd": 21}, 21)],
+)
+def test_inflight_at_a_loss_is_the_flight_size(two_drops, settings, size):
+    """Window 20, the first packet lost: 20 packets, and one for each of the first two duplicate
+    ACKs, as far as the receiver's window has room (RFC 5681, 2; RFC 3042)."""
+    run = after_losses(
+        two_drops(), "fluid", "show_flight", 20, duration=0.19, recovery="reno", **settings
+    )
+    assert float(run["ssthresh"][-1]) == pytest.approx(size, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_a_loss_acknowledges_nothing(two_drops, model):
+    """What the ACK before has left in the sample is gone; the packet had been sent once."""
+    run = after_losses(two_drops(first=30), model, "show_rest", 20, duration=0.29)
+    assert float(run["loss_events"]) == 1
+    assert float(run["ssthresh"][-1]) == 1
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_a_timeout_acknowledges_nothing(two_drops, model):
+    run = after_losses(
+        two_drops(first=5, second=6), model, "show_rest", 2, duration=1.2, params={"window": 2}
+    )
+    assert float(run["timeouts"]) == 1
+    assert float(run["ssthresh"][-1]) == 1
+
+
+def test_proportional_rate_reduction_sends_evenly(two_drops):
+    """RFC 6937: of a window that is halved, half of what is delivered goes out, from the first
+    duplicates on. RFC 6675 waits for half of the window, and then sends all that is delivered."""
+    sent = {}
+    for recovery in ("sack", "sack-prr"):
+        for model in ("packet", "fluid"):
+            run = after_losses(two_drops(), model, "reno", 100, duration=0.2, recovery=recovery)
+            sent[recovery, model] = np.cumsum(run["sent"].values)
+    for recovery in ("sack", "sack-prr"):
+        assert sent[recovery, "fluid"] == pytest.approx(sent[recovery, "packet"], abs=3)
+    early = 13  # bins: 25 packets have come back by then
+    assert sent["sack", "fluid"][early] < 105
+    assert sent["sack-prr", "fluid"][early] > 110
+
+
+def test_a_window_below_one_packet_is_one():
+    net = tc.dumbbell("10 Mbps", "50 ms", 100)
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("show_rest", window=0.5)], duration=20), "fluid")
+    rate = float(run.throughput(after=10)[0]) / 8000
+    assert rate * float(run.data["base_rtt"][0]) == pytest.approx(1, rel=0.05)
+
+
+def test_the_default_step_is_the_documented_one():
+    for part in (steps.STEPS, steps.DRAIN_STEPS, steps.MOST_STEPS):
+        assert f"1/{part}" in simulate_fluid.__doc__
+    for buffer, step in [(math.inf, 0.1 / 25), (10, 0.008 / 8), (2, 0.1 / 200)]:
+        net = tc.dumbbell("10 Mbps", "50 ms", buffer)
+        resolved = tc.Scenario(net, [tc.Flow("reno")], duration=1).resolve()
+        kept = queueing_links(resolved)
+        found = steps.step_length(resolved, kept, find_routes(resolved, kept), None)
+        assert found == pytest.approx(step, rel=0.02)

@@ -1,0 +1,172 @@
+"""Stability: known roots, the example of Hollot, Misra, Towsley and Gong, and the proof by packets.
+
+HMTG: C = 3750 packets of 500 bytes a second, N = 60, R = 0.246 s, RED with dp/dq = 1.86e-4.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.models.meanfield.delay_roots import rightmost_roots
+from tcpcc.models.meanfield.linear import NotSmooth
+
+C, SLOPE, FIRST_QUEUE = 3750.0, 1.86e-4, 172.5
+SLOW, FAST = 1.33e-6, 0.002  # weights of the average: K = 0.005/s and 7.5/s
+
+
+def hmtg(weight, flows=60, rtt=0.246, queue=FIRST_QUEUE, duration=200, **settings):
+    rate = C * 500 * 8
+    p = 2 / (rtt * C / flows) ** 2
+    low = queue - p / SLOPE  # RED with an even spacing drops 2 p_b of the packets
+    red = tc.RED(
+        min_thresh=low, max_thresh=low + 550, max_p=275 * SLOPE, weight=weight, wait=0,
+        mean_packet=500,
+    )  # fmt: skip
+    delay = (rtt - queue / C - 8 * 540 / rate) / 2
+    net = tc.dumbbell(rate, delay, 2000, queue=red)
+    flow = tc.Flow("reno", count=flows, packet_size=500, jitter=settings.pop("jitter", 0))
+    return tc.Scenario(net, [flow], duration=duration, interval=0.02, **settings)
+
+
+def swing(run, after):
+    """Least and largest queue, and the period."""
+    queue = run.data["queue"].sel(link="bottleneck", time=slice(after, None))
+    level = float(queue.mean())
+    above = queue.values >= level
+    up = queue["time"].values[1:][~above[:-1] & above[1:]]
+    return float(queue.min()), float(queue.max()), float(np.diff(up).mean()) if len(up) > 1 else 0
+
+
+@pytest.mark.parametrize("tau", [1.0, 0.01, 100.0])
+def test_a_delayed_decay_turns_at_half_pi(tau):
+    """x' = -a x(t - tau): at a tau = pi/2 the rightmost roots are +-i a."""
+
+    def rightmost(a):
+        return rightmost_roots({0.0: np.zeros((1, 1)), tau: np.array([[-a]])}, 2)
+
+    critical = math.pi / 2 / tau
+    roots = rightmost(critical)
+    assert np.abs(roots.real * tau).max() < 1e-10
+    assert np.sort(roots.imag * tau) == pytest.approx([-math.pi / 2, math.pi / 2], abs=1e-10)
+    assert rightmost(critical * (1 - 1e-8))[0].real < 0 < rightmost(critical * (1 + 1e-8))[0].real
+
+
+def test_several_delays_at_once():
+    """The matrix of two unlike delays is singular at every root told."""
+    terms = {
+        0.0: np.array([[-1.0, 0.3], [0.0, -2.0]]),
+        0.4: np.array([[0.0, -3.0], [1.0, 0.0]]),
+        1.1: np.array([[-0.5, 0.0], [0.0, 0.7]]),
+    }
+    for s in rightmost_roots(terms, 6):
+        matrix = s * np.eye(2) - sum(a * np.exp(-s * tau) for tau, a in terms.items())
+        assert abs(np.linalg.det(matrix)) < 1e-9
+
+
+def test_hmtg_roots():
+    """-0.0644 for their design; +0.2945 +- 3.222i for w = 0.002, with marks as in their model."""
+    stable = tc.stability(hmtg(SLOW), marking=True)
+    assert stable.stable
+    assert stable.roots[0].real == pytest.approx(-0.0644, abs=5e-5)
+    swinging = tc.stability(hmtg(FAST), marking=True)
+    assert not swinging.stable
+    assert swinging.roots[0].real == pytest.approx(0.2945, abs=5e-5)
+    assert abs(swinging.roots[0].imag) == pytest.approx(3.222, abs=5e-4)
+
+
+def test_drops_damp_where_marks_do_not():
+    """What is dropped does not queue: the same design is nearer to stability."""
+    drops, marks = (tc.stability(hmtg(FAST), marking=m).roots[0].real for m in (False, True))
+    assert 0 < drops < 0.6 * marks
+
+
+@pytest.mark.parametrize(
+    ("settings", "phase", "gain"),
+    [
+        ({}, 88.8, 43.8),
+        ({"flows": 30}, 54.0, 10.7),
+        ({"rtt": 0.5}, 19.6, 2.5),
+    ],
+)
+def test_hmtg_margins(settings, phase, gain):
+    """Margins of the exact plant with its delay, recomputed from the closed form, K = 0.005/s."""
+    found = tc.stability(hmtg(1 - math.exp(-0.005 / C), **settings, queue=175), marking=True)
+    assert found.phase_margin == pytest.approx(phase, abs=0.1)
+    assert found.gain_margin == pytest.approx(gain, rel=0.02)
+
+
+@pytest.mark.parametrize("weight", [SLOW, FAST])
+def test_the_loop_is_the_plant_of_hollot_et_al(weight):
+    """L(s) = L C^2/2N e^(-sR) / ((s + 2N/R^2 C)(s + 1/R)(s/K + 1))."""
+    n, rtt, k = 60, 0.246, -C * math.log(1 - weight)
+    found = tc.stability(hmtg(weight), marking=True)
+    omega = np.logspace(-2, 1, 30)
+    s = 1j * omega
+    plant = C**2 / (2 * n) * np.exp(-s * rtt) / ((s + 2 * n / (rtt**2 * C)) * (s + 1 / rtt))
+    assert found.loop(omega) == pytest.approx(plant * SLOPE / (s / k + 1), rel=0.01)
+
+
+def test_a_rule_that_switches_has_no_slope():
+    net = tc.dumbbell("10 Mbps", "50 ms", 200)
+    flow = tc.Flow("vegas", alpha=2, beta=2, integer_delta=0)
+    with pytest.raises(NotSmooth, match="'vegas' switch"):
+        tc.stability(tc.Scenario(net, [flow], duration=1))
+
+
+def test_the_mean_field_swings_as_hmtg_found():
+    """A limit cycle of 2.11 s, queue 63 to 265. Theirs delays by t - R(t) and averages by time, not
+    by arrivals: 2 % in the period, 3 % in the extremes."""
+    low, high, period = swing(tc.simulate(hmtg(FAST), "meanfield", marking=True), after=120)
+    assert period == pytest.approx(2.11, rel=0.025)
+    assert low == pytest.approx(63, abs=4)
+    assert high == pytest.approx(265, rel=0.04)
+
+
+def test_growth_and_period_are_those_of_the_root():
+    """A small swing about the equilibrium grows as exp(0.1639 t) cos(3.294 t)."""
+    case = hmtg(FAST, duration=400)
+    root = tc.stability(case).roots[0]
+    stable = tc.simulate(hmtg(SLOW), "meanfield")
+    low, high, _ = swing(stable, after=150)
+    assert high - low < 0.5
+    low, high, period = swing(tc.simulate(case, "meanfield"), after=200)
+    assert high - low > 100
+    assert period == pytest.approx(2 * math.pi / abs(root.imag), rel=0.08)
+
+
+def test_packets_settle_and_swing_where_the_map_says_so():
+    """60 packet flows: with the slow average the queue does not swing as a whole, with the fast one
+    it does, at the mean field's period.
+
+    In packets RED's dice and 60 sawteeth stir the queue in any case; what tells is the share of the
+    queue's power about the root's period."""
+
+    def power(weight):
+        run = tc.simulate(hmtg(weight, duration=240, jitter=2))
+        queue = run.data["queue"].sel(link="bottleneck", time=slice(60, None)).values
+        spectrum = np.abs(np.fft.rfft(queue - queue.mean())) ** 2
+        frequency = np.fft.rfftfreq(len(queue), 0.02)
+        band = (frequency > 1 / 2.6) & (frequency < 1 / 1.6)
+        return spectrum[band].sum() / len(queue) ** 2, frequency[spectrum.argmax()]
+
+    calm, _ = power(SLOW)
+    wild, peak = power(FAST)
+    assert wild > 4 * calm
+    assert 1 / peak == pytest.approx(2.0, rel=0.2)
+
+
+def test_a_map_over_two_parameters():
+    found = tc.stability_map(hmtg, flows=[40, 80], weight=[SLOW, FAST], marking=True)
+    assert found.dims == ("flows", "weight")
+    assert (found.sel(weight=SLOW) < 0).all()
+    assert float(found.sel(weight=FAST, flows=40)) > float(found.sel(weight=FAST, flows=80))
+
+
+def test_plots():
+    found = tc.stability(hmtg(FAST))
+    gain, phase = found.bode()
+    assert gain.get_ylabel() == "gain"
+    assert "phase margin" in phase.get_title()
+    assert found.nyquist().get_xlabel().startswith("real part")

@@ -5,7 +5,7 @@ Both drivers call :func:`step` and nothing else, so their runs are the same even
 
 import math
 
-from tcpcc.engine.jit import compiled, entry
+from tcpcc.engine.jit import compiled, entry, seldom
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
@@ -89,11 +89,21 @@ def pump(w, flow, tcp, now):
 
 
 @compiled
-def finish_turn(w, flow, tcp, now, timeouts, losses):
+def begin_turn(w, flow, tcp):
+    """A sender is about to act on an event: what it does is seen to when the event is over."""
+    w.flow = flow.index
+    w.turn = 1
+    w.timeouts = tcp.timeouts
+    w.losses = tcp.loss_events
+
+
+@compiled
+def finish_turn(w, flow, now):
     """After a sender's handler: log, send, and see that its timer is on the event list."""
-    if tcp.timeouts != timeouts:
+    tcp = tcp_at(w.tcp, flow.index)
+    if tcp.timeouts != w.timeouts:
         trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
-    if tcp.loss_events != losses:
+    if tcp.loss_events != w.losses:
         trace(w, flow, now, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     pump(w, flow, tcp, now)
     if tcp.deadline < flow.timer_at:
@@ -126,8 +136,6 @@ def on_arrival(w, ident):
         on_data(w, flow, now, seq)
     else:
         forward(w, flow, hop, now, size, seq, trigger, low, high)
-    if flow.conversation != 0:
-        leave_place(w, flow)
 
 
 @compiled
@@ -136,8 +144,7 @@ def on_ack(w, flow, now, seq, trigger, low, high):
     flow.inbound += 1
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, flow.index)
-    timeouts = tcp.timeouts
-    losses = tcp.loss_events
+    begin_turn(w, flow, tcp)
     before = tcp.high_ack
     tcp.last_rtt = math.nan
     sender.on_ack(tcp, now, seq, trigger, low, high)
@@ -147,7 +154,6 @@ def on_ack(w, flow, now, seq, trigger, low, high):
     trace_ack(w, flow, now, kind, seq + 1, tcp.last_rtt, trigger, low, high)
     if flow.conversation != 0:
         note_items(w, flow, tcp, now)
-    finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
 @compiled
@@ -170,15 +176,12 @@ def on_retransmission_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     if order != flow.timer_order:
         return
-    w.flow = ident
     flow.timer_at = math.inf
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, ident)
-    timeouts = tcp.timeouts
-    losses = tcp.loss_events
+    begin_turn(w, flow, tcp)
     if tcp.deadline <= now:
         sender.on_timer(tcp, now)
-    finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
 @compiled
@@ -193,7 +196,7 @@ def set_ack_timer(w, flow, tcp):
         push(w, tcp.held_until, flow.held_since, flow.held_order, ACK_TIMER, flow.index)
 
 
-@compiled
+@seldom
 def on_ack_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
@@ -208,13 +211,12 @@ def on_ack_timer(w, ident, now, order):
         leave_place(w, flow)
 
 
-@compiled
+@seldom
 def on_beginning(w, now):
     """The next conversation begins: its connection opens, with the first item to send."""
     number = w.next_conversation
     flow = take_place(w, number)
     tcp = tcp_at(w.tcp, flow.index)
-    w.flow = flow.index
     conversation_at(w.conversations, number).place = flow.index
     if w.free_places == 0:
         w.need = 1
@@ -224,18 +226,17 @@ def on_beginning(w, now):
         schedule(w, following.start, BEGINNING, 0)
     hand_over(w, flow, tcp, now)
     set_open(w, flow, 1)
+    begin_turn(w, flow, tcp)
     sender.start(tcp, now)
-    finish_turn(w, flow, tcp, now, 0, 0)
 
 
 @compiled
 def on_write(w, ident, now):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
-    w.flow = ident
+    begin_turn(w, flow, tcp)
     hand_over(w, flow, tcp, now)
     sender.write(tcp, now)
-    finish_turn(w, flow, tcp, now, tcp.timeouts, tcp.loss_events)
 
 
 @compiled
@@ -251,8 +252,8 @@ def on_start(w, ident, now):
     set_open(w, flow, 1)
     flow.bin = bin_of(w, now)
     tcp = tcp_at(w.tcp, ident)
+    begin_turn(w, flow, tcp)
     sender.start(tcp, now)
-    finish_turn(w, flow, tcp, now, 0, 0)
 
 
 @compiled
@@ -263,7 +264,7 @@ def on_cbr(w, ident, now, order):
         send_cbr(w, flow_at(w.flows, ident), source, now)
 
 
-@compiled
+@seldom
 def send_cbr(w, flow, source, now):
     """A CBR source sends and schedules its next packet."""
     seq = source.sent
@@ -285,13 +286,13 @@ def on_stop(w, ident):
         sender.stop(tcp_at(w.tcp, ident))
 
 
-@compiled
+@seldom
 def on_queue_timer(w, ident, now):
     """A queue discipline's timer is due."""
     schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
 
 
-@compiled
+@seldom
 def retime(w, link, ident, now):
     """After a change of rate or delay: the packets that wait will leave at other times.
 
@@ -332,7 +333,7 @@ def retime(w, link, ident, now):
             return
 
 
-@compiled
+@seldom
 def reschedule(w, i, time):
     """Give the event at place `i` of the heap another time, and sort the heap anew."""
     event_at(w.heap, i).time = time
@@ -348,7 +349,7 @@ def reschedule(w, i, time):
         push(w, t, since, o, kind, ident)
 
 
-@compiled
+@seldom
 def on_change(w, ident, now):
     """A scheduled change of a link: fields that are not NaN take their new value."""
     c = change_at(w.changes, ident)
@@ -377,15 +378,25 @@ def step(w):
     """Handle the next event on the event list."""
     e = event_at(w.heap, 0)
     kind = e.kind
-    ident = e.id
-    order = e.order
     now = e.time
     w.now = now
     w.since = e.since
     w.events += 1
+    w.turn = 0
     if kind == ARRIVAL:
-        on_arrival(w, ident)
-        return
+        on_arrival(w, e.id)
+    else:
+        handle(w, kind, e.id, now, e.order)
+    flow = flow_at(w.flows, w.flow)
+    if w.turn != 0:
+        finish_turn(w, flow, now)
+    if kind == ARRIVAL and flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@compiled
+def handle(w, kind, ident, now, order):
+    """Handle an event that is not the arrival of a packet."""
     drop_first(w)
     if kind == RETRANSMISSION_TIMER:
         on_retransmission_timer(w, ident, now, order)
@@ -407,7 +418,7 @@ def step(w):
         on_write(w, ident, now)
 
 
-@compiled
+@seldom
 def continue_pending(w):
     """After the driver made room: the sender that ran out of it goes on."""
     if w.pending >= 0:

@@ -31,7 +31,10 @@ WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
         "events": int,
-        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "lanes": int, "hops": int,
+        # whether a sender acts in this event, and how often it had timed out and lost before
+        "turn": int, "timeouts": int, "losses": int,
+        "flows": int, "tcp": int, "cbr": int, "n_flows": int,
+        "links": int, "lanes": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,

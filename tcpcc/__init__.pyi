@@ -11,8 +11,11 @@ from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
 from .models import simulate as simulate
+from .models.meanfield.equilibrium import NoEquilibriumError as NoEquilibriumError
 from .models.meanfield.equilibrium import equilibrium as equilibrium
+from .models.meanfield.linear import NotSmoothError as NotSmoothError
 from .models.meanfield.right_hand_side import right_hand_side as right_hand_side
+from .models.meanfield.stability import Stability as Stability
 from .models.meanfield.stability import stability as stability
 from .models.meanfield.stability import stability_map as stability_map
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
@@ -25,6 +28,7 @@ from .queues import AdaptiveRED as AdaptiveRED
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
+from .queues import StepMark as StepMark
 from .results import Run as Run
 from .results import metrics as metrics
 from .results import plots as plots

@@ -165,7 +165,7 @@ def _runs(
 ) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
     from tcpcc.sweep import simulate_many
 
-    options = {} if step is None else {"step": step}
+    options: dict[str, Any] = {} if step is None else {"step": step}
     runs = simulate_many(scenarios, model=model, jobs=workers, progress=False, **options)
     for run in runs:
         late = run.data.sel(time=slice(after, None))

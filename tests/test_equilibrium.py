@@ -69,8 +69,8 @@ def test_cubic(p, rtt):
 
 
 def test_cubic_is_too_fast_where_it_is_friendly_to_reno():
-    """A stated limit. alpha is 0.53 in one part of a cycle and 1 in the other; in the mean W_est has
-    reached W_prior, so it is 1, and W is sqrt(1/0.3p) instead of Reno's 1.22 sqrt(1/p)."""
+    """A stated limit. alpha is 0.53 in one part of a cycle and 1 in the other; in the mean W_est
+    has reached W_prior, so it is 1, and W is sqrt(1/0.3p) instead of Reno's 1.22 sqrt(1/p)."""
     assert response("cubic", 1e-3) == pytest.approx(math.sqrt(1 / 0.3e-3), rel=0.01)
 
 

@@ -111,8 +111,8 @@ def test_nothing_is_negative_at_any_step(controllers, rate, delay, buffer, count
 
 
 def scaled(k, model, seed=1, duration=60):
-    """N, C, buffer and thresholds times k; RED's average over as much time, and the same round trip,
-    of which sending a packet is a part."""
+    """N, C, buffer and thresholds times k; RED's average over as much time, and the same round
+    trip, of which sending a packet is a part."""
     weight = 1 - (1 - 0.002) ** (1 / k)
     queue = tc.RED(
         min_thresh=20 * k, max_thresh=400 * k, max_p=0.02, weight=weight, mean_packet=1000

@@ -10,7 +10,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.models.meanfield.delay_roots import rightmost_roots
-from tcpcc.models.meanfield.linear import NotSmooth
+from tcpcc.models.meanfield.linear import NotSmoothError
 
 C, SLOPE, FIRST_QUEUE = 3750.0, 1.86e-4, 172.5
 SLOW, FAST = 1.33e-6, 0.002  # weights of the average: K = 0.005/s and 7.5/s
@@ -111,7 +111,7 @@ def test_the_loop_is_the_plant_of_hollot_et_al(weight):
 def test_a_rule_that_switches_has_no_slope():
     net = tc.dumbbell("10 Mbps", "50 ms", 200)
     flow = tc.Flow("vegas", alpha=2, beta=2, integer_delta=0)
-    with pytest.raises(NotSmooth, match="'vegas' switch"):
+    with pytest.raises(NotSmoothError, match="'vegas' switch"):
         tc.stability(tc.Scenario(net, [flow], duration=1))
 
 

@@ -32,8 +32,8 @@ def compiled(function: F) -> F:
     """Mark a function of an engine: compiled into each of its callers.
 
     A call costs more than what most of these functions do: without calls the packet model takes
-    half the time. Division follows IEEE 754, as in NumPy; in other functions that a rule calls, division by zero
-    raises, as in Python.
+    half the time. Division follows IEEE 754, as in NumPy; in other functions that a rule calls,
+    division by zero raises, as in Python.
     """
     function.__dict__["of_engine"] = True
     return function

@@ -32,7 +32,7 @@ FULL = 1 - 1e-6  # of a link's rate: it is full
 TOLERANCE = 1e-9  # of a link's rate
 
 
-class NoEquilibrium(TcpccError):
+class NoEquilibriumError(TcpccError):
     """No state of rest was found."""
 
 
@@ -197,7 +197,7 @@ class Solver:
             cwnd[i], still[i] = self.settle_class(i, rtt[i], gone, marked)
             if not 0 < cwnd[i] < math.inf:
                 name = w.resolved.flows[w.kinds[i].flow].name
-                raise NoEquilibrium(f"flow {name!r}: its window has no state of rest")
+                raise NoEquilibriumError(f"flow {name!r}: its window has no state of rest")
             rate[i] = min(cwnd[i], float(row["rwnd"])) / rtt[i]
         load = self.loads(rate, loss) * (1 - refused) / w.links["rate"]
         return Balance(backlog, loss, mark, rtt, cwnd, rate, lost, load, still)
@@ -206,7 +206,7 @@ class Solver:
         """Find it.
 
         Raises:
-            NoEquilibrium: none was found.
+            NoEquilibriumError: none was found.
         """
         fill = np.zeros(len(self.world.links))
         found = self.balance(fill)
@@ -221,7 +221,7 @@ class Solver:
                 return found
             full = (full | more) & ~less
             fill = np.where(full, fill, 0.0)
-        raise NoEquilibrium("which links are full could not be told")
+        raise NoEquilibriumError("which links are full could not be told")
 
     def _fill(self, full: np.ndarray, guess: np.ndarray) -> np.ndarray:
         """The filling of the `full` links with which they carry their rates."""
@@ -240,7 +240,7 @@ class Solver:
             while excess(np.array([high]))[0] > 0:
                 low, high = high, 2 * high
                 if high > 64:
-                    raise NoEquilibrium("a link is overloaded whatever it drops")
+                    raise NoEquilibriumError("a link is overloaded whatever it drops")
             part = np.array([brentq(lambda s: excess(np.array([s]))[0], low, high, xtol=1e-12)])
         else:
             start = np.where(guess[places] > 0, guess[places], 0.5)
@@ -253,7 +253,7 @@ class Solver:
                 if error < 1e-6:
                     break
             if error > 1e-3:
-                raise NoEquilibrium(f"links are off their rates by {error:.2g}")
+                raise NoEquilibriumError(f"links are off their rates by {error:.2g}")
         fill = np.zeros(len(full))
         fill[places] = part
         return fill
@@ -278,7 +278,7 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
 
     Raises:
         ScenarioError: flows of a finite size, scheduled changes.
-        NoEquilibrium: none was found.
+        NoEquilibriumError: none was found.
     """
     import xarray as xr
 

@@ -33,7 +33,7 @@ NOW = 1e3  # s, when the drift is looked at: rules know times only by their dist
 Drift = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-class NotSmooth(TcpccError):
+class NotSmoothError(TcpccError):
     """A rule switches at the equilibrium: there is nothing to linearise."""
 
 
@@ -103,7 +103,9 @@ class Linear:
                 f"{flow.name}.{name}" for name in flow.controller.state_dtype.names or ()
             ]
             if w.states[i].dtype.itemsize // 8 != len(flow.controller.state_dtype.names or ()):
-                raise NotSmooth(f"controller {flow.controller.name!r} keeps an array in its state")
+                raise NotSmoothError(
+                    f"controller {flow.controller.name!r} keeps an array in its state"
+                )
         for k in self.full:
             link = w.resolved.links[w.kept[k]]
             self.at["backlog", k] = len(self.names)
@@ -184,9 +186,10 @@ class Linear:
                 columns.append(slope(moved, state[j]) if np.isfinite(state[j]) else np.zeros(n))
             return np.array(columns).T
 
+        name = flow.controller.name if flow.controller else ""
         if not b.still[i] or not self._is_smooth(y, lambda x: drift(x, acks, losses, b.rtt[i])):
-            raise NotSmooth(
-                f"flow {flow.name!r}: the rules of {flow.controller.name!r} switch at the equilibrium"
+            raise NotSmoothError(
+                f"flow {flow.name!r}: the rules of {name!r} switch at the equilibrium"
             )
         return (
             by_state(y),
@@ -202,8 +205,10 @@ class Linear:
         up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
         return bool(abs(up - down) < ONE_SLOPE * (abs(up) + abs(down)))
 
-    def _queue_slopes(self, k: int) -> dict[str, NDArray[np.float64] | float]:
-        """Of a discipline's drift and probability: by its state, the backlog, the arrivals."""
+    def _queue_slopes(
+        self, k: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
+        """Of a discipline's drift and of its probability by its state, then both by the backlog."""
         from tcpcc.models.meanfield.settling import settle_queue
 
         w = self.world
@@ -236,15 +241,13 @@ class Linear:
             by_state[:, j], prob_by_state[j] = (f1 - f0) / (2 * h), (p1 - p0) / (2 * h)
         h = WIDE * backlog
         (f1, p1), (f0, p0) = see(z, backlog + h), see(z, backlog - h)
-        return {
-            "state": by_state, "prob": prob_by_state,
-            "backlog": (f1 - f0) / (2 * h), "prob_backlog": (p1 - p0) / (2 * h),
-        }  # fmt: skip
+        return by_state, prob_by_state, (f1 - f0) / (2 * h), (p1 - p0) / (2 * h)
 
     # ---------------------------------------------------------------------- putting it together
 
     def _rows(self) -> tuple[list[Past], list[Past]]:
-        """The derivative of each state's change: but for what the links tell the senders, and that."""
+        """The derivative of each state's change, in two parts: by what it is told by the links, and
+        by all else."""
         w, b = self.world, self.balance
         links, classes, slots = w.links, w.classes, w.slots
         rows = [Past() for _ in self.names]
@@ -283,7 +286,9 @@ class Linear:
                         self._sojourn(s - 1) + slots["before"][s]
                     )
                 else:
-                    raise NotSmooth("paths that pass links in opposite orders are not linearised")
+                    raise NotSmoothError(
+                        "paths that pass links in opposite orders are not linearised"
+                    )
             if k not in self.full:
                 continue
             packets = total(
@@ -325,17 +330,17 @@ class Linear:
         early, marked = Past(), Past()
         chance = float(self.early[k])
         if links["rule"][k]:
-            slopes = self._queue_slopes(k)
+            by_state, prob_by_state, by_backlog, prob_by_backlog = self._queue_slopes(k)
             first = self.at["queue", k]
-            n = len(slopes["prob"])
+            n = len(prob_by_state)
             early = self._past(
-                *[(first + j, slopes["prob"][j]) for j in range(n)],
-                (self.at["backlog", k], slopes["prob_backlog"]),
+                *[(first + j, prob_by_state[j]) for j in range(n)],
+                (self.at["backlog", k], prob_by_backlog),
             )
             for a in range(n):
                 rows[first + a] = self._past(
-                    *[(first + j, slopes["state"][a, j]) for j in range(n)],
-                    (self.at["backlog", k], slopes["backlog"][a]),
+                    *[(first + j, by_state[a, j]) for j in range(n)],
+                    (self.at["backlog", k], by_backlog[a]),
                 )
         if w.marking:
             marked, early, chance = early, Past(), 0.0
@@ -393,7 +398,7 @@ class Linear:
         n = len(self.names)
         both = [row + more for row, more in zip(rows, told, strict=True)]
         closed, opened = matrices(both, n), matrices(rows, n)
-        depends = sum(np.abs(matrix) for matrix in closed.values()) > NOTHING
+        depends = np.sum([np.abs(matrix) for matrix in closed.values()], axis=0) > NOTHING
         keep = np.zeros(n, bool)
         keep[[at for (what, _), at in self.at.items() if what in ("class", "backlog")]] = True
         while (more := keep | depends[keep].any(axis=0)).sum() > keep.sum():

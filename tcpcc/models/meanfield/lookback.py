@@ -1,10 +1,10 @@
 """The past: what reaches a link or a sender now left the sender, or the link before, earlier.
 
-A packet that arrives at a link at u leaves its queue at D(u) = u + backlog(u) / rate; D never falls,
-since a FIFO queue does not overtake. What leaves now has arrived at the u with D(u) = now, found by
-a cursor that only goes forward: the delays are those that each packet really had, whatever the
-queue has done since. Between the rows of the history everything is linear, which keeps the method
-of second order. What came in at rate x leaves at x du/dD: a full link lets out its own rate.
+A packet that arrives at a link at u leaves its queue at D(u) = u + backlog(u) / rate; D never
+falls, since a FIFO queue does not overtake. What leaves now has arrived at the u with D(u) = now,
+found by a cursor that only goes forward: the delays are those that each packet really had, whatever
+the queue has done since. Between the rows of the history everything is linear, which keeps the
+method of second order. What came in at rate x leaves at x du/dD: a full link lets out its own rate.
 """
 
 import math
@@ -40,7 +40,7 @@ def departure(w, link, row):
 def split(w, time, newest):
     """The row at or before `time`, at most the `newest`, and the part of a step beyond it."""
     steps = time / w.step
-    row = int(math.floor(steps))
+    row = math.floor(steps)
     if row >= newest:
         return newest, 0.0
     return row, steps - row

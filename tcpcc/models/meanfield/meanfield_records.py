@@ -3,9 +3,9 @@
 class   flows of one kind: controller, parameters, path, start; one of them is integrated, `count`
         are counted
 slot    a class at one queueing link of its path
-row     of the history: for every link its backlog, its drop and its mark probability, for every slot the rate at
-        which one flow's packets arrive there, for every class the rate at which one flow sends;
-        row k is that of the time k x step, at ``k & mask``
+row     of the history: for every link its backlog, its drop and its mark probability, for every
+        slot the rate at which one flow's packets arrive there, for every class the rate at which
+        one flow sends; row k is that of the time k x step, at ``k & mask``
 
 Backlogs are in bits, rates in packets per second, times in seconds. Curves are vectors of the
 doubles that make up a controller's state.

@@ -17,9 +17,10 @@ from tcpcc.models.layout import Route, queueing_links, route_of
 from tcpcc.models.meanfield import meanfield_records as r
 from tcpcc.models.meanfield.lookback import LINK_COLUMNS
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
+from tcpcc.models.refusals import refuse_what_needs_packets
 from tcpcc.results import Run
 from tcpcc.results.recording import dataset
-from tcpcc.scenario.traffic import CBR
+from tcpcc.scenario.traffic import CBR, Flow
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def refuse_what_is_not_smooth(resolved: Resolved) -> None:
             " use the packet model"
         )
     for flow in resolved.flows:
-        if getattr(flow.spec, "size", None) is not None:
+        if isinstance(flow.spec, Flow) and flow.spec.size is not None:
             raise ScenarioError(
                 f"flow {flow.name!r}: size = {flow.spec.size}: the meanfield model takes endless"
                 " flows; use the packet or the fluid model"
@@ -146,6 +147,8 @@ class World:
         self.marking = marking
         self.resolved = scenario.resolve(expand=False)
         refuse_what_is_not_smooth(self.resolved)
+        if not marking:
+            refuse_what_needs_packets(self.resolved, "meanfield")
         self.kinds = flow_classes(self.resolved)
         self.kept = queueing_links(self.resolved)
         self.place = {link: k for k, link in enumerate(self.kept)}
@@ -221,22 +224,22 @@ class World:
             )
             slot["size"] = getattr(flow.spec, "ack_size", 0) if acks else flow.spec.packet_size
             slot["column"] = self._column()
-        if flow.controller is None:
+        if isinstance(flow.spec, CBR):
             row["kind"] = t.CBR
             row["rate"] = flow.spec.rate / (8 * flow.spec.packet_size)
             self.states.append(np.zeros(1, np.dtype([("cwnd", float), ("ssthresh", float)])))
             row["state"] = row["trial"] = address(self.states[-1])
             return
         row["kind"] = t.TCP
-        self._lay_out_controller(row, flow)
+        self._lay_out_controller(row, flow, flow.spec)
 
-    def _lay_out_controller(self, row: Any, flow: ResolvedFlow) -> None:
-        settings = flow.spec.transport
+    def _lay_out_controller(self, row: Any, flow: ResolvedFlow, spec: Flow) -> None:
+        settings = spec.transport
         row["initial_window"], row["rwnd"] = settings.initial_window, settings.rwnd
         state = self.controllers.fill(row, flow)
         self.states.append(state)
         n = state.dtype.itemsize // r.BYTES
-        row["n"], row["settles"] = n, len(flow.controller.state) > 0
+        row["n"], row["settles"] = n, flow.controller is not None and len(flow.controller.state) > 0
         vectors = np.zeros((4, n))
         self.vectors.append(vectors)
         for name, vector in zip(("first", "second", "trial", "scratch"), vectors, strict=True):
@@ -360,7 +363,13 @@ class World:
             finished=np.full(len(nothing), np.nan),
             queue_states=recorded_states(self.resolved.links, self.queues, n),
             cpu_seconds=cpu_seconds,
-            **flows,
+            cwnd=flows["cwnd"],
+            ssthresh=flows["ssthresh"],
+            rtt=flows["rtt"],
+            sent=flows["sent"],
+            retransmitted=flows["retransmitted"],
+            delivered=flows["delivered"],
+            dropped=flows["dropped"],
         )
         return Run(record)
 

@@ -45,6 +45,8 @@ class RightHandSide:
         for i, kind in enumerate(w.kinds):
             flow = w.resolved.flows[kind.flow]
             self._solver.settle_at_first_window(i)
+            if flow.controller is None:
+                continue
             parts.append(w.states[i].view(float).reshape(-1))
             self.names += [f"{flow.name}.{x}" for x in flow.controller.state_dtype.names or ()]
         self._ends = np.cumsum([len(part) for part in parts])

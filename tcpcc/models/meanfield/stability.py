@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.models.meanfield.delay_roots import POINTS, rightmost_roots
-from tcpcc.models.meanfield.equilibrium import NoEquilibrium
-from tcpcc.models.meanfield.linear import Linear, NotSmooth
+from tcpcc.models.meanfield.equilibrium import NoEquilibriumError
+from tcpcc.models.meanfield.linear import Linear, NotSmoothError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -96,8 +96,8 @@ def stability(
 
     Raises:
         ScenarioError: flows of a finite size, scheduled changes.
-        NoEquilibrium: none was found.
-        NotSmooth: a rule switches at the equilibrium (Vegas): it has no slope there.
+        NoEquilibriumError: none was found.
+        NotSmoothError: a rule switches at the equilibrium (Vegas): it has no slope there.
     """
     linear = Linear(scenario, marking)
     roots = rightmost_roots(linear.terms, count, points)
@@ -159,7 +159,7 @@ def stability_map(
         scenario = make(**dict(zip(values, point, strict=True)))
         try:
             found.append(stability(scenario, marking=marking, count=1).roots[0].real)
-        except (NoEquilibrium, NotSmooth):
+        except (NoEquilibriumError, NotSmoothError):
             found.append(math.nan)
     shape = [len(axis) for axis in values.values()]
     return xr.DataArray(

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import tcpcc
+
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GUIDES = ROOT / "docs" / "guides"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(GUIDES.glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -37,6 +40,23 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
 def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_smallest_paper_of_ones_own_is_judged(tmp_path):
+    """Its code and its data file, as the guide has them, fit together."""
+    from experiments import harness, published
+    from experiments.records import record
+
+    texts = dict(BLOCK.findall((GUIDES / "reproduce_a_paper.md").read_text()))
+    scope: dict = {"__name__": "experiments.my_paper"}
+    exec(texts["python"], scope)
+    data = tmp_path / "my_paper.toml"
+    data.write_text(texts["toml"])
+    item = scope["PAPER"].items["table_1"]
+    runs = {"table_1": {key: tcpcc.simulate(case) for key, case in item.scenarios().items()}}
+    numbers = {"packet": harness.measure(scope["PAPER"], runs)}
+    verdicts = [record(cell, numbers).verdict for cell in published.read(data).cells]
+    assert verdicts == ["reproduced", "reproduced"]
 
 
 MODULES = [p for p in (ROOT / "tcpcc").rglob("*.py") if p.stem != "__init__"]

@@ -151,11 +151,11 @@ class World:
         for place, (link, then, _) in enumerate(rows):
             if then == r.BY_EVENT and place in last:
                 ends[link] = {-1}
-        groups: dict[tuple[int, float], list[int]] = {}
-        for link, following in ends.items():
-            if len(following) == 1 and not self.resolved.links[link].variable:
-                key = next(iter(following)), self.resolved.links[link].delay
-                groups.setdefault(key, []).append(link)
+        groups: dict[tuple[float, ...], list[int]] = {}
+        for number, places in ends.items():
+            if len(places) == 1 and not self.resolved.links[number].variable:
+                key = (*places, self.resolved.links[number].delay)
+                groups.setdefault(key, []).append(number)
         shared = [group for group in groups.values() if len(group) > 1]
         self.lanes = np.zeros(len(self.links) + len(shared), r.LANE)
         self.lanes["ident"] = np.arange(len(self.lanes))

@@ -31,7 +31,7 @@ SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
-        "events": int,
+        "events": int, "pause": int,
         # whether a sender acts in this event, and how often it had timed out and lost before
         "turn": int, "timeouts": int, "losses": int,
         "flows": int, "tcp": int, "cbr": int, "n_flows": int,
@@ -78,7 +78,7 @@ LINK = record_dtype(
         # in the order in which a packet needs them
         ("busy_until", float), ("begin", float), ("behind", int), ("ident", int),
         ("size", float), ("duration", float),  # of the newest packet: its transmission
-        ("rate", float), ("delay", float),
+        ("rate", float), ("delay", float), ("resumes", float),
         ("tracked", int), ("recorded", int), ("arrived", int), ("lane", int), ("shared", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import linecache
 import re
 from pathlib import Path
 
@@ -28,10 +29,12 @@ def blocks(page):
 def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {"__name__": page.stem}
-    for code, expected in blocks(page):
+    for number, (code, expected) in enumerate(blocks(page)):
         printed = io.StringIO()
+        cell = f"cell {number} of {page.name}"  # its text can be read, as that of a notebook's
+        linecache.cache[cell] = len(code), None, code.splitlines(keepends=True), cell
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, str(page), "exec"), namespace)
+            exec(compile(code, cell, "exec"), namespace)
         if expected is not None:
             assert printed.getvalue() == expected
 

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.jit import INTERPRETED, address, record_view
+from tcpcc.engine.memory import memory_left
 from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
+from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
@@ -52,7 +56,8 @@ class World:
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
-        self.controllers = ControllerMemory()
+        self.controllers = ControllerMemory(scenario.seed)
+        self.deliveries: dict[int, np.ndarray] = {}  # records of flows that need one
         self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
@@ -198,6 +203,9 @@ class World:
         self.states[i] = self.controllers.fill(tcp, flow)
         self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
         self.recoveries[i].fill(tcp)
+        self.deliveries[i] = delivery_memory(tcp[0], flow)
+        if len(self.deliveries[i]):
+            self.place_ring(self.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
 
     def lay_out_sender(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
         """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
@@ -205,7 +213,7 @@ class World:
         self.trace.mark(row, i, flow)
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
-        row["timer_at"] = math.inf
+        row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
         if isinstance(spec, CBR):
             row["kind"] = t.CBR
@@ -235,7 +243,7 @@ class World:
 
     def _lay_out_world(self) -> None:
         w = self.w[0]
-        w["pending"] = -1
+        w["pending"], w["pause"] = -1, _ENDLESS
         w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
@@ -354,7 +362,9 @@ class World:
         last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
         room = self.tcp["segment_mask"] + 1
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-            self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
+            for name in ("segments", "stamps"):
+                if (name, int(i)) in self.rings:
+                    self._enlarge(self.tcp, name, int(i), int(first[i]), int(last[i]))
         self.make_heap_room()
         self._grow_headers()
         self.trace.grow()
@@ -362,9 +372,26 @@ class World:
             self.conversations.grow()
         w["need"] = 0
 
+    def _check_window(self, i: int) -> None:
+        """Refuse a window whose packets the machine has no memory to keep."""
+        row = self.tcp[i]
+        flow, name = self._sender_at(i)
+        assert flow.controller is not None
+        state = record_view(flow.controller.state_dtype, int(row["state"]))
+        window = min(float(state["cwnd"]), float(row["rwnd"]), float(row["to_send"]))
+        needed = window * t.SEGMENT.itemsize
+        if needed > memory_left():
+            raise TcpccError(
+                f"flow {name!r}, controller {flow.controller.name!r}: its window at"
+                f" t = {self.w['now'][0]:g} s is {window:.3g} packets, which take"
+                f" {needed / 2**30:.3g} GiB; {memory_left() / 2**30:.3g} GiB are free"
+            )
+
     def _enlarge(self, owner: np.ndarray, field: str, i: int, first: int, last: int) -> None:
         """Give a ring twice the room, with its entries numbered `first` to `last` - 1."""
         ring = self.rings[field, i]
+        if field == "segments":
+            self._check_window(i)
         bigger = np.zeros(2 * len(ring), ring.dtype)
         numbers = np.arange(max(first, last - len(ring)), last)
         bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
@@ -376,14 +403,20 @@ class World:
 
     # ----------------------------------------------------------------------- results
 
-    def explain(self, error: Exception) -> None:
-        """Add to an error in a rule where it happened."""
+    def explain(self, error: ArithmeticError) -> RuleError:
+        """An error in a rule, with the rule, its line and what it worked on."""
         place = int(self.w["flow"][0])
-        if self.conversations is not None and place >= len(self.resolved.flows):
-            name = self.conversations.name_at(place)
-        else:
-            name = self.resolved.flows[place].name
-        error.add_note(f"in a rule, at t = {self.w['now'][0]:g} s, flow {name!r}")
+        flow, name = self._sender_at(place)
+        called = [(name, flow.controller, self.tcp[place])]
+        rules = suspects(called, self.resolved.links, self.queues)
+        return blame(error, float(self.w["now"][0]), rules)
+
+    def _sender_at(self, place: int) -> tuple[ResolvedFlow, str]:
+        """The flow, or the kind of conversation, that has a place, and what to call it."""
+        if self.conversations is None or place < len(self.resolved.flows):
+            flow = self.resolved.flows[place]
+            return flow, flow.name
+        return self.conversations.kind_at(place), self.conversations.name_at(place)
 
     def _counter(self, name: str) -> np.ndarray:
         """A counter of every flow and, summed, of every kind of conversation."""
@@ -393,14 +426,24 @@ class World:
         return np.concatenate([counts, self.conversations.counters(name)])
 
     def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
-        """The record of the run, or of its part up to `until`."""
+        """The record of the run, or of its part up to `until`: the bins that have ended by then.
+
+        Raises:
+            ScenarioError: none has.
+        """
         from tcpcc.models.packet.handlers import flush
 
         flush(self.address, until)
         interval = self.scenario.interval
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
+        edges = edges[: np.searchsorted(edges, until + 1e-9 * interval, side="right")]
+        if not len(edges):
+            raise ScenarioError(
+                f"result at t = {until:g} s: the first bin of the record ends at {interval:g} s"
+            )
+        n = len(edges)
         widths = np.diff(edges, prepend=0.0)[:, None]
-        flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
+        flow_bins, link_bins = self.flow_bins.T[:n], self.link_bins.T[:n]
         finished = np.full(len(self.resolved.rows), math.nan)
         finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
         active = ~(edges[:, None] > finished)
@@ -425,8 +468,14 @@ class World:
             finished=finished,
             items=None if self.conversations is None else self.conversations.record(),
             marks=link_bins["marks"] if len(self.headers) > 1 else None,
-            queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
+            queue_states={
+                name: values[:n]
+                for name, values in recorded_states(
+                    self.resolved.links, self.queues, self.n_bins
+                ).items()
+            },
             cpu_seconds=cpu_seconds,
             **series,
         )
-        return Run(record, self.trace.events(self.scenario.duration))
+        record.attrs["duration"] = float(edges[-1])
+        return Run(record, self.trace.events(float(edges[-1])))

@@ -127,6 +127,10 @@ SAMPLE: dict[str, tuple[str, str]] = {
         "s",
         "one-way delay of the newest packet, by clocks that agree; 0 if it was sent twice",
     ),
+    "word0": ("", "first header word as the ACK brought it back, of a controller with `header`"),
+    "word1": ("", "second header word"),
+    "word2": ("", "third header word"),
+    "word3": ("", "fourth header word"),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
@@ -149,6 +153,8 @@ class Controller(Definition):
         recovery: default loss recovery (one of ``tcpcc.recoveries()``)
         source: the paper or RFC
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
+        header: state variables, at most 4, that every data packet carries as its header words, for
+            routers to read and write; they come back as `a.word0`, `a.word1`, ... (packet model)
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
         on_delivery, on_lost_packet, on_mark, on_timer: see above
         stamps: from a state variable to the one that it is given back in
@@ -182,6 +188,7 @@ class Controller(Definition):
     owns_recovery: bool = False
     owns_start: bool = False
     chance: bool = False
+    header: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.state:
@@ -190,6 +197,12 @@ class Controller(Definition):
         self._check_extras()
         object.__setattr__(self, "record", tuple(self.record))
         numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
+        for name in self.header:
+            if name not in numbers or len(self.header) > 4:
+                raise ScenarioError(
+                    f"controller {self.name!r}: header {name!r}: at most 4 real numbers of its"
+                    f" state: {', '.join(numbers) or 'none'}"
+                )
         for name in self.record:
             if name not in numbers:
                 raise ScenarioError(
@@ -288,6 +301,7 @@ class Controller(Definition):
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0, marked=0.0,
             pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,
             rate_delivered=10.0, lost=0.0, lost_inflight=10.0, phase=0.0, owd=0.06,
+            word0=0.1, word1=0.01, word2=100.0, word3=0.0,
         )  # fmt: skip
         return s, p, a
 

@@ -10,10 +10,8 @@ from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import (
-    forward,
     leave_queue,
     receive,
-    send_ack,
     set_open,
     wake_queue,
 )
@@ -26,6 +24,7 @@ from tcpcc.models.packet.packet_records import (
     BEGINNING,
     CBR_PACKET,
     CHANGE,
+    DEPARTURE,
     DUPACK,
     FLOW_START,
     FLOW_STOP,
@@ -56,6 +55,7 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
+from tcpcc.models.packet.scheduled import count_waiting, send, send_ack, serve
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, delivery_at, out_at, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
@@ -80,7 +80,7 @@ def pump(w, flow, tcp, now):
             trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             size = flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
-            forward(w, flow, 0, now, size, seq, 0, 0, 0, header)
+            send(w, flow, 0, now, size, seq, 0, 0, 0, header)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -148,7 +148,7 @@ def on_arrival(w, ident):
     elif hop == flow.n_forward:
         on_data(w, flow, now, seq, header)
     else:
-        forward(w, flow, hop, now, size, seq, trigger, low, high, header)
+        send(w, flow, hop, now, size, seq, trigger, low, high, header)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -164,7 +164,7 @@ def on_ack(w, flow, now, seq, trigger, low, high, header):
     before = tcp.high_ack
     tcp.last_rtt = math.nan
     if header != 0:
-        read_at_sender(w, tcp, seq, header)
+        read_at_sender(w, flow, tcp, seq, header)
     sender.on_ack(tcp, now, seq, trigger, low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
@@ -329,7 +329,7 @@ def send_cbr(w, flow, source, now):
     source.sent += 1
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
     trace(w, flow, now, SEND, seq, 0.0)
-    forward(w, flow, 0, now, flow.size, seq, 0, 0, 0, 0)
+    send(w, flow, 0, now, flow.size, seq, 0, 0, 0, 0)
     source.order = next_order(w)
     push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
 
@@ -348,6 +348,14 @@ def on_stop(w, ident):
 def on_queue_timer(w, ident, now):
     """A queue discipline's timer is due."""
     schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
+
+
+@compiled
+def on_departure(w, ident, now):
+    """A scheduled link has sent a packet: the next one's turn."""
+    link = link_at(w.links, ident)
+    link.sending = 0
+    serve(w, link, ident, now)
 
 
 @compiled
@@ -432,12 +440,16 @@ def on_change(w, ident, now):
     if not math.isnan(c.loss):
         link.loss = c.loss
     if not (math.isnan(c.rate) and math.isnan(c.delay)):
-        leave_queue(link, now, w.since)
+        if link.scheduled == 0:
+            leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
         if not math.isnan(c.delay):
             link.delay = c.delay
-        retime(w, link, c.link, now)
+        if link.scheduled == 0:
+            retime(w, link, c.link, now)
+        elif link.sending == 0:
+            serve(w, link, c.link, now)
 
 
 # ---------------------------------------------------------------------------------- steps
@@ -472,6 +484,8 @@ def step(w):
         on_release(w, ident, now, order)
     elif kind == ALARM:
         on_alarm(w, ident, now, order)
+    elif kind == DEPARTURE:
+        on_departure(w, ident, now)
     elif kind == QUEUE_TIMER:
         on_queue_timer(w, ident, now)
     elif kind == CHANGE:
@@ -547,3 +561,5 @@ def flush(world, until):
         flow = flow_at(w.flows, i)
         if flow.kind != CBR:
             sample_flow(w, flow, until)
+    for i in range(w.n_links):
+        count_waiting(w, link_at(w.links, i), until)

@@ -202,7 +202,7 @@ class Controller(Definition):
             now=1.0, acked=1.0, delivered=1.0, rtt=0.11, srtt=0.11, min_rtt=0.1, max_rtt=0.12,
             round_rtt=0.11, round_min_rtt=0.105, round_time=0.11, round_packets=10.0,
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0,
-            word0=0.1, word1=0.01, word2=100.0, word3=0.0,
+            word0=0.0, word1=0.0, word2=0.0, word3=0.0,
         )  # fmt: skip
         return s, p, a
 

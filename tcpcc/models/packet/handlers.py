@@ -19,6 +19,7 @@ from tcpcc.models.packet.headers import read_at_sender, write_header
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
+    ALARM,
     ARRIVAL,
     BEGINNING,
     CBR_PACKET,
@@ -29,6 +30,7 @@ from tcpcc.models.packet.packet_records import (
     FLOW_STOP,
     LOSS_EVENT,
     QUEUE_TIMER,
+    RELEASE,
     RETRANSMISSION_TIMER,
     RETRANSMIT,
     SEND,
@@ -55,7 +57,7 @@ from tcpcc.models.packet.recorder import (
 )
 from tcpcc.models.packet.scheduled import count_waiting, send, send_ack, serve
 from tcpcc.transport import receiver, sender
-from tcpcc.transport.flow_record import CBR, out_at, window_at
+from tcpcc.transport.flow_record import CBR, delivery_at, out_at, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
 
 # ------------------------------------------------------------------------------- sending
@@ -101,6 +103,24 @@ def finish_turn(w, flow, tcp, now, timeouts, losses):
         flow.timer_at = tcp.deadline
         flow.timer_order = next_order(w)
         push(w, tcp.deadline, now, flow.timer_order, RETRANSMISSION_TIMER, flow.index)
+    if tcp.delivery != 0:
+        set_alarms(w, flow, tcp, now)
+
+
+@compiled
+def set_alarms(w, flow, tcp, now):
+    """See that pacing, and what the controller or the loss recovery asked for, are on the event
+    list; lazy as the retransmission timer is."""
+    at = delivery_at(tcp.delivery, 0).release_at
+    if at < flow.release_at:
+        flow.release_at = at
+        flow.release_order = next_order(w)
+        push(w, at, now, flow.release_order, RELEASE, flow.index)
+    at = sender.alarm_at(tcp)
+    if at < flow.alarm_at:
+        flow.alarm_at = at
+        flow.alarm_order = next_order(w)
+        push(w, max(at, now), now, flow.alarm_order, ALARM, flow.index)
 
 
 # ------------------------------------------------------------------------------ handlers
@@ -183,6 +203,38 @@ def on_retransmission_timer(w, ident, now, order):
     losses = tcp.loss_events
     if tcp.deadline <= now:
         sender.on_timer(tcp, now)
+    finish_turn(w, flow, tcp, now, timeouts, losses)
+
+
+@compiled
+def on_release(w, ident, now, order):
+    """Pacing lets a packet of the flow go."""
+    flow = flow_at(w.flows, ident)
+    if order != flow.release_order:
+        return
+    w.flow = ident
+    flow.release_at = math.inf
+    sample_flow(w, flow, now)
+    tcp = tcp_at(w.tcp, ident)
+    timeouts = tcp.timeouts
+    losses = tcp.loss_events
+    sender.on_release(tcp, now)
+    finish_turn(w, flow, tcp, now, timeouts, losses)
+
+
+@compiled
+def on_alarm(w, ident, now, order):
+    """The flow's controller, or its loss recovery, asked for this time."""
+    flow = flow_at(w.flows, ident)
+    if order != flow.alarm_order:
+        return
+    w.flow = ident
+    flow.alarm_at = math.inf
+    sample_flow(w, flow, now)
+    tcp = tcp_at(w.tcp, ident)
+    timeouts = tcp.timeouts
+    losses = tcp.loss_events
+    sender.on_alarm(tcp, now)
     finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
@@ -428,6 +480,10 @@ def step(w):
         on_start(w, ident, now)
     elif kind == FLOW_STOP:
         on_stop(w, ident)
+    elif kind == RELEASE:
+        on_release(w, ident, now, order)
+    elif kind == ALARM:
+        on_alarm(w, ident, now, order)
     elif kind == DEPARTURE:
         on_departure(w, ident, now)
     elif kind == QUEUE_TIMER:

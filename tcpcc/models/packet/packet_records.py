@@ -21,6 +21,7 @@ FIRST_HEADERS = 256
 ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
 BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
 QUEUE_TIMER = np.int64(9)
+RELEASE, ALARM = np.arange(10, 12)  # pacing; what a controller or a loss recovery asked for
 DEPARTURE = np.int64(20)  # of a packet from a scheduled link: the next one's turn
 
 # What follows a hop: an event, the next link at once, the receiver at once.
@@ -42,7 +43,7 @@ WORLD = record_dtype(
         "trace_values": int, "trace_columns": int, "n_rows": int,
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
         "kinds": int, "free": int, "free_places": int,
-        "state_words": int, "sample_words": int, "memory_words": int,
+        "state_words": int, "sample_words": int, "delivery_word": int, "memory_words": int,
         "headers": int, "spare_headers": int, "n_spare_headers": int,
     }
 )  # fmt: skip
@@ -61,6 +62,8 @@ FLOW = record_dtype(
         "bins": int, "bin": int,
         # the entry of the retransmission timer on the event list, and that of the ACK held back
         "timer_at": float, "timer_order": int,
+        # those of pacing, and of what a controller or a loss recovery asked for
+        "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
         "held_since": float, "held_order": int, "ack_timer": int,
         "inbound": int, "acks_sent": int, "dropped": int,
         # whether its packets carry headers; that of the packet whose ACK is held back

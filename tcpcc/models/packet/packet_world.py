@@ -18,6 +18,7 @@ from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
+from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
@@ -57,7 +58,8 @@ class World:
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
-        self.controllers = ControllerMemory()
+        self.controllers = ControllerMemory(scenario.seed)
+        self.deliveries: dict[int, np.ndarray] = {}  # records of flows that need one
         self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
@@ -229,6 +231,9 @@ class World:
         self.states[i] = self.controllers.fill(tcp, flow)
         self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
         self.recoveries[i].fill(tcp)
+        self.deliveries[i] = delivery_memory(tcp[0], flow)
+        if len(self.deliveries[i]):
+            self.place_ring(self.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
 
     def lay_out_sender(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
         """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
@@ -236,7 +241,7 @@ class World:
         self.trace.mark(row, i, flow)
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
-        row["timer_at"] = math.inf
+        row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
         if isinstance(spec, CBR):
             row["kind"] = t.CBR
@@ -395,7 +400,9 @@ class World:
         last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
         room = self.tcp["segment_mask"] + 1
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-            self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
+            for name in ("segments", "stamps"):
+                if (name, int(i)) in self.rings:
+                    self._enlarge(self.tcp, name, int(i), int(first[i]), int(last[i]))
         for place in [i for i in self.stores if self.links["n_free"][i] < r.MARGIN]:
             self._enlarge_store(place, len(self.stores[place]))
         self.make_heap_room()

@@ -115,7 +115,7 @@ def draw_alone(runs: Mapping[str, Runs]) -> Figure:
             other = next(iter(runs["fluid"].values())).data.isel(flow=0)
             column[0].plot(
                 other["time"], _kilobytes(other["cwnd"]), color=plots.VERMILION, lw=0.8,
-                ls=plots.DASHES[1], label="the same, fluid model",
+                ls=plots.DASHES[1], label="the same, fluid",
             )  # fmt: skip
         column[0].legend(loc="upper right", ncols=2, size=7)
         _rates(column[1], shown, 0.2)
@@ -191,7 +191,7 @@ def chart_predecessors(values: Mapping[str, Cells]) -> Figure:
             for model, found in values.items():
                 cells = [found[row, kind] for kind in s.PREDECESSORS]
                 if model == "packet":
-                    charts.bars(ax, at, cells, 0.65, color=plots.SKY, label="packet model")
+                    charts.bars(ax, at, cells, 0.65, color=plots.SKY, label="packets")
                 else:
                     charts.dashes(ax, at, [c.value for c in cells], 11)
             names = [kind.split("-1")[0] for kind in s.PREDECESSORS]
@@ -217,13 +217,13 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
             for k, (ax, size) in enumerate(zip(line, ("300 KB", "1 MB"), strict=True)):
                 key = f"{row} {size}"
                 ax.plot(
-                    at, [printed[key, c] for c in columns], "D", ms=5, mfc="none",
-                    color=plots.BLACK, label="JSAC",
+                    at, [printed[key, c] for c in columns], "o", ms=5.5, mfc="white",
+                    color=plots.BLACK, label="published",
                 )  # fmt: skip
                 for model, found in values.items():
                     cells = [found[key, c] for c in columns]
                     if model == "packet":
-                        charts.bars(ax, at, cells, 0.6, color=plots.SKY, label="packet model")
+                        charts.bars(ax, at, cells, 0.6, color=plots.SKY, label="packets")
                     else:
                         charts.dashes(ax, at, [c.value for c in cells], 13)
                 ax.set_xticks(at, columns, size=7)
@@ -255,8 +255,8 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
             errors = [2 * c.error for c in cells]
             ax.errorbar(at, [c.value for c in cells], errors, fmt="none", color=plots.BLACK, lw=0.9)
             ax.plot(
-                at, [printed[row, kind] for kind in s.TABLE], "D", ms=5, mfc="none",
-                color=plots.BLACK, label="JSAC",
+                at, [printed[row, kind] for kind in s.TABLE], "o", ms=5.5, mfc="white",
+                color=plots.BLACK, label="published",
             )  # fmt: skip
             ax.set_xticks(at, s.TABLE, size=7)
             charts.title(ax, k, label)
@@ -313,7 +313,7 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
                     charts.dashes(ax, at + side, [c.value for c in cells], 12)
             ax.plot(
                 at + side, np.array([printed[kind, c] for c in columns], float), "D", ms=5,
-                mfc="none", color=plots.BLACK, label="JSAC",
+                mfc="none", color=plots.BLACK, label="published",
             )  # fmt: skip
         ax.set_xticks(at, [c.replace(", ", ",\n") for c in columns], size=7)
         ax.set(ylim=(0.85, 1.005), ylabel="Jain's index")

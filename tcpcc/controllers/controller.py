@@ -29,6 +29,8 @@ from typing import Any
 import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.engine.subset import check_rule
+from tcpcc.errors import ScenarioError
 
 #: State that every controller has: (initial value, unit, meaning).
 WINDOW: dict[str, tuple[float, str, str]] = {
@@ -75,6 +77,10 @@ SAMPLE: dict[str, tuple[str, str]] = {
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
 
+def nothing(s: Any, p: Any, ack: Any) -> None:
+    """The rule where there is nothing to do."""
+
+
 @dataclass(frozen=True, eq=False)
 class Controller(Definition):
     """A congestion-control algorithm, ready for every model.
@@ -90,15 +96,19 @@ class Controller(Definition):
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
 
-    Each rule is tried once when the controller is made, so that a misspelt field is an error here
-    and not in the middle of a run.
+    Each rule is read when the controller is made, all its branches and helpers, and tried once, so
+    that a misspelt field is an error here and not in the middle of a run.
+
+    Raises
+    ------
+    ScenarioError : a rule that cannot be meant; one line with its name and the line of its file
     """
 
     name: str
     summary: str
-    on_ack: Rule
-    on_loss: Rule
-    on_timeout: Rule
+    on_ack: Rule | None
+    on_loss: Rule | None
+    on_timeout: Rule | None
     on_round: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
@@ -110,17 +120,22 @@ class Controller(Definition):
     def __post_init__(self) -> None:
         for name in self.state:
             if name in WINDOW:
-                raise ValueError(f"controller {self.name!r}: state {name!r} is common to all")
+                raise ScenarioError(f"controller {self.name!r}: state {name!r} is common to all")
         object.__setattr__(self, "record", tuple(self.record))
         numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
         for name in self.record:
             if name not in numbers:
-                raise ValueError(
+                raise ScenarioError(
                     f"controller {self.name!r}: record {name!r} is not a real number of its state:"
                     f" {', '.join(numbers) or 'none'}"
                 )
+        for rule_name in ("on_ack", "on_loss", "on_timeout"):
+            if getattr(self, rule_name) is None:
+                object.__setattr__(self, rule_name, nothing)
         for rule_name, rule in self.rules.items():
             if rule is not None:
+                owner = f"controller {self.name!r}, {rule_name}"
+                check_rule(owner, rule, self.records(SAMPLE, SAMPLE))
                 self._try(rule_name, rule)
 
     @property
@@ -150,7 +165,7 @@ class Controller(Definition):
             rule(s, p, a)
         except AttributeError as error:
             allowed = {"s": "state", "p": "parameters", "a": "sample"}
-            raise ValueError(
+            raise ScenarioError(
                 f"controller {self.name!r}, {rule_name}: {error}; "
                 + "; ".join(f"{allowed[k]}: {', '.join(sorted(known[k]))}" for k in known)
             ) from None
@@ -158,7 +173,7 @@ class Controller(Definition):
             pass  # the example's numbers need not suit every algorithm
         extra = set(vars(s)) - known["s"]
         if extra:
-            raise ValueError(
+            raise ScenarioError(
                 f"controller {self.name!r}, {rule_name}: writes s.{extra.pop()}, "
                 f"which is not in its state: {', '.join(sorted(known['s']))}"
             )

@@ -86,9 +86,13 @@ class _Accessor:
         self.dtype = dtype
 
     def __call__(self, base: int, index: int) -> Any:
-        size = self.dtype.itemsize
-        buffer: Any = (ctypes.c_char * size).from_address(int(base) + int(index) * size)
-        return _View(np.frombuffer(buffer, dtype=self.dtype)[0])
+        return _View(record_view(self.dtype, int(base) + int(index) * self.dtype.itemsize))
+
+
+def record_view(dtype: np.dtype, base: int) -> Any:
+    """The NumPy record of type `dtype` at an address."""
+    buffer: Any = (ctypes.c_char * dtype.itemsize).from_address(base)
+    return np.frombuffer(buffer, dtype=dtype)[0]
 
 
 def accessor(dtype: np.dtype) -> Any:

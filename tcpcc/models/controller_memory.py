@@ -8,6 +8,7 @@ import numpy as np
 
 from tcpcc.controllers.controller import Controller, sample_dtype
 from tcpcc.engine.jit import address, rule_address
+from tcpcc.errors import TcpccError
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
@@ -29,7 +30,11 @@ class ControllerMemory:
         self._owned: list[np.ndarray] = []
 
     def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
-        """Write the addresses of rules and records into a flow's record; returns the state."""
+        """Write the addresses of rules and records into a flow's record; returns the state.
+
+        Raises:
+            TcpccError: a rule that does not compile.
+        """
         controller = flow.controller
         assert controller is not None
         for name, rule in self._addresses(controller).items():
@@ -47,7 +52,11 @@ class ControllerMemory:
     def _addresses(self, controller: Controller) -> dict[str, int]:
         if controller not in self._rules:
             dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
-            self._rules[controller] = {
-                name: rule_address(rule, *dtypes) for name, rule in controller.rules.items()
-            }
+            addresses = {}
+            for name, rule in controller.rules.items():
+                try:
+                    addresses[name] = rule_address(rule, *dtypes)
+                except TypeError as error:
+                    raise TcpccError(f"controller {controller.name!r}, {name}: {error}") from None
+            self._rules[controller] = addresses
         return self._rules[controller]

@@ -13,6 +13,7 @@ import numpy as np
 
 from tcpcc.engine.jit import accessor, address, call_rule, compiled, record_dtype, rule_address
 from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import TcpccError
 from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class QueueMemory:
     def __init__(self, link: Link, rule: Rule, seed: int, n_bins: int) -> None:
         discipline: Discipline = link.queue.discipline
         self.names = discipline.record if link.record else ()
-        self._rule, self._timer = rule, discipline.on_interval
+        self.name, self.rule, self.timer = discipline.name, rule, discipline.on_interval
         self._reads_headers = discipline.reads_headers
         self.state = np.zeros(1, discipline.state_dtype)
         for name, variable in discipline.state.items():
@@ -81,13 +82,16 @@ class QueueMemory:
 
     @property
     def has_timer(self) -> bool:
-        return self._timer is not None
+        return self.timer is not None
 
     def fill(self, row: Any) -> None:
         """Write the addresses into a link's record."""
         dtypes = (self.state.dtype, self.params.dtype, self.sample.dtype)
-        row["rule"] = rule_address(self._rule, *dtypes)
-        row["timer"] = rule_address(self._timer, *dtypes)
+        try:
+            row["rule"] = rule_address(self.rule, *dtypes)
+            row["timer"] = rule_address(self.timer, *dtypes)
+        except TypeError as error:
+            raise TcpccError(f"queue {self.name!r}: {error}") from None
         for name in ("state", "params", "sample"):
             row[name] = address(getattr(self, name))
         row["reads_headers"] = self._reads_headers

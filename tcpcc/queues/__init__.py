@@ -5,6 +5,7 @@ from tcpcc.queues.adaptive_red import AdaptiveRED
 from tcpcc.queues.connection_red import ConnectionRED
 from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
 from tcpcc.queues.droptail import DropTail
+from tcpcc.queues.gilbert_elliott import GilbertElliott
 from tcpcc.queues.pi import PI
 from tcpcc.queues.pie import PIE
 from tcpcc.queues.red import RED
@@ -23,6 +24,7 @@ __all__ = [
     "ConnectionRED",
     "Discipline",
     "DropTail",
+    "GilbertElliott",
     "QueueSpec",
     "StepMark",
 ]

@@ -26,6 +26,7 @@ import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.engine.subset import check_rule
 
 #: What a rule learns, field by field: (unit, meaning).
 SAMPLE: dict[str, tuple[str, str]] = {
@@ -57,6 +58,9 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "wake": ("s", "out (on_interval): when it is called next; it must be later than `now`"),
 }
 
+#: The packet's header, and all that a rule may set.
+WORDS = tuple(name for name in SAMPLE if name.startswith("word") and name != "words")
+OUT = (*("drop", "mark", "prob", "spread", "memory", "anew", "wake"), *WORDS)
 #: A parameter of disciplines that can mark.
 ECN = Param(0, "0 or 1", "mark ECN-capable packets instead of dropping them early", 0, 1)
 
@@ -98,6 +102,9 @@ class Discipline(Definition):
             raise ValueError(f"queue {self.name!r}: on_interval needs on_arrival and on_fluid")
         listed = (f"{n} : {p.doc} ({p.unit}; {p.default:g})" for n, p in self.params.items())
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
+        for rule_name, rule in self.rules.items():
+            if rule is not None:
+                check_rule(f"queue {self.name!r}, {rule_name}", rule, self.records(SAMPLE, OUT))
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
                 raise ValueError(

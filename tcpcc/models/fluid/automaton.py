@@ -52,7 +52,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import ScenarioError
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
@@ -74,20 +73,18 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
 
     Raises:
         ScenarioError: a `step` that is too long or not a positive number; a scenario
-            with workloads
+            with workloads, and what else fluid does not have (`limits`)
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
     """
     from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.models.fluid.limits import look, refuse_workloads
     from tcpcc.models.fluid.timeline import events
 
-    if scenario.workloads:
-        raise ScenarioError(
-            "workloads: the fluid model runs flows of the scenario's own only; "
-            "scenario.spelled_out() makes every conversation one"
-        )
+    refuse_workloads(scenario)
     begin = time.thread_time()
     world = World(scenario, step)
+    look(world.resolved)
     duration = scenario.duration
     due = iter(events(world))
     event = next(due, None)

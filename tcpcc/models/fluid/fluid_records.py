@@ -28,7 +28,8 @@ OPENING, STUCK = 3, 4
 
 WORLD = record_dtype(
     {
-        "now": float, "k": int, "history": int, "row": int, "mask": int, "columns": int,
+        "now": float, "k": int, "pause": int, "short": int,
+        "history": int, "row": int, "mask": int, "columns": int,
         "step": float, "wanted": float, "ramp": float,
         "coarse": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,

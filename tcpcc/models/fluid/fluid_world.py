@@ -10,6 +10,7 @@ import numpy as np
 from tcpcc.engine.jit import INTERPRETED, address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
+AT_ONCE = 2**18  # steps times flows that machine code takes before Python is asked again
 FIRST_ROWS = 256  # of the history, a power of two; doubled when a round trip takes more steps
 
 
@@ -189,8 +191,25 @@ class World:
         """Advance to time `until`, with as long a history as that takes."""
         from tcpcc.models.fluid.kernel import run_until
 
-        while run_until(address(self.w), until):
+        try:
+            while self._go_on(run_until, until):
+                pass
+        except ArithmeticError as error:
+            flows = self.resolved.flows
+            active = ((flows[k].name, flows[k].controller, self.flows[k]) for k in self._active())
+            rules = suspects(active, self.resolved.links, self.queues)
+            raise blame(error, float(self.w["now"][0]), rules) from None
+
+    def _go_on(self, run_until: Any, until: float) -> bool:
+        """Some steps towards `until`, few enough for Ctrl-C; whether there are more."""
+        w = self.w[0]
+        w["pause"] = w["k"] + max(AT_ONCE // max(int(w["n_active"]), 1), 1)
+        if not run_until(address(self.w), until):
+            return False
+        if w["short"]:
             self.grow()
+            w["short"] = 0
+        return True
 
     def _set_history(self, rows: np.ndarray) -> None:
         self.history = rows

@@ -17,6 +17,7 @@ from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import World
+    from tcpcc.scenario.resolve import ResolvedFlow
 
 FIRST_PLACES = 16
 _SAMPLE_WORDS = sample_dtype.itemsize // 8
@@ -143,11 +144,17 @@ class ConversationMemory:
         if self.world.w["free_places"][0] == 0:
             self._add_places(len(self.world.flows) - self._first_place)
 
+    def kind_at(self, place: int) -> ResolvedFlow:
+        """The kind of conversation that has a place."""
+        return self.world.resolved.rows[self._first_place + self._kind_number(place)]
+
+    def _kind_number(self, place: int) -> int:
+        return int(self.conversations["kind"][int(self.world.flows["conversation"][place]) - 1])
+
     def name_at(self, place: int) -> str:
         """The conversation that has a place, for an error: its kind's name and its number."""
         number = int(self.world.flows["conversation"][place]) - 1
-        kind = int(self.conversations["kind"][number])
-        return f"{self._names[kind]}, conversation {number}"
+        return f"{self._names[self._kind_number(place)]}, conversation {number}"
 
     @property
     def _names(self) -> list[str]:

@@ -6,6 +6,8 @@ it is forwarded at once, at its future time. Only where flows meet, or a timer c
 interfere, does it wait for its turn on the event list.
 """
 
+import math
+
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
@@ -70,7 +72,7 @@ def refuses(w, link, flow, time, since, size, waiting, header):
     mark it instead, or write into its header."""
     if link.loss > 0 and uniform(link) < link.loss:
         return True
-    sending = comes_first(time, since, link.busy_until, link.begin)
+    sending = comes_first(time, since, link.busy_until, link.begin) and link.begin < math.inf
     if link.in_bytes != 0:
         held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
         full = held + size > link.capacity
@@ -119,8 +121,14 @@ def cross(w, link, flow, time, since, size, header):
         if refuses(w, link, flow, time, since, size, waiting, header):
             link.dropped += 1
             return -1.0
-    begin = max(time, link.busy_until)
-    duration = 8 * size / link.rate
+    if link.rate > 0:
+        begin = max(time, link.busy_until)
+        duration = 8 * size / link.rate
+    else:  # it stands still: `retime` tells when it goes on
+        if link.busy_until < math.inf:
+            link.resumes = link.busy_until
+        begin = math.inf
+        duration = 0.0
     if link.busy_until >= time:  # a departure at this instant comes after the arrival
         link.behind = min(link.behind + 1, FAR_BEHIND)
     else:

@@ -302,13 +302,21 @@ def on_queue_timer(w, ident, now):
 def retime(w, link, ident, now):
     """After a change of rate or delay: the packets that wait will leave at other times.
 
-    The packet being sent keeps its time, as in ns-2.
+    The packet being sent keeps its time, as in ns-2. At rate 0 those that wait do so until the
+    rate is another one.
     """
     waiting = link.queue_tail - link.queue_head
     first = link.flight_tail - waiting
     if waiting == 0:
         return
     end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
+    stood = end == math.inf
+    if link.rate == 0:
+        if not stood:
+            link.resumes = end
+        end = math.inf
+    elif stood:
+        end = max(now, link.resumes)
     last = 0.0
     if first > link.flight_head:
         last = packet_at(link.flight, (first - 1) & link.flight_mask).time
@@ -324,16 +332,22 @@ def retime(w, link, ident, now):
             if i + 1 < waiting:
                 old_end = queued_at(link.queue, (link.queue_head + i + 1) & link.queue_mask).leaves
             add_sending(w, link, entry.leaves, old_end, 8 * entry.size, -1.0)
-            add_sending(w, link, end, end + 8 * entry.size / link.rate, 8 * entry.size, 1.0)
+            if link.rate > 0:
+                add_sending(w, link, end, end + 8 * entry.size / link.rate, 8 * entry.size, 1.0)
         entry.leaves = end
         link.begin = end
-        end += 8 * entry.size / link.rate
+        if stood:
+            p.since = end
+        if link.rate > 0:
+            end += 8 * entry.size / link.rate
         p.time = max(end + link.delay, last)
         last = p.time
     link.busy_until = end
     for i in range(w.heap_size):  # the link's own entry, if its first packet was among them
         e = event_at(w.heap, i)
         if e.kind == ARRIVAL and e.id == ident and first == link.flight_head:
+            if stood:
+                e.since = packet_at(link.flight, first & link.flight_mask).since
             reschedule(w, i, packet_at(link.flight, first & link.flight_mask).time)
             return
 
@@ -424,12 +438,15 @@ def continue_pending(w):
 
 @entry
 def run_until(world, until):
-    """Handle events up to time `until`; returns early, True, when the driver must make room."""
+    """Handle events up to time `until`; returns early, True, when the driver must make room, and
+    after event number ``w.pause``, so that it can answer Ctrl-C."""
     w = world_at(world, 0)
     continue_pending(w)
-    while w.need == 0 and w.heap_size > 0 and event_at(w.heap, 0).time <= until:
+    while (
+        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
+    ):
         step(w)
-    return w.need != 0
+    return w.need != 0 or w.events >= w.pause
 
 
 @entry
@@ -447,6 +464,22 @@ def step_once(world):
 @entry
 def schedule_from_outside(world, time, kind, ident):
     schedule(world_at(world, 0), time, kind, ident)
+
+
+@entry
+def send_more(world, ident, packets):
+    """An application gives flow `ident` so many packets more to send, now (``w.now``)."""
+    w = world_at(world, 0)
+    flow = flow_at(w.flows, ident)
+    f = tcp_at(w.tcp, ident)
+    w.flow = ident
+    f.to_send += packets
+    f.finished = math.nan
+    set_open(w, flow, 1)
+    sample_flow(w, flow, w.now)
+    f.burst = f.max_burst
+    sender.resume(f, w.now)
+    finish_turn(w, flow, w.now, f.timeouts, f.loss_events)
 
 
 @entry

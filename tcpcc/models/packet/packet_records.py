@@ -31,7 +31,7 @@ SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
-        "events": int,
+        "events": int, "pause": int,
         "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
@@ -75,7 +75,7 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("delay", float), ("capacity", float), ("in_bytes", int), ("loss", float),
         ("tracked", int), ("recorded", int),
-        ("busy_until", float), ("begin", float), ("behind", int),
+        ("busy_until", float), ("begin", float), ("behind", int), ("resumes", float),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.jit import INTERPRETED, address, record_view
+from tcpcc.engine.memory import memory_left
 from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
@@ -235,7 +238,7 @@ class World:
 
     def _lay_out_world(self) -> None:
         w = self.w[0]
-        w["pending"] = -1
+        w["pending"], w["pause"] = -1, _ENDLESS
         w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
@@ -362,9 +365,26 @@ class World:
             self.conversations.grow()
         w["need"] = 0
 
+    def _check_window(self, i: int) -> None:
+        """Refuse a window whose packets the machine has no memory to keep."""
+        row = self.tcp[i]
+        flow, name = self._sender_at(i)
+        assert flow.controller is not None
+        state = record_view(flow.controller.state_dtype, int(row["state"]))
+        window = min(float(state["cwnd"]), float(row["rwnd"]), float(row["to_send"]))
+        needed = window * t.SEGMENT.itemsize
+        if needed > memory_left():
+            raise TcpccError(
+                f"flow {name!r}, controller {flow.controller.name!r}: its window at"
+                f" t = {self.w['now'][0]:g} s is {window:.3g} packets, which take"
+                f" {needed / 2**30:.3g} GiB; {memory_left() / 2**30:.3g} GiB are free"
+            )
+
     def _enlarge(self, owner: np.ndarray, field: str, i: int, first: int, last: int) -> None:
         """Give a ring twice the room, with its entries numbered `first` to `last` - 1."""
         ring = self.rings[field, i]
+        if field == "segments":
+            self._check_window(i)
         bigger = np.zeros(2 * len(ring), ring.dtype)
         numbers = np.arange(max(first, last - len(ring)), last)
         bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
@@ -376,14 +396,20 @@ class World:
 
     # ----------------------------------------------------------------------- results
 
-    def explain(self, error: Exception) -> None:
-        """Add to an error in a rule where it happened."""
+    def explain(self, error: ArithmeticError) -> RuleError:
+        """An error in a rule, with the rule, its line and what it worked on."""
         place = int(self.w["flow"][0])
-        if self.conversations is not None and place >= len(self.resolved.flows):
-            name = self.conversations.name_at(place)
-        else:
-            name = self.resolved.flows[place].name
-        error.add_note(f"in a rule, at t = {self.w['now'][0]:g} s, flow {name!r}")
+        flow, name = self._sender_at(place)
+        called = [(name, flow.controller, self.tcp[place])]
+        rules = suspects(called, self.resolved.links, self.queues)
+        return blame(error, float(self.w["now"][0]), rules)
+
+    def _sender_at(self, place: int) -> tuple[ResolvedFlow, str]:
+        """The flow, or the kind of conversation, that has a place, and what to call it."""
+        if self.conversations is None or place < len(self.resolved.flows):
+            flow = self.resolved.flows[place]
+            return flow, flow.name
+        return self.conversations.kind_at(place), self.conversations.name_at(place)
 
     def _counter(self, name: str) -> np.ndarray:
         """A counter of every flow and, summed, of every kind of conversation."""
@@ -393,14 +419,24 @@ class World:
         return np.concatenate([counts, self.conversations.counters(name)])
 
     def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
-        """The record of the run, or of its part up to `until`."""
+        """The record of the run, or of its part up to `until`: the bins that have ended by then.
+
+        Raises:
+            ScenarioError: none has.
+        """
         from tcpcc.models.packet.handlers import flush
 
         flush(self.address, until)
         interval = self.scenario.interval
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
+        edges = edges[: np.searchsorted(edges, until + 1e-9 * interval, side="right")]
+        if not len(edges):
+            raise ScenarioError(
+                f"result at t = {until:g} s: the first bin of the record ends at {interval:g} s"
+            )
+        n = len(edges)
         widths = np.diff(edges, prepend=0.0)[:, None]
-        flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
+        flow_bins, link_bins = self.flow_bins.T[:n], self.link_bins.T[:n]
         finished = np.full(len(self.resolved.rows), math.nan)
         finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
         active = ~(edges[:, None] > finished)
@@ -425,8 +461,14 @@ class World:
             finished=finished,
             items=None if self.conversations is None else self.conversations.record(),
             marks=link_bins["marks"] if len(self.headers) > 1 else None,
-            queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
+            queue_states={
+                name: values[:n]
+                for name, values in recorded_states(
+                    self.resolved.links, self.queues, self.n_bins
+                ).items()
+            },
             cpu_seconds=cpu_seconds,
             **series,
         )
-        return Run(record, self.trace.events(self.scenario.duration))
+        record.attrs["duration"] = float(edges[-1])
+        return Run(record, self.trace.events(float(edges[-1])))

@@ -80,8 +80,7 @@ class PacketSimulation:
         try:
             following = self._step(self._address)
         except ArithmeticError as error:
-            self.world.explain(error)
-            raise
+            raise self.world.explain(error) from None
         if self.world.w["need"][0]:
             self.world.grow()
             if self.world.w["pending"][0] >= 0:
@@ -105,7 +104,11 @@ class PacketSimulation:
         return self.world.result("simpy", self._cpu)
 
     def result(self) -> Run:
-        """The record of what has run so far."""
+        """The record of what has run so far: its questions are about the simulated time only.
+
+        Raises:
+            ScenarioError: not even the first bin of the record is over.
+        """
         return self.world.result("simpy", self._cpu, self.now)
 
     # ------------------------------------------------------------- for users' processes

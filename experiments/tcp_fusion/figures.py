@@ -208,7 +208,12 @@ def draw_9(numbers: Numbers) -> Figure:
             for k, longer in enumerate(s.LONGER):
                 values = [cells[v, longer] for v in s.VARIANTS]
                 at = places + 0.27 * (k - 1)
-                look: dict[str, Any] = {"color": shades[k], "marker": "osD"[k], "ls": "none", "ms": 4.5}
+                look: dict[str, Any] = {
+                    "color": shades[k],
+                    "marker": "osD"[k],
+                    "ls": "none",
+                    "ms": 4.5,
+                }
                 middle = [v.value for v in values]
                 if model == "packet":
                     ax.plot(at, middle, label=f"20 ms : {longer}", **look)

@@ -188,7 +188,7 @@ def fill_loss_sample(f, now, transmits, flight):
     a.inflight = float(flight)
     a.transmits = float(transmits)
     a.limited = 0.0
-    a.marked = float(f.untold_marks)
+    a.marked = 0.0
 
 
 @compiled
@@ -202,6 +202,7 @@ def mark_told(f, now):
     f.mark_edge = f.max_seq
     f.cwr = 1
     fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
+    sample_at(f.sample, 0).marked = float(f.untold_marks)
     apply(f, f.on_mark if f.on_mark != 0 else f.on_loss)
 
 

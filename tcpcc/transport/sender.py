@@ -141,7 +141,9 @@ def on_release(f, now):
 
 @compiled
 def alarm_at(f):
-    """When :func:`on_alarm` is to be called."""
+    """When :func:`on_alarm` is to be called; never again once all is acknowledged."""
+    if not math.isnan(f.finished):
+        return math.inf
     at = delivery_at(f.delivery, 0).recheck_at
     if f.wake_at != 0:
         at = min(at, number_at(f.state + f.wake_at, 0).value)
@@ -151,8 +153,6 @@ def alarm_at(f):
 @compiled
 def on_alarm(f, now):
     """The time has come that the controller, or the loss recovery, has asked for."""
-    if not math.isnan(f.finished):
-        return
     if f.wake_at != 0 and number_at(f.state + f.wake_at, 0).value <= now:
         on_wake(f, now)
         send_what_waits(f, now)

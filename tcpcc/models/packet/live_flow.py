@@ -142,7 +142,11 @@ class LiveFlow:
         numbers = self.state
         for name, value in values.items():
             if name not in numbers and name not in self._controller.params:
-                raise unknown(f"state or parameter of {self.name!r}", name, [*numbers, *params])
+                raise unknown(
+                    f"state or parameter of {self.name!r}",
+                    name,
+                    [*numbers, *self._controller.params],
+                )
             if name in WINDOW:
                 positive(name, value, "packets", inf=name == "ssthresh")
         given = {n: v for n, v in values.items() if n in self._controller.params}

@@ -30,11 +30,14 @@ from .queues import RED as RED
 from .queues import REM as REM
 from .queues import SRED as SRED
 from .queues import AdaptiveRED as AdaptiveRED
+from .queues import CoDel as CoDel
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
+from .queues import FQCoDel as FQCoDel
 from .queues import GilbertElliott as GilbertElliott
 from .queues import StepMark as StepMark
+from .queues import XCPRouter as XCPRouter
 from .results import Run as Run
 from .results import metrics as metrics
 from .results import plots as plots

@@ -104,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("--model", default="both", help="packet, fluid or both (default)")
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
     again.add_argument("--figures", action="store_true", help="draw the figures into figures/")
+    again.add_argument("--report", type=Path, metavar="FOLDER", help="write pages to look at")
     again.add_argument("--scorecard", type=Path, metavar="X.md", help="write them as Markdown")
     again.add_argument("--readme", type=Path, metavar="X.md", help="renew the summary in it")
     again.add_argument(
@@ -379,6 +380,10 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.figures:
         for file in book.draw_all(options.paper, options.item, options.model):
             print(f"drew {file}", file=sys.stderr)
+    if options.report:
+        build = import_module("experiments.site").build
+        page = build(records, options.report, options.paper, options.item)
+        print(f"wrote {page}", file=sys.stderr)
     if options.scorecard:
         book.write(records, options.scorecard)
         print(f"wrote {options.scorecard}", file=sys.stderr)

@@ -50,7 +50,7 @@ def entry(function: Callable[..., Any]) -> Any:
 # --------------------------------------------------------------------------------- records
 
 
-def record_dtype(fields: dict[str, type] | list[tuple[str, Any]]) -> np.dtype:
+def record_dtype(fields: dict[str, type] | list[tuple[Any, ...]]) -> np.dtype:
     """An aligned dtype of 8-byte fields; ``fields`` maps names to ``float`` or ``int``."""
     return np.dtype(list(fields.items() if isinstance(fields, dict) else fields), align=True)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tcpcc.controllers.controller import Controller, sample_dtype
 from tcpcc.engine.jit import address, rule_address
+from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import TcpccError
 
 if TYPE_CHECKING:
@@ -23,9 +24,14 @@ def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
 
 
 class ControllerMemory:
-    """The rules of the controllers of a run, and the records that they work on."""
+    """The rules of the controllers of a run, and the records that they work on.
 
-    def __init__(self) -> None:
+    Args:
+        seed: the scenario's, for controllers that need chance.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
         self._rules: dict[Controller, dict[str, int]] = {}
         self._owned: list[np.ndarray] = []
 
@@ -38,12 +44,15 @@ class ControllerMemory:
         controller = flow.controller
         assert controller is not None
         for name, rule in self._addresses(controller).items():
-            row[name] = rule
+            if name in row.dtype.names:
+                row[name] = rule
         records = (
             record_of(controller.state_dtype, controller.initial_state),
             record_of(controller.params_dtype, list(flow.params.values()) or [0.0]),
             record_of(sample_dtype),
         )
+        if controller.chance:
+            seed_stream(records[0][0], self._seed, f"flow {flow.name}: controller")
         for name, record in zip(("state", "params", "sample"), records, strict=True):
             self._owned.append(record)
             row[name] = address(record)

@@ -119,10 +119,16 @@ def _before(added: Rule | None, rule: Rule | None) -> Rule | None:
 def composed(controller: Controller, start_up: StartUp) -> Controller:
     """The controller of the same name that starts by that rule; the same one for the same two.
 
-    Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name.
+    Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name,
+    and if the controller owns its start.
     """
     if start_up is STANDARD:
         return controller
+    if controller.owns_start:
+        raise ScenarioError(
+            f"slow start {start_up.name!r} does not go with controller {controller.name!r}, "
+            "which has a start of its own"
+        )
     for kind in ("params", "state"):
         mine, theirs = getattr(controller, kind), getattr(start_up, kind)
         for name in mine:

@@ -113,6 +113,7 @@ def overflow(link):
 
     The packet being sent takes one place of the buffer and is none of those waiting, since its own
     transmission is part of the fixed delay. A packet that lacks a part of its place is dropped.
+    Its place is empty while a part of a lost packet is still to be taken out; no more than one is.
     """
     if link.limit == math.inf:
         return 0.0
@@ -120,4 +121,4 @@ def overflow(link):
         excess = (link.taken - link.served - link.limit) / link.size + 1
     else:
         excess = link.waiting - link.limit + 1
-    return float(math.ceil(excess - link.debt - SLACK))
+    return float(math.ceil(excess - min(link.debt, 1 - SLACK) - SLACK))

@@ -14,7 +14,7 @@ from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
-from tcpcc.models.fluid.steps import FINER, TINY, step_length
+from tcpcc.models.fluid.steps import FEW, FINER, first_step, step_length
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.refusals import refuse_what_needs_packets
@@ -45,8 +45,10 @@ class World:
         self.place = {link: k for k, link in enumerate(self.kept)}
         self.plans = find_routes(self.resolved, self.kept)
         self.coarse = step_length(self.resolved, self.kept, self.plans, step)
+        self.first_step = self.coarse * first_step(len(self.resolved.flows))
+        self.together = self.first_step if len(self.resolved.flows) > FEW else 0.0
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
-        self.controllers = ControllerMemory()
+        self.controllers = ControllerMemory(scenario.seed)
 
         self.w = np.zeros(1, r.WORLD)
         self.routes = np.zeros(len(self.plans), r.ROUTE)
@@ -101,7 +103,7 @@ class World:
         self.slots["losses"] = address(self.losses) + self.losses.strides[0] * np.arange(
             len(self.slots)
         )
-        self.routes["finest"] = self.coarse / FINER
+        self.routes["finest"] = max(self.coarse / FINER, self.first_step)
         self._set_delays()
 
     def _columns(self, n: int) -> int:
@@ -248,8 +250,12 @@ class World:
                 hops[name] = oldest
         route["active"] += 1
         self.slots["active"][hops["first_slot"] + self.flows["member"][k]] = 1
-        self._list_active(np.union1d(self._active(), [k]))
-        self.w["ramp"] = TINY * self.coarse
+        before = self._active()
+        place = int(np.searchsorted(before, k))
+        self.active[place + 1 : len(before) + 1] = before[place:].copy()
+        self.active[place] = k
+        self.w["n_active"] = len(before) + 1
+        self.w["ramp"] = self.first_step
 
     def retire(self) -> None:
         """Flows that have finished, and whose last bin is written, take part no more."""

@@ -90,7 +90,7 @@ def serve(w, link):
 def record(w, link, before, arrived, sent, dropped):
     b = link_bin_at(link.bins, w.bin)
     b.waiting += (before + link.waiting) / 2 * w.step
-    b.queue_max = max(b.queue_max, link.waiting)
+    b.queue_max = max(b.queue_max, link.waiting - link.debt)  # what is owed has been dropped
     b.sent_bits += 8 * sent
     b.busy += 8 * sent / link.rate
     b.arrived += arrived
@@ -114,8 +114,7 @@ def step_link(w, link):
     excess = min(overflow(link), math.ceil(arriving))
     if excess > 0:
         taken = link.taken_packets
-        drop_overflow(w, link, excess)
+        dropped += drop_overflow(w, link, excess)
         link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
-        dropped += excess
     if link.bins != 0:
         record(w, link, before, arriving, sent, dropped)

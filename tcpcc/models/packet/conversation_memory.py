@@ -10,6 +10,7 @@ import numpy as np
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import address
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.scenario.draw import drawn
 from tcpcc.transport import flow_record as t
@@ -45,6 +46,7 @@ class ConversationMemory:
         self._free = np.zeros(0, np.int64)
         w = world.w[0]
         w["state_words"], w["sample_words"] = self._state_words, _SAMPLE_WORDS
+        w["delivery_word"] = self._delivery_word
         w["memory_words"] = self._memory.shape[1]
         w["conversations"], w["items"] = address(self.conversations), address(self.items)
         w["n_conversations"] = len(self.conversations)
@@ -93,7 +95,7 @@ class ConversationMemory:
         self._flows = np.zeros(len(paths), r.FLOW)
         self._tcp = np.zeros(len(paths), t.FLOW)
         self._recoveries = [RecoveryMemory(RECOVERIES[kind.recovery]) for _, kind, _ in paths]
-        states = []
+        states, deliveries = [], []
         for k, (path, kind, waits) in enumerate(paths):
             row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
             world.lay_out_sender(row, tcp, self._first_place + k, kind)
@@ -103,10 +105,17 @@ class ConversationMemory:
             row["bin"] = world.n_bins  # it is not sampled: its windows are not recorded
             states.append(_words(world.controllers.fill(tcp, kind)))
             self._recoveries[k].fill(tcp)
+            deliveries.append(delivery_memory(tcp[0], kind))
         extras = [_words(recovery.state) for recovery in self._recoveries]
         self._state_words = max(len(state) for state in states)
         first_extra = self._state_words + _SAMPLE_WORDS
-        self._memory = np.zeros((len(paths), first_extra + max(map(len, extras))), np.int64)
+        self._delivery_word = first_extra + max(map(len, extras))
+        self._delivers = any(len(record) for record in deliveries)
+        words = t.DELIVERY.itemsize // 8 if self._delivers else 0
+        self._memory = np.zeros((len(paths), self._delivery_word + words), np.int64)
+        for memory, record in zip(self._memory, deliveries, strict=True):
+            if len(record):
+                memory[self._delivery_word :] = _words(record)
         for memory, state, extra in zip(self._memory, states, extras, strict=True):
             memory[: len(state)] = state
             memory[first_extra : first_extra + len(extra)] = extra
@@ -129,6 +138,9 @@ class ConversationMemory:
         self._owned.append(memory)
         for k in range(number):
             world.place_ring(world.tcp, "segments", first + k, rings[k])
+            if self._delivers:
+                stamps = np.zeros(r.FIRST_RING, t.STAMP)
+                world.place_ring(world.tcp, "stamps", first + k, stamps)
             world.tcp["state"][first + k] = address(memory[k])
         w = world.w[0]
         w["flows"], w["tcp"] = address(world.flows), base

@@ -10,10 +10,8 @@ from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import (
-    forward,
     leave_queue,
     receive,
-    send_ack,
     set_open,
     wake_queue,
 )
@@ -21,15 +19,18 @@ from tcpcc.models.packet.headers import read_at_sender, write_header
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
+    ALARM,
     ARRIVAL,
     BEGINNING,
     CBR_PACKET,
     CHANGE,
+    DEPARTURE,
     DUPACK,
     FLOW_START,
     FLOW_STOP,
     LOSS_EVENT,
     QUEUE_TIMER,
+    RELEASE,
     RETRANSMISSION_TIMER,
     RETRANSMIT,
     SEND,
@@ -54,8 +55,9 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
+from tcpcc.models.packet.scheduled import count_waiting, send, send_ack, serve
 from tcpcc.transport import receiver, sender
-from tcpcc.transport.flow_record import CBR, out_at, window_at
+from tcpcc.transport.flow_record import CBR, delivery_at, out_at, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
 
 # ------------------------------------------------------------------------------- sending
@@ -78,7 +80,7 @@ def pump(w, flow, tcp, now):
             trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             size = flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
-            forward(w, flow, 0, now, size, seq, 0, 0, 0, header)
+            send(w, flow, 0, now, size, seq, 0, 0, 0, header)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -101,6 +103,24 @@ def finish_turn(w, flow, tcp, now, timeouts, losses):
         flow.timer_at = tcp.deadline
         flow.timer_order = next_order(w)
         push(w, tcp.deadline, now, flow.timer_order, RETRANSMISSION_TIMER, flow.index)
+    if tcp.delivery != 0:
+        set_alarms(w, flow, tcp, now)
+
+
+@compiled
+def set_alarms(w, flow, tcp, now):
+    """See that pacing, and what the controller or the loss recovery asked for, are on the event
+    list; lazy as the retransmission timer is."""
+    at = delivery_at(tcp.delivery, 0).release_at
+    if at < flow.release_at:
+        flow.release_at = at
+        flow.release_order = next_order(w)
+        push(w, at, now, flow.release_order, RELEASE, flow.index)
+    at = sender.alarm_at(tcp)
+    if at < flow.alarm_at:
+        flow.alarm_at = at
+        flow.alarm_order = next_order(w)
+        push(w, max(at, now), now, flow.alarm_order, ALARM, flow.index)
 
 
 # ------------------------------------------------------------------------------ handlers
@@ -128,7 +148,7 @@ def on_arrival(w, ident):
     elif hop == flow.n_forward:
         on_data(w, flow, now, seq, header)
     else:
-        forward(w, flow, hop, now, size, seq, trigger, low, high, header)
+        send(w, flow, hop, now, size, seq, trigger, low, high, header)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -144,7 +164,7 @@ def on_ack(w, flow, now, seq, trigger, low, high, header):
     before = tcp.high_ack
     tcp.last_rtt = math.nan
     if header != 0:
-        read_at_sender(w, tcp, seq, header)
+        read_at_sender(w, flow, tcp, seq, header)
     sender.on_ack(tcp, now, seq, trigger, low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
@@ -183,6 +203,38 @@ def on_retransmission_timer(w, ident, now, order):
     losses = tcp.loss_events
     if tcp.deadline <= now:
         sender.on_timer(tcp, now)
+    finish_turn(w, flow, tcp, now, timeouts, losses)
+
+
+@compiled
+def on_release(w, ident, now, order):
+    """Pacing lets a packet of the flow go."""
+    flow = flow_at(w.flows, ident)
+    if order != flow.release_order:
+        return
+    w.flow = ident
+    flow.release_at = math.inf
+    sample_flow(w, flow, now)
+    tcp = tcp_at(w.tcp, ident)
+    timeouts = tcp.timeouts
+    losses = tcp.loss_events
+    sender.on_release(tcp, now)
+    finish_turn(w, flow, tcp, now, timeouts, losses)
+
+
+@compiled
+def on_alarm(w, ident, now, order):
+    """The flow's controller, or its loss recovery, asked for this time."""
+    flow = flow_at(w.flows, ident)
+    if order != flow.alarm_order:
+        return
+    w.flow = ident
+    flow.alarm_at = math.inf
+    sample_flow(w, flow, now)
+    tcp = tcp_at(w.tcp, ident)
+    timeouts = tcp.timeouts
+    losses = tcp.loss_events
+    sender.on_alarm(tcp, now)
     finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
@@ -277,7 +329,7 @@ def send_cbr(w, flow, source, now):
     source.sent += 1
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
     trace(w, flow, now, SEND, seq, 0.0)
-    forward(w, flow, 0, now, flow.size, seq, 0, 0, 0, 0)
+    send(w, flow, 0, now, flow.size, seq, 0, 0, 0, 0)
     source.order = next_order(w)
     push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
 
@@ -296,6 +348,14 @@ def on_stop(w, ident):
 def on_queue_timer(w, ident, now):
     """A queue discipline's timer is due."""
     schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
+
+
+@compiled
+def on_departure(w, ident, now):
+    """A scheduled link has sent a packet: the next one's turn."""
+    link = link_at(w.links, ident)
+    link.sending = 0
+    serve(w, link, ident, now)
 
 
 @compiled
@@ -380,12 +440,14 @@ def on_change(w, ident, now):
     if not math.isnan(c.loss):
         link.loss = c.loss
     if not (math.isnan(c.rate) and math.isnan(c.delay)):
-        leave_queue(link, now, w.since)
+        if link.scheduled == 0:
+            leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
         if not math.isnan(c.delay):
             link.delay = c.delay
-        retime(w, link, c.link, now)
+        if link.scheduled == 0:
+            retime(w, link, c.link, now)
 
 
 # ---------------------------------------------------------------------------------- steps
@@ -416,6 +478,12 @@ def step(w):
         on_start(w, ident, now)
     elif kind == FLOW_STOP:
         on_stop(w, ident)
+    elif kind == RELEASE:
+        on_release(w, ident, now, order)
+    elif kind == ALARM:
+        on_alarm(w, ident, now, order)
+    elif kind == DEPARTURE:
+        on_departure(w, ident, now)
     elif kind == QUEUE_TIMER:
         on_queue_timer(w, ident, now)
     elif kind == CHANGE:
@@ -493,3 +561,5 @@ def flush(world, until):
         flow = flow_at(w.flows, i)
         if flow.kind != CBR:
             sample_flow(w, flow, until)
+    for i in range(w.n_links):
+        count_waiting(w, link_at(w.links, i), until)

@@ -18,6 +18,7 @@ from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
+from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
@@ -38,9 +39,11 @@ _ENDLESS = 2**62
 _SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
 
 
-def uses_headers(spec: Any) -> bool:
+def uses_headers(flow: ResolvedFlow) -> bool:
     """Whether the packets of a flow carry a header."""
-    return not isinstance(spec, CBR) and spec.transport.ecn != "off"
+    if isinstance(flow.spec, CBR) or flow.controller is None:
+        return False
+    return flow.spec.transport.ecn != "off" or bool(flow.controller.header)
 
 
 class World:
@@ -55,10 +58,14 @@ class World:
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
-        self.controllers = ControllerMemory()
+        self.controllers = ControllerMemory(scenario.seed)
+        self.deliveries: dict[int, np.ndarray] = {}  # records of flows that need one
         self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
+        self.stores: dict[int, np.ndarray] = {}  # of scheduled links, by link
+        self.inner: dict[int, np.ndarray] = {}  # likewise, their inner queues
+        self.words: list[np.ndarray] = []  # see _lay_out_words
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
@@ -108,8 +115,11 @@ class World:
                 for link in way:
                     feeders.setdefault(link, set()).add(before)
                     before = link
-        variable = [link.variable for link in self.resolved.links]
-        decides = [link.queue.discipline.on_arrival is not None for link in self.resolved.links]
+        variable = [  # so that no packet is carried on before its time
+            link.variable or link.queue.discipline.on_departure is not None
+            for link in self.resolved.links
+        ]
+        decides = [link.queue.discipline.decides_by_packet for link in self.resolved.links]
 
         def joins(link: int, following: int) -> bool:
             alone = len(feeders[following]) == 1 and not decides[following]
@@ -157,7 +167,7 @@ class World:
             return True
         first = flow.reverse[0]
         link = self.resolved.links[first]
-        decides = link.queue.discipline.on_arrival is not None
+        decides = link.queue.discipline.decides_by_packet
         return len(feeders[first]) == 1 and not link.variable and not decides
 
     def _lay_out_link(self, i: int, link: Link) -> None:
@@ -169,7 +179,8 @@ class World:
         row["recorded"] = bool(link.record)
         seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
         discipline = link.queue.discipline
-        row["tracked"] = bool(
+        row["scheduled"] = discipline.on_departure is not None
+        row["tracked"] = not row["scheduled"] and bool(
             link.record
             or link.variable
             or link.loss > 0
@@ -184,11 +195,30 @@ class World:
             row["bins"] = (
                 address(self.link_bins) + self.recorded.index(i) * (self.link_bins.strides[0])
             )
-        if discipline.on_arrival is not None:
+        if row["scheduled"]:
+            self._lay_out_store(i, discipline.inner)
+        if discipline.decides_by_packet:
             self.queues[i] = QueueMemory(
                 link, discipline.on_arrival, self.scenario.seed, self.n_bins
             )
             self.queues[i].fill(row)
+
+    def _lay_out_store(self, i: int, inner: int) -> None:
+        """The packets that wait at a scheduled link, and its inner queues of them."""
+        self.inner[i] = np.zeros(inner, r.INNER)
+        self.links["inner"][i], self.links["n_inner"][i] = address(self.inner[i]), inner
+        self.stores[i] = np.zeros(1, r.STORED)
+        self._enlarge_store(i, r.FIRST_RING)
+
+    def _enlarge_store(self, i: int, room: int) -> None:
+        """Add places to a store, in front of those that are free."""
+        first = len(self.stores[i])
+        added = np.zeros(room, r.STORED)
+        added["next"] = np.arange(first + 1, first + 1 + room)
+        added["next"][-1] = self.links["free"][i]
+        self.stores[i] = np.concatenate([self.stores[i], added])
+        self.links["store"][i], self.links["free"][i] = address(self.stores[i]), first
+        self.links["n_free"][i] += room
 
     def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
         row, tcp = self.flows[i : i + 1], self.tcp[i : i + 1]
@@ -201,6 +231,9 @@ class World:
         self.states[i] = self.controllers.fill(tcp, flow)
         self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
         self.recoveries[i].fill(tcp)
+        self.deliveries[i] = delivery_memory(tcp[0], flow)
+        if len(self.deliveries[i]):
+            self.place_ring(self.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
 
     def lay_out_sender(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
         """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
@@ -208,15 +241,24 @@ class World:
         self.trace.mark(row, i, flow)
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
-        row["timer_at"] = math.inf
+        row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
         if isinstance(spec, CBR):
             row["kind"] = t.CBR
             return
         row["kind"] = t.TCP
-        row["has_header"] = uses_headers(spec)
+        row["has_header"] = uses_headers(flow)
+        self._lay_out_words(row, flow)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
         self._lay_out_transport(tcp, flow)
+
+    def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
+        """Where the state variables are that a flow's packets carry as header words."""
+        assert flow.controller is not None
+        fields: Any = flow.controller.state_dtype.fields
+        places = np.array([fields[name][1] // 8 for name in flow.controller.header], np.int64)
+        self.words.append(places)
+        row["words"], row["n_words"] = address(places), len(places)
 
     def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
@@ -239,6 +281,7 @@ class World:
     def _lay_out_world(self) -> None:
         w = self.w[0]
         w["pending"], w["pause"] = -1, _ENDLESS
+        w["n_links"] = len(self.links)
         w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
@@ -254,7 +297,7 @@ class World:
 
     def _lay_out_headers(self) -> None:
         """Places for headers, if any packets have one; number 0 stands for none."""
-        any_used = any(uses_headers(flow.spec) for flow in self.resolved.rows)
+        any_used = any(uses_headers(flow) for flow in self.resolved.rows)
         self.headers = np.zeros(r.FIRST_HEADERS if any_used else 1, r.HEADER)
         self._put_headers(np.arange(1, len(self.headers)))
 
@@ -357,7 +400,11 @@ class World:
         last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
         room = self.tcp["segment_mask"] + 1
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-            self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
+            for name in ("segments", "stamps"):
+                if (name, int(i)) in self.rings:
+                    self._enlarge(self.tcp, name, int(i), int(first[i]), int(last[i]))
+        for place in [i for i in self.stores if self.links["n_free"][i] < r.MARGIN]:
+            self._enlarge_store(place, len(self.stores[place]))
         self.make_heap_room()
         self._grow_headers()
         self.trace.grow()

@@ -184,6 +184,8 @@ class PacketSimulation:
     def queue_length(self, link: str) -> int:
         """Packets waiting at `link` now, without the one being sent."""
         i = self._link(link)
+        if self.world.links["scheduled"][i]:
+            return int(self.world.links["stored"][i])
         ring = self.world.rings.get(("queue", i))
         if ring is None:
             return 0

@@ -23,5 +23,8 @@ def is_early(f, now):
 @compiled
 def note_paced(f, now):
     """A packet leaves."""
+    rate = number_at(f.state + f.pacing_rate, 0).value
+    if not rate > 0:
+        raise FloatingPointError("a rule left a pacing_rate that is not a positive number")
     d = delivery_at(f.delivery, 0)
-    d.next_send = max(d.next_send, now) + 1 / number_at(f.state + f.pacing_rate, 0).value
+    d.next_send = max(d.next_send, now) + 1 / rate

@@ -31,8 +31,6 @@ def apply(f, rule):
     cwnd = window_at(f.state, 0).cwnd
     if not 0 < cwnd < math.inf:
         raise FloatingPointError("the rule left a cwnd that is not a positive finite number")
-    if f.pacing_rate != 0 and not number_at(f.state + f.pacing_rate, 0).value > 0:
-        raise FloatingPointError("the rule left a pacing_rate that is not a positive number")
 
 
 @compiled
@@ -50,13 +48,21 @@ def is_limited(f, used):
 
 @compiled
 def grow(f, rule):
-    """Call ``on_ack`` or ``on_round``; a window that is not used does not grow, unless the
-    controller owns it."""
+    """Call ``on_ack`` or ``on_round``; a window that is not used does not grow."""
     s = window_at(f.state, 0)
     before = s.cwnd
     apply(f, rule)
-    if sample_at(f.sample, 0).limited != 0 and s.cwnd > before and f.owns_start == 0:
+    if sample_at(f.sample, 0).limited != 0 and s.cwnd > before:
         s.cwnd = before
+
+
+@compiled
+def tell(f, rule):
+    """:func:`grow`, unless the controller owns its window."""
+    if f.owns_start != 0:
+        apply(f, rule)
+    else:
+        grow(f, rule)
 
 
 @compiled
@@ -147,7 +153,7 @@ def acknowledged(f, now, packets, rtt):
             f.min_rtt = a.round_rtt
             a.min_rtt = a.round_rtt
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
-            grow(f, f.on_round)
+            tell(f, f.on_round)
         begin_round(f, now)
     if rtt > 0 and not syn:
         f.min_rtt = min(f.min_rtt, rtt)
@@ -160,7 +166,7 @@ def acknowledged(f, now, packets, rtt):
     first = f.handshake != 0 and f.high_ack == packets - 1  # the ACK of the SYN
     if first and f.owns_start != 0:
         open_window(f)
-    grow(f, f.on_ack)
+    tell(f, f.on_ack)
     if first and f.owns_start == 0:
         open_window(f)
 

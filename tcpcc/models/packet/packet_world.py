@@ -81,7 +81,9 @@ class World:
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
         self.trace = TraceMemory(self.w, self.resolved, trace)
         self.conversations: ConversationMemory | None = None  # of the workloads
-        self.heap = np.zeros(4 * len(self.resolved.rows) + len(self.links) + 2 * r.MARGIN, r.EVENT)
+        self.heap = np.zeros(
+            4 * len(self.resolved.rows) + 2 * len(self.links) + 2 * r.MARGIN, r.EVENT
+        )
 
         self._lay_out_paths()
         for i, link in enumerate(self.resolved.links):
@@ -142,9 +144,40 @@ class World:
                     rows.append((link, then, link in passed))
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)
+        self.hops["link"] = address(self.links) + self.links.itemsize * self.hops["link"]
         for number, flow in enumerate(self.resolved.flows):
             self.lay_out_path(self.flows[number : number + 1], number, flow)
-        self.by_event = {link for link, then, _ in rows if then == r.BY_EVENT}
+        self._lay_out_lanes(rows)
+
+    def _lay_out_lanes(self, rows: list[tuple[int, int, bool]]) -> None:
+        """A lane for each link from which packets go on by an event, and lanes that links share.
+
+        The event list holds one entry per lane. Links that end where one link begins, or at
+        hosts, after the same delay share one more: packets come out of them nearly in the order
+        in which they were put there, for the most part, and then one entry stands for all.
+        """
+        ends: dict[int, set[int]] = {}
+        for (link, then, _), (following, _, _) in zip(rows, [*rows[1:], rows[0]], strict=True):
+            if then == r.BY_EVENT:
+                ends.setdefault(link, set()).add(following)
+        last = {self.path_of[k] - 1 for k in range(len(self.path_of))} | {len(rows) - 1}
+        for place, (link, then, _) in enumerate(rows):
+            if then == r.BY_EVENT and place in last:
+                ends[link] = {-1}
+        groups: dict[tuple[float, ...], list[int]] = {}
+        for number, places in ends.items():
+            if len(places) == 1 and not self.resolved.links[number].variable:
+                key = (*places, self.resolved.links[number].delay)
+                groups.setdefault(key, []).append(number)
+        shared = [group for group in groups.values() if len(group) > 1]
+        self.lanes = np.zeros(len(self.links) + len(shared), r.LANE)
+        self.lanes["ident"] = np.arange(len(self.lanes))
+        at = address(self.lanes) + self.lanes.itemsize * self.lanes["ident"]
+        self.links["lane"] = at[: len(self.links)]
+        for place, group in zip(at[len(self.links) :], shared, strict=True):
+            self.links["shared"][group] = place
+        for i in [*ends, *range(len(self.links), len(self.lanes))]:
+            self.place_ring(self.lanes, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
 
     def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
         """Numbered ways through the network: the flows', and one for each workload.
@@ -172,7 +205,7 @@ class World:
 
     def _lay_out_link(self, i: int, link: Link) -> None:
         row = self.links[i]
-        row["rate"], row["delay"] = link.rate, link.delay
+        row["ident"], row["rate"], row["delay"] = i, link.rate, link.delay
         row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
         row["busy_until"] = -1.0
@@ -189,8 +222,6 @@ class World:
         )
         if row["tracked"]:
             self.place_ring(self.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
-        if i in self.by_event:
-            self.place_ring(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
         if link.record:
             row["bins"] = (
                 address(self.link_bins) + self.recorded.index(i) * (self.link_bins.strides[0])
@@ -286,7 +317,7 @@ class World:
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
-        for name in ("flows", "tcp", "cbr", "links"):
+        for name in ("flows", "tcp", "cbr", "links", "lanes"):
             w[name] = address(getattr(self, name))
         w["hops"] = address(self.hops)
         w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
@@ -391,11 +422,11 @@ class World:
     def grow(self) -> None:
         """Double what is short of room: rings, the event list, the trace."""
         w = self.w[0]
-        for kind in ("queue", "flight"):
-            first, last = self.links[f"{kind}_head"], self.links[f"{kind}_tail"]
-            room = self.links[f"{kind}_mask"] + 1
+        for kind, owner in (("queue", self.links), ("flight", self.lanes)):
+            first, last = owner[f"{kind}_head"], owner[f"{kind}_tail"]
+            room = owner[f"{kind}_mask"] + 1
             for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-                self._enlarge(self.links, kind, int(i), int(first[i]), int(last[i]))
+                self._enlarge(owner, kind, int(i), int(first[i]), int(last[i]))
         first = self.tcp["high_ack"] - 1
         last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
         room = self.tcp["segment_mask"] + 1

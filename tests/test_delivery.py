@@ -1,0 +1,348 @@
+"""What controllers can be told beside ACKs and losses: deliveries, lost packets, marks, times; and
+pacing. BBR, Copa, LEDBAT, DCTCP and RACK as its proof."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import get
+from tcpcc.controllers.windowed import update_max, update_min
+from tcpcc.models.packet.handlers import run_until
+from tcpcc.models.packet.packet_world import World
+
+S = tc.State
+
+
+def nothing(s, p, a):
+    pass
+
+
+def on_delivery(s, p, a):
+    s.cwnd = p.window
+    s.pacing_rate = p.rate
+    s.total += a.delivered
+    s.told = a.total_delivered
+    s.pipe = a.pipe
+    s.rate = a.delivery_rate
+    s.owd = a.owd
+    s.limited = a.limited
+    if s.stamp_back > a.total_delivered - a.rate_delivered:
+        s.early += 1
+
+
+def on_lost_packet(s, p, a):
+    s.lost += 1
+
+
+def on_timer(s, p, a):
+    s.wakes += 1
+    s.wake_at = a.now + 0.1
+
+
+FIELDS = (
+    "total", "told", "pipe", "rate", "owd", "limited", "stamp_back", "early", "lost", "wakes",
+)  # fmt: skip
+PROBE = tc.Controller(
+    name="probe",
+    summary="a fixed rate and window, which notes what it is told",
+    on_ack=nothing,
+    on_loss=nothing,
+    on_timeout=nothing,
+    on_delivery=on_delivery,
+    on_lost_packet=on_lost_packet,
+    on_timer=on_timer,
+    params={"rate": tc.Param(500, "packets/s", ""), "window": tc.Param(1000, "packets", "")},
+    state={"pacing_rate": S(math.inf, "", ""), "wake_at": S(0.05, "s", "")}
+    | {name: S(0, "", "") for name in FIELDS},
+    stamps={"total": "stamp_back"},
+    owns_recovery=True,
+    owns_start=True,
+    recovery="rack-tlp",
+    record=("rate", "owd"),
+)
+
+
+def path(
+    controller,
+    duration=5.0,
+    *,
+    rate="10 Mbps",
+    buffer=50,
+    loss=0.0,
+    queue=None,
+    params=(),
+    **options,
+):
+    net = tc.dumbbell(rate, "20 ms", buffer, loss=loss, queue=queue)
+    return tc.Scenario(
+        net, [tc.Flow(controller, **dict(params), **options)], duration=duration, seed=1
+    )
+
+
+def states(case, until=None):
+    """State of the first controller, record of its deliveries, and of its sender at the end."""
+    world = World(case)
+    while run_until(world.address, until or case.duration):
+        world.grow()
+    return world.states[0], world.deliveries[0][0], world.tcp[0]
+
+
+# The contract
+
+
+def test_a_paced_sender_sends_at_its_rate():
+    run = tc.simulate(path(PROBE, rate="100 Mbps"), trace=True)
+    sent = run.events[run.events["event"] == 0]
+    gaps = np.diff(sent["time"][sent["time"] > 1])
+    assert gaps == pytest.approx(1 / 500, abs=1e-9)
+
+
+def test_delivery_rate_and_one_way_delay_of_a_path_without_a_queue():
+    s, d, _ = states(path(PROBE))
+    assert s["rate"] == pytest.approx(500, rel=1e-6)
+    assert s["owd"] == pytest.approx(0.02 + 0.0008, abs=1e-9)  # and 1000 bytes at 10 Mbps
+    assert s["pipe"] == pytest.approx(500 * 0.0416, abs=1)
+    assert s["limited"] == s["lost"] == 0
+    assert d["total"] == s["told"] == s["total"]
+
+
+def test_the_delivery_rate_is_the_bottlenecks_when_packets_queue():
+    s, _, _ = states(path(PROBE, params={"rate": 5000, "window": 80}))
+    assert s["rate"] == pytest.approx(1250, rel=0.001)
+    assert s["owd"] == pytest.approx(0.02 + 80 / 1250 - 0.0416 + 0.0008, abs=0.001)
+
+
+def test_a_stamp_comes_back_with_the_packet_that_carried_it():
+    """What was delivered when it was sent is what the rate estimator itself noted then."""
+    s, _, _ = states(path(PROBE))
+    assert s["early"] == 0
+    assert 500 * 0.03 < s["total"] - s["stamp_back"] < 500 * 0.05
+
+
+def test_the_timer_rule_is_called_at_wake_at():
+    assert states(path(PROBE, 2.0))[0]["wakes"] == 20  # 0.05, 0.15, ... 1.95
+
+
+def test_a_rate_of_an_application_with_little_to_send_is_marked():
+    s, _, _ = states(path(PROBE, size=30, params={"rate": 5000}))
+    assert s["limited"] == 1
+    assert s["total"] == 31  # and the SYN
+
+
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr", "rack-tlp"])
+def test_packets_delivered_lost_and_in_the_network_are_all_that_were_sent(recovery):
+    s, d, f = states(path(PROBE, 20.0, loss=0.02, recovery=recovery))
+    assert f["sent"] == d["total"] + d["lost"] + d["pipe"]
+    assert d["total"] == pytest.approx(f["delivered"], abs=30)
+    assert s["lost"] == d["lost"] > 100
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+@pytest.mark.parametrize("name", ["bbr", "copa", "ledbat", "lp", "cdg", "dctcp"])
+def test_both_drivers_give_the_same_bits(name, loss):
+    case = path(name, 4.0, loss=loss, queue=tc.StepMark(threshold=30))
+    if name == "dctcp":
+        case = path(
+            name, 4.0, loss=loss, queue=tc.StepMark(threshold=30), transport={"ecn": "accurate"}
+        )
+    compiled, stepped = (tc.simulate(case, trace=True, driver=d) for d in ("compiled", "simpy"))
+    assert compiled.events.tobytes() == stepped.events.tobytes()
+    assert compiled.identical(stepped)
+
+
+def test_the_fluid_model_refuses_what_needs_packets_in_one_line():
+    with pytest.raises(tc.ScenarioError, match="controller 'bbr' needs packets") as error:
+        tc.simulate(path("bbr"), model="fluid")
+    assert "\n" not in str(error.value)
+
+
+def test_a_recovery_that_inflates_the_window_is_refused():
+    with pytest.raises(tc.ScenarioError, match="needs one that reads selective"):
+        path("bbr", recovery="reno")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"on_timer": nothing}, "on_timer and the state wake_at go together"),
+        ({"stamps": {"cwnd": "nowhere"}}, "'nowhere' is not a real number of its state"),
+    ],
+)
+def test_bad_contracts_are_told_at_once(wrong, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        tc.Controller("wrong", "", on_ack=nothing, on_loss=nothing, on_timeout=nothing, **wrong)
+
+
+def test_a_rate_of_nothing_is_an_error():
+    def stop(s, p, a):
+        s.pacing_rate = 0.0
+
+    wrong = tc.Controller(
+        "wrong", "", on_ack=nothing, on_loss=nothing, on_timeout=nothing, on_delivery=stop,
+        state={"pacing_rate": S(math.inf, "", "")}, recovery="sack",
+    )  # fmt: skip
+    with pytest.raises(FloatingPointError, match="pacing_rate"):
+        tc.simulate(path(wrong, 1.0))
+
+
+# Filters
+
+
+@pytest.mark.parametrize(("update", "best"), [(update_max, max), (update_min, min)])
+def test_windowed_filters_forget_what_is_older_than_their_window(update, best):
+    """Never worse than the best of three quarters of the window, never older than the window."""
+    values = np.random.default_rng(1).random(3000)
+    worst = 0.0 if best is max else math.inf
+    at, kept = np.zeros(3), np.full(3, worst)
+    for k, value in enumerate(values):
+        found = update(at, kept, 40.0, float(k), float(value))
+        assert found in values[max(k - 40, 0) : k + 1]
+        assert best(found, best(values[max(k - 29, 0) : k + 1])) == found
+
+
+# RACK
+
+
+def test_a_repair_that_is_lost_again_needs_no_timeout():
+    """RFC 8985: of one packet in ten lost every tenth repair is lost too."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 200, loss=0.05)
+    timeouts = {}
+    for recovery in ("sack-prr", "rack-tlp"):
+        flow = tc.Flow(PROBE, recovery=recovery, rate=800)
+        timeouts[recovery] = int(
+            tc.simulate(tc.Scenario(net, [flow], duration=20)).data["timeouts"][0]
+        )
+    assert timeouts["rack-tlp"] == 0
+    assert timeouts["sack-prr"] > 3
+
+
+def test_a_probe_repairs_a_lost_tail_before_the_timer():
+    """RFC 8985, 7: the last packet of a transfer is lost; two round-trip times later it is sent."""
+    times = {}
+    for recovery in ("sack-prr", "rack-tlp"):
+        slow = [
+            float(tc.simulate(
+                tc.Scenario(
+                    tc.dumbbell("10 Mbps", "20 ms", 50, loss=0.1),
+                    [tc.Flow("reno", recovery=recovery, size=6)], duration=20, seed=seed,
+                )
+            ).data["finished"][0])
+            for seed in range(20)
+        ]  # fmt: skip
+        times[recovery] = np.nanmedian([t for t in slow if t > 0.2])
+    assert times["rack-tlp"] < 0.6 < times["sack-prr"]
+
+
+# BBR, version 1
+
+
+def test_bbr_finds_the_bandwidth_and_leaves_startup_after_three_flat_rounds():
+    run = tc.simulate(path("bbr", 15.0), trace=True)
+    trace = run.trace("bbr1")
+    trace = trace[trace["mode"].notna()]
+    steady = trace[(trace["mode"] == 2) & (trace["phase"] > 1)]
+    assert steady["pacing_rate"].to_numpy() / 0.99 == pytest.approx(1250, rel=0.02)
+    assert float(run.throughput(after=2)[0]) > 0.98e7 * 0.99
+    drain = trace["time"][trace["mode"] == 1].iloc[0]
+    rates = trace[trace["mode"] == 0].set_index("time")["pacing_rate"]
+    full = rates[rates >= 0.8 * rates.max()].index[0]
+    rtts = (drain - full) / 0.1  # 2.885 BDP in the network: nearly three base round trips
+    assert 2 < rtts < 6
+    probes = trace["time"][trace["mode"] == 3]
+    assert 10 < probes.iloc[0] < 10.6
+    assert 0.2 <= probes.iloc[-1] - probes.iloc[0] < 0.4
+    assert trace["cwnd"][trace["mode"] == 3].max() <= 4
+
+
+@pytest.mark.parametrize(("loss", "share"), [(0.01, 0.97), (0.05, 0.95), (0.15, 0.7)])
+def test_bbr_holds_its_rate_under_random_loss(loss, share):
+    """Cardwell et al. 2016, figure 8: all that gets through up to 5 %, close to it up to 15 %."""
+    run = tc.simulate(path("bbr", 30.0, rate="20 Mbps", buffer=1000, loss=loss))
+    cubic = tc.simulate(path("cubic", 30.0, rate="20 Mbps", buffer=1000, loss=loss))
+    assert float(run.throughput(after=5)[0]) > share * (1 - loss) * 20e6
+    assert float(cubic.throughput(after=5)[0]) < 0.4 * 20e6
+
+
+def test_the_share_of_bbr_beside_cubic_falls_with_the_buffer():
+    """Ware et al., IMC 2019; Scholz et al. 2018."""
+    shares = []
+    for buffer in (20, 100, 400):
+        net = tc.dumbbell("10 Mbps", "20 ms", buffer)
+        rates = tc.simulate(
+            tc.Scenario(net, [tc.Flow("bbr"), tc.Flow("cubic")], duration=60, seed=1)
+        )
+        one, other = rates.throughput(after=10).values
+        shares.append(one / (one + other))
+    assert shares[0] > 0.6 > shares[1] > shares[2]
+    assert shares[2] < 0.35
+
+
+# Copa, LEDBAT, LP, CDG, DCTCP
+
+
+def test_copas_velocity_doubles_and_its_queue_is_two_packets():
+    """1/delta = 2 packets on average; mvfst's CopaTest lets v run from 1 to 8."""
+    run = tc.simulate(path("copa", 20.0, rate="20 Mbps", buffer=300), trace=True)
+    assert float(run.data["queue"].where(run.data["time"] > 5).mean()) == pytest.approx(2, abs=1)
+    assert run.utilization(after=5) > 0.99
+    assert run.trace("copa1")["velocity"].max() >= 2
+
+
+def test_copas_velocity_from_1_to_8():
+    """A queue that never forms: v doubles after the third srtt in one direction and each after."""
+    copa = get("copa")
+    s, p, a = copa.example()
+    for name, value in zip(copa.state_dtype.names, copa.initial_state, strict=True):
+        setattr(s, name, value)
+    s.cwnd, s.starting, s.direction = 40.0, 0.0, 1.0
+    seen = []
+    for k in range(1, 8):
+        a.now, a.rtt, a.srtt, a.delivered = k * 0.1, 0.1, 0.1, 1.0
+        copa.on_delivery(s, p, a)
+        seen.append(s.velocity)
+    assert seen == [1, 1, 1, 2, 4, 8, 16]
+
+
+@pytest.mark.parametrize("target", [0.025, 0.1])
+def test_ledbat_keeps_its_target(target):
+    case = path("ledbat", 60.0, rate="4 Mbps", buffer=300, params={"target": target})
+    run = tc.simulate(case)
+    wait = float(run.data["queue"].where(run.data["time"] > 40).mean()) / 500
+    assert wait == pytest.approx(target, rel=0.1)
+    assert run.utilization(after=10) > 0.99
+
+
+@pytest.mark.parametrize("name", ["lp", "cdg"])
+def test_low_priority_yields_to_cubic(name):
+    net = tc.dumbbell("20 Mbps", "20 ms", 100)
+    alone = tc.simulate(tc.Scenario(net, [tc.Flow(name)], duration=30, seed=3))
+    assert alone.utilization(after=10) > 0.75
+    beside = tc.simulate(
+        tc.Scenario(net, [tc.Flow(name), tc.Flow("cubic", start=3)], duration=40, seed=3)
+    )
+    mine, other = beside.throughput(after=10).values
+    assert mine < 0.3 * other
+
+
+def test_dctcps_alpha_is_that_of_its_sawtooth():
+    """Alizadeh et al. 2010, eq. 6: alpha = sqrt(2/W), W = C R + K; and nothing is dropped."""
+    net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=tc.StepMark(threshold=65))
+    flow = tc.Flow("dctcp", transport=tc.Transport(ecn="accurate"))
+    run = tc.simulate(tc.Scenario(net, [flow], duration=15), trace=True)
+    trace = run.trace("dctcp1")
+    alpha = trace["alpha"][trace["time"] > 5].mean()
+    assert alpha == pytest.approx(math.sqrt(2 / (6250 * 0.01016 + 65)), rel=0.15)
+    assert run.data["drops"].sum() == 0
+    assert run.utilization(after=3) > 0.999
+
+
+def test_a_mark_halves_reno_without_a_loss():
+    """RFC 3168, 6.1.2: once per window of data, as for a loss."""
+    queue = tc.StepMark(threshold=20)
+    run = tc.simulate(path("newreno", 30.0, queue=queue, buffer=100, transport={"ecn": "classic"}))
+    assert run.data["drops"].sum() == 0
+    assert int(run.data["loss_events"][0]) == 0
+    assert float(run.data["cwnd"].where(run.data["time"] > 3).max()) < 75
+    assert run.queue_max(after=3) < 25

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +21,7 @@ from tcpcc.errors import (
 )
 from tcpcc.scenario import units
 from tcpcc.scenario.frozen import Record, named
-from tcpcc.scenario.network import node_path, number_pairs
+from tcpcc.scenario.network import node_name, node_path, number_pairs
 from tcpcc.scenario.units import Quantity
 
 if TYPE_CHECKING:
@@ -245,10 +245,10 @@ class Flow(Record):
         jitter: Quantity = 0.0,
         stop: Quantity | None = None,
         size: Quantity | None = None,
-        source: str | None = None,
-        target: str | None = None,
-        path: Sequence[str] | None = None,
-        ack_path: Sequence[str] | None = None,
+        source: Hashable | None = None,
+        target: Hashable | None = None,
+        path: Sequence[Hashable] | None = None,
+        ack_path: Sequence[Hashable] | None = None,
         recovery: str | None = None,
         slow_start: SlowStart | str | Mapping[str, Any] = SlowStart(),
         packet_size: Quantity = 1000,
@@ -353,9 +353,9 @@ class CBR(Record):
         *,
         packet_size: Quantity = 1000,
         on: Sequence[Sequence[Quantity | None]] = ((0.0, None),),
-        source: str | None = None,
-        target: str | None = None,
-        path: Sequence[str] | None = None,
+        source: Hashable | None = None,
+        target: Hashable | None = None,
+        path: Sequence[Hashable] | None = None,
         access_delay: Quantity | None = None,
         access_rate: Quantity | None = None,
         name: str | None = None,
@@ -403,19 +403,18 @@ def _check_recovery(recovery: str | None, owner: str = "") -> None:
 
 
 def _endpoints(
-    source: str | None, target: str | None, path: Sequence[str] | None
+    source: Hashable | None, target: Hashable | None, path: Sequence[Hashable] | None
 ) -> dict[str, Any]:
     """Checked source, target and path; a path tells the other two."""
     nodes = None if path is None else node_path("path", path)
+    ends: dict[str, str | None] = {}
     for name, node, end in (("source", source, 0), ("target", target, -1)):
-        if node is None:
-            continue
-        text(name, node, "a node name")
-        if nodes is not None and nodes[end] != node:
+        ends[name] = None if node is None else node_name(name, node)
+        if ends[name] is not None and nodes is not None and nodes[end] != ends[name]:
             raise ScenarioError(f"{name} = {node!r}: path has {nodes[end]!r} there")
-    if source is not None and source == target:
+    if source is not None and ends["source"] == ends["target"]:
         raise ScenarioError(f"target = {target!r}: must be another node than source")
-    return {"source": source, "target": target, "path": nodes}
+    return {**ends, "path": nodes}
 
 
 def _own_access(delay: Quantity | None, rate: Quantity | None) -> dict[str, float | None]:

@@ -544,9 +544,11 @@ def schedule_from_outside(world, time, kind, ident):
 
 
 @entry
-def send_more(world, ident, packets):
-    """An application gives flow `ident` so many packets more to send, now (``w.now``)."""
+def send_more(world, ident, packets, now):
+    """An application gives flow `ident` so many packets more to send at time `now`."""
     w = world_at(world, 0)
+    w.now = now
+    w.since = now
     flow = flow_at(w.flows, ident)
     f = tcp_at(w.tcp, ident)
     begin_turn(w, flow, f)

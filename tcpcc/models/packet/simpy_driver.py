@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.live_flow import LiveFlow
 from tcpcc.models.packet.packet_world import World
 from tcpcc.models.progress import Progress
 from tcpcc.scenario.units import Quantity
@@ -65,6 +66,8 @@ class PacketSimulation:
         self._event = simpy.Event(self.env)
         self._event._ok, self._event._value = True, None  # triggered: a bare event, used again
         self._due = math.inf
+        self._watched: list[LiveFlow] = []
+        self._before: dict[str, float] = {}  # rates of the links that have failed
         self._wake(float(self.world.heap["time"][0]) if self.world.w["heap_size"][0] else math.inf)
 
     def _wake(self, model_time: float) -> None:
@@ -86,6 +89,8 @@ class PacketSimulation:
             if self.world.w["pending"][0] >= 0:
                 following = self._due
         self._wake(following)
+        if self._watched:
+            self._watched = [flow for flow in self._watched if flow.look()]
 
     def run(self, *, progress: bool = False) -> Run:
         """Run the environment to the scenario's end; returns the record."""
@@ -117,6 +122,44 @@ class PacketSimulation:
     def now(self) -> float:
         """Simulated time of the scenario, s."""
         return self.env.now - self._origin
+
+    def flow(self, name: str) -> LiveFlow:
+        """A TCP flow: its window, round-trip time and controller to read and set, its events."""
+        return LiveFlow(self, self._flow(name))
+
+    def watch(self, flow: LiveFlow) -> None:
+        """Have `flow` look after each event whether what is waited for has happened."""
+        if flow not in self._watched:
+            self._watched.append(flow)
+
+    def send_more(self, flow: int, packets: int) -> None:
+        """Give flow number `flow` packets to send now; see `LiveFlow.send`."""
+        from tcpcc.models.packet.handlers import send_more
+
+        try:
+            send_more(self._address, flow, packets, self.now)
+        except ArithmeticError as error:
+            raise self.world.explain(error) from None
+        if self.world.w["need"][0]:
+            self.world.grow()
+        self._wake_now()
+
+    def fail(self, link: str) -> None:
+        """Have `link` send nothing from now on, while packets wait; `restore` ends it."""
+        self._before.setdefault(link, float(self.world.links["rate"][self._link(link)]))
+        self.set_link(link, rate=0.0)
+
+    def restore(self, link: str) -> None:
+        """Have a link that failed go on at the rate that it had."""
+        if link not in self._before:
+            raise ScenarioError(f"link {link!r}: has not failed")
+        self.set_link(link, rate=self._before.pop(link))
+
+    def link_state(self, link: str) -> dict[str, float]:
+        """Its present rate (bit/s), delay (s), buffer (packets or bytes) and loss probability."""
+        row = self.world.links[self._link(link)]
+        names = {"rate": "rate", "delay": "delay", "buffer": "capacity", "loss": "loss"}
+        return {name: float(row[field]) for name, field in names.items()}
 
     def _flow(self, name: str) -> int:
         names = [flow.name for flow in self.world.resolved.flows]

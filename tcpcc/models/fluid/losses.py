@@ -28,13 +28,13 @@ TOGETHER = 0.02  # of a base round-trip time: losses so close to each other are 
 def take_back(w, link, hop, m, packets):
     """Take up to `packets` of flow `m` of `hop` out of what `link` took in; returns how many.
 
-    Of ACKs only their bytes are: a later ACK tells what a lost one would have told.
+    They are lost by each of the flows that it stands for. Of ACKs only their bytes are: a later ACK tells what a lost one would have told.
     """
     slot = slot_at(w.slots, hop.first_slot + m)
     now = min(slot.taken, packets)
     slot.taken -= now
-    link.taken -= now * slot.size
-    link.taken_packets -= now
+    link.taken -= now * slot.count * slot.size
+    link.taken_packets -= now * slot.count
     number_at(w.row, link.column + TAKEN).value = link.taken
     number_at(w.row, link.column + TAKEN_PACKETS).value = link.taken_packets
     if slot.carries_ack == 0:
@@ -54,7 +54,7 @@ def pay_debts(w, link):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active != 0 and slot.debt > 0:
                 slot.debt -= take_back(w, link, hop, m, slot.debt)
-                owed += slot.debt
+                owed += slot.debt * slot.count
     link.debt = owed
 
 
@@ -94,7 +94,7 @@ def lose(w, link, hop, m, packets):
     if slot.carries_ack != 0:
         return
     slot.debt += owed
-    link.debt += owed
+    link.debt += owed * slot.count
     f = flow_at(w.flows, slot.flow)
     f.unseen += packets
     note_loss(slot, w.now - w.step, packets, TOGETHER * route_at(w.routes, hop.route).base_rtt)

@@ -28,6 +28,7 @@ from tcpcc.models.packet.packet_records import (
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
 from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.shared_link import meet, shared_at
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR
 from tcpcc.transport.flow_record import flow_at as tcp_at
@@ -106,6 +107,8 @@ def cross(w, link, flow, time, since, size):
     link.arrived += 1
     waiting = 0
     if link.tracked != 0:
+        if link.shared != 0:
+            return cross_shared(link, flow, time, size)
         waiting = leave_queue(link, time, since)
         if refuses(w, link, flow, time, since, size, waiting):
             link.dropped += 1
@@ -134,6 +137,23 @@ def cross(w, link, flow, time, since, size):
         if link.recorded != 0:
             record(w, link, time, begin, size, waiting)
     return begin + (duration + link.delay)
+
+
+@compiled
+def cross_shared(link, flow, time, size):
+    """The same for a link that is shared with fluid, which has the queue and records it."""
+    waiting = meet(shared_at(link.shared, 0), flow, link.open, time, size)
+    if waiting < 0:
+        link.dropped += 1
+        return -1.0
+    if link.busy_until >= time:
+        link.behind = min(link.behind + 1, FAR_BEHIND)
+    else:
+        link.behind = 0
+    link.begin = max(time + 8 * waiting / link.rate, link.busy_until)
+    link.busy_until = link.begin + 8 * size / link.rate
+    link.sent_bits += 8 * size
+    return link.busy_until + link.delay
 
 
 @compiled

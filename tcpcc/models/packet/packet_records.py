@@ -77,7 +77,7 @@ LINK = record_dtype(
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
         *QUEUE_FIELDS, ("open", int),
         ("arrived", int), ("dropped", int), ("passed", int), ("sent_bits", float),
-        ("bins", int),
+        ("bins", int), ("shared", int),
     ]
 )  # fmt: skip
 

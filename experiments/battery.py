@@ -67,7 +67,7 @@ def parking_lot(behind: int, in_front: int = 8) -> Callable[[int, float], tc.Sce
         long = in_front // 2
         total = long + behind // 3 + (in_front - long) // 3
         net = tc.parking_lot(
-            3, RATE * total, "10 ms", ROOM * total, queue=red(total), access=tc.Access(delay="5 ms")
+            3, RATE * total, "10 ms", ROOM * total, queue=red(total), access_delay="5 ms"
         )
         nodes = list(net.default_path)
         ends = [(f"r{k}", f"r{k + 1}") for k in range(3)]

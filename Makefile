@@ -22,7 +22,7 @@ $(READY): pyproject.toml
 reproduce: $(READY)
 	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
 ifneq ($(NOTEBOOKS),)
-	$(BIN)/jupyter-execute --inplace --timeout=600 $(NOTEBOOKS)
+	TCPCC_QUICK=0 $(BIN)/jupyter-execute --inplace --timeout=900 $(NOTEBOOKS)
 endif
 
 # The numbers and verdicts that tests hold every run to; `git diff experiments/data` shows what moved.

@@ -69,7 +69,6 @@ def parking_lot(behind: int, in_front: int = 8) -> Callable[[int, float], tc.Sce
         net = tc.parking_lot(
             3, RATE * total, "10 ms", ROOM * total, queue=red(total), access_delay="5 ms"
         )
-        nodes = list(net.default_path)
         ends = [(f"r{k}", f"r{k + 1}") for k in range(3)]
         flows = [
             tc.Flow("newreno", access_delay=DELAYS[k % 4], jitter=JITTER, name=f"front{k}")

@@ -70,6 +70,11 @@ class Item:
     models: Sequence[str] = MODELS
 
     @property
+    def code(self) -> str:
+        """Hash of the code that decides its numbers."""
+        return kept.digest(self.scenarios, self.measure)
+
+    @property
     def has_figure(self) -> bool:
         return self.draw is not None or self.chart is not None
 
@@ -135,13 +140,11 @@ def reproduce(
     """
     records: list[Record] = []
     for one in _papers(paper):
-        wanted = _items(one, item)
+        wanted = items_of(one, item)
         cells = [cell for cell in one.cells() if cell.item in wanted]
-        needed = {cell.item for cell in cells}
-        needed |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
         values = {
             each: numbers(
-                one, _told(one, needed, each), each, cache=cache, jobs=jobs, progress=progress
+                one, needed(one, wanted, each), each, cache=cache, jobs=jobs, progress=progress
             )
             for each in _models(model)
         }
@@ -161,7 +164,7 @@ def draw(
 ) -> Figure:
     """The figure of an item; arguments as in `reproduce`."""
     one = _papers(paper)[0]
-    _items(one, item)
+    items_of(one, item)
     wanted = one.items[item]
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
     models = [each for each in _models(model) if each in wanted.models]
@@ -189,7 +192,7 @@ def draw_all(
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for one in _papers(paper):
-        for name in sorted(_items(one, item)):
+        for name in sorted(items_of(one, item)):
             if not one.items[name].has_figure:
                 continue
             figure = draw(one.name, name, model, cache=cache)
@@ -225,8 +228,9 @@ def numbers(
     found: dict[Key, Measured] = {}
     missing = []
     folder = None if cache is None else cache.parent / "numbers"
+    code = {name: paper.items[name].code for name in items}
     for name in sorted(items):
-        there = None if folder is None else kept.load(folder, paper.name, name, model)
+        there = None if folder is None else kept.load(folder, paper.name, name, model, code[name])
         if there is None:
             missing.append(name)
             continue
@@ -236,7 +240,7 @@ def numbers(
         if folder is not None:
             for name in missing:
                 of_item = {key[1:]: value for key, value in fresh.items() if key[0] == name}
-                kept.store(folder, paper.name, name, model, of_item)
+                kept.store(folder, paper.name, name, model, code[name], of_item)
         found |= fresh
     return found
 
@@ -259,7 +263,7 @@ def _papers(name: str | None) -> Sequence[Paper]:
     return [known[name]]
 
 
-def _items(paper: Paper, name: str | None) -> set[str]:
+def items_of(paper: Paper, name: str | None) -> set[str]:
     if name is None:
         return set(paper.items)
     if name not in paper.items:
@@ -267,9 +271,13 @@ def _items(paper: Paper, name: str | None) -> set[str]:
     return {name}
 
 
-def _told(paper: Paper, items: Iterable[str], model: str) -> set[str]:
-    """Those of the items that the model can say something of."""
-    return {name for name in items if model in paper.items[name].models}
+def needed(paper: Paper, items: Iterable[str], model: str) -> set[str]:
+    """Items whose numbers it takes to judge some: these, and those that the paper compares them
+    with, as far as the model can say something of them."""
+    cells = [cell for item in items for cell in paper.cells(item)]
+    found = {cell.item for cell in cells}
+    found |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
+    return {name for name in found if model in paper.items[name].models}
 
 
 def _models(model: str) -> tuple[str, ...]:

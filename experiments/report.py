@@ -114,7 +114,7 @@ def markdown(records: Sequence[Record]) -> str:
     for name, of_paper in groupby(records, key=lambda r: r.paper):
         lines += ["", f"## {known[name].title}"]
         for item, group in groupby(of_paper, key=lambda r: r.item):
-            lines += ["", f"### {_heading(item)}: {known[name].published.titles[item]}", ""]
+            lines += ["", f"### {heading(item)}: {known[name].published.titles[item]}", ""]
             lines += _item_lines(list(group))
     return "\n".join(lines) + "\n"
 
@@ -153,7 +153,7 @@ def summary_markdown(records: Sequence[Record]) -> str:
         "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for row in summary(records).to_dict("records"):
-        cells = [row["paper"], _heading(row["item"]), row["cells"], row["published"] or ""]
+        cells = [row["paper"], heading(row["item"]), row["cells"], row["published"] or ""]
         for model in MODELS:
             said = " / ".join(str(row[f"{model} {verdict}"]) for verdict in VERDICTS)
             error = row[f"{model} median_error"]
@@ -162,6 +162,11 @@ def summary_markdown(records: Sequence[Record]) -> str:
         cells += [met if row["reference"] else "", row["agree"]]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
+
+
+def markdown_table(records: Sequence[Record]) -> str:
+    """The numbers of one item as Markdown, with the causes below."""
+    return "\n".join(_item_lines(records))
 
 
 def _item_lines(records: Sequence[Record]) -> list[str]:
@@ -213,15 +218,19 @@ def _with_spread(value: float | None, sd: float | None, spread: tuple[float, flo
 
 
 def number(value: float | None) -> str:
-    """Four digits, at most three after the point; nothing for None."""
+    """Four digits, at most three after the point unless it is less than that; nothing for None."""
     if value is None:
         return ""
     if math.isnan(value):
         return "never"
-    digits = max(0, min(3, 3 - math.floor(math.log10(abs(value))))) if value else 3
+    if value == 0 or math.isinf(value):
+        return f"{abs(value):g}"
+    if abs(value) < 5e-3:
+        return f"{value:.2g}"
+    digits = max(0, min(3, 3 - math.floor(math.log10(abs(value)))))
     return f"{value:.{digits}f}"
 
 
-def _heading(item: str) -> str:
+def heading(item: str) -> str:
     """ "Table 3.1" for table_3_1."""
     return re.sub(r"(\d) (\d)", r"\1.\2", item.replace("_", " ").capitalize())

@@ -1,15 +1,29 @@
-"""Numbers over seeds: runs by (key, seed) to a mean with its spread."""
+"""Seeds: how many, and numbers over them: runs by (key, seed) to a mean with its spread."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tcpcc as tc
-from experiments.harness import Runs
 from experiments.records import Measured
+
+if TYPE_CHECKING:
+    from experiments.harness import Runs
+
+QUICK = os.environ.get("TCPCC_QUICK", "0") not in ("", "0")
+"""Whether `FEW` seeds are enough for now: read once, when a paper is first asked for."""
+
+FEW = 3
+
+
+def seeds_up_to(count: int) -> range:
+    """The seeds 1 ... `count`, `FEW` of them if `QUICK`."""
+    return range(1, 1 + (min(count, FEW) if QUICK else count))
+
 
 Quantities = Mapping[str, float]
 """The numbers of one run, by row."""

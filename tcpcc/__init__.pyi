@@ -28,6 +28,7 @@ from .queues import AdaptiveRED as AdaptiveRED
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
+from .queues import StepMark as StepMark
 from .results import Run as Run
 from .results import metrics as metrics
 from .results import plots as plots

@@ -119,6 +119,13 @@ def flag(field: str, value: Any) -> bool:
     return bool(value)
 
 
+def one_of(field: str, value: Any, *, known: Iterable[str]) -> str:
+    """One of the names in `known`."""
+    if not isinstance(value, str) or value not in known:
+        raise unknown(field, value, known)
+    return value
+
+
 def text(field: str, value: Any, what: str = "a name") -> str:
     """A string of printable characters, not empty."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():

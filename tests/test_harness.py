@@ -547,27 +547,53 @@ def test_kept_numbers_come_back_as_they_were(tmp_path):
         ("Vegas", "0-25"): Measured(0.5),
         ("Reno", "0-25"): Measured(math.nan, 1.0, 2.0, 0.1, 20),
     }
-    kept.store(tmp_path, "p", "table_1", "packet", numbers)
-    found = kept.load(tmp_path, "p", "table_1", "packet")
+    kept.store(tmp_path, "p", "table_1", "packet", "code", numbers)
+    found = kept.load(tmp_path, "p", "table_1", "packet", "code")
     assert found["Vegas", "0-25"] == Measured(0.5)
     assert math.isnan(found["Reno", "0-25"][0])
     assert found["Reno", "0-25"][1:] == (1.0, 2.0, 0.1, 20)
-    assert kept.load(tmp_path, "p", "table_1", "fluid") is None
+    assert kept.load(tmp_path, "p", "table_1", "fluid", "code") is None
 
 
-def test_numbers_of_other_source_are_not_found_and_make_room(tmp_path, monkeypatch):
-    kept.store(tmp_path, "p", "table_1", "packet", {})
-    monkeypatch.setattr(kept, "digest", lambda: "other")
-    assert kept.load(tmp_path, "p", "table_1", "packet") is None
-    kept.store(tmp_path, "p", "table_1", "packet", {})
+def test_numbers_of_other_code_are_not_found_and_make_room(tmp_path):
+    kept.store(tmp_path, "p", "table_1", "packet", "code", {})
+    assert kept.load(tmp_path, "p", "table_1", "packet", "other") is None
+    kept.store(tmp_path, "p", "table_1", "packet", "other", {})
     assert [file.name for file in tmp_path.iterdir()] == ["p-table_1-packet-other.json"]
 
 
+def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
+    texts = [
+        '"""One."""\nX = 1\ndef f():\n    "says"\n    return X\n',
+        '"""Two."""\nX = 1  # why\n\ndef f():\n    return X\n',
+        '"""One."""\nX = 2\ndef f():\n    "says"\n    return X\n',
+    ]
+    codes = []
+    for k, text in enumerate(texts):
+        file = tmp_path / str(k) / "module.py"
+        file.parent.mkdir()
+        file.write_text(text)
+        codes.append(kept._code(file))
+    assert codes[0] == codes[1] != codes[2]
+
+
+def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch):
+    """Not on what draws its figure, nor on another paper."""
+    behind = kept._behind({"experiments.red_fairness.studies"})
+    assert {"experiments.red_fairness.scenarios", "experiments.seeds"} <= behind
+    assert not any(name.startswith("experiments.tcp_fusion") for name in behind)
+    item = experiments.papers()["quick_vegas"].items["table_1"]
+    before = item.code
+    assert before == experiments.papers()["quick_vegas"].items["figure_7"].code
+    monkeypatch.setattr("experiments.seeds.QUICK", True)
+    assert item.code != before
+
+
 def test_a_damaged_file_of_numbers_is_no_file(tmp_path):
-    kept.store(tmp_path, "p", "table_1", "packet", {("a", "b"): Measured(1.0)})
+    kept.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
     file = next(tmp_path.iterdir())
     file.write_text(file.read_text()[:-4])
-    assert kept.load(tmp_path, "p", "table_1", "packet") is None
+    assert kept.load(tmp_path, "p", "table_1", "packet", "code") is None
 
 
 def test_what_is_kept_is_not_simulated_again(tmp_path, monkeypatch):

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import tcpcc as tc
+from experiments.seeds import seeds_up_to
 from tcpcc.queues import QueueSpec
 
 PACKET = 1000
@@ -43,10 +44,10 @@ RED_SETTINGS: dict[str, dict[str, float]] = {
 """A: ns-2.27's defaults (``linterm_ 10``, ``q_weight_ -1``), nothing fitted. B: the best fit of
 some 50 sets (``linterm_ 15``)."""
 
-SEEDS = range(1, 41)
+SEEDS = seeds_up_to(40)
 """Of the RED runs."""
 
-JITTER_SEEDS = range(1, 21)
+JITTER_SEEDS = seeds_up_to(20)
 """Of the drop-tail runs whose starts are spread over `JITTER`."""
 
 JITTER = 0.1

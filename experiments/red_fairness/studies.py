@@ -16,13 +16,13 @@ from experiments.harness import Cells, Runs, Values
 from experiments.records import Measured
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
-from experiments.seeds import means, tabulate
+from experiments.seeds import means, seeds_up_to, tabulate
 from tcpcc import plots
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FEW_SEEDS = range(1, 9)
+FEW_SEEDS = seeds_up_to(8)
 """Of runs whose starts are spread over 0.1 s."""
 
 ALPHAS = (1, 2, 3, 4, 5, 6, 8, 10)

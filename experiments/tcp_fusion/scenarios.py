@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 import tcpcc as tc
+from experiments.seeds import seeds_up_to
 from experiments.tcp_fusion.clock import CLOCKED
 from tcpcc.controllers.controller import Controller
 
@@ -80,7 +81,7 @@ RECEIVERS: dict[str, dict[str, Any]] = {
 }
 """Settings of `Transport`; Linux holds an ACK back for at least 40 ms."""
 
-SEEDS = range(1, 11)
+SEEDS = seeds_up_to(10)
 
 JITTER = 1.0
 """s."""

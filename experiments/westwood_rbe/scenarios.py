@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tcpcc as tc
+from experiments.seeds import seeds_up_to
 
 PACKET = 1500
 """Bytes on the wire."""
 
-SEEDS = range(1, 11)
+SEEDS = seeds_up_to(10)
 """Of the start times."""
 
 JITTER = 5.0

@@ -66,8 +66,8 @@ def simulate(
         model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
             flows), "hybrid" (flows with ``background=True`` as fluid, the others as packets, in the
             same queues) or "meanfield" (a smooth differential equation for classes of flows).
-        driver: of the packet and the hybrid model: "compiled", or "simpy" for an event in a SimPy environment
-            each; both give the same bits.
+        driver: of the packet and the hybrid model: "compiled", or "simpy" for an event in a SimPy
+            environment each; both give the same bits.
         trace: keep every event of every flow in ``run.events``, for ``run.trace()``,
             ``run.plot_trace()``, ``run.to_pcap()`` (packet model); or the names of those flows,
             controllers or workloads whose events are kept, one or several.

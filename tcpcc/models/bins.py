@@ -11,7 +11,7 @@ FLOW_BIN = record_dtype(
 LINK_BIN = record_dtype(
     {
         "waiting": float, "queue_max": float, "busy": float, "sent_bits": float,
-        "arrived": float, "drops": float,
+        "arrived": float, "drops": float, "marks": float,
     }
 )  # fmt: skip
 

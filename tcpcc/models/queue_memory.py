@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 #: Of a link's record: addresses of the rule at arrivals and of that of the timer (0: none) and of
 #: their three records; of the recorded state variables, how many, which places in the state, and
-#: their values bin by bin.
+#: their values bin by bin; whether the rules read and write the header words of packets.
 FIELDS: list[tuple[str, type]] = [
     ("rule", int), ("timer", int), ("state", int), ("params", int), ("sample", int),
-    ("n_noted", int), ("noted", int), ("notes", int),
+    ("n_noted", int), ("noted", int), ("notes", int), ("reads_headers", int),
 ]  # fmt: skip
 
 sample_at = accessor(sample_dtype)
@@ -66,6 +66,7 @@ class QueueMemory:
         discipline: Discipline = link.queue.discipline
         self.names = discipline.record if link.record else ()
         self._rule, self._timer = rule, discipline.on_interval
+        self._reads_headers = discipline.reads_headers
         self.state = np.zeros(1, discipline.state_dtype)
         for name, variable in discipline.state.items():
             self.state[name] = variable.initial
@@ -89,6 +90,7 @@ class QueueMemory:
         row["timer"] = rule_address(self._timer, *dtypes)
         for name in ("state", "params", "sample"):
             row[name] = address(getattr(self, name))
+        row["reads_headers"] = self._reads_headers
         row["n_noted"] = len(self.names)
         row["noted"], row["notes"] = address(self._places), address(self._notes)
 

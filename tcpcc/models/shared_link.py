@@ -1,27 +1,29 @@
 """A link that packets and fluid share: what each tells the other of itself.
 
 The fluid has the queue. A packet that arrives finds the bytes that fluid and packets have left
-there, follows them, and is fluid's arrival like any other by the next time step. Between two steps
-the queue goes on as it did: it takes in fluid at the rate of the last step and the packets that
-come, and it drains.
+there, follows them, and is fluid's arrival like any other by the next time step. Between two
+steps the queue goes on as it did: it takes in fluid at the rate of the last step and the packets
+that come, and it drains.
 
-Fluid has no grain. Flows' packets have: their number in a short time scatters as that of independent
-arrivals, and over a round trip hardly at all, since windows hold it. So the queue that a packet
-meets is that of the fluid and a process with that variance that returns to nothing within a round
-trip (Ornstein-Uhlenbeck), reflected where the queue is empty or full: where fluid finds no queue it
-is the queue of a diffusion with the drift of the free capacity, sampled exactly at any distance of
-times (a bridge's least value is drawn with it).
+Fluid has no grain. Flows' packets have: their number in a short time scatters as that of
+independent arrivals, and over a round trip hardly at all, since windows hold it. So the queue
+that a packet meets is that of the fluid and a process with that variance that returns to nothing
+within a round trip (Ornstein-Uhlenbeck), reflected where the queue is empty or full: where fluid
+finds no queue it is the queue of a diffusion with the drift of the free capacity, sampled exactly
+at any distance of times (a bridge's least value is drawn with it).
 
 Losses: a queue discipline drops a packet with the probability of the last step. A full buffer
 decides by the step how many packets it has no room for and draws whose they are; of packets the
-next ones to come are refused, of one flow as many as a flow behind loses at a time (a window comes
-in clumps, and a full buffer refuses several of one).
+next ones to come are refused, of one flow as many as a flow behind loses at a time (a window
+comes in clumps, and a full buffer refuses several of one).
 """
 
 import math
 
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS, uniform
+
+MOST_OWED = 4  # losses of a flow: of more that are due any packet takes its part
 
 SHARED = record_dtype(
     [
@@ -33,9 +35,9 @@ SHARED = record_dtype(
         ("size", float), ("trip", float),
         # packets that came and bytes taken in since the last step; packets refused
         ("packets", float), ("bytes", float), ("refused", float),
-        # to be refused; how many a flow loses at a time, in the mean, in the next draw, still now;
+        # to be refused; how many a flow loses at a time, in the mean, and still now;
         # whose turn it is, and since when
-        ("owed", float), ("together", float), ("target", float), ("run", float),
+        ("owed", float), ("together", float), ("run", float),
         ("victim", int), ("victim_at", float),
         # where the count of what the fluid behind loses at a time begins
         ("packets_before", float), ("events_before", float),
@@ -87,14 +89,16 @@ def move(s, time):
 @compiled
 def is_hit(s, flow, time):
     """Whether a packet that comes is one of those that a full buffer is to refuse."""
+    if s.owed > MOST_OWED * s.together:  # whoever comes
+        s.owed -= 1
+        return True
     if s.run < 1:
-        if s.owed < s.target:
+        if s.owed < s.together:
             return False
-        s.run = max(s.target, 1.0)
-        s.target = math.floor(s.together + uniform(s))
+        s.run = math.floor(s.together + uniform(s))
         s.victim = flow
         s.victim_at = time
-    elif time - s.victim_at > s.trip or s.owed > 2 * s.run + 1:  # it sends no more, or too little
+    elif time - s.victim_at > s.trip:  # it sends no more
         s.victim = flow
         s.victim_at = time
     if flow != s.victim:
@@ -106,8 +110,8 @@ def is_hit(s, flow, time):
 
 @compiled
 def meet(s, flow, open_sources, time, size):
-    """A packet of `size` bytes of `flow` comes at `time`: the bytes before it in the queue, or -1 if
-    it is refused."""
+    """A packet of `size` bytes of `flow` comes at `time`: the bytes before it in the queue, or -1
+    if it is refused."""
     move(s, time)
     s.open = open_sources
     s.packets += 1

@@ -10,6 +10,7 @@ from tcpcc.queues.pie import PIE
 from tcpcc.queues.red import RED
 from tcpcc.queues.rem import REM
 from tcpcc.queues.sred import SRED
+from tcpcc.queues.step_mark import StepMark
 
 __all__ = [
     "PI",
@@ -23,6 +24,7 @@ __all__ = [
     "Discipline",
     "DropTail",
     "QueueSpec",
+    "StepMark",
 ]
 
 callable_module(__name__, QUEUES.table)

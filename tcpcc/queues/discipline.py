@@ -1,7 +1,7 @@
 """The contract of a queue discipline: parameters, private state, three rules.
 
 =========================  =====================================================================
-``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it
+``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it, `q.mark` to mark it
 ``on_fluid(s, p, q)``      `q.arrivals` packets (a real number) arrived: set `q.prob`, the share
                            dropped in the long run, `q.spread`, how irregular the drops are, and
                            `q.anew` where the arrivals since the last drop count no more
@@ -9,9 +9,12 @@
 =========================  =====================================================================
 
 `s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops in any
-case (`q.full`), but the discipline sees the arrival. A discipline that needs chance calls
-``uniform(s)`` of `engine.streams`: every queue's state carries a stream of its own. Both rules
-are written on the same helper functions, so that the packet and the fluid model read one drop law.
+case (`q.full`), but the discipline sees the arrival. A mark that a packet cannot take, since it is
+not ECN-capable, drops it: :func:`notify` is what an AQM with a parameter `ecn` calls. A discipline
+with `reads_headers` sees four words of a packet's header, and may write them. A discipline that
+needs chance calls ``uniform(s)`` of `engine.streams`: every queue's state carries a stream of its
+own. Both rules are written on the same helper functions, so that the packet and the fluid model
+read one drop law.
 """
 
 from __future__ import annotations
@@ -38,7 +41,14 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "full": ("0 or 1", "the buffer is full: the packet will be dropped in any case"),
     "flow": ("", "number of the packet's flow (packet model)"),
     "flows": ("", "sources now open whose path, of data or of ACKs, crosses the link"),
+    "ect": ("0 or 1", "the packet is ECN-capable (packet model)"),
+    "words": ("0 or 1", "the packet carries header words, and `reads_headers` shows them"),
+    "word0": ("", "in, out: first word of the packet's header, as its controller means it"),
+    "word1": ("", "in, out: second word"),
+    "word2": ("", "in, out: third word"),
+    "word3": ("", "in, out: fourth word"),
     "drop": ("0 or 1", "out: drop the arriving packet"),
+    "mark": ("0 or 1", "out: mark the packet (ECN), or drop it if it is not ECN-capable"),
     "prob": ("", "out (fluid): share of the arrivals dropped in the long run"),
     "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),
     "memory": ("packets", "out (fluid): how far back `concentration` looks; 0: it is not needed"),
@@ -46,6 +56,18 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "anew": ("0 or 1", "out (fluid): the spacing begins anew with the next arrival"),
     "wake": ("s", "out (on_interval): when it is called next; it must be later than `now`"),
 }
+
+#: A parameter of disciplines that can mark.
+ECN = Param(0, "0 or 1", "mark ECN-capable packets instead of dropping them early", 0, 1)
+
+
+def notify(p, q):
+    """Tell the sender of the packet of congestion: mark it, or drop it."""
+    if p.ecn != 0:
+        q.mark = 1.0
+    else:
+        q.drop = 1.0
+
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
@@ -55,7 +77,8 @@ class Discipline(Definition):
     """A queue discipline, ready for every model. ``on_arrival`` None: only a full buffer drops.
 
     `record` names state variables that a run keeps, as ``queue_<name>`` of ``run.data``. A name
-    recorded means the same in every discipline: unit and text must agree.
+    recorded means the same in every discipline: unit and text must agree. `reads_headers`: its
+    rules read and write the words of packets' headers.
     """
 
     name: str
@@ -68,6 +91,7 @@ class Discipline(Definition):
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
     record: tuple[str, ...] = ()
+    reads_headers: bool = False
 
     def __post_init__(self) -> None:
         if self.on_interval and not (self.on_arrival and self.on_fluid):

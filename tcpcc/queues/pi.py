@@ -17,7 +17,7 @@ Differences from ns-2
 
 from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
-from tcpcc.queues.discipline import Discipline
+from tcpcc.queues.discipline import ECN, Discipline, notify
 
 
 def on_interval(s, p, q):
@@ -29,7 +29,7 @@ def on_interval(s, p, q):
 
 def on_arrival(s, p, q):
     if q.full == 0 and uniform(s) <= s.prob:
-        q.drop = 1.0
+        notify(p, q)
 
 
 def on_fluid(s, p, q):
@@ -50,6 +50,7 @@ PI = register(
             "a": Param(1.822e-5, "1/packets", "gain of the queue"),
             "b": Param(1.816e-5, "1/packets", "gain of the queue before"),
             "w": Param(170, "Hz", "samples per second", 1e-3),
+            "ecn": ECN,
         },
         state={
             "prob": State(0, "", "drop probability"),

@@ -20,7 +20,7 @@ Differences from the RFC
 
 from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
-from tcpcc.queues.discipline import Discipline
+from tcpcc.queues.discipline import ECN, Discipline, notify
 
 NEVER = 1e-12  # on_fluid takes a smaller probability for 0
 
@@ -65,7 +65,10 @@ def on_arrival(s, p, q):
         return
     if s.accumulated >= 8.5 or uniform(s) < s.drop_prob:
         s.accumulated = 0.0
-        q.drop = 1.0
+        if s.drop_prob <= p.mark_ecnth:
+            notify(p, q)
+        else:
+            q.drop = 1.0
 
 
 def on_fluid(s, p, q):
@@ -92,6 +95,8 @@ PIE = register(
             "alpha": Param(0.125, "1/s", "gain of the delay", 0),
             "beta": Param(1.25, "1/s", "gain of its change", 0),
             "max_burst": Param(0.15, "s", "MAX_BURST", 0),
+            "ecn": ECN,
+            "mark_ecnth": Param(0.1, "", "largest drop_prob with which packets are marked", 0, 1),
         },
         state={
             "drop_prob": State(0, "", "drop probability"),

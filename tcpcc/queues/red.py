@@ -33,7 +33,7 @@ import math
 
 from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
-from tcpcc.queues.discipline import Discipline
+from tcpcc.queues.discipline import ECN, Discipline, notify
 
 NEVER = 1e-12  # on_fluid takes a smaller p_b for 0
 
@@ -117,6 +117,7 @@ def decide(s, p, q, low, high, start, end, max_p):
     s.count += 1
     s.count_bytes += q.size
     q.drop = 0.0
+    q.mark = 0.0
     if s.avg < low or q.queue < 2:
         s.above = 0.0
     elif s.above == 0:
@@ -126,8 +127,11 @@ def decide(s, p, q, low, high, start, end, max_p):
     else:
         p_b = base_probability_along(s.avg, low, high, start, end, p, max_p)
         if uniform(s) <= spaced_probability(s, p, q, p_b):
-            q.drop = 1.0
-    if q.drop != 0 or q.full != 0:
+            if p_b < 1:
+                notify(p, q)
+            else:
+                q.drop = 1.0
+    if q.drop != 0 or q.mark != 0 or q.full != 0:
         s.count = 0.0
         s.count_bytes = 0.0
 
@@ -215,6 +219,7 @@ LAW_PARAMS = {
     "byte_queue": Param(0, "0 or 1", "average the queue in bytes", 0, 1),
     "byte_drop": Param(0, "0 or 1", "weigh the drop probability with the size", 0, 1),
     "mean_packet": Param(500, "bytes", "packet size that C and byte mode refer to", 1),
+    "ecn": ECN,
 }
 LAW_STATE = {
     "avg": State(0, "packets", "average queue"),

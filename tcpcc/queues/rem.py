@@ -19,7 +19,7 @@ Differences from ns-2
 
 from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
-from tcpcc.queues.discipline import Discipline
+from tcpcc.queues.discipline import ECN, Discipline, notify
 
 
 def on_interval(s, p, q):
@@ -36,7 +36,7 @@ def on_interval(s, p, q):
 def on_arrival(s, p, q):
     s.arrived += 1
     if q.full == 0 and uniform(s) <= s.prob:
-        q.drop = 1.0
+        notify(p, q)
 
 
 def on_fluid(s, p, q):
@@ -61,6 +61,7 @@ REM = register(
             "update_time": Param(0.002, "s", "between two updates (ns-2: pupdtime_)", 1e-6),
             "inw": Param(1, "", "gain of the average input", 0, 1),
             "mean_packet": Param(1000, "bytes", "packet size that C refers to", 1),
+            "ecn": ECN,
         },
         state={
             "price": State(0, "", "price of the link"),

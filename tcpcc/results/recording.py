@@ -61,6 +61,9 @@ records, ``queue_<variable>`` with dims (time, link): its value after the last a
 links whose discipline has none (RED: ``queue_avg``).
 """
 
+MARKS = (("time", "link"), "packets", "packets that the link marked in the bin (ECN)")
+"""Dimensions, unit, meaning of ``marks``, of a record with ECN."""
+
 ITEMS: dict[str, tuple[str, str]] = {
     "item_flow": ("", "row of the item's conversation in the dimension flow"),
     "item_conversation": ("", "number of its conversation, in the order of their beginnings"),
@@ -129,6 +132,7 @@ def dataset(
     base_rtt: ArrayLike | None = None,
     capacity: ArrayLike | None = None,
     recorded: Sequence[int] | None = None,
+    marks: ArrayLike | None = None,
     queue_states: Mapping[str, ArrayLike] | None = None,
     items: Mapping[str, ArrayLike] | None = None,
     cpu_seconds: float = math.nan,
@@ -147,6 +151,7 @@ def dataset(
         capacity: shape [time, recorded link], bit; give it when something but the scenario's own
             changes set a link's rate. Default: `capacities(resolved, recorded, time)`.
         recorded: indices into `resolved.links`. Default: those with `record` set.
+        marks: of a model that marks packets, shape [time, recorded link].
         queue_states: what the queue disciplines record, by the state variable's name, shape
             [time, recorded link].
         items: of a model that runs workloads: what `ITEMS` names, shape [item].
@@ -202,6 +207,9 @@ def dataset(
     }
     sizes = {"time": len(ends), "flow": len(flows), "link": len(links)}
     table = dict(VARIABLES)
+    if marks is not None:
+        table["marks"] = MARKS
+        values["marks"] = marks
     for name, series in (queue_states or {}).items():
         state = next(q.state[name] for q in (x.queue.discipline for x in links) if name in q.record)
         if f"queue_{name}" in table:

@@ -93,9 +93,7 @@ class Resolved:
         return self.flows + tuple(kind for load in self.workloads for kind in load.kinds)
 
 
-def resolve(
-    scenario: Scenario, expand: bool = True, at_most: float = math.inf
-) -> Resolved:
+def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) -> Resolved:
     """Resolve a scenario; raises `ScenarioError` for whatever does not fit together.
 
     With `expand` a flow with a `count` becomes so many flows, each with a start of its own, or

@@ -12,6 +12,7 @@ from tcpcc.errors import (
     ScenarioError,
     flag,
     nonnegative,
+    one_of,
     positive,
     refuse,
     suggestion,
@@ -71,6 +72,8 @@ class Transport(Record):
         timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
         syn_rtt: whether the handshake's round-trip time, that of a small packet, is among those
             that the controller sees: then it is likely to be the BaseRTT.
+        ecn: "off", "classic" (RFC 3168: one reaction per round trip can be told) or "accurate"
+            (the number of marked packets comes back); packet model.
     """
 
     initial_window: float = _setting(2.0, positive, "packets")
@@ -95,6 +98,7 @@ class Transport(Record):
     idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(False, flag)
     syn_rtt: bool = _setting(False, flag)
+    ecn: str = _setting("off", one_of, known=("off", "classic", "accurate"))
 
     @classmethod
     def bsd(cls, **changes: Any) -> Transport:

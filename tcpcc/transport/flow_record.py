@@ -13,6 +13,10 @@ TCP, CBR = 0, 1  # kinds of flow
 # Phases of a sender.
 OPEN, RECOVERY, LOSS = 0, 1, 2
 
+# ECN: what a connection does, and the bits of a header (RFC 3168; CE and ECT as two flags).
+OFF, CLASSIC, ACCURATE = 0, 1, 2
+ECT, CE, ECE, CWR = 1, 2, 4, 8
+
 # Flags of a segment.
 RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED, TOLD = 1, 2, 4, 8, 16
 
@@ -58,13 +62,20 @@ SELDOM: dict[str, type] = {
     "idle_restart": int, "delay_growth": int, "window_validation": int, "newest_only": int,
     "syn_rtt": int,
 }  # fmt: skip
+# Of the sender: packets marked that the ACK being handled tells of (with classic ECN 1 for an ACK
+# with ECE), the newest count echoed, and whether the next new segment is to carry CWR; of the
+# receiver: marked packets so far, whether the last one was, and whether ECE is to be set.
+ECN: dict[str, type] = {
+    "ecn": int, "marked": int, "echoed": int, "cwr": int,
+    "marks_seen": int, "mark_last": int, "echoes": int,
+}  # fmt: skip
 COUNTERS: dict[str, type] = {
     "sent": int, "retransmitted": int, "acks": int, "timeouts": int, "loss_events": int,
     "arrived": int, "delivered": int, "duplicates": int,
 }  # fmt: skip
 
 FLOW = record_dtype(
-    SENDER | CONTROLLER | LOSS_RECOVERY | ROUNDS | TIMER | RECEIVER | SELDOM | COUNTERS
+    SENDER | CONTROLLER | LOSS_RECOVERY | ROUNDS | TIMER | RECEIVER | SELDOM | COUNTERS | ECN
 )
 SEGMENT = record_dtype({"sent_at": float, "transmits": int, "flags": int})
 OUT = record_dtype({"seq": int, "again": int})

@@ -1,8 +1,9 @@
 """The records of the fluid model: flows, routes, hops, slots, links, what is recorded.
 
 Fluid is counted in packets, a real number. A flow may stand for a `count` of flows that do what it
-does: its own numbers are those of one, those of links are of all. Every cumulative curve is a column of the history, one
-row per time step (`history`); what a record calls a column is its place there.
+does: its own numbers are those of one, those of links are of all. Every cumulative curve is a
+column of the history, one row per time step (`history`); what a record calls a column is its place
+there.
 
 route   the queueing links that some flows pass, with the fixed delays between them; flows with the
         same delays share one, so that the moments looked up in the past are found once for all

@@ -28,7 +28,8 @@ TOGETHER = 0.02  # of a base round-trip time: losses so close to each other are 
 def take_back(w, link, hop, m, packets):
     """Take up to `packets` of flow `m` of `hop` out of what `link` took in; returns how many.
 
-    They are lost by each of the flows that it stands for. Of ACKs only their bytes are: a later ACK tells what a lost one would have told.
+    They are lost by each of the flows that it stands for. Of ACKs only their bytes are: a later
+    ACK tells what a lost one would have told.
     """
     slot = slot_at(w.slots, hop.first_slot + m)
     now = min(slot.taken, packets)

@@ -25,7 +25,6 @@ from tcpcc.models.fluid.losses import lose
 from tcpcc.models.shared_link import shared_at
 
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
-MOST_OWED = 4  # loss events' worth of packets that may be waiting to be refused
 REMEMBERED = 2  # loss events of each flow: of more the older half is forgotten
 FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
 
@@ -179,8 +178,6 @@ def drop_overflow(w, link, packets):
             mine = math.floor(s.weight + uniform(s))
             if mine > 0:
                 measure_losses(w, link, s)
-            if s.owed > MOST_OWED * s.together:  # too few packets come to take their part
-                mine = 0
             s.owed += mine
             packets -= mine
     if packets <= 0 or total <= 0:

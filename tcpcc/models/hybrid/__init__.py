@@ -2,12 +2,12 @@
 
 Flows with ``background=True`` run in the fluid automaton, a flow with a ``count`` as some
 representatives that each stand for many and run their controller's rules as they are. All other
-traffic is packets. On a link that both pass the fluid has the queue: a packet waits behind what both
-have left there, is dropped with the chance that fluid has, and is fluid's arrival like any other, so
-that the background yields to it (:mod:`tcpcc.models.shared_link`; steps: `coupled`).
+traffic is packets. On a link that both pass the fluid has the queue: a packet waits behind what
+both have left there, is dropped with the chance that fluid has, and is fluid's arrival like any
+other, so that the background yields to it (:mod:`tcpcc.models.shared_link`; steps: `coupled`).
 
-The cost is that of the packets in front and of steps times representatives, whatever the bandwidth
-and however many flows are behind.
+The cost is that of the packets in front and of steps times representatives, whatever the
+bandwidth and however many flows are behind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Packets and fluid in one run: the links that they share, whose turn it is, one record.
 
-A step of the fluid covers the time up to its end; packets run until then with the queues as the last
-step has left them (:mod:`tcpcc.models.shared_link`), then the fluid takes in what has come.
+A step of the fluid covers the time up to its end; packets run until then with the queues as the
+last step has left them (:mod:`tcpcc.models.shared_link`), then the fluid takes in what has come.
 """
 
 from __future__ import annotations

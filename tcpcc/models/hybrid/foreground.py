@@ -33,6 +33,12 @@ def split(scenario: Scenario) -> tuple[Scenario, Scenario]:
         )
     if not front and not scenario.workloads:
         raise ScenarioError("flows: all have background=True: use the fluid model")
+    for flow in (*whole.flows, *(kind for load in whole.workloads for kind in load.kinds)):
+        if isinstance(flow.spec, Flow) and flow.spec.transport.ecn != "off":
+            raise ScenarioError(
+                f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: fluid drops and does not"
+                " mark; use the packet model"
+            )
     shared = {link.name for link in scenario.net.links}
     names = {flow.name for flow in back}
 

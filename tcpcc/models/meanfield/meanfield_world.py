@@ -17,6 +17,7 @@ from tcpcc.models.layout import Route, queueing_links, route_of
 from tcpcc.models.meanfield import meanfield_records as r
 from tcpcc.models.meanfield.lookback import LINK_COLUMNS
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
+from tcpcc.models.refusals import refuse_what_needs_packets
 from tcpcc.results import Run
 from tcpcc.results.recording import dataset
 from tcpcc.scenario.traffic import CBR, Flow
@@ -146,6 +147,8 @@ class World:
         self.marking = marking
         self.resolved = scenario.resolve(expand=False)
         refuse_what_is_not_smooth(self.resolved)
+        if not marking:
+            refuse_what_needs_packets(self.resolved, "meanfield")
         self.kinds = flow_classes(self.resolved)
         self.kept = queueing_links(self.resolved)
         self.place = {link: k for k, link in enumerate(self.kept)}

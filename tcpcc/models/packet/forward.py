@@ -10,6 +10,12 @@ from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import push
+from tcpcc.models.packet.headers import (
+    read_at_receiver,
+    release_header,
+    show_header,
+    take_verdict,
+)
 from tcpcc.models.packet.packet_records import (
     ARRIVAL,
     BEHIND,
@@ -60,8 +66,9 @@ def leave_queue(link, time, since):
 
 
 @compiled
-def refuses(w, link, flow, time, since, size, waiting):
-    """Whether the link drops a packet that arrives at `time` and finds `waiting` others."""
+def refuses(w, link, flow, time, since, size, waiting, header):
+    """Whether the link drops a packet that arrives at `time` and finds `waiting` others; it may
+    mark it instead, or write into its header."""
     if link.loss > 0 and uniform(link) < link.loss:
         return True
     sending = comes_first(time, since, link.busy_until, link.begin)
@@ -85,8 +92,10 @@ def refuses(w, link, flow, time, since, size, waiting):
         q.flow = flow
         q.flows = link.open
         q.drop = 0.0
+        q.mark = 0.0
+        show_header(w, q, link, header)
         apply(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
-        return full or q.drop != 0
+        return full or not take_verdict(w, q, link, header, time)
     return full
 
 
@@ -102,7 +111,7 @@ def wake_queue(link, now, since):
 
 
 @compiled
-def cross(w, link, flow, time, since, size):
+def cross(w, link, flow, time, since, size, header):
     """Take a packet of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
     link.arrived += 1
     waiting = 0
@@ -110,7 +119,7 @@ def cross(w, link, flow, time, since, size):
         if link.shared != 0:
             return cross_shared(link, flow, time, size)
         waiting = leave_queue(link, time, since)
-        if refuses(w, link, flow, time, since, size, waiting):
+        if refuses(w, link, flow, time, since, size, waiting, header):
             link.dropped += 1
             return -1.0
     begin = max(time, link.busy_until)
@@ -182,7 +191,7 @@ def note_drop(w, flow, link, ident, time, seq):
 
 
 @compiled
-def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high):
+def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high, header):
     p = packet_at(link.flight, link.flight_tail & link.flight_mask)
     order = link.behind * BEHIND + ident
     p.time = time
@@ -195,6 +204,7 @@ def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high
     p.trigger = trigger
     p.low = low
     p.high = high
+    p.header = header
     if link.flight_head == link.flight_tail:
         push(w, time, link.begin, order, ARRIVAL, ident)
     link.flight_tail += 1
@@ -203,7 +213,7 @@ def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high
 
 
 @compiled
-def receive(w, flow, seq, time):
+def receive(w, flow, seq, time, header):
     """A data packet reaches its receiver: returns whether an ACK is due."""
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += 1
@@ -212,6 +222,8 @@ def receive(w, flow, seq, time):
     tcp = tcp_at(w.tcp, flow.index)
     before = tcp.delivered
     due = receiver.on_data(tcp, time, seq)
+    if header != 0:
+        due = read_at_receiver(w, flow, tcp, header, due)
     if tcp.delivered != before:
         note_delivery(w, flow, seq, time)
     return due
@@ -226,25 +238,29 @@ def note_delivery(w, flow, seq, time):
 
 
 @compiled
-def forward(w, flow, hop, time, size, seq, trigger, low, high):
-    """Forward a packet from `hop` on, until it is dropped, waits for an event, or is consumed."""
+def forward(w, flow, hop, time, size, seq, trigger, low, high, header):
+    """Forward a packet from `hop` on, until it is dropped, waits for an event, or is consumed.
+
+    `header` is the place of what it carries beside its numbers, 0 for nothing.
+    """
     since = w.since
     while True:
         h = hop_at(w.hops, flow.path + hop)
         link = link_at(w.links, h.link)
         arrival = time
-        time = cross(w, link, flow.ident, arrival, since, size)
+        time = cross(w, link, flow.ident, arrival, since, size, header)
         since = link.begin
         if time < 0:
             note_drop(w, flow, link, h.link, arrival, seq)
+            release_header(w, header)
             return
         hop += 1
         if h.then == BY_EVENT:
-            put_in_flight(w, link, h.link, time, flow, hop, size, seq, trigger, low, high)
+            put_in_flight(w, link, h.link, time, flow, hop, size, seq, trigger, low, high, header)
             return
         link.passed += 1
         if h.then == RECEIVER:
-            if not receive(w, flow, seq, time):
+            if not receive(w, flow, seq, time, header):
                 return
             flow.acks_sent += 1
             tcp = tcp_at(w.tcp, flow.index)
@@ -266,9 +282,20 @@ def set_open(w, flow, value):
 
 
 @compiled
-def send_ack(w, flow, time, trigger):
-    """The receiver of `flow` sends the ACK that is due."""
+def send_ack(w, flow, time, trigger, header):
+    """The receiver of `flow` sends the ACK that is due, with the header of what caused it."""
     flow.acks_sent += 1
     tcp = tcp_at(w.tcp, flow.index)
     seq = tcp.expected - 1
-    forward(w, flow, flow.n_forward, time, flow.ack_size, seq, trigger, tcp.sack_low, tcp.sack_high)
+    forward(
+        w,
+        flow,
+        flow.n_forward,
+        time,
+        flow.ack_size,
+        seq,
+        trigger,
+        tcp.sack_low,
+        tcp.sack_high,
+        header,
+    )

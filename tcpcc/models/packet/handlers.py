@@ -17,6 +17,7 @@ from tcpcc.models.packet.forward import (
     set_open,
     wake_queue,
 )
+from tcpcc.models.packet.headers import read_at_sender, write_header
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
@@ -76,7 +77,8 @@ def pump(w, flow, tcp, now):
             cwnd = window_at(tcp.state, 0).cwnd
             trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             size = flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
-            forward(w, flow, 0, now, size, seq, 0, 0, 0)
+            header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
+            forward(w, flow, 0, now, size, seq, 0, 0, 0, header)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -118,20 +120,21 @@ def on_arrival(w, ident):
     low = p.low
     high = p.high
     size = p.size
+    header = p.header
     link.passed += 1
     advance_flight(w, link, ident, ARRIVAL)
     if hop == flow.n_hops and hop > flow.n_forward:
-        on_ack(w, flow, now, seq, trigger, low, high)
+        on_ack(w, flow, now, seq, trigger, low, high, header)
     elif hop == flow.n_forward:
-        on_data(w, flow, now, seq)
+        on_data(w, flow, now, seq, header)
     else:
-        forward(w, flow, hop, now, size, seq, trigger, low, high)
+        forward(w, flow, hop, now, size, seq, trigger, low, high, header)
     if flow.conversation != 0:
         leave_place(w, flow)
 
 
 @compiled
-def on_ack(w, flow, now, seq, trigger, low, high):
+def on_ack(w, flow, now, seq, trigger, low, high, header):
     """An ACK reaches its sender."""
     flow.inbound += 1
     sample_flow(w, flow, now)
@@ -140,6 +143,8 @@ def on_ack(w, flow, now, seq, trigger, low, high):
     losses = tcp.loss_events
     before = tcp.high_ack
     tcp.last_rtt = math.nan
+    if header != 0:
+        read_at_sender(w, tcp, seq, header)
     sender.on_ack(tcp, now, seq, trigger, low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
@@ -151,12 +156,12 @@ def on_ack(w, flow, now, seq, trigger, low, high):
 
 
 @compiled
-def on_data(w, flow, now, seq):
+def on_data(w, flow, now, seq, header):
     """A data packet reaches its receiver by an event."""
     tcp = tcp_at(w.tcp, flow.index)
     held = tcp.held_until
-    if receive(w, flow, seq, now):
-        send_ack(w, flow, now, seq)
+    if receive(w, flow, seq, now, header):
+        send_ack(w, flow, now, seq, header)
     elif tcp.held_until < math.inf and tcp.held_until != held:
         flow.held_since = now
         flow.held_order = next_order(w)
@@ -203,7 +208,9 @@ def on_ack_timer(w, ident, now, order):
     if order != flow.held_order:  # that of an ACK sent since
         set_ack_timer(w, flow, tcp)
     elif receiver.on_timer(tcp):
-        send_ack(w, flow, now, tcp.expected - 1)
+        header = flow.held_header
+        flow.held_header = 0
+        send_ack(w, flow, now, tcp.expected - 1, header)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -270,7 +277,7 @@ def send_cbr(w, flow, source, now):
     source.sent += 1
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
     trace(w, flow, now, SEND, seq, 0.0)
-    forward(w, flow, 0, now, flow.size, seq, 0, 0, 0)
+    forward(w, flow, 0, now, flow.size, seq, 0, 0, 0, 0)
     source.order = next_order(w)
     push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
 

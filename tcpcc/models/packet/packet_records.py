@@ -14,6 +14,7 @@ BEHIND = 2**36  # weight of a packet's place in its busy period, above all other
 FAR_BEHIND = 2**26  # places beyond this count as this
 MARGIN = 24  # free places a ring keeps, so that no event can overrun it
 FIRST_RING = 64
+FIRST_HEADERS = 256
 
 # Kinds of event. (NumPy integers: a Python literal would be a type of its own for the compiler,
 # and each function that it is handed to would be compiled once per constant.)
@@ -40,6 +41,7 @@ WORLD = record_dtype(
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
         "kinds": int, "free": int, "free_places": int,
         "state_words": int, "sample_words": int, "memory_words": int,
+        "headers": int, "spare_headers": int, "n_spare_headers": int,
     }
 )  # fmt: skip
 
@@ -59,6 +61,8 @@ FLOW = record_dtype(
         "timer_at": float, "timer_order": int,
         "held_since": float, "held_order": int, "ack_timer": int,
         "inbound": int, "acks_sent": int, "dropped": int,
+        # whether its packets carry headers; that of the packet whose ACK is held back
+        "has_header": int, "held_header": int,
         # of a conversation: its number + 1, the next item, the first not done, one past the last;
         # whether an item waits for the one before
         "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
@@ -76,7 +80,7 @@ LINK = record_dtype(
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
         *QUEUE_FIELDS, ("open", int),
-        ("arrived", int), ("dropped", int), ("passed", int), ("sent_bits", float),
+        ("arrived", int), ("dropped", int), ("marked", int), ("passed", int), ("sent_bits", float),
         ("bins", int), ("shared", int),
     ]
 )  # fmt: skip
@@ -86,9 +90,13 @@ QUEUED = record_dtype({"leaves": float, "size": float})
 PACKET = record_dtype(
     {
         "time": float, "since": float, "order": int, "flow": int, "hop": int, "size": float,
-        "seq": int, "trigger": int, "low": int, "high": int,
+        "seq": int, "trigger": int, "low": int, "high": int, "header": int,
     }
 )  # fmt: skip
+# What few packets carry: a place of it goes with the packet, and back with its ACK (headers).
+HEADER = record_dtype(
+    {"ecn": int, "echo": int, "word0": float, "word1": float, "word2": float, "word3": float}
+)
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
 CHANGES = record_dtype(
     {
@@ -114,6 +122,7 @@ link_at = accessor(LINK)
 hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)
 packet_at = accessor(PACKET)
+header_at = accessor(HEADER)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)

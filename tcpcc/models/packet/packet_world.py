@@ -22,6 +22,7 @@ from tcpcc.results import Run
 from tcpcc.results.recording import dataset
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
+from tcpcc.transport.ecn import CHOICES
 from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
 _ENDLESS = 2**62
 _SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
+
+
+def uses_headers(spec: Any) -> bool:
+    """Whether the packets of a flow carry a header."""
+    return not isinstance(spec, CBR) and spec.transport.ecn != "off"
 
 
 class World:
@@ -231,6 +237,7 @@ class World:
             row["kind"] = t.CBR
             return
         row["kind"] = t.TCP
+        row["has_header"] = uses_headers(spec)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
         self._lay_out_transport(tcp, flow)
 
@@ -246,6 +253,7 @@ class World:
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
+        row["ecn"] = CHOICES[settings.ecn]
         row["deflate"] = settings.partial_deflation
         row["to_send"] = _ENDLESS if spec.size is None else spec.size + int(settings.handshake)
         row["deadline"] = row["held_until"] = math.inf
@@ -265,6 +273,29 @@ class World:
         self.changes = np.zeros(max(len(self.resolved.changes), 1), r.CHANGES)
         w["changes"] = address(self.changes)
         self.n_changes = 0
+        self._lay_out_headers()
+
+    def _lay_out_headers(self) -> None:
+        """Places for headers, if any packets have one; number 0 stands for none."""
+        any_used = any(uses_headers(flow.spec) for flow in self.resolved.rows)
+        self.headers = np.zeros(r.FIRST_HEADERS if any_used else 1, r.HEADER)
+        self._put_headers(np.arange(1, len(self.headers)))
+
+    def _put_headers(self, spare: np.ndarray) -> None:
+        """Tell the handlers where headers are, and the numbers of places that are free."""
+        w = self.w[0]
+        self._spare_headers = np.zeros(len(self.headers), np.int64)
+        self._spare_headers[: len(spare)] = spare
+        w["headers"], w["spare_headers"] = address(self.headers), address(self._spare_headers)
+        w["n_spare_headers"] = len(spare)
+
+    def _grow_headers(self) -> None:
+        """Double the places for headers if few are free."""
+        free, room = int(self.w["n_spare_headers"][0]), len(self.headers)
+        if room > 1 and free < 2 * r.MARGIN:
+            self.headers = np.concatenate([self.headers, np.zeros_like(self.headers)])
+            spare = self._spare_headers[:free]
+            self._put_headers(np.concatenate([spare, np.arange(room, 2 * room)]))
 
     def _schedule_beginning(self) -> None:
         """Queues' timers, starts, stops, on-times and changes, in that order where times are
@@ -353,6 +384,7 @@ class World:
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
             self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
         self.make_heap_room()
+        self._grow_headers()
         self.trace.grow()
         if self.conversations is not None:
             self.conversations.grow()
@@ -429,5 +461,6 @@ class World:
             "loss_events": self._counter("loss_events"),
             "finished": finished,
             "items": None if self.conversations is None else self.conversations.record(),
+            "marks": link_bins["marks"] if len(self.headers) > 1 else None,
             "queue_states": recorded_states(self.resolved.links, self.queues, self.n_bins),
         }

@@ -1,0 +1,210 @@
+"""A paper in a notebook: what is simulated and how it is measured, in the open; what came of it.
+
+>>> from experiments import notebook  # doctest: +SKIP
+>>> book = notebook.open("quick_vegas", quick=True)  # doctest: +SKIP
+>>> book.code("table_1")  # doctest: +SKIP
+>>> book.compute("table_1")  # doctest: +SKIP
+
+Everything is the experiment's own: a cell shows its code and calls it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import CodeType
+from typing import Any
+
+from experiments import harness, kept, report, seeds
+from experiments.paper_table import PaperTable
+from experiments.records import Record
+from tcpcc import Scenario, simulate
+
+CHOICE = "TCPCC_QUICK"
+"""Environment variable that decides how many seeds, in place of the notebook."""
+
+VOLATILE = {"tcpcc": "differs from run to run"}
+"""Metadata of an output that a comparison of two executions leaves out."""
+
+NAMES = {"packet": "packets", "fluid": "fluid"}
+
+
+def open(paper: str, *, quick: bool = True) -> Book:
+    """Begin a paper's notebook.
+
+    Args:
+        paper: its name.
+        quick: a few seeds instead of all. ``TCPCC_QUICK=0`` in the environment, which
+            `make reproduce` and the tests set, overrules it.
+
+    Raises:
+        RuntimeError: another notebook of this process was opened with other seeds.
+        ScenarioError: an unknown paper.
+    """
+    wanted = os.environ.get(CHOICE, "1" if quick else "0") not in ("", "0")
+    known = [
+        name for name in sys.modules if name.startswith("experiments.") and "scenarios" in name
+    ]
+    if wanted != seeds.QUICK and known:
+        raise RuntimeError("the papers' seeds are chosen already: restart the kernel")
+    seeds.QUICK = wanted
+    return Book(paper)
+
+
+class Book:
+    """A paper, item by item.
+
+    Args:
+        paper: its name.
+    """
+
+    def __init__(self, paper: str) -> None:
+        self.paper = harness.papers()[paper] if paper in harness.papers() else _unknown(paper)
+        self._records: dict[str, list[Record]] = {}
+        self._shown: set[Any] = set()
+        self._progress = False if CHOICE in os.environ else None  # nobody watches then
+
+    def code(self, item: str) -> Any:
+        """The code of an item: the scenarios that it simulates, how its numbers are taken; what an
+        item before had too is not shown again."""
+        from IPython.display import Code, Markdown
+
+        one = self._item(item)
+        fresh = [f for f in _functions(one.scenarios, one.measure) if f not in self._shown]
+        if not fresh:
+            return Markdown("*The code is that of items above, with other settings.*")
+        self._shown |= set(fresh)
+        texts = (inspect.getsource(f).rstrip() for f in fresh)
+        return Code("\n\n\n".join(texts), language="python")
+
+    def scenarios(self, item: str) -> Mapping[Any, Scenario]:
+        """What an item simulates, by its keys."""
+        return self._item(item).scenarios()
+
+    def compute(self, item: str, *rows: str) -> PaperTable:
+        """The item's numbers from each model that can tell, judged, as the paper's table.
+
+        Says of each model whether it was computed, in how many seconds, or is kept from before.
+
+        Args:
+            item: its name.
+            *rows: those that are to be shown; default all.
+        """
+        return PaperTable(self.records(item), rows or None)
+
+    def records(self, item: str) -> list[Record]:
+        """The same as records."""
+        if item not in self._records:
+            for model in self._item(item).models:
+                with _Clock(self._is_kept(item, model), f"{item}, {NAMES[model]}"):
+                    harness.reproduce(self.paper.name, item, model, progress=self._progress)
+            self._records[item] = harness.reproduce(self.paper.name, item, progress=False)
+        return self._records[item]
+
+    def draw(self, *items: str) -> None:
+        """The figures of items."""
+        import matplotlib.pyplot as plt
+        from IPython.display import display
+
+        for item in items:
+            figure = harness.draw(self.paper.name, item, progress=self._progress)
+            title = f"{report.heading(item)}: {self.paper.published.titles.get(item, '')}"
+            display(figure, metadata={"alt": title.rstrip(": ")})
+            plt.close(figure)
+
+    def by_simpy(self, item: str, keys: Sequence[Any] | None = None) -> None:
+        """Simulate an item again by the SimPy driver; every bit is that of the compiled one.
+
+        Args:
+            item: its name.
+            keys: of the scenarios that are simulated; default all.
+
+        Raises:
+            AssertionError: a number differs.
+        """
+        scenarios = self.scenarios(item)
+        chosen = list(scenarios) if keys is None else list(keys)
+        with _Clock(False, f"{item}, SimPy driver, {len(chosen)} of {len(scenarios)} runs"):
+            slow = {key: simulate(scenarios[key], driver="simpy") for key in chosen}
+        fast = {key: simulate(scenarios[key]) for key in chosen}
+        for key in chosen:
+            if not slow[key].data.equals(fast[key].data):
+                raise AssertionError(f"{item}, {key}: SimPy and compiled driver differ")
+        print("The same bits as by the compiled driver.")
+
+    def summary(self) -> Any:
+        """How many numbers of each item that was computed so far are reproduced."""
+        from IPython.display import Markdown
+
+        order = [item for item in self.paper.items if item in self._records]
+        return Markdown(report.summary_markdown([r for i in order for r in self._records[i]]))
+
+    def _item(self, item: str) -> harness.Item:
+        harness.items_of(self.paper, item)
+        return self.paper.items[item]
+
+    def _is_kept(self, item: str, model: str) -> bool:
+        folder, paper = harness.CACHE.parent / "numbers", self.paper
+        return all(
+            kept.load(folder, paper.name, name, model, paper.items[name].code) is not None
+            for name in harness.needed(paper, {item}, model)
+        )
+
+
+class _Clock:
+    """Says in one line how long something took, or that it was kept."""
+
+    def __init__(self, is_kept: bool, what: str) -> None:
+        self.is_kept, self.what = is_kept, what
+
+    def __enter__(self) -> None:
+        self.begin = time.perf_counter()
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        from IPython.display import display_markdown
+
+        if kind is None:
+            seconds = time.perf_counter() - self.begin
+            told = (
+                "kept numbers of the same code" if self.is_kept else f"computed in {seconds:.1f} s"
+            )
+            some = f", {seeds.FEW} seeds" if seeds.QUICK else ""
+            display_markdown(f"*{self.what}: {told}{some}*", raw=True, metadata=VOLATILE)
+
+
+def _functions(*functions: Callable[..., Any]) -> Iterator[Any]:
+    """Functions, or those that a `partial` is made of, and what they call of their own module."""
+    waiting, found = list(functions), set()
+    while waiting:
+        function = waiting.pop(0)
+        if isinstance(function, partial):
+            waiting[:0] = [function.func, *(a for a in function.args if callable(a))]
+        elif inspect.isfunction(function) and function not in found:
+            found.add(function)
+            yield function
+            told: list[Any] = [function.__globals__.get(n) for n in _names(function.__code__)]
+            told += [each for table in told if isinstance(table, dict) for each in table.values()]
+            waiting += [f for f in told if _module(f) == function.__module__]
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """What a piece of code refers to, comprehensions and inner functions included."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _module(function: Any) -> str:
+    inner = function.func if isinstance(function, partial) else function
+    return getattr(inner, "__module__", "")
+
+
+def _unknown(paper: str) -> Any:
+    from tcpcc.errors import unknown
+
+    raise unknown("paper", paper, harness.papers())

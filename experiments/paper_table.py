@@ -1,0 +1,221 @@
+"""A table as its paper has it: rows and columns, and under each heading print, packets and fluid.
+
+Rows that have the same columns make one table; one that would be much wider than high stands on its
+side. What stands in every cell (a unit, an empty column) is said once or not at all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from experiments.records import Record
+from experiments.report import markdown_table, number
+
+TEMPLATES = Path(__file__).parent / "templates"
+STYLE = TEMPLATES / "table.css"
+
+WIDE = 9
+"""Numbers in a line beyond which a table that is wider than high is turned."""
+
+MARKS = {
+    "reproduced": ("✓", "good"),
+    "direction holds": ("≈", "partly"),
+    "deviates": ("✗", "bad"),
+    "as the reference": ("✓", "good"),
+    "off the reference": ("✗", "bad"),
+}
+"""Mark and class of a verdict."""
+
+SOURCES = {"print": "published", "packet": "packets", "fluid": "fluid"}
+"""What a heading is divided into."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What stands in one place of the table.
+
+    Args:
+        text: the number.
+        error: against print, "+3 %"; empty where nothing is to be met.
+        verdict: in words; empty where there is none.
+        spread: standard deviation and range, where chance plays a part.
+        note: letter of the cause, if one is needed.
+        place: anchor of the cell, in its first entry.
+    """
+
+    text: str = ""
+    error: str = ""
+    verdict: str = ""
+    spread: str = ""
+    note: str = ""
+    place: str = ""
+
+    @property
+    def mark(self) -> str:
+        return MARKS.get(self.verdict, ("", ""))[0]
+
+    @property
+    def look(self) -> str:
+        return MARKS.get(self.verdict, ("", ""))[1]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table: `entries[row][column]` has one entry for each of `sources`."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    sources: Sequence[str]
+    entries: Sequence[Sequence[Sequence[Entry]]]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A cause, its letter, and the anchors of the cells that it explains."""
+
+    letter: str
+    text: str
+    places: Sequence[str]
+
+
+class PaperTable:
+    """The numbers of one item in its paper's arrangement; a notebook shows it as HTML.
+
+    Args:
+        records: of the item.
+        rows: those that are to be shown; None: all.
+    """
+
+    def __init__(self, records: Sequence[Record], rows: Sequence[str] | None = None) -> None:
+        self.records = [r for r in records if rows is None or r.row in rows]
+        self._notes: dict[str, tuple[str, list[str]]] = {}
+        self.blocks = [self._block(group) for group in _arrangements(self.records)]
+
+    @property
+    def notes(self) -> list[Note]:
+        return [Note(letter, text, tuple(at)) for text, (letter, at) in self._notes.items()]
+
+    def html(self) -> str:
+        """Without its style, for a page that has it."""
+        template = _environment().get_template("table.html")
+        return template.render(table=self, sources=SOURCES)
+
+    def _repr_html_(self) -> str:
+        return f"<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n{self.html()}"
+
+    def __repr__(self) -> str:
+        return markdown_table(self.records)
+
+    def _block(self, records: Sequence[Record]) -> Block:
+        rows = list(dict.fromkeys(_named(r.row) for r in records))
+        columns = list(dict.fromkeys(_named(r.column) for r in records))
+        cells = {(_named(r.row), _named(r.column)): r for r in records}
+        units = {r.unit for r in records}
+        by_column = {c: {cells[row, c].unit for row in rows if (row, c) in cells} for c in columns}
+        if max(map(len, by_column.values())) == 1 and units != {"1"}:
+            columns_told = [_with_unit(c, next(iter(by_column[c]))) for c in columns]
+            rows_told = rows
+        else:
+            by_row = {n: {cells[n, c].unit for c in columns if (n, c) in cells} for n in rows}
+            rows_told = [_with_unit(n, " or ".join(sorted(by_row[n]))) for n in rows]
+            columns_told = columns
+        sources = list(_sources(records))
+        entries = [[self._entries(cells.get((n, c)), sources) for c in columns] for n in rows]
+        if len(columns) * len(sources) > WIDE and len(columns) > len(rows):
+            turned = [list(line) for line in zip(*entries, strict=True)]
+            return Block(columns_told, rows_told, sources, turned)
+        return Block(rows_told, columns_told, sources, entries)
+
+    def _entries(self, r: Record | None, sources: Sequence[str]) -> list[Entry]:
+        if r is None:
+            return [Entry() for _ in sources]
+        place = re.sub(r"\W+", "-", "-".join(r.key)).strip("-")
+        found = {"print": Entry("" if r.target is None else f"{r.target:g}")}
+        if r.reference is not None:
+            found["print"] = Entry(f"◇ {r.reference:g}")
+        for model, sd, spread in (
+            ("packet", r.sd, r.spread), ("fluid", r.fluid_sd, r.fluid_spread)
+        ):  # fmt: skip
+            verdict = r.verdict if model == "packet" or r.formula is not None else r.fluid_verdict
+            error = r.error(model)
+            found[model] = Entry(
+                text=number(r.number(model)),
+                error="" if error is None or math.isnan(error) else _percent(error),
+                verdict=verdict if verdict in MARKS else "",
+                spread=_spread(sd, spread),
+                note=self._note(r.cause if model == "packet" else r.fluid_cause, place),
+            )
+        if r.formula is not None:
+            found["fluid"] = Entry("formula")
+        shown = [found[source] for source in sources]
+        return [Entry(**{**vars(shown[0]), "place": place}), *shown[1:]]
+
+    def _note(self, cause: str, place: str) -> str:
+        if not cause:
+            return ""
+        letter = _letter(len(self._notes))
+        letter, places = self._notes.setdefault(cause, (letter, []))
+        places.append(place)
+        return letter
+
+
+def _arrangements(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """Rows that have the same columns, together."""
+    columns: dict[str, list[str]] = {}
+    for r in records:
+        columns.setdefault(r.row, []).append(r.column)
+    groups: dict[tuple[str, ...], list[Record]] = {}
+    for r in records:
+        groups.setdefault(tuple(columns[r.row]), []).append(r)
+    yield from groups.values()
+
+
+def _sources(records: Sequence[Record]) -> Iterator[str]:
+    if any(r.target is not None for r in records):
+        yield "print"
+    for model in ("packet", "fluid"):
+        if any(r.number(model) is not None for r in records):
+            yield model
+
+
+def _named(name: str) -> str:
+    return name.strip("/ ") or "value"
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return name if unit in ("1", "") else f"{name} ({unit})"
+
+
+def _percent(error: float) -> str:
+    if math.isinf(error):
+        return ""
+    told = f"{100 * error:+.0f}" if abs(error) >= 0.1 else f"{100 * error:+.1f}"
+    return ("0" if float(told) == 0 else told) + " %"
+
+
+def _spread(sd: float | None, spread: tuple[float, float] | None) -> str:
+    told = f"± {number(sd)}" if sd else ""
+    if spread is not None and spread[0] < spread[1]:
+        told += f" ({number(spread[0])} to {number(spread[1])})"
+    return told.strip()
+
+
+def _letter(k: int) -> str:
+    """a, b, ... z, aa, ab, ..."""
+    letter = chr(ord("a") + k % 26)
+    return letter if k < 26 else _letter(k // 26 - 1) + letter
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader
+
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )

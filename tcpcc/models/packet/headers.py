@@ -1,0 +1,102 @@
+"""What only some packets carry: ECN bits, what a receiver echoes, four words for routers to use.
+
+A packet whose flow uses any of it takes a place in ``w.headers`` along, by its number, from the
+sender over every link to the receiver and back with the ACK that it causes; the place is free again
+when packet or ACK is consumed or dropped. Number 0 stands for a packet without: it costs a test.
+"""
+
+from tcpcc.engine.jit import accessor, compiled, record_dtype
+from tcpcc.models.bins import link_bin_at
+from tcpcc.models.packet.packet_records import MARGIN, header_at
+from tcpcc.models.packet.recorder import bin_of
+from tcpcc.transport import ecn
+from tcpcc.transport.flow_record import CE, ECT
+
+place_at = accessor(record_dtype({"number": int}))
+
+
+@compiled
+def take_header(w):
+    """The number of a free place."""
+    w.n_spare_headers -= 1
+    if w.n_spare_headers < 2 * MARGIN:
+        w.need = 1
+    return place_at(w.spare_headers, w.n_spare_headers).number
+
+
+@compiled
+def release_header(w, header):
+    if header != 0:
+        place_at(w.spare_headers, w.n_spare_headers).number = header
+        w.n_spare_headers += 1
+
+
+@compiled
+def write_header(w, flow, tcp, seq, again):
+    """The header of a segment that the sender hands over."""
+    header = take_header(w)
+    h = header_at(w.headers, header)
+    h.ecn = ecn.bits_to_send(tcp, seq, again)
+    h.echo = 0
+    h.word0 = h.word1 = h.word2 = h.word3 = 0.0
+    return header
+
+
+@compiled
+def read_at_receiver(w, flow, tcp, header, due):
+    """A segment's header reaches the receiver, which had `due` for whether to acknowledge it;
+    returns whether it does. The header goes back with the ACK, at once or when it is due."""
+    h = header_at(w.headers, header)
+    due = ecn.on_bits(tcp, h.ecn, due)
+    h.ecn = ecn.bits_of_ack(tcp)
+    h.echo = tcp.marks_seen
+    release_header(w, flow.held_header)
+    flow.held_header = 0 if due else header
+    return due
+
+
+@compiled
+def read_at_sender(w, tcp, ack, header):
+    """An ACK's header reaches the sender, and ends there."""
+    h = header_at(w.headers, header)
+    ecn.on_echo(tcp, ack, h.ecn, h.echo)
+    release_header(w, header)
+
+
+@compiled
+def show_header(w, q, link, header):
+    """Let a discipline see what a packet carries."""
+    q.ect = 0.0
+    q.words = 0.0
+    if header != 0:
+        h = header_at(w.headers, header)
+        q.ect = 1.0 if h.ecn & ECT != 0 else 0.0
+        if link.reads_headers != 0:
+            q.words = 1.0
+            q.word0 = h.word0
+            q.word1 = h.word1
+            q.word2 = h.word2
+            q.word3 = h.word3
+
+
+@compiled
+def take_verdict(w, q, link, header, time):
+    """What a discipline has decided for a packet: returns whether it may pass.
+
+    It is marked if that is asked for and it is ECN-capable, dropped if it is not.
+    """
+    if q.drop != 0 or (q.mark != 0 and q.ect == 0):
+        return False
+    if header != 0:
+        h = header_at(w.headers, header)
+        if q.mark != 0:
+            h.ecn |= CE
+            link.marked += 1
+            if link.recorded != 0 and time <= w.duration:
+                link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1)).marks += 1
+        if link.reads_headers != 0:
+            h.word0 = q.word0
+            h.word1 = q.word1
+            h.word2 = q.word2
+            h.word3 = q.word3
+    return True

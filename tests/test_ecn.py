@@ -1,0 +1,187 @@
+"""Explicit congestion notification: bits on packets, marks at queues, echoes to the sender."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.definition import Param, State
+from tcpcc.errors import ScenarioError
+from tcpcc.models.packet.simpy_driver import PacketSimulation
+from tcpcc.queues import QUEUES
+from tcpcc.transport import ecn
+from tcpcc.transport import flow_record as r
+
+
+def scenario(queue, choice="accurate", flows=2, **settings):
+    transport = tc.Transport(ecn=choice, **settings)
+    net = tc.dumbbell("10 Mbps", "10 ms", 60, queue=queue)
+    return tc.Scenario(net, [tc.Flow("newreno", transport=transport)] * flows, duration=6)
+
+
+@pytest.mark.parametrize(
+    "queue", [tc.StepMark(threshold=8), tc.RED(ecn=1), tc.REM(gamma=0.01, ecn=1)]
+)
+@pytest.mark.parametrize("delayed_ack", [0, 0.1])
+def test_what_queues_mark_reaches_the_sender(queue, delayed_ack):
+    """Marked packets that the receiver has seen are told to the sender, one by one: all but those
+    on their way back. (Lost ACKs and held ones make no difference.)"""
+    sim = PacketSimulation(scenario(queue, delayed_ack=delayed_ack))
+    run = sim.run()
+    marks = run.data["marks"].sum()
+    seen, told = sim.world.tcp["marks_seen"], sim.world.tcp["echoed"]
+    assert marks > 20
+    assert marks - 120 <= seen.sum() <= marks
+    assert np.all(told <= seen)
+    assert np.all(seen - told < 70)
+
+
+def test_an_ecn_capable_packet_is_marked_and_another_is_dropped():
+    drops = {}
+    for choice in ("off", "classic"):
+        run = tc.simulate(scenario(tc.StepMark(threshold=8), choice))
+        drops[choice] = run.data["drops"].sum()
+    assert drops["off"] > 20
+    assert run.queue_max() > 9  # nobody listens yet: the queue grows beyond the threshold
+    assert "marks" not in tc.simulate(scenario(tc.RED(), "off")).data
+
+
+@pytest.mark.parametrize("queue", [tc.StepMark(threshold=8), tc.RED(ecn=1), tc.PIE(ecn=1)])
+@pytest.mark.parametrize("choice", ["classic", "accurate"])
+def test_both_drivers_mark_the_same_packets(queue, choice):
+    case = scenario(queue, choice, delayed_ack=0.05)
+    a, b = (tc.simulate(case, driver=driver).data for driver in ("compiled", "simpy"))
+    assert a["marks"].sum() > 0
+    for name in ("cwnd", "marks", "drops", "queue", "delivered"):
+        assert a[name].identical(b[name])
+
+
+@pytest.mark.parametrize("name", ["red", "adaptive_red", "pi", "rem", "pie"])
+def test_a_queue_that_may_mark_treats_others_as_before(name):
+    """With no ECN-capable packet `ecn` makes no difference, to the bit."""
+    runs = [tc.simulate(scenario(QUEUES[name](ecn=e), "off")) for e in (0, 1)]
+    assert runs[0].data["drops"].sum() > 0
+    for variable in ("cwnd", "drops", "queue"):
+        assert runs[0].data[variable].identical(runs[1].data[variable])
+
+
+def test_the_headers_of_a_run_come_back():
+    """Every header is in a packet under way, or free, whatever was dropped or held back."""
+    sim = PacketSimulation(scenario(tc.RED(ecn=1), delayed_ack=0.05, flows=3))
+    sim.run()
+    world = sim.world
+    free = int(world.w["n_spare_headers"][0])
+    numbers = world._spare_headers[:free]
+    assert len(set(numbers.tolist())) == free
+    under_way = world.tcp["sent"] + world.flows["acks_sent"] - world.tcp["arrived"]
+    under_way -= world.flows["inbound"] + world.flows["dropped"]
+    held = np.count_nonzero(world.flows["held_header"])
+    assert len(world.headers) - 1 - free == under_way.sum() + held
+
+
+def test_flows_over_a_lossy_link_leak_no_header():
+    net = tc.dumbbell("10 Mbps", "10 ms", 60, queue=tc.StepMark(), loss=0.02)
+    flow = tc.Flow("newreno", transport=tc.Transport(ecn="classic"))
+    sim = PacketSimulation(tc.Scenario(net, [flow] * 4, duration=10))
+    sim.run()
+    assert len(sim.world.headers) == 256
+
+
+# The connection's part, by hand
+
+
+def connection(choice, **fields):
+    known = {name: 0 for name in r.FLOW.names}
+    return SimpleNamespace(**(known | {"ecn": ecn.CHOICES[choice], "held_until": 0.0} | fields))
+
+
+def test_handshake_and_retransmissions_are_not_ecn_capable():
+    """RFC 3168, 6.1.1 and 6.1.5."""
+    f = connection("classic", handshake=1)
+    assert ecn.bits_to_send(f, 0, False) == 0
+    assert ecn.bits_to_send(f, 1, False) == r.ECT
+    assert ecn.bits_to_send(f, 1, True) == 0
+    assert ecn.bits_to_send(connection("off"), 5, False) == 0
+
+
+def test_classic_echoes_until_the_sender_has_reduced():
+    """RFC 3168, 6.1.3: ECE on every ACK from a mark on until CWR comes."""
+    f = connection("classic")
+    told = []
+    for bits in (r.ECT, r.ECT | r.CE, r.ECT, r.ECT, r.ECT | r.CWR, r.ECT):
+        ecn.on_bits(f, bits, True)
+        told.append(ecn.bits_of_ack(f))
+    assert told == [0, r.ECE, r.ECE, r.ECE, 0, 0]
+
+
+def test_a_mark_on_the_segment_with_cwr_is_echoed():
+    f = connection("classic", echoes=1)
+    ecn.on_bits(f, r.ECT | r.CWR | r.CE, True)
+    assert ecn.bits_of_ack(f) == r.ECE
+
+
+def test_cwr_goes_out_once_with_new_data():
+    f = connection("classic", cwr=1)
+    assert ecn.bits_to_send(f, 7, True) == 0
+    assert ecn.bits_to_send(f, 9, False) == r.ECT | r.CWR
+    assert ecn.bits_to_send(f, 10, False) == r.ECT
+
+
+def test_accurate_acks_leave_where_marks_begin_and_end():
+    """RFC 8257, 3.2."""
+    f = connection("accurate")
+    bits = [0, r.CE, r.CE, 0, 0]
+    assert [ecn.on_bits(f, r.ECT | b, False) for b in bits] == [False, True, False, True, False]
+    assert f.marks_seen == 2
+
+
+def test_an_ack_tells_what_lost_ones_did_not():
+    f = connection("accurate", high_ack=10)
+    found = []
+    for ack, echo in ((11, 1), (15, 4), (14, 3), (16, 4)):
+        ecn.on_echo(f, ack, 0, echo)
+        found.append(f.marked)
+        f.high_ack = max(f.high_ack, ack)
+    assert found == [1, 3, 0, 0]
+
+
+def test_the_choice_is_checked():
+    with pytest.raises(ScenarioError, match=r"unknown ecn 'acurate': did you mean 'accurate'\?"):
+        tc.Transport(ecn="acurate")
+
+
+@pytest.mark.parametrize("model", ["fluid", "meanfield"])
+def test_models_without_packets_refuse_it_in_one_line(model):
+    with pytest.raises(ScenarioError, match=r"flow 'newreno1': ecn = 'accurate': .* packet model"):
+        tc.simulate(scenario(tc.RED()), model=model)
+
+
+# Words that routers write
+
+
+def stamp(s, p, q):
+    if q.words != 0:
+        q.word2 = q.word2 + p.step
+        s.seen += 1
+
+
+def nothing(s, p, q):
+    pass
+
+
+def test_links_write_into_the_words_of_a_header(monkeypatch):
+    """Each link on the way out adds to a word, and the ACK brings the sum back."""
+    monkeypatch.setattr(QUEUES, "_known", dict(QUEUES._known))
+    tc.register(
+        tc.Discipline(
+            name="stamp", summary="adds to a word", on_arrival=stamp, on_fluid=nothing,
+            params={"step": Param(1, "", "what it adds")},
+            state={"seen": State(0, "packets", "with words")}, reads_headers=True,
+        )
+    )  # fmt: skip
+    net = tc.parking_lot(2, "10 Mbps", "5 ms", 50, queue={"name": "stamp", "step": 3})
+    flow = tc.Flow("newreno", transport=tc.Transport(ecn="accurate"))
+    sim = PacketSimulation(tc.Scenario(net, [flow], duration=2))
+    sim.run()
+    assert max(sim.world.headers["word2"]) == 6

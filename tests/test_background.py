@@ -29,12 +29,12 @@ def test_both_drivers_give_the_same_bits():
 
 
 def test_what_a_link_sends_is_what_flows_deliver():
-    """Of both kinds, with losses, but for what is under way at the end."""
+    """Of both kinds, with losses, but for what is under way at the end and what comes twice."""
     run = tc.simulate(scenario(), model="hybrid", representatives=10)
     sent = float(run.data.sent_bits[:, 0].sum()) / 8000
     delivered = float(run.data.delivered.sum())
     assert sent > 20_000
-    assert 0 <= sent - delivered < 40e6 / 8000 * 0.03
+    assert 0 <= sent - delivered < 0.015 * sent
     dropped = run.data.dropped.sum("time")
     assert (dropped.values > 0).all()
     assert float(dropped.sum()) == pytest.approx(float(run.data.drops.sum()), rel=0.02, abs=12)
@@ -138,7 +138,7 @@ def test_what_cannot_be_meant(case, options, line):
 def test_the_battery_is_kept_in_one_place():
     """Tests and the notebook of the models run the same scenarios."""
     notebook = Path(__file__).parents[1] / "notebooks" / "models.ipynb"
-    assert "from experiments.battery import" in notebook.read_text()
+    assert "from experiments import battery" in notebook.read_text()
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ SHARED = record_dtype(
         # packets that came and bytes taken in since the last step; packets refused
         ("packets", float), ("bytes", float), ("refused", float),
         # to be refused; how many a flow loses at a time, in the mean, and still now;
-        # whose turn it is, and since when
+        # whose turn it is, and since when; when the last draw was
         ("owed", float), ("together", float), ("run", float),
-        ("victim", int), ("victim_at", float),
+        ("victim", int), ("victim_at", float), ("drawn_at", float),
         # where the count of what the fluid behind loses at a time begins
         ("packets_before", float), ("events_before", float),
         # those that came in the time of some packets; weight in a draw
@@ -128,6 +128,9 @@ def meet(s, flow, open_sources, time, size):
 def begin_step(s, now, backlog, inflow, outflow, size, prob):
     """The fluid has taken a step: what packets are to know of it, and their accounts anew."""
     move(s, now)
+    if now - s.drawn_at > s.trip:  # nobody has come for it; the fluid loses it if it still must
+        s.owed = 0.0
+        s.run = 0.0
     s.level = backlog
     s.grain = max(s.grain, -backlog)
     s.inflow = inflow

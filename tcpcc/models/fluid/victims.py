@@ -22,7 +22,7 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import between, cell, fraction, locate
 from tcpcc.models.fluid.losses import lose
-from tcpcc.models.shared_link import shared_at
+from tcpcc.models.shared_link import MOST_OWED, shared_at
 
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
 REMEMBERED = 2  # loss events of each flow: of more the older half is forgotten
@@ -178,7 +178,8 @@ def drop_overflow(w, link, packets):
             mine = math.floor(s.weight + uniform(s))
             if mine > 0:
                 measure_losses(w, link, s)
-            s.owed += mine
+                s.drawn_at = w.now
+            s.owed = min(s.owed + mine, max(MOST_OWED * s.together, mine))
             packets -= mine
     if packets <= 0 or total <= 0:
         return 0.0

@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce accept test lint bench docs clean
+.PHONY: setup reproduce report accept test lint bench docs clean
 
 setup: $(READY)
 
@@ -24,6 +24,10 @@ reproduce: $(READY)
 ifneq ($(NOTEBOOKS),)
 	TCPCC_QUICK=0 $(BIN)/jupyter-execute --inplace --timeout=900 $(NOTEBOOKS)
 endif
+
+# Every table and figure as pages to look at: open report/index.html. Uses what `reproduce` has kept.
+report: $(READY)
+	$(BIN)/tcpcc reproduce --report report
 
 # The numbers and verdicts that tests hold every run to; `git diff experiments/data` shows what moved.
 accept: $(READY)
@@ -47,5 +51,5 @@ bench: $(READY)
 
 clean:
 	rm -rf docs/_build docs/_reference docs/controllers docs/notebooks
-	rm -rf .venv .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf .venv .cache build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -139,7 +139,7 @@ def reproduce(
         SweepInterrupted: on Ctrl-C; says what is kept.
     """
     records: list[Record] = []
-    for one in _papers(paper):
+    for one in papers_of(paper):
         wanted = items_of(one, item)
         cells = [cell for cell in one.cells() if cell.item in wanted]
         values = {
@@ -163,7 +163,7 @@ def draw(
     progress: bool | None = None,
 ) -> Figure:
     """The figure of an item; arguments as in `reproduce`."""
-    one = _papers(paper)[0]
+    one = papers_of(paper)[0]
     items_of(one, item)
     wanted = one.items[item]
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
@@ -191,7 +191,7 @@ def draw_all(
 
     folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for one in _papers(paper):
+    for one in papers_of(paper):
         for name in sorted(items_of(one, item)):
             if not one.items[name].has_figure:
                 continue
@@ -254,7 +254,7 @@ def measure(paper: Paper, runs: Mapping[str, Runs]) -> dict[Key, Measured]:
     return found
 
 
-def _papers(name: str | None) -> Sequence[Paper]:
+def papers_of(name: str | None) -> Sequence[Paper]:
     known = papers()
     if name is None:
         return list(known.values())

@@ -135,7 +135,7 @@ class PaperTable:
     def _entries(self, r: Record | None, sources: Sequence[str]) -> list[Entry]:
         if r is None:
             return [Entry() for _ in sources]
-        place = re.sub(r"\W+", "-", "-".join(r.key)).strip("-")
+        at = place(*r.key)
         found = {"print": Entry("" if r.target is None else f"{r.target:g}")}
         if r.reference is not None:
             found["print"] = Entry(f"◇ {r.reference:g}")
@@ -149,12 +149,12 @@ class PaperTable:
                 error="" if error is None or math.isnan(error) else _percent(error),
                 verdict=verdict if verdict in MARKS else "",
                 spread=_spread(sd, spread),
-                note=self._note(r.cause if model == "packet" else r.fluid_cause, place),
+                note=self._note(r.cause if model == "packet" else r.fluid_cause, at),
             )
         if r.formula is not None:
             found["fluid"] = Entry("formula")
         shown = [found[source] for source in sources]
-        return [Entry(**{**vars(shown[0]), "place": place}), *shown[1:]]
+        return [Entry(**{**vars(shown[0]), "place": at}), *shown[1:]]
 
     def _note(self, cause: str, place: str) -> str:
         if not cause:
@@ -163,6 +163,11 @@ class PaperTable:
         letter, places = self._notes.setdefault(cause, (letter, []))
         places.append(place)
         return letter
+
+
+def place(item: str, row: str, column: str) -> str:
+    """Anchor of a cell, in its first entry."""
+    return re.sub(r"\W+", "-", "-".join((item, row, column))).strip("-")
 
 
 def _arrangements(records: Sequence[Record]) -> Iterator[list[Record]]:

@@ -73,11 +73,13 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the paper says of two of its cells: `more` is larger than `less`."""
+    """What the paper says of two of its cells: `more` is larger than `less`; `form` is the text
+    with the names in braces, the same for all that one entry of the data file says."""
 
     more: Key
     less: Key
     text: str
+    form: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
                 said = [entry[key].format_map(words) for key in ("more", "less", "text")]
             except KeyError as missing:
                 raise ValueError(f"claim {entry}: `each` has no {missing}") from None
-            yield Claim(_key(said[0], entry), _key(said[1], entry), said[2])
+            more, less = (_key(each, entry) for each in said[:2])
+            yield Claim(more, less, said[2], entry["text"])
 
 
 def _key(name: str, entry: Mapping[str, Any]) -> Key:

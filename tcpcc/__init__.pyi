@@ -10,6 +10,11 @@ from .definition import State as State
 from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
+from .models import Estimate as Estimate
+from .models import LongRun as LongRun
+from .models import ResourceError as ResourceError
+from .models import RuleError as RuleError
+from .models import estimate as estimate
 from .models import simulate as simulate
 from .models.meanfield.equilibrium import NoEquilibriumError as NoEquilibriumError
 from .models.meanfield.equilibrium import equilibrium as equilibrium
@@ -25,10 +30,14 @@ from .queues import RED as RED
 from .queues import REM as REM
 from .queues import SRED as SRED
 from .queues import AdaptiveRED as AdaptiveRED
+from .queues import CoDel as CoDel
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
+from .queues import FQCoDel as FQCoDel
+from .queues import GilbertElliott as GilbertElliott
 from .queues import StepMark as StepMark
+from .queues import XCPRouter as XCPRouter
 from .results import Run as Run
 from .results import metrics as metrics
 from .results import plots as plots
@@ -46,6 +55,9 @@ from .scenario import SlowStart as SlowStart
 from .scenario import Transport as Transport
 from .scenario import Workload as Workload
 from .scenario import tcplib as tcplib
+from .scenario.changing import mahimahi as mahimahi
+from .scenario.changing import outage as outage
+from .scenario.changing import rate_series as rate_series
 from .scenario.distributions import Distribution as Distribution
 from .scenario.distributions import Empirical as Empirical
 from .scenario.topologies import chain as chain
@@ -57,6 +69,7 @@ from .scenario.workload import poisson as poisson
 from .scenario.workload import web as web
 from .slow_start import StartUp as StartUp
 from .slow_start import slow_starts as slow_starts
+from .sweep import SweepError as SweepError
 from .sweep import SweepInterrupted as SweepInterrupted
 from .sweep import grid as grid
 from .sweep import simulate_many as simulate_many

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
-from tcpcc.errors import ScenarioError, unknown
+from tcpcc.engine.subset import Fields
+from tcpcc.errors import ScenarioError, real, refuse, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,13 +27,24 @@ Rule = Callable[[Any, Any, Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter: default, unit, meaning (with its source), and the closed range allowed."""
+    """A parameter: default, unit, meaning (with its source), and the closed range allowed.
+
+    Raises:
+        ScenarioError: a default that is no number, or not in the range.
+    """
 
     default: float
     unit: str
     doc: str
     low: float = -math.inf
     high: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name in ("default", "low", "high"):
+            real(f"Param {name}", getattr(self, name), unit=self.unit)
+        if not self.low <= self.default <= self.high:
+            within = f"in its range [{self.low:g}, {self.high:g}]"
+            raise refuse("Param default", self.default, within, self.unit)
 
     def replace(self, **changes: Any) -> Param:
         """The same parameter with another default, range or text."""
@@ -72,6 +84,22 @@ class Definition:
     source: str
     params: Mapping[str, Param]
     validate: Callable[[dict[str, float]], str | None] | None
+
+    def records(
+        self, sample: Iterable[str], written: Iterable[str] = ()
+    ) -> tuple[Fields | None, ...]:
+        """What the rules are given: state, parameters, and a sample with these fields."""
+        state = frozenset(self.state_dtype.names or ())
+        return (
+            Fields("state", state, state),
+            Fields("parameters", frozenset(self.params), frozenset()),
+            Fields("sample", frozenset(sample), frozenset(written)),
+        )
+
+    @property
+    def state_dtype(self) -> np.dtype:
+        """Record of the state."""
+        return np.dtype([])
 
     @property
     def params_dtype(self) -> np.dtype:
@@ -181,12 +209,10 @@ def register(definition: D) -> D:
     name, in place of an older one of its kind and name. Returns it.
 
     Raises:
-        TypeError: it is none of these.
+        ScenarioError: it is none of these.
     """
     if not isinstance(definition, Definition):
-        raise TypeError(
-            f"register({definition!r}): takes a Controller, StartUp, Discipline or Recovery"
-        )
+        raise refuse("register", definition, "a Controller, StartUp, Discipline or Recovery")
     return cast(D, type(definition).registry.add(definition))
 
 

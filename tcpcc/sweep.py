@@ -13,14 +13,15 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.source import code_digest
 from tcpcc.errors import ScenarioError, TcpccError, refuse, whole
-from tcpcc.results import Run
+from tcpcc.files import clean
+from tcpcc.results import Run, shelf
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
@@ -31,6 +32,23 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 Metric = Callable[[Run], Any]
+
+
+class SweepError(TcpccError):
+    """Some simulations of a sweep failed; the others were finished first.
+
+    Attributes:
+        finished: as in `SweepInterrupted`.
+        failed: the errors by the number of the scenario (from `sweep`: of the grid point).
+    """
+
+    def __init__(self, message: str, finished: Any, failed: dict[int, Exception]) -> None:
+        super().__init__(message)
+        self.finished = finished
+        self.failed = failed
+
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.finished, self.failed)
 
 
 class SweepInterrupted(KeyboardInterrupt):
@@ -68,25 +86,34 @@ def simulate_many(
             are there are loaded, not simulated, so an interrupted sweep resumes where it was. A
             run is found again only if scenario, model, options, the controllers' rules and the
             code of tcpcc are all the same.
-        keep_from: CPU seconds that a run must have taken to be kept. To save and load one takes a
-            few tenths of a second.
+        keep_from: CPU seconds that a run must have taken to be kept. To keep and to find one takes
+            some milliseconds.
         progress: show a bar. Default: only on a terminal or in a notebook.
         **options: for `simulate`: driver, trace, ...
 
     Raises:
         SweepInterrupted: on Ctrl-C; finished runs are in its `finished`, and in the cache.
+        SweepError: some scenarios failed, after all others were simulated; names the first, has
+            the finished runs, and all errors.
         ScenarioError: an option that a cache cannot tell apart by its text.
     """
     todo = list(scenarios)
     runs: list[Run | None] = [None] * len(todo)
+    failed: dict[int, Exception] = {}
     stream = _stream(todo, [model] * len(todo), jobs, cache, progress, options, keep_from)
     try:
         with closing(stream):
             for index, run in stream:
-                runs[index] = run
+                if isinstance(run, Run):
+                    runs[index] = run
+                else:
+                    failed[index] = run
     except KeyboardInterrupt:
         done = sum(run is not None for run in runs)
         raise SweepInterrupted(_interrupted(done, len(todo), cache), runs) from None
+    if failed:
+        first = min(failed)
+        raise SweepError(_failed(failed, len(todo), _title(first, todo[first])), runs, failed)
     return [run for run in runs if run is not None]
 
 
@@ -152,9 +179,13 @@ def sweep(
     each_model = [one for one in models for _ in points]
     stream = _stream(scenarios, each_model, jobs, cache, progress, dict(options or {}))
     measured: dict[int, dict[str, Any]] = {}
+    failed: dict[int, Exception] = {}
     try:
         with closing(stream):
             for index, run in stream:
+                if not isinstance(run, Run):
+                    failed[index] = run
+                    continue
                 found = _measure(metrics, run)
                 _no_axis(found.keys() & rows[index].keys())
                 measured[index] = {**rows[index], **found}
@@ -162,6 +193,10 @@ def sweep(
         table = pd.DataFrame([measured[index] for index in sorted(measured)])
         line = _interrupted(len(measured), len(rows), cache)
         raise SweepInterrupted(line, table) from None
+    if failed:
+        table = pd.DataFrame([measured[index] for index in sorted(measured)])
+        at = ", ".join(f"{k} = {v!r}" for k, v in rows[min(failed)].items())
+        raise SweepError(_failed(failed, len(rows), f"at {at}"), table, failed)
     return pd.DataFrame([measured[index] for index in range(len(rows))])
 
 
@@ -192,6 +227,22 @@ def _parts(found: Any) -> dict[str, Any]:
     return {"": found.item() if hasattr(found, "item") else found}
 
 
+def _title(index: int, scenario: Scenario) -> str:
+    """How a message calls a scenario."""
+    kinds = [f.controller if isinstance(f, Flow) else "cbr" for f in scenario.flows]
+    shown = ", ".join(kinds[:3]) + (f" and {len(kinds) - 3} more" if len(kinds) > 3 else "")
+    return f"scenarios[{index}] ({shown}; {scenario.duration:g} s, seed {scenario.seed})"
+
+
+def _failed(failed: Mapping[int, Exception], total: int, name: str) -> str:
+    first = failed[min(failed)]
+    kind = "" if isinstance(first, TcpccError) else f"{type(first).__name__}: "
+    return (
+        f"{len(failed)} of {total} runs failed, the finished ones are in this error's `finished`;"
+        f" {name}: {kind}{first}"
+    )
+
+
 def _interrupted(done: int, total: int, cache: str | Path | None) -> str:
     where = f"kept in {cache}; run it again to resume" if cache else "in this error's `finished`"
     return f"interrupted with {done} of {total} runs finished, {where}"
@@ -205,9 +256,10 @@ def _stream(
     progress: bool | None,
     options: dict[str, Any],
     keep_from: float = 0.0,
-) -> Generator[tuple[int, Run], None, None]:
-    """(index, run) in the order in which they are finished, cached ones first."""
+) -> Generator[tuple[int, Run | Exception], None, None]:
+    """(index, run or its error) in the order in which they are finished, cached ones first."""
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
 
     n_jobs = -1 if jobs is None else whole("jobs", jobs, low=1)
     same: dict[tuple[str, str], list[int]] = {}
@@ -216,26 +268,31 @@ def _stream(
     places: dict[tuple[str, str], Path | None] = dict.fromkeys(same)
     if cache is not None:
         Path(cache).mkdir(parents=True, exist_ok=True)
-        places |= {key: Path(cache) / f"{_cache_name(*key, options)}.nc" for key in same}
+        clean(Path(cache))
+        places |= {key: Path(cache) / f"{_cache_name(*key, options)}{shelf.SUFFIX}" for key in same}
     sweep_id = (os.getpid(), next(_numbers))
     todo = []
     with _bar(len(scenarios), progress) as bar:
         for key, indices in same.items():
-            run = _cached(places[key])
+            place = places[key]
+            run = None if place is None else shelf.take(place)
             if run is None:
                 todo.append(key)
                 continue
             bar.update(len(indices))
             yield from ((index, run) for index in indices)
         prefer = "processes" if options.get("driver") == "simpy" else "threads"
-        work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered")(
+        backend, _ = get_active_backend(prefer=prefer)
+        streams = backend.supports_return_generator  # Ray does not: all come at the end
+        return_as = "generator_unordered" if streams else "list"
+        work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as=return_as)(
             delayed(_one)(
                 key, scenario, options, places[key], keep_from, _registered(scenario), sweep_id
             )
             for key, scenario in ((key, scenarios[same[key][0]]) for key in todo)
         )
         try:
-            with closing(work):
+            with closing(work) if streams else nullcontext():
                 for key, run in work:
                     bar.update(len(same[key]))
                     yield from ((index, run) for index in same[key])
@@ -244,8 +301,7 @@ def _stream(
                 _ended.add(sweep_id)
 
 
-# A thread that the end of the process cuts off in the HDF5 library would block that end for ever.
-# So nothing is saved any more once a sweep has ended, and its end waits for a save in progress.
+# Nothing is saved any more once a sweep has ended, and its end waits for a save in progress.
 _saving = threading.Lock()
 _ended: set[tuple[int, int]] = set()
 _numbers = itertools.count()
@@ -259,18 +315,21 @@ def _one(
     keep_from: float,
     definitions: tuple[list[Controller], list[Discipline]],
     sweep_id: tuple[int, int],
-) -> tuple[tuple[str, str], Run]:
+) -> tuple[tuple[str, str], Run | Exception]:
     from tcpcc import models
     from tcpcc.definition import register
 
     if os.getpid() != sweep_id[0]:  # another process does not know what a notebook registered
         for definition in (*definitions[0], *definitions[1]):
             register(definition)
-    run = models.simulate(scenario, model=key[1], **options)
+    try:
+        run = models.simulate(scenario, model=key[1], **options)
+    except Exception as error:
+        return key, error
     if place is not None and not run.data.attrs["cpu_seconds"] < keep_from:
         with _saving:
             if sweep_id not in _ended:
-                run.save(place)
+                shelf.put(place, run)
     return key, run
 
 
@@ -286,16 +345,6 @@ def _registered(scenario: Scenario) -> tuple[list[Controller], list[Discipline]]
 
     controllers, queues = _definitions(scenario)
     return [c for c in controllers if c.name in names() and get(c.name) is c], queues
-
-
-def _cached(place: Path | None) -> Run | None:
-    """The run kept there; None if there is none that can be read."""
-    if place is None or not place.exists():
-        return None
-    try:
-        return Run.load(place)
-    except TcpccError:
-        return None
 
 
 def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:

@@ -268,7 +268,7 @@ SCENARIOS = {
     ),
     "change: nothing": (lambda: change(), r"change of link 'bottleneck' at 5: changes nothing"),
     "change: at": (lambda: change(at=-1, rate=1), r"at = -1: must be a non-negative"),
-    "change: rate": (lambda: change(rate=0), r"rate = 0: must be a positive"),
+    "change: rate": (lambda: change(rate=-1), r"rate = -1: must be a non-neg"),
     "change: loss": (lambda: change(loss=1), r"loss = 1: must be a probability in \[0, 1\)"),
     "change: buffer": (
         lambda: change(buffer="1 kB"),
@@ -311,7 +311,10 @@ TOML = {
         lambda: toml(net='[network]\ntopology = "dumbbell"\n[[link]]\nsrc = "a"'),
         r"network: give a topology or \[\[link\]\] tables, not both",
     ),
-    "no link": (lambda: toml(net="[network]"), r"network: links: a network needs at least one"),
+    "no link": (
+        lambda: toml(net="[network]"),
+        r"network: give it a topology \(dumbbell, chain, park",
+    ),
     "network key": (
         lambda: toml(net="[network]\ndefault_pth = 1"),
         r"network: unknown setting of Network 'default_pth': did you mean 'default_path'\?",
@@ -352,7 +355,7 @@ TOML = {
     ),
     "no folder": (
         lambda: scenario().save("no such folder/x.toml"),
-        r"cannot write 'no such folder/x\.toml': No such file or directory",
+        r"cannot write 'no such folder/x\.toml': no such folder: no such directory",
     ),
 }
 
@@ -378,7 +381,7 @@ def test_bad_input_is_answered_in_one_line(build, message):
 def test_an_error_in_a_file_names_the_file(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text("duration = -1\n")
-    with pytest.raises(ScenarioError, match=r"wrong\.toml': network: links: a network needs"):
+    with pytest.raises(ScenarioError, match=r"wrong\.toml': network: give it a topology"):
         Scenario.load(path)
 
 

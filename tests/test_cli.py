@@ -71,9 +71,8 @@ def test_list_of_one_kind(capsys, what, name):
 def test_run_prints_a_row_per_flow_and_link(capsys, toml):
     assert run("run", toml) == 0
     out, err = capsys.readouterr()
-    assert [line.split()[0] for line in out.splitlines() if line] == [
-        "flow", "vegas1", "reno2", "link", "bottleneck",
-    ]  # fmt: skip
+    rows = [line.split()[0] for line in out.splitlines() if line]
+    assert rows == ["flow", "vegas1", "reno2"] * 2 + ["link", "bottleneck"]
     assert err == ""  # no progress bar when nobody watches
 
 
@@ -152,7 +151,9 @@ def test_reproduce_accepts_numbers_as_those_expected(capsys, one_record, monkeyp
 
 def test_outside_a_checkout_reproduce_says_so(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "tcpcc" / "cli.py"))
+    monkeypatch.setattr(
+        cli, "__file__", str(tmp_path / "site-packages" / "tcpcc" / "cli" / "__init__.py")
+    )
     assert run("reproduce") == 2
     assert "checkout" in one_line(capsys)
     assert run("list") == 0
@@ -206,7 +207,7 @@ def test_an_error_in_a_scenario_names_the_file(capsys, toml):
     assert "did you mean 'vegas'?" in line
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["list", "cars"], ["run"]])
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["new", "cars", "x"], ["run"]])
 def test_argparse_exits_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
         run(*arguments)
@@ -249,3 +250,135 @@ def test_bench_measures_every_engine(capsys, monkeypatch):
     header, row = capsys.readouterr().out.splitlines()
     assert header.split()[:2] == ["Mb/s", "flows"]
     assert " 100 " in row  # thousand packets per second, of the ns-2 that was not run
+
+
+# --- a user's own files, settings ----------------------------------------------------------------
+
+
+def test_settings_of_the_file_can_be_replaced(capsys, toml, tmp_path):
+    saved = tmp_path / "x.nc"
+    changes = ["network.rate=2 Mbps", "flow.2.start=2", "flow.recovery=sack", "duration=4"]
+    settings = [word for change in changes for word in ("--set", change)]
+    assert run("run", toml, "--seed", 7, *settings, "--save", saved) == 0
+    found = tc.Run.load(saved).scenario
+    assert (found.seed, found.duration, found.net.links[0].rate) == (7, 4, 2e6)
+    assert [(f.start, f.recovery) for f in found.flows] == [(0, "sack"), (2, "sack")]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [("network.rate", "must be path=value"), ("flow.9.start=1", "there are 2, numbered from 1"),
+     ("netwrk.rate=1", "did you mean 'network'"), ("network.rte=1", "rte"),
+     ("duration.x=1", "there is no table")],
+)  # fmt: skip
+def test_a_bad_setting_is_one_line(capsys, toml, change, text):
+    assert run("run", toml, "--set", change) == 2
+    assert text in one_line(capsys)
+
+
+def test_own_controllers_can_be_imported(capsys, tmp_path, monkeypatch):
+    """And the files that `tcpcc new` writes work as they are."""
+    monkeypatch.chdir(tmp_path)
+    for kind, name in (("controller", "mine"), ("scenario", "first")):
+        assert run("new", kind, name) == 0
+    capsys.readouterr()
+    assert run("new", "controller", "mine") == 2
+    assert "mine.py: is there already" in one_line(capsys)
+    changes = ["--set", "flow.controller=mine", "--set", "duration=15"]
+    assert run("run", "first.toml", *changes, "--import", "mine.py") == 0
+    assert "mine1" in capsys.readouterr().out
+    assert run("list", "mine", "--import", "mine.py") == 0
+    assert "share of the window" in capsys.readouterr().out
+    (tmp_path / "bad.py").write_text("1 / 0")
+    assert run("list", "--import", "bad.py") == 2
+    assert "--import bad.py: ZeroDivisionError: division by zero" in one_line(capsys)
+
+
+def test_a_new_paper_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("new", "paper", "theirs") == 0
+    namespace = {"__name__": "theirs"}
+    exec((tmp_path / "theirs.py").read_text(), namespace)
+    assert namespace["table_1"](3).seed == 3
+
+
+def test_list_of_one_name(capsys):
+    assert run("list", "reno") == 0
+    out = capsys.readouterr().out
+    assert "controller reno: additive increase" in out
+    assert "recovery reno: fast recovery" in out
+    assert "integer_ssthresh" in out
+    assert run("list", "renno") == 2
+    assert "did you mean 'reno'" in one_line(capsys)
+
+
+def test_show_prints_what_run_printed(capsys, toml, tmp_path):
+    saved = tmp_path / "x.nc"
+    run("run", toml, "--save", saved)
+    printed = capsys.readouterr().out
+    assert run("show", saved) == 0
+    assert capsys.readouterr().out == printed
+    assert run("show", saved, "--scenario") == 0
+    assert tc.Scenario.from_toml(capsys.readouterr().out) == tc.Scenario.load(toml)
+
+
+def test_summaries_fit_a_terminal(capsys, toml):
+    run("run", toml)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
+
+
+def test_sweep_prints_a_row_per_point(capsys, toml, tmp_path):
+    table = tmp_path / "x.csv"
+    axes = ["--over", "network.buffer=10,40", "--over", "seed=1:2"]
+    assert run("sweep", toml, *axes, "--csv", table, "--jobs", 1) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5
+    assert lines[0].split()[:3] == ["network.buffer", "seed", "vegas1_mbps"]
+    assert len(table.read_text().splitlines()) == 5
+
+
+def test_the_module_is_the_command():
+    import subprocess
+    import sys
+
+    found = subprocess.run(
+        [sys.executable, "-m", "tcpcc", "--version"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.startswith("tcpcc ")
+
+
+def test_completion(capsys):
+    pytest.importorskip("shtab")
+    assert run("completion", "bash") == 0
+    assert "complete" in capsys.readouterr().out
+
+
+# --- nothing is lost -----------------------------------------------------------------------------
+
+
+def test_the_scenario_is_not_overwritten(capsys, toml):
+    assert run("run", toml, "--save", toml) == 2
+    assert "--save" in (line := one_line(capsys))
+    assert "is the scenario" in line
+    assert toml.read_text() == SCENARIO
+
+
+def test_an_unwritable_target_is_found_before_the_simulation(capsys, toml, tmp_path, monkeypatch):
+    import tcpcc.models
+
+    monkeypatch.setattr(tcpcc.models, "simulate", None)  # to call it would be an error
+    (tmp_path / "folder.nc").mkdir()
+    assert run("run", toml, "--save", tmp_path / "folder.nc") == 2
+    assert "is a directory" in one_line(capsys)
+    assert run("run", toml, "--save", "/proc/x.nc") == 2
+    assert "/proc/x.nc" in one_line(capsys)
+
+
+def test_fluid_with_the_simpy_driver_is_refused(capsys, toml):
+    assert run("run", toml, "--model", "fluid", "--driver", "simpy") == 2
+    assert "driver = 'simpy': the fluid model has no such option" in one_line(capsys)
+
+
+def test_a_run_beyond_the_machine_is_refused_unless_forced(capsys, toml):
+    assert run("run", toml, "--set", "duration=1e300") == 2
+    assert "--force" in one_line(capsys)

@@ -23,8 +23,10 @@ from tcpcc.controllers import get, names
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import call_rule, entry, rule_address
 
-RULES = ("on_ack", "on_round", "on_loss", "on_timeout")
 SMALLEST_WINDOW, SMALLEST_THRESHOLD = 1.0, 2.0
+
+WINDOWED = [name for name in names() if get(name).on_delivery is None]
+"""Whose window answers ACKs; the others are run with a transport, below and in test_delivery.py."""
 
 
 @entry
@@ -50,7 +52,7 @@ class Pair:
         self.state = np.zeros(1, self.controller.state_dtype)
         self.params = np.zeros(1, self.controller.params_dtype)
         self.sample = np.zeros(1, sample_dtype)
-        self.state[0] = tuple(vars(self.s).values())
+        self.state[0] = tuple(np.copy(value) for value in vars(self.s).values())
         if vars(self.p):
             self.params[0] = tuple(vars(self.p).values())
         dtypes = self.controller.state_dtype, self.controller.params_dtype, sample_dtype
@@ -68,8 +70,8 @@ class Pair:
         self.sample[0] = tuple(getattr(self.a, field) for field in sample_dtype.names)
         function(self.s, self.p, self.a)
         call(self.addresses[name], *(address(x) for x in (self.state, self.params, self.sample)))
-        plain = np.array([getattr(self.s, f) for f in self.state.dtype.names], float)
-        compiled = np.array(list(self.state[0]), float)
+        plain = np.hstack([getattr(self.s, f) for f in self.state.dtype.names]).astype(float)
+        compiled = np.hstack(list(self.state[0])).astype(float)
         assert plain.tobytes() == compiled.tobytes(), (name, self.a, self.s, self.state)
 
 
@@ -100,7 +102,8 @@ class AnySequence(RuleBasedStateMachine):
             "now": self.now, "rtt": rtt, "srtt": self.srtt, "min_rtt": self.base,
             "max_rtt": self.longest, "round_rtt": rtt, "round_min_rtt": self.base,
             "round_time": rtt, "round_packets": inflight, "inflight": inflight,
-            "window": window, "acked": 1.0, "delivered": 1.0, "transmits": 1.0, **more,
+            "window": window, "acked": 1.0, "delivered": 1.0, "transmits": 1.0, "marked": 0.0,
+            **more,
         }  # fmt: skip
 
     used, queueing = st.floats(0, 1.2), st.floats(0, 20)
@@ -110,6 +113,37 @@ class AnySequence(RuleBasedStateMachine):
         for _ in range(repeat):
             sample = self.sample(used, queueing, acked=acked, delivered=math.ceil(acked))
             self.pair.call("on_ack", **sample)
+
+    @rule(
+        used=used,
+        queueing=queueing,
+        news=st.integers(1, 5),
+        share=st.floats(0, 1),
+        phase=st.integers(0, 2),
+        repeat=st.integers(1, 30),
+    )
+    def deliveries(self, used, queueing, news, share, phase, repeat):
+        """ACKs with news, in recovery or not, each with a packet lost or a mark now and then."""
+        for k in range(repeat):
+            sample = self.sample(used, queueing, delivered=news, phase=phase, limited=k % 7 == 0)
+            self.total = getattr(self, "total", 0) + news
+            interval = sample["rtt"]
+            sample |= {
+                "pipe": math.floor(share * sample["inflight"]), "total_delivered": self.total,
+                "rate_interval": interval, "rate_delivered": min(share * self.total, 1e4),
+                "delivery_rate": min(share * self.total, 1e4) / interval,
+                "lost": k % 3, "lost_inflight": sample["inflight"],
+                "owd": 0.0 if k % 5 == 4 else sample["rtt"] / 2, "marked": k % 2,
+            }  # fmt: skip
+            if k % 3 == 2:
+                self.pair.call("on_lost_packet", **sample)
+            if k % 4 == 3:
+                self.pair.call("on_mark", **sample)
+            self.pair.call("on_delivery", **sample)
+
+    @rule(used=used, queueing=queueing)
+    def timer(self, used, queueing):
+        self.pair.call("on_timer", **self.sample(used, queueing))
 
     @rule(used=used, queueing=queueing, sent=st.floats(0, 2))
     def round_ends(self, used, queueing, sent):
@@ -139,7 +173,8 @@ class AnySequence(RuleBasedStateMachine):
         assert math.isfinite(s.cwnd)
         assert s.cwnd >= SMALLEST_WINDOW
         assert s.ssthresh >= SMALLEST_THRESHOLD
-        assert not any(math.isnan(value) for value in vars(s).values())
+        assert not any(np.isnan(value).any() for value in vars(s).values())
+        assert getattr(s, "pacing_rate", 1.0) > 0
 
 
 @pytest.mark.parametrize("name", names())
@@ -203,7 +238,7 @@ class Path:
         return self
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_slow_start_unlimited(name):
     """On an empty path the window at least doubles every other round and never shrinks; nobody is
     asked for more than 2^15 packets."""
@@ -213,7 +248,7 @@ def test_slow_start_unlimited(name):
         assert later >= min(2 * earlier, 2**15)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_loss_in_slow_start(name):
     """A loss in slow start takes window and threshold down to at most what they were, and the
     window comes back without passing the size at which it was lost at once."""
@@ -228,7 +263,7 @@ def test_loss_in_slow_start(name):
 
 @pytest.mark.parametrize("event", ["on_loss", "on_timeout"])
 @pytest.mark.parametrize("ssthresh", [math.inf, 2.0])
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_nothing_measured_yet(name, ssthresh, event):
     """The first packet is lost, and what was sent again tells no round-trip time."""
     path = Path(name, cwnd=10.0, ssthresh=ssthresh)
@@ -246,7 +281,7 @@ def test_nothing_measured_yet(name, ssthresh, event):
 
 
 @pytest.mark.parametrize("ssthresh", [math.inf, 2.0])
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_application_limited(name, ssthresh):
     """Two packets a round on an empty path, in slow start and beyond: the window is not taken away,
     and does not outgrow that of a sender who fills it."""
@@ -257,7 +292,7 @@ def test_application_limited(name, ssthresh):
     assert 10 <= limited <= filled
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_a_filled_window_grows_beyond_slow_start(name):
     """Thirty rounds on an empty path without a loss: by two packets at least, or the window would
     never find room that others leave."""
@@ -265,7 +300,7 @@ def test_a_filled_window_grows_beyond_slow_start(name):
     assert path.cwnd >= 12
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_minimum_window(name):
     """Losses and timeouts without an ACK between them cannot push the window under its least
     size, nor keep it there: it grows again on the first rounds."""
@@ -284,7 +319,7 @@ VEGAS_KIND = {"vegas", "newvegas", "vegas_a", "vegas_plus", "quick_vegas", "adav
 """Whose timeout leaves two packets."""
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_a_timeout_begins_slow_start_anew(name):
     """From the least window, to a threshold well below the window at which packets were lost."""
     path = Path(name, cwnd=50.0, ssthresh=20.0).rounds(5)
@@ -297,7 +332,7 @@ def test_a_timeout_begins_slow_start_anew(name):
     assert path.cwnd >= 2 * first
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_long_congestion_avoidance(name):
     """Hundreds of rounds on a path of 20 packets and a buffer of 20: the window stays between the
     least one and what path and buffer hold (and a round's growth), and uses over half of it."""
@@ -323,7 +358,7 @@ def test_long_congestion_avoidance_by_theory(name, mean, losses):
 @pytest.mark.parametrize("pieces", [2, 7, 100])
 @pytest.mark.parametrize("window", [4.0, 30.0, 1000.0])
 @pytest.mark.parametrize("phase", ["slow start", "avoidance"])
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", WINDOWED)
 def test_an_ack_can_be_split(name, phase, window, pieces):
     """`acked` is real: k ACKs of 1/k packet come to one of a packet, up to the second order in
     what it adds, or O(1/W)."""

@@ -2,13 +2,17 @@
 
 import contextlib
 import io
+import linecache
 import re
 from pathlib import Path
 
 import pytest
 
+import tcpcc
+
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GUIDES = ROOT / "docs" / "guides"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(GUIDES.glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -25,10 +29,12 @@ def blocks(page):
 def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {"__name__": page.stem}
-    for code, expected in blocks(page):
+    for number, (code, expected) in enumerate(blocks(page)):
         printed = io.StringIO()
+        cell = f"cell {number} of {page.name}"  # its text can be read, as that of a notebook's
+        linecache.cache[cell] = len(code), None, code.splitlines(keepends=True), cell
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, str(page), "exec"), namespace)
+            exec(compile(code, cell, "exec"), namespace)
         if expected is not None:
             assert printed.getvalue() == expected
 
@@ -37,6 +43,23 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
 def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_smallest_paper_of_ones_own_is_judged(tmp_path):
+    """Its code and its data file, as the guide has them, fit together."""
+    from experiments import harness, published
+    from experiments.records import record
+
+    texts = dict(BLOCK.findall((GUIDES / "reproduce_a_paper.md").read_text()))
+    scope: dict = {"__name__": "experiments.my_paper"}
+    exec(texts["python"], scope)
+    data = tmp_path / "my_paper.toml"
+    data.write_text(texts["toml"])
+    item = scope["PAPER"].items["table_1"]
+    runs = {"table_1": {key: tcpcc.simulate(case) for key, case in item.scenarios().items()}}
+    numbers = {"packet": harness.measure(scope["PAPER"], runs)}
+    verdicts = [record(cell, numbers).verdict for cell in published.read(data).cells]
+    assert verdicts == ["reproduced", "reproduced"]
 
 
 MODULES = [p for p in (ROOT / "tcpcc").rglob("*.py") if p.stem != "__init__"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from tcpcc.models.fluid import steps
 from tcpcc.models.fluid.fluid_world import World
 from tcpcc.models.fluid.timeline import events
 
@@ -107,3 +108,34 @@ def test_the_fluid_model_costs_the_same_at_any_bandwidth():
     slow, fast = worlds
     assert fast.flows["next_seq"][0] > 5 * slow.flows["next_seq"][0]
     assert fast.w["k"][0] < 1.5 * slow.w["k"][0]
+
+
+def test_no_queue_exceeds_its_buffer_however_slow_its_flows():
+    """A packet is lost whole, though its flow brings less than one in a step; an ACK too."""
+    ways = [("r0", "r1"), ("r1", "r0"), ("r1", "r2"), ("r2", "r1")]
+    net = tc.Network([tc.Link(*way, rate="10 Mbps", delay="5 ms", buffer=20) for way in ways])
+    flows = [
+        tc.Flow("cubic", source=a, target=b, start=0.05 * k)
+        for k, (a, b) in enumerate([("r0", "r2"), ("r2", "r0"), ("r0", "r1"), ("r1", "r2")] * 8)
+    ]
+    run = tc.simulate(tc.Scenario(net, flows, duration=10), "fluid")
+    assert 15 < run.data.queue_max.max() <= 20
+
+
+def test_a_packet_waits_for_those_before_it_and_not_for_itself():
+    """Without a queue the round-trip time that a controller sees is the base one. Without that,
+    an algorithm that weighs the excess of a round-trip time over the base one sees none."""
+    run = tc.simulate(lone("areno", loss=1e-3), "fluid")
+    packets = tc.simulate(lone("areno", loss=1e-3))
+    assert run.throughput(after=50).mean() == pytest.approx(
+        float(packets.throughput(after=50).mean()), rel=0.05
+    )
+
+
+def test_many_starts_cost_no_more_than_few():
+    """Steps are a world's: those that follow a flow's start are short where flows are few only."""
+    assert [steps.first_step(n) for n in (1, 30)] == [steps.TINY, steps.TINY]
+    assert steps.first_step(10_000) == 1
+    net = tc.dumbbell("1 Gbps", "50 ms", 1000)
+    world = World(tc.Scenario(net, [tc.Flow("newreno", count=4000, jitter=1)], duration=2))
+    assert world.routes["finest"].min() == world.coarse == world.together

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from tcpcc.models.fluid.layout import find_routes, queueing_links
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS, Param, State
 from tcpcc.models.fluid import steps
 from tcpcc.models.fluid.automaton import simulate as simulate_fluid
+from tcpcc.models.layout import find_routes, queueing_links
 from tcpcc.queues import QUEUES
 
 

@@ -521,7 +521,11 @@ def test_something_is_expected_of_every_cell_and_claim(name):
     lines = {tuple(line[x] for x in expected.CELL): line for line in expected.cells_of(name)}
     assert list(lines) == [one.key for one in cells]
     values = {
-        model: {key: Measured(float(line["formula"] or line[model])) for key, line in lines.items()}
+        model: {
+            key: Measured(float(line["formula"] or line[model]))
+            for key, line in lines.items()
+            if line["formula"] or line[model] or model in PAPERS[name].items[key[0]].models
+        }
         for model in judging.MODELS
     }
     for one in cells:
@@ -533,9 +537,10 @@ def test_something_is_expected_of_every_cell_and_claim(name):
     for line in expected.claims_of(name):
         more, less = (tuple(line[end].split("/", 2)) for end in ("more", "less"))
         said.remove((more, less))
-        for model in judging.MODELS:
-            holds = values[model][more].value > values[model][less].value
-            assert line[model] == ("holds" if holds else "fails"), line
+        for model, of_model in values.items():
+            told = more in of_model and less in of_model
+            holds = told and of_model[more].value > of_model[less].value
+            assert line[model] == (("holds" if holds else "fails") if told else ""), line
     assert not said
 
 

@@ -815,7 +815,7 @@ def test_two_simulations_share_an_environment():
     [
         (lambda sim: sim.set_link("b>a", rate=1e6), "link 'b>a' does not change: make it with var"),
         (lambda sim: sim.set_link("a>c", rate=1e6), "unknown link 'a>c': did you mean 'a>b'"),
-        (lambda sim: sim.set_link("a>b", rate=-1), r"rate = -1: must be a positive"),
+        (lambda sim: sim.set_link("a>b", rate=-1), r"rate = -1: must be a non-negative"),
         (lambda sim: sim.set_link("a>b"), "changes nothing"),
         (lambda sim: sim.start("vegas1"), "flow 'vegas1': only a CBR source can be switched on"),
         (lambda sim: sim.stop("vegas"), "unknown flow 'vegas': did you mean 'vegas1'"),

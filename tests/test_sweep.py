@@ -17,9 +17,9 @@ import pytest
 
 from tcpcc.controllers import Controller, Param, register
 from tcpcc.errors import ScenarioError
-from tcpcc.results import Run
+from tcpcc.results import Run, shelf
 from tcpcc.scenario import Flow
-from tcpcc.sweep import SweepInterrupted, grid, simulate_many, sweep
+from tcpcc.sweep import SweepError, SweepInterrupted, grid, simulate_many, sweep
 
 
 class Engine:
@@ -28,12 +28,12 @@ class Engine:
     def __init__(self):
         self.asked = []
         self.lock = threading.Lock()
-        self.fail_at = None
+        self.fail_at = self.fail_seed = None
         self.error = None
 
     def __call__(self, scenario, model="packet", **options):
         with self.lock:
-            if len(self.asked) == self.fail_at:
+            if len(self.asked) == self.fail_at or scenario.seed == self.fail_seed:
                 raise self.error
             self.asked.append((scenario.seed, model, options))
         # Later ones finish first, so that order is not kept by luck.
@@ -87,9 +87,16 @@ def test_the_same_scenario_is_simulated_once(engine):
 
 
 def test_an_error_of_a_simulation_is_the_callers(engine):
-    engine.fail_at, engine.error = 1, ScenarioError("unknown option")
-    with pytest.raises(ScenarioError, match="unknown option"):
+    engine.error = ScenarioError("unknown option")
+    engine.fail_seed = 2
+    with pytest.raises(SweepError, match=r"1 of 3 .*; scenarios\[1\] .*seed 2\): unknown opt") as e:
         simulate_many(cases(1, 2, 3))
+    assert "\n" not in str(e.value)
+    assert [run and run.data.attrs["seed"] for run in e.value.finished] == [1, None, 3]
+    assert e.value.failed == {1: engine.error}
+    with pytest.raises(SweepError, match=r"at seed = 2: unknown option") as e:
+        sweep(lambda seed: cases(seed)[0], {"one": lambda run: 1}, seed=[1, 2, 3])
+    assert list(e.value.finished["seed"]) == [1, 3]
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, "two"])
@@ -132,8 +139,8 @@ def test_what_was_quick_is_not_kept(engine, tmp_path, monkeypatch, seconds, file
     monkeypatch.setattr(importlib.import_module("tcpcc.models"), "simulate", timed)
     simulate_many(cases(1), cache=tmp_path / "some", keep_from=0.2)
     simulate_many(cases(1), cache=tmp_path / "all")
-    assert len(list((tmp_path / "some").glob("*.nc"))) == files
-    assert len(list((tmp_path / "all").glob("*.nc"))) == 1
+    assert len(list((tmp_path / "some").glob("*.run"))) == files
+    assert len(list((tmp_path / "all").glob("*.run"))) == 1
 
 
 def test_a_second_time_everything_comes_from_the_cache(engine, tmp_path):
@@ -209,7 +216,7 @@ def test_a_damaged_file_in_the_cache_is_replaced(engine, tmp_path):
     engine.asked.clear()
     simulate_many(cases(1), cache=tmp_path)
     assert len(engine.asked) == 1
-    assert Run.load(kept).data.attrs["seed"] == 1
+    assert shelf.take(kept).data.attrs["seed"] == 1
 
 
 def test_an_option_without_a_text_of_its_own_is_not_cached(engine, tmp_path):
@@ -263,14 +270,14 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
     child = subprocess.Popen(
         [sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
-    while len(list(tmp_path.glob("kept/*.nc"))) < 3 and child.poll() is None:
+    while len(list(tmp_path.glob("kept/*.run"))) < 3 and child.poll() is None:
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
     _, errors = child.communicate(timeout=20)
     assert child.returncode != 0
     last = errors.strip().splitlines()[-1]
     told = re.search(r"interrupted with (\d+) of 59 runs finished, kept in kept", last)
-    kept = [Run.load(p) for p in tmp_path.glob("kept/*.nc")]
+    kept = [shelf.take(p) for p in tmp_path.glob("kept/*.run")]
     assert 3 <= len(kept) < 59
     assert int(told[1]) <= len(kept)
     assert {1, 2, 3} <= set(seeds_of(kept))

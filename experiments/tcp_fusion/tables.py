@@ -65,6 +65,7 @@ def reduction(controller: str, ratio: float, congested: float = math.nan) -> flo
             setattr(state, name, value)
     if controller == "areno":
         params.a = 1.0  # RTT_cong as it was given
+    assert c.on_loss
     c.on_loss(state, params, ack)
     return min(state.ssthresh, window) / window
 

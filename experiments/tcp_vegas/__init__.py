@@ -31,11 +31,18 @@ PAPER = Paper(
         "figure_11": Item(s.figure_11_runs, t.start_up, f.draw_start_up),
         "predecessors": Item(s.predecessor_runs, t.predecessors, chart=f.chart_predecessors),
         "table_3": Item(s.pair_runs, t.pairs, chart=f.chart_pairs),
+        "pair_buffers": packets(s.pair_runs, t.pairs_by_buffer),
+        "pairs_beside_traffic": packets(
+            partial(s.pair_runs, beside_traffic=True), t.pairs_beside_traffic
+        ),
         "table_4": packets(s.table_4_runs, t.transfers, chart=f.chart_transfers),
+        "load": packets(s.load_runs, t.loads, chart=f.chart_loads),
         "vegas_background": packets(s.background_runs, t.vegas_background),
         "two_way": packets(partial(s.traffic_runs, s.BOTH, two_way=True), t.transfers),
         "send_buffer": packets(s.send_buffer_runs, t.send_buffers, chart=f.chart_send_buffers),
         "fairness": Item(s.fairness_runs, t.fairness, chart=f.chart_fairness),
+        "fairness_settings": packets(s.fairness_settings_runs, t.fairness_settings),
+        "fairness_traffic": packets(s.fairness_traffic_runs, t.fairness_traffic),
         "mixed": Item(s.mixed_runs, t.mixed),
         "stability": Item(s.stability_runs, t.stability),
         "figure_12": packets(s.complex_runs, t.backbone),

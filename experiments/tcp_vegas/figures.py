@@ -45,20 +45,19 @@ def _kilobytes(packets: Any) -> Any:
 
 
 def _windows(ax: Axes, run: tc.Run) -> None:
-    """The connection's windows, and vertical lines where a lost segment was sent again."""
+    """The congestion window, the threshold once there is one, and vertical lines where a lost
+    segment was sent again."""
     flow = run.data.isel(flow=0)
     time = flow["time"].values
-    threshold = np.minimum(flow["ssthresh"].values, 64 / s.PAYLOAD)
-    threshold[np.isnan(flow["cwnd"].values)] = np.nan
     again = time[flow["retransmitted"].values > 0]
-    ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color="0.82", lw=0.7, zorder=0)
+    ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color=plots.PURPLE, lw=0.7, zorder=0)
+    threshold = _kilobytes(flow["ssthresh"]).where(flow["ssthresh"] < 1e3)
+    look: dict[str, Any] = {"drawstyle": "steps-pre"}
+    ax.plot(time, _kilobytes(flow["cwnd"]), color=plots.BLUE, label="congestion window", **look)
     ax.plot(
-        time, _kilobytes(threshold), color="0.45", ls=plots.DASHES[1], lw=0.8, label="threshold"
+        time, threshold, color=plots.VERMILION, ls=plots.DASHES[1], lw=1, label="threshold", **look
     )
-    limit = s.SEND_BUFFER if flow["cwnd"].notnull().any() else 0
-    ax.axhline(limit, color="0.6", lw=0.8, label="send window")
-    ax.plot(time, _kilobytes(flow["cwnd"]), color=plots.BLUE, lw=1.0, label="congestion window")
-    ax.set_ylabel("KB")
+    ax.set_ylabel("Window\n(KB)")
     ax.set_ylim(0, 70)
 
 
@@ -70,7 +69,7 @@ def _rates(ax: Axes, run: tc.Run, width: float, **look: Any) -> None:
     sent = flow["sent"].values[: len(edges) // step * step].reshape(-1, step).sum(axis=1)
     at = edges[step - 1 :: step][: len(sent)] - width / 2
     ax.plot(at, _kilobytes(sent) / width, **{"color": plots.BLACK, "lw": 0.8, **look})
-    ax.set_ylabel("Sending\nKB/s")
+    ax.set_ylabel("Sending\n(KB/s)")
     ax.set_ylim(bottom=0)
 
 
@@ -83,80 +82,31 @@ def _queue(ax: Axes, run: tc.Run) -> None:
     ax.set_ylabel("Queue\n(packets)")
 
 
-def _avoidance(ax: Axes, run: tc.Run) -> None:
-    """The CAM panel: Expected, Actual, and the rates at which Vegas would act, from the record."""
-    flow = run.data.isel(flow=0)
-    window, rtt = _kilobytes(flow["cwnd"].values), flow["rtt"].values
-    base = np.nanmin(rtt)
-    time = flow["time"].values
-    ax.plot(time, window / base, color=plots.GREY, lw=0.9, label="Expected")
-    for packets, name in ((1, "alpha"), (3, "beta")):
-        ax.plot(
-            time, (window - _kilobytes(packets)) / base, color="0.5", lw=0.6,
-            ls=plots.DASHES[packets], label=f"at {name}",
-        )  # fmt: skip
-    ax.plot(time, window / rtt, color=plots.BLACK, lw=0.9, label="Actual")
-    ax.set_ylabel("CAM\nKB/s")
-    ax.set_ylim(0, 260)
-    ax.legend(loc="lower right", ncols=4, size=7)
+def _traced(runs: Mapping[str, Runs]) -> tc.Run:
+    """The packet model's trace of the first transfer of the first run."""
+    scenario = next(iter(next(iter(runs.values())).values())).scenario
+    return tc.simulate(scenario, trace=scenario.resolve().flows[0].name)
 
 
 def draw_alone(runs: Mapping[str, Runs]) -> Figure:
-    """Figures 5 and 7: windows, sending rate, Vegas' CAM, the router's queue; the fluid model's
-    window dashed. The lines of KB of a packet are of the first run."""
-    run = next(iter(runs["packet"].values())) if "packet" in runs else None
-    shown = run or next(iter(runs["fluid"].values()))
-    is_vegas = str(shown.data["controller"][0].values) == "vegas"
-    with plots.style():
-        figure, axes = _rows([2, 1, 1.3, 1] if is_vegas else [2, 1, 1])
-        column = axes[:, 0]
-        _windows(column[0], shown)
-        if run is not None and "fluid" in runs:
-            other = next(iter(runs["fluid"].values())).data.isel(flow=0)
-            column[0].plot(
-                other["time"], _kilobytes(other["cwnd"]), color=plots.VERMILION, lw=0.8,
-                ls=plots.DASHES[1], label="the same, fluid model",
-            )  # fmt: skip
-        column[0].legend(loc="upper right", ncols=2, size=7)
-        _rates(column[1], shown, 0.2)
-        if is_vegas:
-            _avoidance(column[2], shown)
-        _queue(column[-1], shown)
-        column[-1].set(xlabel="Time (s)", xlim=(0, float(shown.data["finished"][0]) + 0.3))
-        column[0].set_title(f"1 MB in {t.throughput(shown):.0f} KB/s", loc="left")
+    """Figures 5 and 7: the first run's trace."""
+    run = _traced(runs)
+    figure = run.plot_trace(run.flows[0], before=float(run.data["finished"][0]) + 0.2)
+    _tell(figure, run)
     return figure
 
 
 def draw_beside_traffic(runs: Mapping[str, Runs]) -> Figure:
-    """Figures 9 and 10: the connection, the background traffic's rate (in 100 ms, and the mean of
-    three such), the output of the bottleneck."""
-    ((_, run),) = runs["packet"].items()
-    data = run.data
-    begin = float(data["start"][0])
-    end = float(data["finished"][0])
-    time = data["time"].values
-    width = time[1] - time[0]
-    conversations = data["payload"].values[1:] * data["sent"].values[:, 1:]
-    others = conversations.sum(axis=1) / s.KB / width
-    with plots.style():
-        figure, axes = _rows([2, 1, 1, 1])
-        column = axes[:, 0]
-        _windows(column[0], run)
-        column[0].legend(loc="upper right", ncols=3, size=7)
-        _rates(column[1], run, 0.2)
-        column[2].plot(time, others, color=plots.GREY, lw=0.5)
-        smooth = np.convolve(others, np.ones(3) / 3, "same")
-        column[2].plot(time, smooth, color=plots.BLACK, lw=1.0)
-        column[2].set_ylabel("Traffic\nKB/s")
-        output = data["sent_bits"].isel(link=0).values / 8 / s.KB / width
-        column[3].plot(time, np.convolve(output, np.ones(3) / 3, "same"), color=plots.BLACK, lw=0.8)
-        column[3].axhline(s.RATE, color=plots.GREY, lw=0.7, ls=":")
-        column[3].set_ylabel("Output\nKB/s")
-        for ax in column[2:]:
-            ax.set_ylim(0, 250)
-        column[3].set(xlabel="Time (s)", xlim=(begin - 1, end + 1))
-        column[0].set_title(f"1 MB in {t.throughput(run):.0f} KB/s", loc="left")
+    """Figures 9 and 10: the trace from a second before the transfer, ten seconds of it."""
+    run = _traced(runs)
+    begin = float(run.data["start"][0])
+    figure = run.plot_trace(run.flows[0], after=begin - 1, before=begin + 10, traffic="tcplib")
+    _tell(figure, run)
     return figure
+
+
+def _tell(figure: Figure, run: tc.Run) -> None:
+    figure.axes[-1].set_xlabel(f"Time (s); 1 MB in {t.throughput(run):.0f} KB/s")
 
 
 def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
@@ -172,7 +122,7 @@ def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
             _queue(column[2], run)
             charts.title(column[0], k, name)
             column[2].set(xlabel="Time (s)", xlim=(0, 2.5))
-        axes[0, 0].legend(loc="upper left", size=7)
+        axes[0, 0].legend(loc="upper left", fontsize=7)
         for ax in axes[:, 1]:
             ax.set_ylabel("")
     return figure
@@ -264,6 +214,39 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
     return figure
 
 
+def chart_loads(values: Mapping[str, Cells]) -> Figure:
+    """Table IV against the load; the print at the load that its Reno decides."""
+    import matplotlib.pyplot as plt
+
+    from experiments import published
+
+    printed = published.of("tcp_vegas").printed("table_4")
+    found = values["packet"]
+    rows = {
+        "throughput": "Throughput (KB/s)",
+        "retransmissions": "Retransmitted (KB)",
+        "coarse timeouts": "Coarse timeouts",
+    }
+    with plots.style():
+        figure, axes = plt.subplots(1, 3, figsize=(plots.WIDTH, 2.4))
+        for k, (ax, (row, label)) in enumerate(zip(axes, rows.items(), strict=True)):
+            for kind in s.BOTH:
+                cells = [found[f"{row} {kind.split('-')[0]}", f"{load}"] for load in s.LOADS]
+                look: dict[str, Any] = {"color": COLOURS[kind], "ms": 3.5}
+                ax.errorbar(
+                    s.LOADS, [c.value for c in cells], [2 * c.error for c in cells],
+                    marker="o", capsize=2, label=kind.split("-")[0], **look,
+                )  # fmt: skip
+                ax.plot(
+                    s.CONVERSATIONS, printed[row, kind], "D", mfc="none",
+                    label="JSAC, Table IV" if kind == s.RENO else None, **look,
+                )  # fmt: skip
+            ax.set(xlabel="Conversations (1/s)", ylim=(0, None))
+            charts.title(ax, k, label)
+        charts.legend_above(figure, axes)
+    return figure
+
+
 def chart_send_buffers(values: Mapping[str, Cells]) -> Figure:
     """Section V-C: throughput and retransmissions against the send buffer."""
     import matplotlib.pyplot as plt
@@ -316,6 +299,6 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
                 mfc="none", color=plots.BLACK, label="JSAC",
             )  # fmt: skip
         ax.set_xticks(at, [c.replace(", ", ",\n") for c in columns], size=7)
-        ax.set(ylim=(0.85, 1.005), ylabel="Jain's index")
+        ax.set(ylim=(0.68, 1.005), ylabel="Jain's index")
         charts.legend_above(figure, [ax])
     return figure

@@ -13,11 +13,16 @@ Settings that it does not print, with the evidence for each:
   checked every 500 ms. At which phase of that clock a connection begins is not printed; where
   nothing else is drawn, runs draw it.
 - Every packet is acknowledged, as in the text's account of slow start; with delayed ACKs Vegas
-  alone has 137 KB/s.
+  alone has 144 KB/s.
 - The hosts' Ethernets are 10 Mb/s and have no delay; the way back has buffers like the way there.
-- Background traffic is `tcpcc.tcplib` with 6.5 conversations a second: at that rate Reno's 1 MB
-  has Table IV's throughput. All else of that table is then found, not chosen. It begins 5 s
-  before the transfer. Of the 57 runs 19 have each of the three buffers.
+- Background traffic is `tcpcc.tcplib` with 8 conversations a second: of whole numbers that at which
+  Reno's throughput, retransmissions and timeouts are together nearest to Table IV's (item "load"
+  has their course).
+  What that table says of Vegas is then found, not chosen. It begins 10 s before the transfer. Of
+  the 57 runs 19 have each of the three buffers.
+- Connections that are compared for fairness begin at once, and all hosts' clocks tick together, as
+  in a simulator that starts its hosts together; the buffer is the largest of the others, 20. Item
+  "fairness_settings" has what else one may suppose.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tcpcc as tc
+from experiments.seeds import seeds_up_to
 
 KB = 1000
 """Bytes."""
@@ -209,29 +215,40 @@ PAIR_BUFFERS = (15, 20)
 PAIR_DELAYS = tuple(0.5 * k for k in range(6))
 """s: 0 to 2.5 and two buffers make the 12 runs."""
 
-PAIR_DRAWS = 5
+PAIR_DRAWS = seeds_up_to(5)
 """Of the hosts' clocks, for each of the 12 runs: how long Reno waits in its timeouts hangs on
 them."""
 
 
-def pair(small: str, large: str, buffer: int, delay: float, draw: int) -> tc.Scenario:
+def pair(
+    small: str, large: str, buffer: int, delay: float, draw: int, *, beside_traffic: bool = False
+) -> tc.Scenario:
     seed = draw, buffer, round(2 * delay)
+    begin = WARM_UP if beside_traffic else 0.0
     flows = [
-        flow(small, 300, start=delay, phase=clock(1, *seed)),
-        flow(large, MB, phase=clock(2, *seed)),
+        flow(small, 300, start=begin + delay, phase=clock(1, *seed)),
+        flow(large, MB, start=begin, phase=clock(2, *seed)),
     ]
-    return tc.Scenario(network(buffer), flows, duration=40, interval=0.1)
+    return tc.Scenario(
+        network(buffer),
+        flows,
+        workloads=[traffic()] if beside_traffic else [],
+        duration=begin + (80 if beside_traffic else 40),
+        interval=0.1,
+        seed=draw,
+    )
 
 
-def pair_runs() -> dict[Any, tc.Scenario]:
-    """By (small, large, draw, run)."""
+def pair_runs(*, beside_traffic: bool = False) -> dict[Any, tc.Scenario]:
+    """By (small, large, buffer, draw, delay)."""
     return {
-        (small, large, draw, run): pair(small, large, buffer, delay, draw)
-        for small, large in PAIRS
-        for draw in range(1, PAIR_DRAWS + 1)
-        for run, (buffer, delay) in enumerate(
-            ((b, d) for b in PAIR_BUFFERS for d in PAIR_DELAYS), 1
+        (small, large, buffer, draw, delay): pair(
+            small, large, buffer, delay, draw, beside_traffic=beside_traffic
         )
+        for small, large in PAIRS
+        for buffer in PAIR_BUFFERS
+        for draw in PAIR_DRAWS
+        for delay in PAIR_DELAYS
     }
 
 
@@ -240,8 +257,12 @@ def pair_runs() -> dict[Any, tc.Scenario]:
 CONVERSATIONS = 8.0
 """A second."""
 
+BACK = CONVERSATIONS / 2
+"""The same of the traffic in the other direction, where there is any: with so many the ratio of
+throughputs stays what it is without, as the text says."""
+
 BUFFERS = (10, 15, 20)
-RUNS = range(1, 58)
+RUNS = seeds_up_to(57)
 WARM_UP = 10.0
 """s."""
 
@@ -266,13 +287,16 @@ def with_traffic(
     run: int,
     *,
     background: str = RENO,
+    rate: float = CONVERSATIONS,
     two_way: bool = False,
     send_buffer: float = SEND_BUFFER,
     duration: float = 90.0,
 ) -> tc.Scenario:
     """1 MB beside background traffic; `run` of the 57 draws it and has its buffer."""
     transfer = flow(kind, MB, start=WARM_UP, phase=clock(3, run), send_buffer=send_buffer)
-    workloads = [traffic(background)] + ([traffic(background, back=True)] if two_way else [])
+    workloads = [traffic(background, rate)]
+    if two_way:
+        workloads.append(traffic(background, BACK, back=True))
     return tc.Scenario(
         network(BUFFERS[run % 3]),
         [transfer],
@@ -297,6 +321,20 @@ def background_runs() -> dict[Any, tc.Scenario]:
         (background, *key): scenario
         for background in BOTH
         for key, scenario in traffic_runs(background=background).items()
+    }
+
+
+LOADS = (6, 8, 10)
+"""Conversations a second."""
+
+
+def load_runs() -> dict[Any, tc.Scenario]:
+    """Table IV's by (kind, load, run)."""
+    return {
+        (kind, load, run): with_traffic(kind, run, rate=load)
+        for kind in BOTH
+        for load in LOADS
+        for run in RUNS
     }
 
 
@@ -328,8 +366,8 @@ def figure_10_runs() -> dict[Any, tc.Scenario]:
 
 # Section VI: fairness, stability, queues.
 
-FAIR_BUFFER = 10
-FAIR_RUNS = range(1, 13)
+FAIR_BUFFER = 20
+FAIR_RUNS = seeds_up_to(12)
 CROWDS = {"2 and 4": (2, 4), "16": (16,)}
 SIZES = {"2 and 4": 8 * MB, "16": 2 * MB}
 """KB, of each connection."""
@@ -345,32 +383,72 @@ def crowd(
     longer: float = 1.0,
     buffer: int = FAIR_BUFFER,
     rate: float = RATE,
+    together: bool = True,
+    beside_traffic: bool = False,
 ) -> tc.Scenario:
     """Connections that share a bottleneck, every other one with `longer` times the delay.
 
-    They begin at random in the first second; in `run` 0 all at once, with clocks in step.
+    `together`: they begin at once, and their hosts' clocks, whose phase the run draws, tick
+    together; else they begin at random in the first second, each with a clock of its own.
     """
-    starts = np.random.default_rng((4, run)).uniform(0, min(run, 1), len(kinds))
+    begin = WARM_UP if beside_traffic else 0.0
+    starts = np.zeros(len(kinds))
+    phases = [clock(5, run)] * len(kinds)
+    if not together:
+        starts = np.random.default_rng((4, run)).uniform(0, 1, len(kinds))
+        phases = [clock(5, run, k) for k in range(len(kinds))]
     extra = (longer - 1) * DELAY
     flows = [
         flow(
-            kind, size, start=float(starts[k]), phase=clock(5, run, k) if run else 0.0,
+            kind, size, start=begin + float(starts[k]), phase=phases[k],
             access_delay=extra if k % 2 else 0.0,
         )
         for k, kind in enumerate(kinds)
     ]  # fmt: skip
-    length = 4 * sum(flow.size * PACKET for flow in flows if flow.size) / (KB * rate)
-    return tc.Scenario(network(buffer, rate), flows, duration=length, interval=length / 200)
+    length = begin + 4 * sum(f.size * PACKET for f in flows if f.size) / (KB * rate)
+    return tc.Scenario(
+        network(buffer, rate),
+        flows,
+        workloads=[traffic()] if beside_traffic else [],
+        duration=length,
+        interval=length / 200,
+        seed=run,
+    )
 
 
-def fairness_runs() -> dict[Any, tc.Scenario]:
+def fairness_runs(runs: Sequence[int] = FAIR_RUNS, **settings: Any) -> dict[Any, tc.Scenario]:
+    """By (kind, number, delays, run)."""
     return {
-        (kind, n, delays, run): crowd([kind] * n, SIZES[name], run, longer=longer)
+        (kind, n, delays, run): crowd([kind] * n, SIZES[name], run, longer=longer, **settings)
         for kind in BOTH
         for name, counts in CROWDS.items()
         for n in counts
         for delays, longer in DELAYS.items()
-        for run in (0, *FAIR_RUNS)
+        for run in runs
+    }
+
+
+FAIR_SETTINGS: dict[str, dict[str, Any]] = {
+    "10 buffers": {"buffer": 10},
+    "begun at random, own clocks": {"together": False},
+}
+
+
+def fairness_settings_runs() -> dict[Any, tc.Scenario]:
+    """By (setting, kind, number, delays, run)."""
+    return {
+        (name, *key): scenario
+        for name, settings in FAIR_SETTINGS.items()
+        for key, scenario in fairness_runs(FAIR_RUNS[:6], **settings).items()
+    }
+
+
+def fairness_traffic_runs() -> dict[Any, tc.Scenario]:
+    """Four connections of 2 MB beside background traffic."""
+    return {
+        (kind, run): crowd([kind] * 4, 2 * MB, run, beside_traffic=True)
+        for kind in BOTH
+        for run in FAIR_RUNS
     }
 
 
@@ -380,7 +458,9 @@ MIXES = {"8 Reno": [RENO] * 8, "4 of each": [RENO, VEGAS] * 4, "8 Vegas": [VEGAS
 def mixed_runs() -> dict[Any, tc.Scenario]:
     """8 connections of 2 MB."""
     return {
-        (name, run): crowd(kinds, 2 * MB, run) for name, kinds in MIXES.items() for run in FAIR_RUNS
+        (name, run): crowd(kinds, 2 * MB, run, together=False)
+        for name, kinds in MIXES.items()
+        for run in FAIR_RUNS
     }
 
 
@@ -391,7 +471,9 @@ STABLE = tuple((buffer, rate) for buffer in (10, 20) for rate in (100, 200))
 def stability_runs() -> dict[Any, tc.Scenario]:
     """16 connections of 2 MB."""
     return {
-        (kind, buffer, rate, run): crowd([kind] * 16, 2 * MB, run, buffer=buffer, rate=rate)
+        (kind, buffer, rate, run): crowd(
+            [kind] * 16, 2 * MB, run, buffer=buffer, rate=rate, together=False
+        )
         for kind in BOTH
         for buffer, rate in STABLE
         for run in FAIR_RUNS[:4]
@@ -437,7 +519,7 @@ SOURCES = 16
 COMPLEX_RATE = 900.0
 """New conversations a second of all sources ("nearly a thousand"), each way half."""
 
-COMPLEX_SEEDS = range(1, 4)
+COMPLEX_SEEDS = seeds_up_to(3)
 
 
 def complex_network(kind: str, seed: int) -> tc.Scenario:
@@ -469,6 +551,9 @@ SLOW_HOPS = (4, 8, 12)
 INTERNET_RATE = 6.0
 """Conversations a second on each of these."""
 
+INTERNET_RUNS = seeds_up_to(24)
+"""A day of the paper's seven, with a run every hour."""
+
 INTERNET_SIZES = (1024, 512, 128)
 """KB."""
 
@@ -496,5 +581,5 @@ def internet_runs(kinds: Sequence[str], sizes: Sequence[float]) -> dict[Any, tc.
         (kind, size, run): internet(kind, size, run)
         for kind in kinds
         for size in sizes
-        for run in RUNS
+        for run in INTERNET_RUNS
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 import tcpcc as tc
 from experiments.harness import Runs, Values
 from experiments.records import Measured
-from experiments.seeds import means
+from experiments.seeds import means, over_seeds
 from experiments.tcp_vegas import scenarios as s
 
 Numbers = dict[tuple[str, str], float | Measured]
@@ -46,7 +46,7 @@ OF_TRANSFER: dict[str, Callable[[tc.Run], float]] = {
 def to(one: Measured, base: Measured) -> Measured:
     """A ratio of means, its range and deviation those of the first."""
     deviation = None if one.sd is None else one.sd / base.value
-    return one.over(base.value)._replace(sd=deviation)
+    return one.over(base.value)._replace(sd=deviation, seeds=one.seeds)
 
 
 def transfers(runs: Runs) -> Numbers:
@@ -112,30 +112,58 @@ def predecessors(runs: Runs) -> Values:
 
 # Table III.
 
+RATIOS = {"throughput": "throughput ratio", "retransmissions": "retransmit ratio"}
+
 
 def pairs(runs: Runs) -> Values:
     """Means over all draws of the 12 runs; the spread is of the means of 12 runs, as the paper's
     numbers are. Rows "throughput 300 KB" ..., columns "Reno/Vegas" ..."""
     values: Numbers = {}
-    metrics = {"throughput": throughput, "retransmissions": retransmitted}
-    ratios = {"throughput": "throughput ratio", "retransmissions": "retransmit ratio"}
-    for row, metric in metrics.items():
+    for row, ratio in RATIOS.items():
         for k, size in enumerate(("300 KB", "1 MB")):
-            of_draw: dict[Any, list[float]] = {}
-            for (small, large, draw, _), run in runs.items():
-                of_draw.setdefault((small, large, draw), []).append(metric(run, k))
-            found = {column(*pair): _over_draws(of_draw, pair) for pair in s.PAIRS}
-            base = found[column(s.RENO, s.RENO)]
-            for name, cell in found.items():
-                values[f"{row} {size}", name] = cell
-                values[f"{ratios[row]} {size}", name] = to(cell, base)
+            values |= _with_ratios(
+                _of_pairs(runs, OF_PAIR[row], k), f"{row} {size}", f"{ratio} {size}"
+            )
     return values
 
 
-def _over_draws(of_draw: Mapping[Any, Sequence[float]], pair: tuple[str, str]) -> Measured:
-    twelve = np.array([np.mean(v) for (*kinds, _), v in of_draw.items() if tuple(kinds) == pair])
-    low, high, sd = float(twelve.min()), float(twelve.max()), float(twelve.std(ddof=1))
-    return Measured(float(twelve.mean()), low, high, sd, len(twelve))
+def pairs_by_buffer(runs: Runs) -> Values:
+    """The 300 KB's throughput with each of the two buffers, as `pairs`."""
+    values: Numbers = {}
+    for buffer in s.PAIR_BUFFERS:
+        mine = {key: run for key, run in runs.items() if key[2] == buffer}
+        found = _of_pairs(mine, throughput, 0)
+        values |= _with_ratios(found, f"throughput, {buffer} buffers", f"ratio, {buffer} buffers")
+    return values
+
+
+def pairs_beside_traffic(runs: Runs) -> Values:
+    """Ratios only, as `pairs`."""
+    return {key: cell for key, cell in pairs(runs).items() if "ratio" in key[0]}
+
+
+OF_PAIR: dict[str, Callable[[tc.Run, int], float]] = {
+    "throughput": throughput,
+    "retransmissions": retransmitted,
+}
+
+
+def _of_pairs(runs: Runs, metric: Callable[[tc.Run, int], float], k: int) -> dict[str, Measured]:
+    """A number of the `k`-th transfer by column."""
+    of_draw: dict[Any, list[float]] = {}
+    for (small, large, _, draw, _), run in runs.items():
+        of_draw.setdefault((small, large, draw), []).append(metric(run, k))
+    twelve = {key: float(np.mean(numbers)) for key, numbers in of_draw.items()}
+    return {
+        column(*pair): over_seeds({key[2]: x for key, x in twelve.items() if key[:2] == pair})
+        for pair in s.PAIRS
+    }
+
+
+def _with_ratios(found: Mapping[str, Measured], row: str, ratio: str) -> Numbers:
+    base = found[column(s.RENO, s.RENO)]
+    values: Numbers = {(row, name): cell for name, cell in found.items()}
+    return values | {(ratio, name): to(cell, base) for name, cell in found.items()}
 
 
 def column(small: str, large: str) -> str:
@@ -146,25 +174,34 @@ def column(small: str, large: str) -> str:
 # Section V-B and C.
 
 
-def changed(runs: Runs, base: Runs) -> Values:
-    """How much the transfers change when the background is Vegas; `base`: Table IV's runs."""
+def vegas_background(runs: Runs) -> Values:
+    """How much the transfers change when the background is Vegas, as a share of their mean with
+    Reno; the spread is of the runs' differences. Runs by (background, kind, run)."""
     values: Numbers = {}
     for row in ("throughput", "retransmissions"):
-        one, other = (means(OF_TRANSFER[row], each) for each in (runs, base))
-        values |= {
-            (f"{row}, change", kind): one[kind].value / other[kind].value - 1 for kind in one
-        }
+        metric = OF_TRANSFER[row]
+        for kind in s.TABLE:
+            one, base = (
+                {run: metric(runs[background, kind, run]) for run in s.RUNS}
+                for background in (s.VEGAS, s.RENO)
+            )
+            mean = float(np.mean(list(base.values())))
+            differences = {run: (one[run] - base[run]) / mean for run in s.RUNS}
+            values[f"{row}, change", kind] = over_seeds(differences)
     return values
 
 
-def vegas_background(runs: Runs) -> Values:
-    """Runs by (background, kind, run)."""
-    return changed(
-        *(
-            {key[1:]: run for key, run in runs.items() if key[0] == background}
-            for background in (s.VEGAS, s.RENO)
-        )
-    )
+def loads(runs: Runs) -> Values:
+    """Table IV's rows against the load: rows "throughput Reno" ..., columns "6" ..."""
+    values: Numbers = {}
+    for load in s.LOADS:
+        found = transfers({(k, run): one for (k, n, run), one in runs.items() if n == load})
+        for (row, kind), cell in found.items():
+            if "ratio" not in row:
+                values[f"{row} {kind.split('-')[0]}", f"{load}"] = cell
+            elif kind == s.VEGAS:
+                values[row, f"{load}"] = cell
+    return values
 
 
 def send_buffers(runs: Runs) -> Values:
@@ -189,14 +226,31 @@ def jain(run: tc.Run) -> float:
 
 
 def fairness(runs: Runs) -> Values:
-    """Rows "Reno", "Vegas", and "Reno, in step" ... of the runs in which all begin at once; columns
-    as the paper takes results together, "2 and 4, equal delays" ..., "16"."""
+    """Rows "Reno" and "Vegas", columns as the paper takes results together, "2 and 4, equal delays"
+    ..., "16"; runs by (kind, number, delays, run)."""
     together: dict[Any, Any] = {}
-    for (kind, n, delays, run), one in runs.items():
+    for k, ((kind, n, delays, _), one) in enumerate(runs.items(), 1):
         name = "16" if n == 16 else f"2 and 4, {delays}"
-        row = kind.split("-")[0] + ("" if run else ", in step")
-        together[row, name, len(together) + 1] = one
+        together[kind.split("-")[0], name, k] = one
     return dict(means(jain, together))
+
+
+def fairness_settings(runs: Runs) -> Values:
+    """As `fairness`, rows "Reno: 10 buffers" ..."""
+    values: Numbers = {}
+    for setting in s.FAIR_SETTINGS:
+        found = fairness({key[1:]: run for key, run in runs.items() if key[0] == setting})
+        values |= {(f"{kind}: {setting}", name): cell for (kind, name), cell in found.items()}
+    return values
+
+
+def fairness_traffic(runs: Runs) -> Values:
+    """The index of the four connections."""
+
+    def index(run: tc.Run) -> float:
+        return tc.jain_index(np.array([throughput(run, k) for k in range(4)]))
+
+    return {("index", kind.split("-")[0]): cell for kind, cell in means(index, runs).items()}
 
 
 def mixed(runs: Runs) -> Values:

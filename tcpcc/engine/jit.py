@@ -50,7 +50,7 @@ def entry(function: Callable[..., Any]) -> Any:
 # --------------------------------------------------------------------------------- records
 
 
-def record_dtype(fields: dict[str, type] | list[tuple[str, Any]]) -> np.dtype:
+def record_dtype(fields: dict[str, type] | list[tuple[Any, ...]]) -> np.dtype:
     """An aligned dtype of 8-byte fields; ``fields`` maps names to ``float`` or ``int``."""
     return np.dtype(list(fields.items() if isinstance(fields, dict) else fields), align=True)
 
@@ -86,9 +86,13 @@ class _Accessor:
         self.dtype = dtype
 
     def __call__(self, base: int, index: int) -> Any:
-        size = self.dtype.itemsize
-        buffer: Any = (ctypes.c_char * size).from_address(int(base) + int(index) * size)
-        return _View(np.frombuffer(buffer, dtype=self.dtype)[0])
+        return _View(record_view(self.dtype, int(base) + int(index) * self.dtype.itemsize))
+
+
+def record_view(dtype: np.dtype, base: int) -> Any:
+    """The NumPy record of type `dtype` at an address."""
+    buffer: Any = (ctypes.c_char * dtype.itemsize).from_address(base)
+    return np.frombuffer(buffer, dtype=dtype)[0]
 
 
 def accessor(dtype: np.dtype) -> Any:

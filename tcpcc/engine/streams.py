@@ -52,3 +52,11 @@ def uniform(s: Any) -> float:
     if difference == 0:
         difference = M1
     return difference / (M1 + 1.0)
+
+
+def jump(s: Any, number: int) -> None:
+    """Go over to the stream of one of many (their `number`) that were seeded alike."""
+    s.mrg0 = 1 + (s.mrg0 + 2654435761 * number) % (M1 - 1)
+    s.mrg3 = 1 + (s.mrg3 + 40503 * number) % (M2 - 1)
+    for _ in range(8):
+        uniform(s)

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.errors import ScenarioError, unknown
+from tcpcc.errors import ScenarioError, refuse, unknown
+from tcpcc.models.blame import RuleError
+from tcpcc.models.costs import Estimate, LongRun, ResourceError, check, estimate
+from tcpcc.models.packet import DRIVERS
+from tcpcc.scenario import Scenario
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
-    from tcpcc.scenario import Scenario
+
+__all__ = [
+    "MODELS",
+    "Estimate",
+    "LongRun",
+    "Model",
+    "ResourceError",
+    "RuleError",
+    "estimate",
+    "simulate",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,7 @@ def simulate(
     driver: str = "compiled",
     trace: bool | Selection = False,
     progress: bool = False,
+    force: bool = False,
     **options: Any,
 ) -> Run:
     """Run `scenario` and return its record.
@@ -72,13 +88,23 @@ def simulate(
             ``run.plot_trace()``, ``run.to_pcap()`` (packet model); or the names of those flows,
             controllers or workloads whose events are kept, one or several.
         progress: show a progress bar.
+        force: begin even if the machine seems to lack the memory, or the run takes more than
+            four hours; see `estimate`.
         options: of the models with fluid: ``step``, their time step in s; of "fluid" and "hybrid":
             ``representatives``, how many flows run at most for one with a ``count``; of
             "meanfield": ``marking``.
 
     Raises:
-        ScenarioError: an unknown model or driver, an option that the model does not have.
+        ScenarioError: not a scenario, an unknown model or driver, an option that the model does
+            not have.
+        ResourceError: the run would take more than the machine has.
+        RuleError: a controller's or a queue's rule failed; names the rule and its line.
+
+    A run that will take more than a minute is announced with a warning.
     """
+    if not isinstance(scenario, Scenario):
+        hint = "; tc.Scenario.load(...) reads a file" if isinstance(scenario, str | Path) else ""
+        raise refuse("scenario", scenario, f"a Scenario{hint}")
     if model not in MODELS:
         raise unknown("model", model, MODELS)
     chosen = MODELS[model]
@@ -89,5 +115,9 @@ def simulate(
             raise ScenarioError(f"{name} = {given[name]!r}: the {model} model has no such option")
         if name not in chosen.options:
             raise unknown(f"option of the {model} model", name, chosen.options)
+    if driver not in DRIVERS:
+        raise unknown("driver", driver, DRIVERS)
+    if not force:
+        check(scenario, model, driver, trace, options.get("step"))
     run = import_module(f"{__name__}.{model}").simulate
     return run(scenario, progress=progress, **asked, **options)

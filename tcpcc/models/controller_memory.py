@@ -8,6 +8,8 @@ import numpy as np
 
 from tcpcc.controllers.controller import Controller, sample_dtype
 from tcpcc.engine.jit import address, rule_address
+from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import TcpccError
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
@@ -22,23 +24,35 @@ def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
 
 
 class ControllerMemory:
-    """The rules of the controllers of a run, and the records that they work on."""
+    """The rules of the controllers of a run, and the records that they work on.
 
-    def __init__(self) -> None:
+    Args:
+        seed: the scenario's, for controllers that need chance.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
         self._rules: dict[Controller, dict[str, int]] = {}
         self._owned: list[np.ndarray] = []
 
     def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
-        """Write the addresses of rules and records into a flow's record; returns the state."""
+        """Write the addresses of rules and records into a flow's record; returns the state.
+
+        Raises:
+            TcpccError: a rule that does not compile.
+        """
         controller = flow.controller
         assert controller is not None
         for name, rule in self._addresses(controller).items():
-            row[name] = rule
+            if name in row.dtype.names:
+                row[name] = rule
         records = (
             record_of(controller.state_dtype, controller.initial_state),
             record_of(controller.params_dtype, list(flow.params.values()) or [0.0]),
             record_of(sample_dtype),
         )
+        if controller.chance:
+            seed_stream(records[0][0], self._seed, f"flow {flow.name}: controller")
         for name, record in zip(("state", "params", "sample"), records, strict=True):
             self._owned.append(record)
             row[name] = address(record)
@@ -47,7 +61,11 @@ class ControllerMemory:
     def _addresses(self, controller: Controller) -> dict[str, int]:
         if controller not in self._rules:
             dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
-            self._rules[controller] = {
-                name: rule_address(rule, *dtypes) for name, rule in controller.rules.items()
-            }
+            addresses = {}
+            for name, rule in controller.rules.items():
+                try:
+                    addresses[name] = rule_address(rule, *dtypes)
+                except TypeError as error:
+                    raise TcpccError(f"controller {controller.name!r}, {name}: {error}") from None
+            self._rules[controller] = addresses
         return self._rules[controller]

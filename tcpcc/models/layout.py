@@ -8,6 +8,7 @@ queue, however many flows it has.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -81,6 +82,8 @@ def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
     starts: dict[int, list[float]] = {}
     for flow, narrow in zip(resolved.flows, narrowest, strict=True):
         starts.setdefault(narrow, []).append(flow.spec.start)
+    for times in starts.values():
+        times.sort()
     loads: dict[int, dict[tuple[str, int], float]] = {}
 
     def add(link: int, source: tuple[str, int], rate: float) -> None:
@@ -91,7 +94,7 @@ def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
         if isinstance(flow.spec, CBR):
             source, rate = ("flow", k), flow.spec.rate
         else:
-            sharing = sum(start <= flow.spec.start for start in starts[narrow])
+            sharing = bisect_right(starts[narrow], flow.spec.start)
             source, rate = ("flow", k), 2 * links[narrow].rate / sharing
         for i in flow.forward:
             add(i, source, rate)

@@ -13,16 +13,19 @@ import numpy as np
 
 from tcpcc.engine.jit import accessor, address, call_rule, compiled, record_dtype, rule_address
 from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import TcpccError
 from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
 
 if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
 
-#: Of a link's record: addresses of the rule at arrivals and of that of the timer (0: none) and of
+#: Of a link's record: addresses of the rule at arrivals, of those of the timer, at departures and
+#: for the choice among inner queues (0: none) and of
 #: their three records; of the recorded state variables, how many, which places in the state, and
 #: their values bin by bin; whether the rules read and write the header words of packets.
 FIELDS: list[tuple[str, type]] = [
-    ("rule", int), ("timer", int), ("state", int), ("params", int), ("sample", int),
+    ("rule", int), ("timer", int), ("departure", int), ("select", int),
+    ("state", int), ("params", int), ("sample", int),
     ("n_noted", int), ("noted", int), ("notes", int), ("reads_headers", int),
 ]  # fmt: skip
 
@@ -35,6 +38,12 @@ _number_at = accessor(record_dtype({"value": float}))
 def apply(link, b):
     """Call the link's rule for an arrival in bin `b`; -1 for one that no bin holds."""
     call_rule(link.rule, link.state, link.params, link.sample)
+    note_state(link, b)
+
+
+@compiled
+def note_state(link, b):
+    """Note what the discipline records of its state, for bin `b`; -1 for none."""
     if b >= 0:
         for i in range(link.n_noted):
             value = _number_at(link.state, _index_at(link.noted, i).at).value
@@ -57,15 +66,16 @@ class QueueMemory:
 
     Args:
         link: whose queue it is.
-        rule: ``on_arrival`` or ``on_fluid`` of its discipline.
+        rule: ``on_arrival`` or ``on_fluid`` of its discipline; None: there is none.
         seed: of the scenario.
         n_bins: how many bins a recorded link has.
     """
 
-    def __init__(self, link: Link, rule: Rule, seed: int, n_bins: int) -> None:
+    def __init__(self, link: Link, rule: Rule | None, seed: int, n_bins: int) -> None:
         discipline: Discipline = link.queue.discipline
         self.names = discipline.record if link.record else ()
-        self._rule, self._timer = rule, discipline.on_interval
+        self.name, self.rule, self.timer = discipline.name, rule, discipline.on_interval
+        self._departure, self._select = discipline.on_departure, discipline.on_select
         self._reads_headers = discipline.reads_headers
         self.state = np.zeros(1, discipline.state_dtype)
         for name, variable in discipline.state.items():
@@ -81,13 +91,18 @@ class QueueMemory:
 
     @property
     def has_timer(self) -> bool:
-        return self._timer is not None
+        return self.timer is not None
 
     def fill(self, row: Any) -> None:
         """Write the addresses into a link's record."""
         dtypes = (self.state.dtype, self.params.dtype, self.sample.dtype)
-        row["rule"] = rule_address(self._rule, *dtypes)
-        row["timer"] = rule_address(self._timer, *dtypes)
+        try:
+            row["rule"] = rule_address(self.rule, *dtypes)
+            row["timer"] = rule_address(self.timer, *dtypes)
+            row["departure"] = rule_address(self._departure, *dtypes)
+            row["select"] = rule_address(self._select, *dtypes)
+        except TypeError as error:
+            raise TcpccError(f"queue {self.name!r}: {error}") from None
         for name in ("state", "params", "sample"):
             row[name] = address(getattr(self, name))
         row["reads_headers"] = self._reads_headers

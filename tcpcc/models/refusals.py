@@ -12,14 +12,33 @@ if TYPE_CHECKING:
 
 
 def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
-    """Refuse ECN.
+    """Refuse ECN, queue disciplines that say nothing of fluid, and controllers that are told of
+    single packets, or space them.
 
     Raises:
         ScenarioError: the scenario has one.
     """
     for flow in resolved.rows:
+        controller = flow.controller
+        if controller is not None and controller.extras:
+            raise ScenarioError(
+                f"flow {flow.name!r}: controller {controller.name!r} needs packets"
+                f" ({controller.extras[0]}), and the {model} model has none; use the packet model"
+            )
         if not isinstance(flow.spec, CBR) and flow.spec.transport.ecn != "off":
             raise ScenarioError(
                 f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: the {model} model marks no"
                 " packets; use the packet model"
+            )
+        if flow.controller is not None and flow.controller.header:
+            raise ScenarioError(
+                f"flow {flow.name!r}: controller {flow.controller.name!r} writes into packets, of"
+                f" which the {model} model has none; use the packet model"
+            )
+    for link in resolved.links:
+        discipline = link.queue.discipline
+        if discipline.decides_by_packet and discipline.on_fluid is None:
+            raise ScenarioError(
+                f"link {link.name!r}: queue {discipline.name!r} decides packet by packet, of which"
+                f" the {model} model has none; use the packet model"
             )

@@ -2,15 +2,19 @@
 
 from tcpcc.definition import callable_module
 from tcpcc.queues.adaptive_red import AdaptiveRED
+from tcpcc.queues.codel import CoDel
 from tcpcc.queues.connection_red import ConnectionRED
 from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
 from tcpcc.queues.droptail import DropTail
+from tcpcc.queues.fq_codel import FQCoDel
+from tcpcc.queues.gilbert_elliott import GilbertElliott
 from tcpcc.queues.pi import PI
 from tcpcc.queues.pie import PIE
 from tcpcc.queues.red import RED
 from tcpcc.queues.rem import REM
 from tcpcc.queues.sred import SRED
 from tcpcc.queues.step_mark import StepMark
+from tcpcc.queues.xcp_router import XCPRouter
 
 __all__ = [
     "PI",
@@ -20,11 +24,15 @@ __all__ = [
     "REM",
     "SRED",
     "AdaptiveRED",
+    "CoDel",
     "ConnectionRED",
     "Discipline",
     "DropTail",
+    "FQCoDel",
+    "GilbertElliott",
     "QueueSpec",
     "StepMark",
+    "XCPRouter",
 ]
 
 callable_module(__name__, QUEUES.table)

@@ -1,4 +1,4 @@
-"""The contract of a queue discipline: parameters, private state, three rules.
+"""The contract of a queue discipline: parameters, private state, rules.
 
 =========================  =====================================================================
 ``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it, `q.mark` to mark it
@@ -6,15 +6,25 @@
                            dropped in the long run, `q.spread`, how irregular the drops are, and
                            `q.anew` where the arrivals since the last drop count no more
 ``on_interval(s, p, q)``   a timer, at the start and then at the time `q.wake` that it sets
+``on_departure(s, p, q)``  a packet is about to be sent, after waiting for `q.sojourn`: set `q.drop`
+                           or `q.mark`; the next one follows at once if it is dropped
+``on_select(s, p, q)``     several inner queues: set `q.inner` to the one that sends next
 =========================  =====================================================================
 
 `s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops in any
 case (`q.full`), but the discipline sees the arrival. A mark that a packet cannot take, since it is
-not ECN-capable, drops it: :func:`notify` is what an AQM with a parameter `ecn` calls. A discipline
-with `reads_headers` sees four words of a packet's header, and may write them. A discipline that
-needs chance calls ``uniform(s)`` of `engine.streams`: every queue's state carries a stream of its
-own. Both rules are written on the same helper functions, so that the packet and the fluid model
-read one drop law.
+not ECN-capable, drops it: :func:`notify` is what an AQM with a parameter `ecn` calls.
+A discipline that decides when a packet arrives knows all that it needs then, and costs no event of
+its own. One with ``on_departure`` makes its link a scheduled one, with an event per departure; it
+runs in packets only, unless it has ``on_fluid``. With several `inner` queues ``on_arrival`` sets
+`q.inner`, the queue (0, 1, ...) that the packet joins, and may let a full buffer push out others:
+it sets `q.evict` to an inner queue, `q.evictions` to how many at its head give way;
+``on_departure`` learns of each with `q.evicted`, when all is decided.
+
+A discipline with `reads_headers` sees four words of a packet's header, and may write them. A
+discipline that needs chance calls ``uniform(s)`` of `engine.streams`: every queue's state carries a
+stream of its own. The rules are written on the same helper functions, so that the packet and the
+fluid model read one drop law.
 """
 
 from __future__ import annotations
@@ -26,6 +36,7 @@ import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.engine.subset import check_rule
 
 #: What a rule learns, field by field: (unit, meaning).
 SAMPLE: dict[str, tuple[str, str]] = {
@@ -42,12 +53,20 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "flow": ("", "number of the packet's flow (packet model)"),
     "flows": ("", "sources now open whose path, of data or of ACKs, crosses the link"),
     "ect": ("0 or 1", "the packet is ECN-capable (packet model)"),
-    "words": ("0 or 1", "the packet carries header words, and `reads_headers` shows them"),
+    "words": ("0 or 1", "data with header words, which `reads_headers` shows; an ACK shows none"),
     "word0": ("", "in, out: first word of the packet's header, as its controller means it"),
     "word1": ("", "in, out: second word"),
     "word2": ("", "in, out: third word"),
     "word3": ("", "in, out: fourth word"),
-    "drop": ("0 or 1", "out: drop the arriving packet"),
+    "sojourn": ("s", "(on_departure) how long the packet has waited"),
+    "again": ("0 or 1", "(on_departure) the one before, of its inner queue, was dropped just now"),
+    "inner": ("", "inner queue of the packet; out (on_arrival, on_select)"),
+    "inner_queue": ("packets", "(on_departure) waiting in its inner queue, without it"),
+    "inner_bytes": ("bytes", "the same in bytes"),
+    "evict": ("", "out (on_arrival): inner queue that makes room in a full buffer; -1: none"),
+    "evictions": ("packets", "out (on_arrival): how many it loses"),
+    "evicted": ("0 or 1", "(on_departure) the packet is pushed out: nothing to decide"),
+    "drop": ("0 or 1", "out: drop the arriving packet, or the departing one"),
     "mark": ("0 or 1", "out: mark the packet (ECN), or drop it if it is not ECN-capable"),
     "prob": ("", "out (fluid): share of the arrivals dropped in the long run"),
     "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),
@@ -57,6 +76,9 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "wake": ("s", "out (on_interval): when it is called next; it must be later than `now`"),
 }
 
+#: The packet's header, and all that a rule may set.
+WORDS = tuple(name for name in SAMPLE if name.startswith("word") and name != "words")
+OUT = (*("drop", "mark", "prob", "spread", "memory", "anew", "wake"), *WORDS)
 #: A parameter of disciplines that can mark.
 ECN = Param(0, "0 or 1", "mark ECN-capable packets instead of dropping them early", 0, 1)
 
@@ -76,6 +98,8 @@ sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 class Discipline(Definition):
     """A queue discipline, ready for every model. ``on_arrival`` None: only a full buffer drops.
 
+    `inner`: how many inner queues it has; more than one need ``on_select`` and ``on_departure``.
+
     `record` names state variables that a run keeps, as ``queue_<name>`` of ``run.data``. A name
     recorded means the same in every discipline: unit and text must agree. `reads_headers`: its
     rules read and write the words of packets' headers.
@@ -86,6 +110,9 @@ class Discipline(Definition):
     on_arrival: Rule | None = None
     on_fluid: Rule | None = None
     on_interval: Rule | None = None
+    on_departure: Rule | None = None
+    on_select: Rule | None = None
+    inner: int = 1
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
@@ -94,10 +121,22 @@ class Discipline(Definition):
     reads_headers: bool = False
 
     def __post_init__(self) -> None:
-        if self.on_interval and not (self.on_arrival and self.on_fluid):
-            raise ValueError(f"queue {self.name!r}: on_interval needs on_arrival and on_fluid")
+        if self.on_interval and not (self.on_departure or (self.on_arrival and self.on_fluid)):
+            raise ValueError(
+                f"queue {self.name!r}: on_interval needs on_arrival and on_fluid, or on_departure"
+            )
+        if (self.on_select or self.inner != 1) and not (
+            self.on_select and self.on_arrival and self.on_departure and self.inner > 1
+        ):
+            raise ValueError(
+                f"queue {self.name!r}: inner = {self.inner}: several inner queues need on_arrival,"
+                " on_select and on_departure"
+            )
         listed = (f"{n} : {p.doc} ({p.unit}; {p.default:g})" for n, p in self.params.items())
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
+        for rule_name, rule in self.rules.items():
+            if rule is not None:
+                check_rule(f"queue {self.name!r}, {rule_name}", rule, self.records(SAMPLE, OUT))
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
                 raise ValueError(
@@ -120,7 +159,14 @@ class Discipline(Definition):
             "on_arrival": self.on_arrival,
             "on_fluid": self.on_fluid,
             "on_interval": self.on_interval,
+            "on_departure": self.on_departure,
+            "on_select": self.on_select,
         }
+
+    @property
+    def decides_by_packet(self) -> bool:
+        """Whether it has to see packets as they come or go."""
+        return self.on_arrival is not None or self.on_departure is not None
 
     @property
     def state_dtype(self) -> np.dtype:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,33 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE = (
 )  # fmt: skip
 GREY = "0.55"
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.2)), (0, (1.6, 1)), (0, (6, 1.2, 1.4, 1.2)))
+
+ALGORITHMS: Mapping[str, tuple[str, str]] = {
+    "reno": (VERMILION, "o"), "newreno": (ORANGE, "o"), "tahoe": (BLACK, "o"),
+    "vegas": (BLUE, "s"), "quick_vegas": (GREEN, "^"), "newvegas": (SKY, "s"),
+    "vegas_a": (ORANGE, "s"), "vegas_plus": (BLACK, "s"), "adavegas": (PURPLE, "s"),
+    "dual": (SKY, "h"), "card": (GREEN, "h"), "tri_s": (PURPLE, "h"), "veno": (GREEN, "s"),
+    "fusion": (BLACK, "D"), "areno": (BLUE, "D"), "compound": (GREEN, "v"), "hstcp": (PURPLE, "^"),
+    "ghstcp": (SKY, "^"), "bic": (ORANGE, "P"), "bic_2004": (BLUE, "P"), "cubic": (SKY, "X"),
+    "cubic_2005": (BLUE, "X"), "cubic_2008": (PURPLE, "X"), "fast": ("#777777", "P"),
+    "westwood": (SKY, "d"), "westwood_rbe": (GREEN, "d"), "westwood_plus": (ORANGE, "d"),
+    "westwood_re": (PURPLE, "d"), "westwood_abse": (BLACK, "d"),
+    "htcp": (BLUE, "p"), "hybla": (ORANGE, "p"), "illinois": (PURPLE, "p"),
+    "scalable": (SKY, "p"), "africa": (GREEN, "p"), "yeah": (BLACK, "p"),
+}  # fmt: skip
+"""Colour and mark of each algorithm, the same in every figure. Of two algorithms that share a
+colour the marks differ; those that papers draw together also differ in grey."""
+
+PACKET_LOOK: Mapping[str, Any] = {"ls": "-"}
+FLUID_LOOK: Mapping[str, Any] = {"ls": DASHES[1], "mfc": "white"}
+PUBLISHED_LOOK: Mapping[str, Any] = {
+    "marker": "o", "ms": 5.5, "mfc": "white", "mec": BLACK, "color": BLACK, "ls": "none",
+    "label": "published",
+}  # fmt: skip
+REFERENCE_LOOK: Mapping[str, Any] = {**PUBLISHED_LOOK, "marker": "D", "ms": 4.5,
+                                     "label": "reference"}  # fmt: skip
+"""What a line or mark is of, in every figure: packets solid, fluid dashed with open marks, what a
+paper prints a ring, a number from elsewhere a diamond."""
 
 WIDTH = 6.9
 """Width of a figure, inches: the text width of a two-column paper."""
@@ -61,6 +88,20 @@ def style() -> Iterator[None]:
     }
     with mpl.rc_context(settings):
         yield
+
+
+def colour(algorithm: str) -> str:
+    """Colour of a controller, by the name of a scenario; one that is not ours is grey."""
+    return ALGORITHMS.get(algorithm, ("#777777", ""))[0]
+
+
+def shade(of: str, lightness: float) -> tuple[float, float, float]:
+    """A colour made darker (`lightness` below 0, down to -1: black) or lighter (up to 1: white)."""
+    from matplotlib.colors import to_rgb
+
+    end = 1.0 if lightness > 0 else 0.0
+    red, green, blue = ((1 - abs(lightness)) * c + abs(lightness) * end for c in to_rgb(of))
+    return red, green, blue
 
 
 def new_axes(size: tuple[float, float] | None = None) -> Axes:

@@ -1,10 +1,12 @@
-"""A run's file: one NetCDF 4 file, there whole or not at all."""
+"""A run's file: one NetCDF 4 file, there whole or not at all, with a checksum at its end.
+
+After the last byte of the HDF5 file stands a line ``tcpcc sha256 <64 hexadecimal digits>``, the
+hash of all before it. Other tools do not see it.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.errors import TcpccError
+from tcpcc.files import whole_file
 from tcpcc.results.recording import EVENT_DTYPE, FORMAT
 
 if TYPE_CHECKING:
     import xarray as xr
+
+_MARK = b"\ntcpcc sha256 "
+_TRAILER = len(_MARK) + 65
 
 
 def save(path: str | Path, data: xr.Dataset, events: NDArray[Any] | None) -> None:
@@ -36,6 +42,9 @@ def save(path: str | Path, data: xr.Dataset, events: NDArray[Any] | None) -> Non
             xr.Dataset(fields, attrs=attrs).to_netcdf(
                 part, engine="h5netcdf", group="events", mode="a"
             )
+        digest = hashlib.sha256(part.read_bytes()).hexdigest()
+        with part.open("ab") as file:
+            file.write(_MARK + digest.encode() + b"\n")
 
 
 def load(path: str | Path) -> tuple[xr.Dataset, NDArray[Any] | None]:
@@ -49,6 +58,7 @@ def load(path: str | Path) -> tuple[xr.Dataset, NDArray[Any] | None]:
 
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
+    _check_sum(Path(path))
     try:
         groups = xr.open_groups(path, engine="h5netcdf", decode_times=False)
         try:
@@ -74,15 +84,10 @@ def load(path: str | Path) -> tuple[xr.Dataset, NDArray[Any] | None]:
     return data, events
 
 
-@contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """A path to write to; the file takes its real name only if the block ends well."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target.parent}: no such directory")
-    part = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
-    try:
-        yield part
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+def _check_sum(path: Path) -> None:
+    content = path.read_bytes()
+    body, trailer = content[:-_TRAILER], content[-_TRAILER:]
+    if not trailer.startswith(_MARK):
+        raise TcpccError(f"{path}: not a saved run, or damaged (it does not end in a checksum)")
+    if trailer[len(_MARK) :] != hashlib.sha256(body).hexdigest().encode() + b"\n":
+        raise TcpccError(f"{path}: not a saved run, or damaged (its checksum is another one)")

@@ -16,23 +16,30 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError
 from tcpcc.results.figure import (
+    ALGORITHMS,
     BLACK,
     BLUE,
     DASHES,
+    FLUID_LOOK,
     GREEN,
     GREY,
     ORANGE,
+    PACKET_LOOK,
     PALETTE,
+    PUBLISHED_LOOK,
     PURPLE,
+    REFERENCE_LOOK,
     SKY,
     VERMILION,
     WIDTH,
+    colour,
     dress,
     finished,
     legend,
     new_axes,
     one,
     rate_unit,
+    shade,
     style,
     times_of,
 )  # fmt: skip
@@ -45,9 +52,10 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "BLACK", "BLUE", "DASHES", "GREEN", "GREY", "ORANGE", "PALETTE", "PURPLE", "SKY", "VERMILION",
-    "WIDTH", "basic_behaviour", "cwnd", "phase_plane", "queue", "style", "throughput",
-    "vegas_trace",
+    "ALGORITHMS", "BLACK", "BLUE", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
+    "PALETTE", "PUBLISHED_LOOK", "PURPLE", "REFERENCE_LOOK", "SKY", "VERMILION", "WIDTH",
+    "basic_behaviour", "colour", "cwnd", "phase_plane", "queue", "rate_unit", "shade", "style",
+    "throughput", "vegas_trace",
 ]  # fmt: skip
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError, real, unknown
+from tcpcc.files import whole_file
 from tcpcc.results import metrics, netcdf
 
 if TYPE_CHECKING:
@@ -407,7 +408,7 @@ class Run:
     def to_csv(self, path: str | Path, of: Literal["flow", "link"] = "flow") -> None:
         """Write `to_dataframe` as CSV; numbers are printed so that they read back unchanged."""
         table = self.to_dataframe(of)
-        with netcdf.whole_file(path) as part:
+        with whole_file(path) as part:
             table.to_csv(part, index=False)
 
     def to_pcap(self, path: str | Path, flows: Selection = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -177,7 +178,7 @@ class Change(Record):
     Args:
         at: when, in s.
         link: name of the link; access links are called "<flow>:access" and "<flow>:egress".
-        rate: new rate in bit/s.
+        rate: new rate in bit/s; 0: the link stands still (packets wait) until it is given another.
         delay: new one-way propagation delay in s.
         buffer: new room, in packets or bytes as the link's own buffer is.
         loss: new probability of random loss, in [0, 1).
@@ -216,7 +217,7 @@ class Change(Record):
         self._store(
             at=nonnegative("at", units.seconds(at, "at"), "s"),
             link=text("link", link, "the name of a link"),
-            rate=None if rate is None else positive("rate", units.rate(rate), "bit/s", inf=True),
+            rate=None if rate is None else nonnegative("rate", units.rate(rate), "bit/s", inf=True),
             delay=None
             if delay is None
             else nonnegative("delay", units.seconds(delay, "delay"), "s"),
@@ -224,6 +225,17 @@ class Change(Record):
             loss=None if loss is None else probability("loss", loss, one=False),
             queue=pairs,
             buffer_unit=unit,
+        )
+
+
+def look_for_units(rate: Quantity, delay: Quantity) -> None:
+    """Warn of plain numbers that were hardly meant in bit/s and s."""
+    plain = [v for v in (rate, delay) if isinstance(v, int | float) and not isinstance(v, bool)]
+    if len(plain) == 2 and 0 < plain[0] <= 10_000 and plain[1] >= 1:
+        warnings.warn(
+            f"rate = {plain[0]:g} bit/s, delay = {plain[1]:g} s: are units missing?"
+            f' write "{plain[0]:g} Mbps", "{plain[1]:g} ms"',
+            stacklevel=4,
         )
 
 

@@ -234,9 +234,21 @@ def _resolve_flow(
         raise ScenarioError("its round trip takes no time: give a link a delay or a finite rate")
     controller = composed(spec.definition, spec.slow_start.rule)
     params = controller.check(dict(spec.params + spec.slow_start.params))
-    return ResolvedFlow(
-        spec, name, forward, reverse, controller, params, spec.recovery or controller.recovery
-    )
+    recovery = spec.recovery or controller.recovery
+    if controller.owns_recovery:
+        _check_selective(controller, recovery)
+    return ResolvedFlow(spec, name, forward, reverse, controller, params, recovery)
+
+
+def _check_selective(controller: Controller, recovery: str) -> None:
+    from tcpcc.transport.recovery import RECOVERIES
+
+    if not RECOVERIES[recovery].selective:
+        able = [name for name in RECOVERIES if RECOVERIES[name].selective]
+        raise ScenarioError(
+            f"recovery = {recovery!r}: controller {controller.name!r} needs one that reads "
+            f"selective acknowledgements: {', '.join(able)}"
+        )
 
 
 def _way(spec: Flow | CBR, net: Network, routes: _Routes) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, positive, refuse, whole
+from tcpcc.files import whole_file
 from tcpcc.scenario import units
 from tcpcc.scenario.frozen import Record, named
 from tcpcc.scenario.network import Access, Change, Link, Network, tuple_of
@@ -164,7 +165,7 @@ class Scenario(Record):
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
         """The scenario in a TOML file; its errors name the file."""
         try:
-            return cls.from_toml(Path(path).read_text(encoding="utf-8"))
+            return cls.from_toml(Path(path).read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not UTF-8 text"
             raise ScenarioError(f"scenario file {os.fspath(path)!r}: {reason}") from None
@@ -173,15 +174,12 @@ class Scenario(Record):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the scenario to a TOML file; the file is replaced whole or not at all."""
-        target = Path(path)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
-            temporary.write_text(self.to_toml(), encoding="utf-8", newline="\n")
-            temporary.replace(target)
+            with whole_file(path) as part:
+                part.write_text(self.to_toml(), encoding="utf-8", newline="\n")
         except OSError as error:
-            raise ScenarioError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from None
-        finally:
-            temporary.unlink(missing_ok=True)
+            reason = error.strerror or str(error)
+            raise ScenarioError(f"cannot write {os.fspath(path)!r}: {reason}") from None
 
 
 def _canonical(value: Any) -> Any:

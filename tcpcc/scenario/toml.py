@@ -85,7 +85,7 @@ _KEYS = (
 def parse(text: str) -> Scenario:
     """The scenario in a TOML text; raises `ScenarioError` for every mistake in it."""
     try:
-        data = tomllib.loads(text)
+        data = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"not TOML: {error}") from None
     for key in data:
@@ -106,6 +106,10 @@ def _network(data: Mapping[str, Any]) -> Network:
     table = dict(_table("network", data.get("network", {})))
     topology = table.pop("topology", None)
     if topology is None:
+        if not table and "link" not in data:
+            raise ScenarioError(
+                f"network: give it a topology ({', '.join(TOPOLOGIES)}), or give [[link]] tables"
+            )
         links = _each("link", data, Link)
         with _within("network"):
             access = table.pop("access", None)

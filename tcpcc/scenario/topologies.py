@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, refuse, whole
 from tcpcc.scenario.frozen import named
-from tcpcc.scenario.network import Access, Link, Network
+from tcpcc.scenario.network import Access, Link, Network, look_for_units
 from tcpcc.scenario.units import Quantity
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ def dumbbell(
     Returns:
         a network with the links "bottleneck" (always recorded) and "bottleneck<", and
         default_path ("left", "right"). Access links are there if either access setting is.
+
+    Warns of plain numbers that were hardly meant in bit/s and s.
     """
+    look_for_units(rate, delay)
     there = Link(
         "left", "right", rate=rate, delay=delay, buffer=buffer, queue=queue, loss=loss,
         name="bottleneck", record=True,

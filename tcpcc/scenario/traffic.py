@@ -277,6 +277,7 @@ class Flow(Record):
         given = number_pairs("params", {**dict(number_pairs("params", params)), **more_params})
         algorithm.check(dict(given))
         _check_recovery(recovery)
+        _check_recovery(algorithm.recovery, f"controller {algorithm.name!r}: ")
         if isinstance(transport, Mapping):
             transport = Transport(**transport)
         if not isinstance(transport, Transport):
@@ -395,11 +396,15 @@ def _unknown_keyword(keyword: str, algorithm: Controller) -> ScenarioError:
     )
 
 
-def _check_recovery(recovery: str | None) -> None:
+def _check_recovery(recovery: str | None, owner: str = "") -> None:
     from tcpcc.transport.recovery import RECOVERIES
 
-    if recovery is not None:
+    if recovery is None:
+        return
+    try:
         RECOVERIES.find(recovery)
+    except ScenarioError as error:
+        raise ScenarioError(f"{owner}{error}") from None
 
 
 def _endpoints(

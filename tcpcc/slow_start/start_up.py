@@ -21,8 +21,11 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from tcpcc.controllers.controller import Controller
+import numpy as np
+
+from tcpcc.controllers.controller import SAMPLE, WINDOW, Controller
 from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.engine.subset import check_rule
 from tcpcc.errors import ScenarioError
 
 
@@ -48,6 +51,20 @@ class StartUp(Definition):
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
+
+    def __post_init__(self) -> None:
+        for rule_name in ("on_ack", "on_round", "on_restart"):
+            rule = getattr(self, rule_name)
+            if rule is not None:
+                before = (None,) if rule_name == "on_ack" else ()
+                records = (*self.records(SAMPLE, SAMPLE), *before)
+                check_rule(f"slow start {self.name!r}, {rule_name}", rule, records)
+
+    @property
+    def state_dtype(self) -> np.dtype:
+        """Record of the state: the window, then the rule's own."""
+        private = (v.column(n) for n, v in self.state.items())
+        return np.dtype([*((n, np.float64) for n in WINDOW), *private], align=True)
 
 
 SLOW_STARTS: Registry[StartUp] = Registry("slow start")
@@ -93,19 +110,25 @@ def _bound(form: Any, rule: Rule, **names: Any) -> Rule:
     return made
 
 
-def _before(added: Rule | None, rule: Rule) -> Rule:
+def _before(added: Rule | None, rule: Rule | None) -> Rule | None:
     """`added`, if there is one, then `rule`."""
-    return _bound(both, rule, first=added) if added else rule
+    return _bound(both, rule, first=added) if added and rule else added or rule
 
 
 @cache
 def composed(controller: Controller, start_up: StartUp) -> Controller:
     """The controller of the same name that starts by that rule; the same one for the same two.
 
-    Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name.
+    Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name,
+    and if the controller owns its start.
     """
     if start_up is STANDARD:
         return controller
+    if controller.owns_start:
+        raise ScenarioError(
+            f"slow start {start_up.name!r} does not go with controller {controller.name!r}, "
+            "which has a start of its own"
+        )
     for kind in ("params", "state"):
         mine, theirs = getattr(controller, kind), getattr(start_up, kind)
         for name in mine:
@@ -117,8 +140,10 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
     on_ack, on_round = controller.on_ack, controller.on_round
     return replace(
         controller,
-        on_ack=_bound(watched, on_ack, watch=start_up.on_ack) if start_up.on_ack else on_ack,
-        on_round=_before(start_up.on_round, on_round) if on_round else start_up.on_round,
+        on_ack=_bound(watched, on_ack, watch=start_up.on_ack)
+        if start_up.on_ack and on_ack
+        else on_ack,
+        on_round=_before(start_up.on_round, on_round),
         on_loss=_before(start_up.on_restart, controller.on_loss),
         on_timeout=_before(start_up.on_restart, controller.on_timeout),
         params={**controller.params, **start_up.params},

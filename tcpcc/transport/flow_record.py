@@ -27,7 +27,7 @@ OUTBOX_SIZE = 16
 SENDER: dict[str, type] = {
     "high_ack": int, "next_seq": int, "max_seq": int, "recover": int,
     "phase": int, "dupacks": int, "inflation": int, "untold": int,
-    "segments": int, "segment_mask": int, "outbox": int, "outbox_count": int,
+    "segments": int, "segment_mask": int, "outbox": int, "outbox_count": int, "delivery": int,
     "more": int, "burst": float, "max_burst": float, "rwnd": float, "to_send": int,
     "finished": float, "awaits": int,
     # the event that is being handled: an ACK of all up to `ack`, caused by segment `trigger`,
@@ -37,10 +37,18 @@ SENDER: dict[str, type] = {
 CONTROLLER: dict[str, type] = {
     "state": int, "params": int, "sample": int,
     "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
+    "on_delivery": int, "on_lost_packet": int, "on_timer": int, "on_mark": int,
+    # up to where a window of data was answered a mark; marked packets that the controller is to
+    # be told of
+    "mark_edge": int, "untold_marks": int,
+    # where in the state they are: bytes from its start, 0: there is none
+    "pacing_rate": int, "wake_at": int, "stream": int,
+    "owns_recovery": int, "owns_start": int,
 }  # fmt: skip
 LOSS_RECOVERY: dict[str, type] = {
     "address": int, "recovery_state": int, "recovery_params": int,
     "recovery_on_ack": int, "recovery_on_timeout": int, "recovery_resume": int,
+    "recovery_on_alarm": int,
 }  # fmt: skip
 ROUNDS: dict[str, type] = {
     "last_rtt": float, "recent_rtt": float, "srtt": float, "min_rtt": float, "max_rtt": float,
@@ -60,7 +68,7 @@ RECEIVER: dict[str, type] = {
 SELDOM: dict[str, type] = {
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "delay_growth": int, "window_validation": int, "newest_only": int,
-    "syn_rtt": int,
+    "syn_rtt": int, "stamps": int, "stamp_mask": int,
 }  # fmt: skip
 # Of the sender: packets marked that the ACK being handled tells of (with classic ECN 1 for an ACK
 # with ECE), the newest count echoed, and whether the next new segment is to carry CWR; of the
@@ -78,6 +86,36 @@ FLOW = record_dtype(
     SENDER | CONTROLLER | LOSS_RECOVERY | ROUNDS | TIMER | RECEIVER | SELDOM | COUNTERS | ECN
 )
 SEGMENT = record_dtype({"sent_at": float, "transmits": int, "flags": int})
+
+# What became of a segment that was sent; a segment in the network stands in the list of those in
+# the order of sending, one that is lost in the list of those, until it is sent again.
+UNSENT, IN_NETWORK, LOST, DELIVERED = 0, 1, 2, 3
+
+#: Kept of a flow beside FLOW, only if its controller or its loss recovery needs it
+#: (``f.delivery``; ``f.stamps`` is then a ring of STAMP beside that of SEGMENT).
+DELIVERY = record_dtype(
+    [
+        ("total", int), ("last_at", float), ("first_sent", float), ("limited_until", int),
+        ("lost", int), ("pipe", int), ("next_send", float),
+        # what the ACK that is being handled brought; the newest of the packets and its sending
+        ("news", int), ("newest", int), ("newest_sent", float), ("rtt", float), ("owd", float),
+        ("srtt", float), ("min_rtt", float),
+        ("prior", int), ("prior_at", float), ("send_elapsed", float), ("limited", int),
+        ("prior_lost", int), ("prior_pipe", int),
+        # when pacing lets the next packet go that waits for it; when the loss recovery is to look
+        ("release_at", float), ("recheck_at", float),
+        # lists of segments, first and last; -1: empty
+        ("first", int, (2,)), ("last", int, (2,)),
+        ("n_stamps", int), ("stamped", int, (4,)), ("given_back", int, (4,)),
+    ]
+)  # fmt: skip
+STAMP = record_dtype(
+    [
+        ("status", int), ("before", int), ("after", int), ("delivered", int),
+        ("delivered_at", float), ("first_sent", float), ("limited", int), ("lost", int),
+        ("pipe", int), ("received_at", float), ("stamps", float, (4,)),
+    ]
+)  # fmt: skip
 OUT = record_dtype({"seq": int, "again": int})
 WINDOW = record_dtype({"cwnd": float, "ssthresh": float})
 
@@ -85,3 +123,6 @@ segment_at = accessor(SEGMENT)
 out_at = accessor(OUT)
 window_at = accessor(WINDOW)
 flow_at = accessor(FLOW)
+delivery_at = accessor(DELIVERY)
+stamp_at = accessor(STAMP)
+number_at = accessor(record_dtype({"value": float}))

@@ -6,7 +6,9 @@ and call again for the ``f.burst`` packets that may still go.
 """
 
 from tcpcc.engine.jit import compiled
+from tcpcc.transport.delivery import note_sent
 from tcpcc.transport.flow_record import OUTBOX_SIZE, RETRANSMITTED, out_at, segment_at, window_at
+from tcpcc.transport.pacing import is_early, note_paced
 from tcpcc.transport.rto import restart_timer
 
 
@@ -28,6 +30,10 @@ def emit(f, seq, now):
     """Put segment `seq` into the outbox and note when and how often it was sent."""
     outstanding = f.high_ack != f.max_seq
     segment = segment_at(f.segments, seq & f.segment_mask)
+    if f.delivery != 0:
+        note_sent(f, seq, now, seq <= f.max_seq)
+        if f.pacing_rate != 0:
+            note_paced(f, now)
     if seq > f.max_seq:
         f.max_seq = seq
         segment.transmits = 1
@@ -65,6 +71,9 @@ def fill(f, now, burst):
     f.more = 0
     edge = f.high_ack + effective_window(f)
     while f.next_seq <= edge and f.next_seq < f.to_send and burst > 0:
+        if f.pacing_rate != 0 and is_early(f, now):
+            f.burst = burst
+            return
         if not has_room(f):
             f.more = 1
             f.burst = burst

@@ -8,6 +8,7 @@ itself is `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``.
 import math
 
 from tcpcc.engine.jit import compiled
+from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import RECEIVED, segment_at
 
 REACH = 64  # how far a reported block is followed on each side
@@ -50,6 +51,8 @@ def on_data(f, now, seq):
         f.duplicates += 1
         return acknowledge_now(f)
     f.delivered += 1
+    if f.delivery != 0:
+        note_received(f, now, seq)
     segment_at(f.segments, seq & f.segment_mask).flags |= RECEIVED
     fills_hole = seq < f.highest
     f.highest = max(f.highest, seq)

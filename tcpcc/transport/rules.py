@@ -9,7 +9,16 @@ import math
 
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import accessor, call_rule, compiled
-from tcpcc.transport.flow_record import TOLD, segment_at, window_at
+from tcpcc.transport.delivery import move_to_lost
+from tcpcc.transport.flow_record import (
+    OPEN,
+    TOLD,
+    delivery_at,
+    number_at,
+    segment_at,
+    stamp_at,
+    window_at,
+)
 from tcpcc.transport.output import in_force
 
 sample_at = accessor(sample_dtype)
@@ -22,6 +31,8 @@ def apply(f, rule):
     cwnd = window_at(f.state, 0).cwnd
     if not 0 < cwnd < math.inf:
         raise FloatingPointError("the rule left a cwnd that is not a positive finite number")
+    if f.pacing_rate != 0 and not number_at(f.state + f.pacing_rate, 0).value > 0:
+        raise FloatingPointError("the rule left a pacing_rate that is not a positive number")
 
 
 @compiled
@@ -39,11 +50,12 @@ def is_limited(f, used):
 
 @compiled
 def grow(f, rule):
-    """Call ``on_ack`` or ``on_round``; a window that is not used does not grow."""
+    """Call ``on_ack`` or ``on_round``; a window that is not used does not grow, unless the
+    controller owns it."""
     s = window_at(f.state, 0)
     before = s.cwnd
     apply(f, rule)
-    if sample_at(f.sample, 0).limited != 0 and s.cwnd > before:
+    if sample_at(f.sample, 0).limited != 0 and s.cwnd > before and f.owns_start == 0:
         s.cwnd = before
 
 
@@ -120,6 +132,8 @@ def acknowledged(f, now, packets, rtt):
     a.transmits = 0.0
     a.limited = 1.0 if is_limited(f, outstanding_before(f, packets)) else 0.0
     f.untold = 0
+    a.marked = float(f.untold_marks)
+    f.untold_marks = 0
     syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
         a.round_time = now - f.round_start
@@ -143,10 +157,19 @@ def acknowledged(f, now, packets, rtt):
         f.round_sum += rtt
         f.round_n += 1
         f.round_min = min(f.round_min, rtt)
+    first = f.handshake != 0 and f.high_ack == packets - 1  # the ACK of the SYN
+    if first and f.owns_start != 0:
+        open_window(f)
     grow(f, f.on_ack)
-    if f.handshake != 0 and f.high_ack == packets - 1:  # the ACK of the SYN
-        repeated = segment_at(f.segments, 0).transmits > 1
-        window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window  # RFC 5681, 3.1
+    if first and f.owns_start == 0:
+        open_window(f)
+
+
+@compiled
+def open_window(f):
+    """RFC 5681, 3.1."""
+    repeated = segment_at(f.segments, 0).transmits > 1
+    window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window
 
 
 @compiled
@@ -159,6 +182,21 @@ def fill_loss_sample(f, now, transmits, flight):
     a.inflight = float(flight)
     a.transmits = float(transmits)
     a.limited = 0.0
+    a.marked = float(f.untold_marks)
+
+
+@compiled
+def mark_told(f, now):
+    """An ACK tells of marks: the answer is that to a loss, once per window of data (RFC 3168,
+    6.1.2), and none while a loss is answered already; the receiver is told (CWR)."""
+    f.untold_marks += f.marked
+    f.marked = 0
+    if f.phase != OPEN or f.ack <= f.mark_edge:
+        return
+    f.mark_edge = f.max_seq
+    f.cwr = 1
+    fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
+    apply(f, f.on_mark if f.on_mark != 0 else f.on_loss)
 
 
 @compiled
@@ -176,3 +214,91 @@ def timed_out(f, now, transmits, flight):
     fill_loss_sample(f, now, transmits, flight)
     f.timeouts += 1
     apply(f, f.on_timeout)
+
+
+# What only some controllers are told (``f.delivery``)
+
+
+@compiled
+def give_back(f, seq):
+    """The stamps of segment `seq` return to the controller's state."""
+    d = delivery_at(f.delivery, 0)
+    t = stamp_at(f.stamps, seq & f.stamp_mask)
+    for i in range(d.n_stamps):
+        number_at(f.state + d.given_back[i], 0).value = t.stamps[i]
+
+
+@compiled
+def fill_delivery_sample(f, now):
+    """The fields that are alike in ``on_delivery`` and ``on_lost_packet``; returns the sample."""
+    d = delivery_at(f.delivery, 0)
+    a = fill_sample(f, now)
+    if d.srtt > 0:
+        a.srtt = d.srtt
+        a.min_rtt = d.min_rtt
+    a.acked = 0.0
+    a.transmits = 0.0
+    a.pipe = float(d.pipe)
+    a.phase = float(f.phase)
+    a.total_delivered = float(d.total)
+    a.delivered = a.rtt = a.owd = a.delivery_rate = a.rate_interval = a.rate_delivered = 0.0
+    return a
+
+
+@compiled
+def tell_delivery(f, now):
+    """Tell the controller of what the present ACK brought, once."""
+    d = delivery_at(f.delivery, 0)
+    if d.news == 0 or f.on_delivery == 0:
+        return
+    a = fill_delivery_sample(f, now)
+    a.delivered = float(d.news)
+    d.news = 0
+    a.rtt = 0.0 if is_syn(f, d.newest) else d.rtt
+    a.owd = 0.0 if is_syn(f, d.newest) else d.owd
+    interval = max(d.send_elapsed, d.last_at - d.prior_at)
+    if interval > 0 and interval >= d.min_rtt:
+        a.rate_interval = interval
+        a.rate_delivered = float(d.total - d.prior)
+        a.delivery_rate = a.rate_delivered / interval
+    a.limited = float(d.limited)
+    a.lost = float(d.lost - d.prior_lost)
+    a.lost_inflight = float(d.prior_pipe)
+    give_back(f, d.newest)
+    apply(f, f.on_delivery)
+
+
+@compiled
+def deem_lost(f, now, seq):
+    """Segment `seq` is deemed lost, if it is taken to be in the network."""
+    if not move_to_lost(f, seq) or f.on_lost_packet == 0:
+        return
+    d = delivery_at(f.delivery, 0)
+    t = stamp_at(f.stamps, seq & f.stamp_mask)
+    a = fill_delivery_sample(f, now)
+    a.limited = float(t.limited)
+    a.lost = float(d.lost - t.lost)
+    a.lost_inflight = float(t.pipe)
+    a.rate_delivered = float(d.total - t.delivered)
+    a.transmits = float(segment_at(f.segments, seq & f.segment_mask).transmits)
+    give_back(f, seq)
+    apply(f, f.on_lost_packet)
+
+
+@compiled
+def deem_all_lost(f, now):
+    """After a timeout."""
+    d = delivery_at(f.delivery, 0)
+    while d.first[0] >= 0:
+        deem_lost(f, now, d.first[0])
+
+
+@compiled
+def on_wake(f, now):
+    """The time of ``wake_at`` has come."""
+    at = number_at(f.state + f.wake_at, 0)
+    at.value = math.inf
+    fill_delivery_sample(f, now).limited = 0.0
+    apply(f, f.on_timer)
+    if not at.value > now:
+        raise FloatingPointError("on_timer left a wake_at that is not later than now")

@@ -9,10 +9,26 @@ the flow's loss recovery (:mod:`tcpcc.transport.recovery`), whose rules are call
 import math
 
 from tcpcc.engine.jit import call_rule, compiled
-from tcpcc.transport.flow_record import LOSS, OPEN, segment_at, window_at
+from tcpcc.transport.delivery import note_limited, reset_delivery, take_delivery
+from tcpcc.transport.flow_record import (
+    LOSS,
+    OPEN,
+    RECOVERY,
+    delivery_at,
+    number_at,
+    segment_at,
+    window_at,
+)
 from tcpcc.transport.output import fill
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
-from tcpcc.transport.rules import begin_round, timed_out
+from tcpcc.transport.rules import (
+    begin_round,
+    deem_all_lost,
+    mark_told,
+    on_wake,
+    tell_delivery,
+    timed_out,
+)
 
 
 @compiled
@@ -41,12 +57,17 @@ def start(f, now):
     f.phase = OPEN
     f.min_rtt = math.inf
     f.finished = math.nan
+    f.mark_edge = -1
     reset_timer(f)
+    if f.delivery != 0:
+        reset_delivery(f)
     begin_round(f, now)
     opens_later = f.handshake != 0 or f.delay_growth != 0
     window_at(f.state, 0).cwnd = 1.0 if opens_later else f.initial_window
     f.burst = f.max_burst
     resume(f, now)
+    if f.delivery != 0:
+        note_limited(f, window_at(f.state, 0).cwnd)
 
 
 @compiled
@@ -62,7 +83,14 @@ def on_ack(f, now, ack, trigger, low, high):
     f.trigger = trigger
     f.low = low
     f.high = high
+    if f.delivery != 0:
+        take_delivery(f, now)
+    if f.marked != 0:
+        mark_told(f, now)
     recover(f, now, f.recovery_on_ack)
+    if f.delivery != 0:
+        tell_delivery(f, now)  # if the loss recovery has not
+        note_limited(f, window_at(f.state, 0).cwnd)
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf
@@ -78,6 +106,8 @@ def on_timer(f, now):
     f.phase = LOSS
     f.dupacks = 0
     f.inflation = 0
+    if f.delivery != 0:
+        deem_all_lost(f, now)
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     timed_out(f, now, first.transmits, f.max_seq - f.high_ack)
     back_off(f)
@@ -93,16 +123,59 @@ def on_timer(f, now):
 
 
 @compiled
+def send_what_waits(f, now):
+    """Send what may go although no ACK has come; between the first duplicate ACK and the notice of
+    a loss nothing does, unless the loss recovery judges that itself."""
+    if f.recovery_resume != 0 or f.dupacks == 0 or f.phase == RECOVERY:
+        resume(f, now)
+
+
+@compiled
+def on_release(f, now):
+    """Pacing lets the next packet go."""
+    d = delivery_at(f.delivery, 0)
+    if d.release_at <= now:
+        d.release_at = math.inf
+        send_what_waits(f, now)
+
+
+@compiled
+def alarm_at(f):
+    """When :func:`on_alarm` is to be called."""
+    at = delivery_at(f.delivery, 0).recheck_at
+    if f.wake_at != 0:
+        at = min(at, number_at(f.state + f.wake_at, 0).value)
+    return at
+
+
+@compiled
+def on_alarm(f, now):
+    """The time has come that the controller, or the loss recovery, has asked for."""
+    if not math.isnan(f.finished):
+        return
+    if f.wake_at != 0 and number_at(f.state + f.wake_at, 0).value <= now:
+        on_wake(f, now)
+        send_what_waits(f, now)
+    d = delivery_at(f.delivery, 0)
+    if d.recheck_at <= now:
+        d.recheck_at = math.inf
+        if f.recovery_on_alarm != 0:
+            recover(f, now, f.recovery_on_alarm)
+
+
+@compiled
 def write(f, now):
     """The application has handed over more data, up to ``f.to_send``.
 
     After a silence of more than a retransmission timeout the window falls back to the initial one
     (RFC 5681, 4.1). During a loss recovery the ACKs to come let the new data out.
     """
+    if f.delivery != 0:
+        note_limited(f, window_at(f.state, 0).cwnd)
     if f.high_ack == f.max_seq:
         last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
         s = window_at(f.state, 0)
-        if f.idle_restart != 0 and now - last > max(f.rto, f.min_rto):
+        if f.idle_restart != 0 and f.owns_start == 0 and now - last > max(f.rto, f.min_rto):
             s.cwnd = min(s.cwnd, f.initial_window)
         begin_round(f, now)
     if f.phase == OPEN and f.dupacks == 0:

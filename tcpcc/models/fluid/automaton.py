@@ -25,12 +25,27 @@ by the share of arrivals alone.
 
 The cost is the number of steps times the number of flows, whatever the bandwidth. `step` is the
 longest time step; in a first slow start, while the window is a clump shorter than a round trip,
-steps are shorter. Halving it tells how exact a result is.
+steps are shorter, the less so the more flows there are (`steps.FEW`), and with thousands of them
+what is due within one step happens at its end. Halving it tells how exact a result is.
 
 What packets do and fluid does not
-    Traffic phases: with equal delays and drop-tail queues a packet flow can win or starve by the
-    order in which packets arrive; fluid gives every flow its chance (a parking lot's long flows get
-    several times what packets get, unless the delays differ).
+    Traffic phases: with equal packets and drop-tail queues a packet flow can win or starve by the
+    order in which packets arrive; fluid gives every flow its chance. Compare it with packets of
+    which each flow has its own size, 900 to 1100 bytes, so that no order lasts. NewReno, 10 Mb/s,
+    buffers of 30, equal packets / packets of several sizes / fluid: six flows of 31 and 101 ms, the
+    short ones' goodput over the long ones' 31 / 7.8 / 5.4; a parking lot's long flow over three
+    full links 0.016 / 0.12 / 0.29 Mb/s. Of 30 CUBIC flows in a mesh of 20 nodes 7 are off by more
+    than 25 % from equal packets and 2, over several full links and up to 65 % better off, from
+    packets of several sizes. The mean queues agree within 5 %.
+    Compressed ACKs: an ACK waits behind whole data packets, and what it then lets out leaves in
+    bunches. Four NewReno flows, two each way (10 Mb/s, buffers of 30), get 12.6 Mb/s together in
+    packets, 16.5 in fluid.
+    Gaps between ACKs: fluid has none shorter than a step. Westwood's first bandwidth estimate,
+    whose samples they are, has no limit as steps get shorter: at a loss rate of 1/10 its flow gets
+    a third of the packet model's, and four times as much with a step of 1/250 of the round trip.
+    Its successors' estimates (`westwood_plus`, `westwood_rbe`) agree within 10 %.
+    Losses of a tenth of all packets: timeouts are 0.9 to 1.25 times the packet model's, goodput
+    0.84 to 1.21 times. With 1/1000 all within 6 %.
     Timeouts of small windows: which of a few packets are lost, and whether a fine timer finds the
     next one late, hangs on single packets; of Vegas' timeouts under RED fluid has a third or fewer.
     Probably for that reason, BaseRTT being set anew less often (recovery ``vegas-ns2``), a single
@@ -52,7 +67,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import ScenarioError, whole
+from tcpcc.errors import whole
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
@@ -86,20 +101,18 @@ def simulate(
 
     Raises:
         ScenarioError: a `step` that is too long or not a positive number; a scenario
-            with workloads
+            with workloads, and what else fluid does not have (`limits`)
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
     """
     from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.models.fluid.limits import look, refuse_workloads
     from tcpcc.models.fluid.timeline import events
 
-    if scenario.workloads:
-        raise ScenarioError(
-            "workloads: the fluid model runs flows of the scenario's own only; "
-            "scenario.spelled_out() makes every conversation one"
-        )
+    refuse_workloads(scenario)
     begin = time.thread_time()
     world = World(scenario, step, whole("representatives", representatives, low=1))
+    look(world.resolved)
     duration = scenario.duration
     due = iter(events(world))
     event = next(due, None)
@@ -107,9 +120,11 @@ def simulate(
         for k in range(1, SLICES + 1):
             until = duration * k / SLICES
             while event is not None and event[0] < until:
-                world.run(event[0])
-                event[1]()
-                event = next(due, None)
+                last = min(event[0] + world.together, until)
+                world.run(last)
+                while event is not None and event[0] <= last:
+                    event[1]()
+                    event = next(due, None)
             world.run(until)
             world.retire()
             bar.reach(until)

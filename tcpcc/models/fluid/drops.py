@@ -114,6 +114,7 @@ def overflow(link):
 
     The packet being sent takes one place of the buffer and is none of those waiting, since its own
     transmission is part of the fixed delay. A packet that lacks a part of its place is dropped.
+    Its place is empty while a part of a lost packet is still to be taken out; no more than one is.
     """
     if link.limit == math.inf:
         return 0.0
@@ -123,4 +124,4 @@ def overflow(link):
         excess = link.waiting - link.limit + 1
     if link.shared != 0:
         excess -= shared_at(link.shared, 0).owed
-    return float(math.ceil(excess - link.debt - SLACK))
+    return float(math.ceil(excess - min(link.debt, link.unit - SLACK) - SLACK))

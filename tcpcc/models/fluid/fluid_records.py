@@ -30,7 +30,8 @@ OPENING, STUCK = 3, 4
 
 WORLD = record_dtype(
     {
-        "now": float, "k": int, "history": int, "row": int, "mask": int, "columns": int,
+        "now": float, "k": int, "pause": int, "short": int,
+        "history": int, "row": int, "mask": int, "columns": int,
         "step": float, "wanted": float, "ramp": float,
         "coarse": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
@@ -97,7 +98,8 @@ LINK = record_dtype(
         ("waiting", float), ("size", float), ("idle", float), ("debt", float),
         ("loss_clock", float), ("loss_at", float), ("drop_clock", float), ("drop_at", float),
         # packets that a representative lost for others before they were due; what packets share
-        ("credit", float), ("shared", int),
+        # most flows that one stands for
+        ("credit", float), ("shared", int), ("unit", float),
         *QUEUE_FIELDS,
         ("bins", int),
     ]

@@ -10,10 +10,11 @@ import numpy as np
 from tcpcc.engine.jit import INTERPRETED, address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
-from tcpcc.models.fluid.steps import FINER, TINY, step_length
+from tcpcc.models.fluid.steps import FEW, FINER, first_step, step_length
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.refusals import refuse_what_needs_packets
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
+AT_ONCE = 2**18  # steps times flows that machine code takes before Python is asked again
 FIRST_ROWS = 256  # of the history, a power of two; doubled when a round trip takes more steps
 
 
@@ -54,8 +56,10 @@ class World:
         self.place = {link: k for k, link in enumerate(self.kept)}
         self.plans = find_routes(self.resolved, self.kept)
         self.coarse = step_length(self.resolved, self.kept, self.plans, step)
+        self.first_step = self.coarse * first_step(len(self.resolved.flows))
+        self.together = self.first_step if len(self.resolved.flows) > FEW else 0.0
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
-        self.controllers = ControllerMemory()
+        self.controllers = ControllerMemory(scenario.seed)
 
         self.counts = np.array([getattr(x.spec, "count", 1) for x in self.resolved.flows], float)
 
@@ -112,7 +116,7 @@ class World:
         self.slots["losses"] = address(self.losses) + self.losses.strides[0] * np.arange(
             len(self.slots)
         )
-        self.routes["finest"] = self.coarse / FINER
+        self.routes["finest"] = max(self.coarse / FINER, self.first_step)
         self._set_delays()
 
     def _columns(self, n: int) -> int:
@@ -183,6 +187,9 @@ class World:
             mine = np.flatnonzero(self.hops["link"] == k)
             self.links["first_hop"][k], self.links["n_hops"][k] = len(by_link), len(mine)
             by_link.extend(mine)
+        owners = np.repeat(self.hops["link"], self.hops["n_slots"])
+        self.links["unit"] = 1.0
+        np.maximum.at(self.links["unit"], owners, self.slots["count"])
         self.by_link = np.array(by_link, dtype=np.int64)
         w = self.w[0]
         for name in ("routes", "hops", "slots", "flows", "active", "links", "by_link"):
@@ -203,8 +210,25 @@ class World:
         """Advance to time `until`, with as long a history as that takes."""
         from tcpcc.models.fluid.kernel import run_until
 
-        while run_until(address(self.w), until):
+        try:
+            while self._go_on(run_until, until):
+                pass
+        except ArithmeticError as error:
+            flows = self.resolved.flows
+            active = ((flows[k].name, flows[k].controller, self.flows[k]) for k in self._active())
+            rules = suspects(active, self.resolved.links, self.queues)
+            raise blame(error, float(self.w["now"][0]), rules) from None
+
+    def _go_on(self, run_until: Any, until: float) -> bool:
+        """Some steps towards `until`, few enough for Ctrl-C; whether there are more."""
+        w = self.w[0]
+        w["pause"] = w["k"] + max(AT_ONCE // max(int(w["n_active"]), 1), 1)
+        if not run_until(address(self.w), until):
+            return False
+        if w["short"]:
             self.grow()
+            w["short"] = 0
+        return True
 
     def _set_history(self, rows: np.ndarray) -> None:
         self.history = rows
@@ -243,8 +267,12 @@ class World:
                 hops[name] = oldest
         route["active"] += 1
         self.slots["active"][hops["first_slot"] + self.flows["member"][k]] = 1
-        self._list_active(np.union1d(self._active(), [k]))
-        self.w["ramp"] = TINY * self.coarse
+        before = self._active()
+        place = int(np.searchsorted(before, k))
+        self.active[place + 1 : len(before) + 1] = before[place:].copy()
+        self.active[place] = k
+        self.w["n_active"] = len(before) + 1
+        self.w["ramp"] = self.first_step
 
     def retire(self) -> None:
         """Flows that have finished, and whose last bin is written, take part no more."""

@@ -115,10 +115,14 @@ def step(w):
 
 @entry
 def run_until(world, until):
-    """Advance to time `until`; returns early, True, when the history must be enlarged."""
+    """Advance to time `until`; returns early, True, when the history must be enlarged
+    (``w.short``), and at step ``w.pause``, so that Python can answer Ctrl-C."""
     w = world_at(world, 0)
     while w.now < until:
+        if w.k >= w.pause:
+            return True
         if w.k % CHECK_EVERY == 0 and is_short(w):
+            w.short = 1
             return True
         next_step(w, until)
         step(w)

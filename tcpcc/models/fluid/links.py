@@ -102,7 +102,7 @@ def record(w, link, before, arrived, sent, dropped):
         b.waiting += s.grain / link.size * w.step
         arrived += s.refused
         dropped += s.refused
-    b.queue_max = max(b.queue_max, link.waiting)
+    b.queue_max = max(b.queue_max, link.waiting - link.debt)  # what is owed has been dropped
     b.sent_bits += 8 * sent
     b.busy += 8 * sent / link.rate
     b.arrived += arrived

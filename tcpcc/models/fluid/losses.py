@@ -1,14 +1,17 @@
 """A lost packet's account: taken out of what a link took in, remembered until the sender knows.
 
 A packet is lost whole, of one flow. It is taken out of what the link took in of that flow during
-this step; if that is less than a packet, the rest is taken from what comes next (``debt``). So what
-a flow has sent is always what it has in the network, delivered and lost, to the last digit.
+this step; if that is less than a packet, the rest is taken out of what waits of that flow, the
+newest first, and what is still missing, of what comes next (``debt``). So what a flow has sent is
+always what it has in the network, delivered and lost, to the last digit, and a queue that many slow
+flows share stays within its buffer.
 """
 
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     LOSSES,
+    NONE,
     TAKEN,
     TAKEN_PACKETS,
     flow_at,
@@ -18,10 +21,11 @@ from tcpcc.models.fluid.fluid_records import (
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import number_at
+from tcpcc.models.fluid.history import cell, number_at, row_address
 from tcpcc.transport.flow_record import RECOVERY
 
 TOGETHER = 0.02  # of a base round-trip time: losses so close to each other are noticed together
+READ_AHEAD = 2  # rows after the one that leaves now, which a curve through four rows meets
 
 
 @compiled
@@ -42,6 +46,35 @@ def take_back(w, link, hop, m, packets):
         slot.accepted -= now
         slot.dropped += now
         number_at(w.row, hop.column + m).value = slot.accepted
+    return now
+
+
+@compiled
+def take_from_queue(w, link, hop, m, packets):
+    """Take up to `packets` of flow `m` of `hop` out of what waits at `link`, the newest first;
+    returns how many. What is about to leave may have been read already, and stays."""
+    slot = slot_at(w.slots, hop.first_slot + m)
+    read = link.cursor + READ_AHEAD
+    if read >= w.k:
+        return 0.0
+    now = min(slot.accepted - cell(w, read, hop.column + m).value, packets)
+    if now <= NONE:
+        return 0.0
+    slot.accepted -= now
+    slot.dropped += now
+    link.taken -= now * slot.count * slot.size
+    link.taken_packets -= now * slot.count
+    row = w.k
+    while row > read:
+        place = row_address(w, row)
+        curve = number_at(place, hop.column + m)
+        above = curve.value - slot.accepted
+        if above <= 0:
+            break
+        curve.value = slot.accepted
+        number_at(place, link.column + TAKEN).value -= above * slot.count * slot.size
+        number_at(place, link.column + TAKEN_PACKETS).value -= above * slot.count
+        row -= 1
     return now
 
 
@@ -92,10 +125,12 @@ def lose(w, link, hop, m, packets):
     """`packets`, a whole number, of flow `m` of `hop` are lost at `link`."""
     slot = slot_at(w.slots, hop.first_slot + m)
     owed = packets - take_back(w, link, hop, m, packets)
-    if slot.carries_ack != 0:
-        return
+    if owed > 0 and slot.carries_ack == 0:
+        owed -= take_from_queue(w, link, hop, m, owed)
     slot.debt += owed
     link.debt += owed * slot.count
+    if slot.carries_ack != 0:
+        return
     f = flow_at(w.flows, slot.flow)
     f.unseen += packets
     note_loss(slot, w.now - w.step, packets, TOGETHER * route_at(w.routes, hop.route).base_rtt)

@@ -62,10 +62,24 @@ def receive_repaired(w, f, fresh):
 
 
 @compiled
+def packet_rtt(f, route, fresh):
+    """Round-trip time of those packets whose first ones are among the `fresh` that come next. It is
+    that of a packet's first bit: the rest of a packet waits for its own transmission, which is a
+    part of the base round-trip time."""
+    first = math.ceil(f.acked - NONE)
+    count = math.ceil(f.acked + fresh - NONE) - first
+    if count < 1:
+        return f.recent_rtt
+    part = (first + (count - 1) / 2 - f.acked) / fresh
+    return route.last_rtt + min(max(part, 0.0), 1.0) * (route.rtt - route.last_rtt)
+
+
+@compiled
 def receive_whole(w, f, route, fresh):
     """ACKs of new data, while no hole is known."""
+    rtt = packet_rtt(f, route, fresh)
     f.acked += fresh
-    acknowledged(f, w.now, fresh, (route.rtt + route.last_rtt) / 2)
+    acknowledged(f, w.now, fresh, rtt)
     if math.floor(f.acked) > math.floor(f.acked - fresh):  # a whole packet, so an ACK
         restart_timer(f, w.now)
         if f.fine != 0:

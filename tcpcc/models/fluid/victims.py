@@ -13,6 +13,7 @@ from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
+    NONE,
     flow_at,
     hop_at,
     index_at,
@@ -30,8 +31,8 @@ FEW = 8  # so many drops in a step are drawn one by one; of more each flow has i
 
 
 @compiled
-def grown(w, hop, m):
-    """By how much the window of a flow had just grown when what arrives now was sent."""
+def row_sent(w, hop):
+    """The row after which what arrives now at `hop` was sent."""
     route = route_at(w.routes, hop.route)
     time = w.now - hop.before
     for i in range(hop.place - 1, -1, -1):
@@ -39,18 +40,25 @@ def grown(w, hop, m):
         row = locate(w, w.k, time)
         column = link_at(w.links, previous.link).column + ARRIVED
         time = between(w, column, row, fraction(w, row, time)) - previous.before
-    row = locate(w, w.k, time)
-    column = route.grown + m
+    return locate(w, w.k, time)
+
+
+@compiled
+def grown(w, hop, m, row):
+    """By how much the window of a flow had just grown when it sent, after `row`, what arrives."""
+    column = route_at(w.routes, hop.route).grown + m
     return cell(w, row + 1, column).value - cell(w, max(row - 1, 0), column).value
 
 
 @compiled
 def blame(w, link, packets):
-    """Weigh the flows for an overflow by `packets`; returns the sum of the weights."""
+    """Weigh the flows for an overflow by `packets`; returns the sum of the weights. A flow that
+    still owes a part of a lost packet has no other one here that it could lose."""
     explained = 0.0
     recent = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        row = row_sent(w, hop)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             slot.weight = 0.0
@@ -58,7 +66,7 @@ def blame(w, link, packets):
                 continue
             recent += slot.recent * slot.count
             if slot.fresh > 0 and slot.carries_ack == 0:
-                slot.weight = grown(w, hop, m) * slot.count
+                slot.weight = grown(w, hop, m, row) * slot.count
                 explained += slot.weight
     total = 0.0
     if link.shared != 0:
@@ -72,7 +80,9 @@ def blame(w, link, packets):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0:
+            if slot.active != 0 and slot.debt > NONE:
+                slot.weight = 0.0
+            elif slot.active != 0:
                 slot.weight += share * slot.recent * slot.count
                 total += slot.weight
     return total

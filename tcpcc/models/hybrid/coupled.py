@@ -15,6 +15,7 @@ import numpy as np
 from tcpcc.engine.jit import INTERPRETED, address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.fluid.fluid_world import World as FluidWorld
+from tcpcc.models.fluid.limits import look
 from tcpcc.models.fluid.timeline import events
 from tcpcc.models.hybrid.foreground import split
 from tcpcc.models.packet.packet_world import World as PacketWorld
@@ -59,6 +60,7 @@ class Coupled:
         self.scenario = scenario
         front, back = split(scenario)
         self.fluid = FluidWorld(back, step, representatives)
+        look(self.fluid.resolved)
         self.shared = np.zeros(len(self.fluid.kept), SHARED)
         self.packets = PacketWorld(front, trace, self._share(front))
         self.at = address(self.fluid.w)

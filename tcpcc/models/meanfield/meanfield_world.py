@@ -159,7 +159,7 @@ class World:
         self.step = step_length(plans, step, interval, STEPS if bins else FEWEST_STEPS)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1) if bins else 0
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
-        self.controllers = controllers or ControllerMemory()
+        self.controllers = controllers or ControllerMemory(scenario.seed)
         self.queues: dict[int, QueueMemory] = {}
         n, m = len(self.kinds), len(self.kept)
         self.w = np.zeros(1, r.WORLD)

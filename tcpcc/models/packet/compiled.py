@@ -1,4 +1,4 @@
-"""The compiled driver: the whole run in machine code, in slices that can be interrupted."""
+"""The compiled driver: the whole run in machine code, in pieces that can be interrupted."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ if TYPE_CHECKING:
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
-SLICES = 200
+EVENTS_AT_ONCE = 2**19  # some tenths of a second
 
 
 def simulate(scenario: Scenario, *, trace: bool | Selection = False, progress: bool = False) -> Run:
     """Run `scenario` in the packet model; returns its record.
 
-    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
+    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` within a second, whatever the duration.
     """
     from tcpcc.models.packet.handlers import run_until
     from tcpcc.models.packet.packet_world import World
 
     begin = time.thread_time()
     world = World(scenario, trace)
+    w = world.w[0]
     with Progress(scenario.duration, progress) as bar:
-        for k in range(1, SLICES + 1):
-            until = scenario.duration * k / SLICES
+        more = True
+        while more:
+            w["pause"] = w["events"] + EVENTS_AT_ONCE
             try:
-                while run_until(world.address, until):
-                    world.grow()
+                more = run_until(world.address, scenario.duration)
             except ArithmeticError as error:
-                world.explain(error)
-                raise
-            bar.reach(until)
+                raise world.explain(error) from None
+            if w["need"]:
+                world.grow()
+            bar.reach(min(float(w["now"]), scenario.duration) if more else scenario.duration)
     return world.result("compiled", time.thread_time() - begin)

@@ -10,6 +10,7 @@ import numpy as np
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import address
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.scenario.draw import drawn
 from tcpcc.transport import flow_record as t
@@ -17,6 +18,7 @@ from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import World
+    from tcpcc.scenario.resolve import ResolvedFlow
 
 FIRST_PLACES = 16
 _SAMPLE_WORDS = sample_dtype.itemsize // 8
@@ -44,6 +46,7 @@ class ConversationMemory:
         self._free = np.zeros(0, np.int64)
         w = world.w[0]
         w["state_words"], w["sample_words"] = self._state_words, _SAMPLE_WORDS
+        w["delivery_word"] = self._delivery_word
         w["memory_words"] = self._memory.shape[1]
         w["conversations"], w["items"] = address(self.conversations), address(self.items)
         w["n_conversations"] = len(self.conversations)
@@ -92,7 +95,7 @@ class ConversationMemory:
         self._flows = np.zeros(len(paths), r.FLOW)
         self._tcp = np.zeros(len(paths), t.FLOW)
         self._recoveries = [RecoveryMemory(RECOVERIES[kind.recovery]) for _, kind, _ in paths]
-        states = []
+        states, deliveries = [], []
         for k, (path, kind, waits) in enumerate(paths):
             row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
             world.lay_out_sender(row, tcp, self._first_place + k, kind)
@@ -102,10 +105,17 @@ class ConversationMemory:
             row["bin"] = world.n_bins  # it is not sampled: its windows are not recorded
             states.append(_words(world.controllers.fill(tcp, kind)))
             self._recoveries[k].fill(tcp)
+            deliveries.append(delivery_memory(tcp[0], kind))
         extras = [_words(recovery.state) for recovery in self._recoveries]
         self._state_words = max(len(state) for state in states)
         first_extra = self._state_words + _SAMPLE_WORDS
-        self._memory = np.zeros((len(paths), first_extra + max(map(len, extras))), np.int64)
+        self._delivery_word = first_extra + max(map(len, extras))
+        self._delivers = any(len(record) for record in deliveries)
+        words = t.DELIVERY.itemsize // 8 if self._delivers else 0
+        self._memory = np.zeros((len(paths), self._delivery_word + words), np.int64)
+        for memory, record in zip(self._memory, deliveries, strict=True):
+            if len(record):
+                memory[self._delivery_word :] = _words(record)
         for memory, state, extra in zip(self._memory, states, extras, strict=True):
             memory[: len(state)] = state
             memory[first_extra : first_extra + len(extra)] = extra
@@ -128,6 +138,9 @@ class ConversationMemory:
         self._owned.append(memory)
         for k in range(number):
             world.place_ring(world.tcp, "segments", first + k, rings[k])
+            if self._delivers:
+                stamps = np.zeros(r.FIRST_RING, t.STAMP)
+                world.place_ring(world.tcp, "stamps", first + k, stamps)
             world.tcp["state"][first + k] = address(memory[k])
         w = world.w[0]
         w["flows"], w["tcp"] = address(world.flows), base
@@ -143,11 +156,17 @@ class ConversationMemory:
         if self.world.w["free_places"][0] == 0:
             self._add_places(len(self.world.flows) - self._first_place)
 
+    def kind_at(self, place: int) -> ResolvedFlow:
+        """The kind of conversation that has a place."""
+        return self.world.resolved.rows[self._first_place + self._kind_number(place)]
+
+    def _kind_number(self, place: int) -> int:
+        return int(self.conversations["kind"][int(self.world.flows["conversation"][place]) - 1])
+
     def name_at(self, place: int) -> str:
         """The conversation that has a place, for an error: its kind's name and its number."""
         number = int(self.world.flows["conversation"][place]) - 1
-        kind = int(self.conversations["kind"][number])
-        return f"{self._names[kind]}, conversation {number}"
+        return f"{self._names[self._kind_number(place)]}, conversation {number}"
 
     @property
     def _names(self) -> list[str]:

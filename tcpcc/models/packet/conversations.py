@@ -8,6 +8,7 @@ again when all items have been acknowledged and none of the connection's packets
 import math
 
 from tcpcc.engine.jit import accessor, compiled, record_dtype
+from tcpcc.engine.streams import STREAM_FIELDS, jump
 from tcpcc.models.packet.event_list import schedule
 from tcpcc.models.packet.packet_records import (
     FLOW,
@@ -21,6 +22,7 @@ from tcpcc.transport.flow_record import FLOW as TCP
 from tcpcc.transport.flow_record import flow_at as tcp_at
 
 word_at = accessor(record_dtype({"value": int}))
+stream_at = accessor(record_dtype(STREAM_FIELDS))
 FLOW_WORDS = FLOW.itemsize // 8
 TCP_WORDS = TCP.itemsize // 8
 
@@ -48,6 +50,8 @@ def take_place(w, number):
     tcp = tcp_at(w.tcp, place)
     segments = tcp.segments
     mask = tcp.segment_mask
+    stamps = tcp.stamps
+    stamp_mask = tcp.stamp_mask
     memory = tcp.state
     tcp_address = w.tcp + place * 8 * TCP_WORDS
     copy_words(tcp_address, kind.tcp, TCP_WORDS)
@@ -55,9 +59,15 @@ def take_place(w, number):
     tcp.address = tcp_address
     tcp.segments = segments
     tcp.segment_mask = mask
+    tcp.stamps = stamps
+    tcp.stamp_mask = stamp_mask
     tcp.state = memory
     tcp.sample = memory + 8 * w.state_words
     tcp.recovery_state = tcp.sample + 8 * w.sample_words
+    if tcp.delivery != 0:
+        tcp.delivery = memory + 8 * w.delivery_word
+    if tcp.stream != 0:
+        jump(stream_at(memory + tcp.stream, 0), number)
     return flow
 
 

@@ -6,6 +6,8 @@ it is forwarded at once, at its future time. Only where flows meet, or a timer c
 interfere, does it wait for its turn on the event list.
 """
 
+import math
+
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
@@ -66,34 +68,41 @@ def leave_queue(link, time, since):
 
 
 @compiled
+def describe(w, link, flow, time, size, waiting, full, header):
+    """Tell a discipline of a packet that arrives; returns its sample."""
+    q = queue_sample_at(link.sample, 0)
+    q.now = time
+    q.queue = waiting
+    q.queue_bytes = link.queue_bytes
+    q.size = size
+    q.arrivals = 1.0
+    q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
+    q.rate = link.rate
+    q.delay = link.delay
+    q.limit = link.capacity / size if link.in_bytes != 0 else link.capacity
+    q.full = 1.0 if full else 0.0
+    q.flow = flow
+    q.flows = link.open
+    q.drop = 0.0
+    q.mark = 0.0
+    show_header(w, q, link, header)
+    return q
+
+
+@compiled
 def refuses(w, link, flow, time, since, size, waiting, header):
     """Whether the link drops a packet that arrives at `time` and finds `waiting` others; it may
     mark it instead, or write into its header."""
     if link.loss > 0 and uniform(link) < link.loss:
         return True
-    sending = comes_first(time, since, link.busy_until, link.begin)
+    sending = comes_first(time, since, link.busy_until, link.begin) and link.begin < math.inf
     if link.in_bytes != 0:
         held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
         full = held + size > link.capacity
     else:
         full = waiting + (1 if sending else 0) >= link.capacity
     if link.rule != 0:
-        q = queue_sample_at(link.sample, 0)
-        q.now = time
-        q.queue = waiting
-        q.queue_bytes = link.queue_bytes
-        q.size = size
-        q.arrivals = 1.0
-        q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
-        q.rate = link.rate
-        q.delay = link.delay
-        q.limit = link.capacity / size if link.in_bytes != 0 else link.capacity
-        q.full = 1.0 if full else 0.0
-        q.flow = flow
-        q.flows = link.open
-        q.drop = 0.0
-        q.mark = 0.0
-        show_header(w, q, link, header)
+        q = describe(w, link, flow, time, size, waiting, full, header)
         apply(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
         return full or not take_verdict(w, q, link, header, time)
     return full
@@ -103,7 +112,7 @@ def refuses(w, link, flow, time, since, size, waiting, header):
 def wake_queue(link, now, since):
     """Run the timer of the link's discipline; returns when it is due next."""
     q = queue_sample_at(link.sample, 0)
-    q.queue = leave_queue(link, now, since)
+    q.queue = link.stored if link.scheduled != 0 else leave_queue(link, now, since)
     q.queue_bytes = link.queue_bytes
     q.rate = link.rate
     q.delay = link.delay
@@ -122,8 +131,14 @@ def cross(w, link, flow, time, since, size, header):
         if refuses(w, link, flow, time, since, size, waiting, header):
             link.dropped += 1
             return -1.0
-    begin = max(time, link.busy_until)
-    duration = 8 * size / link.rate
+    if link.rate > 0:
+        begin = max(time, link.busy_until)
+        duration = 8 * size / link.rate
+    else:  # it stands still: `retime` tells when it goes on
+        if link.busy_until < math.inf:
+            link.resumes = link.busy_until
+        begin = math.inf
+        duration = 0.0
     if link.busy_until >= time:  # a departure at this instant comes after the arrival
         link.behind = min(link.behind + 1, FAR_BEHIND)
     else:
@@ -186,7 +201,8 @@ def note_drop(w, flow, link, ident, time, seq):
         if link.recorded != 0:
             b = link_bin_at(link.bins, k)
             b.drops += 1
-            b.arrived += 1
+            if link.scheduled == 0:  # there it is counted as it comes
+                b.arrived += 1
     trace(w, flow, time, DROP, seq, float(ident))
 
 
@@ -279,23 +295,3 @@ def set_open(w, flow, value):
         if hop.again == 0:
             link_at(w.links, hop.link).open += value - flow.open
     flow.open = value
-
-
-@compiled
-def send_ack(w, flow, time, trigger, header):
-    """The receiver of `flow` sends the ACK that is due, with the header of what caused it."""
-    flow.acks_sent += 1
-    tcp = tcp_at(w.tcp, flow.index)
-    seq = tcp.expected - 1
-    forward(
-        w,
-        flow,
-        flow.n_forward,
-        time,
-        flow.ack_size,
-        seq,
-        trigger,
-        tcp.sack_low,
-        tcp.sack_high,
-        header,
-    )

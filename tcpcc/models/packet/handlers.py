@@ -10,10 +10,8 @@ from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import (
-    forward,
     leave_queue,
     receive,
-    send_ack,
     set_open,
     wake_queue,
 )
@@ -21,15 +19,18 @@ from tcpcc.models.packet.headers import read_at_sender, write_header
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
+    ALARM,
     ARRIVAL,
     BEGINNING,
     CBR_PACKET,
     CHANGE,
+    DEPARTURE,
     DUPACK,
     FLOW_START,
     FLOW_STOP,
     LOSS_EVENT,
     QUEUE_TIMER,
+    RELEASE,
     RETRANSMISSION_TIMER,
     RETRANSMIT,
     SEND,
@@ -54,8 +55,9 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
+from tcpcc.models.packet.scheduled import count_waiting, send, send_ack, serve
 from tcpcc.transport import receiver, sender
-from tcpcc.transport.flow_record import CBR, out_at, window_at
+from tcpcc.transport.flow_record import CBR, delivery_at, out_at, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
 
 # ------------------------------------------------------------------------------- sending
@@ -78,7 +80,7 @@ def pump(w, flow, tcp, now):
             trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             size = flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
-            forward(w, flow, 0, now, size, seq, 0, 0, 0, header)
+            send(w, flow, 0, now, size, seq, 0, 0, 0, header)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -101,6 +103,24 @@ def finish_turn(w, flow, tcp, now, timeouts, losses):
         flow.timer_at = tcp.deadline
         flow.timer_order = next_order(w)
         push(w, tcp.deadline, now, flow.timer_order, RETRANSMISSION_TIMER, flow.index)
+    if tcp.delivery != 0:
+        set_alarms(w, flow, tcp, now)
+
+
+@compiled
+def set_alarms(w, flow, tcp, now):
+    """See that pacing, and what the controller or the loss recovery asked for, are on the event
+    list; lazy as the retransmission timer is."""
+    at = delivery_at(tcp.delivery, 0).release_at
+    if at < flow.release_at:
+        flow.release_at = at
+        flow.release_order = next_order(w)
+        push(w, at, now, flow.release_order, RELEASE, flow.index)
+    at = sender.alarm_at(tcp)
+    if at < flow.alarm_at:
+        flow.alarm_at = at
+        flow.alarm_order = next_order(w)
+        push(w, max(at, now), now, flow.alarm_order, ALARM, flow.index)
 
 
 # ------------------------------------------------------------------------------ handlers
@@ -128,7 +148,7 @@ def on_arrival(w, ident):
     elif hop == flow.n_forward:
         on_data(w, flow, now, seq, header)
     else:
-        forward(w, flow, hop, now, size, seq, trigger, low, high, header)
+        send(w, flow, hop, now, size, seq, trigger, low, high, header)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -144,7 +164,7 @@ def on_ack(w, flow, now, seq, trigger, low, high, header):
     before = tcp.high_ack
     tcp.last_rtt = math.nan
     if header != 0:
-        read_at_sender(w, tcp, seq, header)
+        read_at_sender(w, flow, tcp, seq, header)
     sender.on_ack(tcp, now, seq, trigger, low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
@@ -183,6 +203,38 @@ def on_retransmission_timer(w, ident, now, order):
     losses = tcp.loss_events
     if tcp.deadline <= now:
         sender.on_timer(tcp, now)
+    finish_turn(w, flow, tcp, now, timeouts, losses)
+
+
+@compiled
+def on_release(w, ident, now, order):
+    """Pacing lets a packet of the flow go."""
+    flow = flow_at(w.flows, ident)
+    if order != flow.release_order:
+        return
+    w.flow = ident
+    flow.release_at = math.inf
+    sample_flow(w, flow, now)
+    tcp = tcp_at(w.tcp, ident)
+    timeouts = tcp.timeouts
+    losses = tcp.loss_events
+    sender.on_release(tcp, now)
+    finish_turn(w, flow, tcp, now, timeouts, losses)
+
+
+@compiled
+def on_alarm(w, ident, now, order):
+    """The flow's controller, or its loss recovery, asked for this time."""
+    flow = flow_at(w.flows, ident)
+    if order != flow.alarm_order:
+        return
+    w.flow = ident
+    flow.alarm_at = math.inf
+    sample_flow(w, flow, now)
+    tcp = tcp_at(w.tcp, ident)
+    timeouts = tcp.timeouts
+    losses = tcp.loss_events
+    sender.on_alarm(tcp, now)
     finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
@@ -277,7 +329,7 @@ def send_cbr(w, flow, source, now):
     source.sent += 1
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
     trace(w, flow, now, SEND, seq, 0.0)
-    forward(w, flow, 0, now, flow.size, seq, 0, 0, 0, 0)
+    send(w, flow, 0, now, flow.size, seq, 0, 0, 0, 0)
     source.order = next_order(w)
     push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
 
@@ -299,16 +351,32 @@ def on_queue_timer(w, ident, now):
 
 
 @compiled
+def on_departure(w, ident, now):
+    """A scheduled link has sent a packet: the next one's turn."""
+    link = link_at(w.links, ident)
+    link.sending = 0
+    serve(w, link, ident, now)
+
+
+@compiled
 def retime(w, link, ident, now):
     """After a change of rate or delay: the packets that wait will leave at other times.
 
-    The packet being sent keeps its time, as in ns-2.
+    The packet being sent keeps its time, as in ns-2. At rate 0 those that wait do so until the
+    rate is another one.
     """
     waiting = link.queue_tail - link.queue_head
     first = link.flight_tail - waiting
     if waiting == 0:
         return
     end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
+    stood = end == math.inf
+    if link.rate == 0:
+        if not stood:
+            link.resumes = end
+        end = math.inf
+    elif stood:
+        end = max(now, link.resumes)
     last = 0.0
     if first > link.flight_head:
         last = packet_at(link.flight, (first - 1) & link.flight_mask).time
@@ -324,16 +392,22 @@ def retime(w, link, ident, now):
             if i + 1 < waiting:
                 old_end = queued_at(link.queue, (link.queue_head + i + 1) & link.queue_mask).leaves
             add_sending(w, link, entry.leaves, old_end, 8 * entry.size, -1.0)
-            add_sending(w, link, end, end + 8 * entry.size / link.rate, 8 * entry.size, 1.0)
+            if link.rate > 0:
+                add_sending(w, link, end, end + 8 * entry.size / link.rate, 8 * entry.size, 1.0)
         entry.leaves = end
         link.begin = end
-        end += 8 * entry.size / link.rate
+        if stood:
+            p.since = end
+        if link.rate > 0:
+            end += 8 * entry.size / link.rate
         p.time = max(end + link.delay, last)
         last = p.time
     link.busy_until = end
     for i in range(w.heap_size):  # the link's own entry, if its first packet was among them
         e = event_at(w.heap, i)
         if e.kind == ARRIVAL and e.id == ident and first == link.flight_head:
+            if stood:
+                e.since = packet_at(link.flight, first & link.flight_mask).since
             reschedule(w, i, packet_at(link.flight, first & link.flight_mask).time)
             return
 
@@ -366,12 +440,14 @@ def on_change(w, ident, now):
     if not math.isnan(c.loss):
         link.loss = c.loss
     if not (math.isnan(c.rate) and math.isnan(c.delay)):
-        leave_queue(link, now, w.since)
+        if link.scheduled == 0:
+            leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
         if not math.isnan(c.delay):
             link.delay = c.delay
-        retime(w, link, c.link, now)
+        if link.scheduled == 0:
+            retime(w, link, c.link, now)
 
 
 # ---------------------------------------------------------------------------------- steps
@@ -402,6 +478,12 @@ def step(w):
         on_start(w, ident, now)
     elif kind == FLOW_STOP:
         on_stop(w, ident)
+    elif kind == RELEASE:
+        on_release(w, ident, now, order)
+    elif kind == ALARM:
+        on_alarm(w, ident, now, order)
+    elif kind == DEPARTURE:
+        on_departure(w, ident, now)
     elif kind == QUEUE_TIMER:
         on_queue_timer(w, ident, now)
     elif kind == CHANGE:
@@ -424,12 +506,15 @@ def continue_pending(w):
 
 @entry
 def run_until(world, until):
-    """Handle events up to time `until`; returns early, True, when the driver must make room."""
+    """Handle events up to time `until`; returns early, True, when the driver must make room, and
+    after event number ``w.pause``, so that it can answer Ctrl-C."""
     w = world_at(world, 0)
     continue_pending(w)
-    while w.need == 0 and w.heap_size > 0 and event_at(w.heap, 0).time <= until:
+    while (
+        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
+    ):
         step(w)
-    return w.need != 0
+    return w.need != 0 or w.events >= w.pause
 
 
 @entry
@@ -450,6 +535,22 @@ def schedule_from_outside(world, time, kind, ident):
 
 
 @entry
+def send_more(world, ident, packets):
+    """An application gives flow `ident` so many packets more to send, now (``w.now``)."""
+    w = world_at(world, 0)
+    flow = flow_at(w.flows, ident)
+    f = tcp_at(w.tcp, ident)
+    w.flow = ident
+    f.to_send += packets
+    f.finished = math.nan
+    set_open(w, flow, 1)
+    sample_flow(w, flow, w.now)
+    f.burst = f.max_burst
+    sender.resume(f, w.now)
+    finish_turn(w, flow, w.now, f.timeouts, f.loss_events)
+
+
+@entry
 def flush(world, until):
     """Complete the flows' bins up to time `until`."""
     w = world_at(world, 0)
@@ -458,3 +559,5 @@ def flush(world, until):
         flow = flow_at(w.flows, i)
         if flow.kind != CBR:
             sample_flow(w, flow, until)
+    for i in range(w.n_links):
+        count_waiting(w, link_at(w.links, i), until)

@@ -7,10 +7,11 @@ when packet or ACK is consumed or dropped. Number 0 stands for a packet without:
 
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.packet.packet_records import MARGIN, header_at
+from tcpcc.models.packet.packet_records import MARGIN, header_at, number_at
 from tcpcc.models.packet.recorder import bin_of
 from tcpcc.transport import ecn
 from tcpcc.transport.flow_record import CE, ECT
+from tcpcc.transport.rules import sample_at
 
 place_at = accessor(record_dtype({"number": int}))
 
@@ -32,13 +33,25 @@ def release_header(w, header):
 
 
 @compiled
+def word_of(flow, tcp, i):
+    """What the flow's controller puts into a header word."""
+    if i >= flow.n_words:
+        return 0.0
+    return number_at(tcp.state, place_at(flow.words, i).number).value
+
+
+@compiled
 def write_header(w, flow, tcp, seq, again):
     """The header of a segment that the sender hands over."""
     header = take_header(w)
     h = header_at(w.headers, header)
     h.ecn = ecn.bits_to_send(tcp, seq, again)
     h.echo = 0
-    h.word0 = h.word1 = h.word2 = h.word3 = 0.0
+    h.back = 0
+    h.word0 = word_of(flow, tcp, 0)
+    h.word1 = word_of(flow, tcp, 1)
+    h.word2 = word_of(flow, tcp, 2)
+    h.word3 = word_of(flow, tcp, 3)
     return header
 
 
@@ -50,16 +63,23 @@ def read_at_receiver(w, flow, tcp, header, due):
     due = ecn.on_bits(tcp, h.ecn, due)
     h.ecn = ecn.bits_of_ack(tcp)
     h.echo = tcp.marks_seen
+    h.back = 1
     release_header(w, flow.held_header)
     flow.held_header = 0 if due else header
     return due
 
 
 @compiled
-def read_at_sender(w, tcp, ack, header):
+def read_at_sender(w, flow, tcp, ack, header):
     """An ACK's header reaches the sender, and ends there."""
     h = header_at(w.headers, header)
     ecn.on_echo(tcp, ack, h.ecn, h.echo)
+    if flow.n_words > 0:
+        a = sample_at(tcp.sample, 0)
+        a.word0 = h.word0
+        a.word1 = h.word1
+        a.word2 = h.word2
+        a.word3 = h.word3
     release_header(w, header)
 
 
@@ -71,7 +91,7 @@ def show_header(w, q, link, header):
     if header != 0:
         h = header_at(w.headers, header)
         q.ect = 1.0 if h.ecn & ECT != 0 else 0.0
-        if link.reads_headers != 0:
+        if link.reads_headers != 0 and h.back == 0:
             q.words = 1.0
             q.word0 = h.word0
             q.word1 = h.word1
@@ -94,7 +114,7 @@ def take_verdict(w, q, link, header, time):
             link.marked += 1
             if link.recorded != 0 and time <= w.duration:
                 link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1)).marks += 1
-        if link.reads_headers != 0:
+        if q.words != 0:
             h.word0 = q.word0
             h.word1 = q.word1
             h.word2 = q.word2

@@ -21,6 +21,8 @@ FIRST_HEADERS = 256
 ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
 BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
 QUEUE_TIMER = np.int64(9)
+RELEASE, ALARM = np.arange(10, 12)  # pacing; what a controller or a loss recovery asked for
+DEPARTURE = np.int64(20)  # of a packet from a scheduled link: the next one's turn
 
 # What follows a hop: an event, the next link at once, the receiver at once.
 BY_EVENT, NEXT_LINK, RECEIVER = range(3)
@@ -31,8 +33,9 @@ SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
-        "events": int,
-        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "hops": int,
+        "events": int, "pause": int,
+        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "n_links": int,
+        "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
@@ -40,7 +43,7 @@ WORLD = record_dtype(
         "trace_values": int, "trace_columns": int, "n_rows": int,
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
         "kinds": int, "free": int, "free_places": int,
-        "state_words": int, "sample_words": int, "memory_words": int,
+        "state_words": int, "sample_words": int, "delivery_word": int, "memory_words": int,
         "headers": int, "spare_headers": int, "n_spare_headers": int,
     }
 )  # fmt: skip
@@ -59,10 +62,14 @@ FLOW = record_dtype(
         "bins": int, "bin": int,
         # the entry of the retransmission timer on the event list, and that of the ACK held back
         "timer_at": float, "timer_order": int,
+        # those of pacing, and of what a controller or a loss recovery asked for
+        "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
         "held_since": float, "held_order": int, "ack_timer": int,
         "inbound": int, "acks_sent": int, "dropped": int,
         # whether its packets carry headers; that of the packet whose ACK is held back
         "has_header": int, "held_header": int,
+        # the state variables that go out as header words
+        "words": int, "n_words": int,
         # of a conversation: its number + 1, the next item, the first not done, one past the last;
         # whether an item waits for the one before
         "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
@@ -75,13 +82,17 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("delay", float), ("capacity", float), ("in_bytes", int), ("loss", float),
         ("tracked", int), ("recorded", int),
-        ("busy_until", float), ("begin", float), ("behind", int),
+        ("busy_until", float), ("begin", float), ("behind", int), ("resumes", float),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
         *QUEUE_FIELDS, ("open", int),
         ("arrived", int), ("dropped", int), ("marked", int), ("passed", int), ("sent_bits", float),
         ("bins", int), ("shared", int),
+        # of a scheduled link: what waits, in places of a store, by inner queues
+        ("scheduled", int), ("stored", int), ("store", int), ("free", int), ("n_free", int),
+        ("inner", int), ("n_inner", int), ("sending", int),
+        ("counted_until", float), ("newest", float),
     ]
 )  # fmt: skip
 
@@ -95,9 +106,25 @@ PACKET = record_dtype(
 )  # fmt: skip
 # What few packets carry: a place of it goes with the packet, and back with its ACK (headers).
 HEADER = record_dtype(
-    {"ecn": int, "echo": int, "word0": float, "word1": float, "word2": float, "word3": float}
+    {
+        "back": int,
+        "ecn": int,
+        "echo": int,
+        "word0": float,
+        "word1": float,
+        "word2": float,
+        "word3": float,
+    }
 )
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
+# A packet that waits at a scheduled link (place 0 stands for none), and an inner queue of these.
+STORED = record_dtype(
+    {
+        "flow": int, "hop": int, "size": float, "seq": int, "trigger": int, "low": int,
+        "high": int, "header": int, "arrived": float, "next": int,
+    }
+)  # fmt: skip
+INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
 CHANGES = record_dtype(
     {
         "link": int, "rate": float, "delay": float, "capacity": float, "loss": float,
@@ -123,6 +150,8 @@ hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)
 packet_at = accessor(PACKET)
 header_at = accessor(HEADER)
+stored_at = accessor(STORED)
+inner_at = accessor(INNER)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.jit import INTERPRETED, address, record_view
+from tcpcc.engine.memory import memory_left
 from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
+from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
@@ -35,9 +39,11 @@ _ENDLESS = 2**62
 _SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
 
 
-def uses_headers(spec: Any) -> bool:
+def uses_headers(flow: ResolvedFlow) -> bool:
     """Whether the packets of a flow carry a header."""
-    return not isinstance(spec, CBR) and spec.transport.ecn != "off"
+    if isinstance(flow.spec, CBR) or flow.controller is None:
+        return False
+    return flow.spec.transport.ecn != "off" or bool(flow.controller.header)
 
 
 class World:
@@ -63,10 +69,14 @@ class World:
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
-        self.controllers = ControllerMemory()
+        self.controllers = ControllerMemory(scenario.seed)
+        self.deliveries: dict[int, np.ndarray] = {}  # records of flows that need one
         self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
+        self.stores: dict[int, np.ndarray] = {}  # of scheduled links, by link
+        self.inner: dict[int, np.ndarray] = {}  # likewise, their inner queues
+        self.words: list[np.ndarray] = []  # see _lay_out_words
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
@@ -116,7 +126,10 @@ class World:
                 for link in way:
                     feeders.setdefault(link, set()).add(before)
                     before = link
-        variable = [link.variable for link in self.resolved.links]
+        variable = [  # so that no packet is carried on before its time
+            link.variable or link.queue.discipline.on_departure is not None
+            for link in self.resolved.links
+        ]
         decides = [self._decides(i) for i in range(len(self.resolved.links))]
 
         def joins(link: int, following: int) -> bool:
@@ -146,8 +159,7 @@ class World:
 
     def _decides(self, link: int) -> bool:
         """Whether what becomes of a packet hangs on what is so when it arrives."""
-        discipline = self.resolved.links[link].queue.discipline
-        return discipline.on_arrival is not None or link in self.shared
+        return self.resolved.links[link].queue.discipline.decides_by_packet or link in self.shared
 
     def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
         """Numbered ways through the network: the flows', and one for each workload.
@@ -185,7 +197,8 @@ class World:
         if i in self.shared:
             self._share(i)
             return
-        row["tracked"] = bool(
+        row["scheduled"] = discipline.on_departure is not None
+        row["tracked"] = not row["scheduled"] and bool(
             link.record
             or link.variable
             or link.loss > 0
@@ -200,7 +213,9 @@ class World:
             row["bins"] = (
                 address(self.link_bins) + self.recorded.index(i) * (self.link_bins.strides[0])
             )
-        if discipline.on_arrival is not None:
+        if row["scheduled"]:
+            self._lay_out_store(i, discipline.inner)
+        if discipline.decides_by_packet:
             self.queues[i] = QueueMemory(
                 link, discipline.on_arrival, self.scenario.seed, self.n_bins
             )
@@ -213,6 +228,23 @@ class World:
         if i in self.by_event:
             self.place_ring(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
 
+    def _lay_out_store(self, i: int, inner: int) -> None:
+        """The packets that wait at a scheduled link, and its inner queues of them."""
+        self.inner[i] = np.zeros(inner, r.INNER)
+        self.links["inner"][i], self.links["n_inner"][i] = address(self.inner[i]), inner
+        self.stores[i] = np.zeros(1, r.STORED)
+        self._enlarge_store(i, r.FIRST_RING)
+
+    def _enlarge_store(self, i: int, room: int) -> None:
+        """Add places to a store, in front of those that are free."""
+        first = len(self.stores[i])
+        added = np.zeros(room, r.STORED)
+        added["next"] = np.arange(first + 1, first + 1 + room)
+        added["next"][-1] = self.links["free"][i]
+        self.stores[i] = np.concatenate([self.stores[i], added])
+        self.links["store"][i], self.links["free"][i] = address(self.stores[i]), first
+        self.links["n_free"][i] += room
+
     def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
         row, tcp = self.flows[i : i + 1], self.tcp[i : i + 1]
         row["index"] = row["ident"] = i
@@ -224,6 +256,9 @@ class World:
         self.states[i] = self.controllers.fill(tcp, flow)
         self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
         self.recoveries[i].fill(tcp)
+        self.deliveries[i] = delivery_memory(tcp[0], flow)
+        if len(self.deliveries[i]):
+            self.place_ring(self.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
 
     def lay_out_sender(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
         """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
@@ -231,15 +266,24 @@ class World:
         self.trace.mark(row, i, flow)
         row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
-        row["timer_at"] = math.inf
+        row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
         if isinstance(spec, CBR):
             row["kind"] = t.CBR
             return
         row["kind"] = t.TCP
-        row["has_header"] = uses_headers(spec)
+        row["has_header"] = uses_headers(flow)
+        self._lay_out_words(row, flow)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
         self._lay_out_transport(tcp, flow)
+
+    def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
+        """Where the state variables are that a flow's packets carry as header words."""
+        assert flow.controller is not None
+        fields: Any = flow.controller.state_dtype.fields
+        places = np.array([fields[name][1] // 8 for name in flow.controller.header], np.int64)
+        self.words.append(places)
+        row["words"], row["n_words"] = address(places), len(places)
 
     def _lay_out_transport(self, row: Any, flow: ResolvedFlow) -> None:
         spec, settings = flow.spec, flow.spec.transport  # type: ignore[union-attr]
@@ -261,7 +305,8 @@ class World:
 
     def _lay_out_world(self) -> None:
         w = self.w[0]
-        w["pending"] = -1
+        w["pending"], w["pause"] = -1, _ENDLESS
+        w["n_links"] = len(self.links)
         w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
@@ -277,7 +322,7 @@ class World:
 
     def _lay_out_headers(self) -> None:
         """Places for headers, if any packets have one; number 0 stands for none."""
-        any_used = any(uses_headers(flow.spec) for flow in self.resolved.rows)
+        any_used = any(uses_headers(flow) for flow in self.resolved.rows)
         self.headers = np.zeros(r.FIRST_HEADERS if any_used else 1, r.HEADER)
         self._put_headers(np.arange(1, len(self.headers)))
 
@@ -382,7 +427,11 @@ class World:
         last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
         room = self.tcp["segment_mask"] + 1
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-            self._enlarge(self.tcp, "segments", int(i), int(first[i]), int(last[i]))
+            for name in ("segments", "stamps"):
+                if (name, int(i)) in self.rings:
+                    self._enlarge(self.tcp, name, int(i), int(first[i]), int(last[i]))
+        for place in [i for i in self.stores if self.links["n_free"][i] < r.MARGIN]:
+            self._enlarge_store(place, len(self.stores[place]))
         self.make_heap_room()
         self._grow_headers()
         self.trace.grow()
@@ -390,9 +439,26 @@ class World:
             self.conversations.grow()
         w["need"] = 0
 
+    def _check_window(self, i: int) -> None:
+        """Refuse a window whose packets the machine has no memory to keep."""
+        row = self.tcp[i]
+        flow, name = self._sender_at(i)
+        assert flow.controller is not None
+        state = record_view(flow.controller.state_dtype, int(row["state"]))
+        window = min(float(state["cwnd"]), float(row["rwnd"]), float(row["to_send"]))
+        needed = window * t.SEGMENT.itemsize
+        if needed > memory_left():
+            raise TcpccError(
+                f"flow {name!r}, controller {flow.controller.name!r}: its window at"
+                f" t = {self.w['now'][0]:g} s is {window:.3g} packets, which take"
+                f" {needed / 2**30:.3g} GiB; {memory_left() / 2**30:.3g} GiB are free"
+            )
+
     def _enlarge(self, owner: np.ndarray, field: str, i: int, first: int, last: int) -> None:
         """Give a ring twice the room, with its entries numbered `first` to `last` - 1."""
         ring = self.rings[field, i]
+        if field == "segments":
+            self._check_window(i)
         bigger = np.zeros(2 * len(ring), ring.dtype)
         numbers = np.arange(max(first, last - len(ring)), last)
         bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
@@ -404,14 +470,20 @@ class World:
 
     # ----------------------------------------------------------------------- results
 
-    def explain(self, error: Exception) -> None:
-        """Add to an error in a rule where it happened."""
+    def explain(self, error: ArithmeticError) -> RuleError:
+        """An error in a rule, with the rule, its line and what it worked on."""
         place = int(self.w["flow"][0])
-        if self.conversations is not None and place >= len(self.resolved.flows):
-            name = self.conversations.name_at(place)
-        else:
-            name = self.resolved.flows[place].name
-        error.add_note(f"in a rule, at t = {self.w['now'][0]:g} s, flow {name!r}")
+        flow, name = self._sender_at(place)
+        called = [(name, flow.controller, self.tcp[place])]
+        rules = suspects(called, self.resolved.links, self.queues)
+        return blame(error, float(self.w["now"][0]), rules)
+
+    def _sender_at(self, place: int) -> tuple[ResolvedFlow, str]:
+        """The flow, or the kind of conversation, that has a place, and what to call it."""
+        if self.conversations is None or place < len(self.resolved.flows):
+            flow = self.resolved.flows[place]
+            return flow, flow.name
+        return self.conversations.kind_at(place), self.conversations.name_at(place)
 
     def _counter(self, name: str) -> np.ndarray:
         """A counter of every flow and, summed, of every kind of conversation."""
@@ -421,7 +493,11 @@ class World:
         return np.concatenate([counts, self.conversations.counters(name)])
 
     def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
-        """The record of the run, or of its part up to `until`."""
+        """The record of the run, or of its part up to `until`: the bins that have ended by then.
+
+        Raises:
+            ScenarioError: none has.
+        """
         series = self.series(until)
         changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
         record = dataset(
@@ -432,7 +508,8 @@ class World:
             cpu_seconds=cpu_seconds,
             **series,
         )
-        return Run(record, self.trace.events(self.scenario.duration))
+        record.attrs["duration"] = float(series["time"][-1])
+        return Run(record, self.trace.events(float(series["time"][-1])))
 
     def series(self, until: float = math.inf) -> dict[str, Any]:
         """What a record of the run, or of its part up to `until`, holds."""
@@ -441,8 +518,14 @@ class World:
         flush(self.address, until)
         interval = self.scenario.interval
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
+        edges = edges[: np.searchsorted(edges, until + 1e-9 * interval, side="right")]
+        if not len(edges):
+            raise ScenarioError(
+                f"result at t = {until:g} s: the first bin of the record ends at {interval:g} s"
+            )
+        n = len(edges)
         widths = np.diff(edges, prepend=0.0)[:, None]
-        flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
+        flow_bins, link_bins = self.flow_bins.T[:n], self.link_bins.T[:n]
         finished = np.full(len(self.resolved.rows), math.nan)
         finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
         active = ~(edges[:, None] > finished)
@@ -462,5 +545,10 @@ class World:
             "finished": finished,
             "items": None if self.conversations is None else self.conversations.record(),
             "marks": link_bins["marks"] if len(self.headers) > 1 else None,
-            "queue_states": recorded_states(self.resolved.links, self.queues, self.n_bins),
+            "queue_states": {
+                name: values[:n]
+                for name, values in recorded_states(
+                    self.resolved.links, self.queues, self.n_bins
+                ).items()
+            },
         }

@@ -82,8 +82,7 @@ class PacketSimulation:
         try:
             following = self._step(self._address)
         except ArithmeticError as error:
-            self.world.explain(error)
-            raise
+            raise self.world.explain(error) from None
         if self.world.w["need"][0]:
             self.world.grow()
             if self.world.w["pending"][0] >= 0:
@@ -111,7 +110,11 @@ class PacketSimulation:
         self._cpu += time.process_time() - begin
 
     def result(self) -> Run:
-        """The record of what has run so far."""
+        """The record of what has run so far: its questions are about the simulated time only.
+
+        Raises:
+            ScenarioError: not even the first bin of the record is over.
+        """
         return self.world.result("simpy", self._cpu, self.now)
 
     # ------------------------------------------------------------- for users' processes
@@ -144,6 +147,8 @@ class PacketSimulation:
     def queue_length(self, link: str) -> int:
         """Packets waiting at `link` now, without the one being sent."""
         i = self._link(link)
+        if self.world.links["scheduled"][i]:
+            return int(self.world.links["stored"][i])
         ring = self.world.rings.get(("queue", i))
         if ring is None:
             return 0

@@ -8,7 +8,7 @@ from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, RECOVERY, segment_at, window_at
 from tcpcc.transport.output import emit, fill, has_room, in_force
 from tcpcc.transport.rto import restart_timer, time_acknowledged
-from tcpcc.transport.rules import acknowledged, lost, sample_rtt
+from tcpcc.transport.rules import acknowledged, lost, sample_rtt, tell_delivery
 
 
 @compiled
@@ -103,6 +103,8 @@ def fast_recovery(f, now, called_for):
 def send(f, now, burst):
     """Send what the window allows, `burst` packets at most once a loss is noticed; duplicate ACKs
     before that let nothing out."""
+    if f.delivery != 0:
+        tell_delivery(f, now)
     if f.dupacks == 0:
         fill(f, now, f.max_burst)
     elif f.dupacks >= f.dupack_threshold:

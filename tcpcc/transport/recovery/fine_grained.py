@@ -19,7 +19,7 @@ from tcpcc.transport.output import emit, fill
 from tcpcc.transport.recovery.classic import new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
-from tcpcc.transport.rules import lost
+from tcpcc.transport.rules import lost, tell_delivery
 
 FINE_TIMER = {
     "fine_rtt8": State(0, "s", "8 x smoothed round-trip time"),
@@ -95,6 +95,8 @@ def on_ack(s, p, f):
         check(s, f, f.now, f.high_ack < f.max_seq and expired(s, f, f.now))
     else:
         duplicate_ack(s, f, f.now)
+    if f.delivery != 0:
+        tell_delivery(f, f.now)
     if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:
         fill(f, f.now, f.max_burst)
 

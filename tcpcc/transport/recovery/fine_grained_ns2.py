@@ -34,7 +34,7 @@ from tcpcc.transport.recovery.fine_grained import (
 )
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import back_off, restart_timer
-from tcpcc.transport.rules import lost
+from tcpcc.transport.rules import lost, tell_delivery
 
 
 def cut(s, f, now, transmits):
@@ -99,6 +99,8 @@ def on_ack(s, p, f):
         check(s, f, f.now, is_late(s, f, f.now))
     else:
         duplicate_ack(s, f, f.now)
+    if f.delivery != 0:
+        tell_delivery(f, f.now)
     if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:
         fill(f, f.now, f.max_burst)
 

@@ -1,4 +1,4 @@
-"""The contract of a loss recovery: parameters, private state, three rules.
+"""The contract of a loss recovery: parameters, private state, four rules.
 
 =======================  ========================================================================
 ``on_ack(s, p, f)``      an ACK arrived (`f.now`, `f.ack`, `f.trigger`, `f.low`, `f.high`): notice
@@ -6,6 +6,7 @@
 ``on_timeout(s, p, f)``  the retransmission timer expired, `f.next_seq` is back at the first
                          unacknowledged packet and nothing is sent yet
 ``resume(s, p, f)``      send on, `f.burst` packets at most; None: what the window allows
+``on_alarm(s, p, f)``    the time has come that it has put into ``recheck_at`` of ``f.delivery``
 =======================  ========================================================================
 
 `s` is the private state, `p` the parameters, `f` the sender (`transport.flow_record`). Rules are
@@ -34,6 +35,8 @@ class Recovery(Definition):
         on_ack: see above.
         on_timeout: see above; None: nothing is to be done.
         resume: see above.
+        on_alarm: see above; with it, what has been delivered is kept segment by segment
+            (:mod:`tcpcc.transport.delivery`).
         params: parameters and their values.
         state: private state.
         source: paper or RFC.
@@ -60,6 +63,7 @@ class Recovery(Definition):
     on_ack: Rule
     on_timeout: Rule | None = None
     resume: Rule | None = None
+    on_alarm: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""

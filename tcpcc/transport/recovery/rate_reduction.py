@@ -12,9 +12,17 @@ bursts overflow a queue that is still full, and a repair that is lost again wait
 import math
 
 from tcpcc.definition import State, register
+from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.sack import SCOREBOARD, give_up, may_send, send, take_in
+from tcpcc.transport.rules import tell_delivery
+
+REDUCTION = {
+    "known_at_loss": State(0, "packets", "known to have arrived before it", kind=int),
+    "flight_at_loss": State(1, "packets", "outstanding at the loss", kind=int),
+    "prr_out": State(0, "packets", "sent since the loss", kind=int),
+}
 
 
 def may_go(s, f, delivered):
@@ -35,14 +43,23 @@ def on_ack(s, p, f):
         s.known_at_loss = s.known - 1
         s.prr_out = 1
         known = s.known  # the first repair is what this ACK lets out
-    if f.phase == RECOVERY:
+    if f.delivery != 0:
+        tell_delivery(f, f.now)
+    if is_reducing(f):
         burst = min(burst, may_go(s, f, s.known - known))
     if may_send(f):
-        s.prr_out += send(s, f, f.now, burst, f.phase == RECOVERY)
+        s.prr_out += send(s, f, f.now, burst, is_reducing(f))
+
+
+@compiled
+def is_reducing(f):
+    """In recovery, unless the controller decides itself what that comes to."""
+    return f.phase == RECOVERY and f.owns_recovery == 0
 
 
 def resume(s, p, f):
-    s.prr_out += send(s, f, f.now, f.burst, f.phase == RECOVERY)
+    if may_send(f):
+        s.prr_out += send(s, f, f.now, f.burst, is_reducing(f))
 
 
 register(
@@ -52,12 +69,7 @@ register(
         on_ack,
         on_timeout=give_up,
         resume=resume,
-        state=SCOREBOARD
-        | {
-            "known_at_loss": State(0, "packets", "known to have arrived before it", kind=int),
-            "flight_at_loss": State(1, "packets", "outstanding at the loss", kind=int),
-            "prr_out": State(0, "packets", "sent since the loss", kind=int),
-        },
+        state=SCOREBOARD | REDUCTION,
         source="RFC 6937",
         selective=True,
         limited_transmit=True,

@@ -24,10 +24,11 @@ from tcpcc.transport.flow_record import (
     segment_at,
 )
 from tcpcc.transport.output import effective_window, emit, has_room
+from tcpcc.transport.pacing import is_early
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
-from tcpcc.transport.rules import lost
+from tcpcc.transport.rules import deem_lost, lost, tell_delivery
 
 SCOREBOARD = {
     "pipe": State(0, "packets", "in the network", kind=int),
@@ -82,6 +83,8 @@ def mark_lost(s, f):
         elif segment.flags & DEEMED_LOST == 0:
             segment.flags |= DEEMED_LOST
             s.pipe -= 1
+            if f.delivery != 0:
+                deem_lost(f, f.now, s.lost_edge)
         s.lost_edge += 1
 
 
@@ -152,6 +155,9 @@ def send(s, f, now, burst, reducing):
     asked = 0
     window = effective_window(f)
     while (reducing or s.pipe < window) and burst > 0:
+        if f.pacing_rate != 0 and is_early(f, now):
+            f.burst = burst
+            return asked
         if not has_room(f):
             f.more = 1
             f.burst = burst
@@ -180,6 +186,8 @@ def enter(s, f, now):
     if segment.flags & DEEMED_LOST == 0:
         segment.flags |= DEEMED_LOST
         s.pipe -= 1
+        if f.delivery != 0:
+            deem_lost(f, now, first)
     s.lost_edge = max(s.lost_edge, first + 1)
     transmit(s, f, first, now)
 
@@ -216,12 +224,15 @@ def may_send(f):
 
 def on_ack(s, p, f):
     take_in(s, f, f.now, f.ack)
+    if f.delivery != 0:
+        tell_delivery(f, f.now)
     if may_send(f):
         send(s, f, f.now, f.max_burst, False)
 
 
 def resume(s, p, f):
-    send(s, f, f.now, f.burst, False)
+    if may_send(f):
+        send(s, f, f.now, f.burst, False)
 
 
 register(

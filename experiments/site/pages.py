@@ -1,0 +1,262 @@
+"""What the report's pages tell, from records alone: claims, counts, causes, how it is measured."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import platform
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments import expected, seeds
+from experiments.harness import HERE, Paper
+from experiments.published import Cell, Claim
+from experiments.records import AGREEMENT, MODELS, Record, needs_cause
+from experiments.report import heading
+
+MARKS = {"holds": "✓", "partly": "◐", "fails": "✗", "not told": "·"}
+"""Of a claim, beside its colour."""
+
+LIBRARIES = ("tcpcc", "numpy", "numba", "scipy", "xarray", "simpy", "matplotlib")
+
+Cells = dict[str, list[Record]]
+"""The records of a paper, by item."""
+
+
+@dataclass
+class Said:
+    """What a paper says of several pairs of cells in one sentence.
+
+    Attributes:
+        text: the sentence; names that vary are an ellipsis where there are several.
+        item: the page where its pairs stand.
+        claims: each pair, and whether it holds in each model.
+    """
+
+    text: str
+    item: str
+    claims: list[tuple[Claim, dict[str, bool]]] = field(default_factory=list)
+
+    def about(self, item: str) -> bool:
+        """Whether it says something of an item's cells."""
+        return any(item in (claim.more[0], claim.less[0]) for claim, _ in self.claims)
+
+    def held(self, model: str) -> list[bool]:
+        return [holds[model] for _, holds in self.claims if model in holds]
+
+    def count(self, model: str) -> str:
+        held = self.held(model)
+        return f"{sum(held)} of {len(held)}" if held else ""
+
+    def verdict(self, model: str) -> str:
+        """Holds, partly, fails; "not told" of a model that was not run."""
+        held = self.held(model)
+        if not held:
+            return "not told"
+        return "holds" if all(held) else "partly" if any(held) else "fails"
+
+
+def by_paper(records: Iterable[Record]) -> dict[str, Cells]:
+    found: dict[str, Cells] = {}
+    for r in records:
+        found.setdefault(r.paper, {}).setdefault(r.item, []).append(r)
+    return found
+
+
+def said(records: Sequence[Record]) -> dict[str, list[Said]]:
+    """By paper, in the order of its data file."""
+    found: dict[tuple[str, str], Said] = {}
+    for paper, claim, holds in expected.claims(records):
+        form = claim.form or claim.text
+        one = found.setdefault((paper, form), Said("", claim.more[0]))
+        one.claims.append((claim, holds))
+    for (_, form), one in found.items():
+        one.text = _sentence(form, [claim.text for claim, _ in one.claims])
+    papers: dict[str, list[Said]] = {}
+    for (paper, _), one in found.items():
+        papers.setdefault(paper, []).append(one)
+    return papers
+
+
+def _sentence(form: str, texts: Sequence[str]) -> str:
+    """One sentence for all `texts` that have a form: "{a} beats {b}" becomes "Reno/BIC beats FAST",
+    with an ellipsis for more than four names."""
+    names = re.findall(r"\{(\w+)\}", form)
+    pattern = re.compile(re.sub(r"\\\{(\w+)\\\}", "(.+?)", re.escape(form)) + "$")
+    found = [match.groups() for text in texts if (match := pattern.match(text))]
+    for name, of_name in zip(names, zip(*found, strict=True), strict=True):
+        each = list(dict.fromkeys(of_name))
+        told = "/".join(each) if len(each) <= 4 else "…"
+        form = form.replace(f"{{{name}}}", told, 1)
+    return form
+
+
+def counted(claims: Sequence[Said], model: str) -> dict[str, int]:
+    """How many of a paper's sentences hold, hold partly, fail."""
+    verdicts = [one.verdict(model) for one in claims]
+    return {name: verdicts.count(name) for name in MARKS}
+
+
+@dataclass
+class Line:
+    """An item in the front page's list."""
+
+    paper: Paper
+    item: str
+    records: Sequence[Record]
+
+    @property
+    def name(self) -> str:
+        return heading(self.item)
+
+    @property
+    def title(self) -> str:
+        return self.paper.published.titles.get(self.item, "")
+
+    @property
+    def page(self) -> str:
+        return f"{self.paper.name}/{self.item}.html"
+
+    @property
+    def published(self) -> int:
+        return sum(r.published is not None for r in self.records)
+
+    @property
+    def held(self) -> int:
+        """Cells that are held to a published number or a reference."""
+        return sum(r.target is not None for r in self.records)
+
+    def judged(self, model: str, printed: bool = False) -> list[str]:
+        """Verdicts on the cells that are held to something, or to a `printed` number only."""
+        held = [r for r in self.records if (r.published if printed else r.target) is not None]
+        return [v for r in held if (v := verdict(r, model))]
+
+    def count(self, model: str, printed: bool = False) -> dict[str, int]:
+        """How many are good, of the right direction, bad."""
+        verdicts = self.judged(model, printed)
+        good = sum(v in ("reproduced", "as the reference") for v in verdicts)
+        direction = verdicts.count("direction holds")
+        return {"good": good, "direction": direction, "bad": len(verdicts) - good - direction}
+
+    def error(self, model: str) -> float:
+        """Median of the relative errors, without sign; NaN if there is none."""
+        errors = [r.error(model) for r in self.records if r.published is not None]
+        sizes = sorted(abs(e) for e in errors if e is not None and math.isfinite(e))
+        if not sizes:
+            return math.nan
+        half = len(sizes) // 2
+        return sizes[half] if len(sizes) % 2 else (sizes[half - 1] + sizes[half]) / 2
+
+    @property
+    def apart(self) -> int:
+        """Cells in which fluid is not within 10 % of packets."""
+        return sum(bool(r.agreement) and not _close(r) for r in self.records)
+
+    @property
+    def compared(self) -> int:
+        return sum(bool(r.agreement) for r in self.records)
+
+    @property
+    def deviates(self) -> bool:
+        return any("deviates" in self.judged(m) or "off the reference" in self.judged(m)
+                   for m in MODELS)  # fmt: skip
+
+    @property
+    def words(self) -> str:
+        """What a search looks into, in small letters."""
+        cells = (f"{r.row} {r.column} {r.cause} {r.fluid_cause}" for r in self.records)
+        text = " ".join([self.paper.title, self.name, self.item, self.title, *cells])
+        return " ".join(dict.fromkeys(text.lower().split()))
+
+
+def verdict(record: Record, model: str) -> str | None:
+    """Of the packet or fluid model; of a formula, which is neither, for neither."""
+    if record.formula is not None:
+        return None
+    return record.verdict if model == "packet" else record.fluid_verdict
+
+
+def _close(record: Record) -> bool:
+    return record.agreement == f"within {AGREEMENT:.0%}".replace("%", " %")
+
+
+def lines(papers: Iterable[Paper], cells: dict[str, Cells]) -> list[Line]:
+    """Every item of every paper, also those that print no number."""
+    return [
+        Line(paper, item, cells.get(paper.name, {}).get(item, []))
+        for paper in papers
+        for item in paper.items
+    ]
+
+
+def causes(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
+    """Why packets are off print where they are: each cause with its cells."""
+    found: dict[str, list[Record]] = {}
+    for r in records:
+        if needs_cause(r.verdict) and r.cause:
+            found.setdefault(r.cause, []).append(r)
+    return list(found.items())
+
+
+def measures(cells: Iterable[Cell]) -> list[tuple[str, list[Cell]]]:
+    """How numbers are taken from a run: each way with the cells that are taken so."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.measured, []).append(cell)
+    return list(found.items())
+
+
+def tolerances(cells: Iterable[Cell]) -> list[tuple[str, str, list[Cell]]]:
+    """Each half width as printed in the data file, its reason, and the cells held to it."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.tolerance is None:
+            continue
+        relative = cell.tolerance.kind == "relative"
+        unit = "" if cell.unit == "1" else f" {cell.unit}"
+        size = (
+            f"{100 * cell.tolerance.value:g} %" if relative else f"{cell.tolerance.value:g}{unit}"
+        )
+        found.setdefault((f"± {size}", cell.tolerance.reason), []).append(cell)
+    return [(*key, of_it) for key, of_it in found.items()]
+
+
+def where(cells: Sequence[Any], all_cells: Sequence[Any]) -> str:
+    """Names cells in few words: all of them, whole rows, whole columns, or one by one."""
+    if len(cells) == len(all_cells):
+        return "all cells"
+    keys = {(c.row, c.column) for c in cells}
+    for axis in (0, 1):
+        names = dict.fromkeys((c.row, c.column)[axis] for c in cells)
+        whole = {(c.row, c.column) for c in all_cells if (c.row, c.column)[axis] in names}
+        if whole == keys:
+            return ", ".join(names)
+    told = [f"{c.row}, {c.column}" for c in cells]
+    return "; ".join(told[:6]) + (f"; and {len(told) - 6} more" if len(told) > 6 else "")
+
+
+def made_of() -> dict[str, str]:
+    """Commit, versions and how many seeds: the footer of every page."""
+    found = {"commit": _commit()}
+    for name in LIBRARIES:
+        found[name] = importlib.metadata.version(name)
+    found["Python"] = platform.python_version()
+    few = f"quick: {seeds.FEW} of each number's" if seeds.QUICK else "all"
+    return found | {"seeds": few}
+
+
+def _commit() -> str:
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", *words], cwd=HERE, capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    try:
+        commit = git("rev-parse", "--short=12", "HEAD")
+        return (commit + (", changed since" if git("status", "--porcelain") else "")) or "unknown"
+    except OSError:  # no git here
+        return "unknown"

@@ -1,0 +1,147 @@
+// An item's runs over time: windows, queue, throughput; packets solid, fluid dashed.
+// The runs come as a script of their own when one is asked for: a page that was opened from a disk
+// may not read other files.
+"use strict";
+
+(() => {
+  const place = document.getElementById("trace");
+  if (!place) return;
+  const menu = document.getElementById("run");
+  const panels = document.getElementById("panels");
+  const told = document.getElementById("cells");
+  const NAMES = { packet: "packets", fluid: "fluid" };
+  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [860, 210, 58, 12, 26, 30];
+  let runs = null;
+  let chosen = 0;
+
+  window.tcpccRuns = (found) => {
+    runs = found;
+    mark();
+    draw();
+  };
+
+  // Drawing
+
+  function make(name, attributes, parent, text) {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    if (text !== undefined) node.textContent = text;
+    parent.append(node);
+    return node;
+  }
+
+  function ticks(top, most) {
+    const rough = top / most;
+    const size = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * size).find((each) => each >= rough);
+    const found = [];
+    for (let k = 0; k * step <= top * 1.0001; k++) found.push(Number((k * step).toPrecision(6)));
+    return found;
+  }
+
+  function panel(name, lines, duration) {
+    const top = Math.max(1e-9, ...lines.flatMap((line) => line.y.filter((y) => y !== null))) * 1.05;
+    const svg = make("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, panels);
+    svg.setAttribute("aria-label", `${name} over time: ${lines.map((l) => l.name).join(", ")}`);
+    const x = (t) => LEFT + ((WIDTH - LEFT - RIGHT) * t) / duration;
+    const y = (v) => HEIGHT - BOTTOM - ((HEIGHT - TOP - BOTTOM) * v) / top;
+    for (const v of ticks(top, 4)) {
+      make("path", { class: "grid", d: `M${LEFT} ${y(v)}H${WIDTH - RIGHT}` }, svg);
+      make("text", { x: LEFT - 6, y: y(v) + 4, "text-anchor": "end" }, svg, v);
+    }
+    const moments = ticks(duration, 8);
+    for (const t of moments) {
+      const last = t === moments.at(-1);
+      const anchor = last && x(t) > WIDTH - RIGHT - 20 ? "end" : "middle";
+      make("text", { x: x(t), y: HEIGHT - 10, "text-anchor": anchor }, svg, last ? `${t} s` : t);
+    }
+    make("path", { class: "axis", d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}` }, svg);
+    make("text", { x: LEFT, y: 14 }, svg, name);
+    for (const line of lines) {
+      let path = "";
+      let pen = "M";
+      line.y.forEach((value, k) => {
+        if (value === null) {
+          pen = "M";
+          return;
+        }
+        path += `${pen}${x(line.x[k]).toFixed(1)} ${y(value).toFixed(1)}`;
+        pen = "L";
+      });
+      make("path", { class: `line ${line.model}`, d: path, stroke: line.colour }, svg);
+    }
+    legend(svg, lines);
+  }
+
+  function legend(svg, lines) {
+    let right = WIDTH - RIGHT;
+    for (const line of [...lines].reverse()) {
+      const text = make("text", { x: right, y: 14, "text-anchor": "end" }, svg, line.name);
+      const start = right - text.getComputedTextLength() - 26;
+      if (start < LEFT + 220) {
+        text.remove();
+        break;
+      }
+      const d = `M${start} 10H${start + 20}`;
+      make("path", { class: `line ${line.model}`, d, stroke: line.colour }, svg);
+      right = start - 14;
+    }
+  }
+
+  function draw() {
+    const run = runs[chosen];
+    menu.value = String(chosen);
+    panels.replaceChildren();
+    const models = Object.entries(run.models);
+    const names = new Set(models.flatMap(([, of]) => Object.keys(of.panels)));
+    for (const name of names) {
+      const lines = models.flatMap(([model, of]) =>
+        (of.panels[name] || []).map((line) => ({
+          ...line,
+          model,
+          name: `${line.label}, ${NAMES[model]}`,
+        })),
+      );
+      if (lines.length) panel(name, lines, models[0][1].duration);
+    }
+    const numbers = Object.entries(run.cells).flatMap(([model, cells]) =>
+      cells.map((cell) => `${cell.row}, ${cell.column}: ${cell.value} (${NAMES[model]})`),
+    );
+    told.textContent = numbers.length ? `Of this run alone: ${numbers.join("; ")}.` : "";
+  }
+
+  function show(index) {
+    chosen = index;
+    if (runs) draw();
+  }
+
+  // The table's numbers that come from one of the runs lead to it.
+
+  function mark() {
+    runs.forEach((run, index) => {
+      for (const cell of Object.values(run.cells).flat()) {
+        const first = document.getElementById(cell.place);
+        if (!first || first.classList.contains("traced")) continue;
+        const all = [first];
+        while (all.at(-1).nextElementSibling?.matches("td:not(.first)")) {
+          all.push(all.at(-1).nextElementSibling);
+        }
+        for (const td of all) {
+          td.classList.add("traced");
+          td.addEventListener("click", (event) => {
+            if (event.target.closest("a")) return;
+            document.querySelectorAll("td.chosen").forEach((each) => each.classList.remove("chosen"));
+            td.classList.add("chosen");
+            show(index);
+            place.scrollIntoView({ behavior: "smooth", block: "start" });
+          });
+        }
+      }
+    });
+  }
+
+  menu.addEventListener("change", () => show(Number(menu.value)));
+  const script = document.createElement("script");
+  script.src = place.dataset.source;
+  document.body.append(script);
+})();

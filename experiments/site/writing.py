@@ -1,0 +1,213 @@
+"""Write the report into a folder: a front page, and a page with its downloads for every item."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import warnings
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from tqdm import tqdm
+
+from experiments import harness, report
+from experiments.harness import CACHE, Item, Paper
+from experiments.paper_table import STYLE, PaperTable
+from experiments.records import MODELS, Record
+from experiments.site import pages, traces
+from tcpcc import Scenario
+from tcpcc.sweep import simulate_many
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE = Path(__file__).parent
+
+PICTURES = {"png": 300, "svg": 150, "pdf": 300}
+"""Dots per inch by kind of file; of what cannot be drawn with lines in the last two."""
+
+
+def build(
+    records: Sequence[Record],
+    folder: Path,
+    paper: str | None = None,
+    item: str | None = None,
+    *,
+    figures: bool = True,
+    runs: bool = True,
+    cache: Path | None = CACHE,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Path:
+    """Write the report of some records; returns its front page.
+
+    Args:
+        records: as `experiments.reproduce` gives them; nothing is measured again.
+        folder: written into; files of an earlier report are replaced, others stay.
+        paper, item: whose pages; None: of all, also of items that print no number.
+        figures: draw them; the runs that they need come from `cache`, or are simulated.
+        runs: have the cheap runs to look at (`traces.choose`), simulated once where they are not
+            those of the figure.
+        cache, jobs, progress: as in `experiments.reproduce`.
+
+    Raises:
+        ScenarioError: an unknown paper or item.
+    """
+    papers = harness.papers_of(paper)
+    wanted = {(one.name, name) for one in papers for name in harness.items_of(one, item)}
+    settings = {"cache": cache, "jobs": jobs, "progress": False}
+    cells = pages.by_paper(records)
+    lines = [each for each in pages.lines(papers, cells) if (each.paper.name, each.item) in wanted]
+    said = pages.said(records)
+    about = {"made_of": pages.made_of(), "marks": pages.MARKS, "models": MODELS}
+    write = _Writer(folder, about)
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(HERE / "static", folder / "static", dirs_exist_ok=True)
+    shutil.copy(STYLE, folder / "static")
+    write("index.html", "front.html", "", papers=papers, lines=lines, said=said, pages=pages)
+    hide = not progress if progress is not None else None
+    for line in tqdm(lines, "report", unit="page", disable=hide):
+        shown = _Page(line, folder / line.paper.name)
+        shown.write_data()
+        if line.paper.items[line.item].scenarios is not dict and (figures or runs):
+            shown.write_runs(figures, runs, settings)
+        elif figures:
+            shown.write_figure(lambda of: of.draw({}) if of.draw else None)
+        of_item = [one for one in said.get(line.paper.name, []) if one.about(line.item)]
+        write(line.page, "item.html", "../", shown=shown, line=line, said=of_item, pages=pages)
+    return folder / "index.html"
+
+
+class _Writer:
+    """Fills templates and writes the pages."""
+
+    def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.about = about
+        self.templates = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.templates.filters["number"] = report.number
+        self.templates.filters["share"] = lambda x: "" if x != x else f"{100 * x:.1f} %"
+
+    def __call__(self, path: str, template: str, root: str, **words: Any) -> None:
+        text = self.templates.get_template(template).render(root=root, **self.about, **words)
+        place = self.folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+
+
+class _Page:
+    """What stands beside an item's page: downloads, figure, runs."""
+
+    def __init__(self, line: pages.Line, folder: Path) -> None:
+        self.line = line
+        self.folder = folder
+        self.item: Item = line.paper.items[line.item]
+        self.scenarios: Mapping[Any, Scenario] = self.item.scenarios()
+        self.figure = False
+        self.traced: list[str] = []
+        self.left_out = ""
+
+    @property
+    def paper(self) -> Paper:
+        return self.line.paper
+
+    @property
+    def table(self) -> Markup:
+        """The numbers as the paper has them."""
+        return Markup(PaperTable(self.line.records).html())
+
+    @property
+    def first_title(self) -> str:
+        """What the first scenario is of."""
+        return traces.title(next(iter(self.scenarios)))
+
+    @property
+    def first(self) -> str:
+        """TOML of the first scenario."""
+        return next(iter(self.scenarios.values())).to_toml() if self.scenarios else ""
+
+    @property
+    def seeds(self) -> int:
+        """How many different ones."""
+        return len({scenario.seed for scenario in self.scenarios.values()})
+
+    def _file(self, kind: str) -> Path:
+        return self.folder / f"{self.line.item}.{kind}"
+
+    def write_data(self) -> None:
+        """CSV of the cells, and the scenarios as TOML files in an archive."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.line.records:
+            report.scorecard(self.line.records).to_csv(self._file("csv"), index=False)
+        if self.scenarios:
+            self._file("zip").write_bytes(_archive(self.scenarios))
+
+    def write_runs(self, figures: bool, runs: bool, settings: Mapping[str, Any]) -> None:
+        """The figure and the runs to look at, which are the same where a figure needs runs."""
+        known: dict[str, Mapping[Any, Any]] = {}
+        if figures and self.item.draw is not None:
+            for model in self.item.models:
+                of_model = harness.simulate(self.paper, {self.line.item}, model, **settings)
+                known[model] = of_model[self.line.item]
+            drawn = known
+            self.write_figure(lambda item: item.draw(drawn) if item.draw else None)
+        elif figures and self.item.chart is not None:
+            name, paper = self.line.item, self.paper.name
+            self.write_figure(lambda _: harness.draw(paper, name, **settings))
+        if not runs:
+            return
+        choice = traces.choose(self.scenarios, next(iter(known.values()), ()))
+        self.left_out = choice.left_out
+        if not known:
+            chosen = {key: self.scenarios[key] for key in choice.keys}
+            for model in self.item.models:
+                fresh = simulate_many(list(chosen.values()), model=model, keep_from=1.0, **settings)
+                known[model] = dict(zip(chosen, fresh, strict=True))
+        found = [traces.trace(self.item, self.line.item, key, known) for key in choice.keys]
+        self.traced = [each["title"] for each in found]
+        text = json.dumps(found, allow_nan=False, separators=(",", ":"))
+        self._file("runs.js").write_text(f"tcpccRuns({text});\n", encoding="utf-8")
+
+    def write_figure(self, draw: Any) -> None:
+        """PNG, SVG and PDF of the figure, if there is one."""
+        import matplotlib.pyplot as plt
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of fonts that an SVG replaces
+            figure: Figure | None = draw(self.item)
+            if figure is None:
+                return
+            for kind, dpi in PICTURES.items():
+                figure.savefig(self._file(kind), dpi=dpi, metadata=_anonymous(kind))
+        plt.close(figure)
+        self.figure = True
+
+
+def _anonymous(kind: str) -> dict[str, None]:
+    """Metadata that leave out when and by what a picture was made: equal figures, equal files."""
+    return {
+        "png": {"Software": None},
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    }[kind]
+
+
+def _archive(scenarios: Mapping[Any, Scenario]) -> bytes:
+    """A ZIP of TOML files, numbered in their order; equal scenarios give equal bytes."""
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
+        for k, (key, scenario) in enumerate(scenarios.items()):
+            words = "".join(c if c.isalnum() or c in ".+-" else "_" for c in traces.title(key))
+            archive.writestr(zipfile.ZipInfo(f"{k:03d}_{words}.toml"), scenario.to_toml())
+    return memory.getvalue()

@@ -1,0 +1,442 @@
+"""The ``tcpcc`` command: list, run, show, sweep, new, reproduce, bench.
+
+What a user got wrong is one line on stderr and exit code 2; Ctrl-C says in one line what is
+finished and exits with 130. Results go to stdout, progress bars and notes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.cli.printing import plain_table, print_json, print_run
+from tcpcc.cli.settings import value_of
+from tcpcc.errors import ScenarioError, TcpccError, unknown
+from tcpcc.files import check_target, whole_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+USER_ERROR, INTERRUPTED = 2, 130
+
+PICTURES = (".png", ".pdf", ".svg")
+
+LISTS = ("controllers", "slow_starts", "queues", "recoveries", "papers")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        options.command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (TcpccError, OSError) as error:
+        print(f"tcpcc: {' '.join(str(error).split())}", file=sys.stderr)
+        return USER_ERROR
+    except KeyboardInterrupt as error:
+        print(f"tcpcc: {error or 'interrupted; nothing was kept'}", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    from tcpcc import __version__
+
+    top = argparse.ArgumentParser(
+        prog="tcpcc",
+        description="TCP congestion control written once, simulated as packets and as fluid.",
+    )
+    top.add_argument("--version", action="version", version=f"tcpcc {__version__}")
+    commands = top.add_subparsers(required=True, metavar="command")
+
+    def command(name: str, run: Callable[[argparse.Namespace], None], text: str) -> Any:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=run)
+        return sub
+
+    listing = command("list", list_names, "Show what can be named in a scenario, with parameters.")
+    what = f"{', '.join(LISTS)}, or the name of one, such as reno; default: all"
+    listing.add_argument("what", nargs="?", help=what)
+    _importing(listing)
+
+    one = command("run", run_scenario, "Simulate the scenario in a TOML file; print a summary.")
+    _simulating(one)
+    one.add_argument("--after", type=float, default=0.0, metavar="S", help="summary from then on")
+    one.add_argument("--save", type=Path, metavar="X.nc", help="keep the record, as NetCDF")
+    one.add_argument("--csv", type=Path, metavar="X.csv", help="write the flows' series")
+    one.add_argument("--plot", type=Path, metavar="X.png", help="draw windows, queue, throughput")
+    one.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+    shown = command("show", show, "Print the summary of a saved run.")
+    shown.add_argument("run", type=Path, help="file that `run --save` wrote")
+    shown.add_argument("--after", type=float, default=0.0, metavar="S", help="summary from then on")
+    shown.add_argument("--plot", type=Path, metavar="X.png", help="draw it")
+    shown.add_argument(
+        "--scenario", dest="toml", action="store_true", help="print the scenario's TOML instead"
+    )
+    shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+    many = command("sweep", sweep_file, "Simulate a scenario over a grid of values; print a table.")
+    _simulating(many)
+    axis = "one axis of the grid, as network.buffer=10,50,100 or seed=1:20 (may be repeated)"
+    many.add_argument("--over", action="append", default=[], metavar="PATH=A,B", help=axis)
+    many.add_argument("--after", type=float, default=0.0, metavar="S", help="measure from then on")
+    many.add_argument("--jobs", type=int, help="how many at a time; default: one per processor")
+    many.add_argument("--cache", type=Path, metavar="DIR", help="keep finished runs, to resume")
+    many.add_argument("--csv", type=Path, metavar="X.csv", help="write the table")
+
+    fresh = command("new", new_file, "Write a file to start from.")
+    fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
+    fresh.add_argument("name", help="letters, digits and _")
+
+    again = command(
+        "reproduce", reproduce, "Reproduce published tables and figures, from a checkout of tcpcc."
+    )
+    again.add_argument("paper", nargs="?", help="default: all")
+    again.add_argument("item", nargs="?", help="table or figure, such as table_1; default: all")
+    again.add_argument("--model", default="both", help="packet, fluid or both (default)")
+    again.add_argument("--json", action="store_true", help="print one JSON list of records")
+    again.add_argument("--figures", action="store_true", help="draw the figures into figures/")
+    again.add_argument("--report", type=Path, metavar="FOLDER", help="write pages to look at")
+    again.add_argument("--scorecard", type=Path, metavar="X.md", help="write them as Markdown")
+    again.add_argument("--readme", type=Path, metavar="X.md", help="renew the summary in it")
+    again.add_argument(
+        "--accept",
+        action="store_true",
+        help="make these numbers and verdicts those that the tests expect; look at the diff",
+    )
+
+    done = command("completion", completion, 'Print a completion script: eval "$(tcpcc ...)".')
+    done.add_argument("shell", choices=["bash", "zsh", "tcsh"])
+
+    command("bench", bench, "Measure the speed of the models on this machine.")
+    return top
+
+
+def _importing(sub: argparse.ArgumentParser) -> None:
+    text = "Python file that registers controllers or queues of your own (may be repeated)"
+    sub.add_argument(
+        "--import", dest="imports", action="append", default=[], type=Path, metavar="MY.py",
+        help=text,
+    )  # fmt: skip
+
+
+def _simulating(sub: argparse.ArgumentParser) -> None:
+    """What every command that simulates a file takes."""
+    sub.add_argument("scenario", type=Path, help="TOML file")
+    sub.add_argument("--model", default="packet", help="packet (default) or fluid")
+    sub.add_argument("--driver", default="compiled", help="compiled (default) or simpy")
+    sub.add_argument("--seed", type=int, help="in place of the file's")
+    setting = "a value in place of the file's: network.rate='5 Mbps', flow.2.start=3"
+    sub.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=setting)
+    sub.add_argument("--force", action="store_true", help="whatever time and memory it takes")
+    _importing(sub)
+
+
+def _import(files: Sequence[Path]) -> None:
+    """Run the user's files, which register what they define."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    for file in files:
+        spec = spec_from_file_location(file.stem, file)
+        if not file.is_file() or spec is None or spec.loader is None:
+            raise ScenarioError(f"--import {file}: must be a Python file")
+        module = module_from_spec(spec)
+        sys.modules.setdefault(file.stem, module)
+        try:
+            spec.loader.exec_module(module)
+        except TcpccError:
+            raise
+        except Exception as error:
+            raise ScenarioError(f"--import {file}: {type(error).__name__}: {error}") from None
+
+
+# list
+
+
+def list_names(options: argparse.Namespace) -> None:
+    """``tcpcc list``"""
+    import tcpcc as tc
+
+    tables: dict[str, Callable[[], pd.DataFrame]] = {
+        "controllers": lambda: _short(tc.controllers()),
+        "slow_starts": lambda: _short(tc.slow_starts()),
+        "queues": lambda: _short(tc.queues()),
+        "recoveries": lambda: _short(tc.recoveries()),
+        "papers": _papers,
+    }
+    _import(options.imports)
+    if options.what in tables:
+        print(plain_table(tables[options.what]()))
+        return
+    if options.what:
+        print(_one_definition(options.what))
+        return
+    if checkout() is None:
+        del tables["papers"]
+    print("\n\n".join(f"{what}\n\n{plain_table(table())}" for what, table in tables.items()))
+
+
+def _short(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of definitions for a terminal: what one without parameters means is its summary."""
+    short = table.drop(columns=["summary", "source"], errors="ignore")
+    short["meaning"] = table["meaning"].where(table["parameter"] != "", table["summary"])
+    empty = short.isna() | (short == "")
+    return short.loc[:, ~empty.all()]
+
+
+def _one_definition(name: str) -> str:
+    """All about the definition of that name, of whatever kind."""
+    from tcpcc.controllers import CONTROLLERS
+    from tcpcc.queues.discipline import QUEUES
+    from tcpcc.slow_start import SLOW_STARTS
+    from tcpcc.transport.recovery import RECOVERIES
+
+    registries = (CONTROLLERS, SLOW_STARTS, QUEUES, RECOVERIES)
+    found = [registry for registry in registries if name in registry]
+    if not found:
+        raise unknown("name", name, [*LISTS, *(n for r in registries for n in r)])
+    parts = []
+    for registry in found:
+        table = registry.table()
+        mine = table[table[registry.kind] == name]
+        head = [f"{registry.kind} {name}: {mine['summary'].iloc[0]}"]
+        head += [f"{c}: {mine[c].iloc[0]}" for c in registry.columns if mine[c].iloc[0]]
+        rows = mine[["parameter", "default", "unit", "meaning"]]
+        if registry[name].params:
+            head.append("\n" + plain_table(rows))
+        parts.append("\n".join(head))
+    return "\n\n".join(parts)
+
+
+def _papers() -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [
+        {"paper": name, "item": item, "cells": len(paper.cells(item)), "title": title}
+        for name, paper in experiments().papers().items()
+        for item, title in paper.published.titles.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+# run
+
+
+def run_scenario(options: argparse.Namespace) -> None:
+    """``tcpcc run``"""
+    from tcpcc.cli.settings import load
+    from tcpcc.models import simulate
+
+    _check_targets(options, "save", "csv", "plot")
+    _import(options.imports)
+    scenario = load(options.scenario, options.set, options.seed)
+    try:
+        run = simulate(
+            scenario,
+            options.model,
+            driver=options.driver,
+            force=options.force,
+            progress=sys.stderr.isatty(),
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted; a run is kept when it is complete") from None
+    if options.save:
+        run.save(options.save)
+    if options.csv:
+        run.to_csv(options.csv)
+    if options.plot:
+        run.plot().savefig(options.plot)
+    print_run(run, options.after, options.json)
+
+
+def _check_targets(options: argparse.Namespace, *names: str) -> None:
+    """Find out before a simulation that its results can be written, and over nothing dear."""
+    seen = {options.scenario.resolve(): "the scenario"} if hasattr(options, "scenario") else {}
+    for name in names:
+        target = getattr(options, name)
+        if target is None:
+            continue
+        if not target.parent.is_dir():
+            raise ScenarioError(f"{target.parent}: no such directory")
+        if target.resolve() in seen:
+            raise ScenarioError(f"--{name} {target}: is {seen[target.resolve()]}")
+        if name == "plot" and target.suffix not in PICTURES:
+            raise ScenarioError(f"plot = {target}: must end in {', '.join(PICTURES)}")
+        check_target(target)
+        seen[target.resolve()] = f"--{name} as well"
+
+
+# show
+
+
+def show(options: argparse.Namespace) -> None:
+    """``tcpcc show``"""
+    from tcpcc.results import Run
+
+    _check_targets(options, "plot")
+    run = Run.load(options.run)
+    if options.toml:
+        print(run.data.attrs["scenario"], end="")
+        return
+    if options.plot:
+        run.plot().savefig(options.plot)
+    print_run(run, options.after, options.json)
+
+
+# sweep
+
+
+def sweep_file(options: argparse.Namespace) -> None:
+    """``tcpcc sweep``"""
+    from tcpcc.cli.settings import load
+    from tcpcc.sweep import sweep
+
+    _check_targets(options, "csv")
+    _import(options.imports)
+    axes: Any = dict(_axis(text) for text in options.over)
+    if not axes:
+        raise ScenarioError("--over: give at least one axis, as seed=1:5")
+
+    def make(**point: Any) -> Any:
+        changes = [*options.set, *(f"{k}={_toml(v)}" for k, v in point.items() if k != "seed")]
+        return load(options.scenario, changes, point.get("seed", options.seed))
+
+    def measured(run: Any) -> dict[str, float]:
+        rates = run.throughput(after=options.after)
+        found = {f"{name}_mbps": float(rates.sel(flow=name)) / 1e6 for name in run.flows}
+        if run.links:
+            found["utilization"] = run.utilization(after=options.after)
+            found["queue_mean"] = run.queue_mean(after=options.after)
+        return found
+
+    settings: dict[str, Any] = {"force": True} if options.force else {}
+    if options.driver != "compiled":
+        settings["driver"] = options.driver
+    common: dict[str, Any] = {
+        "model": options.model, "jobs": options.jobs, "cache": options.cache, "options": settings,
+    }  # fmt: skip
+    table = sweep(make, measured, **common, **axes)
+    if options.csv:
+        with whole_file(options.csv) as part:
+            table.to_csv(part, index=False)
+    print(plain_table(table))
+
+
+def _axis(text: str) -> tuple[str, list[Any]]:
+    """An axis of a grid: "path=1,2,5" or "path=1:20", whole numbers with both ends."""
+    path, equals, values = text.partition("=")
+    low, colon, high = values.partition(":")
+    if equals and colon and low.isdigit() and high.isdigit():
+        return path, list(range(int(low), int(high) + 1))
+    if not equals or not values:
+        raise ScenarioError(f"--over {text}: must be path=value,value or path=first:last")
+    return path, [value_of(value) for value in values.split(",")]
+
+
+def _toml(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else str(value).lower()
+
+
+# new
+
+
+def new_file(options: argparse.Namespace) -> None:
+    """``tcpcc new``"""
+    from tcpcc.cli.templates import write
+
+    print(f"wrote {write(options.kind, options.name)}")
+
+
+# completion
+
+
+def completion(options: argparse.Namespace) -> None:
+    """``tcpcc completion``"""
+    import shtab
+
+    print(shtab.complete(parser(), shell=options.shell))
+
+
+# reproduce
+
+
+def reproduce(options: argparse.Namespace) -> None:
+    """``tcpcc reproduce``"""
+    book = experiments()
+    for name in ("scorecard", "readme"):
+        if getattr(options, name) and options.paper:
+            raise ScenarioError(f"{name}: must be of all papers; leave out the paper")
+    if options.accept and options.model != "both":
+        raise ScenarioError(f"accept: must be of both models, not of {options.model!r} alone")
+    records = book.reproduce(options.paper, options.item, options.model)
+    if options.figures:
+        for file in book.draw_all(options.paper, options.item, options.model):
+            print(f"drew {file}", file=sys.stderr)
+    if options.report:
+        build = import_module("experiments.site").build
+        page = build(records, options.report, options.paper, options.item)
+        print(f"wrote {page}", file=sys.stderr)
+    if options.scorecard:
+        book.write(records, options.scorecard)
+        print(f"wrote {options.scorecard}", file=sys.stderr)
+    if options.readme:
+        book.write_summary(records, options.readme)
+        print(f"wrote {options.readme}", file=sys.stderr)
+    if options.accept:
+        for file in book.accept(records):
+            print(f"wrote {file}", file=sys.stderr)
+    if options.json:
+        print_json([record.as_dict() for record in records])
+        return
+    table = book.scorecard(records)
+    table["range"] = ["" if r is None else f"{r[0]:.4g} to {r[1]:.4g}" for r in table["spread"]]
+    columns = [
+        "item", "row", "column", "unit", "published", "reference", "formula", "packet", "range",
+        "error", "verdict", "fluid", "fluid_print_error", "fluid_verdict", "agreement",
+    ]  # fmt: skip
+    print(plain_table(table[columns].dropna(axis="columns", how="all")))
+    for kind in ("cause", "fluid_cause"):
+        told = [(getattr(r, kind), f"{r.item} {r.row} {r.column}") for r in records]
+        for cause in dict.fromkeys(cause for cause, _ in told if cause):
+            where = "; ".join(cell for each, cell in told if each == cause)
+            print(f"\n{where}:\n  {'Fluid: ' if kind == 'fluid_cause' else ''}{cause}")
+    print("\n" + book.summary_markdown(records))
+
+
+def experiments() -> Any:
+    """The package `experiments` of the checkout; one line says so if there is none."""
+    root = checkout()
+    if root is None:
+        raise TcpccError(
+            "reproduce needs a checkout of tcpcc (the folder with experiments/); start it there"
+        )
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    return import_module("experiments")
+
+
+def checkout() -> Path | None:
+    """The checkout that this was started in, or that tcpcc is used from; None if neither is one."""
+    here = Path.cwd()
+    for folder in (here, *here.parents, Path(__file__).parents[2]):
+        if (folder / "experiments" / "harness.py").is_file():
+            return folder
+    return None
+
+
+# bench
+
+
+def bench(options: argparse.Namespace) -> None:
+    """``tcpcc bench``"""
+    from tcpcc.bench import measure
+
+    print(plain_table(measure(report=lambda line: print(line, file=sys.stderr))))

@@ -1,0 +1,80 @@
+"""What the command prints: tables that fit a terminal, and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tcpcc.results import Run
+
+WIDTH = 100  # columns of text that a table may take
+
+
+def print_run(run: Run, after: float, as_json: bool) -> None:
+    """The summary of a run, flows and links."""
+    flows = run.summary(after=after)
+    links = run.link_summary(after=after)
+    if as_json:
+        attrs = {key: run.data.attrs[key] for key in ("model", "driver", "seed", "duration")}
+        tables = {
+            "flows": flows.reset_index().to_dict("records"),
+            "links": links.reset_index().to_dict("records"),
+        }
+        print_json({**attrs, **tables})
+        return
+    print(fitted(flows.dropna(axis="columns", how="all").reset_index()))
+    if len(links):
+        print("\n" + fitted(links.reset_index()))
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout; what is not a number is null."""
+    print(json.dumps(_plain(value), indent=1, allow_nan=False, default=str))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def fitted(table: pd.DataFrame) -> str:
+    """A table in blocks of columns that fit `WIDTH`, each with the first column."""
+    blocks = []
+    head, rest = list(table)[:1], list(table)[1:]
+    while rest:
+        take = len(rest)
+        while take > 1 and width(plain_table(table[head + rest[:take]])) > WIDTH:
+            take -= 1
+        blocks.append(plain_table(table[head + rest[:take]]))
+        rest = rest[take:]
+    return "\n\n".join(blocks) if blocks else plain_table(table)
+
+
+def width(text: str) -> int:
+    return max(map(len, text.splitlines()), default=0)
+
+
+def plain_table(table: pd.DataFrame) -> str:
+    """Plain text: words to the left, numbers to the right, nothing where there is no value."""
+    columns = []
+    for name in table:
+        values = [_text(value) for value in table[name]]
+        wide = max(map(len, [str(name), *values]))
+        words = any(isinstance(value, str) and value for value in table[name])
+        columns.append([f"{v:{'<' if words else '>'}{wide}}" for v in [str(name), *values]])
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,70 @@
+"""A scenario file with some of its values replaced: ``--set network.rate="5 Mbps"``."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from tcpcc.errors import ScenarioError, unknown
+from tcpcc.scenario import Scenario
+
+
+def load(path: Path, changes: list[str], seed: int | None = None) -> Scenario:
+    """The scenario in a file, with ``path=value`` settings and another seed.
+
+    A path leads through tables by their keys; into a list of tables by a number from 1
+    (``flow.2.start=3``) or, without one, into all of them (``flow.recovery=sack``). A value is
+    TOML, or else a plain string.
+
+    Raises:
+        ScenarioError: a path that leads nowhere; names the setting.
+    """
+    scenario = Scenario.load(path)
+    if not changes and seed is None:
+        return scenario
+    data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    for change in changes:
+        where, equals, text = change.partition("=")
+        if not equals or not where:
+            raise ScenarioError(f"--set {change}: must be path=value, as network.rate='5 Mbps'")
+        _put(data, where.split("."), value_of(text), f"--set {where}")
+    if seed is not None:
+        data["seed"] = seed
+    try:
+        return Scenario.from_toml(tomli_w.dumps(data))
+    except ScenarioError as error:
+        raise ScenarioError(f"scenario file {str(path)!r}, as changed: {error}") from None
+
+
+def value_of(text: str) -> Any:
+    """A value as TOML has it, or else a string: 5, true, [1, 2], 5 Mbps."""
+    try:
+        return tomllib.loads(f"v = {text}")["v"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _put(table: Any, keys: list[str], value: Any, owner: str) -> None:
+    key, *rest = keys
+    if isinstance(table, list):
+        if key.isdigit():
+            if not 1 <= int(key) <= len(table):
+                raise ScenarioError(f"{owner}: there are {len(table)}, numbered from 1")
+            members, rest = [table[int(key) - 1]], rest
+            if not rest:
+                raise ScenarioError(f"{owner}: leads to a table; name one of its keys")
+        else:
+            members, rest = table, keys
+        for member in members:
+            _put(member, rest, value, owner)
+    elif not isinstance(table, dict):
+        raise ScenarioError(f"{owner}: there is no table to set {key!r} in")
+    elif rest:
+        if key not in table and key not in ("transport", "params", "network"):
+            raise unknown(f"table of {owner}", key, table)
+        _put(table.setdefault(key, {}), rest, value, owner)
+    else:
+        table[key] = value

@@ -1,0 +1,117 @@
+"""Copa: a rate of 1/(delta d_q) packets per second, approached with a velocity that doubles.
+
+Source: V. Arun, H. Balakrishnan, "Copa: practical delay-based congestion control for the internet",
+NSDI 2018; facebook/mvfst, quic/congestion_control/Copa.cpp.
+
+(1)  d_q = RTTstanding - RTTmin;  RTTstanding: smallest RTT of srtt/2, RTTmin: of 10 s
+(2)  per packet delivered  W <- W + v/(delta W)  while W/RTTstanding <= 1/(delta d_q), else minus
+(3)  once per srtt: W moved the same way as before for the third time and more: v <- 2 v; the other
+     way, or W at (2) turns: v <- 1
+(4)  slow start: W doubles per round trip until (2) would have it fall for the first time
+(5)  packets are paced at 2 W/RTTstanding; W is at least 2
+(6)  a loss changes nothing; timeout: W <- 1
+
+Differences from the paper
+    No competitive mode (delta is fixed, as in mvfst). v turns to 1 at once when (2) turns, as in
+    mvfst, and v is at most W delta, so that a window moves by no more than itself in a round trip.
+"""
+
+import math
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.windowed import update_min, windowed
+from tcpcc.definition import Param, State, register
+
+
+def turn(s, a, direction):
+    s.direction = direction
+    s.velocity = 1.0
+    s.same = 0.0
+    s.noted_at = a.now
+    s.noted = s.cwnd
+
+
+def watch_direction(s, p, a):
+    """(3)."""
+    if s.noted_at == 0:
+        s.noted_at = a.now
+        s.noted = s.cwnd
+    elif a.now - s.noted_at >= a.srtt:
+        direction = 1.0 if s.cwnd > s.noted else -1.0
+        if direction != s.direction:
+            turn(s, a, direction)
+            return
+        s.same += 1
+        if s.same >= p.patience:
+            s.velocity = min(2 * s.velocity, max(s.cwnd * p.delta, 1.0))
+        s.noted_at = a.now
+        s.noted = s.cwnd
+
+
+def on_delivery(s, p, a):
+    if a.rtt <= 0:
+        return
+    least = update_min(s.min_at, s.min_best, p.min_window, a.now, a.rtt)
+    standing = update_min(s.standing_at, s.standing_best, a.srtt / 2, a.now, a.rtt)
+    waiting = standing - least
+    up = s.cwnd * p.delta * waiting <= standing  # (2)
+    if not (up and s.starting != 0):
+        watch_direction(s, p, a)
+    if up and s.starting != 0:
+        s.cwnd += a.delivered  # (4)
+    else:
+        s.starting = 0.0
+        sign = 1.0 if up else -1.0
+        if s.direction != sign and s.velocity > 1:
+            turn(s, a, sign)
+        step = s.velocity * a.delivered / (p.delta * s.cwnd)
+        s.cwnd = max(s.cwnd + sign * step, p.least_window)
+    s.pacing_rate = 2 * s.cwnd / standing  # (5)
+
+
+def on_ack(s, p, a):
+    """All is done by ``on_delivery``."""
+
+
+def on_loss(s, p, a):
+    """(6)."""
+
+
+def on_timeout(s, p, a):
+    s.cwnd = 1.0
+    s.velocity = 1.0
+    s.same = 0.0
+
+
+copa = register(
+    Controller(
+        name="copa",
+        summary="a rate of 1/(delta d_q), with a velocity",
+        source="Arun, Balakrishnan 2018; mvfst",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        on_delivery=on_delivery,
+        params={
+            "delta": Param(0.5, "1/packets", "1/delta packets wait in the queue", 1e-3),
+            "min_window": Param(10, "s", "over which RTTmin counts", 0),
+            "patience": Param(3, "round trips", "in one direction before v doubles", 1),
+            "least_window": Param(2, "packets", "smallest window", 1),
+        },
+        state={
+            "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
+            **windowed("min", "s", "round-trip time", math.inf),
+            **windowed("standing", "s", "recent round-trip time", math.inf),
+            "velocity": State(1, "", "v"),
+            "direction": State(0, "", "1: up, -1: down"),
+            "same": State(0, "round trips", "in that direction"),
+            "noted": State(0, "packets", "window a round trip ago"),
+            "noted_at": State(0, "s", "when that was"),
+            "starting": State(1, "0 or 1", "slow start"),
+        },
+        recovery="rack-tlp",
+        owns_recovery=True,
+        owns_start=True,
+        record=("velocity", "pacing_rate"),
+    )
+)

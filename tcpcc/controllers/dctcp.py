@@ -1,0 +1,73 @@
+"""DCTCP: the share of marked packets says how far to go back.
+
+Source: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257, section 3.3; Linux'
+``tcp_dctcp``.
+
+(1)  slow start and congestion avoidance: Reno's (1) and (2)
+(2)  once per window of data:  alpha <- (1 - g) alpha + g F,  F: share of its packets marked
+(3)  marks, once per window:   W <- W (1 - alpha/2),  ssthresh <- W, at least 2
+(4)  loss, timeout: as Reno
+
+g = 1/16; alpha begins at 1, so that the first mark halves the window. It wants a queue that marks
+above a threshold (`tc.StepMark`), and a receiver that tells every mark:
+``Transport(ecn="accurate")``.
+
+Differences from RFC 8257
+    F counts packets, not bytes. A window of data is the round trip that ``on_round`` ends. The
+    window falls at once and not over a round trip, so that some ACKs let nothing out.
+"""
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.reno import PARAMS, on_loss
+from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.definition import Param, State, register
+
+
+def on_ack(s, p, ack):
+    s.acked += ack.delivered
+    s.marked += ack.marked
+    reno_on_ack(s, p, ack)
+
+
+def on_round(s, p, ack):
+    if s.acked > 0:
+        s.alpha += p.gain * (min(s.marked / s.acked, 1.0) - s.alpha)  # (2)
+    s.acked = 0.0
+    s.marked = 0.0
+
+
+def on_mark(s, p, ack):
+    s.cwnd = max(s.cwnd * (1 - s.alpha / 2), 2.0)  # (3)
+    s.ssthresh = s.cwnd
+
+
+def on_timeout(s, p, ack):
+    reno_on_timeout(s, p, ack)
+    s.acked = 0.0
+    s.marked = 0.0
+
+
+dctcp = register(
+    Controller(
+        name="dctcp",
+        summary="goes back by half the share of packets that are marked",
+        source="RFC 8257; Alizadeh et al. 2010",
+        on_ack=on_ack,
+        on_round=on_round,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        on_mark=on_mark,
+        params={
+            **PARAMS,
+            "gain": Param(1 / 16, "", "weight of a new share of marks (g)", 0, 1),
+        },
+        state={
+            "alpha": State(1, "", "smoothed share of packets marked"),
+            "acked": State(0, "packets", "delivered in this window of data"),
+            "marked": State(0, "packets", "of which marked"),
+        },
+        recovery="sack-prr",
+        record=("alpha",),
+    )
+)

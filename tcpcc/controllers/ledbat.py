@@ -1,0 +1,95 @@
+"""LEDBAT: as fast as the queue stays at a target delay, and out of others' way above it.
+
+Source: RFC 6817.
+
+(1)  queueing delay q = the smallest of the last 4 one-way delays - base, the smallest of 10 minutes
+(2)  per packet delivered  W <- W + GAIN (1 - q/TARGET)/W,  W at most flight size + 1, at least 2
+(3)  loss:     W <- max(W/2, 2)      timeout:  W <- 1, ssthresh <- max(W/2, 2)
+(4)  slow start as Reno's, below ssthresh, until q > 3/4 TARGET
+
+Differences from RFC 6817
+    (4): the RFC leaves the start open; the end is that of LEDBAT++ (draft-irtf-iccrg-ledbat-plus-
+    plus, 4.4), without which a start overflows the buffer. In recovery the window stands still. The
+    base delay is kept in minutes that begin with the flow.
+"""
+
+import math
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Param, State, register
+
+MINUTES, RECENT = 10, 4
+
+
+def queueing_delay(s, p, a):
+    """(1)."""
+    while a.now >= s.minute_end:
+        s.minute_end = s.minute_end + 60 if s.minute_end > 0 else a.now + 60
+        for k in range(MINUTES - 1, 0, -1):
+            s.base[k] = s.base[k - 1]
+        s.base[0] = math.inf
+    s.base[0] = min(s.base[0], a.owd)
+    for k in range(RECENT - 1, 0, -1):
+        s.recent[k] = s.recent[k - 1]
+    s.recent[0] = a.owd
+    now, least = s.recent[0], s.base[0]
+    for k in range(1, RECENT):
+        now = min(now, s.recent[k])
+    for k in range(1, MINUTES):
+        least = min(least, s.base[k])
+    return now - least
+
+
+def on_delivery(s, p, a):
+    if a.owd > 0:
+        s.queueing = queueing_delay(s, p, a)
+    if a.phase != 0:
+        if a.phase == 2:
+            s.cwnd = min(s.cwnd + a.delivered, max(s.ssthresh, 2.0))
+        return
+    if s.cwnd < s.ssthresh and s.queueing <= 0.75 * p.target:
+        grown = s.cwnd + a.delivered  # (4)
+    else:
+        s.ssthresh = min(s.ssthresh, max(s.cwnd, 2.0))
+        grown = s.cwnd + p.gain * (1 - s.queueing / p.target) * a.delivered / s.cwnd  # (2)
+    s.cwnd = max(min(grown, max(a.inflight + a.delivered + p.allowed, s.cwnd)), 2.0)
+
+
+def on_ack(s, p, a):
+    """All is done by ``on_delivery``."""
+
+
+def on_loss(s, p, a):
+    s.cwnd = max(s.cwnd / 2, 2.0)  # (3)
+    s.ssthresh = s.cwnd
+
+
+def on_timeout(s, p, a):
+    s.ssthresh = max(s.cwnd / 2, 2.0)
+    s.cwnd = 1.0
+
+
+ledbat = register(
+    Controller(
+        name="ledbat",
+        summary="keeps the queueing delay at a target, out of others' way",
+        source="RFC 6817",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        on_delivery=on_delivery,
+        params={
+            "target": Param(0.1, "s", "queueing delay aimed at, at most 0.1 (TARGET)", 1e-6),
+            "gain": Param(1.0, "packets", "largest increase per round trip (GAIN)", 0),
+            "allowed": Param(1.0, "packets", "beyond the flight size (ALLOWED_INCREASE)", 0),
+        },
+        state={
+            "queueing": State(0, "s", "queueing delay"),
+            "base": State(math.inf, "s", "smallest delay of each minute", size=MINUTES),
+            "recent": State(math.inf, "s", "last one-way delays", size=RECENT),
+            "minute_end": State(0, "s", "end of the present minute"),
+        },
+        recovery="sack-prr",
+        record=("queueing",),
+    )
+)

@@ -1,0 +1,89 @@
+"""TCP-LP: low priority, which takes the delay's rise for the first sign of others.
+
+Source: A. Kuzmanovic, E. W. Knightly, "TCP-LP: a distributed algorithm for low priority data
+transfer", INFOCOM 2003; Linux' ``tcp_lp``.
+
+Equations (d: one-way delay smoothed with gain 1/8, d_min, d_max: extremes of the delay)
+
+(1)  early congestion:  d > d_min + 0.15 (d_max - d_min)
+(2)  the first one:     W <- W/2, and for 3 RTT (the inference phase) W does not grow
+(3)  one within an inference phase:  W <- 1
+(4)  else as Reno
+
+As in Linux (2) and (3) let d_min <- d and d_max <- 2 d, so that the delay has to rise anew, and
+d_max follows with the second largest delay, so that one late packet does not decide it.
+
+Differences from Linux
+    (2) also sets ssthresh: slow start ends there, where Linux would start it again at once and cut
+    in bursts. Clocks agree and count no ticks; Linux compares timestamps of two hosts in ms.
+"""
+
+import math
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.reno import PARAMS, on_loss, on_timeout
+from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.definition import Param, State, register
+
+
+def take_delay(s, owd):
+    s.owd_min = min(s.owd_min, owd)
+    if owd > s.owd_max:
+        if owd > s.owd_reserve:
+            s.owd_max = s.owd_reserve if s.owd_reserve > 0 else owd
+            s.owd_reserve = owd
+        else:
+            s.owd_max = owd
+    s.smooth = owd if s.smooth == 0 else s.smooth + (owd - s.smooth) / 8
+
+
+def on_delivery(s, p, a):
+    if a.owd <= 0:
+        return
+    take_delay(s, a.owd)
+    if a.rtt > 0:
+        s.inference = p.inference * a.rtt
+    s.inferring = 1.0 if a.now - s.dropped_at < s.inference else 0.0
+    if s.smooth <= s.owd_min + p.threshold * (s.owd_max - s.owd_min):
+        return
+    s.owd_min = s.smooth  # (1)
+    s.owd_max = s.owd_reserve = 2 * s.smooth
+    if s.inferring != 0:
+        s.cwnd = 1.0  # (3)
+    else:
+        s.ssthresh = max(s.cwnd / 2, 2.0)  # (2)
+        s.cwnd = max(s.cwnd / 2, 1.0)
+    s.dropped_at = a.now
+
+
+def on_ack(s, p, ack):
+    if s.inferring == 0:
+        reno_on_ack(s, p, ack)
+
+
+lp = register(
+    Controller(
+        name="lp",
+        summary="low priority: halves when the one-way delay rises",
+        source="Kuzmanovic, Knightly 2003; Linux",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        on_delivery=on_delivery,
+        params={
+            **PARAMS,
+            "threshold": Param(0.15, "", "share of the delays' range that is congestion", 0, 1),
+            "inference": Param(3, "", "round trips without growth after a cut", 0),
+        },
+        state={
+            "owd_min": State(math.inf, "s", "smallest one-way delay"),
+            "owd_max": State(0, "s", "largest, but for one"),
+            "owd_reserve": State(0, "s", "largest"),
+            "smooth": State(0, "s", "smoothed one-way delay"),
+            "inference": State(0, "s", "length of an inference phase"),
+            "inferring": State(0, "0 or 1", "in one"),
+            "dropped_at": State(-math.inf, "s", "when the last one began"),
+        },
+        recovery="sack-prr",
+    )
+)

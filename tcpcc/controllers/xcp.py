@@ -1,0 +1,70 @@
+"""XCP's sender: the window moves by what the routers on the way write into its packets.
+
+Source: D. Katabi, M. Handley, C. Rohrs, "Congestion control for high bandwidth-delay product
+networks", SIGCOMM 2002; ns-2.35's ``Agent/TCP/Reno/XCP``. The router is
+:mod:`tcpcc.queues.xcp_router`.
+
+A packet carries, with R the smoothed round-trip time and W the window (packets):
+
+    word 0    R
+    word 1    R / W, the time to a packet of the flow
+    word 2    the change of its rate that the sender asks for, packets/s; routers lower it
+
+(1)  an ACK that brings back a change d:  W <- max(W + d R, 1)
+(2)  loss, timeout: Reno's
+
+Differences from the paper
+    As in ns-2, whatever can be had is asked for, and changes are of rates, not of windows. The
+    first packets, before R is known, ask for nothing.
+Differences from ns-2
+    R is not rounded to clock ticks. Of a delayed ACK the newest packet's change counts, not the
+    sum.
+"""
+
+from tcpcc.controllers import reno
+from tcpcc.controllers.controller import Controller
+from tcpcc.definition import State, register
+
+UNLIMITED = 1e21  # packets/s
+
+
+def fill_header(s, srtt):
+    """The words of the packets to come."""
+    s.known_rtt = srtt
+    s.spacing = srtt / s.cwnd
+    s.demand = UNLIMITED if srtt > 0 else 0.0
+
+
+def on_ack(s, p, ack):
+    s.cwnd = max(s.cwnd + ack.word2 * ack.srtt, 1.0)  # (1)
+    fill_header(s, ack.srtt)
+
+
+def on_loss(s, p, ack):
+    reno.on_loss(s, p, ack)  # (2)
+    fill_header(s, ack.srtt)
+
+
+def on_timeout(s, p, ack):
+    reno.on_timeout(s, p, ack)
+    fill_header(s, ack.srtt)
+
+
+xcp = register(
+    Controller(
+        name="xcp",
+        summary="the window changes as XCP routers say in packets' headers",
+        source="Katabi, Handley, Rohrs 2002",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params=reno.PARAMS,
+        state={
+            "known_rtt": State(0, "s", "round-trip time in the header"),
+            "spacing": State(0, "s", "time to a packet in the header"),
+            "demand": State(0, "packets/s", "change of rate asked for in the header"),
+        },
+        header=("known_rtt", "spacing", "demand"),
+        recovery="newreno",
+    )
+)

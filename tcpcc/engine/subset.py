@@ -1,0 +1,312 @@
+"""What a rule may say, read from its code before it runs.
+
+A rule is a plain function of records. It may use arithmetic, branches, loops, the fields of its
+records, numbers that stand at the top of its file, ``math``, NumPy's functions of numbers, a few
+built-in functions and helper functions of the same kind. Here its text is read, every branch and
+every helper, so that a misspelt field is told when a rule is defined and not by the compiler.
+
+A function whose text cannot be had (typed into a bare interpreter) is left to the compiler.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tcpcc.errors import ScenarioError, suggestion
+
+#: Built-in names that a rule may use.
+BUILTINS = frozenset(
+    {
+        *("abs", "bool", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow"),
+        *("print", "range", "round", "sum", "zip"),
+        *("ArithmeticError", "AssertionError", "FloatingPointError", "NotImplementedError"),
+        *("ValueError", "ZeroDivisionError"),
+    }
+)
+
+_REFUSED: dict[type[ast.AST], str] = {
+    ast.Import: "an import",
+    ast.ImportFrom: "an import",
+    ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+    ast.With: "with",
+    ast.Try: "try",
+    ast.ClassDef: "a class",
+    ast.FunctionDef: "a function inside a function",
+    ast.AsyncFunctionDef: "async",
+    ast.Lambda: "lambda",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.Await: "await",
+    ast.Delete: "del",
+    ast.Dict: "a dict",
+    ast.Set: "a set",
+    ast.JoinedStr: "an f-string",
+}
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A record that a rule is given.
+
+    Attributes:
+        what: what it holds, for messages ("state").
+        names: its fields.
+        written: those that a rule may assign to.
+    """
+
+    what: str
+    names: frozenset[str]
+    written: frozenset[str]
+
+
+def check_rule(owner: str, rule: Any, records: tuple[Fields | None, ...]) -> None:
+    """Read a rule and the helpers that it calls.
+
+    Args:
+        owner: whose rule it is, for messages ("controller 'mine', on_ack").
+        rule: the function.
+        records: what each of its arguments is; None for a number.
+
+    Raises:
+        ScenarioError: a field that a record does not have, or a rule must not write; a name that
+            is not known, or stands for something that does not compile; a statement that does not.
+            One line with the owner and the file's line.
+    """
+    _Reader(owner).read(rule, records)
+
+
+@lru_cache(maxsize=64)
+def _functions(file: str, text: str) -> dict[int, ast.FunctionDef]:
+    """The functions of a file by their first line."""
+    found = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            found[first] = node
+    return found
+
+
+def definition(function: FunctionType) -> ast.FunctionDef | None:
+    """The syntax tree of a function; None if its text cannot be had, or is no longer its own."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        node = _functions(code.co_filename, "".join(lines)).get(code.co_firstlineno)
+    except SyntaxError:
+        return None
+    if node is None or node.name != code.co_name:
+        return None
+    names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    return node if names == list(code.co_varnames[: code.co_argcount]) else None
+
+
+def place(function: FunctionType, line: int) -> str:
+    """A line of a function's file, for messages."""
+    return f"line {line} of {Path(function.__code__.co_filename).name}"
+
+
+class _Reader:
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.seen: set[tuple[Any, ...]] = set()
+
+    def read(self, function: Any, records: tuple[Fields | None, ...]) -> None:
+        function = getattr(function, "py_func", function)
+        key = (function, records)
+        if key in self.seen or not isinstance(function, FunctionType):
+            return
+        self.seen.add(key)
+        node = definition(function)
+        if node is None:
+            return
+        self._arguments(function, node, records)
+        _Function(self, function, node, records).check()
+
+    def _arguments(
+        self, function: FunctionType, node: ast.FunctionDef, records: tuple[Fields | None, ...]
+    ) -> None:
+        most = function.__code__.co_argcount
+        least = most - len(function.__defaults__ or ())
+        if not least <= len(records) <= most:
+            given = ", ".join("a number" if r is None else r.what for r in records)
+            text = f"{function.__name__} takes {most} arguments, it is given {given}"
+            raise self.error(function, node, text)
+
+    def error(self, function: FunctionType, node: ast.AST, text: str) -> ScenarioError:
+        return ScenarioError(f"{self.owner}, {place(function, getattr(node, 'lineno', 0))}: {text}")
+
+
+class _Function:
+    """One function, with what its arguments are."""
+
+    def __init__(
+        self,
+        reader: _Reader,
+        function: FunctionType,
+        node: ast.FunctionDef,
+        records: tuple[Fields | None, ...],
+    ) -> None:
+        self.reader, self.function, self.node = reader, function, node
+        arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        self.records = {
+            name: record for name, record in zip(arguments, records, strict=False) if record
+        }
+        self.local = {*arguments, *_assigned(node)}
+        self.closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
+
+    def error(self, node: ast.AST, text: str) -> ScenarioError:
+        return self.reader.error(self.function, node, text)
+
+    def check(self) -> None:
+        for node in _inside(self.node):
+            refused = _REFUSED.get(type(node))
+            if refused:
+                raise self.error(node, f"{refused} does not compile in a rule")
+            if isinstance(node, ast.Attribute):
+                self._attribute(node)
+            elif isinstance(node, ast.Call):
+                self._call(node)
+            elif isinstance(node, ast.Name):
+                self._name(node)
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        owner = node.value
+        if not isinstance(owner, ast.Name):
+            return
+        record = self.records.get(owner.id)
+        if record is None:
+            if owner.id not in self.local:
+                self._of_module(owner, node)
+            return
+        if node.attr not in record.names:
+            raise self.error(
+                node,
+                f"{owner.id}.{node.attr}: not in the {record.what}"
+                f"{suggestion(node.attr, record.names) or ';'}"
+                f" it has {', '.join(sorted(record.names)) or 'nothing'}",
+            )
+        if not isinstance(node.ctx, ast.Load) and node.attr not in record.written:
+            raise self.error(
+                node, f"{owner.id}.{node.attr}: a rule reads the {record.what}, it sets the state"
+            )
+
+    def _of_module(self, owner: ast.Name, node: ast.Attribute) -> None:
+        value = self._value(owner)
+        if not isinstance(value, ModuleType):
+            return
+        if value is not math and value is not np:
+            raise self.error(node, f"{owner.id}.{node.attr}: {_unusable(value)}")
+        if not hasattr(value, node.attr):
+            raise self.error(
+                node, f"{owner.id}.{node.attr}: no such name{suggestion(node.attr, dir(value))}"
+            )
+        if isinstance(getattr(value, node.attr), ModuleType):
+            raise self.error(node, f"{owner.id}.{node.attr}: {_unusable(value)}")
+
+    def _call(self, node: ast.Call) -> None:
+        if not isinstance(node.func, ast.Name) or node.func.id in self.local:
+            return
+        value = self._value(node.func)
+        value = getattr(value, "py_func", value)
+        if not isinstance(value, FunctionType):
+            return
+        given = [self.records.get(a.id) if isinstance(a, ast.Name) else None for a in node.args]
+        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            return
+        self.reader.read(value, tuple(given))
+
+    def _name(self, node: ast.Name) -> None:
+        if node.id in self.local:
+            return
+        value = self._value(node)
+        if isinstance(value, ModuleType) or _usable(value):
+            return
+        raise self.error(node, f"{node.id}: {_unusable(value)}")
+
+    def _value(self, node: ast.Name) -> Any:
+        """What a name that is not local stands for."""
+        if node.id in self.closure:
+            return self.closure[node.id]
+        names = self.function.__globals__
+        if node.id in names:
+            return names[node.id]
+        if node.id in BUILTINS:
+            return getattr(builtins, node.id)
+        if hasattr(builtins, node.id):
+            raise self.error(node, f"{node.id}: does not compile in a rule")
+        known = [*self.local, *names, *BUILTINS]
+        raise self.error(node, f"{node.id}: not defined{suggestion(node.id, known)}")
+
+
+def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Everything in the body of a function, in the order of the text."""
+    waiting: list[ast.AST] = list(reversed(function.body))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if type(node) in _REFUSED:
+            continue
+        inner = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.AnnAssign):
+            inner.remove(node.annotation)
+        waiting += reversed(inner)
+
+
+def _assigned(function: ast.FunctionDef) -> set[str]:
+    return {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _usable(value: Any) -> bool:
+    """Whether a rule may refer to a value: numbers, arrays, functions that compile."""
+    if value is None or isinstance(value, bool | int | float | complex | str | np.generic):
+        return True
+    if isinstance(value, tuple):
+        return all(_usable(member) for member in value)
+    if isinstance(value, FunctionType | np.ndarray | np.ufunc) or hasattr(value, "py_func"):
+        return True
+    if isinstance(value, type):
+        return value.__name__ in BUILTINS or issubclass(value, np.generic)
+    owner = str(getattr(value, "__module__", None) or "")
+    if owner in ("math", "builtins"):
+        return callable(value)
+    return owner.split(".")[0] in ("numpy", "numba") and callable(value)
+
+
+def _unusable(value: Any) -> str:
+    """Why a value is none for a rule."""
+    module = value if isinstance(value, ModuleType) else None
+    name = module.__name__ if module else str(getattr(value, "__module__", "") or "")
+    drawn = isinstance(getattr(value, "__self__", None), _generators())
+    if name.split(".")[-1] in ("random", "secrets") or drawn or module is np:
+        return (
+            "chance outside the scenario's seed would not repeat; a rule draws none, a queue's"
+            " rule with uniform(s) of tcpcc.engine.streams"
+        )
+    if name in ("time", "datetime"):
+        return "a rule's time is the sample's `now`; no clock of the machine"
+    if module:
+        return "of modules a rule may use math and numpy; import a helper function by its own name"
+    return f"a {type(value).__name__} does not compile in a rule; use a number or a function"
+
+
+def _generators() -> tuple[type, ...]:
+    import random
+
+    return (random.Random, np.random.RandomState, np.random.Generator)

@@ -1,0 +1,150 @@
+"""Which line of which rule an arithmetic error came from.
+
+Machine code tells that a rule divided by zero, not where. The rules are plain Python, so they are
+run once more, interpreted, on the records as they are: the one that fails tells its line. A window
+that is no positive number has overwritten the one before it; `window` of the sample stands in.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType, SimpleNamespace, TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tcpcc.controllers.controller import Controller, sample_dtype
+from tcpcc.engine.jit import record_view
+from tcpcc.errors import TcpccError
+
+if TYPE_CHECKING:
+    from tcpcc.models.queue_memory import QueueMemory
+    from tcpcc.scenario.network import Link
+
+
+class RuleError(TcpccError, ArithmeticError):
+    """A rule divided by zero, or left a window that is not a positive finite number."""
+
+
+class Suspect(NamedTuple):
+    """A rule with the records that it works on, one of each, and for whom it was called."""
+
+    owner: str
+    customer: str
+    rule: Callable[..., None]
+    records: tuple[Any, ...]
+
+
+def suspects(
+    called: Iterable[tuple[str, Controller | None, Any]],
+    links: Sequence[Link],
+    queues: Mapping[int, QueueMemory],
+) -> Iterator[Suspect]:
+    """The rules that may have failed: those of these senders' controllers, then all queues'.
+
+    Args:
+        called: senders: name, controller, the record that holds the addresses of its records.
+        links: of the network.
+        queues: by the links' numbers.
+    """
+    for name, controller, row in called:
+        if controller is None:
+            continue
+        dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
+        addresses = (int(row[field]) for field in ("state", "params", "sample"))
+        records = tuple(map(record_view, dtypes, addresses))
+        for rule_name, rule in controller.rules.items():
+            if rule is not None:
+                owner = f"controller {controller.name!r}, {rule_name}"
+                yield Suspect(owner, f"flow {name!r}", rule, records)
+    for link, queue in queues.items():
+        for timed in (queue.rule, queue.timer):
+            if timed is not None:
+                yield Suspect(
+                    f"queue {queue.name!r}",
+                    f"link {links[link].name!r}",
+                    timed,
+                    (queue.state[0], queue.params[0], queue.sample[0]),
+                )
+
+
+def blame(error: ArithmeticError, now: float, rules: Iterable[Suspect]) -> RuleError:
+    """The error to raise in place of `error`, at time `now` (s)."""
+    window = isinstance(error, FloatingPointError)
+    for suspect in rules:
+        found = (_bad_window if window else _failing_line)(suspect)
+        if found is None:
+            continue
+        line, text = found
+        values = ", ".join(f"{n} = {v:g}" for n, v in _values(*suspect.records))
+        return RuleError(
+            f"{suspect.owner}, {line}: {text} at t = {now:g} s, {suspect.customer}; {values}"
+        )
+    return RuleError(f"a rule: {error}, at t = {now:g} s")
+
+
+def _plain(record: Any) -> SimpleNamespace:
+    """A copy of a record as an ordinary object."""
+    names = record.dtype.names or ()
+    values = ((n, record[n]) for n in names)
+    return SimpleNamespace(
+        **{n: np.array(v) if getattr(v, "shape", ()) else v.item() for n, v in values}
+    )
+
+
+def _values(state: Any, params: Any, sample: Any) -> Iterator[tuple[str, float]]:
+    """Numbers to show: the state, the parameters, the sample, as a rule calls them."""
+    for prefix, record in (("s", state), ("p", params), ("sample", sample)):
+        for name in record.dtype.names or ():
+            if not name.startswith(("mrg", "_")) and not getattr(record[name], "shape", ()):
+                yield f"{prefix}.{name}", float(record[name])
+
+
+def _line(file: str, number: int) -> str:
+    return f"line {number} of {Path(file).name}"
+
+
+def _failing_line(suspect: Suspect) -> tuple[str, str] | None:
+    try:
+        suspect.rule(*map(_plain, suspect.records))
+    except ArithmeticError as error:
+        last: TracebackType | None = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        assert last is not None
+        return _line(last.tb_frame.f_code.co_filename, last.tb_lineno), str(error)
+    except Exception:
+        return None
+    return None
+
+
+def _bad_window(suspect: Suspect) -> tuple[str, str] | None:
+    """The first line of a controller's rule after which cwnd is no positive finite number."""
+    state, params, sample = map(_plain, suspect.records)
+    if not hasattr(state, "cwnd"):
+        return None
+    wrong = state.cwnd
+    state.cwnd = sample.window
+    at: list[tuple[str, int]] = []
+    found: list[tuple[str, int]] = []
+
+    def watch(frame: FrameType, event: str, _: Any) -> Any:
+        if at and not found and not 0 < state.cwnd < math.inf:
+            found.append(at[-1])
+        at.append((frame.f_code.co_filename, frame.f_lineno))
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        suspect.rule(state, params, sample)
+    except Exception:
+        pass
+    finally:
+        sys.settrace(before)
+    if not found:
+        return None
+    return _line(*found[0]), f"left cwnd = {wrong:g}, not a positive finite number,"

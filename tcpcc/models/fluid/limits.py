@@ -1,0 +1,73 @@
+"""What the fluid model cannot do, or may do wrong: refused or warned of in one line."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING
+
+from tcpcc.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved
+
+
+class FluidWarning(UserWarning):
+    """The fluid model may be off; says where the documentation tells of it."""
+
+
+def refuse_workloads(scenario: Scenario) -> None:
+    """Raises ScenarioError if there is a workload."""
+    if scenario.workloads:
+        raise ScenarioError(
+            "workloads: the fluid model runs flows of the scenario's own only; "
+            "scenario.spelled_out() makes every conversation one"
+        )
+
+
+def look(resolved: Resolved) -> None:
+    """Warn where the fluid model may be off, refuse what it does not have.
+
+    Raises:
+        ScenarioError: a queue discipline without ``on_fluid``, a link that stops (rate 0).
+    """
+    for link in resolved.links:
+        discipline = link.queue.discipline
+        if discipline.on_arrival is not None and discipline.on_fluid is None:
+            raise ScenarioError(
+                f"link {link.name!r}: queue {discipline.name!r} has no on_fluid, so the fluid model"
+                " cannot run it; use the packet model"
+            )
+    for change in resolved.changes:
+        if change.spec.rate == 0:
+            raise ScenarioError(
+                f"change of link {change.spec.link!r} at {change.spec.at:g}: rate = 0: the fluid"
+                " model has no link that stops; use the packet model"
+            )
+    shared = _contended(resolved)
+    if len(shared) > 1:
+        names = ", ".join(repr(resolved.links[i].name) for i in shared[:3])
+        warnings.warn(
+            f"fluid model: {len(shared)} drop-tail links ({names}{', ...' if shared[3:] else ''})"
+            " that flows of different paths share; there its shares can be off by a quarter and"
+            " more ('Traffic phases' in tcpcc.models.fluid.automaton): check with the packet model",
+            FluidWarning,
+            stacklevel=5,
+        )
+
+
+def _contended(resolved: Resolved) -> list[int]:
+    """Drop-tail links of finite buffer that flows with different paths cross."""
+    paths: dict[int, set[tuple[int, ...]]] = {}
+    own = {i for i, link in enumerate(resolved.links) if not _can_drop(resolved, i)}
+    for flow in resolved.flows:
+        way = tuple(i for i in flow.forward if i not in own)
+        for i in way:
+            paths.setdefault(i, set()).add(way)
+    return sorted(i for i, ways in paths.items() if len(ways) > 1)
+
+
+def _can_drop(resolved: Resolved, index: int) -> bool:
+    link = resolved.links[index]
+    return math.isfinite(link.buffer) and link.queue.discipline.on_arrival is None

@@ -1,0 +1,41 @@
+"""What a flow keeps in memory of its deliveries, if its controller or loss recovery needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.transport import flow_record as t
+from tcpcc.transport.recovery import RECOVERIES
+
+if TYPE_CHECKING:
+    from tcpcc.scenario.resolve import ResolvedFlow
+
+
+def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
+    """The record DELIVERY of a flow, an array of one, to be kept alive; of none, if it needs none.
+
+    Writes into the flow's record `row` where it is, and where in the controller's state the
+    transport finds what it reads there.
+    """
+    controller = flow.controller
+    assert controller is not None
+    fields: Mapping[str, Any] = controller.state_dtype.fields or {}
+
+    def place(name: str) -> int:
+        return fields[name][1] if name in fields else 0
+
+    row["pacing_rate"], row["wake_at"] = place("pacing_rate"), place("wake_at")
+    row["stream"] = place("mrg0") if controller.chance else 0
+    row["owns_recovery"], row["owns_start"] = controller.owns_recovery, controller.owns_start
+    needed = controller.extras or RECOVERIES[flow.recovery].on_alarm is not None
+    record = np.zeros(1 if needed else 0, t.DELIVERY)
+    if needed:
+        row["delivery"] = address(record)
+        record["n_stamps"] = len(controller.stamps)
+        for i, (name, back) in enumerate(controller.stamps.items()):
+            record["stamped"][0, i], record["given_back"][0, i] = place(name), place(back)
+    return record

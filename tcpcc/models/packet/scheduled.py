@@ -1,0 +1,258 @@
+"""Scheduled links: what a packet meets there is decided when it leaves, so a departure is an event.
+
+Packets wait in inner queues, one unless the discipline has more, each with all that it carries.
+When the transmitter is free the discipline chooses an inner queue, sees the packet at its head and
+how long it has waited, and sends, marks or drops it. A packet comes to such a link, and leaves it,
+by an event always (see the layout of paths); only links whose discipline has ``on_departure`` are
+of this class, all others are those of `forward`.
+"""
+
+from tcpcc.engine.jit import call_rule, compiled
+from tcpcc.engine.streams import uniform
+from tcpcc.models.bins import link_bin_at
+from tcpcc.models.packet.conversations import leave_place
+from tcpcc.models.packet.event_list import push
+from tcpcc.models.packet.forward import describe, forward, note_drop, put_in_flight
+from tcpcc.models.packet.headers import release_header, take_verdict
+from tcpcc.models.packet.packet_records import (
+    BEHIND,
+    DEPARTURE,
+    FAR_BEHIND,
+    MARGIN,
+    flow_at,
+    hop_at,
+    inner_at,
+    link_at,
+    stored_at,
+)
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of
+from tcpcc.models.queue_memory import apply, note_state
+from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.transport.flow_record import flow_at as tcp_at
+
+
+@compiled
+def send(w, flow, hop, time, size, seq, trigger, low, high, header):
+    """Put a packet onto the link at `hop` of its way, of whichever class that is."""
+    ident = hop_at(w.hops, flow.path + hop).link
+    link = link_at(w.links, ident)
+    if link.scheduled != 0:
+        enter(w, link, ident, flow, hop, time, size, seq, trigger, low, high, header)
+    else:
+        forward(w, flow, hop, time, size, seq, trigger, low, high, header)
+
+
+@compiled
+def send_ack(w, flow, time, trigger, header):
+    """The receiver of `flow` sends the ACK that is due, with the header of what caused it."""
+    flow.acks_sent += 1
+    tcp = tcp_at(w.tcp, flow.index)
+    low = tcp.sack_low
+    high = tcp.sack_high
+    hop = flow.n_forward
+    send(w, flow, hop, time, flow.ack_size, tcp.expected - 1, trigger, low, high, header)
+
+
+@compiled
+def bin_at(w, time):
+    """The bin of `time`, -1 after the end."""
+    return min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1
+
+
+@compiled
+def count_waiting(w, link, time):
+    """Complete the time integral of a scheduled link's queue, before the queue changes."""
+    if link.scheduled == 0 or link.recorded == 0:
+        return
+    if link.stored > 0:
+        add_waiting(w, link, link.counted_until, time, float(link.stored))
+    link.counted_until = time
+
+
+@compiled
+def has_no_room(link, size):
+    """Whether the buffer, which counts the packet being sent, is full."""
+    if link.in_bytes != 0:
+        held = link.queue_bytes + (link.sending_bytes if link.sending != 0 else 0.0)
+        return held + size > link.capacity
+    return link.stored + link.sending >= link.capacity
+
+
+@compiled
+def enter(w, link, ident, flow, hop, time, size, seq, trigger, low, high, header):
+    """A packet arrives at a scheduled link: it is dropped, or waits, or is sent at once."""
+    link.arrived += 1
+    count_waiting(w, link, time)
+    b = bin_at(w, time)
+    if link.recorded != 0 and b >= 0:
+        link_bin_at(link.bins, b).arrived += 1
+    q = queue_sample_at(link.sample, 0)
+    q.inner = 0.0
+    q.evict = -1.0
+    q.evictions = 1.0
+    refused = link.loss > 0 and uniform(link) < link.loss
+    if not refused:
+        full = has_no_room(link, size)
+        if link.rule != 0:
+            describe(w, link, flow.ident, time, size, link.stored, full, header)
+            apply(link, b)
+            refused = not take_verdict(w, q, link, header, time)
+        refused = refused or (full and q.evict < 0)
+    if refused:
+        link.dropped += 1
+        note_drop(w, flow, link, ident, time, seq)
+        release_header(w, header)
+        return
+    store(w, link, int(q.inner), flow, hop, time, size, seq, trigger, low, high, header)
+    if q.evict >= 0:
+        push_out(w, link, ident, int(q.evict), int(q.evictions), time)
+    if link.sending == 0:
+        serve(w, link, ident, time)
+    if link.recorded != 0 and b >= 0:
+        bin = link_bin_at(link.bins, b)
+        bin.queue_max = max(bin.queue_max, float(link.stored))
+
+
+@compiled
+def store(w, link, number, flow, hop, time, size, seq, trigger, low, high, header):
+    """Put a packet at the end of an inner queue."""
+    inner = inner_of(link, number)
+    place = link.free
+    p = stored_at(link.store, place)
+    link.free = p.next
+    link.n_free -= 1
+    if link.n_free < MARGIN:
+        w.need = 1
+    p.flow = flow.index
+    p.hop = hop
+    p.size = size
+    p.seq = seq
+    p.trigger = trigger
+    p.low = low
+    p.high = high
+    p.header = header
+    p.arrived = time
+    p.next = 0
+    if inner.count == 0:
+        inner.first = place
+    else:
+        stored_at(link.store, inner.last).next = place
+    inner.last = place
+    inner.count += 1
+    inner.bytes += size
+    link.stored += 1
+    link.queue_bytes += size
+
+
+@compiled
+def inner_of(link, number):
+    if number < 0 or number >= link.n_inner:
+        raise FloatingPointError("a queue discipline set q.inner to a queue that it has not")
+    return inner_at(link.inner, number)
+
+
+@compiled
+def take_first(link, inner):
+    """Take the first packet out of an inner queue; returns its place, which is free from now on but
+    keeps what it says until another packet is stored."""
+    place = inner.first
+    p = stored_at(link.store, place)
+    inner.first = p.next
+    inner.count -= 1
+    inner.bytes -= p.size
+    link.stored -= 1
+    link.queue_bytes -= p.size
+    p.next = link.free
+    link.free = place
+    link.n_free += 1
+    return place
+
+
+@compiled
+def lose(w, link, ident, p, time):
+    """Drop a packet that has waited."""
+    link.dropped += 1
+    flow = flow_at(w.flows, p.flow)
+    note_drop(w, flow, link, ident, time, p.seq)
+    release_header(w, p.header)
+    if flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@compiled
+def consult(w, link, p, inner, number, time):
+    """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
+    q = describe(
+        w, link, flow_at(w.flows, p.flow).ident, time, p.size, link.stored, False, p.header
+    )
+    q.sojourn = time - p.arrived
+    q.inner = float(number)
+    q.inner_queue = float(inner.count)
+    q.inner_bytes = inner.bytes
+    call_rule(link.departure, link.state, link.params, link.sample)
+    note_state(link, bin_at(w, time))
+    return q
+
+
+@compiled
+def push_out(w, link, ident, number, count, time):
+    """Drop packets from the head of an inner queue, so that the buffer has room."""
+    inner = inner_of(link, number)
+    for _ in range(count):
+        if inner.count == 0:
+            return
+        p = stored_at(link.store, take_first(link, inner))
+        q = queue_sample_at(link.sample, 0)
+        q.again = 0.0
+        q.evicted = 1.0
+        consult(w, link, p, inner, number, time)
+        lose(w, link, ident, p, time)
+
+
+@compiled
+def serve(w, link, ident, time):
+    """Send the next packet that the discipline lets pass, if any waits."""
+    count_waiting(w, link, time)
+    dropped_from = -1
+    while link.stored > 0:
+        number = 0
+        q = queue_sample_at(link.sample, 0)
+        if link.select != 0:
+            q.now = time
+            q.queue = float(link.stored)
+            q.queue_bytes = link.queue_bytes
+            call_rule(link.select, link.state, link.params, link.sample)
+            number = int(q.inner)
+        inner = inner_of(link, number)
+        if inner.count == 0:
+            raise FloatingPointError("on_select set q.inner to an empty queue")
+        p = stored_at(link.store, take_first(link, inner))
+        q.again = 1.0 if dropped_from == number else 0.0
+        q.evicted = 0.0
+        consult(w, link, p, inner, number, time)
+        if take_verdict(w, q, link, p.header, time):
+            transmit(w, link, ident, p, time)
+            return
+        dropped_from = number
+        lose(w, link, ident, p, time)
+
+
+@compiled
+def transmit(w, link, ident, p, time):
+    duration = 8 * p.size / link.rate
+    link.behind = min(link.behind + 1, FAR_BEHIND) if link.busy_until == time else 0
+    link.begin = time
+    link.busy_until = time + duration
+    link.sending = 1
+    link.sending_bytes = p.size
+    link.sent_bits += 8 * p.size
+    if link.recorded != 0:
+        add_sending(w, link, time, link.busy_until, 8 * p.size, 1.0)
+    link.newest = max(time + (duration + link.delay), link.newest)  # a link does not overtake
+    flow = flow_at(w.flows, p.flow)
+    put_in_flight(
+        w, link, ident, link.newest, flow, p.hop + 1, p.size, p.seq, p.trigger, p.low, p.high,
+        p.header,
+    )  # fmt: skip
+    order = link.behind * BEHIND + ident
+    push(w, link.busy_until, time, order, DEPARTURE, ident)

@@ -1,0 +1,146 @@
+"""XCP's router: it shares out what is free of the link, packet by packet, in their headers.
+
+Source: D. Katabi, M. Handley, C. Rohrs, "Congestion control for high bandwidth-delay product
+networks", SIGCOMM 2002; A. Falk et al., draft-falk-xcp-spec-03; ns-2.35's ``Queue/DropTail/XCPQ``.
+The sender, and what the words of a packet are: :mod:`tcpcc.controllers.xcp`.
+
+Of the packets that arrived since the last control, x = R/W being a packet's second word:
+
+(1)  d = (sum R x) / (sum x), each R at most 1 s            mean round-trip time; the next interval
+(2)  F = alpha (C - y) - beta Q/d                          bytes/s to give out; y: input
+(3)  h = max(gamma y - abs(F), 0)                           shuffled between flows
+(4)  up = max(F, 0) + h,    down = max(-F, 0) + h
+(5)  Cp = up / sum x,       Cn = down / (bytes arrived)
+
+At a departure of a packet of so many bytes, with what is left of up and down:
+
+(6)  change = min(Cp x, up) - min(Cn bytes, down);  the packet gets it, or keeps a smaller one that
+     a router before has written, the difference counting as taken down
+(7)  what was given is taken from up and down; where nothing is left, Cp or Cn is 0
+
+Q is the smallest queue, found by departures (with the departing packet) over a time of
+
+(8)  Tq = max((d - queue/C)/2, 2 ms)
+
+Differences from the paper
+    Rates take the place of windows, as in the draft and in ns-2: (2) is divided by d.
+Differences from ns-2
+    Both timers begin after a drawn time there; here it is `first_control` and `first_sample`.
+"""
+
+from tcpcc.definition import Param, State, register
+from tcpcc.queues.discipline import Discipline
+
+LONGEST, SHORTEST = 1.0, 0.001  # s, control interval
+FIRST = 0.05  # s, interval before there is a round-trip time
+SHORTEST_SAMPLE = 0.002  # s
+
+
+def on_arrival(s, p, q):
+    s.input += q.size
+    if q.words != 0 and q.word0 != 0:
+        s.sum_x += q.word1
+        s.sum_rtt_x += min(q.word0, LONGEST) * q.word1
+
+
+def control(s, p, q):
+    """(1) to (5)."""
+    capacity = q.rate / 8
+    s.mean_rtt = s.sum_rtt_x / s.sum_x if s.sum_x != 0 else FIRST  # (1)
+    y = s.input / s.interval
+    free = 0.0
+    shuffled = 0.0
+    if s.input > 0:
+        free = p.alpha * (capacity - y) - p.beta * s.standing / s.mean_rtt  # (2)
+        shuffled = max(p.gamma * y - abs(free), 0.0)  # (3)
+    s.up = max(free, 0.0) + shuffled  # (4)
+    s.down = max(-free, 0.0) + shuffled
+    s.share_up = 0.0
+    s.share_down = 0.0
+    if s.input > 0:
+        s.share_up = s.up / (s.sum_x if s.sum_x != 0 else 1.0)  # (5)
+        s.share_down = s.down / s.input
+    s.input = 0.0
+    s.sum_x = 0.0
+    s.sum_rtt_x = 0.0
+    s.interval = max(s.mean_rtt, SHORTEST)
+
+
+def sample_queue(s, p, q):
+    """What the smallest queue was, and (8)."""
+    s.standing = s.least
+    s.least = q.queue_bytes
+    s.sampling = max((s.mean_rtt - 8 * q.queue_bytes / q.rate) / 2, SHORTEST_SAMPLE)
+
+
+def on_interval(s, p, q):
+    if s.next_control == 0:
+        s.next_control = p.first_control
+        s.next_sample = p.first_sample
+    if q.now >= s.next_sample:
+        sample_queue(s, p, q)
+        s.next_sample = q.now + s.sampling
+    if q.now >= s.next_control:
+        control(s, p, q)
+        s.next_control = q.now + s.interval
+    q.wake = min(s.next_sample, s.next_control)
+
+
+def on_departure(s, p, q):
+    s.least = min(s.least, q.queue_bytes + q.size)
+    if q.words == 0:
+        return
+    if q.word0 == 0:
+        q.word2 = 0.0
+        return
+    up = min(s.up, s.share_up * q.word1)
+    down = min(s.down, s.share_down * q.size)
+    change = up - down  # (6)
+    asked = q.word2 * q.size
+    if asked >= change:
+        q.word2 = change / q.size
+    else:
+        down = min(s.down, down + (change - asked))
+        up = asked + down
+    s.up = max(s.up - up, 0.0)  # (7)
+    s.down = max(s.down - down, 0.0)
+    if s.up == 0:
+        s.share_up = 0.0
+    if s.down == 0:
+        s.share_down = 0.0
+
+
+XCPRouter = register(
+    Discipline(
+        name="xcp_router",
+        summary="writes into XCP packets how much faster or slower their senders may be",
+        source="Katabi, Handley, Rohrs 2002",
+        on_arrival=on_arrival,
+        on_departure=on_departure,
+        on_interval=on_interval,
+        reads_headers=True,
+        params={
+            "alpha": Param(0.4, "", "share of the free rate that is given out in an interval", 0),
+            "beta": Param(0.226, "", "share of the queue that is drained in an interval", 0),
+            "gamma": Param(0.1, "", "share of the input that is shuffled", 0, 1),
+            "first_control": Param(FIRST, "s", "when the control runs first", 1e-6),
+            "first_sample": Param(FIRST, "s", "when the queue is sampled first", 1e-6),
+        },
+        state={
+            "input": State(0, "bytes", "arrived since the last control"),
+            "sum_x": State(0, "s", "sum of R/W of packets since the last control"),
+            "sum_rtt_x": State(0, "s^2", "sum of R^2/W"),
+            "mean_rtt": State(FIRST, "s", "mean round-trip time d"),
+            "interval": State(FIRST, "s", "control interval"),
+            "up": State(0, "bytes/s", "what may still be given"),
+            "down": State(0, "bytes/s", "what must still be taken"),
+            "share_up": State(0, "", "Cp"),
+            "share_down": State(0, "1/s", "Cn"),
+            "least": State(0, "bytes", "smallest queue since the last sample"),
+            "standing": State(0, "bytes", "smallest queue before it, Q"),
+            "sampling": State(FIRST, "s", "Tq"),
+            "next_control": State(0, "s", "when the control is due; 0: not yet set"),
+            "next_sample": State(0, "s", "when the queue is sampled"),
+        },
+    )
+)

@@ -1,0 +1,325 @@
+"""The report can be looked at without a network, has every table and figure, and works on a phone.
+
+Its numbers here are those accepted, from `experiments/data`: nothing is measured. A browser is
+asked where there is one (Debian's package chromium).
+"""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import matplotlib as mpl
+import pytest
+
+import experiments
+from experiments import expected
+from experiments.records import Measured, record
+from experiments.site import build, pages, traces
+
+mpl.use("Agg")
+
+PAPER, ITEM = "quick_vegas", "figure_2"
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def accepted(paper):
+    """Records of the numbers that a paper's items are expected to give."""
+    values = {"packet": {}, "fluid": {}}
+    for line in expected.cells_of(paper.name):
+        key = tuple(line[name] for name in expected.CELL)
+        for model, of_model in values.items():
+            told = [line[model + end] for end in ("", "_low", "_high", "_sd")]
+            if line["formula"]:
+                told = [line["formula"], "", "", ""]
+            if told[0]:
+                of_model[key] = Measured(*(float(each) if each else None for each in told))
+    known = values["packet"].keys() | values["fluid"].keys()
+    return [record(cell, values) for cell in paper.cells() if cell.key in known]
+
+
+@pytest.fixture(scope="module")
+def records():
+    return [r for paper in experiments.papers().values() for r in accepted(paper)]
+
+
+def no_simulation(*args, **settings):
+    raise AssertionError("the report simulates what it was given")
+
+
+def with_one_scenario(papers):
+    """The papers, each item with one scenario for all of its thousand: these are quickly made."""
+    one = papers[PAPER].items[ITEM].scenarios()
+    few = {
+        name: {
+            key: item if item.scenarios is dict else replace(item, scenarios=lambda: one)
+            for key, item in paper.items.items()
+        }
+        for name, paper in papers.items()
+    }
+    return {name: replace(paper, items=few[name]) for name, paper in papers.items()}
+
+
+@pytest.fixture(scope="module")
+def site(records, tmp_path_factory):
+    """All pages, without figures and runs."""
+    folder = tmp_path_factory.mktemp("report")
+    small = with_one_scenario(experiments.papers())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("experiments.harness.papers", lambda: small)
+        patch.setattr("experiments.harness.simulate_many", no_simulation)
+        patch.setattr("experiments.site.writing.simulate_many", no_simulation)
+        build(records, folder, figures=False, runs=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(records, tmp_path_factory):
+    """One item with its figure and its runs, and a front page."""
+    folder = tmp_path_factory.mktemp("page")
+    build(records, folder, PAPER, ITEM, cache=None)
+    return folder
+
+
+class Links(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.targets, self.names = [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.targets += [found[name] for name in ("href", "src", "data-source") if name in found]
+        self.names.add(found.get("id"))
+
+
+def links(path):
+    return Links(path.read_text(encoding="utf-8"))
+
+
+def test_every_item_of_every_paper_has_a_page(site):
+    wanted = {
+        f"{paper.name}/{item}.html"
+        for paper in experiments.papers().values()
+        for item in paper.items
+    }
+    made = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    assert made == wanted | {"index.html"}
+    assert wanted <= set(links(site / "index.html").targets)
+
+
+def broken(folder, only=None):
+    found = []
+    for path in folder.rglob("*.html"):
+        for target in links(path).targets:
+            parts = urlsplit(target)
+            if target == "data:,":
+                continue
+            aim = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if only is not None and aim.suffix == ".html" and aim.stem != only:
+                continue
+            lost = parts.fragment and parts.fragment not in links(aim).names
+            if parts.scheme or parts.netloc or not aim.exists() or lost:
+                found.append((path.name, target))
+    return found
+
+
+def test_links_resolve_and_nothing_comes_from_a_network(site):
+    assert broken(site) == []
+    for path in [*site.glob("static/*.css"), *site.glob("static/*.js")]:
+        fetched = re.findall(
+            r"(?:url\(|@import|fetch\(|import\()\s*[\"']?([^)\"']+)", path.read_text()
+        )
+        assert fetched == [], path
+
+
+def test_a_page_has_figure_downloads_scenario_and_command(page):
+    assert broken(page, only=ITEM) == []
+    folder = page / PAPER
+    assert {p.suffix for p in folder.glob(f"{ITEM}.*")} == {
+        ".html", ".csv", ".zip", ".js", ".png", ".svg", ".pdf",
+    }  # fmt: skip
+    text = html.unescape((folder / f"{ITEM}.html").read_text(encoding="utf-8"))
+    assert f"tcpcc reproduce {PAPER} {ITEM}" in text
+    first = next(iter(experiments.papers()[PAPER].items[ITEM].scenarios().values()))
+    assert first.to_toml().strip() in text
+    assert experiments.papers()[PAPER].cells(ITEM)[0].tolerance.reason in text
+
+
+def test_the_front_page_counts_what_the_records_say(site, records):
+    text = " ".join((site / "index.html").read_text(encoding="utf-8").split())
+    printed = [r for r in records if r.published is not None and r.formula is None]
+    good = sum(r.verdict == "reproduced" for r in printed)
+    assert f"{good} <small>of {len(printed)} printed numbers within tolerance" in text
+    for said in pages.said(records)["quick_vegas"]:
+        assert html.escape(said.text[1:], quote=False) in text.replace("&#39;", "'")
+
+
+def test_a_claim_holds_partly_where_one_of_its_pairs_does(records):
+    by_model = {model: set() for model in ("packet", "fluid")}
+    for of_paper in pages.said(records).values():
+        for said in of_paper:
+            for model, verdicts in by_model.items():
+                held = said.held(model)
+                verdicts.add(said.verdict(model))
+                assert said.verdict(model) == {len(held): "holds", 0: "fails"}.get(
+                    sum(held), "partly"
+                )
+    assert by_model["fluid"] == {"holds", "partly", "fails"}  # or this test shows nothing
+
+
+def test_sentences_of_one_form_are_told_once():
+    texts = ["Reno wins beside BIC", "Reno wins beside FAST"]
+    assert pages._sentence("{a} wins beside {b}", texts) == "Reno wins beside BIC/FAST"
+
+
+def test_runs_are_shown_up_to_a_cost_and_the_page_says_what_is_left_out():
+    scenarios = experiments.papers()[PAPER].items["figure_3"].scenarios()
+    one = next(iter(scenarios.values()))
+    many = {(name, seed): one for name in "abcdefghijklmnopqrst" for seed in (1, 2)}
+    choice = traces.choose(many)
+    fits = int(traces.PACKETS / traces.packets(one))
+    assert len(choice.keys) == min(traces.MOST, fits)
+    assert (choice.seeds, choice.costly) == (20, 20 - len(choice.keys))
+    assert "20 with other seeds" in choice.left_out
+    assert traces.choose(many, known=many).costly == 20 - traces.MOST
+
+
+def test_a_shown_runs_numbers_are_those_of_the_table(page, records):
+    text = (page / PAPER / f"{ITEM}.runs.js").read_text(encoding="utf-8")
+    (run,) = json.loads(text[len("tcpccRuns(") : text.rindex(")")])
+    table = {(r.row, r.column): r.packet for r in records if (r.paper, r.item) == (PAPER, ITEM)}
+    told = {(c["row"], c["column"]): c["value"] for c in run["cells"]["packet"]}
+    assert told == pytest.approx(table, rel=1e-3)
+    places = {c["place"] for c in run["cells"]["packet"]}
+    assert places <= links(page / PAPER / f"{ITEM}.html").names
+
+
+# In a browser
+
+
+def browse(folder, path, script, width=1200):
+    """What `script`, given the page's window in a frame of a width, returns; and the messages on
+    the console."""
+    (folder / "frame.html").write_text(
+        f"""<!DOCTYPE html><body><iframe src="{path}" width="{width}" height="900"></iframe><script>
+        const frame = document.querySelector("iframe");
+        frame.onload = () => setTimeout(() => {{
+          const page = frame.contentWindow;
+          const told = ((page, document) => {{ {script} }})(page, page.document);
+          document.body.dataset.told = JSON.stringify(told);
+        }}, 500);</script></body>""",
+        encoding="utf-8",
+    )
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+               "--allow-file-access-from-files", "--virtual-time-budget=4000",
+               "--enable-logging=stderr", "--window-size=1400,1000",
+               (folder / "frame.html").as_uri()]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    (folder / "frame.html").unlink()
+    told = re.search(r'data-told="([^"]*)"', done.stdout)
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert told, (console, done.stdout[:500])
+    return json.loads(html.unescape(told[1])), console
+
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+
+FILTER = """
+const rows = () => [...document.querySelectorAll("#list tbody tr")].filter((row) => !row.hidden);
+const field = (name) => document.getElementById(name);
+const change = (name, values) => {
+  Object.assign(field(name), values);
+  field(name).dispatchEvent(new page.Event("input", { bubbles: true }));
+  return rows().map((row) => row.querySelector("a").getAttribute("href"));
+};
+const press = (name) => {
+  document.querySelector(`[data-sort="${name}"]`).click();
+  return rows().map((row) => Number(row.dataset[name]));
+};
+return {
+  all: rows().length,
+  deviates: change("deviates", { checked: true }),
+  none: change("deviates", { checked: false }).length,
+  apart: change("apart", { checked: true }),
+  again: change("apart", { checked: false }).length,
+  paper: change("paper", { value: "tcp_fusion" }),
+  search: change("search", { value: "hstcp sack" }),
+  nothing: change("search", { value: "zzz" }),
+  told: field("shown").textContent,
+  back: (change("search", { value: "" }), change("paper", { value: "" }).length),
+  falling: press("apart"),
+  rising: press("apart"),
+};
+"""
+
+
+@needs_browser
+def test_filters_search_and_sort_work(site, records):
+    told, console = browse(site, "index.html", FILTER)
+    assert console == []
+    count = sum(len(paper.items) for paper in experiments.papers().values())
+    assert {told[name] for name in ("all", "none", "again", "back")} == {count}
+    bad = ("deviates", "off the reference")
+    off = [r for r in records if r.verdict in bad or r.fluid_verdict in bad]
+    assert set(told["deviates"]) == {f"{r.paper}/{r.item}.html" for r in off if r.formula is None}
+    differs = [r for r in records if r.agreement not in (None, "within 10 %")]
+    assert set(told["apart"]) == {f"{r.paper}/{r.item}.html" for r in differs}
+    assert told["paper"]
+    assert all(href.startswith("tcp_fusion/") for href in told["paper"])
+    assert set(told["search"]) <= set(told["paper"])
+    assert (told["nothing"], told["told"]) == ([], f"0 of {count}")
+    assert told["falling"] == sorted(told["falling"], reverse=True)
+    assert told["rising"] == sorted(told["rising"])
+
+
+LOOK = """
+const click = document.querySelector("td.traced");
+click?.click();
+return {
+  panels: [...document.querySelectorAll("#panels svg")].map(
+    (svg) => svg.querySelectorAll(".line").length,
+  ),
+  traced: document.querySelectorAll("td.traced").length,
+  chosen: document.querySelectorAll("td.chosen").length,
+  images: [...document.images].map((image) => image.naturalWidth),
+};
+"""
+
+
+@needs_browser
+def test_a_click_on_a_number_shows_its_run(page):
+    told, console = browse(page, f"{PAPER}/{ITEM}.html", LOOK)
+    assert console == []
+    assert len(told["panels"]) == 3  # window, throughput, queue
+    assert all(lines >= 4 for lines in told["panels"])  # a curve of each model, and the legend's
+    assert told["traced"] >= 6
+    assert told["chosen"] == 1
+    assert all(width > 500 for width in told["images"])
+
+
+WIDE = """
+const root = document.documentElement;
+return [root.scrollWidth, root.clientWidth];
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    "path", ["index.html", "quick_vegas/table_1.html", "red_fairness/table_4_2.html"]
+)
+def test_nothing_overflows_on_a_phone(site, path):
+    (content, screen), console = browse(site, path, WIDE, width=360)
+    assert console == []
+    assert content <= screen <= 360
+
+
+@needs_browser
+def test_a_page_with_figure_and_runs_fits_a_phone(page):
+    (content, screen), _ = browse(page, f"{PAPER}/{ITEM}.html", WIDE, width=360)
+    assert content <= screen <= 360

@@ -1,0 +1,278 @@
+"""Links with an event per departure: CoDel held to RFC 8289's pseudo-code, FQ-CoDel to RFC 8290."""
+
+import math
+from collections import deque
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tcpcc as tc
+from tcpcc.errors import ScenarioError
+from tcpcc.models.packet.simpy_driver import PacketSimulation
+from tcpcc.queues import QUEUES
+from tcpcc.queues.discipline import sample_dtype
+from tcpcc.queues.fq_codel import hashed
+
+# CoDel, step by step
+
+
+class Listing:
+    """RFC 8289, section 5, line by line: a queue of (arrival time, size, name)."""
+
+    def __init__(self, target=0.005, interval=0.1, maxpacket=1500):
+        self.TARGET, self.INTERVAL, self.maxpacket = target, interval, maxpacket
+        self.queue, self.dropped = deque(), []
+        self.first_above_time = self.drop_next = 0.0
+        self.count = self.lastcount = 0
+        self.dropping = False
+
+    def control_law(self, t, count):
+        return t + self.INTERVAL / math.sqrt(count)
+
+    def dodeque(self, now):
+        if not self.queue:
+            self.first_above_time = 0
+            return None, False
+        packet = self.queue.popleft()
+        ok_to_drop = False
+        sojourn_time = now - packet[0]
+        if sojourn_time < self.TARGET or sum(p[1] for p in self.queue) <= self.maxpacket:
+            self.first_above_time = 0
+        elif self.first_above_time == 0:
+            self.first_above_time = now + self.INTERVAL
+        elif now >= self.first_above_time:
+            ok_to_drop = True
+        return packet, ok_to_drop
+
+    def deque(self, now):
+        packet, ok_to_drop = self.dodeque(now)
+        if packet is None:
+            return None
+        if self.dropping:
+            if not ok_to_drop:
+                self.dropping = False
+            while now >= self.drop_next and self.dropping:
+                self.dropped.append(packet)
+                self.count += 1
+                packet, ok_to_drop = self.dodeque(now)
+                if not ok_to_drop:
+                    self.dropping = False
+                else:
+                    self.drop_next = self.control_law(self.drop_next, self.count)
+        elif ok_to_drop:
+            self.dropped.append(packet)
+            packet, ok_to_drop = self.dodeque(now)
+            self.dropping = True
+            delta = self.count - self.lastcount
+            self.count = 1
+            if delta > 1 and now - self.drop_next < 16 * self.INTERVAL:
+                self.count = delta
+            self.drop_next = self.control_law(now, self.count)
+            self.lastcount = self.count
+        return packet
+
+
+class Ours:
+    """The rule, in the loop that a scheduled link has."""
+
+    def __init__(self, **params):
+        self.discipline = d = QUEUES.find("codel")
+        self.s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
+        self.p = SimpleNamespace(**d.check(params))
+        self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
+        self.queue, self.dropped, self.marked = deque(), [], []
+
+    def deque(self, now):
+        again = 0.0
+        while self.queue:
+            packet = self.queue.popleft()
+            q = self.q
+            q.now, q.sojourn, q.again, q.drop, q.mark = now, now - packet[0], again, 0.0, 0.0
+            q.inner_bytes = float(sum(p[1] for p in self.queue))
+            self.discipline.on_departure(self.s, self.p, q)
+            if q.mark:
+                self.marked.append(packet)
+            if not q.drop:
+                return packet
+            self.dropped.append(packet)
+            again = 1.0
+        return None
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.floats(0.0005, 0.01)), min_size=200, max_size=500),
+    st.sampled_from([500, 1500]),
+)
+def test_codel_is_the_rfcs_listing(slots, size):
+    """Any arrivals, any service times: the same packets are sent and dropped, by the same state."""
+    listing, ours = Listing(), Ours()
+    now, name = 0.0, 0
+    for k, (arrivals, service) in enumerate(slots):
+        burst = arrivals // 8 if k % 3 else arrivals // 16
+        for _ in range(burst):
+            for one in (listing, ours):
+                one.queue.append((now, size, name))
+            name += 1
+        now += service
+        assert listing.deque(now) == ours.deque(now)
+        assert listing.dropped == ours.dropped
+        assert listing.count == ours.s.count
+        assert listing.drop_next == ours.s.drop_next
+
+
+def overloaded(ours, service=0.001, packets=3000):
+    """Twice as many packets as the link sends: drops or marks, with their times."""
+    found, now = [], 0.0
+    for k in range(packets):
+        now = k * service
+        ours.queue.extend([(now, 1000.0, 2 * k), (now, 1000.0, 2 * k + 1)])
+        before = len(ours.dropped) + len(ours.marked)
+        ours.deque(now)
+        found += [now] * (len(ours.dropped) + len(ours.marked) - before)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("ect", [0.0, 1.0])
+def test_drops_come_ever_faster_by_the_control_law(ect):
+    """The k-th follows the one before by interval/sqrt(k), whether it drops or marks."""
+    ours = Ours(ecn=1)
+    ours.q.ect = ect
+    times = overloaded(ours)
+    assert (len(ours.marked) > 0) == (ect == 1)
+    assert (len(ours.dropped) > 0) == (ect == 0)
+    gaps = np.diff(times[:60])
+    expected = 0.1 / np.sqrt(np.arange(1, len(gaps) + 1))
+    assert np.abs(np.cumsum(gaps) - np.cumsum(expected)).max() < 0.002
+
+
+def test_codel_drops_nothing_for_an_interval():
+    """A queue is bad when it has been so for 100 ms, not before."""
+    first = overloaded(Ours())[0]
+    assert 0.105 <= first < 0.12
+
+
+# In the network
+
+SCHEDULED = ["codel", "fq_codel"]
+
+
+def scenario(queue, flows=5, rate="20 Mbps", duration=8, buffer=200, **settings):
+    net = tc.dumbbell(rate, "20 ms", buffer, queue=queue, **settings)
+    each = [tc.Flow("newreno", start=0.05 * k) for k in range(flows)]
+    return tc.Scenario(net, [*each, tc.CBR("1 Mbps", on=[(1, 4)])], duration=duration)
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+@pytest.mark.parametrize("buffer", [200, 12, "20 kB"])
+def test_both_drivers_give_the_same_bits(name, buffer):
+    case = scenario({"name": name}, buffer=buffer)
+    a, b = (tc.simulate(case, driver=driver).data for driver in ("compiled", "simpy"))
+    assert a["drops"].sum() > 5
+    for variable in ("cwnd", "rtt", "queue", "queue_max", "busy", "drops", "arrived", "delivered"):
+        assert a[variable].identical(b[variable])
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_packets_are_conserved(name):
+    """What arrived was dropped, waits, is being sent, or is past; and so for bytes."""
+    sim = PacketSimulation(scenario({"name": name}, buffer=30))
+    run = sim.run()
+    world = sim.world
+    i = [link.name for link in world.resolved.links].index(str(run.data.link.values[0]))
+    link = world.links[i]
+    under_way = link["flight_tail"] - link["flight_head"]
+    assert link["dropped"] > 0
+    assert link["arrived"] == link["dropped"] + link["stored"] + link["passed"] + under_way
+    assert run.data["arrived"].sum() == link["arrived"]
+    assert run.data["drops"].sum() == link["dropped"] == run.data["dropped"].sum()
+    inner = world.inner[i]
+    assert inner["count"].sum() == link["stored"] == sim.queue_length(run.data.link.values[0])
+    assert inner["bytes"].sum() == pytest.approx(link["queue_bytes"])
+
+
+def test_a_discipline_that_drops_nothing_is_drop_tail(monkeypatch):
+    """The two classes of links are one: the same packets at the same times, with full buffers. (One
+    counts a packet that arrives as the one before leaves among those waiting, the other does not.)
+    """
+    monkeypatch.setattr(QUEUES, "_known", dict(QUEUES._known))
+    tc.register(tc.Discipline(name="pass", summary="passes all", on_departure=passes))
+    runs = [tc.simulate(scenario(q, buffer=40)).data for q in ("pass", "droptail")]
+    assert runs[0]["drops"].sum() > 20
+    for variable in ("cwnd", "drops", "delivered"):
+        np.testing.assert_array_equal(runs[0][variable], runs[1][variable])
+    for variable in ("queue", "busy", "rtt"):
+        np.testing.assert_allclose(runs[0][variable], runs[1][variable], rtol=1e-9, atol=1e-9)
+    assert np.abs(runs[0]["queue_max"] - runs[1]["queue_max"]).max() <= 1
+
+
+def passes(s, p, q):
+    pass
+
+
+def test_a_scheduled_link_changes_its_rate():
+    net = tc.dumbbell("20 Mbps", "20 ms", 100, queue=tc.CoDel())
+    change = tc.Change(4, "bottleneck", rate="5 Mbps")
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("newreno")] * 4, changes=[change], duration=10))
+    assert run.throughput(before=4, after=1).sum() == pytest.approx(20e6, rel=0.1)
+    assert run.throughput(after=5).sum() == pytest.approx(5e6, rel=0.06)
+
+
+@pytest.mark.parametrize("flows", [1, 5, 20, 50])
+def test_codel_holds_the_sojourn_near_its_target(flows):
+    """Nichols and Jacobson 2012: with 1 to 50 flows, at a window of 25 packets and more each."""
+    net = tc.dumbbell("100 Mbps", "50 ms", 4000, queue=tc.CoDel())
+    each = tc.Flow("newreno", count=flows, jitter=1)
+    run = tc.simulate(tc.Scenario(net, [each], duration=40))
+    late = run.data.sel(time=slice(15, None))
+    assert float(late["queue"].mean()) * 8e-5 < 0.010
+    assert float(late["queue_sojourn"].median()) < 0.008
+
+
+def test_fq_codel_shares_by_flow_and_spares_the_sparse():
+    """Beside a source of 1.5 times the link's rate Reno has most of its half, and a source that
+    sends less than its share loses nothing; one queue for all leaves Reno nothing."""
+    flows = [tc.CBR("30 Mbps"), tc.Flow("newreno"), tc.CBR("1 Mbps")]
+    rates = {}
+    for queue in ("fq_codel", "codel"):
+        net = tc.dumbbell("20 Mbps", "20 ms", 1000, queue=queue)
+        run = tc.simulate(tc.Scenario(net, flows, duration=20))
+        rates[queue] = run.throughput(after=5)
+        if queue == "fq_codel":
+            assert run.data["dropped"][:, 2].sum() == 0
+    assert rates["fq_codel"][1] > 0.75 * 9.5e6
+    assert rates["codel"][1] < 0.1 * 9.5e6
+
+
+def test_a_full_buffer_takes_from_the_longest_queue():
+    """RFC 8290, 4.1: CBR at half the rate loses nothing to one at twice the rate."""
+    net = tc.dumbbell("10 Mbps", "10 ms", 50, queue=tc.FQCoDel(interval=1e3))
+    run = tc.simulate(tc.Scenario(net, [tc.CBR("20 Mbps"), tc.CBR("4 Mbps")], duration=5))
+    lost = run.data["dropped"].sum("time")
+    assert lost[0] > 5000
+    assert lost[1] == 0
+    assert run.queue_max() <= 50
+
+
+def test_the_hash_spreads_flows():
+    """1000 flows over 1024 queues, with another start another way."""
+    places = []
+    for start in (1, 77777):
+        s, p = SimpleNamespace(perturbation=start), SimpleNamespace(flows=1024.0)
+        places.append([hashed(s, p, float(n)) for n in range(1000)])
+        assert 0 <= min(places[-1]) <= max(places[-1]) < 1024
+        assert len(set(places[-1])) > 600
+    assert places[0] != places[1]
+
+
+@pytest.mark.parametrize("model", ["fluid", "meanfield"])
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_models_without_packets_refuse_them_in_one_line(name, model):
+    case = tc.Scenario(
+        tc.dumbbell("9 Mbps", "20 ms", 50, queue=name), [tc.Flow("reno")], duration=2
+    )
+    with pytest.raises(ScenarioError, match=f"queue '{name}' decides packet by packet, .* {model}"):
+        tc.simulate(case, model=model)

@@ -1,0 +1,247 @@
+"""The user's seat: what a run will take is told beforehand, nothing hangs, nothing is lost."""
+
+import math
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import factories
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc import files
+from tcpcc.models import costs as module
+
+NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
+
+
+def one(net=NET, duration=10, flow=None, **settings):
+    return tc.Scenario(net, [flow or tc.Flow("reno", **settings)], duration=duration)
+
+
+# Estimates
+
+BEYOND = {
+    "duration": (lambda: one(duration=1e300), {}),
+    "fluid duration": (lambda: one(duration=1e300), {"model": "fluid"}),
+    "cbr": (lambda: one(flow=tc.CBR(1e15)), {}),
+    "infinite rate": (lambda: one(tc.dumbbell(math.inf, "20 ms", 50)), {}),
+    "initial window": (lambda: one(transport={"initial_window": 1e10}), {}),
+    "fluid step": (lambda: one(duration=300), {"model": "fluid", "step": 1e-9}),
+    "flows": (lambda: tc.Scenario(NET, [tc.Flow("reno")] * 2000, duration=10), {}),
+}
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_what_the_machine_cannot_do_is_refused_at_once_in_one_line(case, monkeypatch):
+    make, options = BEYOND[case]
+    if case == "flows":  # a million would take their time to be written down
+        monkeypatch.setattr(module, "memory_left", lambda: 2000 * 1e5)
+    scenario = make()
+    begin = time.perf_counter()
+    with pytest.raises(tc.ResourceError, match=r"the run would take about .*force=True") as error:
+        tc.simulate(scenario, **options)
+    assert time.perf_counter() - begin < 1
+    assert "\n" not in str(error.value)
+
+
+def test_a_refused_run_can_be_forced(monkeypatch):
+    monkeypatch.setattr(module, "memory_left", lambda: 0.0)
+    monkeypatch.setattr(module, "_is_small", lambda scenario: False)
+    with pytest.raises(tc.ResourceError):
+        tc.simulate(one())
+    assert tc.simulate(one(), force=True).duration == 10
+
+
+def test_a_long_run_is_announced(monkeypatch):
+    monkeypatch.setattr(module, "LONG", 0.0)
+    with pytest.warns(tc.LongRun, match=r"the run will take about .* packets, .* s, .* GiB"):
+        tc.simulate(one())
+
+
+@pytest.mark.parametrize("flows", [1, 8])
+@pytest.mark.parametrize("controller", ["reno", "vegas", "cubic"])
+def test_packets_are_estimated_within_a_half(flows, controller):
+    scenario = tc.Scenario(NET, [tc.Flow(controller)] * flows, duration=30)
+    sent = float(tc.simulate(scenario).data["sent"].sum())
+    assert tc.estimate(scenario).packets == pytest.approx(sent, rel=0.5)
+
+
+def test_memory_is_estimated_within_a_factor_of_two():
+    """Of what one process takes beyond a small run, for the record of many flows."""
+    script = """
+        import psutil, resource
+        import tcpcc as tc
+        net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
+        peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1))
+        before = psutil.Process().memory_info().rss
+        scenario = tc.Scenario(net, [tc.Flow("reno", size=2)] * 3000, duration=1)
+        run = tc.simulate(scenario)
+        print((peak() - before) / tc.estimate(scenario).memory)
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
+    )
+    assert 0.5 < float(found.stdout) < 2
+
+
+# Ctrl-C
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_ctrl_c_answers_within_a_second_whatever_the_duration(model):
+    script = f"""
+        import tcpcc as tc, warnings
+        warnings.simplefilter("ignore")
+        net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
+        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), {model!r})
+        print("ready", flush=True)
+        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1e8), {model!r}, force=True)
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    begin = time.perf_counter()
+    child.send_signal(signal.SIGINT)
+    errors = child.communicate(timeout=20)[1]
+    assert time.perf_counter() - begin < 2  # one, and the end of the process
+    assert "KeyboardInterrupt" in errors
+
+
+@pytest.mark.parametrize(("model", "size"), [("packet", "EVENTS_AT_ONCE"), ("fluid", "AT_ONCE")])
+def test_pauses_change_no_bit(model, size, monkeypatch):
+    from tcpcc.models.fluid import fluid_world
+    from tcpcc.models.packet import compiled
+
+    scenario = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("vegas", start=1)], duration=10)
+    whole = tc.simulate(scenario, model)
+    monkeypatch.setattr(compiled if model == "packet" else fluid_world, size, 97)
+    assert tc.simulate(scenario, model).identical(whole)
+
+
+# Files
+
+
+def test_a_flipped_byte_of_a_saved_run_is_noticed(tmp_path):
+    place = tmp_path / "run.nc"
+    factories.run(events=factories.events()).save(place)
+    whole = bytearray(place.read_bytes())
+    rng = random.Random(1)
+    for at in [0, len(whole) - 1, *(rng.randrange(len(whole)) for _ in range(60))]:
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << rng.randrange(8)
+        place.write_bytes(damaged)
+        with pytest.raises(tc.TcpccError, match=r"run\.nc: not a saved run, or damaged") as error:
+            tc.Run.load(place)
+        assert "\n" not in str(error.value)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    script = f"""
+        import sys, time
+        from tcpcc.files import whole_file
+        with whole_file({str(tmp_path / "run.nc")!r}) as part:
+            part.write_text("half")
+            print("writing", flush=True)
+            time.sleep(60)
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "writing\n"
+    files.clean(tmp_path)  # nothing of a process that lives
+    assert len(list(tmp_path.iterdir())) == 1
+    child.kill()
+    child.communicate()
+    files._cleaned.discard(tmp_path.resolve())
+    factories.run().save(tmp_path / "other.nc")
+    assert [p.name for p in tmp_path.iterdir()] == ["other.nc"]
+
+
+def test_the_cache_is_faster_than_a_short_simulation(tmp_path):
+    scenarios = [tc.Scenario(NET, [tc.Flow("reno")], duration=100, seed=k) for k in range(30)]
+    tc.simulate(scenarios[0])
+
+    def seconds(cache):
+        begin = time.perf_counter()
+        runs = tc.simulate_many(scenarios, jobs=1, cache=cache)
+        assert len(runs) == 30
+        return time.perf_counter() - begin
+
+    anew = seconds(None)
+    seconds(tmp_path)
+    assert seconds(tmp_path) < anew
+
+
+# A run that is not over
+
+
+def test_a_result_half_way_is_about_the_time_simulated():
+    scenario = one(duration=100, flow=tc.CBR("5 Mbps"))
+    sim = tc.PacketSimulation(scenario)
+    sim.env.run(until=50)
+    half = sim.result()
+    assert half.duration == 50
+    assert float(half.data["time"][-1]) == 50
+    assert half.utilization() == pytest.approx(0.5, rel=0.01)
+    assert float(half.throughput()[0]) == pytest.approx(5e6, rel=0.01)
+    whole = tc.simulate(scenario)
+    np.testing.assert_array_equal(half.data["delivered"], whole.data["delivered"][:500])
+
+
+def test_a_result_before_the_first_bin_is_refused():
+    sim = tc.PacketSimulation(one(duration=100))
+    sim.env.run(until=0.05)
+    with pytest.raises(tc.ScenarioError, match=r"result at t = 0\.05 s: the first bin .* 0\.1 s"):
+        sim.result()
+
+
+# Words
+
+
+def test_a_file_name_is_no_scenario():
+    with pytest.raises(tc.ScenarioError, match=r"scenario = 'x\.toml': .*tc\.Scenario\.load"):
+        tc.simulate("x.toml")
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    scenario = one()
+    (tmp_path / "x.toml").write_bytes(b"\xef\xbb\xbf" + scenario.to_toml().encode())
+    assert tc.Scenario.load(tmp_path / "x.toml") == scenario
+    assert tc.Scenario.from_toml("\ufeff" + scenario.to_toml()) == scenario
+
+
+def test_missing_units_are_suspected():
+    with pytest.warns(UserWarning, match=r'rate = 10 bit/s, delay = 20 s: .*"10 Mbps", "20 ms"'):
+        tc.dumbbell(rate=10, delay=20, buffer=50)
+
+
+def test_fluid_has_no_simpy_driver():
+    with pytest.raises(tc.ScenarioError, match=r"driver = 'simpy': the fluid model has no such"):
+        tc.simulate(one(), model="fluid", driver="simpy")
+
+
+def test_fluid_warns_where_flows_of_different_paths_share_several_queues():
+    net = tc.parking_lot(2, "10 Mbps", "10 ms", 50)
+    cross = [tc.Flow("reno", source=f"r{k}", target=f"r{k + 1}") for k in (0, 1)]
+    flows = [tc.Flow("reno"), *cross]
+    with pytest.warns(UserWarning, match=r"fluid model: 2 drop-tail links .*automaton"):
+        tc.simulate(tc.Scenario(net, flows, duration=1), model="fluid")
+
+
+def test_fluid_refuses_a_queue_without_a_fluid_rule():
+    def arrival(s, p, q):
+        q.drop = 0.0
+
+    tc.register(tc.Discipline("packets_only", "", on_arrival=arrival))
+    net = tc.dumbbell("10 Mbps", "20 ms", 50, queue="packets_only")
+    with pytest.raises(tc.ScenarioError, match=r"'packets_only' has no on_fluid"):
+        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model="fluid")

@@ -78,7 +78,10 @@ SAMPLE: dict[str, tuple[str, str]] = {
 
 #: The packet's header, and all that a rule may set.
 WORDS = tuple(name for name in SAMPLE if name.startswith("word") and name != "words")
-OUT = (*("drop", "mark", "prob", "spread", "memory", "anew", "wake"), *WORDS)
+OUT = (
+    *("drop", "mark", "prob", "spread", "memory", "anew", "wake", "inner", "evict", "evictions"),
+    *WORDS,
+)
 #: A parameter of disciplines that can mark.
 ECN = Param(0, "0 or 1", "mark ECN-capable packets instead of dropping them early", 0, 1)
 

@@ -17,12 +17,13 @@ Differences from the paper
     As in ns-2, whatever can be had is asked for, and changes are of rates, not of windows. The
     first packets, before R is known, ask for nothing.
 Differences from ns-2
-    R is not rounded to clock ticks. Of a delayed ACK the newest packet's change counts, not the
-    sum.
+    R is not rounded to clock ticks. A delayed ACK brings the newest packet's change, not the sum.
 """
 
-from tcpcc.controllers import reno
 from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.reno import PARAMS
+from tcpcc.controllers.reno import on_loss as reno_loss
+from tcpcc.controllers.reno import on_timeout as reno_timeout
 from tcpcc.definition import State, register
 
 UNLIMITED = 1e21  # packets/s
@@ -41,12 +42,12 @@ def on_ack(s, p, ack):
 
 
 def on_loss(s, p, ack):
-    reno.on_loss(s, p, ack)  # (2)
+    reno_loss(s, p, ack)  # (2)
     fill_header(s, ack.srtt)
 
 
 def on_timeout(s, p, ack):
-    reno.on_timeout(s, p, ack)
+    reno_timeout(s, p, ack)
     fill_header(s, ack.srtt)
 
 
@@ -58,7 +59,7 @@ xcp = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        params=reno.PARAMS,
+        params=PARAMS,
         state={
             "known_rtt": State(0, "s", "round-trip time in the header"),
             "spacing": State(0, "s", "time to a packet in the header"),

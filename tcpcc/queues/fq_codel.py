@@ -19,7 +19,7 @@ Differences from the RFC
 
 from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
-from tcpcc.queues import codel
+from tcpcc.queues.codel import LAW_PARAMS, LAW_STATE, decide
 from tcpcc.queues.discipline import Discipline
 
 QUEUES = 1024
@@ -101,7 +101,7 @@ def on_departure(s, p, q):
     s.first_above, s.drop_next = s.each_first_above[i], s.each_drop_next[i]
     s.count, s.last_count = s.each_count[i], s.each_last_count[i]
     s.dropping, s.entered = s.each_dropping[i], s.each_entered[i]
-    codel.decide(s, p, q)  # (3)
+    decide(s, p, q)  # (3)
     s.each_first_above[i], s.each_drop_next[i] = s.first_above, s.drop_next
     s.each_count[i], s.each_last_count[i] = s.count, s.last_count
     s.each_dropping[i], s.each_entered[i] = s.dropping, s.entered
@@ -122,7 +122,7 @@ FQCoDel = register(
             "flows": Param(1024, "", "queues that flows are hashed to", 1, QUEUES),
             "quantum": Param(1514, "bytes", "that a queue may send in its turn", 1),
             "drop_batch": Param(64, "packets", "most that a full buffer drops at once", 1),
-            **codel.LAW_PARAMS,
+            **LAW_PARAMS,
         },
         state={
             "perturbation": State(0, "", "what the hash begins with; 0: not drawn yet", kind=int),
@@ -133,10 +133,10 @@ FQCoDel = register(
             "packets": State(0, "packets", "in each queue", QUEUES, int),
             "backlog": State(0, "bytes", "in each queue", QUEUES),
             "deficit": State(0, "bytes", "that each queue may still send", QUEUES),
-            **codel.LAW_STATE,
+            **LAW_STATE,
             **{
                 f"each_{name}": State(0, state.unit, f"{state.doc}; of each queue", QUEUES)
-                for name, state in codel.LAW_STATE.items()
+                for name, state in LAW_STATE.items()
             },
         },
     )

@@ -61,12 +61,12 @@ def suspects(
                 owner = f"controller {controller.name!r}, {rule_name}"
                 yield Suspect(owner, f"flow {name!r}", rule, records)
     for link, queue in queues.items():
-        for timed in (queue.rule, queue.timer):
-            if timed is not None:
+        for rule in (queue.rule, queue.timer, queue.departure, queue.select):
+            if rule is not None:
                 yield Suspect(
                     f"queue {queue.name!r}",
                     f"link {links[link].name!r}",
-                    timed,
+                    rule,
                     (queue.state[0], queue.params[0], queue.sample[0]),
                 )
 

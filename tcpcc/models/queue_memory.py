@@ -75,7 +75,7 @@ class QueueMemory:
         discipline: Discipline = link.queue.discipline
         self.names = discipline.record if link.record else ()
         self.name, self.rule, self.timer = discipline.name, rule, discipline.on_interval
-        self._departure, self._select = discipline.on_departure, discipline.on_select
+        self.departure, self.select = discipline.on_departure, discipline.on_select
         self._reads_headers = discipline.reads_headers
         self.state = np.zeros(1, discipline.state_dtype)
         for name, variable in discipline.state.items():
@@ -99,8 +99,8 @@ class QueueMemory:
         try:
             row["rule"] = rule_address(self.rule, *dtypes)
             row["timer"] = rule_address(self.timer, *dtypes)
-            row["departure"] = rule_address(self._departure, *dtypes)
-            row["select"] = rule_address(self._select, *dtypes)
+            row["departure"] = rule_address(self.departure, *dtypes)
+            row["select"] = rule_address(self.select, *dtypes)
         except TypeError as error:
             raise TcpccError(f"queue {self.name!r}: {error}") from None
         for name in ("state", "params", "sample"):

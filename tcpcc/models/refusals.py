@@ -39,6 +39,6 @@ def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
         discipline = link.queue.discipline
         if discipline.decides_by_packet and discipline.on_fluid is None:
             raise ScenarioError(
-                f"link {link.name!r}: queue {discipline.name!r} decides packet by packet, of which"
-                f" the {model} model has none; use the packet model"
+                f"link {link.name!r}: queue {discipline.name!r} has no on_fluid, so the {model}"
+                " model cannot run it; use the packet model"
             )

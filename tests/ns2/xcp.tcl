@@ -1,6 +1,6 @@
 # ns-2: XCP flows over a dumbbell with XCP queues.
 #
-#   ns xcp.tcl flows rate(Mb/s) delay(ms) buffer duration access-delay(ms) stagger(s) [delay of more...]
+#   ns xcp.tcl flows rate(Mb/s) delay(ms) buffer duration access-delay(ms) stagger(s)
 #
 # The windows every 0.1 s ("cwnd t w0 w1 ...") and at the end "acked flow packets" go to stdout, what
 # the router does ("Tq_ t ...", as its timers run) to stderr. Access links are of 1000 Mb/s.

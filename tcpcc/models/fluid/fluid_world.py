@@ -17,7 +17,6 @@ from tcpcc.models.fluid.rows import fill_flow, fill_link
 from tcpcc.models.fluid.steps import FEW, FINER, first_step, step_length
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
-from tcpcc.models.refusals import refuse_what_needs_packets
 from tcpcc.results import Run
 from tcpcc.results.recording import dataset
 
@@ -76,7 +75,6 @@ class World:
             self.flow_bins[name] = np.nan
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
-        refuse_what_needs_packets(self.resolved, "fluid")
 
         self._lay_out_routes()
         for k, index in enumerate(self.kept):

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError
+from tcpcc.models.refusals import refuse_what_needs_packets
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -30,15 +31,9 @@ def look(resolved: Resolved) -> None:
     """Warn where the fluid model may be off, refuse what it does not have.
 
     Raises:
-        ScenarioError: a queue discipline without ``on_fluid``, a link that stops (rate 0).
+        ScenarioError: what needs packets (`refusals`), a link that stops (rate 0).
     """
-    for link in resolved.links:
-        discipline = link.queue.discipline
-        if discipline.on_arrival is not None and discipline.on_fluid is None:
-            raise ScenarioError(
-                f"link {link.name!r}: queue {discipline.name!r} has no on_fluid, so the fluid model"
-                " cannot run it; use the packet model"
-            )
+    refuse_what_needs_packets(resolved, "fluid")
     for change in resolved.changes:
         if change.spec.rate == 0:
             raise ScenarioError(

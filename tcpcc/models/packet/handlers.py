@@ -448,6 +448,8 @@ def on_change(w, ident, now):
             link.delay = c.delay
         if link.scheduled == 0:
             retime(w, link, c.link, now)
+        elif link.sending == 0:
+            serve(w, link, c.link, now)
 
 
 # ---------------------------------------------------------------------------------- steps

@@ -214,7 +214,7 @@ def serve(w, link, ident, time):
     """Send the next packet that the discipline lets pass, if any waits."""
     count_waiting(w, link, time)
     dropped_from = -1
-    while link.stored > 0:
+    while link.stored > 0 and link.rate > 0:  # at rate 0 it stands still
         number = 0
         q = queue_sample_at(link.sample, 0)
         if link.select != 0:

@@ -1,0 +1,153 @@
+"""XCP: the router beside ns-2's, its arithmetic by hand, and what it is known for."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.errors import ScenarioError
+from tcpcc.models.packet.simpy_driver import PacketSimulation
+from tcpcc.queues import QUEUES
+from tcpcc.queues.discipline import sample_dtype
+
+SCRIPT = Path(__file__).parent / "ns2" / "xcp.tcl"
+
+
+def scenario(flows=2, rate=20, delay=20, buffer=500, duration=10, near=1, stagger=2.0, **router):
+    """Flows over a dumbbell; Mb/s, ms, packets, s."""
+    net = tc.dumbbell(
+        rate * 1e6, delay / 1e3, buffer, queue=tc.XCPRouter(**router),
+        access_rate="1 Gbps", access_delay=near / 1e3,
+    )  # fmt: skip
+    transport = tc.Transport(initial_window=2, handshake=False)
+    each = [tc.Flow("xcp", start=stagger * k + 1e-4, transport=transport) for k in range(flows)]
+    return tc.Scenario(net, each, duration=duration, interval=0.1)
+
+
+def in_ns2(**path):
+    """Windows [sample, flow] and their times, packets acknowledged, when the timers first ran."""
+    order = ("flows", "rate", "delay", "buffer", "duration", "near", "stagger")
+    words = [str(path[name]) for name in order]
+    done = subprocess.run(["ns", str(SCRIPT), *words], capture_output=True, text=True, check=True)
+    rows = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    windows = np.array([[float(x) for x in row[2:]] for row in rows if row[0] == "cwnd"])
+    acked = [int(row[2]) for row in rows if row[0] == "acked"]
+    router = [line.split() for line in done.stderr.splitlines() if line.strip()]
+    first = {name: float(time) for name, time, _ in reversed(router)}
+    return windows, acked, {
+        "first_control": first["input_traffic_bytes_"], "first_sample": first["Tq_"]
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
+@pytest.mark.parametrize(
+    "path",
+    [
+        {"flows": 1, "rate": 20, "delay": 20, "stagger": 0},
+        {"flows": 2, "rate": 20, "delay": 20, "stagger": 2},
+        {"flows": 5, "rate": 50, "delay": 38, "stagger": 1},
+        {"flows": 3, "rate": 100, "delay": 8, "stagger": 2},
+    ],
+    ids=str,
+)
+def test_windows_are_ns2s(path):
+    """The clock of the router begins where ns-2 has drawn it. Within 1 % in packets and 2 % in the
+    windows' mean; ns-2's round-trip times are of whole microseconds, which orders some events."""
+    path = path | {"buffer": 500, "duration": 10, "near": 1}
+    theirs, acked, first = in_ns2(**path)
+    sim = PacketSimulation(scenario(**path, **first))
+    run = sim.run()
+    ours = run.data["cwnd"].values[: len(theirs)]
+    assert run.data["drops"].sum() == 0
+    found = [sim.acknowledged(str(name)) for name in run.data.flow.values]
+    np.testing.assert_allclose(found, acked, rtol=0.01)
+    np.testing.assert_allclose(ours[-30:].mean(axis=0), theirs[-30:].mean(axis=0), rtol=0.02)
+    begun = ~np.isnan(ours)
+    change = np.abs(ours - theirs)[begun] / np.maximum(theirs[begun], 10)
+    assert np.median(change) < 0.01
+
+
+def test_both_drivers_give_the_same_bits():
+    case = scenario(flows=3, duration=4, stagger=0.5)
+    a, b = (tc.simulate(case, driver=driver).data for driver in ("compiled", "simpy"))
+    for variable in ("cwnd", "rtt", "queue", "delivered", "sent_bits"):
+        assert a[variable].identical(b[variable])
+
+
+def test_the_link_is_full_the_queue_is_not_and_shares_are_equal():
+    """Katabi, Handley, Rohrs 2002, section 5: efficiency and fairness without drops, also at a
+    bandwidth-delay product of 1000 packets."""
+    run = tc.simulate(scenario(flows=4, rate=100, delay=38, buffer=1000, duration=30, stagger=1))
+    late = run.data.sel(time=slice(15, None))
+    assert run.data["drops"].sum() == 0
+    assert run.utilization(after=15) > 0.97
+    assert float(late["queue"].mean()) < 20
+    assert run.jain_index(after=15) > 0.999
+
+
+def test_round_trip_times_make_no_difference():
+    """Each flow's rate changes by the same amount in a control interval, whatever its R."""
+    net = tc.Network(
+        [
+            tc.Link("n", "t", rate="50 Mbps", delay="5 ms", buffer=1000, queue=tc.XCPRouter()),
+            tc.Link("t", "n", rate="1 Gbps", delay="5 ms"),
+            tc.Link("a", "n", rate="1 Gbps", delay="5 ms"),
+            tc.Link("n", "a", rate="1 Gbps", delay="5 ms"),
+            tc.Link("b", "n", rate="1 Gbps", delay="45 ms"),
+            tc.Link("n", "b", rate="1 Gbps", delay="45 ms"),
+        ]
+    )
+    flows = [tc.Flow("xcp", source=x, target="t") for x in "ab"]
+    run = tc.simulate(tc.Scenario(net, flows, duration=40))
+    assert run.jain_index(after=20) > 0.99
+
+
+# The router by hand
+
+
+def router(**state):
+    d = QUEUES.find("xcp_router")
+    s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()} | state)
+    p = SimpleNamespace(**d.check({}))
+    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
+    q.rate, q.size, q.words = 8e6, 1000.0, 1.0  # 1 MB/s
+    return d, s, p, q
+
+
+def test_what_is_free_is_given_out_in_an_interval():
+    """40 kB in 100 ms leave 600 kB/s free: 0.4 x 600 go up, and nothing is shuffled. 40 packets
+    of x = 0.1/4 each ask for 1/40 of it."""
+    d, s, p, q = router(interval=0.1, next_control=1.0, next_sample=9.0)
+    q.word0, q.word1 = 0.1, 0.025
+    for _ in range(40):
+        d.on_arrival(s, p, q)
+    q.now = 1.0
+    d.on_interval(s, p, q)
+    assert s.mean_rtt == pytest.approx(0.1)
+    assert s.up == pytest.approx(240e3)
+    assert s.down == 0
+    assert q.wake == pytest.approx(1.1)
+    q.word2 = 1e21
+    d.on_departure(s, p, q)
+    assert q.word2 == pytest.approx(240 / 40)
+    assert s.up == pytest.approx(240e3 * 39 / 40)
+
+
+def test_a_tighter_router_before_is_heeded():
+    """What a packet does not take from us counts as taken down."""
+    d, s, p, q = router(up=2e5, down=1e5, share_up=1e6, share_down=1.0)
+    q.word0, q.word1, q.word2 = 0.1, 0.02, 3.0
+    d.on_departure(s, p, q)
+    assert q.word2 == 3.0
+    assert s.down == pytest.approx(1e5 - (1e3 + (19e3 - 3e3)))
+    assert s.up == pytest.approx(2e5 - (3e3 + 17e3))
+
+
+@pytest.mark.parametrize("model", ["fluid", "meanfield"])
+def test_models_without_packets_refuse_it(model):
+    with pytest.raises(ScenarioError, match="controller 'xcp' writes into packets"):
+        tc.simulate(scenario(), model=model)

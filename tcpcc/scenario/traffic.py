@@ -191,6 +191,8 @@ class Flow(Record):
         start: s, when the connection opens.
         count: how many such flows there are, each with access links of its own.
         jitter: s, over which the starts of these are spread, at random from the scenario's seed.
+        background: whether the hybrid model runs it as fluid, behind the packets of the others;
+            other models make no difference.
         stop: s, when the sender has no new data any more (what is outstanding is still
             repaired); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);
@@ -218,6 +220,7 @@ class Flow(Record):
     start: float
     count: int
     jitter: float
+    background: bool
     stop: float | None
     size: int | None
     source: str | None
@@ -243,6 +246,7 @@ class Flow(Record):
         start: Quantity = 0.0,
         count: int = 1,
         jitter: Quantity = 0.0,
+        background: bool = False,
         stop: Quantity | None = None,
         size: Quantity | None = None,
         source: Hashable | None = None,
@@ -294,6 +298,7 @@ class Flow(Record):
             start=begin,
             count=whole("count", count, "flows", low=1),
             jitter=spread,
+            background=flag("background", background),
             stop=end,
             size=None if size is None else _packets("size", size, wire - overhead),
             **_endpoints(source, target, path),

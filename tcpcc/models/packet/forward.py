@@ -8,7 +8,7 @@ interfere, does it wait for its turn on the event list.
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, seldom
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import before, push
@@ -37,6 +37,7 @@ from tcpcc.models.packet.packet_records import (
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
 from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.shared_link import meet, shared_at
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR
 from tcpcc.transport.flow_record import flow_at as tcp_at
@@ -125,6 +126,8 @@ def cross(w, link, flow, time, since, size, header):
     link.arrived += 1
     waiting = 0
     if link.tracked != 0:
+        if link.shared != 0:
+            return cross_shared(link, flow, time, size)
         waiting = leave_queue(link, time, since)
         if refuses(w, link, flow, time, since, size, waiting, header):
             link.dropped += 1
@@ -163,6 +166,22 @@ def cross(w, link, flow, time, since, size, header):
     return begin + (duration + link.delay)
 
 
+@seldom
+def cross_shared(link, flow, time, size):
+    """The same for a link that is shared with fluid, which has the queue and records it."""
+    waiting = meet(shared_at(link.shared, 0), flow, link.open, time, size)
+    if waiting < 0:
+        link.dropped += 1
+        return -1.0
+    if link.busy_until >= time:
+        link.behind = min(link.behind + 1, FAR_BEHIND)
+    else:
+        link.behind = 0
+    link.begin = max(time + 8 * waiting / link.rate, link.busy_until)
+    link.busy_until = link.begin + 8 * size / link.rate
+    return link.busy_until + link.delay
+
+
 @compiled
 def record(w, link, time, begin, size, waiting):
     if time <= w.duration:
@@ -191,13 +210,13 @@ def note_drop(w, flow, link, time, seq):
 
 @compiled
 def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, header):
-    """Let a packet wait for its turn: in the lane that the link shares if it comes after all that
-    are there, else in the link's own."""
+    """Let a packet wait for its turn: in the lane of several links if it comes after all that are
+    there, else in the link's own."""
     since = link.begin
     order = link.behind * BEHIND + link.ident
     lane = lane_at(link.lane, 0)
-    if link.shared != 0 and not before(time, since, order, lane_at(link.shared, 0)):
-        lane = lane_at(link.shared, 0)
+    if link.joint != 0 and not before(time, since, order, lane_at(link.joint, 0)):
+        lane = lane_at(link.joint, 0)
     lane.time = time
     lane.since = since
     lane.order = order

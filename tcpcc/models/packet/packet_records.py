@@ -85,10 +85,11 @@ LINK = record_dtype(
         ("busy_until", float), ("begin", float), ("behind", int), ("ident", int),
         ("size", float), ("duration", float),  # of the newest packet: its transmission
         ("rate", float), ("delay", float), ("resumes", float),
-        ("tracked", int), ("recorded", int), ("arrived", int), ("lane", int), ("shared", int),
+        ("tracked", int), ("recorded", int), ("arrived", int), ("lane", int), ("joint", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
         ("capacity", float), ("in_bytes", int), ("loss", float), ("bins", int), ("scheduled", int),
+        ("shared", int),  # address of what it shares with fluid
         *QUEUE_FIELDS, ("open", int), ("dropped", int), ("marked", int),
         *STREAM_FIELDS,
         # of a scheduled link: what waits, in places of a store, by inner queues
@@ -99,7 +100,7 @@ LINK = record_dtype(
 )  # fmt: skip
 
 # Packets under way that come out at a link's far end, in that order; `time`, `since` and `order` of
-# the newest one. A link has a lane of its own, and may have one that it shares (layout).
+# the newest one. A link has a lane of its own, and may have a joint one.
 LANE = record_dtype(
     {
         "flight": int, "flight_mask": int, "flight_head": int, "flight_tail": int,

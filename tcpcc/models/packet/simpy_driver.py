@@ -42,6 +42,7 @@ class PacketSimulation:
         scenario: what to simulate; its time 0 is the environment's present time
         env: the ``simpy.Environment`` to live in; a new one if None
         trace: keep every event of every flow, or of those named; see `tcpcc.simulate`
+        world: the memory of the run, if it is laid out already
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class PacketSimulation:
         env: simpy.Environment | None = None,
         *,
         trace: bool | Selection = False,
+        world: World | None = None,
     ) -> None:
         import simpy
 
@@ -57,7 +59,7 @@ class PacketSimulation:
 
         self.env = env if env is not None else simpy.Environment()
         self.scenario = scenario
-        self.world = World(scenario, trace)
+        self.world = world or World(scenario, trace)
         self._origin = self.env.now
         self._step = step_once
         self._address = self.world.address
@@ -94,6 +96,11 @@ class PacketSimulation:
 
     def run(self, *, progress: bool = False) -> Run:
         """Run the environment to the scenario's end; returns the record."""
+        self.advance(progress=progress)
+        return self.world.result("simpy", self._cpu)
+
+    def advance(self, *, progress: bool = False) -> None:
+        """Run the environment to the scenario's end."""
         begin = time.process_time()
         end = self._origin + self.scenario.duration
         with Progress(self.scenario.duration, progress) as bar:
@@ -106,7 +113,6 @@ class PacketSimulation:
             while self._due <= self.scenario.duration and self.env.peek() <= end:
                 self.env.step()
         self._cpu += time.process_time() - begin
-        return self.world.result("simpy", self._cpu)
 
     def result(self) -> Run:
         """The record of what has run so far: its questions are about the simulated time only.

@@ -126,7 +126,7 @@ FLOW = record_dtype(
         "unseen": float, "holes": float, "later": float, "dupacks": float, "checked": float,
         "hole_sent_at": float, "hole_at": float,
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
-        "untold": float, "untold_marks": int,  # fluid has no marks
+        "untold": float,
         "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
         "repair_sent_at": float, "gap": float,
         # --- proportional rate reduction, as in tcpcc.transport.flow_record

@@ -57,8 +57,9 @@ FLOW = record_dtype(
         # its place in the arrays, and its number to queues and in traces (a place goes from hand to
         # hand among conversations)
         "index": int, "ident": int, "kind": int, "open": int,
-        # whether it is traced, and the state variables of its controller that are noted then
-        "traced": int, "notes": int, "n_notes": int,
+        # whether it is traced, the state variables of its controller that are noted then, and one
+        # more than the newest packet that was sent
+        "traced": int, "notes": int, "n_notes": int, "sent_to": int,
         "path": int, "n_forward": int, "n_hops": int,
         "handshake": int, "size": float, "ack_size": float,
         "bins": int, "bin": int,

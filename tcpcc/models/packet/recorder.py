@@ -84,8 +84,9 @@ def write_trace(w, flow, time, event, seq, value):
         s = window_at(tcp.state, 0)
         number_at(values, 0).value = s.cwnd
         number_at(values, 1).value = s.ssthresh
-        last = seq if event == SEND else tcp.max_seq
-        number_at(values, 2).value = float(last - tcp.high_ack)
+        if event == SEND:
+            flow.sent_to = seq + 1
+        number_at(values, 2).value = float(flow.sent_to - 1 - tcp.high_ack)
         for i in range(flow.n_notes):
             note = note_at(flow.notes, i)
             number_at(values, note.column).value = number_at(tcp.state, note.place).value

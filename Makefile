@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test lint bench docs clean
+.PHONY: setup reproduce report accept test fuzz lint bench docs clean
 
 setup: $(READY)
 
@@ -35,6 +35,12 @@ accept: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+
+# Random scenarios over all that can be named, and damaged files, for so many seconds.
+SECONDS ?= 60
+SEED ?= 1
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz.py $(SECONDS) $(SEED)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -1,12 +1,14 @@
 """What the papers' figures share: ranges over seeds, curves, bars, titles, legends.
 
 Packets are solid, with a bar from the least to the largest number where chance plays a part; fluid
-is dashed with open marks, or a dash over a bar.
+is dashed with open marks, or a dash over a bar; what the paper prints is a ring. Legends say
+"packets", "fluid", "published", "reference" and nothing else for these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,8 +76,8 @@ def curve(
     values = [cell.value for cell in cells]
     look = {"marker": "o", "ms": 3.5, **look}
     if model == "fluid":
-        look |= {"mfc": "white", "ls": plots.DASHES[1], "lw": 0.9}
-        ax.plot(x, values, label=label and f"{label}, fluid model", **look)
+        look |= {**plots.FLUID_LOOK, "lw": 0.9}
+        ax.plot(x, values, label=label and f"{label}, fluid", **look)
         return
     ax.plot(x, values, label=label, **look)
     ranges(ax, x, cells, shift=shift, color=look["color"], lw=2.5, alpha=0.35)
@@ -91,7 +93,34 @@ def bars(
 
 def dashes(ax: Axes, places: Any, values: Sequence[float], size: float) -> None:
     """The fluid model's values over bars."""
-    ax.plot(places, values, "_", color=plots.BLACK, ms=size, mew=1.4, label="fluid model")
+    ax.plot(places, values, "_", color=plots.BLACK, ms=size, mew=1.4, label="fluid")
+
+
+def published(ax: Axes, x: Any, y: Any, **look: Any) -> None:
+    """What the paper prints, as rings."""
+    ax.plot(x, y, **{**plots.PUBLISHED_LOOK, "zorder": 5, **look})
+
+
+def of_model(algorithm: str, model: str) -> dict[str, Any]:
+    """Look of a line over time that is a model's: packets solid and a little lighter, fluid dashed
+    and darker, so that it is seen where both are the same."""
+    own = plots.colour(algorithm)
+    if model == "packet":
+        return {"color": own, "lw": 1.4, "label": "packets"}
+    return {
+        "color": plots.shade(own, -0.45), "lw": 0.9, "ls": plots.FLUID_LOOK["ls"], "label": "fluid"
+    }  # fmt: skip
+
+
+def flows_in_words(letters: str, kinds: Mapping[str, str]) -> str:
+    """ "8 Vegas, 2 Reno" for "8V2R", "Vegas beside Reno" for "V vs R"; other texts as they are."""
+    words = {letter: kind.capitalize() for letter, kind in kinds.items()}
+    if match := re.fullmatch(r"(\w) vs (\w)", letters):
+        return " beside ".join(words[letter] for letter in match.groups())
+    counts = re.findall(r"(\d+)(\D)", letters)
+    if "".join(map("".join, counts)) != letters or any(k not in words for _, k in counts):
+        return letters
+    return ", ".join(f"{count} {words[letter]}" for count, letter in counts)
 
 
 def title(ax: Axes, k: int, text: str) -> None:

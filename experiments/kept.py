@@ -25,7 +25,7 @@ Numbers = dict[tuple[str, str], tuple[float | None, ...]]
 
 SHOWS = {
     "bench.py", "cli", "cli.py", "completion.py", "explore.py", "figure.py", "pcapng.py",
-    "plots", "plots.py", "qlog.py", "trace_plots.py",
+    "plots", "plots.py", "qlog.py", "topology.py", "trace_plots.py",
 }  # fmt: skip
 """Files and folders of tcpcc that show numbers and decide none."""
 

@@ -335,7 +335,8 @@ def _one(
 
 def _definitions(scenario: Scenario) -> tuple[list[Controller], list[Discipline]]:
     """The controllers and queue disciplines that a scenario uses, each once."""
-    controllers = dict.fromkeys(f.definition for f in scenario.flows if isinstance(f, Flow))
+    flows = [*scenario.flows, *(load.flow for load in scenario.workloads)]
+    controllers = dict.fromkeys(f.definition for f in flows if isinstance(f, Flow))
     return list(controllers), list(dict.fromkeys(x.queue.discipline for x in scenario.net.links))
 
 

@@ -71,7 +71,7 @@ def test_an_outage_shorter_than_a_transmission_is_not_seen(driver):
 
 def test_a_flow_survives_an_outage():
     found = run(tc.outage(NET, "bottleneck", 5, 8), duration=30)
-    assert float(found.timeouts[0]) >= 1
+    assert float(found.timeouts()[0]) >= 1
     assert found.utilization(after=12) > 0.9
 
 

@@ -27,6 +27,8 @@ SMALLEST_WINDOW, SMALLEST_THRESHOLD = 1.0, 2.0
 
 WINDOWED = [name for name in names() if get(name).on_delivery is None]
 """Whose window answers ACKs; the others are run with a transport, below and in test_delivery.py."""
+BY_THEMSELVES = [name for name in WINDOWED if not get(name).header]
+"""Of these, whose window grows without a router that says so in a header (XCP)."""
 
 
 @entry
@@ -238,7 +240,7 @@ class Path:
         return self
 
 
-@pytest.mark.parametrize("name", WINDOWED)
+@pytest.mark.parametrize("name", BY_THEMSELVES)
 def test_slow_start_unlimited(name):
     """On an empty path the window at least doubles every other round and never shrinks; nobody is
     asked for more than 2^15 packets."""
@@ -292,7 +294,7 @@ def test_application_limited(name, ssthresh):
     assert 10 <= limited <= filled
 
 
-@pytest.mark.parametrize("name", WINDOWED)
+@pytest.mark.parametrize("name", BY_THEMSELVES)
 def test_a_filled_window_grows_beyond_slow_start(name):
     """Thirty rounds on an empty path without a loss: by two packets at least, or the window would
     never find room that others leave."""
@@ -300,7 +302,7 @@ def test_a_filled_window_grows_beyond_slow_start(name):
     assert path.cwnd >= 12
 
 
-@pytest.mark.parametrize("name", WINDOWED)
+@pytest.mark.parametrize("name", BY_THEMSELVES)
 def test_minimum_window(name):
     """Losses and timeouts without an ACK between them cannot push the window under its least
     size, nor keep it there: it grows again on the first rounds."""
@@ -319,7 +321,7 @@ VEGAS_KIND = {"vegas", "newvegas", "vegas_a", "vegas_plus", "quick_vegas", "adav
 """Whose timeout leaves two packets."""
 
 
-@pytest.mark.parametrize("name", WINDOWED)
+@pytest.mark.parametrize("name", BY_THEMSELVES)
 def test_a_timeout_begins_slow_start_anew(name):
     """From the least window, to a threshold well below the window at which packets were lost."""
     path = Path(name, cwnd=50.0, ssthresh=20.0).rounds(5)

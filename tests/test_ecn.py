@@ -31,7 +31,7 @@ def test_what_queues_mark_reaches_the_sender(queue, delayed_ack):
     run = sim.run()
     marks = run.data["marks"].sum()
     seen, told = sim.world.tcp["marks_seen"], sim.world.tcp["echoed"]
-    assert marks > 20
+    assert marks > 5
     assert marks - 120 <= seen.sum() <= marks
     assert np.all(told <= seen)
     assert np.all(seen - told < 70)
@@ -43,7 +43,7 @@ def test_an_ecn_capable_packet_is_marked_and_another_is_dropped():
         run = tc.simulate(scenario(tc.StepMark(threshold=8), choice))
         drops[choice] = run.data["drops"].sum()
     assert drops["off"] > 20
-    assert run.queue_max() > 9  # nobody listens yet: the queue grows beyond the threshold
+    assert run.queue_max() > 9  # what is marked is let in
     assert "marks" not in tc.simulate(scenario(tc.RED(), "off")).data
 
 

@@ -85,7 +85,9 @@ def test_reno_does_not_survive_the_holes_of_slow_start(model):
                     duration=20,
                 ),
                 model,
-            ).timeouts.sum()
+            )
+            .timeouts()
+            .sum()
         )
         for recovery in ("reno", "newreno-steady")
     ]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import tcpcc as tc
 from tcpcc.controllers import names
+from tcpcc.engine.jit import address
 from tcpcc.errors import ScenarioError
 from tcpcc.models.packet import packet_records as records
 from tcpcc.models.packet.handlers import run_until
@@ -280,22 +281,51 @@ def test_random_loss_has_its_probability():
 
 
 def in_flight(world):
-    """Packets in the network, by flow and whether they are ACKs, counted one by one."""
-    found = Counter()
-    for i, link in enumerate(world.links):
+    """Packets in the network, counted one by one: by flow and whether they are ACKs; by link."""
+    found, on = Counter(), Counter()
+    for i, lane in enumerate(world.lanes):
         ring = world.rings.get(("flight", i))
-        for k in range(link["flight_head"], link["flight_tail"]):
+        for k in range(lane["flight_head"], lane["flight_tail"]):
             p = ring[k % len(ring)]
-            found[int(p["flow"]), bool(p["hop"] > world.flows["n_forward"][p["flow"]])] += 1
-    return found
+            flow = world.flows[p["flow"]]
+            found[int(p["flow"]), bool(p["hop"] > flow["n_forward"])] += 1
+            on[links_of(world, flow)[p["hop"] - 1]] += 1
+    return found, on
+
+
+def links_of(world, flow):
+    """The numbers of the links that a flow's packets and ACKs cross."""
+    hops = world.hops["link"][flow["path"] : flow["path"] + flow["n_hops"]]
+    return ((hops - address(world.links)) // world.links.itemsize).tolist()
+
+
+def feeders(world):
+    """Links onto which packets come from others alone, with these, which lead nowhere else."""
+    before, after = {}, {}
+    for flow in world.flows:
+        links, turn = links_of(world, flow), int(flow["n_forward"])
+        for way in (links[:turn], links[turn:]):
+            for k, link in enumerate(way):
+                before.setdefault(link, set()).add(way[k - 1] if k > 0 else None)
+                after.setdefault(link, set()).add(way[k + 1] if k + 1 < len(way) else None)
+    return {
+        link: those
+        for link, those in before.items()
+        if None not in those and all(after[one] == {link} for one in those)
+    }
 
 
 def check_conservation(world, delayed_acks=False):
-    flight = in_flight(world)
-    for link in world.links:
-        travelling = link["flight_tail"] - link["flight_head"]
-        assert link["arrived"] == link["dropped"] + link["passed"] + travelling
-        assert 0 <= link["queue_tail"] - link["queue_head"] <= travelling + link["passed"]
+    flight, on = in_flight(world)
+    gone = (
+        world.links["arrived"] - world.links["dropped"] - [on[i] for i in range(len(world.links))]
+    )
+    assert (gone >= 0).all()
+    for link, those in feeders(world).items():
+        assert world.links["arrived"][link] == sum(gone[one] for one in those)
+    waiting = world.links["queue_tail"] - world.links["queue_head"]
+    assert (waiting >= 0).all()
+    assert (waiting <= world.links["arrived"] - world.links["dropped"]).all()
     for i, flow in enumerate(world.flows):
         data, acks = flight[i, False], flight[i, True]
         if flow["kind"] != 0:

@@ -1,5 +1,6 @@
 """Figures show the run's own numbers, with units, for any run; their look stays inside them."""
 
+import itertools
 import warnings
 
 import factories
@@ -7,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+import tcpcc as tc
 from tcpcc import plots
 from tcpcc.errors import ScenarioError
 from tcpcc.results.recording import EVENTS
@@ -139,6 +141,80 @@ def test_basic_behaviour_has_three_panels_on_one_axis_of_time(run):
 
 def test_basic_behaviour_without_a_recorded_link(bare):
     assert len(bare.plot().axes) == 2
+
+
+# One look for all figures
+
+TOGETHER = [
+    ("reno", "vegas", "quick_vegas", "newreno"),
+    ("reno", "fusion", "areno", "compound", "hstcp", "bic", "cubic_2005", "fast"),
+    ("reno", "westwood", "westwood_rbe"),
+    ("reno", "vegas", "newvegas", "vegas_a", "vegas_plus"),
+]
+"""Algorithms that the papers draw in one figure."""
+
+# H. Brettel et al. as approximated by F. Vienot et al. 1999, in linear RGB.
+BLINDNESS = {
+    "protan": [[0.112, 0.888, 0], [0.112, 0.888, 0], [0.004, -0.004, 1]],
+    "deutan": [[0.292, 0.708, 0], [0.292, 0.708, 0], [-0.022, 0.022, 1]],
+}
+
+
+def linear(colour):
+    rgb = np.array(mpl.colors.to_rgb(colour))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def grey(colour):
+    """Lightness as the eye sees it, CIE L*, 0 to 100."""
+    return 116 * np.cbrt(linear(colour) @ [0.2126, 0.7152, 0.0722] + 1e-9) - 16
+
+
+def test_an_algorithm_is_told_from_every_other():
+    looks = list(plots.ALGORITHMS.values())
+    assert len(set(looks)) == len(looks)
+    assert set(plots.ALGORITHMS) == set(tc.controllers()["controller"])
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[-1])
+def test_algorithms_drawn_together_are_told_apart_without_colour(names):
+    """In grey by lightness or, in curves, by the mark; by colour-blind readers by either."""
+    for a, b in itertools.combinations(names, 2):
+        (colour, mark), (other, its_mark) = plots.ALGORITHMS[a], plots.ALGORITHMS[b]
+        assert colour != other, (a, b)
+        assert mark != its_mark or abs(grey(colour) - grey(other)) > 8, (a, b)
+        for matrix in BLINDNESS.values():
+            seen = [np.array(matrix) @ linear(each) for each in (colour, other)]
+            assert np.abs(seen[0] - seen[1]).max() > 0.1 or mark != its_mark, (a, b)
+
+
+def test_packets_fluid_published_and_reference_differ_without_colour():
+    assert plots.PACKET_LOOK["ls"] != plots.FLUID_LOOK["ls"]
+    assert plots.PUBLISHED_LOOK["marker"] != plots.REFERENCE_LOOK["marker"]
+    assert {plots.PUBLISHED_LOOK["mfc"], plots.REFERENCE_LOOK["mfc"]} == {"white"}
+
+
+def test_an_unknown_algorithm_is_grey():
+    assert plots.colour("mine") not in {colour for colour, _ in plots.ALGORITHMS.values()} - {
+        plots.colour("fast")
+    }
+    assert plots.shade("#808080", -1) == (0, 0, 0)
+    assert plots.shade("#808080", 1) == (1, 1, 1)
+
+
+def test_a_topology_names_its_nodes_and_links():
+    net = factories.dumbbell("50 Mbps", "20 ms", 250)
+    told = [text.get_text() for text in plots.topology(net).texts]
+    nodes = {node for link in net.links for node in (link.src, link.dst)}
+    assert nodes <= set(told)
+    assert any("50 Mb/s, 20 ms, 250 packets" in text for text in told)
+
+
+def test_a_topology_in_several_pieces_is_drawn():
+    links = [Link(a, b, rate=1e6, delay=0.01) for a, b in ("ab", "ba", "cd")]
+    told = [text.get_text() for text in plots.topology(Network(links)).texts]
+    assert set("abcd") <= set(told)
+    assert told.count("1 Mb/s, 10 ms") == 2  # both directions of a-b are one line
 
 
 # The trace graph

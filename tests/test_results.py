@@ -276,11 +276,11 @@ def test_losses(run):
     for column, name in enumerate(run.flows):
         dropped, sent = (by_hand(run, v, column, 1, 6) for v in ("dropped", "sent"))
         assert float(run.loss_rate(1, 6).sel(flow=name)) == pytest.approx(dropped / sent)
-        again = float(run.retransmissions.sel(flow=name))
+        again = float(run.retransmissions().sel(flow=name))
         assert again == by_hand(run, "retransmitted", column, 0, 10)
     drops, arrived = (by_hand(run, v, 0, 1, 6) for v in ("drops", "arrived"))
     assert run.drop_rate(after=1, before=6) == pytest.approx(drops / arrived)
-    assert run.timeouts.values.tolist() == run.data["timeouts"].values.tolist()
+    assert run.timeouts().values.tolist() == run.data["timeouts"].values.tolist()
 
 
 def test_loss_rate_of_a_silent_flow_is_not_a_number():

@@ -1,7 +1,4 @@
-"""Stability: known roots, the example of Hollot, Misra, Towsley and Gong, and the proof by packets.
-
-HMTG: C = 3750 packets of 500 bytes a second, N = 60, R = 0.246 s, RED with dp/dq = 1.86e-4.
-"""
+"""Stability: known roots, the example of Hollot, Misra, Towsley and Gong, proof by packets."""
 
 import math
 
@@ -9,34 +6,9 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from experiments.hollot import FAST, SLOPE, SLOW, C, hmtg, swing
 from tcpcc.models.meanfield.delay_roots import rightmost_roots
 from tcpcc.models.meanfield.linear import NotSmoothError
-
-C, SLOPE, FIRST_QUEUE = 3750.0, 1.86e-4, 172.5
-SLOW, FAST = 1.33e-6, 0.002  # weights of the average: K = 0.005/s and 7.5/s
-
-
-def hmtg(weight, flows=60, rtt=0.246, queue=FIRST_QUEUE, duration=200, **settings):
-    rate = C * 500 * 8
-    p = 2 / (rtt * C / flows) ** 2
-    low = queue - p / SLOPE  # RED with an even spacing drops 2 p_b of the packets
-    red = tc.RED(
-        min_thresh=low, max_thresh=low + 550, max_p=275 * SLOPE, weight=weight, wait=0,
-        mean_packet=500,
-    )  # fmt: skip
-    delay = (rtt - queue / C - 8 * 540 / rate) / 2
-    net = tc.dumbbell(rate, delay, 2000, queue=red)
-    flow = tc.Flow("reno", count=flows, packet_size=500, jitter=settings.pop("jitter", 0))
-    return tc.Scenario(net, [flow], duration=duration, interval=0.02, **settings)
-
-
-def swing(run, after):
-    """Least and largest queue, and the period."""
-    queue = run.data["queue"].sel(link="bottleneck", time=slice(after, None))
-    level = float(queue.mean())
-    above = queue.values >= level
-    up = queue["time"].values[1:][~above[:-1] & above[1:]]
-    return float(queue.min()), float(queue.max()), float(np.diff(up).mean()) if len(up) > 1 else 0
 
 
 @pytest.mark.parametrize("tau", [1.0, 0.01, 100.0])

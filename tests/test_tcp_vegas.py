@@ -184,7 +184,7 @@ def test_shorter_reno_connections_time_out_more():
         runs = [
             tc.simulate(s.crowd([s.RENO] * n, 8 * s.MB, run, longer=2.0)) for run in s.FAIR_RUNS[:6]
         ]
-        short, long = (np.mean([run.timeouts[k::2] for run in runs]) for k in (0, 1))
+        short, long = (np.mean([run.timeouts()[k::2] for run in runs]) for k in (0, 1))
         assert short > 4 * long
 
 

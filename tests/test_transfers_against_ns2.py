@@ -68,8 +68,8 @@ def in_ours(transfers, buffer, tick=s.TICK):
     return {
         "finished": run.data["finished"].values.tolist(),
         "drops": [float(run.data["drops"].sum())],
-        "timeouts": run.timeouts.values.tolist(),
-        "retransmitted": run.retransmissions.values.tolist(),
+        "timeouts": run.timeouts().values.tolist(),
+        "retransmitted": run.retransmissions().values.tolist(),
     }
 
 

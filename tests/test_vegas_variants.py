@@ -86,7 +86,7 @@ def test_packets_and_fluid_agree_on_the_share_beside_reno(variant):
         start, other, delay = rng.uniform(0, 3), rng.uniform(0, 3), rng.uniform(0, 0.006)
         flows = flow(variant, start), flow("reno", other, access_delay=0.0004 + delay)
         runs = {model: simulate(model, *flows, duration=200, seed=seed) for model in rates}
-        if runs["packet"].timeouts[0] <= 1:
+        if runs["packet"].timeouts()[0] <= 1:
             for model, run in runs.items():
                 rates[model].append(kbps(run)[0])
     assert len(rates["packet"]) > 60
@@ -209,7 +209,7 @@ def test_vegas_a_alone_retransmits_next_to_nothing(buffer):
         tc.simulate(tc.Scenario(net, [flow(name, size=10_000)], duration=200))
         for name in ("vegas_a", "newreno")
     ]
-    adaptive, newreno = (float(run.retransmissions.sum()) for run in runs)
+    adaptive, newreno = (float(run.retransmissions().sum()) for run in runs)
     assert adaptive <= 2
     assert newreno >= 50
     assert float(runs[0].data["finished"][0]) == pytest.approx(160.5, abs=1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from experiments import charts
+import numpy as np
+
+from experiments import charts, published
 from experiments.harness import Cells, Runs
 from experiments.quick_vegas import scenarios as s
 from experiments.quick_vegas import tables
@@ -21,7 +23,9 @@ def draw_basic(runs: Mapping[str, Runs]) -> Figure:
     with plots.style():
         figure, axes = _panels("Window (packets)", "Queue (packets)", "Throughput (Mb/s)")
         for model, of_model in runs.items():
-            run, look = of_model[0.0], _look(model)
+            run = of_model[0.0]
+            kind = str(run.data["controller"].values[0])
+            look = charts.of_model(kind, model)
             times = run.data["time"].values
             rate = run.throughput_series(1.0).isel(flow=0) / 1e6
             axes[0].plot(times, run.data["cwnd"].isel(flow=0), **look)
@@ -32,10 +36,27 @@ def draw_basic(runs: Mapping[str, Runs]) -> Figure:
             ax.set_ylim(bottom=0)
             for edge in (80, 160):
                 ax.axvline(edge, color=plots.GREY, lw=0.7, ls=":", zorder=0)
+        _mark_published(axes, kind)
         low = axes[0].get_xaxis_transform()
         axes[0].text(120, 0.06, "CBR traffic on", transform=low, ha="center", size=8)
-        _legend(axes[0], runs)
+        _legend(axes[0])
     return figure
+
+
+def _mark_published(axes: Sequence[Axes], kind: str) -> None:
+    """Rings where the paper says that the window settles, how high the queue stands, and what got
+    through at 85 s."""
+    item, row = {"vegas": ("figure_2", "Vegas")}.get(kind, ("figure_3", "Quick Vegas"))
+    printed = published.of("quick_vegas").printed(item)
+    starts = {"new connection": 0, "halved": 80, "doubled": 160}
+    for event, start in starts.items():
+        settled = start + float(printed[row, event] or 0)
+        line = axes[0].get_lines()[0]
+        height = np.interp(settled, line.get_xdata(), line.get_ydata())  # type: ignore[arg-type]
+        charts.published(axes[0], [settled], [height])
+    times, queue = map(np.asarray, axes[1].get_lines()[0].get_data())
+    charts.published(axes[1], [times[np.argmax(queue)]], [printed[row, "largest queue"]])
+    charts.published(axes[2], [85], [printed[row, "throughput at 85 s"]])
 
 
 def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
@@ -46,7 +67,8 @@ def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.44))
         for model, of_model in cells.items():
-            for controller, colour, marker in zip(s.VEGAS_KIND, plots.PALETTE, "os", strict=False):
+            for controller in s.VEGAS_KIND:
+                colour, marker = plots.ALGORITHMS[controller]
                 name = s.NAMES[controller]
                 line = [of_model[name, tables.bdp_column(bdp)] for bdp in s.BDPS]
                 at = [bdp / 1e3 for bdp in s.BDPS]
@@ -63,17 +85,25 @@ def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
 
 
 def draw_queues(runs: Mapping[str, Runs]) -> Figure:
-    """Figure 7: the bottleneck's queue with 60 flows of each kind."""
+    """Figure 7: the bottleneck's queue with 60 flows of each kind, a column for each model: two
+    sawteeth over one another hide both."""
+    import matplotlib.pyplot as plt
+
     with plots.style():
-        figure, axes = _panels(*["Queue (packets)"] * 3)
-        for k, (ax, (controller, name)) in enumerate(zip(axes, s.NAMES.items(), strict=True)):
-            for model, of_model in runs.items():
-                run = of_model[controller, 0]
-                ax.plot(run.data["time"], run.data["queue_max"].isel(link=0), **_look(model))
-            ax.axhline(1250, color=plots.GREY, lw=0.7, ls=":", zorder=0)
-            ax.set(xlim=(0, 500), ylim=(0, 1300))
-            charts.title(ax, k, name)
-        _legend(axes[0], runs)
+        figure, axes = plt.subplots(
+            3, len(runs), sharex=True, sharey=True, squeeze=False, figsize=(plots.WIDTH, 5.2)
+        )
+        for column, (model, of_model) in zip(axes.T, runs.items(), strict=True):
+            for k, (ax, (controller, name)) in enumerate(zip(column, s.NAMES.items(), strict=True)):
+                run, look = of_model[controller, 0], charts.of_model(controller, model)
+                ax.plot(run.data["time"], run.data["queue_max"].isel(link=0), **look | {"lw": 0.9})
+                ax.axhline(1250, color=plots.GREY, lw=0.7, ls=":", zorder=0)
+                ax.set(xlim=(0, 500), ylim=(0, 1300))
+                charts.title(ax, k, f"{name}, {look['label']}")
+            column[-1].set_xlabel("Time (s)")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("Queue (packets)")
+        figure.align_ylabels(axes[:, 0])
     return figure
 
 
@@ -89,12 +119,5 @@ def _panels(*labels: str) -> tuple[Figure, Sequence[Axes]]:
     return figure, axes
 
 
-def _look(model: str) -> dict[str, Any]:
-    if model == "packet":
-        return {"color": plots.BLUE, "lw": 1.2, "label": "packet model"}
-    return {"color": plots.VERMILION, "lw": 0.9, "ls": (0, (4, 1.5)), "label": "fluid model"}
-
-
-def _legend(ax: Axes, runs: Mapping[str, Runs]) -> None:
-    if len(runs) > 1:
-        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
+def _legend(ax: Axes) -> None:
+    charts.legend(ax, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)

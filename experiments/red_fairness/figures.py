@@ -1,7 +1,7 @@
 """The thesis' figures, in its arrangement: drop-tail on the left, RED on the right.
 
-Vegas is blue and Reno vermilion throughout, each flow a line; the fluid model's mean of each kind
-is dashed.
+Vegas is blue and Reno vermilion throughout, each flow a line; the fluid model's flows are dashed
+and darker, all of a kind that has more than two as their mean.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ SMOOTH = 2.0
 """s, over which throughput is averaged."""
 
 LEGEND = (
-    "Vegas", "Reno", "mean of the kind, fluid model", "queue", "average", "thresholds", "drop"
+    "Vegas, packets", "Vegas, fluid", "Vegas, fluid mean", "Reno, packets", "Reno, fluid",
+    "Reno, fluid mean", "queue, packets", "queue, fluid", "average", "thresholds", "drop",
 )  # fmt: skip
 """Order of what legends name."""
 
@@ -53,7 +54,7 @@ def _lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
     for k in range(len(run.flows)):
         kind = _kind(run, k)
         shade = SHADES[kind][seen.setdefault(kind, 0) % len(SHADES[kind])]
-        label = kind.capitalize() if seen[kind] == 0 else None
+        label = f"{kind.capitalize()}, packets" if seen[kind] == 0 else None
         seen[kind] += 1
         ax.plot(times, values[:, k], color=shade, lw=0.9, label=label)
 
@@ -67,15 +68,24 @@ def throughput(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
             _lines(ax, run, times, series.values)
             continue
         begun = run.data["start"].values <= times[:, None]
-        for kind in ("vegas", "reno"):
-            members = np.array([_kind(run, k) == kind for k in range(len(run.flows))])
-            if members.any():
-                there = np.where(begun & members, series.values, np.nan)
-                with np.errstate(invalid="ignore"):
-                    mean = np.nansum(there, axis=1) / np.isfinite(there).sum(axis=1)
-                look = {"color": plots.BLACK, "lw": 0.8, "ls": plots.DASHES[1]}
-                ax.plot(times, mean, **look, label="mean of the kind, fluid model")
+        _fluid_lines(ax, run, times, np.where(begun, series.values, np.nan))
     ax.set_ylabel("Throughput (kb/s)")
+
+
+def _fluid_lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
+    """The fluid model's flows by kind: each of one or two, the mean of more."""
+    for kind in ("vegas", "reno"):
+        members = [k for k in range(len(run.flows)) if _kind(run, k) == kind]
+        if not members:
+            continue
+        of_kind, label = values[:, members], f"{kind.capitalize()}, fluid"
+        if len(members) > 2:
+            there = np.isfinite(of_kind).sum(axis=1)
+            with np.errstate(invalid="ignore"):
+                of_kind, label = (np.nansum(of_kind, axis=1) / there)[:, None], f"{label} mean"
+        look = charts.of_model(kind, "fluid")
+        lines = ax.plot(times, of_kind, **{**look, "label": None})
+        lines[0].set_label(label)
 
 
 def queue(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
@@ -83,7 +93,11 @@ def queue(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
     run = runs.get("packet") or next(iter(runs.values()))
     one = run.data.isel(link=0)
     times = one["time"].values
-    ax.plot(times, one["queue_max"], color=plots.SKY, lw=0.6, label="queue")
+    ax.plot(times, one["queue_max"], color=plots.SKY, lw=0.6, label="queue, packets")
+    if "packet" in runs and "fluid" in runs:
+        other = runs["fluid"].data.isel(link=0)
+        look = charts.of_model("", "fluid") | {"lw": 0.6, "label": "queue, fluid"}
+        ax.plot(other["time"], other["queue_max"], **look)
     if "queue_avg" in one and np.isfinite(one["queue_avg"]).any():
         ax.plot(times, one["queue_avg"], color=plots.BLUE, lw=1.1, label="average")
     drops = times[one["drops"].values > 0]
@@ -106,6 +120,9 @@ def window(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
     """Congestion windows, packets."""
     run = runs.get("packet") or next(iter(runs.values()))
     _lines(ax, run, run.data["time"].values, run.data["cwnd"].values)
+    if "packet" in runs and "fluid" in runs:
+        other = runs["fluid"]
+        _fluid_lines(ax, other, other.data["time"].values, other.data["cwnd"].values)
     ax.set_ylabel("cwnd (packets)")
 
 
@@ -129,7 +146,7 @@ def grid(panels: Sequence[tuple[str, Panel, Mapping[str, tc.Run]]], columns: int
             ax.set_ylim(bottom=0)
         for ax in axes[-1]:
             ax.set_xlabel("Time (s)")
-        charts.legend_above(figure, axes.flat, order=LEGEND)
+        charts.legend_above(figure, axes.flat, 5, order=LEGEND)
     return figure
 
 
@@ -141,18 +158,26 @@ def of(runs: Mapping[str, Runs], key: Any) -> dict[str, tc.Run]:
 def draw_columns(panel: Panel, runs: Mapping[str, Runs]) -> Figure:
     """A panel for every column, as in Figures 3.4, 3.6, 3.7, 4.2 to 4.4, 4.9 and 4.10."""
     keys = list(next(iter(runs.values())))
-    return grid([(key, panel, of(runs, key)) for key in keys])
+    return grid([(_in_words(key), panel, of(runs, key)) for key in keys])
+
+
+def _in_words(key: str) -> str:
+    """ "RED, 4 Vegas, 1 Reno" for "RED 4V1R"."""
+    for queue in s.QUEUES:
+        if key.startswith(f"{queue} "):
+            return f"{queue}, {charts.flows_in_words(key.removeprefix(queue).strip(), s.KINDS)}"
+    return charts.flows_in_words(key, s.KINDS)
 
 
 def draw_some(panel: Panel, keys: Iterable[str], runs: Mapping[str, Runs]) -> Figure:
-    return grid([(key, panel, of(runs, key)) for key in keys])
+    return grid([(_in_words(key), panel, of(runs, key)) for key in keys])
 
 
 def draw_joining(runs: Mapping[str, Runs]) -> Figure:
     """Figure 4.6: throughput, queue and windows."""
     return grid(
         [
-            (f"{'RED' if key == '8V2R' else key}", panel, of(runs, key))
+            ("RED" if key == "8V2R" else key, panel, of(runs, key))
             for panel in (throughput, queue, window)
             for key in ("drop-tail", "8V2R")
         ]
@@ -184,7 +209,7 @@ def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cel
             _shares(ax, letters, [printed[row, column] for row in flows], {
                 model: [found[row, column] for row in flows] for model, found in values.items()
             })  # fmt: skip
-            charts.title(ax, k, column)
+            charts.title(ax, k, _in_words(column))
             ax.set_xticks(range(1, len(flows) + 1))
             if k % 2 == 0:
                 ax.set_ylabel("Share of total")
@@ -210,8 +235,7 @@ def _shares(
         ax.bar(places[members], [mine[k].value for k in members], 0.7, **look)
     charts.ranges(ax, places, mine, color=plots.BLACK, lw=0.8, label="range over seeds")
     theirs = np.array(printed, float)
-    look = {"color": plots.BLACK, "ls": "none"}
-    ax.plot(places, theirs / theirs.sum(), "o", ms=3.5, mfc="white", label="published", **look)
+    charts.published(ax, places, theirs / theirs.sum(), ms=4)
     if "fluid" in values:
         fluid = np.array([cell.value for cell in values["fluid"]])
         charts.dashes(ax, places, list(fluid / fluid.sum()), 9)

@@ -266,7 +266,7 @@ def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
     with plots.style():
         figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
         for model, of_model in cells.items():
-            for row, colour in zip(CROWDS, plots.PALETTE, strict=False):
+            for row, colour in zip(CROWDS, (plots.BLUE, plots.VERMILION, plots.GREEN), strict=True):
                 shares = [of_model[row, f"n = {n}"] for n in COUNTS]
                 charts.curve(left, COUNTS, shares, model, row, color=colour)
         left.axhspan(0.8, 1.2, color=plots.GREY, alpha=0.15, lw=0)
@@ -274,17 +274,20 @@ def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
         left.set(xscale="log", xlabel="True number n", ylabel="Estimate 1/P over n", ylim=(0, 1.3))
         left.set_xticks(COUNTS, [str(n) for n in COUNTS])
         left.minorticks_off()
-        left.legend(loc="lower left")
         joined = tc.simulate(joining_estimated(1))
         data = joined.data.isel(link=0)
         true = [sum(start <= t for start in s.JOINING) for t in data["time"].values]
-        right.step(data["time"], true, color=plots.BLACK, lw=1, where="post", label="true")
-        right.plot(data["time"], data["queue_flows"], color=plots.BLUE, label="1/P")
+        right.step(data["time"], true, color=plots.BLACK, lw=1, where="post", label="true number")
+        right.plot(
+            data["time"], data["queue_flows"], color=plots.BLUE, label="estimate 1/P, packets"
+        )
         right.set(xlabel="Time (s)", ylabel="Connections", xlim=(0, joined.duration))
         right.set_ylim(bottom=0)
-        right.legend(loc="lower right")
-        for k, ax in enumerate((left, right)):
-            charts.title(ax, k, "")
+        charts.legend_above(figure, (left, right), 4)
+        for k, (ax, text) in enumerate(
+            {left: "Estimate over true number", right: "Flows join"}.items()
+        ):
+            charts.title(ax, k, text)
     return figure
 
 

@@ -24,17 +24,10 @@ if TYPE_CHECKING:
 Numbers = Mapping[str, Cells]
 """By model."""
 
-COLOURS = {
-    "Reno": plots.BLACK,
-    "Fusion": plots.VERMILION,
-    "ARENO": plots.BLUE,
-    "CTCP": plots.GREEN,
-    "HSTCP": plots.PURPLE,
-    "BIC": plots.ORANGE,
-    "CUBIC": plots.SKY,
-    "FAST": "0.45",
-}
-MARKERS = dict(zip(COLOURS, "xosv^D*P", strict=True))
+COLOURS, MARKERS = (
+    {name: plots.ALGORITHMS[kind][k] for name, kind in {**s.VARIANTS, "FAST": "fast"}.items()}
+    for k in (0, 1)
+)
 
 
 # Figure 1: what a loss leaves, from the rules themselves.
@@ -45,11 +38,11 @@ def draw_1(runs: Mapping[str, Runs]) -> Figure:
 
     ratios = np.linspace(1, 4, 301)
     looks = {
-        "Reno": (plots.BLACK, "-"),
-        "Westwood": (plots.GREEN, "-"),
-        "ARENO, 1.5": (plots.BLUE, plots.DASHES[1]),
-        "ARENO, 2": (plots.BLUE, "-"),
-        "Fusion": (plots.VERMILION, plots.DASHES[1]),
+        "Reno": (COLOURS["Reno"], "-"),
+        "Westwood": (plots.colour("westwood"), "-"),
+        "ARENO, 1.5": (COLOURS["ARENO"], plots.DASHES[1]),
+        "ARENO, 2": (COLOURS["ARENO"], "-"),
+        "Fusion": (COLOURS["Fusion"], plots.DASHES[1]),
     }
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.55, plots.WIDTH * 0.4))
@@ -82,20 +75,16 @@ def draw_2(runs: Mapping[str, Runs]) -> Figure:
         for model, of_model in runs.items():
             data = of_model["half"].data
             times = data["time"].values
-            look: dict[str, Any] = (
-                {} if model == "packet" else {"ls": plots.DASHES[2], "alpha": 0.8}
-            )
             for k, name in enumerate(("Fusion", "Reno")):
-                label = name if model == "packet" else f"{name}, fluid model"
-                axes[0].plot(
-                    times, data["cwnd"].values[:, k], color=COLOURS[name], lw=1, label=label, **look
-                )
-            axes[1].plot(times, data["queue"].values[:, 0], color=plots.BLACK, lw=0.8, **look)
+                look = charts.of_model(s.VARIANTS[name], model)
+                look["label"] = f"{name}, {look['label']}"
+                axes[0].plot(times, data["cwnd"].values[:, k], **look | {"lw": 1})
+            of_queue: dict[str, Any] = charts.of_model("", model) | {"label": None}
+            axes[1].plot(times, data["queue"].values[:, 0], **of_queue)
         axes[0].set_ylabel("Window (packets)")
         axes[1].set(xlabel="Time (s)", ylabel="Queue (packets)", xlim=(0, times[-1]))
         for ax in axes:
             ax.set_ylim(bottom=0)
-        axes[0].set_ylim(top=np.nanpercentile(data["cwnd"].values[len(times) // 6 :], 100) * 1.3)
         axes[0].legend(loc="lower right", ncols=4, bbox_to_anchor=(1, 1))
         figure.align_ylabels(axes)
     return figure
@@ -116,7 +105,7 @@ def line(
 
 def fluid_label(ax: Axes) -> None:
     """An entry of the legend that tells what dashed lines are."""
-    ax.plot([], [], color=plots.GREY, ls=plots.DASHES[1], lw=0.9, label="fluid model")
+    ax.plot([], [], color=plots.GREY, ls=plots.DASHES[1], lw=0.9, label="fluid")
 
 
 def of_losses(ax: Axes, top: float = 100.0) -> None:
@@ -194,7 +183,8 @@ def draw_8(runs: Mapping[str, Runs]) -> Figure:
                 label = ("first", "second", "third")[flow]
                 ax.plot(times, run.data["cwnd"].values[:, flow], color=colour, lw=0.8, label=label)
             charts.title(ax, k, variant)
-            ax.set(xlim=(0, run.duration), ylim=(0, 1100))
+            ax.set(xlim=(0, run.duration))
+        axes[0, 0].set_ylim(bottom=0)
         for ax in axes[:, 0]:
             ax.set_ylabel("Window (packets)")
         for ax in axes[-1]:
@@ -207,7 +197,7 @@ def draw_8(runs: Mapping[str, Runs]) -> Figure:
 
 
 def draw_9(numbers: Numbers) -> Figure:
-    """Ratio of the throughputs, bars by variant, on a logarithmic scale: ranges are wide."""
+    """Ratio of the throughputs by variant, as points: the scale is logarithmic, ranges are wide."""
     import matplotlib.pyplot as plt
 
     shades = (plots.SKY, plots.BLUE, plots.BLACK)
@@ -218,12 +208,18 @@ def draw_9(numbers: Numbers) -> Figure:
             for k, longer in enumerate(s.LONGER):
                 values = [cells[v, longer] for v in s.VARIANTS]
                 at = places + 0.27 * (k - 1)
+                look: dict[str, Any] = {
+                    "color": shades[k],
+                    "marker": "osD"[k],
+                    "ls": "none",
+                    "ms": 4.5,
+                }
+                middle = [v.value for v in values]
                 if model == "packet":
-                    charts.bars(
-                        ax, at, values, 0.24, color=shades[k], alpha=0.8, label=f"20 ms : {longer}"
-                    )
+                    ax.plot(at, middle, label=f"20 ms : {longer}", **look)
+                    charts.ranges(ax, at, values, color=shades[k], lw=2.5, alpha=0.35)
                 else:
-                    charts.dashes(ax, at, [v.value for v in values], 8)
+                    charts.dashes(ax, at, middle, 9)
         ax.set_xticks(places, list(s.VARIANTS))
         ax.set(yscale="log", ylim=(0.2, 150), ylabel="Throughput ratio, short : long")
         marks = (0.5, 1, 2, 5, 10, 20, 50, 100)
@@ -280,7 +276,8 @@ def draw_11(numbers: Numbers) -> Figure:
 
 
 def draw_13(numbers: Numbers) -> Figure:
-    """Goodput of each forward flow, stacked by hop count, without and with reverse traffic."""
+    """Goodput of each forward flow, stacked by hop count, without and with reverse traffic: of each
+    variant packets on the left and fluid, hatched, on the right."""
     import matplotlib.pyplot as plt
 
     colours = dict(
@@ -294,14 +291,17 @@ def draw_13(numbers: Numbers) -> Figure:
                 bottom = np.zeros(len(places))
                 for flow in t.FORWARD:
                     values = [cells[flow, f"{v} {reverse}"] for v in s.SIMULATED_VARIANTS]
-                    if model == "packet":
-                        heights = [v.value for v in values]
-                        ax.bar(places, heights, 0.7, bottom=bottom, color=colours[flow], label=flow)
-                    bottom += [v.value for v in values]
+                    heights = [v.value for v in values]
+                    look: dict[str, Any] = {"color": colours[flow], "label": flow}
                     if model == "fluid":
-                        charts.dashes(ax, places, list(bottom), 12)
+                        look = {"color": colours[flow], "hatch": "////", "ec": "white", "lw": 0}
+                    side = -0.2 if model == "packet" else 0.2
+                    ax.bar(places + side, heights, 0.38, bottom=bottom, **look)
+                    bottom += heights
             charts.title(ax, k, f"{reverse} reverse traffic")
             ax.set_xticks(places, s.SIMULATED_VARIANTS, rotation=35)
+        if "fluid" in numbers:
+            axes[0].bar(0, 0, color=plots.GREY, hatch="////", ec="white", label="fluid")
         axes[0].set_ylabel("Goodput (Mb/s)")
         charts.legend_above(figure, axes.flat, 7)
     return figure
@@ -359,7 +359,7 @@ def draw_table_1(numbers: Numbers) -> Figure:
                 of_pairs = [cells[pair] for pair in printed]
                 charts.ranges(ax, places, of_pairs, across=True, color=plots.VERMILION, lw=1)
             else:
-                ax.plot(values, places, "|", ms=9, mew=1.4, color=plots.BLUE, label="fluid model")
+                ax.plot(values, places, "|", ms=9, mew=1.4, color=plots.BLUE, label="fluid")
         ax.set_yticks(places, [f"{first} : {second}" for first, second in printed])
         ax.set(xlabel="Share of the first", xlim=(0, 1))
         ax.axvline(0.5, color=plots.GREY, lw=0.8, ls=":")

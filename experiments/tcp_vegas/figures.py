@@ -141,7 +141,7 @@ def chart_predecessors(values: Mapping[str, Cells]) -> Figure:
             for model, found in values.items():
                 cells = [found[row, kind] for kind in s.PREDECESSORS]
                 if model == "packet":
-                    charts.bars(ax, at, cells, 0.65, color=plots.SKY, label="packet model")
+                    charts.bars(ax, at, cells, 0.65, color=plots.SKY, label="packets")
                 else:
                     charts.dashes(ax, at, [c.value for c in cells], 11)
             names = [kind.split("-1")[0] for kind in s.PREDECESSORS]
@@ -167,13 +167,13 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
             for k, (ax, size) in enumerate(zip(line, ("300 KB", "1 MB"), strict=True)):
                 key = f"{row} {size}"
                 ax.plot(
-                    at, [printed[key, c] for c in columns], "D", ms=5, mfc="none",
-                    color=plots.BLACK, label="JSAC",
+                    at, [printed[key, c] for c in columns], "o", ms=5.5, mfc="white",
+                    color=plots.BLACK, label="published",
                 )  # fmt: skip
                 for model, found in values.items():
                     cells = [found[key, c] for c in columns]
                     if model == "packet":
-                        charts.bars(ax, at, cells, 0.6, color=plots.SKY, label="packet model")
+                        charts.bars(ax, at, cells, 0.6, color=plots.SKY, label="packets")
                     else:
                         charts.dashes(ax, at, [c.value for c in cells], 13)
                 ax.set_xticks(at, columns, size=7)
@@ -205,8 +205,8 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
             errors = [2 * c.error for c in cells]
             ax.errorbar(at, [c.value for c in cells], errors, fmt="none", color=plots.BLACK, lw=0.9)
             ax.plot(
-                at, [printed[row, kind] for kind in s.TABLE], "D", ms=5, mfc="none",
-                color=plots.BLACK, label="JSAC",
+                at, [printed[row, kind] for kind in s.TABLE], "o", ms=5.5, mfc="white",
+                color=plots.BLACK, label="published",
             )  # fmt: skip
             ax.set_xticks(at, s.TABLE, size=7)
             charts.title(ax, k, label)
@@ -238,7 +238,7 @@ def chart_loads(values: Mapping[str, Cells]) -> Figure:
                     marker="o", capsize=2, label=kind.split("-")[0], **look,
                 )  # fmt: skip
                 ax.plot(
-                    s.CONVERSATIONS, printed[row, kind], "D", mfc="none",
+                    s.CONVERSATIONS, printed[row, kind], "o", mfc="white",
                     label="JSAC, Table IV" if kind == s.RENO else None, **look,
                 )  # fmt: skip
             ax.set(xlabel="Conversations (1/s)", ylim=(0, None))
@@ -295,8 +295,8 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
                 else:
                     charts.dashes(ax, at + side, [c.value for c in cells], 12)
             ax.plot(
-                at + side, np.array([printed[kind, c] for c in columns], float), "D", ms=5,
-                mfc="none", color=plots.BLACK, label="JSAC",
+                at + side, np.array([printed[kind, c] for c in columns], float), "o", ms=5.5,
+                mfc="white", color=plots.BLACK, label="published",
             )  # fmt: skip
         ax.set_xticks(at, [c.replace(", ", ",\n") for c in columns], size=7)
         ax.set(ylim=(0.68, 1.005), ylabel="Jain's index")

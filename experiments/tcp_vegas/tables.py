@@ -29,11 +29,11 @@ def throughput(run: tc.Run, k: int = 0) -> float:
 
 def retransmitted(run: tc.Run, k: int = 0) -> float:
     """KB, by flow `k`."""
-    return float(run.retransmissions[k]) * s.PAYLOAD
+    return float(run.retransmissions()[k]) * s.PAYLOAD
 
 
 def timeouts(run: tc.Run, k: int = 0) -> float:
-    return float(run.timeouts[k])
+    return float(run.timeouts()[k])
 
 
 OF_TRANSFER: dict[str, Callable[[tc.Run], float]] = {

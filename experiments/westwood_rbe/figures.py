@@ -1,6 +1,6 @@
 """The figures of the Westwood paper, in its arrangement.
 
-Westwood is blue and the proposal vermilion throughout; see experiments/charts.py for packets and
+Colours are those of the algorithms; see experiments/charts.py for packets and
 fluid.
 """
 
@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {"Westwood": plots.BLUE, "Proposal": plots.VERMILION}
-MARKERS = {"Westwood": "o", "Proposal": "s"}
+COLOURS, MARKERS = (
+    {
+        name: plots.ALGORITHMS[kind][k]
+        for name, kind in {"Westwood": "westwood", "Proposal": "westwood_rbe"}.items()
+    }
+    for k in (0, 1)
+)
 SIDES = {"Westwood": -1.5, "Proposal": 1.5}
 """Points."""
 
@@ -158,7 +163,7 @@ def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: 
     middle = np.array([[cell.value for cell in cells] for cells in (legacy, gain)])
     look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ls": "none"}
     if model == "fluid":
-        ax.plot(*middle, ms=6, mfc="none", mew=0.9, label=f"{name}, fluid model", **look)
+        ax.plot(*middle, ms=6, mfc="none", mew=0.9, label=f"{name}, fluid", **look)
         return
     ax.plot(*middle, ms=5, label=name, **look)
     bars: dict[str, Any] = {"color": COLOURS[name], "lw": 2, "alpha": 0.35, "zorder": 1}

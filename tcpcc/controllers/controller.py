@@ -301,7 +301,7 @@ class Controller(Definition):
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0, marked=0.0,
             pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,
             rate_delivered=10.0, lost=0.0, lost_inflight=10.0, phase=0.0, owd=0.06,
-            word0=0.1, word1=0.01, word2=100.0, word3=0.0,
+            word0=0.0, word1=0.0, word2=0.0, word3=0.0,
         )  # fmt: skip
         return s, p, a
 

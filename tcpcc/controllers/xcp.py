@@ -16,6 +16,8 @@ A packet carries, with R the smoothed round-trip time and W the window (packets)
 Differences from the paper
     As in ns-2, whatever can be had is asked for, and changes are of rates, not of windows. The
     first packets, before R is known, ask for nothing.
+Limits
+    On a path without an XCP router nothing is written, and the window stays as it is.
 Differences from ns-2
     R is not rounded to clock ticks. A delayed ACK brings the newest packet's change, not the sum.
 """
@@ -42,7 +44,9 @@ def on_ack(s, p, ack):
 
 
 def on_loss(s, p, ack):
+    before = s.cwnd
     reno_loss(s, p, ack)  # (2)
+    s.cwnd = min(s.cwnd, before)
     fill_header(s, ack.srtt)
 
 

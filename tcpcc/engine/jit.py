@@ -29,13 +29,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Mark a function of an engine: compiled with its first caller, once for all of them.
+    """Mark a function of an engine: compiled into each of its callers.
 
-    Division follows IEEE 754, as in NumPy; in other functions that a rule calls, division by zero
-    raises, as in Python.
+    A call costs more than what most of these functions do: without calls the packet model takes
+    half the time. Division follows IEEE 754, as in NumPy; in other functions that a rule calls,
+    division by zero raises, as in Python.
     """
     function.__dict__["of_engine"] = True
     return function
+
+
+def seldom(function: F) -> F:
+    """As :func:`compiled`, for what is seldom needed: compiled once, and called.
+
+    What is put into many callers takes its time to compile in each.
+    """
+    function.__dict__["apart"] = True
+    return compiled(function)
 
 
 def entry(function: Callable[..., Any]) -> Any:

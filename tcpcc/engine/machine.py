@@ -34,7 +34,8 @@ _RULE = {"nogil": True}
 
 @cache
 def _of_engine(function: Callable) -> Any:
-    return njit(no_cpython_wrapper=True, **_ENGINE)(_with_compiled_helpers(function, {}))
+    options = {"no_cpython_wrapper": True, "forceinline": not hasattr(function, "apart"), **_ENGINE}
+    return njit(**options)(_with_compiled_helpers(function, {}))
 
 
 def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Callable:

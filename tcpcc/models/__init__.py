@@ -48,7 +48,12 @@ MODELS = {
     model.name: model
     for model in (
         Model("packet", "every packet and every ACK", ("driver", "trace")),
-        Model("fluid", "a hybrid automaton over cumulative flows", ("step",)),
+        Model("fluid", "a hybrid automaton over cumulative flows", ("step", "representatives")),
+        Model(
+            "hybrid",
+            "packets in front, fluid behind, in the same queues",
+            ("driver", "trace", "step", "representatives"),
+        ),
         Model(
             "meanfield", "a smooth differential equation for classes of flows", ("step", "marking")
         ),
@@ -75,16 +80,19 @@ def simulate(
     Args:
         scenario: what to simulate.
         model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
-            flows) or "meanfield" (a smooth differential equation for classes of flows).
-        driver: of the packet model: "compiled", or "simpy" for an event in a SimPy environment
-            each; both give the same bits.
+            flows), "hybrid" (flows with ``background=True`` as fluid, the others as packets, in the
+            same queues) or "meanfield" (a smooth differential equation for classes of flows).
+        driver: of the packet and the hybrid model: "compiled", or "simpy" for an event in a SimPy
+            environment each; both give the same bits.
         trace: keep every event of every flow in ``run.events``, for ``run.trace()``,
             ``run.plot_trace()``, ``run.to_pcap()`` (packet model); or the names of those flows,
             controllers or workloads whose events are kept, one or several.
         progress: show a progress bar.
         force: begin even if the machine seems to lack the memory, or the run takes more than
             four hours; see `estimate`.
-        options: of the fluid and the meanfield model: ``step``, their time step in s.
+        options: of the models with fluid: ``step``, their time step in s; of "fluid" and "hybrid":
+            ``representatives``, how many flows run at most for one with a ``count``; of
+            "meanfield": ``marking``.
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, an option that the model does

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tcpcc.engine.memory import memory_left
 from tcpcc.errors import TcpccError, unknown
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.fluid.automaton import REPRESENTATIVES
 from tcpcc.models.fluid.limits import refuse_workloads
 from tcpcc.scenario.traffic import CBR, Flow
 
@@ -50,7 +51,7 @@ class Estimate:
     """What a run will take, roughly.
 
     Attributes:
-        model: "packet", "fluid" or "meanfield".
+        model: "packet", "fluid", "hybrid" or "meanfield".
         packets: data packets that are sent (packet model), else 0.
         steps: time steps (fluid and meanfield model), else 0.
         seconds: CPU time, s.
@@ -97,12 +98,15 @@ def estimate(
     >>> tc.estimate(tc.Scenario(net, [tc.Flow("cubic")], duration=600)).packets
     750000000.0
     """
+    if model == "hybrid":
+        return _hybrid(scenario, driver, trace, step)
     resolved = scenario.resolve(expand=False)
     n_bins = math.ceil(scenario.duration / scenario.interval - 1e-9)
     recorded = sum(bool(link.record) for link in resolved.links)
     flows = len(resolved.flows)
     if model != "meanfield":  # of so many alike it has one row
-        flows = sum(_count(flow.spec) for flow in resolved.flows)
+        counts = [_count(flow.spec) for flow in resolved.flows]
+        flows = sum(min(n, REPRESENTATIVES) if model == "fluid" else n for n in counts)
     rows = flows + len(resolved.rows) - len(resolved.flows)
     series = FLOW_BIN.itemsize * rows + LINK_BIN.itemsize * recorded
     memory = COPIES * n_bins * series + PER_FLOW * flows
@@ -114,7 +118,7 @@ def estimate(
         steps, history = _fluid(scenario, resolved, step)
         return Estimate(model, 0.0, steps, PER_STEP * steps * (flows + 1), memory + history)
     if model != "packet":
-        raise unknown("model", model, ("packet", "fluid", "meanfield"))
+        raise unknown("model", model, ("packet", "fluid", "hybrid", "meanfield"))
     if driver not in PER_PACKET:
         raise unknown("driver", driver, PER_PACKET)
     sent, outstanding = _packets(scenario, resolved)
@@ -122,6 +126,17 @@ def estimate(
     sent += carried
     memory += PER_OUTSTANDING * outstanding + PER_ITEM * items + (PER_EVENT * sent if trace else 0)
     return Estimate(model, sent, 0.0, PER_PACKET[driver] * sent, memory)
+
+
+def _hybrid(scenario: Scenario, driver: str, trace: bool, step: float | None) -> Estimate:
+    """What is in front as packets and what is behind as fluid, together."""
+    from tcpcc.models.hybrid.foreground import split
+
+    front, back = split(scenario)
+    packets = estimate(front, "packet", driver=driver, trace=trace)
+    fluid = estimate(back, "fluid", step=step)
+    seconds, memory = packets.seconds + fluid.seconds, packets.memory + fluid.memory
+    return Estimate("hybrid", packets.packets, fluid.steps, seconds, memory)
 
 
 def _count(spec: Flow | CBR) -> int:

@@ -215,12 +215,10 @@ class Run:
         at_link = self.data.sel(link=self._link(link)).isel(time=self._window(after, before)[0])
         return metrics.loss_rate(float(at_link["drops"].sum()), float(at_link["arrived"].sum()))
 
-    @property
     def retransmissions(self) -> xr.DataArray:
         """Packets sent again in the whole run, dims (flow)."""
         return self.data["retransmitted"].sum("time", keep_attrs=True)
 
-    @property
     def timeouts(self) -> xr.DataArray:
         """Retransmission timeouts in the whole run, dims (flow)."""
         return self.data["timeouts"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -267,15 +267,22 @@ def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
     return positive("buffer", room, unit, inf=True), unit
 
 
-def node_path(field: str, nodes: Sequence[str]) -> tuple[str, ...]:
-    """At least two node names, none twice."""
+def node_name(field: str, node: Hashable, allowed: str = "a node name") -> str:
+    """The name of a node: a string as it is, of another key of a networkx graph its `str`."""
+    if isinstance(node, bool | float | None) or not isinstance(node, Hashable):
+        raise refuse(field, node, allowed)
+    return text(field, str(node), allowed)
+
+
+def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
+    """The names of at least two nodes, none twice."""
     if isinstance(nodes, str) or not isinstance(nodes, Sequence) or len(nodes) < 2:
         raise refuse(field, nodes, "a list of at least two nodes")
-    for k, node in enumerate(nodes):
-        text(field, node, "a list of node names")
-        if node in nodes[:k]:
-            raise ScenarioError(f"{field} = {list(nodes)!r}: goes through node {node!r} twice")
-    return tuple(nodes)
+    names = [node_name(field, node, "a list of node names") for node in nodes]
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ScenarioError(f"{field} = {names!r}: goes through node {name!r} twice")
+    return tuple(names)
 
 
 def number_pairs(field: str, values: object) -> tuple[tuple[str, float], ...]:

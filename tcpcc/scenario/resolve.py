@@ -93,16 +93,17 @@ class Resolved:
         return self.flows + tuple(kind for load in self.workloads for kind in load.kinds)
 
 
-def resolve(scenario: Scenario, expand: bool = True) -> Resolved:
+def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) -> Resolved:
     """Resolve a scenario; raises `ScenarioError` for whatever does not fit together.
 
-    With `expand` a flow with a `count` becomes so many flows, each with a start of its own.
+    With `expand` a flow with a `count` becomes so many flows, each with a start of its own, or
+    `at_most` so many, which share the count.
     """
     routes = _Routes(scenario.net)
     links = list(scenario.net.links)
     flows: list[ResolvedFlow] = []
     named = zip(scenario.flows, _flow_names(scenario.flows), strict=True)
-    for spec, name in _single(named, scenario.seed) if expand else named:
+    for spec, name in _single(named, scenario.seed, at_most) if expand else named:
         try:
             _check_times(spec, scenario.duration)
             flows.append(_resolve_flow(spec, name, scenario.net, routes, links))
@@ -166,8 +167,13 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
     return names
 
 
-def _single(named: Iterable[tuple[Flow | CBR, str]], seed: int) -> Iterator[tuple[Flow | CBR, str]]:
-    """Each flow by itself: those that a count stands for are numbered, and start within jitter."""
+def _single(
+    named: Iterable[tuple[Flow | CBR, str]], seed: int, at_most: float
+) -> Iterator[tuple[Flow | CBR, str]]:
+    """Each flow by itself: those that a count stands for are numbered, and start within jitter.
+
+    Of more than `at_most`, so many take equal shares of the count, as near as whole numbers can be.
+    """
     for spec, name in named:
         if not isinstance(spec, Flow) or (spec.count == 1 and spec.jitter == 0):
             yield spec, name
@@ -175,10 +181,12 @@ def _single(named: Iterable[tuple[Flow | CBR, str]], seed: int) -> Iterator[tupl
         words: dict[str, int] = {}
         seed_stream(words, seed, f"flow {name}: starts")
         stream = SimpleNamespace(**words)
-        for k in range(1, spec.count + 1):
+        n = int(min(spec.count, at_most))
+        for k in range(1, n + 1):
             start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
             one = name if spec.count == 1 else f"{name}.{k}"
-            yield spec.replace(start=start, count=1, jitter=0.0), one
+            share = spec.count * k // n - spec.count * (k - 1) // n
+            yield spec.replace(start=start, count=share, jitter=0.0), one
 
 
 def _check_times(spec: Flow | CBR, duration: float) -> None:

@@ -118,12 +118,13 @@ class Scenario(Record):
     def _implied(self) -> dict[str, Any]:
         return {"interval": self.duration / 1000}
 
-    def resolve(self, expand: bool = True) -> Resolved:
+    def resolve(self, expand: bool = True, at_most: float = math.inf) -> Resolved:
         """Every link with the access links added, every flow with its route, name, controller and
-        parameters: the form that the models run. Flows with a `count` are expanded, or not."""
+        parameters: the form that the models run. Flows with a `count` are expanded, or not, or into
+        `at_most` so many each."""
         from tcpcc.scenario.resolve import resolve
 
-        return resolve(self, expand)
+        return resolve(self, expand, at_most)
 
     def spelled_out(self) -> Scenario:
         """The scenario with a flow of its own in place of every conversation, as every model runs

@@ -131,7 +131,8 @@ def from_networkx(graph: Any, *, default_path: Sequence[Any] | None = None) -> N
         graph: a `DiGraph` (each edge one direction) or a `Graph` (each edge both directions, each
             with its own buffer and queue). Edge attributes: rate and delay, and if wanted the
             other settings of `Link`: buffer, queue, loss, record, variable, buffer_unit, and name
-            on a `DiGraph`. Nodes are named by their `str`.
+            on a `DiGraph`. Nodes may be of any kind; their names are their `str`, and flows take
+            the one or the other (``source=(0, 1)``).
         default_path: (source, target) nodes of flows that name none.
 
     Returns:
@@ -141,6 +142,13 @@ def from_networkx(graph: Any, *, default_path: Sequence[Any] | None = None) -> N
         raise refuse("graph", graph, "a networkx Graph or DiGraph")
     if graph.is_multigraph():
         raise ScenarioError("graph: must not be a multigraph, since paths are told by their nodes")
+    called: dict[str, Any] = {}
+    for node in graph.nodes:
+        if str(node) in called:
+            raise ScenarioError(
+                f"graph: nodes {called[str(node)]!r} and {node!r} are both called {str(node)!r}"
+            )
+        called[str(node)] = node
     links = []
     for a, b, settings in graph.edges(data=True):
         ends = [(str(a), str(b))] if graph.is_directed() else [(str(a), str(b)), (str(b), str(a))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +21,7 @@ from tcpcc.errors import (
 )
 from tcpcc.scenario import units
 from tcpcc.scenario.frozen import Record, named
-from tcpcc.scenario.network import node_path, number_pairs
+from tcpcc.scenario.network import node_name, node_path, number_pairs
 from tcpcc.scenario.units import Quantity
 
 if TYPE_CHECKING:
@@ -191,6 +191,8 @@ class Flow(Record):
         start: s, when the connection opens.
         count: how many such flows there are, each with access links of its own.
         jitter: s, over which the starts of these are spread, at random from the scenario's seed.
+        background: whether the hybrid model runs it as fluid, behind the packets of the others;
+            other models make no difference.
         stop: s, when the sender has no new data any more (what is outstanding is still
             repaired); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);
@@ -218,6 +220,7 @@ class Flow(Record):
     start: float
     count: int
     jitter: float
+    background: bool
     stop: float | None
     size: int | None
     source: str | None
@@ -243,12 +246,13 @@ class Flow(Record):
         start: Quantity = 0.0,
         count: int = 1,
         jitter: Quantity = 0.0,
+        background: bool = False,
         stop: Quantity | None = None,
         size: Quantity | None = None,
-        source: str | None = None,
-        target: str | None = None,
-        path: Sequence[str] | None = None,
-        ack_path: Sequence[str] | None = None,
+        source: Hashable | None = None,
+        target: Hashable | None = None,
+        path: Sequence[Hashable] | None = None,
+        ack_path: Sequence[Hashable] | None = None,
         recovery: str | None = None,
         slow_start: SlowStart | str | Mapping[str, Any] = SlowStart(),
         packet_size: Quantity = 1000,
@@ -294,6 +298,7 @@ class Flow(Record):
             start=begin,
             count=whole("count", count, "flows", low=1),
             jitter=spread,
+            background=flag("background", background),
             stop=end,
             size=None if size is None else _packets("size", size, wire - overhead),
             **_endpoints(source, target, path),
@@ -353,9 +358,9 @@ class CBR(Record):
         *,
         packet_size: Quantity = 1000,
         on: Sequence[Sequence[Quantity | None]] = ((0.0, None),),
-        source: str | None = None,
-        target: str | None = None,
-        path: Sequence[str] | None = None,
+        source: Hashable | None = None,
+        target: Hashable | None = None,
+        path: Sequence[Hashable] | None = None,
         access_delay: Quantity | None = None,
         access_rate: Quantity | None = None,
         name: str | None = None,
@@ -403,19 +408,18 @@ def _check_recovery(recovery: str | None, owner: str = "") -> None:
 
 
 def _endpoints(
-    source: str | None, target: str | None, path: Sequence[str] | None
+    source: Hashable | None, target: Hashable | None, path: Sequence[Hashable] | None
 ) -> dict[str, Any]:
     """Checked source, target and path; a path tells the other two."""
     nodes = None if path is None else node_path("path", path)
+    ends: dict[str, str | None] = {}
     for name, node, end in (("source", source, 0), ("target", target, -1)):
-        if node is None:
-            continue
-        text(name, node, "a node name")
-        if nodes is not None and nodes[end] != node:
+        ends[name] = None if node is None else node_name(name, node)
+        if ends[name] is not None and nodes is not None and nodes[end] != ends[name]:
             raise ScenarioError(f"{name} = {node!r}: path has {nodes[end]!r} there")
-    if source is not None and source == target:
+    if source is not None and ends["source"] == ends["target"]:
         raise ScenarioError(f"target = {target!r}: must be another node than source")
-    return {"source": source, "target": target, "path": nodes}
+    return {**ends, "path": nodes}
 
 
 def _own_access(delay: Quantity | None, rate: Quantity | None) -> dict[str, float | None]:

@@ -7,7 +7,7 @@ itself is `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``.
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, seldom
 from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import RECEIVED, segment_at
 
@@ -19,7 +19,7 @@ def is_received(f, seq):
     return segment_at(f.segments, seq & f.segment_mask).flags & RECEIVED != 0
 
 
-@compiled
+@seldom
 def note_block(f, seq):
     """The block of received segments around `seq`, as far as it is cheap to tell."""
     low = seq

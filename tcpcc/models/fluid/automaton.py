@@ -67,6 +67,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from tcpcc.errors import whole
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
@@ -76,7 +77,16 @@ if TYPE_CHECKING:
 SLICES = 50  # of a run, between which it can be interrupted
 
 
-def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = False) -> Run:
+REPRESENTATIVES = 100  # at most for a flow with a count
+
+
+def simulate(
+    scenario: Scenario,
+    *,
+    step: float | None = None,
+    representatives: int = REPRESENTATIVES,
+    progress: bool = False,
+) -> Run:
     """Run `scenario` in the fluid model; returns its record.
 
     Args:
@@ -84,6 +94,9 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
         step: longest time step in s, at most a tenth of the shortest base round-trip time. Default:
             1/25 of that, or 1/8 of the time in which the smallest full buffer drains if this is
             shorter (down to 1/200 of the round-trip time)
+        representatives: of a flow with a larger `count`, so many run, each for its share of the
+            count. Their windows and times in the record are those of one flow, their rates and
+            numbers of packets those of all they stand for
         progress: show a progress bar
 
     Raises:
@@ -98,7 +111,7 @@ def simulate(scenario: Scenario, *, step: float | None = None, progress: bool = 
 
     refuse_workloads(scenario)
     begin = time.thread_time()
-    world = World(scenario, step)
+    world = World(scenario, step, whole("representatives", representatives, low=1))
     look(world.resolved)
     duration = scenario.duration
     due = iter(events(world))

@@ -10,6 +10,7 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import flow_at, hop_at, index_at, slot_at
 from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.shared_link import shared_at
 
 SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
 HALF = 0.5  # of a packet: what is left of the one being sent as a packet arrives. Waiting for it is
@@ -32,7 +33,7 @@ def random_losses(link, packets):
 @compiled
 def open_flows(w, link):
     """How many sources are open whose path crosses `link`."""
-    count = 0
+    count = shared_at(link.shared, 0).open if link.shared != 0 else 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
@@ -40,7 +41,7 @@ def open_flows(w, link):
             if slot.active != 0 and slot.again == 0:
                 f = flow_at(w.flows, slot.flow)
                 if f.open != 0 and math.isnan(f.finished):
-                    count += 1
+                    count += slot.count
     return count
 
 
@@ -56,8 +57,8 @@ def concentration(w, link, packets, memory):
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             now = slot.fresh / packets if slot.active != 0 else 0.0
-            same += now * slot.share
-            total += slot.share
+            same += now * slot.share * slot.count
+            total += slot.share * slot.count
             slot.share = kept * slot.share + (1 - kept) * now
     return same / total if total > 0 else 1.0
 
@@ -69,8 +70,8 @@ def next_drop(link, q):
 
 
 @compiled
-def early_drops(w, link, packets):
-    """How many of `packets` the queue discipline drops."""
+def early_drops(w, link, packets, fluid):
+    """How many the queue discipline drops of the `fluid` among the `packets` that arrive."""
     q = queue_sample_at(link.sample, 0)
     q.now = w.now
     q.queue = max(link.waiting - HALF, 0.0)
@@ -99,9 +100,9 @@ def early_drops(w, link, packets):
         link.drop_clock = 0.0
         link.drop_at = next_drop(link, q)
     count = 0.0
-    link.drop_clock += packets
+    link.drop_clock += fluid
     while link.drop_clock * q.prob >= link.drop_at:
-        link.drop_clock = min(link.drop_clock - link.drop_at / q.prob, packets)
+        link.drop_clock = min(link.drop_clock - link.drop_at / q.prob, fluid)
         link.drop_at = next_drop(link, q)
         count += 1
     return count
@@ -121,4 +122,6 @@ def overflow(link):
         excess = (link.taken - link.served - link.limit) / link.size + 1
     else:
         excess = link.waiting - link.limit + 1
-    return float(math.ceil(excess - min(link.debt, 1 - SLACK) - SLACK))
+    if link.shared != 0:
+        excess -= shared_at(link.shared, 0).owed
+    return float(math.ceil(excess - min(link.debt, link.unit - SLACK) - SLACK))

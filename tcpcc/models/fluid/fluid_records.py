@@ -1,7 +1,9 @@
 """The records of the fluid model: flows, routes, hops, slots, links, what is recorded.
 
-Fluid is counted in packets, a real number. Every cumulative curve is a column of the history, one
-row per time step (`history`); what a record calls a column is its place there.
+Fluid is counted in packets, a real number. A flow may stand for a `count` of flows that do what it
+does: its own numbers are those of one, those of links are of all. Every cumulative curve is a
+column of the history, one row per time step (`history`); what a record calls a column is its place
+there.
 
 route   the queueing links that some flows pass, with the fixed delays between them; flows with the
         same delays share one, so that the moments looked up in the past are found once for all
@@ -70,6 +72,8 @@ HOP = record_dtype(
 SLOT = record_dtype(
     {
         "flow": int, "active": int, "size": float, "carries_ack": int, "again": int,
+        # flows that it stands for, all with its curves
+        "count": float,
         # so far: arrived, taken in, lost; still to be taken out for packets lost
         "offered": float, "accepted": float, "dropped": float, "debt": float,
         # in this step: arrived, taken in; arrived in the time of some packets; weight in a draw
@@ -93,6 +97,9 @@ LINK = record_dtype(
         ("taken", float), ("taken_packets", float), ("served", float),
         ("waiting", float), ("size", float), ("idle", float), ("debt", float),
         ("loss_clock", float), ("loss_at", float), ("drop_clock", float), ("drop_at", float),
+        # packets that a representative lost for others before they were due; address of what is
+        # shared with packets; most flows that one stands for
+        ("credit", float), ("shared", int), ("unit", float),
         *QUEUE_FIELDS,
         ("bins", int),
     ]
@@ -101,7 +108,7 @@ LINK = record_dtype(
 FLOW = record_dtype(
     {
         # --- identity and addresses
-        "kind": int, "open": int, "route": int, "member": int, "bins": int,
+        "kind": int, "open": int, "route": int, "member": int, "bins": int, "count": float,
         "state": int, "params": int, "sample": int,
         "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
         # --- settings, as in tcpcc.transport.flow_record

@@ -33,11 +33,22 @@ class World:
     """The memory of one run of the fluid model.
 
     Arrays are owned here; the compiled functions see their addresses in the records.
+
+    Args:
+        scenario: what to run.
+        step: s, the longest time step; None: the default.
+        representatives: how many flows at most run for a flow with a count; each of them stands for
+            its share of the count.
     """
 
-    def __init__(self, scenario: Scenario, step: float | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        step: float | None = None,
+        representatives: float = math.inf,
+    ) -> None:
         self.scenario = scenario
-        self.resolved: Resolved = scenario.resolve()
+        self.resolved: Resolved = scenario.resolve(at_most=representatives)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.now_links: list[Link] = list(self.resolved.links)
         self.kept = queueing_links(self.resolved)
@@ -48,6 +59,8 @@ class World:
         self.together = self.first_step if len(self.resolved.flows) > FEW else 0.0
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.controllers = ControllerMemory(scenario.seed)
+
+        self.counts = np.array([getattr(x.spec, "count", 1) for x in self.resolved.flows], float)
 
         self.w = np.zeros(1, r.WORLD)
         self.routes = np.zeros(len(self.plans), r.ROUTE)
@@ -115,6 +128,7 @@ class World:
         slots["carries_ack"] = carries_ack
         slots["again"] = plan.links[hop] in plan.links[:hop]
         size = "ack_size" if carries_ack else "packet_size"
+        slots["count"] = self.counts[plan.flows]
         slots["size"] = [getattr(self.resolved.flows[f].spec, size) for f in plan.flows]
 
     def _set_delays(self) -> None:
@@ -159,7 +173,7 @@ class World:
 
     def _lay_out_flow(self, k: int, flow: ResolvedFlow) -> None:
         row = self.flows[k]
-        row["bins"] = address(self.flow_bins[k])
+        row["bins"], row["count"] = address(self.flow_bins[k]), self.counts[k]
         fill_flow(row, flow, [self.resolved.links[i].rate for i in flow.forward])
         if flow.controller is None:
             return
@@ -171,6 +185,9 @@ class World:
             mine = np.flatnonzero(self.hops["link"] == k)
             self.links["first_hop"][k], self.links["n_hops"][k] = len(by_link), len(mine)
             by_link.extend(mine)
+        owners = np.repeat(self.hops["link"], self.hops["n_slots"])
+        self.links["unit"] = 1.0
+        np.maximum.at(self.links["unit"], owners, self.slots["count"])
         self.by_link = np.array(by_link, dtype=np.int64)
         w = self.w[0]
         for name in ("routes", "hops", "slots", "flows", "active", "links", "by_link"):
@@ -270,6 +287,20 @@ class World:
 
     def result(self, cpu_seconds: float) -> Run:
         """The record of the run."""
+        driver = "compiled" + (", interpreted" if INTERPRETED else "")
+        record = dataset(
+            self.scenario,
+            self.resolved,
+            model="fluid",
+            driver=driver,
+            cpu_seconds=cpu_seconds,
+            **self.series(),
+        )
+        return Run(record)
+
+    def series(self) -> dict[str, Any]:
+        """What a record of the run holds; rates and numbers of packets are those of all the flows
+        that one stands for."""
         from tcpcc.models.fluid.kernel import finish
 
         finish(address(self.w))
@@ -288,18 +319,11 @@ class World:
             series[name] = np.where(active, flow_bins[name], np.nan)
         for name in ("sent", "retransmitted", "delivered", "dropped"):
             so_far = np.maximum.accumulate(flow_bins[name], axis=0)
-            series[name] = np.diff(so_far, axis=0, prepend=0.0)
-        record = dataset(
-            self.scenario,
-            self.resolved,
-            model="fluid",
-            driver="compiled" + (", interpreted" if INTERPRETED else ""),
-            time=edges,
-            timeouts=self.flows["timeouts"],
-            loss_events=self.flows["loss_events"],
-            finished=self.flows["finished"],
-            queue_states=recorded_states(self.resolved.links, self.queues, self.n_bins),
-            cpu_seconds=cpu_seconds,
-            **series,
-        )
-        return Run(record)
+            series[name] = np.diff(so_far, axis=0, prepend=0.0) * self.counts
+        return series | {
+            "time": edges,
+            "timeouts": self.flows["timeouts"] * self.counts,
+            "loss_events": self.flows["loss_events"] * self.counts,
+            "finished": self.flows["finished"],
+            "queue_states": recorded_states(self.resolved.links, self.queues, self.n_bins),
+        }

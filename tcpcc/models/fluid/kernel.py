@@ -132,6 +132,26 @@ def run_until(world, until):
 
 
 @entry
+def begin_step(world, until):
+    """Go on to the next row and leave it empty; returns its time, or -1 when the history must be
+    enlarged first."""
+    w = world_at(world, 0)
+    if w.k % CHECK_EVERY == 0 and is_short(w):
+        return -1.0
+    next_step(w, until)
+    return w.now
+
+
+@entry
+def end_step(world):
+    """Fill the row that :func:`begin_step` has gone on to."""
+    w = world_at(world, 0)
+    step(w)
+    if w.now >= end_of_bin(w):
+        record_bin(w)
+
+
+@entry
 def finish(world):
     """Write the last bin."""
     record_bin(world_at(world, 0))

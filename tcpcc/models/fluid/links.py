@@ -27,6 +27,8 @@ from tcpcc.models.fluid.history import between, crossing, number_at
 from tcpcc.models.fluid.losses import pay_debts
 from tcpcc.models.fluid.routes import look_before
 from tcpcc.models.fluid.victims import drop, drop_overflow
+from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.shared_link import begin_step, shared_at
 
 RECENT = 4  # packets that the link sends meanwhile: for so long arrivals count as simultaneous
 
@@ -52,10 +54,15 @@ def take_in(w, link):
             slot.fresh = fresh
             slot.recent = slot.recent * keep + fresh
             slot.taken = fresh
-            slot.weight = fresh
-            packets += fresh
-            size += fresh * slot.size
+            slot.weight = fresh * slot.count
+            packets += fresh * slot.count
+            size += fresh * slot.count * slot.size
             number_at(w.row, hop.column + m).value = slot.accepted
+    if link.shared != 0:
+        s = shared_at(link.shared, 0)
+        packets += s.packets - s.refused
+        size += s.bytes
+        s.recent = s.recent * keep + s.packets
     link.taken += size
     link.taken_packets += packets
     number_at(w.row, link.column + TAKEN).value = link.taken
@@ -90,6 +97,11 @@ def serve(w, link):
 def record(w, link, before, arrived, sent, dropped):
     b = link_bin_at(link.bins, w.bin)
     b.waiting += (before + link.waiting) / 2 * w.step
+    if link.shared != 0:
+        s = shared_at(link.shared, 0)
+        b.waiting += s.grain / link.size * w.step
+        arrived += s.refused
+        dropped += s.refused
     b.queue_max = max(b.queue_max, link.waiting - link.debt)  # what is owed has been dropped
     b.sent_bits += 8 * sent
     b.busy += 8 * sent / link.rate
@@ -98,18 +110,40 @@ def record(w, link, before, arrived, sent, dropped):
 
 
 @compiled
+def packets_arriving(link):
+    """Packets of the packet model that came onto the link since the last step."""
+    if link.shared == 0:
+        return 0.0
+    s = shared_at(link.shared, 0)
+    return s.packets - s.refused
+
+
+@compiled
+def tell_packets(w, link, fluid):
+    """Packets meet the queue as it is now, and as much fluid as in this step."""
+    s = shared_at(link.shared, 0)
+    s.limit = link.limit if link.in_bytes != 0 else (link.limit - 1) * link.size
+    prob = link.loss
+    if link.rule != 0:
+        prob += (1 - prob) * queue_sample_at(link.sample, 0).prob
+    backlog = link.taken - link.served
+    begin_step(s, w.now, backlog, fluid * link.size / w.step, link.rate / 8, link.size, prob)
+
+
+@compiled
 def step_link(w, link):
     before = link.waiting
     arriving = take_in(w, link)
+    fluid = arriving - packets_arriving(link)
     if link.debt > 0:
         pay_debts(w, link)
     dropped = 0.0
-    if arriving > 0 and link.loss > 0:
-        dropped += random_losses(link, arriving)
+    if fluid > 0 and link.loss > 0:
+        dropped += random_losses(link, fluid)
     if arriving > 0 and link.rule != 0:
-        dropped += early_drops(w, link, arriving)
+        dropped += early_drops(w, link, arriving, fluid)
     if dropped > 0:
-        drop(w, link, dropped, arriving)
+        dropped = drop(w, link, dropped, fluid)
     sent = serve(w, link)
     excess = min(overflow(link), math.ceil(arriving))
     if excess > 0:
@@ -118,3 +152,5 @@ def step_link(w, link):
         link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
     if link.bins != 0:
         record(w, link, before, arriving, sent, dropped)
+    if link.shared != 0:
+        tell_packets(w, link, fluid)

@@ -32,13 +32,14 @@ READ_AHEAD = 2  # rows after the one that leaves now, which a curve through four
 def take_back(w, link, hop, m, packets):
     """Take up to `packets` of flow `m` of `hop` out of what `link` took in; returns how many.
 
-    Of ACKs only their bytes are: a later ACK tells what a lost one would have told.
+    They are lost by each of the flows that it stands for. Of ACKs only their bytes are: a later
+    ACK tells what a lost one would have told.
     """
     slot = slot_at(w.slots, hop.first_slot + m)
     now = min(slot.taken, packets)
     slot.taken -= now
-    link.taken -= now * slot.size
-    link.taken_packets -= now
+    link.taken -= now * slot.count * slot.size
+    link.taken_packets -= now * slot.count
     number_at(w.row, link.column + TAKEN).value = link.taken
     number_at(w.row, link.column + TAKEN_PACKETS).value = link.taken_packets
     if slot.carries_ack == 0:
@@ -61,8 +62,8 @@ def take_from_queue(w, link, hop, m, packets):
         return 0.0
     slot.accepted -= now
     slot.dropped += now
-    link.taken -= now * slot.size
-    link.taken_packets -= now
+    link.taken -= now * slot.count * slot.size
+    link.taken_packets -= now * slot.count
     row = w.k
     while row > read:
         place = row_address(w, row)
@@ -71,8 +72,8 @@ def take_from_queue(w, link, hop, m, packets):
         if above <= 0:
             break
         curve.value = slot.accepted
-        number_at(place, link.column + TAKEN).value -= above * slot.size
-        number_at(place, link.column + TAKEN_PACKETS).value -= above
+        number_at(place, link.column + TAKEN).value -= above * slot.count * slot.size
+        number_at(place, link.column + TAKEN_PACKETS).value -= above * slot.count
         row -= 1
     return now
 
@@ -87,7 +88,7 @@ def pay_debts(w, link):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active != 0 and slot.debt > 0:
                 slot.debt -= take_back(w, link, hop, m, slot.debt)
-                owed += slot.debt
+                owed += slot.debt * slot.count
     link.debt = owed
 
 
@@ -127,7 +128,7 @@ def lose(w, link, hop, m, packets):
     if owed > 0 and slot.carries_ack == 0:
         owed -= take_from_queue(w, link, hop, m, owed)
     slot.debt += owed
-    link.debt += owed
+    link.debt += owed * slot.count
     if slot.carries_ack != 0:
         return
     f = flow_at(w.flows, slot.flow)

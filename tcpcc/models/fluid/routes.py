@@ -33,8 +33,8 @@ def read(w, place, column, hop, together):
             done = slot.value - number_at(place.row1, column + m).value
             left = number_at(place.row2, column + m).value - slot.value
             slot.leeway = min(done, left)
-            missing += place.part * left - (1 - place.part) * done
-            leeway += slot.leeway
+            missing += (place.part * left - (1 - place.part) * done) * slot.count
+            leeway += slot.leeway * slot.count
     if adjust and leeway > 0:
         share = min(max(missing / leeway, -1.0), 1.0)
         for m in range(hop.n_slots):

@@ -146,7 +146,7 @@ def step_sender(w, f, route):
     elif route.sent_at >= f.opened_at - NONE * route.base_rtt:
         opened(f, w.now, route.rtt - f.syn_shorter)
     s = window_at(f.state, 0)
-    if math.isinf(s.ssthresh):
+    if math.isinf(s.ssthresh) and f.count == 1:
         w.wanted = min(w.wanted, max(s.cwnd * f.spacing / CLUMP_STEPS, route.finest))
     number_at(w.row, route.column + f.member).value = f.next_seq
     number_at(w.row, route.grown + f.member).value = f.grown

@@ -14,6 +14,7 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
     NONE,
+    flow_at,
     hop_at,
     index_at,
     link_at,
@@ -22,8 +23,10 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import between, cell, fraction, locate
 from tcpcc.models.fluid.losses import lose
+from tcpcc.models.shared_link import MOST_OWED, shared_at
 
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
+REMEMBERED = 2  # loss events of each flow: of more the older half is forgotten
 FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
 
 
@@ -61,12 +64,18 @@ def blame(w, link, packets):
             slot.weight = 0.0
             if slot.active == 0:
                 continue
-            recent += slot.recent
+            recent += slot.recent * slot.count
             if slot.fresh > 0 and slot.carries_ack == 0:
-                slot.weight = grown(w, hop, m, row)
+                slot.weight = grown(w, hop, m, row) * slot.count
                 explained += slot.weight
-    share = max(packets - explained, BLAMELESS * packets) / recent
     total = 0.0
+    if link.shared != 0:
+        s = shared_at(link.shared, 0)
+        recent += s.recent
+    share = max(packets - explained, BLAMELESS * packets) / recent
+    if link.shared != 0:
+        s = shared_at(link.shared, 0)
+        s.weight = packets * s.recent / recent
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
@@ -74,14 +83,15 @@ def blame(w, link, packets):
             if slot.active != 0 and slot.debt > NONE:
                 slot.weight = 0.0
             elif slot.active != 0:
-                slot.weight += share * slot.recent
+                slot.weight += share * slot.recent * slot.count
                 total += slot.weight
     return total
 
 
 @compiled
 def drop_one(w, link, target):
-    """Drop a packet of the flow at which the sum of the weights reaches `target`."""
+    """Drop a packet of the flow at which the sum of the weights reaches `target`; returns how many
+    that are, since each of the flows that it stands for drops one."""
     reached = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
@@ -91,7 +101,8 @@ def drop_one(w, link, target):
                 reached += slot.weight
                 if reached >= target:
                     lose(w, link, hop, m, 1.0)
-                    return
+                    return slot.count
+    return 1.0
 
 
 @compiled
@@ -99,34 +110,87 @@ def drop_many(w, link, packets, total):
     """Drop `packets`, of each flow its share, rounded so that they add up."""
     reached = 0.0
     given = 0.0
+    chance = -1.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active != 0 and slot.weight > 0:
                 reached += slot.weight
-                share = math.floor(packets * reached / total + 0.5) - given
+                if slot.count == 1:
+                    share = math.floor(packets * reached / total + 0.5) - given
+                else:
+                    if chance < 0:
+                        chance = uniform(link)
+                    share = math.floor((packets * reached / total - given) / slot.count + chance)
                 if share > 0:
-                    given += share
+                    given += share * slot.count
                     lose(w, link, hop, m, float(share))
+    return given
+
+
+@compiled
+def drop_at_once(w, link, packets, total):
+    """Drop at least `packets` of the flows by their weights, whose sum is `total`; returns how many
+    were: a flow that stands for many loses for all of them."""
+    if packets >= FEW:
+        return drop_many(w, link, packets, total)
+    given = 0.0
+    while given < packets:
+        given += drop_one(w, link, uniform(link) * total * (1 - 1e-9))
+    return given
 
 
 @compiled
 def drop(w, link, packets, total):
-    """Drop `packets` of the flows by their weights, whose sum is `total`."""
-    if packets >= FEW:
-        drop_many(w, link, packets, total)
-        return
-    while packets > 0:
-        drop_one(w, link, uniform(link) * total * (1 - 1e-9))
-        packets -= 1
+    """The same for drops that are due whatever the queue: those too many are none later."""
+    due = packets - link.credit
+    given = 0.0
+    if due > 0:
+        given = drop_at_once(w, link, due, total)
+    link.credit = given - due
+    return given
+
+
+@compiled
+def measure_losses(w, link, s):
+    """How many packets a flow has lost at `link` for each time that it noticed a loss, of late."""
+    packets = 0.0
+    events = 0.0
+    flows = 0.0
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.carries_ack == 0:
+                flows += slot.count
+                packets += slot.dropped * slot.count
+                events += flow_at(w.flows, slot.flow).loss_events * slot.count
+    events -= s.events_before
+    packets -= s.packets_before
+    if events > 0:
+        s.together = max(packets / events, 1.0)
+    if events > REMEMBERED * flows:
+        s.events_before += events / 2
+        s.packets_before += packets / 2
 
 
 @compiled
 def drop_overflow(w, link, packets):
-    """Drop `packets` that a full buffer has no room for; returns how many."""
+    """Drop `packets` that a full buffer has no room for; returns how many were at once.
+
+    What falls to the packets of a shared link is refused when the next of them come.
+    """
     total = blame(w, link, packets)
-    if total <= 0:
+    if link.shared != 0:
+        s = shared_at(link.shared, 0)
+        if s.weight > 0:
+            mine = math.floor(s.weight + uniform(s))
+            if mine > 0:
+                measure_losses(w, link, s)
+                s.drawn_at = w.now
+            s.owed = min(s.owed + mine, max(MOST_OWED * s.together, mine))
+            packets -= mine
+    if packets <= 0 or total <= 0:
         return 0.0
-    drop(w, link, packets, total)
-    return packets
+    return drop_at_once(w, link, packets, total)

@@ -94,11 +94,11 @@ def drop_first(w):
 
 
 @compiled
-def advance_flight(w, link, ident, kind):
-    """The first packet in flight on `link` has arrived: let the next one stand for the link."""
-    link.flight_head += 1
-    if link.flight_head == link.flight_tail:
+def advance_flight(w, lane, ident, kind):
+    """The first packet of a lane has arrived: let the next one stand for the lane."""
+    lane.flight_head += 1
+    if lane.flight_head == lane.flight_tail:
         drop_first(w)
     else:
-        p = packet_at(link.flight, link.flight_head & link.flight_mask)
+        p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
         sift_down(w, p.time, p.since, p.order, kind, ident)

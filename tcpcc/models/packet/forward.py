@@ -8,10 +8,10 @@ interfere, does it wait for its turn on the event list.
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, seldom
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
-from tcpcc.models.packet.event_list import push
+from tcpcc.models.packet.event_list import before, push
 from tcpcc.models.packet.headers import (
     read_at_receiver,
     release_header,
@@ -29,6 +29,7 @@ from tcpcc.models.packet.packet_records import (
     RECEIVER,
     cbr_at,
     hop_at,
+    lane_at,
     link_at,
     packet_at,
     queued_at,
@@ -36,6 +37,7 @@ from tcpcc.models.packet.packet_records import (
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
 from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.shared_link import meet, shared_at
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR
 from tcpcc.transport.flow_record import flow_at as tcp_at
@@ -124,13 +126,18 @@ def cross(w, link, flow, time, since, size, header):
     link.arrived += 1
     waiting = 0
     if link.tracked != 0:
+        if link.shared != 0:
+            return cross_shared(link, flow, time, size)
         waiting = leave_queue(link, time, since)
         if refuses(w, link, flow, time, since, size, waiting, header):
             link.dropped += 1
             return -1.0
     if link.rate > 0:
         begin = max(time, link.busy_until)
-        duration = 8 * size / link.rate
+        if size != link.size:
+            link.size = size
+            link.duration = 8 * size / link.rate
+        duration = link.duration
     else:  # it stands still: `retime` tells when it goes on
         if link.busy_until < math.inf:
             link.resumes = link.busy_until
@@ -142,7 +149,6 @@ def cross(w, link, flow, time, since, size, header):
         link.behind = 0
     link.busy_until = begin + duration
     link.begin = begin
-    link.sent_bits += 8 * size
     if link.tracked != 0:
         if begin > time:
             entry = queued_at(link.queue, link.queue_tail & link.queue_mask)
@@ -160,6 +166,22 @@ def cross(w, link, flow, time, since, size, header):
     return begin + (duration + link.delay)
 
 
+@seldom
+def cross_shared(link, flow, time, size):
+    """The same for a link that is shared with fluid, which has the queue and records it."""
+    waiting = meet(shared_at(link.shared, 0), flow, link.open, time, size)
+    if waiting < 0:
+        link.dropped += 1
+        return -1.0
+    if link.busy_until >= time:
+        link.behind = min(link.behind + 1, FAR_BEHIND)
+    else:
+        link.behind = 0
+    link.begin = max(time + 8 * waiting / link.rate, link.busy_until)
+    link.busy_until = link.begin + 8 * size / link.rate
+    return link.busy_until + link.delay
+
+
 @compiled
 def record(w, link, time, begin, size, waiting):
     if time <= w.duration:
@@ -173,7 +195,7 @@ def record(w, link, time, begin, size, waiting):
 
 
 @compiled
-def note_drop(w, flow, link, ident, time, seq):
+def note_drop(w, flow, link, time, seq):
     flow.dropped += 1
     if time <= w.duration:
         k = min(bin_of(w, time), w.n_bins - 1)
@@ -183,15 +205,24 @@ def note_drop(w, flow, link, ident, time, seq):
             b.drops += 1
             if link.scheduled == 0:  # there it is counted as it comes
                 b.arrived += 1
-    trace(w, flow, time, DROP, seq, float(ident))
+    trace(w, flow, time, DROP, seq, float(link.ident))
 
 
 @compiled
-def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high, header):
-    p = packet_at(link.flight, link.flight_tail & link.flight_mask)
-    order = link.behind * BEHIND + ident
+def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, header):
+    """Let a packet wait for its turn: in the lane of several links if it comes after all that are
+    there, else in the link's own."""
+    since = link.begin
+    order = link.behind * BEHIND + link.ident
+    lane = lane_at(link.lane, 0)
+    if link.joint != 0 and not before(time, since, order, lane_at(link.joint, 0)):
+        lane = lane_at(link.joint, 0)
+    lane.time = time
+    lane.since = since
+    lane.order = order
+    p = packet_at(lane.flight, lane.flight_tail & lane.flight_mask)
     p.time = time
-    p.since = link.begin
+    p.since = since
     p.order = order
     p.flow = flow.index
     p.hop = hop
@@ -201,10 +232,10 @@ def put_in_flight(w, link, ident, time, flow, hop, size, seq, trigger, low, high
     p.low = low
     p.high = high
     p.header = header
-    if link.flight_head == link.flight_tail:
-        push(w, time, link.begin, order, ARRIVAL, ident)
-    link.flight_tail += 1
-    if link.flight_tail - link.flight_head + MARGIN > link.flight_mask:
+    if lane.flight_head == lane.flight_tail:
+        push(w, time, since, order, ARRIVAL, lane.ident)
+    lane.flight_tail += 1
+    if lane.flight_tail - lane.flight_head + MARGIN > lane.flight_mask:
         w.need = 1
 
 
@@ -242,19 +273,18 @@ def forward(w, flow, hop, time, size, seq, trigger, low, high, header):
     since = w.since
     while True:
         h = hop_at(w.hops, flow.path + hop)
-        link = link_at(w.links, h.link)
+        link = link_at(h.link, 0)
         arrival = time
         time = cross(w, link, flow.ident, arrival, since, size, header)
         since = link.begin
         if time < 0:
-            note_drop(w, flow, link, h.link, arrival, seq)
+            note_drop(w, flow, link, arrival, seq)
             release_header(w, header)
             return
         hop += 1
         if h.then == BY_EVENT:
-            put_in_flight(w, link, h.link, time, flow, hop, size, seq, trigger, low, high, header)
+            put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, header)
             return
-        link.passed += 1
         if h.then == RECEIVER:
             if not receive(w, flow, seq, time, header):
                 return
@@ -273,5 +303,5 @@ def set_open(w, flow, value):
     for i in range(flow.n_hops):
         hop = hop_at(w.hops, flow.path + i)
         if hop.again == 0:
-            link_at(w.links, hop.link).open += value - flow.open
+            link_at(hop.link, 0).open += value - flow.open
     flow.open = value

@@ -5,7 +5,7 @@ Both drivers call :func:`step` and nothing else, so their runs are the same even
 
 import math
 
-from tcpcc.engine.jit import compiled, entry
+from tcpcc.engine.jit import compiled, entry, seldom
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
@@ -41,6 +41,7 @@ from tcpcc.models.packet.packet_records import (
     conversation_at,
     event_at,
     flow_at,
+    lane_at,
     link_at,
     number_at,
     packet_at,
@@ -92,11 +93,21 @@ def pump(w, flow, tcp, now):
 
 
 @compiled
-def finish_turn(w, flow, tcp, now, timeouts, losses):
+def begin_turn(w, flow, tcp):
+    """A sender is about to act on an event: what it does is seen to when the event is over."""
+    w.flow = flow.index
+    w.turn = 1
+    w.timeouts = tcp.timeouts
+    w.losses = tcp.loss_events
+
+
+@compiled
+def finish_turn(w, flow, now):
     """After a sender's handler: log, send, and see that its timer is on the event list."""
-    if tcp.timeouts != timeouts:
+    tcp = tcp_at(w.tcp, flow.index)
+    if tcp.timeouts != w.timeouts:
         trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
-    if tcp.loss_events != losses:
+    if tcp.loss_events != w.losses:
         trace(w, flow, now, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     pump(w, flow, tcp, now)
     if tcp.deadline < flow.timer_at:
@@ -128,9 +139,9 @@ def set_alarms(w, flow, tcp, now):
 
 @compiled
 def on_arrival(w, ident):
-    """The first packet in flight on a link comes out at its far end."""
-    link = link_at(w.links, ident)
-    p = packet_at(link.flight, link.flight_head & link.flight_mask)
+    """The first packet of a lane comes out at the far end of its link."""
+    lane = lane_at(w.lanes, ident)
+    p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
     flow = flow_at(w.flows, p.flow)
     w.flow = p.flow
     now = p.time
@@ -141,16 +152,13 @@ def on_arrival(w, ident):
     high = p.high
     size = p.size
     header = p.header
-    link.passed += 1
-    advance_flight(w, link, ident, ARRIVAL)
+    advance_flight(w, lane, ident, ARRIVAL)
     if hop == flow.n_hops and hop > flow.n_forward:
         on_ack(w, flow, now, seq, trigger, low, high, header)
     elif hop == flow.n_forward:
         on_data(w, flow, now, seq, header)
     else:
         send(w, flow, hop, now, size, seq, trigger, low, high, header)
-    if flow.conversation != 0:
-        leave_place(w, flow)
 
 
 @compiled
@@ -159,8 +167,7 @@ def on_ack(w, flow, now, seq, trigger, low, high, header):
     flow.inbound += 1
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, flow.index)
-    timeouts = tcp.timeouts
-    losses = tcp.loss_events
+    begin_turn(w, flow, tcp)
     before = tcp.high_ack
     tcp.last_rtt = math.nan
     if header != 0:
@@ -172,7 +179,6 @@ def on_ack(w, flow, now, seq, trigger, low, high, header):
     trace_ack(w, flow, now, kind, seq + 1, tcp.last_rtt, trigger, low, high)
     if flow.conversation != 0:
         note_items(w, flow, tcp, now)
-    finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
 @compiled
@@ -195,15 +201,12 @@ def on_retransmission_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     if order != flow.timer_order:
         return
-    w.flow = ident
     flow.timer_at = math.inf
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, ident)
-    timeouts = tcp.timeouts
-    losses = tcp.loss_events
+    begin_turn(w, flow, tcp)
     if tcp.deadline <= now:
         sender.on_timer(tcp, now)
-    finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
 @compiled
@@ -212,14 +215,11 @@ def on_release(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     if order != flow.release_order:
         return
-    w.flow = ident
     flow.release_at = math.inf
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, ident)
-    timeouts = tcp.timeouts
-    losses = tcp.loss_events
+    begin_turn(w, flow, tcp)
     sender.on_release(tcp, now)
-    finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
 @compiled
@@ -228,14 +228,11 @@ def on_alarm(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     if order != flow.alarm_order:
         return
-    w.flow = ident
     flow.alarm_at = math.inf
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, ident)
-    timeouts = tcp.timeouts
-    losses = tcp.loss_events
+    begin_turn(w, flow, tcp)
     sender.on_alarm(tcp, now)
-    finish_turn(w, flow, tcp, now, timeouts, losses)
 
 
 @compiled
@@ -250,7 +247,7 @@ def set_ack_timer(w, flow, tcp):
         push(w, tcp.held_until, flow.held_since, flow.held_order, ACK_TIMER, flow.index)
 
 
-@compiled
+@seldom
 def on_ack_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
@@ -267,13 +264,12 @@ def on_ack_timer(w, ident, now, order):
         leave_place(w, flow)
 
 
-@compiled
+@seldom
 def on_beginning(w, now):
     """The next conversation begins: its connection opens, with the first item to send."""
     number = w.next_conversation
     flow = take_place(w, number)
     tcp = tcp_at(w.tcp, flow.index)
-    w.flow = flow.index
     conversation_at(w.conversations, number).place = flow.index
     if w.free_places == 0:
         w.need = 1
@@ -283,18 +279,17 @@ def on_beginning(w, now):
         schedule(w, following.start, BEGINNING, 0)
     hand_over(w, flow, tcp, now)
     set_open(w, flow, 1)
+    begin_turn(w, flow, tcp)
     sender.start(tcp, now)
-    finish_turn(w, flow, tcp, now, 0, 0)
 
 
 @compiled
 def on_write(w, ident, now):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
-    w.flow = ident
+    begin_turn(w, flow, tcp)
     hand_over(w, flow, tcp, now)
     sender.write(tcp, now)
-    finish_turn(w, flow, tcp, now, tcp.timeouts, tcp.loss_events)
 
 
 @compiled
@@ -310,8 +305,8 @@ def on_start(w, ident, now):
     set_open(w, flow, 1)
     flow.bin = bin_of(w, now)
     tcp = tcp_at(w.tcp, ident)
+    begin_turn(w, flow, tcp)
     sender.start(tcp, now)
-    finish_turn(w, flow, tcp, now, 0, 0)
 
 
 @compiled
@@ -322,7 +317,7 @@ def on_cbr(w, ident, now, order):
         send_cbr(w, flow_at(w.flows, ident), source, now)
 
 
-@compiled
+@seldom
 def send_cbr(w, flow, source, now):
     """A CBR source sends and schedules its next packet."""
     seq = source.sent
@@ -344,29 +339,30 @@ def on_stop(w, ident):
         sender.stop(tcp_at(w.tcp, ident))
 
 
-@compiled
+@seldom
 def on_queue_timer(w, ident, now):
     """A queue discipline's timer is due."""
     schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
 
 
-@compiled
+@seldom
 def on_departure(w, ident, now):
     """A scheduled link has sent a packet: the next one's turn."""
     link = link_at(w.links, ident)
     link.sending = 0
-    serve(w, link, ident, now)
+    serve(w, link, now)
 
 
-@compiled
+@seldom
 def retime(w, link, ident, now):
     """After a change of rate or delay: the packets that wait will leave at other times.
 
     The packet being sent keeps its time, as in ns-2. At rate 0 those that wait do so until the
     rate is another one.
     """
+    lane = lane_at(link.lane, 0)
     waiting = link.queue_tail - link.queue_head
-    first = link.flight_tail - waiting
+    first = lane.flight_tail - waiting
     if waiting == 0:
         return
     end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
@@ -378,11 +374,11 @@ def retime(w, link, ident, now):
     elif stood:
         end = max(now, link.resumes)
     last = 0.0
-    if first > link.flight_head:
-        last = packet_at(link.flight, (first - 1) & link.flight_mask).time
+    if first > lane.flight_head:
+        last = packet_at(lane.flight, (first - 1) & lane.flight_mask).time
     for i in range(waiting):
         entry = queued_at(link.queue, (link.queue_head + i) & link.queue_mask)
-        p = packet_at(link.flight, (first + i) & link.flight_mask)
+        p = packet_at(lane.flight, (first + i) & lane.flight_mask)
         if link.recorded != 0:
             if end > entry.leaves:
                 add_waiting(w, link, entry.leaves, end, 1.0)
@@ -405,14 +401,14 @@ def retime(w, link, ident, now):
     link.busy_until = end
     for i in range(w.heap_size):  # the link's own entry, if its first packet was among them
         e = event_at(w.heap, i)
-        if e.kind == ARRIVAL and e.id == ident and first == link.flight_head:
+        if e.kind == ARRIVAL and e.id == ident and first == lane.flight_head:
             if stood:
-                e.since = packet_at(link.flight, first & link.flight_mask).since
-            reschedule(w, i, packet_at(link.flight, first & link.flight_mask).time)
+                e.since = packet_at(lane.flight, first & lane.flight_mask).since
+            reschedule(w, i, packet_at(lane.flight, first & lane.flight_mask).time)
             return
 
 
-@compiled
+@seldom
 def reschedule(w, i, time):
     """Give the event at place `i` of the heap another time, and sort the heap anew."""
     event_at(w.heap, i).time = time
@@ -428,7 +424,7 @@ def reschedule(w, i, time):
         push(w, t, since, o, kind, ident)
 
 
-@compiled
+@seldom
 def on_change(w, ident, now):
     """A scheduled change of a link: fields that are not NaN take their new value."""
     c = change_at(w.changes, ident)
@@ -444,12 +440,13 @@ def on_change(w, ident, now):
             leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
+            link.size = 0.0  # so that the time that a packet takes is found anew
         if not math.isnan(c.delay):
             link.delay = c.delay
         if link.scheduled == 0:
             retime(w, link, c.link, now)
         elif link.sending == 0:
-            serve(w, link, c.link, now)
+            serve(w, link, now)
 
 
 # ---------------------------------------------------------------------------------- steps
@@ -460,15 +457,25 @@ def step(w):
     """Handle the next event on the event list."""
     e = event_at(w.heap, 0)
     kind = e.kind
-    ident = e.id
-    order = e.order
     now = e.time
     w.now = now
     w.since = e.since
     w.events += 1
+    w.turn = 0
     if kind == ARRIVAL:
-        on_arrival(w, ident)
-        return
+        on_arrival(w, e.id)
+    else:
+        handle(w, kind, e.id, now, e.order)
+    flow = flow_at(w.flows, w.flow)
+    if w.turn != 0:
+        finish_turn(w, flow, now)
+    if kind == ARRIVAL and flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@compiled
+def handle(w, kind, ident, now, order):
+    """Handle an event that is not the arrival of a packet."""
     drop_first(w)
     if kind == RETRANSMISSION_TIMER:
         on_retransmission_timer(w, ident, now, order)
@@ -496,7 +503,7 @@ def step(w):
         on_write(w, ident, now)
 
 
-@compiled
+@seldom
 def continue_pending(w):
     """After the driver made room: the sender that ran out of it goes on."""
     if w.pending >= 0:
@@ -537,19 +544,21 @@ def schedule_from_outside(world, time, kind, ident):
 
 
 @entry
-def send_more(world, ident, packets):
-    """An application gives flow `ident` so many packets more to send, now (``w.now``)."""
+def send_more(world, ident, packets, now):
+    """An application gives flow `ident` so many packets more to send at time `now`."""
     w = world_at(world, 0)
+    w.now = now
+    w.since = now
     flow = flow_at(w.flows, ident)
     f = tcp_at(w.tcp, ident)
-    w.flow = ident
+    begin_turn(w, flow, f)
     f.to_send += packets
     f.finished = math.nan
     set_open(w, flow, 1)
     sample_flow(w, flow, w.now)
     f.burst = f.max_burst
     sender.resume(f, w.now)
-    finish_turn(w, flow, w.now, f.timeouts, f.loss_events)
+    finish_turn(w, flow, w.now)
 
 
 @entry

@@ -34,8 +34,10 @@ WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
         "events": int, "pause": int,
-        "flows": int, "tcp": int, "cbr": int, "n_flows": int, "links": int, "n_links": int,
-        "hops": int,
+        # whether a sender acts in this event, and how often it had timed out and lost before
+        "turn": int, "timeouts": int, "losses": int,
+        "flows": int, "tcp": int, "cbr": int, "n_flows": int,
+        "links": int, "n_links": int, "lanes": int, "hops": int,
         "heap": int, "heap_size": int, "heap_room": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
@@ -55,8 +57,9 @@ FLOW = record_dtype(
         # its place in the arrays, and its number to queues and in traces (a place goes from hand to
         # hand among conversations)
         "index": int, "ident": int, "kind": int, "open": int,
-        # whether it is traced, and the state variables of its controller that are noted then
-        "traced": int, "notes": int, "n_notes": int,
+        # whether it is traced, the state variables of its controller that are noted then, and one
+        # more than the newest packet that was sent
+        "traced": int, "notes": int, "n_notes": int, "sent_to": int,
         "path": int, "n_forward": int, "n_hops": int,
         "handshake": int, "size": float, "ack_size": float,
         "bins": int, "bin": int,
@@ -79,24 +82,33 @@ CBR = record_dtype({"interval": float, "is_on": int, "order": int, "sent": int, 
 
 LINK = record_dtype(
     [
-        *STREAM_FIELDS,
-        ("rate", float), ("delay", float), ("capacity", float), ("in_bytes", int), ("loss", float),
-        ("tracked", int), ("recorded", int),
-        ("busy_until", float), ("begin", float), ("behind", int), ("resumes", float),
+        # in the order in which a packet needs them
+        ("busy_until", float), ("begin", float), ("behind", int), ("ident", int),
+        ("size", float), ("duration", float),  # of the newest packet: its transmission
+        ("rate", float), ("delay", float), ("resumes", float),
+        ("tracked", int), ("recorded", int), ("arrived", int), ("lane", int), ("joint", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
         ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
-        ("flight", int), ("flight_mask", int), ("flight_head", int), ("flight_tail", int),
-        *QUEUE_FIELDS, ("open", int),
-        ("arrived", int), ("dropped", int), ("marked", int), ("passed", int), ("sent_bits", float),
-        ("bins", int),
+        ("capacity", float), ("in_bytes", int), ("loss", float), ("bins", int), ("scheduled", int),
+        ("shared", int),  # address of what it shares with fluid
+        *QUEUE_FIELDS, ("open", int), ("dropped", int), ("marked", int),
+        *STREAM_FIELDS,
         # of a scheduled link: what waits, in places of a store, by inner queues
-        ("scheduled", int), ("stored", int), ("store", int), ("free", int), ("n_free", int),
+        ("stored", int), ("store", int), ("free", int), ("n_free", int),
         ("inner", int), ("n_inner", int), ("sending", int),
         ("counted_until", float), ("newest", float),
     ]
 )  # fmt: skip
 
-HOP = record_dtype({"link": int, "then": int, "again": int})
+# Packets under way that come out at a link's far end, in that order; `time`, `since` and `order` of
+# the newest one. A link has a lane of its own, and may have a joint one.
+LANE = record_dtype(
+    {
+        "flight": int, "flight_mask": int, "flight_head": int, "flight_tail": int,
+        "time": float, "since": float, "order": int, "ident": int,
+    }
+)  # fmt: skip
+HOP = record_dtype({"link": int, "then": int, "again": int})  # link: its address
 QUEUED = record_dtype({"leaves": float, "size": float})
 PACKET = record_dtype(
     {
@@ -146,6 +158,7 @@ world_at = accessor(WORLD)
 flow_at = accessor(FLOW)
 cbr_at = accessor(CBR)
 link_at = accessor(LINK)
+lane_at = accessor(LANE)
 hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)
 packet_at = accessor(PACKET)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,10 +51,21 @@ class World:
 
     Arrays are owned here; the compiled handlers see their addresses in the records. `grow` is
     called by a driver whenever a handler has asked for room (``w.need``).
+
+    Args:
+        scenario: what to run.
+        trace: keep every event of every flow, or of those named.
+        shared: addresses of the records of the links that are shared with fluid, by link.
     """
 
-    def __init__(self, scenario: Scenario, trace: bool | Selection = False) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        trace: bool | Selection = False,
+        shared: Mapping[int, int] | None = None,
+    ) -> None:
         self.scenario = scenario
+        self.shared = shared or {}
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
@@ -81,7 +92,9 @@ class World:
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
         self.trace = TraceMemory(self.w, self.resolved, trace)
         self.conversations: ConversationMemory | None = None  # of the workloads
-        self.heap = np.zeros(4 * len(self.resolved.rows) + len(self.links) + 2 * r.MARGIN, r.EVENT)
+        self.heap = np.zeros(
+            4 * len(self.resolved.rows) + 2 * len(self.links) + 2 * r.MARGIN, r.EVENT
+        )
 
         self._lay_out_paths()
         for i, link in enumerate(self.resolved.links):
@@ -119,7 +132,7 @@ class World:
             link.variable or link.queue.discipline.on_departure is not None
             for link in self.resolved.links
         ]
-        decides = [link.queue.discipline.decides_by_packet for link in self.resolved.links]
+        decides = [self._decides(i) for i in range(len(self.resolved.links))]
 
         def joins(link: int, following: int) -> bool:
             alone = len(feeders[following]) == 1 and not decides[following]
@@ -142,9 +155,44 @@ class World:
                     rows.append((link, then, link in passed))
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)
+        self.hops["link"] = address(self.links) + self.links.itemsize * self.hops["link"]
         for number, flow in enumerate(self.resolved.flows):
             self.lay_out_path(self.flows[number : number + 1], number, flow)
-        self.by_event = {link for link, then, _ in rows if then == r.BY_EVENT}
+        self._lay_out_lanes(rows)
+
+    def _lay_out_lanes(self, rows: list[tuple[int, int, bool]]) -> None:
+        """A lane for each link from which packets go on by an event, and lanes that links share.
+
+        The event list holds one entry per lane. Links that end where one link begins, or at
+        hosts, after the same delay share one more: packets come out of them nearly in the order
+        in which they were put there, for the most part, and then one entry stands for all.
+        """
+        ends: dict[int, set[int]] = {}
+        for (link, then, _), (following, _, _) in zip(rows, [*rows[1:], rows[0]], strict=True):
+            if then == r.BY_EVENT:
+                ends.setdefault(link, set()).add(following)
+        last = {self.path_of[k] - 1 for k in range(len(self.path_of))} | {len(rows) - 1}
+        for place, (link, then, _) in enumerate(rows):
+            if then == r.BY_EVENT and place in last:
+                ends[link] = {-1}
+        groups: dict[tuple[float, ...], list[int]] = {}
+        for number, places in ends.items():
+            if len(places) == 1 and not self.resolved.links[number].variable:
+                key = (*places, self.resolved.links[number].delay)
+                groups.setdefault(key, []).append(number)
+        joint = [group for group in groups.values() if len(group) > 1]
+        self.lanes = np.zeros(len(self.links) + len(joint), r.LANE)
+        self.lanes["ident"] = np.arange(len(self.lanes))
+        at = address(self.lanes) + self.lanes.itemsize * self.lanes["ident"]
+        self.links["lane"] = at[: len(self.links)]
+        for place, group in zip(at[len(self.links) :], joint, strict=True):
+            self.links["joint"][group] = place
+        for i in [*ends, *range(len(self.links), len(self.lanes))]:
+            self.place_ring(self.lanes, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
+
+    def _decides(self, link: int) -> bool:
+        """Whether what becomes of a packet hangs on what is so when it arrives."""
+        return self.resolved.links[link].queue.discipline.decides_by_packet or link in self.shared
 
     def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
         """Numbered ways through the network: the flows', and one for each workload.
@@ -167,18 +215,21 @@ class World:
             return True
         first = flow.reverse[0]
         link = self.resolved.links[first]
-        decides = link.queue.discipline.decides_by_packet
-        return len(feeders[first]) == 1 and not link.variable and not decides
+        alone = len(feeders[first]) == 1
+        return alone and not link.variable and not self._decides(first)
 
     def _lay_out_link(self, i: int, link: Link) -> None:
         row = self.links[i]
-        row["rate"], row["delay"] = link.rate, link.delay
+        row["ident"], row["rate"], row["delay"] = i, link.rate, link.delay
         row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
         row["busy_until"] = -1.0
         row["recorded"] = bool(link.record)
         seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
         discipline = link.queue.discipline
+        if i in self.shared:
+            self._share(i)
+            return
         row["scheduled"] = discipline.on_departure is not None
         row["tracked"] = not row["scheduled"] and bool(
             link.record
@@ -189,8 +240,6 @@ class World:
         )
         if row["tracked"]:
             self.place_ring(self.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
-        if i in self.by_event:
-            self.place_ring(self.links, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
         if link.record:
             row["bins"] = (
                 address(self.link_bins) + self.recorded.index(i) * (self.link_bins.strides[0])
@@ -202,6 +251,11 @@ class World:
                 link, discipline.on_arrival, self.scenario.seed, self.n_bins
             )
             self.queues[i].fill(row)
+
+    def _share(self, i: int) -> None:
+        """Link `i` has its queue elsewhere."""
+        row = self.links[i]
+        row["tracked"], row["recorded"], row["shared"] = True, False, self.shared[i]
 
     def _lay_out_store(self, i: int, inner: int) -> None:
         """The packets that wait at a scheduled link, and its inner queues of them."""
@@ -286,7 +340,7 @@ class World:
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
-        for name in ("flows", "tcp", "cbr", "links"):
+        for name in ("flows", "tcp", "cbr", "links", "lanes"):
             w[name] = address(getattr(self, name))
         w["hops"] = address(self.hops)
         w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
@@ -349,6 +403,8 @@ class World:
                 "rate": spec.rate, "delay": spec.delay, "capacity": spec.buffer, "loss": spec.loss,
             }
         ]  # fmt: skip
+        if link in self.shared:  # its queue is not here
+            return rows
         names = list(self.resolved.links[link].queue.discipline.params)
         for name, value in dict(spec.queue).items():
             place = int(self.links["params"][link]) + 8 * names.index(name)
@@ -391,11 +447,11 @@ class World:
     def grow(self) -> None:
         """Double what is short of room: rings, the event list, the trace."""
         w = self.w[0]
-        for kind in ("queue", "flight"):
-            first, last = self.links[f"{kind}_head"], self.links[f"{kind}_tail"]
-            room = self.links[f"{kind}_mask"] + 1
+        for kind, owner in (("queue", self.links), ("flight", self.lanes)):
+            first, last = owner[f"{kind}_head"], owner[f"{kind}_tail"]
+            room = owner[f"{kind}_mask"] + 1
             for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-                self._enlarge(self.links, kind, int(i), int(first[i]), int(last[i]))
+                self._enlarge(owner, kind, int(i), int(first[i]), int(last[i]))
         first = self.tcp["high_ack"] - 1
         last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
         room = self.tcp["segment_mask"] + 1
@@ -471,6 +527,21 @@ class World:
         Raises:
             ScenarioError: none has.
         """
+        series = self.series(until)
+        changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
+        record = dataset(
+            self.scenario,
+            replace(self.resolved, changes=tuple(changes)),
+            model="packet",
+            driver=driver + (", interpreted" if INTERPRETED else ""),
+            cpu_seconds=cpu_seconds,
+            **series,
+        )
+        record.attrs["duration"] = float(series["time"][-1])
+        return Run(record, self.trace.events(float(series["time"][-1])))
+
+    def series(self, until: float = math.inf) -> dict[str, Any]:
+        """What a record of the run, or of its part up to `until`, holds."""
         from tcpcc.models.packet.handlers import flush
 
         flush(self.address, until)
@@ -487,7 +558,6 @@ class World:
         finished = np.full(len(self.resolved.rows), math.nan)
         finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
         active = ~(edges[:, None] > finished)
-        changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
         series: dict[str, Any] = {
             name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
         }
@@ -495,27 +565,19 @@ class World:
             series[name] = flow_bins[name]
         for name in ("queue_max", "arrived", "drops", "sent_bits"):
             series[name] = link_bins[name]
-        record = dataset(
-            self.scenario,
-            replace(self.resolved, changes=tuple(changes)),
-            model="packet",
-            driver=driver + (", interpreted" if INTERPRETED else ""),
-            time=edges,
-            queue=link_bins["waiting"] / widths,
-            busy=link_bins["busy"] / widths,
-            timeouts=self._counter("timeouts"),
-            loss_events=self._counter("loss_events"),
-            finished=finished,
-            items=None if self.conversations is None else self.conversations.record(),
-            marks=link_bins["marks"] if len(self.headers) > 1 else None,
-            queue_states={
+        return series | {
+            "time": edges,
+            "queue": link_bins["waiting"] / widths,
+            "busy": link_bins["busy"] / widths,
+            "timeouts": self._counter("timeouts"),
+            "loss_events": self._counter("loss_events"),
+            "finished": finished,
+            "items": None if self.conversations is None else self.conversations.record(),
+            "marks": link_bins["marks"] if len(self.headers) > 1 else None,
+            "queue_states": {
                 name: values[:n]
                 for name, values in recorded_states(
                     self.resolved.links, self.queues, self.n_bins
                 ).items()
             },
-            cpu_seconds=cpu_seconds,
-            **series,
-        )
-        record.attrs["duration"] = float(edges[-1])
-        return Run(record, self.trace.events(float(edges[-1])))
+        }

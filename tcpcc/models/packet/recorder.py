@@ -6,7 +6,7 @@ it is added to the bins of those times at once. Nothing has to be sampled, and t
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, seldom
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.packet_records import (
     DELIVER,
@@ -62,10 +62,14 @@ def add_sending(w, link, begin, end, bits, sign):
 
 @compiled
 def trace(w, flow, time, event, seq, value):
-    """Note an event of a traced connection; those at the sender with its window and what its
-    controller records."""
-    if flow.traced == 0:
-        return
+    """Note an event of a connection if it is traced."""
+    if flow.traced != 0:
+        write_trace(w, flow, time, event, seq, value)
+
+
+@seldom
+def write_trace(w, flow, time, event, seq, value):
+    """Those at the sender with its window and what its controller records."""
     entry = trace_at(w.trace, w.trace_count)
     entry.time = time
     entry.flow = flow.ident
@@ -80,8 +84,9 @@ def trace(w, flow, time, event, seq, value):
         s = window_at(tcp.state, 0)
         number_at(values, 0).value = s.cwnd
         number_at(values, 1).value = s.ssthresh
-        last = seq if event == SEND else tcp.max_seq
-        number_at(values, 2).value = float(last - tcp.high_ack)
+        if event == SEND:
+            flow.sent_to = seq + 1
+        number_at(values, 2).value = float(flow.sent_to - 1 - tcp.high_ack)
         for i in range(flow.n_notes):
             note = note_at(flow.notes, i)
             number_at(values, note.column).value = number_at(tcp.state, note.place).value

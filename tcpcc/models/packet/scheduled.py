@@ -7,7 +7,7 @@ by an event always (see the layout of paths); only links whose discipline has ``
 of this class, all others are those of `forward`.
 """
 
-from tcpcc.engine.jit import call_rule, compiled
+from tcpcc.engine.jit import call_rule, compiled, seldom
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.conversations import leave_place
@@ -34,10 +34,9 @@ from tcpcc.transport.flow_record import flow_at as tcp_at
 @compiled
 def send(w, flow, hop, time, size, seq, trigger, low, high, header):
     """Put a packet onto the link at `hop` of its way, of whichever class that is."""
-    ident = hop_at(w.hops, flow.path + hop).link
-    link = link_at(w.links, ident)
+    link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
     if link.scheduled != 0:
-        enter(w, link, ident, flow, hop, time, size, seq, trigger, low, high, header)
+        enter(w, link, flow, hop, time, size, seq, trigger, low, high, header)
     else:
         forward(w, flow, hop, time, size, seq, trigger, low, high, header)
 
@@ -78,8 +77,8 @@ def has_no_room(link, size):
     return link.stored + link.sending >= link.capacity
 
 
-@compiled
-def enter(w, link, ident, flow, hop, time, size, seq, trigger, low, high, header):
+@seldom
+def enter(w, link, flow, hop, time, size, seq, trigger, low, high, header):
     """A packet arrives at a scheduled link: it is dropped, or waits, or is sent at once."""
     link.arrived += 1
     count_waiting(w, link, time)
@@ -100,20 +99,20 @@ def enter(w, link, ident, flow, hop, time, size, seq, trigger, low, high, header
         refused = refused or (full and q.evict < 0)
     if refused:
         link.dropped += 1
-        note_drop(w, flow, link, ident, time, seq)
+        note_drop(w, flow, link, time, seq)
         release_header(w, header)
         return
     store(w, link, int(q.inner), flow, hop, time, size, seq, trigger, low, high, header)
     if q.evict >= 0:
-        push_out(w, link, ident, int(q.evict), int(q.evictions), time)
+        push_out(w, link, int(q.evict), int(q.evictions), time)
     if link.sending == 0:
-        serve(w, link, ident, time)
+        serve(w, link, time)
     if link.recorded != 0 and b >= 0:
         bin = link_bin_at(link.bins, b)
         bin.queue_max = max(bin.queue_max, float(link.stored))
 
 
-@compiled
+@seldom
 def store(w, link, number, flow, hop, time, size, seq, trigger, low, high, header):
     """Put a packet at the end of an inner queue."""
     inner = inner_of(link, number)
@@ -168,18 +167,18 @@ def take_first(link, inner):
     return place
 
 
-@compiled
-def lose(w, link, ident, p, time):
+@seldom
+def lose(w, link, p, time):
     """Drop a packet that has waited."""
     link.dropped += 1
     flow = flow_at(w.flows, p.flow)
-    note_drop(w, flow, link, ident, time, p.seq)
+    note_drop(w, flow, link, time, p.seq)
     release_header(w, p.header)
     if flow.conversation != 0:
         leave_place(w, flow)
 
 
-@compiled
+@seldom
 def consult(w, link, p, inner, number, time):
     """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
     q = describe(
@@ -194,8 +193,8 @@ def consult(w, link, p, inner, number, time):
     return q
 
 
-@compiled
-def push_out(w, link, ident, number, count, time):
+@seldom
+def push_out(w, link, number, count, time):
     """Drop packets from the head of an inner queue, so that the buffer has room."""
     inner = inner_of(link, number)
     for _ in range(count):
@@ -206,11 +205,11 @@ def push_out(w, link, ident, number, count, time):
         q.again = 0.0
         q.evicted = 1.0
         consult(w, link, p, inner, number, time)
-        lose(w, link, ident, p, time)
+        lose(w, link, p, time)
 
 
-@compiled
-def serve(w, link, ident, time):
+@seldom
+def serve(w, link, time):
     """Send the next packet that the discipline lets pass, if any waits."""
     count_waiting(w, link, time)
     dropped_from = -1
@@ -231,28 +230,27 @@ def serve(w, link, ident, time):
         q.evicted = 0.0
         consult(w, link, p, inner, number, time)
         if take_verdict(w, q, link, p.header, time):
-            transmit(w, link, ident, p, time)
+            transmit(w, link, p, time)
             return
         dropped_from = number
-        lose(w, link, ident, p, time)
+        lose(w, link, p, time)
 
 
 @compiled
-def transmit(w, link, ident, p, time):
+def transmit(w, link, p, time):
     duration = 8 * p.size / link.rate
     link.behind = min(link.behind + 1, FAR_BEHIND) if link.busy_until == time else 0
     link.begin = time
     link.busy_until = time + duration
     link.sending = 1
     link.sending_bytes = p.size
-    link.sent_bits += 8 * p.size
     if link.recorded != 0:
         add_sending(w, link, time, link.busy_until, 8 * p.size, 1.0)
     link.newest = max(time + (duration + link.delay), link.newest)  # a link does not overtake
     flow = flow_at(w.flows, p.flow)
     put_in_flight(
-        w, link, ident, link.newest, flow, p.hop + 1, p.size, p.seq, p.trigger, p.low, p.high,
+        w, link, link.newest, flow, p.hop + 1, p.size, p.seq, p.trigger, p.low, p.high,
         p.header,
     )  # fmt: skip
-    order = link.behind * BEHIND + ident
-    push(w, link.busy_until, time, order, DEPARTURE, ident)
+    order = link.behind * BEHIND + link.ident
+    push(w, link.busy_until, time, order, DEPARTURE, link.ident)

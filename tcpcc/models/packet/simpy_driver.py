@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.live_flow import LiveFlow
 from tcpcc.models.packet.packet_world import World
 from tcpcc.models.progress import Progress
 from tcpcc.scenario.units import Quantity
@@ -41,6 +42,7 @@ class PacketSimulation:
         scenario: what to simulate; its time 0 is the environment's present time
         env: the ``simpy.Environment`` to live in; a new one if None
         trace: keep every event of every flow, or of those named; see `tcpcc.simulate`
+        world: the memory of the run, if it is laid out already
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class PacketSimulation:
         env: simpy.Environment | None = None,
         *,
         trace: bool | Selection = False,
+        world: World | None = None,
     ) -> None:
         import simpy
 
@@ -56,7 +59,7 @@ class PacketSimulation:
 
         self.env = env if env is not None else simpy.Environment()
         self.scenario = scenario
-        self.world = World(scenario, trace)
+        self.world = world or World(scenario, trace)
         self._origin = self.env.now
         self._step = step_once
         self._address = self.world.address
@@ -65,6 +68,8 @@ class PacketSimulation:
         self._event = simpy.Event(self.env)
         self._event._ok, self._event._value = True, None  # triggered: a bare event, used again
         self._due = math.inf
+        self._watched: list[LiveFlow] = []
+        self._before: dict[str, float] = {}  # rates of the links that have failed
         self._wake(float(self.world.heap["time"][0]) if self.world.w["heap_size"][0] else math.inf)
 
     def _wake(self, model_time: float) -> None:
@@ -86,9 +91,16 @@ class PacketSimulation:
             if self.world.w["pending"][0] >= 0:
                 following = self._due
         self._wake(following)
+        if self._watched:
+            self._watched = [flow for flow in self._watched if flow.look()]
 
     def run(self, *, progress: bool = False) -> Run:
         """Run the environment to the scenario's end; returns the record."""
+        self.advance(progress=progress)
+        return self.world.result("simpy", self._cpu)
+
+    def advance(self, *, progress: bool = False) -> None:
+        """Run the environment to the scenario's end."""
         begin = time.process_time()
         end = self._origin + self.scenario.duration
         with Progress(self.scenario.duration, progress) as bar:
@@ -101,7 +113,6 @@ class PacketSimulation:
             while self._due <= self.scenario.duration and self.env.peek() <= end:
                 self.env.step()
         self._cpu += time.process_time() - begin
-        return self.world.result("simpy", self._cpu)
 
     def result(self) -> Run:
         """The record of what has run so far: its questions are about the simulated time only.
@@ -117,6 +128,44 @@ class PacketSimulation:
     def now(self) -> float:
         """Simulated time of the scenario, s."""
         return self.env.now - self._origin
+
+    def flow(self, name: str) -> LiveFlow:
+        """A TCP flow: its window, round-trip time and controller to read and set, its events."""
+        return LiveFlow(self, self._flow(name))
+
+    def watch(self, flow: LiveFlow) -> None:
+        """Have `flow` look after each event whether what is waited for has happened."""
+        if flow not in self._watched:
+            self._watched.append(flow)
+
+    def send_more(self, flow: int, packets: int) -> None:
+        """Give flow number `flow` packets to send now; see `LiveFlow.send`."""
+        from tcpcc.models.packet.handlers import send_more
+
+        try:
+            send_more(self._address, flow, packets, self.now)
+        except ArithmeticError as error:
+            raise self.world.explain(error) from None
+        if self.world.w["need"][0]:
+            self.world.grow()
+        self._wake_now()
+
+    def fail(self, link: str) -> None:
+        """Have `link` send nothing from now on, while packets wait; `restore` ends it."""
+        self._before.setdefault(link, float(self.world.links["rate"][self._link(link)]))
+        self.set_link(link, rate=0.0)
+
+    def restore(self, link: str) -> None:
+        """Have a link that failed go on at the rate that it had."""
+        if link not in self._before:
+            raise ScenarioError(f"link {link!r}: has not failed")
+        self.set_link(link, rate=self._before.pop(link))
+
+    def link_state(self, link: str) -> dict[str, float]:
+        """Its present rate (bit/s), delay (s), buffer (packets or bytes) and loss probability."""
+        row = self.world.links[self._link(link)]
+        names = {"rate": "rate", "delay": "delay", "buffer": "capacity", "loss": "loss"}
+        return {name: float(row[field]) for name, field in names.items()}
 
     def _flow(self, name: str) -> int:
         names = [flow.name for flow in self.world.resolved.flows]

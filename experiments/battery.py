@@ -1,0 +1,146 @@
+"""One set of scenarios that shows how far the models agree: packets against what is cheaper.
+
+Each has flows in front and more of them behind (``background=True``), so that the same scenario
+runs as packets, as fluid, as a mean field and as a hybrid. `measure` says what is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import tcpcc as tc
+
+RATE = 2e6  # bit/s, a flow's fair share
+PACKET = 8000  # bits
+ROOM = 12  # packets of buffer, a flow
+DELAYS = (0.004, 0.008, 0.012, 0.016)  # s, of access links: base round trips of 48 to 72 ms
+JITTER = 4.0  # s, over which flows start
+AFTER = 20.0  # s, from when on runs are compared
+
+
+def red(flows: int) -> Any:
+    """RED for so many flows, whose average follows over the same time whatever their number."""
+    return tc.RED(
+        min_thresh=1.5 * flows, max_thresh=9 * flows, max_p=0.1, gentle=1, weight=0.2 / flows
+    )
+
+
+def dumbbell(
+    behind: int,
+    controllers: Iterable[str],
+    queue: Callable[[int], Any] | None = None,
+    in_front: int = 8,
+) -> Callable[[int, float], tc.Scenario]:
+    """Flows of each controller with each delay, over one link with room for all of them."""
+
+    def make(seed: int, duration: float) -> tc.Scenario:
+        total = behind + in_front
+        net = tc.dumbbell(
+            RATE * total, "20 ms", ROOM * total, queue=queue(total) if queue else tc.DropTail()
+        )
+        kinds = [(name, delay) for name in controllers for delay in DELAYS]
+        flows = [
+            tc.Flow(name, access_delay=delay, jitter=JITTER, name=f"front{k}")
+            for k, (name, delay) in enumerate(kinds * (in_front // len(kinds)))
+        ]
+        edges = np.linspace(0, behind, len(kinds) + 1).round().astype(int)
+        flows += [
+            tc.Flow(
+                name, access_delay=delay, jitter=JITTER, count=int(n), background=True, name=f"b{k}"
+            )
+            for k, ((name, delay), n) in enumerate(zip(kinds, np.diff(edges), strict=True))
+        ]
+        return tc.Scenario(net, flows, duration=duration, seed=seed)
+
+    return make
+
+
+def parking_lot(behind: int, in_front: int = 8) -> Callable[[int, float], tc.Scenario]:
+    """Three links under RED: half of the flows in front pass all, all others one each."""
+
+    def make(seed: int, duration: float) -> tc.Scenario:
+        long = in_front // 2
+        total = long + behind // 3 + (in_front - long) // 3
+        net = tc.parking_lot(
+            3, RATE * total, "10 ms", ROOM * total, queue=red(total), access_delay="5 ms"
+        )
+        ends = [(f"r{k}", f"r{k + 1}") for k in range(3)]
+        flows = [
+            tc.Flow("newreno", access_delay=DELAYS[k % 4], jitter=JITTER, name=f"front{k}")
+            for k in range(long)
+        ]
+        for k in range(in_front - long):
+            a, b = ends[k % 3]
+            flows.append(
+                tc.Flow("newreno", source=a, target=b, jitter=JITTER, name=f"front{long + k}")
+            )
+        for k in range(12):
+            a, b = ends[k % 3]
+            flows.append(
+                tc.Flow(
+                    "newreno", source=a, target=b, access_delay=DELAYS[k // 3], jitter=JITTER,
+                    count=behind // 12, background=True, name=f"b{k}",
+                )
+            )  # fmt: skip
+        return tc.Scenario(net, flows, duration=duration, seed=seed)
+
+    return make
+
+
+SCENARIOS: dict[str, Callable[[int, float], tc.Scenario]] = {
+    "drop-tail, 10 NewReno": dumbbell(10, ["newreno"]),
+    "drop-tail, 100 NewReno": dumbbell(100, ["newreno"]),
+    "drop-tail, 1000 NewReno": dumbbell(1000, ["newreno"]),
+    "drop-tail, 100 CUBIC": dumbbell(100, ["cubic"]),
+    "RED, 10 NewReno": dumbbell(10, ["newreno"], red),
+    "RED, 100 NewReno": dumbbell(100, ["newreno"], red),
+    "RED, 1000 NewReno": dumbbell(1000, ["newreno"], red),
+    "RED, 100 CUBIC": dumbbell(100, ["cubic"], red),
+    "RED, 1000 CUBIC": dumbbell(1000, ["cubic"], red),
+    "RED, 100 NewReno and CUBIC": dumbbell(100, ["newreno", "cubic"], red),
+    "100 Vegas": dumbbell(100, ["vegas"]),
+    "parking lot, RED, 120 NewReno": parking_lot(120),
+}
+
+
+def queueing_delays(run: tc.Run) -> np.ndarray:
+    """What the packets in front have waited: round trips over the least, s, one a bin and flow."""
+    late = run.data.sel(time=slice(AFTER, None))
+    front = [k for k, name in enumerate(run.flows) if name.startswith("front")]
+    rtt = late["rtt"].values[:, front] - run.data["base_rtt"].values[front]
+    return rtt[np.isfinite(rtt)]
+
+
+def measure(run: tc.Run) -> dict[str, float]:
+    """Goodput of a flow in front in bit/s, the first link's mean queue in packets, the 99th
+    percentile of the packets' queueing delay in s, the first link's loss rate, CPU seconds."""
+    late = run.data.sel(time=slice(AFTER, None))
+    late = late.isel(time=late["time"].values > AFTER)
+    front = [k for k, name in enumerate(run.flows) if name.startswith("front")]
+    seconds = run.data.attrs["duration"] - AFTER
+    delays = queueing_delays(run)
+    return {
+        "goodput": float(late["delivered"].values[:, front].sum() * PACKET / seconds / len(front)),
+        "queue": float(late["queue"].values[:, 0].mean()),
+        "delay_p99": float(np.quantile(delays, 0.99)) if len(delays) else math.nan,
+        "loss": float(late["drops"].values[:, 0].sum() / late["arrived"].values[:, 0].sum()),
+        "cpu": float(run.data.attrs["cpu_seconds"]),
+    }
+
+
+def compare(
+    names: Iterable[str], models: Iterable[str], seeds: Iterable[int], duration: float = 60.0
+) -> pd.DataFrame:
+    """`measure` for each scenario, model and seed: one row each."""
+    rows = []
+    for name in names:
+        for model in models:
+            for seed in seeds:
+                run = tc.simulate(SCENARIOS[name](seed, duration), model=model)
+                rows.append({"scenario": name, "model": model, "seed": seed, **measure(run)})
+    return pd.DataFrame(rows)

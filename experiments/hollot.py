@@ -1,0 +1,46 @@
+"""The example of Hollot, Misra, Towsley and Gong (INFOCOM 2001), for tests and the notebook.
+
+C = 3750 packets of 500 bytes a second, N = 60, R = 0.246 s, RED with dp/dq = 1.86e-4.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tcpcc as tc
+
+C, SLOPE, FIRST_QUEUE = 3750.0, 1.86e-4, 172.5
+SLOW, FAST = 1.33e-6, 0.002  # weights of the average: K = 0.005/s and 7.5/s
+
+
+def hmtg(
+    weight: float,
+    flows: int = 60,
+    rtt: float = 0.246,
+    queue: float = FIRST_QUEUE,
+    duration: float = 200,
+    **settings: Any,
+) -> tc.Scenario:
+    """Their network with a weight of RED's average, laid out for `queue` packets at rest."""
+    rate = C * 500 * 8
+    p = 2 / (rtt * C / flows) ** 2
+    low = queue - p / SLOPE  # RED with an even spacing drops 2 p_b of the packets
+    red = tc.RED(
+        min_thresh=low, max_thresh=low + 550, max_p=275 * SLOPE, weight=weight, wait=0,
+        mean_packet=500,
+    )  # fmt: skip
+    delay = (rtt - queue / C - 8 * 540 / rate) / 2
+    net = tc.dumbbell(rate, delay, 2000, queue=red)
+    flow = tc.Flow("reno", count=flows, packet_size=500, jitter=settings.pop("jitter", 0))
+    return tc.Scenario(net, [flow], duration=duration, interval=0.02, **settings)
+
+
+def swing(run: tc.Run, after: float) -> tuple[float, float, float]:
+    """Least and largest queue in packets after `after` s, and its mean period in s."""
+    queue = run.data["queue"].sel(link="bottleneck", time=slice(after, None))
+    level = float(queue.mean())
+    above = queue.values >= level
+    up = queue["time"].values[1:][~above[:-1] & above[1:]]
+    return float(queue.min()), float(queue.max()), float(np.diff(up).mean()) if len(up) > 1 else 0

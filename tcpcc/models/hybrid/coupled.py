@@ -1,0 +1,142 @@
+"""Packets and fluid in one run: the links that they share, whose turn it is, one record.
+
+A step of the fluid covers the time up to its end; packets run until then with the queues as the
+last step has left them (:mod:`tcpcc.models.shared_link`), then the fluid takes in what has come.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.streams import seed_stream
+from tcpcc.models.fluid.fluid_world import World as FluidWorld
+from tcpcc.models.fluid.limits import look
+from tcpcc.models.fluid.timeline import events
+from tcpcc.models.hybrid.foreground import split
+from tcpcc.models.packet.packet_world import World as PacketWorld
+from tcpcc.models.queue_memory import recorded_states
+from tcpcc.models.shared_link import SHARED
+from tcpcc.results import Run
+from tcpcc.results.recording import base_rtts, dataset
+
+if TYPE_CHECKING:
+    from tcpcc.results.run import Selection
+    from tcpcc.scenario import Scenario
+
+RETIRE = 50  # times in a run flows that have finished are taken out
+
+BY_FLOW = (
+    "cwnd", "ssthresh", "rtt", "sent", "retransmitted", "delivered", "dropped",
+    "timeouts", "loss_events", "finished",
+)  # fmt: skip
+BY_LINK = ("queue", "queue_max", "busy", "arrived", "drops", "sent_bits")
+
+
+class Coupled:
+    """The memory of one run of the hybrid model.
+
+    Args:
+        scenario: what to run.
+        step: s, the longest time step of the fluid; None: the default.
+        representatives: at most for a flow with a count.
+        trace: keep every event of every packet flow, or of those named.
+
+    Raises:
+        ScenarioError: no flow, or all traffic, is in the background; a `step` that is too long.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        step: float | None,
+        representatives: int,
+        trace: bool | Selection,
+    ) -> None:
+        self.scenario = scenario
+        front, back = split(scenario)
+        self.fluid = FluidWorld(back, step, representatives)
+        look(self.fluid.resolved)
+        self.shared = np.zeros(len(self.fluid.kept), SHARED)
+        self.packets = PacketWorld(front, trace, self._share(front))
+        self.at = address(self.fluid.w)
+        self.events = iter(events(self.fluid))
+        self.event = next(self.events, None)
+        self.retire_at = 0.0
+        self.now = self.begin_step()  # the end of the present step; inf at the end of the run
+
+    def _share(self, front: Scenario) -> dict[int, int]:
+        """Addresses of the records of the links that packets and fluid pass."""
+        passed: set[int] = set()
+        for flow in front.resolve().rows:
+            passed |= {*flow.forward, *flow.reverse}
+        found = {}
+        for k, index in enumerate(self.fluid.kept):
+            if index >= len(front.net.links) or index not in passed:
+                continue
+            s, link = self.shared[k], self.fluid.resolved.links[index]
+            seed_stream(s, self.scenario.seed, f"link {link.name}: packets over fluid")
+            mine = [f for f, x in enumerate(self.fluid.resolved.flows) if index in x.forward]
+            mine = mine or list(range(len(self.fluid.resolved.flows)))
+            trips = self.fluid.routes["base_rtt"][self.fluid.flows["route"][mine]]
+            s["trip"] = np.average(trips, weights=self.fluid.counts[mine])
+            s["size"] = self.fluid.resolved.flows[mine[0]].spec.packet_size
+            s["outflow"], s["limit"], s["together"] = link.rate / 8, math.inf, 1.0
+            found[index] = self.fluid.links["shared"][k] = address(self.shared[k : k + 1])
+        return {index: int(at) for index, at in found.items()}
+
+    def begin_step(self) -> float:
+        """Go on to the end of the next step; returns its time, inf when the run is over."""
+        from tcpcc.models.fluid.kernel import begin_step
+
+        world, end = self.fluid, self.scenario.duration
+        now = float(world.w["now"][0])
+        while self.event is not None and self.event[0] <= now:
+            self.event[1]()
+            self.event = next(self.events, None)
+        if now >= end:
+            return math.inf
+        if now >= self.retire_at:
+            world.retire()
+            self.retire_at += end / RETIRE
+        until = min(end, self.event[0]) if self.event is not None else end
+        while (time := begin_step(self.at, until)) < 0:
+            world.grow()
+        return float(time)
+
+    def end_step(self) -> None:
+        """Let the fluid take the step whose packets have run, and begin the next."""
+        from tcpcc.models.fluid.kernel import end_step
+
+        end_step(self.at)
+        self.now = self.begin_step()
+
+    def result(self, driver: str, cpu_seconds: float) -> Run:
+        """The record of the run: the flows in front, those behind, the workloads."""
+        front, back = self.packets.series(), self.fluid.series()
+        n = len(self.packets.resolved.flows)
+
+        def together(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+            return np.concatenate([ours[..., :n], theirs, ours[..., n:]], axis=-1)
+
+        series: dict[str, Any] = {name: together(front[name], back[name]) for name in BY_FLOW}
+        series |= {name: front[name] + back[name] for name in BY_LINK}
+        ours, theirs = self.packets.resolved, self.fluid.resolved
+        queues = {**self.packets.queues, **self.fluid.queues}
+        record = dataset(
+            self.scenario,
+            replace(ours, flows=ours.flows + theirs.flows),
+            model="hybrid",
+            driver=driver + (", interpreted" if INTERPRETED else ""),
+            time=front["time"],
+            base_rtt=together(base_rtts(ours), base_rtts(theirs)),
+            items=front["items"],
+            queue_states=recorded_states(ours.links, queues, self.packets.n_bins),
+            cpu_seconds=cpu_seconds,
+            **series,
+        )
+        return Run(record, self.packets.trace.events(self.scenario.duration))

@@ -1,0 +1,58 @@
+"""Which of a scenario's traffic runs as packets, and which as fluid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcpcc.errors import ScenarioError
+from tcpcc.scenario.traffic import CBR, Flow
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+
+
+def split(scenario: Scenario) -> tuple[Scenario, Scenario]:
+    """The scenario with its foreground only, and with its background only.
+
+    Both have the same network, so that a link of it has one number in both, and names as in the
+    whole.
+
+    Raises:
+        ScenarioError: one of them would be empty.
+    """
+    whole = scenario.resolve(expand=False)
+    front: list[Flow | CBR] = []
+    back: list[Flow | CBR] = []
+    for flow in whole.flows:
+        behind = isinstance(flow.spec, Flow) and flow.spec.background
+        (back if behind else front).append(flow.spec.replace(name=flow.name))
+    if not back:
+        raise ScenarioError(
+            "flows: none has background=True: the hybrid model runs such flows as fluid;"
+            " use the packet model"
+        )
+    if not front and not scenario.workloads:
+        raise ScenarioError("flows: all have background=True: use the fluid model")
+    for flow in (*whole.flows, *(kind for load in whole.workloads for kind in load.kinds)):
+        if isinstance(flow.spec, Flow) and flow.spec.transport.ecn != "off":
+            raise ScenarioError(
+                f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: fluid drops and does not"
+                " mark; use the packet model"
+            )
+    shared = {link.name for link in scenario.net.links}
+    names = {flow.name for flow in back}
+
+    def is_behind(link: str) -> bool:
+        return link.rpartition(":")[0].partition(".")[0] in names
+
+    return (
+        scenario.replace(
+            flows=front,
+            changes=[c for c in scenario.changes if c.link in shared or not is_behind(c.link)],
+        ),
+        scenario.replace(
+            flows=back,
+            workloads=(),
+            changes=[c for c in scenario.changes if c.link in shared or is_behind(c.link)],
+        ),
+    )

@@ -1,0 +1,169 @@
+"""A flow of a `PacketSimulation` while it runs: its state to read and set, its events to wait for.
+
+::
+
+    flow = sim.flow("reno1")
+
+    def watch():
+        yield flow.finished
+        print("done at", sim.now)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.controllers.controller import WINDOW
+from tcpcc.engine.jit import record_view
+from tcpcc.errors import ScenarioError, positive, unknown, whole
+from tcpcc.scenario.traffic import CBR
+
+if TYPE_CHECKING:
+    import simpy
+
+    from tcpcc.models.packet.simpy_driver import PacketSimulation
+
+_COUNTS = ("timeouts", "loss_events")
+
+
+class LiveFlow:
+    """One TCP flow of a running simulation; `PacketSimulation.flow` gives it.
+
+    Args:
+        sim: the simulation.
+        index: the flow's number.
+    """
+
+    def __init__(self, sim: PacketSimulation, index: int) -> None:
+        self._sim, self._index = sim, index
+        flow = sim.world.resolved.flows[index]
+        self.name = flow.name
+        if isinstance(flow.spec, CBR) or flow.controller is None:
+            raise ScenarioError(f"flow {flow.name!r}: is a CBR source; it has no controller")
+        self._controller, self._endless = flow.controller, flow.spec.size is None
+        self._finished: simpy.Event | None = None
+        self._waiting: dict[str, simpy.Event] = {}
+        self._seen = {name: 0 for name in _COUNTS}
+
+    @property
+    def _row(self) -> Any:
+        return self._sim.world.tcp[self._index]
+
+    # What a process can wait for.
+
+    @property
+    def finished(self) -> simpy.Event:
+        """Happens when all that the flow has to send is acknowledged; its value is the time, s.
+
+        After `send` it is a new one.
+        """
+        if self._finished is None:
+            self._finished = self._sim.env.event()
+            self._sim.watch(self)
+            self.look()
+        return self._finished
+
+    def loss(self) -> simpy.Event:
+        """Happens at the flow's next loss event; its value is the time, s."""
+        return self._next("loss_events")
+
+    def timeout(self) -> simpy.Event:
+        """Happens at the flow's next retransmission timeout; its value is the time, s."""
+        return self._next("timeouts")
+
+    def _next(self, name: str) -> simpy.Event:
+        if name not in self._waiting:
+            self._seen[name] = int(self._row[name])
+            self._waiting[name] = self._sim.env.event()
+            self._sim.watch(self)
+        return self._waiting[name]
+
+    def look(self) -> bool:
+        """Let happen what has happened; whether there is more to wait for."""
+        row = self._row
+        for name in list(self._waiting):
+            if int(row[name]) != self._seen[name]:
+                self._waiting.pop(name).succeed(self._sim.now)
+        end = self._finished
+        if end is not None and not end.triggered and not math.isnan(row["finished"]):
+            end.succeed(float(row["finished"]))
+        return bool(self._waiting) or (end is not None and not end.triggered)
+
+    # What it does and knows.
+
+    @property
+    def acknowledged(self) -> int:
+        """Packets acknowledged so far."""
+        return int(self._row["high_ack"]) + 1
+
+    @property
+    def rtt(self) -> float:
+        """Smoothed round-trip time, s; 0 before the first sample."""
+        return float(self._row["srtt"])
+
+    @property
+    def min_rtt(self) -> float:
+        """Least round-trip time seen, s."""
+        return float(self._row["min_rtt"])
+
+    @property
+    def timeouts(self) -> int:
+        """Retransmission timeouts so far."""
+        return int(self._row["timeouts"])
+
+    @property
+    def loss_events(self) -> int:
+        """Loss events so far."""
+        return int(self._row["loss_events"])
+
+    @property
+    def state(self) -> dict[str, float]:
+        """The controller's numbers: cwnd and ssthresh (packets), then its own."""
+        record = record_view(self._controller.state_dtype, int(self._row["state"]))
+        names = record.dtype.names or ()
+        return {n: record[n].item() for n in names if not record[n].shape}
+
+    @property
+    def params(self) -> dict[str, float]:
+        """The controller's parameters."""
+        record = record_view(self._controller.params_dtype, int(self._row["params"]))
+        return {name: float(record[name]) for name in self._controller.params}
+
+    def set(self, **values: float) -> None:
+        """Set numbers of the controller's state, or its parameters, from now on.
+
+        Raises:
+            ScenarioError: it has none of that name, a window that is not positive, a parameter out
+                of its range.
+        """
+        state = record_view(self._controller.state_dtype, int(self._row["state"]))
+        params = record_view(self._controller.params_dtype, int(self._row["params"]))
+        numbers = self.state
+        for name, value in values.items():
+            if name not in numbers and name not in self._controller.params:
+                raise unknown(
+                    f"state or parameter of {self.name!r}",
+                    name,
+                    [*numbers, *self._controller.params],
+                )
+            if name in WINDOW:
+                positive(name, value, "packets", inf=name == "ssthresh")
+        given = {n: v for n, v in values.items() if n in self._controller.params}
+        self._controller.check({**self.params, **given})
+        for name, value in values.items():
+            (params if name in given else state)[name] = value
+
+    def send(self, packets: int) -> None:
+        """Give the flow so many packets more to send, now: it must have a size, and have begun."""
+        if self._endless:
+            raise ScenarioError(f"flow {self.name!r}: sends for ever; give it a size to add to")
+        if self._sim.now < self._sim.world.resolved.flows[self._index].spec.start:
+            raise ScenarioError(f"flow {self.name!r}: has not begun")
+        if self._finished is not None and self._finished.triggered:
+            self._finished = None
+        self._sim.send_more(self._index, whole("packets", packets, low=1))
+
+    def stop(self) -> None:
+        """Give it no new data from now on."""
+        self._sim.stop(self.name)

@@ -1,0 +1,142 @@
+"""A link that packets and fluid share: what each tells the other of itself.
+
+The fluid has the queue. A packet that arrives finds the bytes that fluid and packets have left
+there, follows them, and is fluid's arrival like any other by the next time step. Between two
+steps the queue goes on as it did: it takes in fluid at the rate of the last step and the packets
+that come, and it drains.
+
+Fluid has no grain. Flows' packets have: their number in a short time scatters as that of
+independent arrivals, and over a round trip hardly at all, since windows hold it. So the queue
+that a packet meets is that of the fluid and a process with that variance that returns to nothing
+within a round trip (Ornstein-Uhlenbeck), reflected where the queue is empty or full: where fluid
+finds no queue it is the queue of a diffusion with the drift of the free capacity, sampled exactly
+at any distance of times (a bridge's least value is drawn with it).
+
+Losses: a queue discipline drops a packet with the probability of the last step. A full buffer
+decides by the step how many packets it has no room for and draws whose they are; of packets the
+next ones to come are refused, of one flow as many as a flow behind loses at a time (a window
+comes in clumps, and a full buffer refuses several of one).
+"""
+
+import math
+
+from tcpcc.engine.jit import accessor, compiled, record_dtype
+from tcpcc.engine.streams import STREAM_FIELDS, uniform
+
+MOST_OWED = 4  # losses of a flow: of more that are due any packet takes its part
+
+SHARED = record_dtype(
+    [
+        *STREAM_FIELDS,
+        # what a packet meets: bytes and the time of which they are; the grain's bytes; bytes/s of
+        # fluid coming in, and going out; probability of a drop; room in packets or bytes
+        ("level", float), ("seen", float), ("grain", float),
+        ("inflow", float), ("outflow", float), ("prob", float), ("limit", float),
+        ("size", float), ("trip", float),
+        # packets that came and bytes taken in since the last step; packets refused
+        ("packets", float), ("bytes", float), ("refused", float),
+        # to be refused; how many a flow loses at a time, in the mean, and still now;
+        # whose turn it is, and since when; when the last draw was
+        ("owed", float), ("together", float), ("run", float),
+        ("victim", int), ("victim_at", float), ("drawn_at", float),
+        # where the count of what the fluid behind loses at a time begins
+        ("packets_before", float), ("events_before", float),
+        # those that came in the time of some packets; weight in a draw
+        ("recent", float), ("weight", float),
+        # sources of packets that are open
+        ("open", float),
+    ]
+)  # fmt: skip
+
+shared_at = accessor(SHARED)
+
+
+@compiled
+def normal(s):
+    """A number of the standard normal distribution."""
+    return math.sqrt(-2 * math.log(uniform(s))) * math.cos(2 * math.pi * uniform(s))
+
+
+@compiled
+def least_between(s, first, last, variance):
+    """The least value on its way of a Brownian motion from `first` to `last`."""
+    u = uniform(s)
+    return (first + last - math.sqrt((first - last) ** 2 - 2 * variance * math.log(u))) / 2
+
+
+@compiled
+def move(s, time):
+    """Bring what a packet would meet up to `time`."""
+    passed = time - s.seen
+    if passed <= 0:
+        return
+    s.seen = time
+    net = s.inflow - s.outflow
+    level = s.level
+    s.level = max(level + net * passed, 0.0)
+    variance = s.inflow * s.size * passed
+    if variance <= 0:
+        s.grain = max(s.grain + min(level + net * passed, 0.0), -s.level)
+        return
+    before = level + s.grain
+    kept = math.exp(-passed / (s.trip + s.level / s.outflow))
+    after = s.level + kept * s.grain + min(level + net * passed, 0.0)
+    after += math.sqrt(variance) * normal(s)
+    after -= min(least_between(s, before, after, variance), 0.0)
+    s.grain = min(after, s.limit) - s.level
+
+
+@compiled
+def is_hit(s, flow, time):
+    """Whether a packet that comes is one of those that a full buffer is to refuse."""
+    if s.owed > MOST_OWED * s.together:  # whoever comes
+        s.owed -= 1
+        return True
+    if s.run < 1:
+        if s.owed < s.together:
+            return False
+        s.run = math.floor(s.together + uniform(s))
+        s.victim = flow
+        s.victim_at = time
+    elif time - s.victim_at > s.trip:  # it sends no more
+        s.victim = flow
+        s.victim_at = time
+    if flow != s.victim:
+        return False
+    s.run -= 1
+    s.owed -= 1
+    return True
+
+
+@compiled
+def meet(s, flow, open_sources, time, size):
+    """A packet of `size` bytes of `flow` comes at `time`: the bytes before it in the queue, or -1
+    if it is refused."""
+    move(s, time)
+    s.open = open_sources
+    s.packets += 1
+    if (s.prob > 0 and uniform(s) < s.prob) or (s.owed >= 1 and is_hit(s, flow, time)):
+        s.refused += 1
+        return -1.0
+    waiting = s.level + s.grain
+    s.level += size
+    s.bytes += size
+    return waiting
+
+
+@compiled
+def begin_step(s, now, backlog, inflow, outflow, size, prob):
+    """The fluid has taken a step: what packets are to know of it, and their accounts anew."""
+    move(s, now)
+    if now - s.drawn_at > s.trip:  # nobody has come for it; the fluid loses it if it still must
+        s.owed = 0.0
+        s.run = 0.0
+    s.level = backlog
+    s.grain = max(s.grain, -backlog)
+    s.inflow = inflow
+    s.outflow = outflow
+    s.size = size
+    s.prob = prob
+    s.packets = 0.0
+    s.bytes = 0.0
+    s.refused = 0.0

@@ -1,0 +1,160 @@
+"""Flows that stand for many, and the hybrid model: packets over fluid, in the same queues."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.engine.jit import address
+from tcpcc.engine.streams import seed_stream
+from tcpcc.models.shared_link import SHARED, begin_step, meet, shared_at
+
+RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=1, weight=0.01)
+
+
+def scenario(behind=40, duration=6.0, queue=RED, front=4, seed=1, **settings):
+    net = tc.dumbbell("40 Mbps", "20 ms", 240, queue=queue)
+    flows = [tc.Flow("newreno", name=f"front{k}", access_delay=0.002 * k) for k in range(front)]
+    settings = {"count": behind, "jitter": 1, "background": True, "name": "behind", **settings}
+    return tc.Scenario(net, [*flows, tc.Flow("newreno", **settings)], duration=duration, seed=seed)
+
+
+def test_both_drivers_give_the_same_bits():
+    case = scenario(duration=3)
+    one, other = (tc.simulate(case, model="hybrid", driver=x) for x in ("compiled", "simpy"))
+    assert one.data.drops.sum() > 0
+    for name, series in one.data.data_vars.items():
+        assert series.equals(other.data[name]), name
+
+
+def test_what_a_link_sends_is_what_flows_deliver():
+    """Of both kinds, with losses, but for what is under way at the end and what comes twice."""
+    run = tc.simulate(scenario(), model="hybrid", representatives=10)
+    sent = float(run.data.sent_bits[:, 0].sum()) / 8000
+    delivered = float(run.data.delivered.sum())
+    assert sent > 20_000
+    assert 0 <= sent - delivered < 0.015 * sent
+    dropped = run.data.dropped.sum("time")
+    assert (dropped.values > 0).all()
+    assert float(dropped.sum()) == pytest.approx(float(run.data.drops.sum()), rel=0.02, abs=12)
+
+
+def test_the_rows_are_those_in_front_then_those_behind():
+    run = tc.simulate(scenario(duration=3, front=2), model="hybrid", representatives=3)
+    assert run.flows == ["front0", "front1", "behind.1", "behind.2", "behind.3"]
+    whole = tc.simulate(scenario(duration=3, front=2), model="hybrid", representatives=1000)
+    assert len(whole.flows) == 42
+
+
+def test_the_background_yields_to_a_load_of_packets():
+    """A source of half the rate takes it; what is behind has what is left."""
+    net = tc.dumbbell("40 Mbps", "20 ms", 240, queue=RED)
+    behind = tc.Flow("newreno", count=40, jitter=1, background=True)
+    shares = []
+    for flows in ([behind], [tc.CBR("20 Mbps", on=[(4, None)], name="load"), behind]):
+        case = tc.Scenario(net, [tc.CBR("8 kbps", name="probe"), *flows], duration=10)
+        run = tc.simulate(case, model="hybrid")
+        late = run.data.sel(time=slice(6, None))
+        own = [k for k, name in enumerate(run.flows) if name not in ("probe", "load")]
+        shares.append(float(late.delivered[:, own].sum()) * 8000 / 4 / 40e6)
+    assert shares[0] == pytest.approx(1, abs=0.04)
+    assert shares[1] == pytest.approx(0.5, abs=0.06)
+
+
+@pytest.mark.parametrize("utilization", [0.5, 0.8])
+def test_packets_see_the_grain_of_fluid(utilization):
+    """Fluid that comes more slowly than it leaves has no queue; packets would have one. Of
+    independent arrivals that is u / (2 (1 - u)) packets in the mean, and its distribution is
+    exponential."""
+    memory = np.zeros(1, SHARED)
+    s = shared_at(address(memory), 0)
+    seed_stream(memory[0], 1, "grain")
+    s.limit, s.size, s.trip = 1e9, 1000.0, 1e9
+    s.outflow = 1e6
+    begin_step(s, 0.0, 0.0, utilization * 1e6, 1e6, 1000.0, 0.0)
+    waits = np.array([meet(s, 0, 1, 0.02 * k, 0.0) for k in range(1, 20_000)]) / 1000
+    mean = utilization / (2 * (1 - utilization))
+    assert waits.mean() == pytest.approx(mean, rel=0.05)
+    assert waits.std() == pytest.approx(mean, rel=0.05)
+    assert np.quantile(waits, 0.99) == pytest.approx(-mean * np.log(0.01), rel=0.1)
+
+
+def test_the_chance_of_a_drop_is_that_of_the_step():
+    memory = np.zeros(1, SHARED)
+    s = shared_at(address(memory), 0)
+    seed_stream(memory[0], 1, "drops")
+    s.limit, s.outflow = 1e9, 1e6
+    begin_step(s, 0.0, 5000.0, 1e6, 1e6, 1000.0, 0.1)
+    refused = np.mean([meet(s, 0, 1, 0.0, 0.0) < 0 for _ in range(20_000)])
+    assert refused == pytest.approx(0.1, rel=0.1)
+    assert s.packets == 20_000
+
+
+@pytest.mark.parametrize("representatives", [20, 60])
+def test_representatives_stand_for_all(representatives):
+    """Under RED: queue and losses of 240 flows, by fewer."""
+    net = tc.dumbbell("240 Mbps", "20 ms", 1500, queue=tc.RED(
+        min_thresh=200, max_thresh=1200, max_p=0.1, gentle=1, weight=0.002
+    ))  # fmt: skip
+    case = tc.Scenario(net, [tc.Flow("newreno", count=240, jitter=3)], duration=20)
+    runs = [tc.simulate(case, model="fluid", representatives=k) for k in (240, representatives)]
+    every, few = (run.data.sel(time=slice(8, None)) for run in runs)
+    assert float(few.queue.mean()) == pytest.approx(float(every.queue.mean()), rel=0.06)
+    losses = [float(x.drops.sum() / x.arrived.sum()) for x in (every, few)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.15)
+
+
+def test_the_seed_decides_and_decides_all():
+    case = scenario(duration=3)
+    one, again = (tc.simulate(case, model="hybrid") for _ in range(2))
+    other = tc.simulate(case.replace(seed=2), model="hybrid")
+    assert one.data.equals(again.data.assign_attrs(one.data.attrs))
+    assert not one.data.cwnd.equals(other.data.cwnd)
+
+
+def test_other_models_make_no_difference():
+    case = scenario(duration=3)
+    plain = case.replace(flows=[x.replace(background=False) for x in case.flows])
+    one, other = (tc.simulate(x) for x in (case, plain))
+    assert one.data.delivered.equals(other.data.delivered)
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "line"),
+    [
+        (scenario(background=False), {}, "none has background=True"),
+        (scenario(front=0), {}, "all have background=True"),
+        (scenario(), {"driver": "ns-3"}, "ns-3"),
+        (scenario(), {"representatives": 0}, "representatives = 0"),
+        (scenario(), {"step": 1.0}, "step = 1.0"),
+    ],
+)
+def test_what_cannot_be_meant(case, options, line):
+    with pytest.raises(tc.ScenarioError, match=line):
+        tc.simulate(case, model="hybrid", **options)
+
+
+def test_the_battery_is_kept_in_one_place():
+    """Tests and the notebook of the models run the same scenarios."""
+    notebook = Path(__file__).parents[1] / "notebooks" / "models.ipynb"
+    assert "from experiments import battery" in notebook.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "tolerance"),
+    [("RED, 100 NewReno", 0.05), ("RED, 100 CUBIC", 0.05)],
+)
+def test_the_hybrid_agrees_with_packets(name, tolerance):
+    """Queue of the link and goodput in front; the notebook has all scenarios and more seeds."""
+    from experiments.battery import compare
+
+    table = (
+        compare([name], ["packet", "hybrid"], [1, 2], duration=45)
+        .groupby("model")
+        .mean(numeric_only=True)
+    )
+    packet, hybrid = table.loc["packet"], table.loc["hybrid"]
+    assert hybrid["queue"] == pytest.approx(packet["queue"], rel=tolerance)
+    assert hybrid["loss"] == pytest.approx(packet["loss"], rel=0.15)
+    assert hybrid["goodput"] == pytest.approx(packet["goodput"], rel=0.1)

@@ -1,0 +1,117 @@
+"""Flows and links of a running simulation: what a process can wait for, read and set."""
+
+import itertools
+
+import pytest
+
+import tcpcc as tc
+
+NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=20)
+
+
+def simulation(*flows, duration=10):
+    links = [link.replace(variable=True) for link in NET.links]
+    net = NET.replace(links=links)
+    return tc.PacketSimulation(tc.Scenario(net, flows, duration=duration))
+
+
+def run(sim, *processes):
+    for process in processes:
+        sim.env.process(process())
+    return sim.run()
+
+
+def test_the_end_of_a_flow_can_be_waited_for():
+    sim = simulation(tc.Flow("reno", size=500), tc.Flow("vegas"))
+    ends = []
+
+    def wait():
+        ends.append((yield sim.flow("reno1").finished))
+        ends.append(sim.now)
+
+    record = run(sim, wait)
+    assert ends[0] == ends[1] == float(record.data["finished"][0])
+
+
+def test_every_loss_and_timeout_can_be_waited_for():
+    sim = simulation(tc.Flow("reno"))
+    seen = {"loss": 0, "timeout": 0}
+
+    def count(what):
+        def process():
+            flow = sim.flow("reno1")
+            while True:
+                yield getattr(flow, what)()
+                seen[what] += 1
+
+        return process
+
+    def failure():
+        yield sim.env.timeout(5)
+        sim.fail("bottleneck")
+        yield sim.env.timeout(2)
+        sim.restore("bottleneck")
+
+    record = run(sim, count("loss"), count("timeout"), failure)
+    assert seen["timeout"] == float(record.timeouts()[0]) > 0
+    assert seen["loss"] == float(record.data["loss_events"][0]) > 0
+
+
+def test_watching_changes_no_bit():
+    alone, watched = (simulation(tc.Flow("reno"), tc.Flow("cubic", start=1)) for _ in range(2))
+
+    def watch():
+        while True:
+            yield watched.flow("reno1").loss()
+
+    assert run(watched, watch).identical(alone.run())
+
+
+def test_a_window_that_is_set_is_used():
+    sim = simulation(tc.Flow("reno"))
+
+    def process():
+        yield sim.env.timeout(5)
+        sim.flow("reno1").set(cwnd=2, ssthresh=2)
+        assert sim.flow("reno1").state["cwnd"] == 2
+        assert 0.04 < sim.flow("reno1").min_rtt <= sim.flow("reno1").rtt
+
+    cwnd = run(sim, process).data["cwnd"].sel(flow="reno1")
+    assert float(cwnd.sel(time=5.01, method="nearest")) < 6
+    assert float(cwnd.sel(time=4.9, method="nearest")) > 10
+
+
+def test_what_is_sent_later_arrives():
+    sim = simulation(tc.Flow("reno", size=10))
+    times = []
+
+    def process():
+        flow = sim.flow("reno1")
+        for _ in range(3):
+            times.append((yield flow.finished))
+            yield sim.env.timeout(1)
+            flow.send(100)
+        times.append((yield flow.finished))
+
+    record = run(sim, process)
+    assert float(record.data["delivered"].sum()) == 310
+    assert len(times) == 4
+    assert all(b - a > 1 for a, b in itertools.pairwise(times))
+
+
+@pytest.mark.parametrize(
+    ("act", "text"),
+    [
+        (lambda sim: sim.flow("cbr3"), "flow 'cbr3': is a CBR source"),
+        (lambda sim: sim.flow("reno1").set(cwnds=3), r"unknown state or parameter of 'reno1'"),
+        (lambda sim: sim.flow("reno1").set(cwnd=-1), "cwnd = -1"),
+        (lambda sim: sim.flow("vegas2").set(alpha=-1), "alpha = -1"),
+        (lambda sim: sim.flow("reno1").send(3), "sends for ever"),
+        (lambda sim: sim.restore("bottleneck"), "link 'bottleneck': has not failed"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_in_one_line(act, text):
+    sim = simulation(tc.Flow("reno"), tc.Flow("vegas"), tc.CBR("1 Mbps"))
+    with pytest.raises(tc.ScenarioError, match=text) as error:
+        act(sim)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,61 @@
+"""A user's code passes strict type checks."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+USER = """
+from collections.abc import Sequence
+
+import pandas as pd
+import tcpcc as tc
+
+
+def flows(n: int) -> Sequence[tc.Flow | tc.CBR]:
+    return [*(tc.Flow("reno", start=k) for k in range(n)), tc.CBR("1 Mbps")]
+
+
+net: tc.Network = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50, queue=tc.RED(min_thresh=5))
+scenario: tc.Scenario = tc.Scenario(net, flows(2), duration="10 s")
+cost: tc.Estimate = tc.estimate(scenario)
+run: tc.Run = tc.simulate(scenario, "fluid")
+shares: float = run.jain_index(after=5)
+losses: float = float(run.timeouts().sum() + run.retransmissions().sum())
+names: pd.DataFrame = tc.controllers()
+discs: pd.DataFrame = tc.queues()
+runs: list[tc.Run] = tc.simulate_many([scenario])
+table: pd.DataFrame = run.summary()
+sim = tc.PacketSimulation(scenario)
+window: float = sim.flow("reno1").state["cwnd"]
+sim.set_link("bottleneck", rate="5 Mbps")
+"""
+
+
+@pytest.fixture
+def user_file(tmp_path):
+    file = tmp_path / "user.py"
+    file.write_text(USER)
+    return file
+
+
+@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright"]], ids=lambda c: c[0])
+def test_a_users_code_passes(checker, user_file, tmp_path):
+    program = shutil.which(checker[0], path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip(f"{checker[0]} is not installed")
+    root = str(Path(__file__).parent.parent)
+    environment = {**os.environ, "MYPYPATH": root, "PYTHONPATH": root}
+    options = (
+        [f"--cache-dir={tmp_path}"] if checker[0] == "mypy" else ["--pythonpath", sys.executable]
+    )
+    found = subprocess.run(
+        [program, *checker[1:], *options, str(user_file)],
+        capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=300,
+    )  # fmt: skip
+    if checker[0] == "pyright" and "error" not in found.stdout:
+        pytest.skip("pyright cannot start here (it needs Node.js)") if found.returncode else None
+    assert found.returncode == 0, found.stdout + found.stderr

@@ -154,10 +154,19 @@ def both(case):
     return compiled
 
 
-@pytest.mark.parametrize("seed", [1, 7])
-@pytest.mark.parametrize("topology", TOPOLOGIES)
-@pytest.mark.parametrize("queue", QUEUES.names())
-@pytest.mark.parametrize("controller", names())
+def in_turn(first, second, third):
+    """All pairs of the first two, each with two of the third and a seed, all of which have their
+    turn with each of the others: of every (first, second, third) would be thousands."""
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            for k in range(2):
+                yield a, third[(2 * (i + j) + k + 3 * i) % len(third)], b, [1, 7][(i + j + k) % 2]
+
+
+@pytest.mark.parametrize(
+    ("controller", "queue", "topology", "seed"),
+    in_turn(names(), list(TOPOLOGIES), QUEUES.names()),
+)
 def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
     run = both(scenario(topology, controller, queue, seed=seed))
     assert len(run.events) > 1000

@@ -34,7 +34,12 @@ _RULE = {"nogil": True}
 
 @cache
 def _of_engine(function: Callable) -> Any:
-    options = {"no_cpython_wrapper": True, "forceinline": not hasattr(function, "apart"), **_ENGINE}
+    options = {
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "forceinline": not hasattr(function, "apart"),
+        **_ENGINE,
+    }
     return njit(**options)(_with_compiled_helpers(function, {}))
 
 

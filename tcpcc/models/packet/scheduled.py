@@ -31,7 +31,7 @@ from tcpcc.models.queue_memory import sample_at as queue_sample_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
 
 
-@compiled
+@seldom
 def send(w, flow, hop, time, size, seq, trigger, low, high, header):
     """Put a packet onto the link at `hop` of its way, of whichever class that is."""
     link = link_at(hop_at(w.hops, flow.path + hop).link, 0)

@@ -71,7 +71,9 @@ class State:
 
     def start(self) -> Any:
         """Its value at the start: a number, or a new array."""
-        return float(self.initial) if self.size == 1 else np.full(self.size, float(self.initial))
+        if self.size == 1:
+            return float(self.initial)
+        return np.full(self.size, self.initial, self.kind)
 
 
 class Definition:

@@ -8,6 +8,7 @@ OF_THE_PAPERS = {
     "test_red_fairness",
     "test_reproduction",
     "test_tcp_fusion",
+    "test_tcp_vegas",
     "test_westwood_rbe",
 }
 

@@ -925,7 +925,7 @@ def test_a_timer_that_does_not_move_on_is_an_error(monkeypatch):
     )
     net = tc.dumbbell(rate="1 Mbps", delay="1 ms", buffer=10, queue=queue())
     for model in ("packet", "fluid"):
-        with pytest.raises(FloatingPointError, match=r"not later than q\.now"):
+        with pytest.raises(tc.TcpccError, match=r"not later than q\.now"):
             tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model=model)
     with pytest.raises(ValueError, match="on_interval needs on_arrival and on_fluid"):
         tc.Discipline("half", "", on_interval=stuck)

@@ -172,7 +172,9 @@ def test_any_controller_takes_any_rule(name, slow_start):
 
 def test_a_controller_with_a_start_of_its_own_takes_none():
     with pytest.raises(tc.ScenarioError, match="'hystart' does not go with controller 'bbr'"):
-        tc.Scenario(tc.dumbbell("1 Mbps", "10 ms", 9), [tc.Flow("bbr", slow_start="hystart")], 1)
+        tc.Scenario(
+            tc.dumbbell("1 Mbps", "10 ms", 9), [tc.Flow("bbr", slow_start="hystart")], duration=1
+        )
 
 
 def test_standard_is_the_controller_itself():

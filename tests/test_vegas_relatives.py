@@ -175,7 +175,8 @@ def alone(name, model, buffer=60, **flow):
 def test_all_of_them_fill_the_pipe_and_not_the_buffer(model):
     """The pipe has 26 packets. Reno fills all 60 places; DUAL about half of what its slow start has
     seen; CARD stays at the knee, and below it by an eighth; Tri-S where its slow start has left it,
-    since without losses it never takes back more than its last step."""
+    since without losses it never takes back more than its last step: there it stays as packets, and
+    as fluid it wanders, since a step of time is a noise in what it measures."""
     queue = {}
     for name in ("reno", "dual", "card", "tri_s"):
         run = alone(name, model)
@@ -185,7 +186,8 @@ def test_all_of_them_fill_the_pipe_and_not_the_buffer(model):
     assert 10 < queue["dual"][0] < 32
     assert queue["dual"][1] < 45
     assert queue["card"][0] < 3
-    assert queue["tri_s"][1] < queue["tri_s"][0] + 2 < 30
+    assert queue["tri_s"][0] < 28
+    assert queue["tri_s"][1] < queue["tri_s"][0] + (2 if model == "packet" else 6)
 
 
 # Vegas by the letter
@@ -193,12 +195,12 @@ def test_all_of_them_fill_the_pipe_and_not_the_buffer(model):
 
 def test_vegas_s_distinguished_segment_is_the_one_that_ends_the_round():
     """Its RTT counts, not the mean; where it was sent twice, the mean does."""
-    _, p, a = records("vegas", p={"distinguished": 1.0, "integer_delta": 0.0})
+    s, p, a = records("vegas", p={"distinguished": 1.0, "integer_delta": 0.0})
     with_delta(a, 5.0, 20.0)
     a.rtt = 0.125
-    assert backlog(p, a) == pytest.approx(20 * (1 - 0.1 / 0.125))
+    assert backlog(s, p, a) == pytest.approx(20 * (1 - 0.1 / 0.125))
     a.rtt = 0.0
-    assert backlog(p, a) == pytest.approx(5)
+    assert backlog(s, p, a) == pytest.approx(5)
 
 
 @pytest.mark.parametrize(("cut", "after"), [(0.0, 64), (1 / 8, 56), (0.5, 32)])

@@ -209,14 +209,15 @@ def test_typed_keys_do_not_wait_for_the_network():
 
 
 def test_after_a_silence_the_window_begins_anew():
-    """RFC 5681, 4.1: without it, an item of the old window's size goes out at once."""
+    """RFC 5681, 4.1: without it, an item of the old window's size goes out at once, if that could
+    grow although no more than an item was ever sent."""
 
     def second(**transport):
         flow = tc.Flow("reno", transport=tc.Transport(**transport))
         load = tc.Workload(flow, tc.Conversation(16_000, items=2, gap=5), interarrival=1, count=1)
         return tc.simulate(busy(workloads=load, flows=[])).fct()["fct_s"][1]
 
-    assert second(idle_restart=False) < 0.07 < 0.15 < second()
+    assert second(idle_restart=False, window_validation=False) < 0.07 < 0.15 < second()
 
 
 @settings(max_examples=15, deadline=None)

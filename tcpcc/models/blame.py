@@ -127,6 +127,8 @@ def _bad_window(suspect: Suspect) -> tuple[str, str] | None:
     if not hasattr(state, "cwnd"):
         return None
     wrong = state.cwnd
+    if 0 < wrong < math.inf:
+        return None
     state.cwnd = sample.window
     at: list[tuple[str, int]] = []
     found: list[tuple[str, int]] = []

@@ -240,7 +240,7 @@ def _one_flow(
     grown = first * 2**doublings if doublings < 1000 else math.inf
     window = min(max(window, first), grown, rwnd, size)
     most = min(per_second * active, window * active / rtt, grown, size)
-    return most, window if math.isfinite(window) else most
+    return most, min(window, most)
 
 
 def check(

@@ -34,6 +34,8 @@ ALGORITHMS: Mapping[str, tuple[str, str]] = {
     "westwood_re": (PURPLE, "d"), "westwood_abse": (BLACK, "d"),
     "htcp": (BLUE, "p"), "hybla": (ORANGE, "p"), "illinois": (PURPLE, "p"),
     "scalable": (SKY, "p"), "africa": (GREEN, "p"), "yeah": (BLACK, "p"),
+    "bbr": (GREEN, "*"), "copa": (BLUE, "*"), "ledbat": (ORANGE, "*"), "lp": (PURPLE, "*"),
+    "cdg": (SKY, "*"), "dctcp": (VERMILION, "*"), "xcp": (BLACK, "*"),
 }  # fmt: skip
 """Colour and mark of each algorithm, the same in every figure. Of two algorithms that share a
 colour the marks differ; those that papers draw together also differ in grey."""

@@ -30,6 +30,9 @@ CHOICE = "TCPCC_QUICK"
 VOLATILE = {"tcpcc": "differs from run to run"}
 """Metadata of an output that a comparison of two executions leaves out."""
 
+SCREEN_DPI = 90
+"""Of figures in notebooks, whose files would be large otherwise."""
+
 NAMES = {"packet": "packets", "fluid": "fluid"}
 
 
@@ -113,6 +116,7 @@ class Book:
         for item in items:
             figure = harness.draw(self.paper.name, item, progress=self._progress)
             title = f"{report.heading(item)}: {self.paper.published.titles.get(item, '')}"
+            figure.set_dpi(SCREEN_DPI)
             display(figure, metadata={"alt": title.rstrip(": ")})
             plt.close(figure)
 

@@ -592,12 +592,12 @@ def registry(monkeypatch):
     monkeypatch.setattr(CONTROLLERS, "_known", dict(CONTROLLERS._known))
 
 
-def make(**changes):
+def make(name="mine", **changes):
     def hold(s, p, a):
         s.cwnd = max(s.cwnd, 1.0)
 
     rules = {"on_ack": hold, "on_loss": hold, "on_timeout": hold}
-    return tc.Controller(name="mine", summary="holds", **rules | changes)
+    return tc.Controller(name=name, summary="holds", **rules | changes)
 
 
 def test_the_controllers_of_the_first_paper_are_registered():
@@ -611,9 +611,9 @@ def test_a_misspelt_controller_gets_a_suggestion():
 
 
 def test_a_controller_is_taken_where_its_name_is():
-    mine = make()
+    mine = make("handed_over")
     assert get(mine) is mine
-    assert "mine" not in names()
+    assert "handed_over" not in names()
 
 
 @pytest.mark.usefixtures("registry")

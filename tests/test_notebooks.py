@@ -16,13 +16,12 @@ def told(cell):
     """What the outputs of a cell say: their text, without what differs from run to run."""
     texts = []
     for output in cell.get("outputs", []):
-        if output.get("metadata") == notebook.VOLATILE or output.get("name") == "stderr":
+        if notebook.VOLATILE in output.get("metadata", {}).values():
             continue
         data = output.get("data", {"text/plain": output.get("text", "")})
-        text = data.get("text/html", data.get("text/markdown", data.get("text/plain", "")))
-        if "image/png" not in data:
-            texts.append("".join(text))
-    return re.sub(r"0x[0-9a-f]+|id=\"[^\"]*\"", "", "\n".join(texts))
+        if "image/png" not in data and output.get("name") != "stderr":
+            texts.append("".join(data.get("text/plain", data.get("text/markdown", ""))))
+    return re.sub(r"0x[0-9a-f]+|\s+", " ", " ".join(texts))
 
 
 def differences(stored, fresh):
@@ -54,4 +53,6 @@ def test_notebook_runs_and_gives_what_is_stored(path, monkeypatch):
     nbclient.NotebookClient(fresh, timeout=900, resources=folder).execute()
     assert any(cell.get("outputs") for cell in stored.cells)
     for old, new in zip(stored.cells, fresh.cells, strict=True):
+        if "time()" in old.source:  # it measures how long something takes
+            continue
         assert differences(told(old), told(new)) == ([], []), old.source

@@ -130,18 +130,18 @@ def over_areno(loss):
 
 
 def test_fusion_gets_up_to_1_4_times_arenos_throughput():
-    assert 1.2 < over_areno("1e-4") < 1.5
+    """The text's claim, at the loss rates where no sender lives on its timer."""
+    over = [over_areno(loss) for loss in ("1e-4", "1e-3", "1e-2")]
+    assert all(1.1 < ratio < 1.4 for ratio in over)
+    assert over == sorted(over)
 
 
 @pytest.mark.parametrize("loss", ["1e-3", "1e-2"])
-def test_a_kernels_clock_takes_most_of_what_exceeds_that(loss):
-    """Against the paper Fusion has several times as much at higher loss rates: ARENO yields to
-    waits of a fraction of a millisecond, which the testbed's clock may not have told it."""
+def test_a_kernels_clock_costs_areno_more_than_fusion(loss):
+    """A clock of 4 ms tells ARENO of waits that it takes for congestion."""
     found = cells("clock")
     ticking = found["Fusion, 4 ms clock", loss].value / found["ARENO, 4 ms clock", loss].value
-    assert over_areno(loss) > 3
-    assert ticking < 2.5
-    assert ticking < over_areno(loss) / 1.9
+    assert over_areno(loss) < ticking < 2.5
 
 
 def test_reno_follows_the_root_law():
@@ -233,7 +233,7 @@ def test_fast_is_too_friendly_at_100_mbps():
     assert found["FAST", "100 Mb/s"].value < 0.8 * found["Reno beside FAST", "100 Mb/s"].value
 
 
-@pytest.mark.parametrize("variant", t.SIMULATED)
+@pytest.mark.parametrize("variant", s.SIMULATED_VARIANTS)
 def test_reverse_traffic_takes_utilization(variant):
     found = cells("figure_13")
     assert found["Total", f"{variant} without"].value > 90

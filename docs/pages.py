@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import Controller
+from tcpcc.models.evidence import evidence, evidence_table, models_for
 from tcpcc.queues import QUEUES
 from tcpcc.slow_start import SLOW_STARTS
 from tcpcc.transport.recovery import RECOVERIES
@@ -69,6 +70,14 @@ def controller_page(name: str) -> str:
             f"Source: {controller.source}. Loss recovery unless told: `{controller.recovery}`."
             f" File: `tcpcc/controllers/{file.name}`.",
             "",
+            f"Constants: {evidence()[name].constants}. Models: {', '.join(models_for(controller))}.",
+            "Held to:",
+            "",
+            *(
+                f"- {each.kind}: {each.what} (`tests/{each.test}`)"
+                for each in evidence()[name].held
+            ),
+            "",
             "## Equations",
             "",
             "```text",
@@ -96,8 +105,8 @@ def write_controllers(docs: Path) -> None:
         if old.stem != "index" and old.stem not in CONTROLLERS:
             old.unlink()
     rows: list[tuple[object, ...]] = [
-        (f"[`{name}`]({name}.md)", CONTROLLERS[name].summary, CONTROLLERS[name].source)
-        for name in CONTROLLERS
+        (f"[`{name}`]({name}.md)", CONTROLLERS[name].summary, *facts)
+        for name, *facts in evidence_table().itertuples(index=False)
     ]
     others = [
         f"## {title}\n\n"
@@ -112,7 +121,7 @@ def write_controllers(docs: Path) -> None:
     _write(
         folder / "index.md",
         "# Algorithms\n\n"
-        + _table(("controller", "what it does", "source"), rows)
+        + _table(("controller", "what it does", "source", "constants", "held to", "models"), rows)
         + "\n\n"
         + "\n\n".join(others)
         + f"\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n",

@@ -59,6 +59,7 @@ def _state(controller: Controller) -> str:
 def controller_page(name: str) -> str:
     """The page of a controller: its file's own words, parameters and state."""
     controller = CONTROLLERS[name]
+    one = evidence()[name]
     file = Path(inspect.getfile(Controller)).with_name(f"{name}.py")
     words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     return "\n".join(
@@ -70,13 +71,10 @@ def controller_page(name: str) -> str:
             f"Source: {controller.source}. Loss recovery unless told: `{controller.recovery}`."
             f" File: `tcpcc/controllers/{file.name}`.",
             "",
-            f"Constants: {evidence()[name].constants}. Models: {', '.join(models_for(controller))}.",
-            "Held to:",
+            f"Constants: {one.constants}. Models: {', '.join(models_for(controller))}. Held to:"
+            f" {one.words}.",
             "",
-            *(
-                f"- {each.kind}: {each.what} (`tests/{each.test}`)"
-                for each in evidence()[name].held
-            ),
+            *(f"- `tests/{each.test}`" for each in one.held),
             "",
             "## Equations",
             "",

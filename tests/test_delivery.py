@@ -383,6 +383,37 @@ def test_copas_velocity_from_1_to_8():
     assert seen == [1, 1, 1, 2, 4, 8, 16]
 
 
+@pytest.mark.parametrize("buffer", [50, 300])
+def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
+    """Arun, Balakrishnan 2018, section 2.2; by itself it stays with two packets."""
+    net = tc.dumbbell("20 Mbps", "20 ms", buffer)
+    shares = []
+    for mode in (0, 1):
+        flows = [tc.Flow("copa", competitive=mode), tc.Flow("cubic")]
+        found = tc.simulate(tc.Scenario(net, flows, duration=60)).throughput(after=20)
+        shares.append(float(found[0] / found.sum()))
+    assert shares[0] < 0.1
+    assert 0.3 < shares[1] < 0.6
+    alone = tc.simulate(tc.Scenario(net, [tc.Flow("copa", competitive=1)], duration=20))
+    assert alone.queue_mean(after=5) == pytest.approx(2, abs=1)
+
+
+def test_copa_takes_one_packet_more_each_round_trip_and_a_loss_halves_it():
+    s, p, a = get("copa").example()
+    for name, value in zip(get("copa").state_dtype.names, get("copa").initial_state, strict=True):
+        setattr(s, name, value)
+    p.competitive = 1.0
+    s.cwnd = 40.0
+    shares = []
+    for k in range(12):
+        a.now, a.rtt, a.srtt = 1 + k / 8, 0.1 if k == 0 else 1 / 8, 1 / 8
+        get("copa").on_delivery(s, p, a)
+        shares.append(s.share)
+    assert shares == [2] * 6 + [3, 4, 5, 6, 7, 8]
+    get("copa").on_loss(s, p, a)
+    assert s.share == 4
+
+
 @pytest.mark.parametrize("target", [0.025, 0.1])
 def test_ledbat_keeps_its_target(target):
     case = path("ledbat", 60.0, rate="4 Mbps", buffer=300, params={"target_delay": target})
@@ -414,6 +445,27 @@ def test_dctcps_alpha_is_that_of_its_sawtooth():
     assert alpha == pytest.approx(math.sqrt(2 / (6250 * 0.01016 + 65)), rel=0.15)
     assert run.data["drops"].sum() == 0
     assert run.utilization(after=3) > 0.999
+
+
+def test_dctcp_over_codel_that_marks_beyond_a_millisecond():
+    """ns-3's set-up (tcp-validation, dctcp-10ms: 50 Mb/s, 10 ms, CoDel's CE threshold), ACKs not
+    delayed: alpha is sqrt(2/W) again. ns-3 has 0.06 to 0.085, with delayed ACKs and a device queue
+    behind CoDel; delayed ACKs alone make 0.12 of it here."""
+    queue = tc.CoDel(ecn=1, ce_threshold=0.001)
+    net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=queue)
+    found = {}
+    for delayed in (0.0, 0.2):
+        transport = tc.Transport(ecn="accurate", delayed_ack=delayed, initial_window=10)
+        flow = tc.Flow("dctcp", packet_size=1500, transport=transport)
+        run = tc.simulate(tc.Scenario(net, [flow], duration=15), trace=True)
+        trace = run.trace("dctcp1")
+        found[delayed] = trace["alpha"][trace["time"] > 5].mean()
+        assert run.utilization(after=5) > 0.999
+        assert run.data["drops"].sel(time=slice(1, None)).sum() == 0
+        assert run.queue_mean(after=5) < 4.2  # a millisecond
+    bdp = 50e6 * 0.01 / 12000
+    assert found[0.0] == pytest.approx(math.sqrt(2 / (bdp + 4)), rel=0.1)
+    assert found[0.2] == pytest.approx(0.12, abs=0.02)
 
 
 def test_a_mark_halves_reno_without_a_loss():

@@ -7,7 +7,6 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.transport.output import fill
-from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.classic import leave
 
 
@@ -25,10 +24,9 @@ def own():
     """A recovery that waits for the timer, and does not answer after some duplicate ACKs."""
     params = {"patience": tc.Param(1e9, "ACKs", "duplicates until it falls silent")}
     state = {"duplicates": tc.State(0, "ACKs", "so far", kind=int)}
-    yield tc.register(
+    return tc.register(
         tc.Recovery("timer-only", "no fast retransmit", on_ack, params=params, state=state)
     )
-    del RECOVERIES._known["timer-only"]
 
 
 def run(recovery, driver="compiled"):

@@ -239,7 +239,8 @@ def _one_flow(
     doublings = active / rtt
     grown = first * 2**doublings if doublings < 1000 else math.inf
     window = min(max(window, first), grown, rwnd, size)
-    most = min(per_second * active, window * active / rtt, grown, size)
+    burst = min(first, rwnd, size)  # is handed over at once, whatever the links let through
+    most = max(min(per_second * active, window * active / rtt, grown, size), burst)
     return most, min(window, most)
 
 

@@ -27,7 +27,7 @@ class RecoveryMemory:
         row["address"] = address(flow)
         for name in ("state", "params"):
             row[f"recovery_{name}"] = address(getattr(self, name))
-        for name in ("on_ack", "on_timeout", "resume", "on_alarm"):
-            row[f"recovery_{name}"] = rule_address(getattr(self._recovery, name), *dtypes)
+        for name, rule in self._recovery.rules.items():
+            row[f"recovery_{name}"] = rule_address(rule, *dtypes)
         row["stale_rounds"] = self._recovery.stale_rounds
         row["newest_only"] = self._recovery.newest_only

@@ -191,6 +191,9 @@ class Flow(Record):
         start: s, when the connection opens.
         count: how many such flows there are, each with access links of its own.
         jitter: s, over which the starts of these are spread, at random from the scenario's seed.
+        processing: s; its host takes between 0 and this, at random from the scenario's seed, to
+            send each packet, in order, as experimenters do against traffic phases (Floyd and
+            Jacobson, Internetworking 3(3), 1992: about a packet's time on the bottleneck).
         background: whether the hybrid model runs it as fluid, behind the packets of the others;
             other models make no difference.
         stop: s, when the sender has no new data any more (what is outstanding is still
@@ -220,6 +223,7 @@ class Flow(Record):
     start: float
     count: int
     jitter: float
+    processing: float
     background: bool
     stop: float | None
     size: int | None
@@ -246,6 +250,7 @@ class Flow(Record):
         start: Quantity = 0.0,
         count: int = 1,
         jitter: Quantity = 0.0,
+        processing: Quantity = 0.0,
         background: bool = False,
         stop: Quantity | None = None,
         size: Quantity | None = None,
@@ -298,6 +303,7 @@ class Flow(Record):
             start=begin,
             count=whole("count", count, "flows", low=1),
             jitter=spread,
+            processing=nonnegative("processing", units.seconds(processing, "processing"), "s"),
             background=flag("background", background),
             stop=end,
             size=None if size is None else _packets("size", size, wire - overhead),

@@ -46,6 +46,12 @@ def uses_headers(flow: ResolvedFlow) -> bool:
     return flow.spec.transport.ecn != "off" or bool(flow.controller.header)
 
 
+def _stages(resolved: Resolved) -> dict[int, int]:
+    """For each link with jitter, the row of the stage that its packets pass after it."""
+    jittered = [i for i, link in enumerate(resolved.links) if link.jitter > 0]
+    return {i: len(resolved.links) + k for k, i in enumerate(jittered)}
+
+
 class World:
     """The memory of one run of the packet model.
 
@@ -80,7 +86,8 @@ class World:
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
-        self.links = np.zeros(len(self.resolved.links), r.LINK)
+        self.stages = _stages(self.resolved)
+        self.links = np.zeros(len(self.resolved.links) + len(self.stages), r.LINK)
         self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
         self.tcp = np.zeros(len(self.flows), t.FLOW)
         self.cbr = np.zeros(len(self.flows), r.CBR)
@@ -99,6 +106,8 @@ class World:
         self._lay_out_paths()
         for i, link in enumerate(self.resolved.links):
             self._lay_out_link(i, link)
+        for i, stage in self.stages.items():
+            self._lay_out_stage(stage, self.resolved.links[i])
         for i, flow in enumerate(self.resolved.flows):
             self._lay_out_flow(i, flow)
         if self.resolved.workloads:
@@ -125,14 +134,16 @@ class World:
         for number, flow in self._paths():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)
-                for link in way:
+                for link in self._hops_of(way):
                     feeders.setdefault(link, set()).add(before)
                     before = link
         variable = [  # so that no packet is carried on before its time
             link.variable or link.queue.discipline.on_departure is not None
             for link in self.resolved.links
-        ]
+        ] + [False] * len(self.stages)
         decides = [self._decides(i) for i in range(len(self.resolved.links))]
+        decides += [False] * len(self.stages)
+        reorders = {k for i, k in self.stages.items() if self.resolved.links[i].reordering}
 
         def joins(link: int, following: int) -> bool:
             alone = len(feeders[following]) == 1 and not decides[following]
@@ -145,9 +156,12 @@ class World:
             holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
             passed: set[int] = set()
             for way, last in ((flow.forward, r.RECEIVER), (flow.reverse, r.BY_EVENT)):
-                for k, link in enumerate(way):
-                    if k + 1 < len(way):
-                        then = r.NEXT_LINK if joins(link, way[k + 1]) else r.BY_EVENT
+                hops = self._hops_of(way)
+                for k, link in enumerate(hops):
+                    if link in reorders:
+                        then = r.BY_ITSELF
+                    elif k + 1 < len(hops):
+                        then = r.NEXT_LINK if joins(link, hops[k + 1]) else r.BY_EVENT
                     elif last == r.RECEIVER and (holds or not self._ack_may_leave(flow, feeders)):
                         then = r.BY_EVENT
                     else:
@@ -177,7 +191,8 @@ class World:
                 ends[link] = {-1}
         groups: dict[tuple[float, ...], list[int]] = {}
         for number, places in ends.items():
-            if len(places) == 1 and not self.resolved.links[number].variable:
+            own = number >= len(self.resolved.links)  # a stage: its packets come when they like
+            if len(places) == 1 and not own and not self.resolved.links[number].variable:
                 key = (*places, self.resolved.links[number].delay)
                 groups.setdefault(key, []).append(number)
         joint = [group for group in groups.values() if len(group) > 1]
@@ -206,8 +221,12 @@ class World:
 
     def lay_out_path(self, row: Any, path: int, flow: ResolvedFlow) -> None:
         row["path"] = self.path_of[path]
-        row["n_forward"] = len(flow.forward)
-        row["n_hops"] = len(flow.forward) + len(flow.reverse)
+        row["n_forward"] = len(self._hops_of(flow.forward))
+        row["n_hops"] = row["n_forward"] + len(self._hops_of(flow.reverse))
+
+    def _hops_of(self, way: tuple[int, ...]) -> list[int]:
+        """The links of a way, each with the stage of its jitter if it has one."""
+        return [k for i in way for k in ((i, self.stages[i]) if i in self.stages else (i,))]
 
     def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
         """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
@@ -255,7 +274,32 @@ class World:
     def _share(self, i: int) -> None:
         """Link `i` has its queue elsewhere."""
         row = self.links[i]
-        row["tracked"], row["recorded"], row["shared"] = True, False, self.shared[i]
+        row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, self.shared[i]
+
+    def _lay_out_stage(self, i: int, link: Link) -> None:
+        """A stage after a link, in which its packets take their time by chance."""
+        row = self.links[i]
+        row["ident"], row["rate"], row["tracked"] = i, math.inf, r.ELSEWHERE
+        row["jitter"], row["share"] = link.jitter, link.jitter_share
+        row["reorders"] = link.reordering
+        seed_stream(row, self.scenario.seed, f"link {link.name}: jitter")
+
+    def _lay_out_loose(self) -> None:
+        """Places for packets that others may overtake; number 0 stands for none."""
+        some = any(link.reordering for link in self.resolved.links)
+        self.loose = np.zeros(1, r.PACKET)
+        if some:
+            self._add_loose(r.FIRST_RING)
+
+    def _add_loose(self, room: int) -> None:
+        """Add places for packets under way by themselves, in front of those that are free."""
+        w, first = self.w[0], len(self.loose)
+        added = np.zeros(room, r.PACKET)
+        added["order"] = np.arange(first + 1, first + 1 + room)
+        added["order"][-1] = w["free_loose"]
+        self.loose = np.concatenate([self.loose, added])
+        w["loose"], w["free_loose"] = address(self.loose), first
+        w["n_free_loose"] += room
 
     def _lay_out_store(self, i: int, inner: int) -> None:
         """The packets that wait at a scheduled link, and its inner queues of them."""
@@ -335,7 +379,7 @@ class World:
     def _lay_out_world(self) -> None:
         w = self.w[0]
         w["pending"], w["pause"] = -1, _ENDLESS
-        w["n_links"] = len(self.links)
+        w["n_links"] = len(self.resolved.links)
         w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
@@ -348,6 +392,7 @@ class World:
         w["changes"] = address(self.changes)
         self.n_changes = 0
         self._lay_out_headers()
+        self._lay_out_loose()
 
     def _lay_out_headers(self) -> None:
         """Places for headers, if any packets have one; number 0 stands for none."""
@@ -461,6 +506,8 @@ class World:
                     self._enlarge(self.tcp, name, int(i), int(first[i]), int(last[i]))
         for place in [i for i in self.stores if self.links["n_free"][i] < r.MARGIN]:
             self._enlarge_store(place, len(self.stores[place]))
+        if len(self.loose) > 1 and w["n_free_loose"] < r.MARGIN:
+            self._add_loose(len(self.loose))
         self.make_heap_room()
         self._grow_headers()
         self.trace.grow()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Selection = str | Iterable[str] | None
 """Flows: a flow's name, a controller's (all its flows), a workload's, several, None for all."""
 
+_OF_EACH = ("start", "packet_size", "controller")  # what `totals` needs beside the sums
 _VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between two runs that are the same
 
 
@@ -53,7 +54,7 @@ class Run:
 
     @property
     def flows(self) -> list[str]:
-        """Names of the flows, CBR included, in the scenario's order."""
+        """Names of the flows that are recorded, CBR included, in the scenario's order."""
         return [str(name) for name in self.data["flow"].values]
 
     @property
@@ -222,6 +223,44 @@ class Run:
     def timeouts(self) -> xr.DataArray:
         """Retransmission timeouts in the whole run, dims (flow)."""
         return self.data["timeouts"]
+
+    def totals(self) -> pd.DataFrame:
+        """What every flow sums up to over the whole run, also those with ``record=False``.
+
+        A row for each flow, by name (for each kind of conversation of a workload); columns
+        `controller`, `start_s`, `sent`, `retransmitted`, `delivered` (packets; see
+        `recording.TOTALS`), `throughput_mbps` (of what was delivered, over the run), `loss_events`,
+        `timeouts`, `finished_s`.
+        """
+        import pandas as pd
+
+        from tcpcc.results.recording import TOTALS
+
+        data = self.data
+        if "each" in data.dims:
+            found = {name: data[f"each_{name}"].values for name in (*TOTALS, *_OF_EACH)}
+            names = data["each"].values
+        else:
+            found = {name: data[name].values for name in (*TOTALS, *_OF_EACH)}
+            for name in ("sent", "retransmitted", "delivered"):
+                found[name] = found[name].sum(axis=0)
+            names = data["flow"].values
+        found |= {name: found[name].astype(float) for name in TOTALS}
+        rate = found["delivered"] * found["packet_size"] * 8e-6 / self.duration
+        return pd.DataFrame(
+            {
+                "controller": found["controller"],
+                "start_s": found["start"],
+                "sent": found["sent"],
+                "retransmitted": found["retransmitted"],
+                "delivered": found["delivered"],
+                "throughput_mbps": rate,
+                "loss_events": found["loss_events"],
+                "timeouts": found["timeouts"],
+                "finished_s": found["finished"],
+            },
+            index=pd.Index([str(name) for name in names], name="flow"),
+        )
 
     # Completion times.
 
@@ -506,6 +545,7 @@ class Run:
         if flows is None:
             return self.flows
         controllers = [str(name) for name in self.data["controller"].values]
+        left_out = self.data["each"].values if "each" in self.data.dims else ()
         chosen = []
         for name in [flows] if isinstance(flows, str) else flows:
             if name in self.flows:
@@ -516,6 +556,8 @@ class Run:
                 ]
             elif parts := [f for f in self.flows if f.startswith(f"{name}/")]:
                 chosen += parts
+            elif name in left_out:
+                raise ScenarioError(f"flow {name!r}: is not recorded; run.totals() has its sums")
             else:
                 raise unknown("flow", name, {*self.flows, *controllers})
         return list(dict.fromkeys(chosen))
@@ -530,6 +572,7 @@ class Run:
 
     def _flow(self, name: str) -> str:
         if name not in self.flows:
+            self.select(name)
             raise unknown("flow", name, self.flows)
         return name
 

@@ -89,8 +89,13 @@ class Resolved:
 
     @property
     def rows(self) -> tuple[ResolvedFlow, ...]:
-        """What a record has a row for: the flows, then each workload's kinds of conversation."""
+        """What may have a row in a record: the flows, then the kinds of conversation."""
         return self.flows + tuple(kind for load in self.workloads for kind in load.kinds)
+
+    @property
+    def recorded(self) -> tuple[int, ...]:
+        """Which of `rows` a record keeps series of."""
+        return tuple(k for k, row in enumerate(self.rows) if getattr(row.spec, "record", True))
 
 
 def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) -> Resolved:

@@ -207,6 +207,7 @@ class Scenario(Record):
 _ADDED: tuple[tuple[type, dict[str, Any]], ...] = (
     (Flow, {"count": 1, "jitter": 0.0}),
     (Flow, {"processing": 0.0}),
+    (Flow, {"record": True}),
     (Link, {"jitter": 0.0, "jitter_share": 1.0, "reordering": False}),
 )
 """Settings that came later, with their defaults: a scenario without them keeps its digest."""

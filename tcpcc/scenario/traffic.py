@@ -216,6 +216,8 @@ class Flow(Record):
         transport: further settings, a `Transport` or a mapping of its fields.
         name: default the controller's name and the flow's number, "vegas1". Of several flows,
             simulated one by one, the first is then "vegas1.1".
+        record: whether a run keeps its series. False: of ten thousand flows a thousand bins each
+            take a gigabyte; what they sum up to is in `Run.totals`, and links know all of them.
         params: parameters of the controller, here or as keywords: `Flow("vegas", alpha=1)`.
     """
 
@@ -240,6 +242,7 @@ class Flow(Record):
     access_rate: float | None
     transport: Transport
     name: str | None
+    record: bool
     params: tuple[tuple[str, float], ...]
     _instance: Controller | None = field(init=False, compare=False)
 
@@ -267,6 +270,7 @@ class Flow(Record):
         access_rate: Quantity | None = None,
         transport: Transport | Mapping[str, Any] = Transport(),
         name: str | None = None,
+        record: bool = True,
         params: Mapping[str, float] | Sequence[tuple[str, float]] = (),
         **more_params: float,
     ) -> None:
@@ -317,6 +321,7 @@ class Flow(Record):
             **_own_access(access_delay, access_rate),
             transport=transport,
             name=None if name is None else text("name", name),
+            record=flag("record", record),
             params=given,
             _instance=None if named_only else algorithm,
         )

@@ -91,7 +91,12 @@ class World:
         self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
         self.tcp = np.zeros(len(self.flows), t.FLOW)
         self.cbr = np.zeros(len(self.flows), r.CBR)
-        self.flow_bins = np.zeros((len(self.resolved.rows), self.n_bins), FLOW_BIN)
+        self.kept = list(self.resolved.recorded)
+        n_rows = len(self.resolved.rows)
+        n_series = min(len(self.kept) + 1, n_rows)  # the last for all that are not recorded
+        self.bin_row = np.full(n_rows, n_series - 1)
+        self.bin_row[self.kept] = np.arange(len(self.kept))
+        self.flow_bins = np.zeros((n_series, self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
@@ -337,7 +342,7 @@ class World:
         """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
         spec = flow.spec
         self.trace.mark(row, i, flow)
-        row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
+        row["bins"] = address(self.flow_bins) + self.bin_row[i] * self.flow_bins.strides[0]
         row["size"] = spec.packet_size
         row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
@@ -568,6 +573,32 @@ class World:
             return counts
         return np.concatenate([counts, self.conversations.counters(name)])
 
+    def _items(self) -> dict[str, Any] | None:
+        """The items of conversations, with the rows of the record that these have."""
+        if self.conversations is None:
+            return None
+        items = self.conversations.record()
+        return items | {"item_flow": self.bin_row[items["item_flow"]]}
+
+    def _totals(self, flow_bins: np.ndarray) -> dict[str, np.ndarray]:
+        """What each row of the scenario sums up to, by `recording.TOTALS`."""
+        n = len(self.resolved.flows)
+        totals = {name: self._counter(name) for name in ("timeouts", "loss_events")}
+        finished = np.full(len(self.resolved.rows), math.nan)
+        finished[:n] = self.tcp["finished"][:n]
+        if len(self.kept) == len(finished):
+            return totals | {"finished": finished}
+        for name in ("sent", "retransmitted", "delivered"):
+            totals[name] = np.zeros(len(finished))
+            totals[name][self.kept] = flow_bins[name].sum(axis=0)
+        silent = np.setdiff1d(np.arange(n), self.kept)
+        tcp = self.tcp[silent]
+        totals["sent"][silent] = tcp["sent"]
+        totals["retransmitted"][silent] = tcp["retransmitted"]
+        shaken = self.flows["handshake"][silent]
+        totals["delivered"][silent] = np.maximum(tcp["high_ack"] + 1 - shaken, 0)
+        return totals | {"finished": finished}
+
     def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
         """The record of the run, or of its part up to `until`: the bins that have ended by then.
 
@@ -601,10 +632,9 @@ class World:
             )
         n = len(edges)
         widths = np.diff(edges, prepend=0.0)[:, None]
-        flow_bins, link_bins = self.flow_bins.T[:n], self.link_bins.T[:n]
-        finished = np.full(len(self.resolved.rows), math.nan)
-        finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
-        active = ~(edges[:, None] > finished)
+        flow_bins, link_bins = self.flow_bins.T[:n, : len(self.kept)], self.link_bins.T[:n]
+        totals = self._totals(flow_bins)
+        active = ~(edges[:, None] > totals["finished"][self.kept])
         series: dict[str, Any] = {
             name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
         }
@@ -616,10 +646,9 @@ class World:
             "time": edges,
             "queue": link_bins["waiting"] / widths,
             "busy": link_bins["busy"] / widths,
-            "timeouts": self._counter("timeouts"),
-            "loss_events": self._counter("loss_events"),
-            "finished": finished,
-            "items": None if self.conversations is None else self.conversations.record(),
+            **{k: totals[k][self.kept] for k in ("timeouts", "loss_events", "finished")},
+            "totals": totals if len(self.kept) < len(self.resolved.rows) else None,
+            "items": self._items(),
             "marks": link_bins["marks"] if len(self.headers) > 1 else None,
             "queue_states": {
                 name: values[:n]

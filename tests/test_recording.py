@@ -101,3 +101,36 @@ def test_memory_hangs_on_what_is_recorded():
     )
     assert most > 1.3e9
     assert least < most / 3
+
+
+# Delays
+
+
+def test_delays_of_packets_are_those_of_the_path_and_the_queue():
+    net = tc.dumbbell("8 Mbps", "20 ms", 10)
+    flow = tc.Flow("reno", transport={"initial_window": 4, "handshake": False})
+    run = tc.simulate(tc.Scenario(net, [flow], duration=0.05), trace=True)
+    found = run.delays()
+    assert list(found["seq"]) == [0, 1, 2, 3]  # at once: each waits for those before it
+    np.testing.assert_allclose(found["delay"], 0.02 + 0.001 * np.arange(1, 5))
+    assert list(found["transmissions"]) == [1] * 4
+
+
+def test_a_packet_that_was_lost_takes_as_long_as_its_repair():
+    net = tc.dumbbell("5 Mbps", "20 ms", 20)
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("reno"), tc.CBR("1 Mbps")], duration=8), trace=True)
+    found = run.delays("reno1")
+    assert list(found["delivered"]) == sorted(found["delivered"])
+    assert len(found) == run.data["delivered"].sel(flow="reno1").sum() + 1  # and the SYN
+    trace = run.trace("reno1")
+    dropped = set(trace[trace.event == "drop"].seq)
+    again = found[found["transmissions"] > 1]
+    assert dropped & set(found.seq) == set(again.seq)
+    once = found[found["transmissions"] == 1]["delay"]
+    assert once.max() < 0.02 + 22 * 0.0016 < again["delay"].min()
+    assert set(run.delays()["flow"]) == {"reno1", "cbr2"}
+
+
+def test_delays_need_a_trace():
+    with pytest.raises(tc.ScenarioError, match="simulate with trace=True"):
+        tc.simulate(scenario(tc.Flow("reno"))).delays()

@@ -415,6 +415,25 @@ class Run:
             return table
         return table[np.isin(self.events["flow"], kept)].reset_index(drop=True)
 
+    def delays(self, flows: Selection = None) -> pd.DataFrame:
+        """What each packet of the traced connections took to its receiver, a row each, in the
+        order of arrival; duplicates and what is lost are left out.
+
+        Columns: `flow` (as in `trace`), `seq`, `sent` (s, when it was first sent), `delivered` (s,
+        when it arrived for the first time), `delay` (s, from the one to the other: what the
+        receiver waits for it, repairs included), `transmissions` (how often it had been sent by
+        then; where 1, the delay is the network's).
+
+        Args:
+            flows: names or controllers of traced flows, or of rows of workloads. Default: all.
+
+        Raises:
+            ScenarioError: the run has no trace, or none of such a flow.
+        """
+        from tcpcc.results import delays
+
+        return delays.table(self.trace(flows))
+
     def _connections(self, flows: Selection) -> list[int]:
         """The numbers of the traced connections meant, in order."""
         if self.events is None:

@@ -62,6 +62,8 @@ class World:
         scenario: what to run.
         trace: keep every event of every flow, or of those named.
         shared: addresses of the records of the links that are shared with fluid, by link.
+        growing: whether flows may be added (`added.add_flow`): links of the network then count as
+            fed by others too, so that no packet is carried onto one before its time.
     """
 
     def __init__(
@@ -69,9 +71,11 @@ class World:
         scenario: Scenario,
         trace: bool | Selection = False,
         shared: Mapping[int, int] | None = None,
+        growing: bool = False,
     ) -> None:
         self.scenario = scenario
         self.shared = shared or {}
+        self.growing = growing
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
@@ -86,6 +90,7 @@ class World:
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
+        self.row_of = list(range(len(self.resolved.links)))  # a link's in `links`
         self.stages = _stages(self.resolved)
         self.links = np.zeros(len(self.resolved.links) + len(self.stages), r.LINK)
         self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
@@ -109,12 +114,10 @@ class World:
         )
 
         self._lay_out_paths()
-        for i, link in enumerate(self.resolved.links):
-            self._lay_out_link(i, link)
-        for i, stage in self.stages.items():
-            self._lay_out_stage(stage, self.resolved.links[i])
+        for i in range(len(self.resolved.links)):
+            self.lay_out_link(i)
         for i, flow in enumerate(self.resolved.flows):
-            self._lay_out_flow(i, flow)
+            self.lay_out_flow(i, flow)
         if self.resolved.workloads:
             self.conversations = ConversationMemory(self)
         self._lay_out_world()
@@ -129,25 +132,34 @@ class World:
         owner[f"{field.rstrip('s')}_mask"][i] = len(ring) - 1
 
     def _lay_out_paths(self) -> None:
-        """Hops of all flows, and where a packet may go on without an event.
+        """Hops of all flows, and the lanes of links."""
+        rows = self.lay_out_hops()
+        for number, flow in enumerate(self.resolved.flows):
+            self.lay_out_path(self.flows[number : number + 1], number, flow)
+        self._lay_out_lanes(rows)
+
+    def lay_out_hops(self) -> list[tuple[int, int, bool]]:
+        """Hops of all flows, and where a packet may go on without an event; returns their rows.
 
         That is so when a link's only feeder is the link before it (or a flow's own sender or
         receiver), neither changes during the run, and, for a receiver, no timer holds ACKs back.
         A discipline that decides at arrival learns what is so at that time, so it waits for it.
         """
-        feeders: dict[int, set[Any]] = {}
+        later: set[Any] = {("later", 1), ("later", 2)} if self.growing else set()
+        feeders: dict[int, set[Any]] = {i: {*later} for i in range(len(self.scenario.net.links))}
         for number, flow in self._paths():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)
                 for link in self._hops_of(way):
                     feeders.setdefault(link, set()).add(before)
                     before = link
-        variable = [  # so that no packet is carried on before its time
-            link.variable or link.queue.discipline.on_departure is not None
-            for link in self.resolved.links
-        ] + [False] * len(self.stages)
-        decides = [self._decides(i) for i in range(len(self.resolved.links))]
-        decides += [False] * len(self.stages)
+        rows_of = list(zip(self.row_of, self.resolved.links, strict=True))
+        variable = {  # so that no packet is carried on before its time
+            row: link.variable or link.queue.discipline.on_departure is not None
+            for row, link in rows_of
+        } | dict.fromkeys(self.stages.values(), False)
+        decides = {row: self._decides(i) for i, (row, _) in enumerate(rows_of)}
+        decides |= dict.fromkeys(self.stages.values(), False)
         reorders = {k for i, k in self.stages.items() if self.resolved.links[i].reordering}
 
         def joins(link: int, following: int) -> bool:
@@ -175,9 +187,7 @@ class World:
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)
         self.hops["link"] = address(self.links) + self.links.itemsize * self.hops["link"]
-        for number, flow in enumerate(self.resolved.flows):
-            self.lay_out_path(self.flows[number : number + 1], number, flow)
-        self._lay_out_lanes(rows)
+        return rows
 
     def _lay_out_lanes(self, rows: list[tuple[int, int, bool]]) -> None:
         """A lane for each link from which packets go on by an event, and lanes that links share.
@@ -202,13 +212,21 @@ class World:
                 groups.setdefault(key, []).append(number)
         joint = [group for group in groups.values() if len(group) > 1]
         self.lanes = np.zeros(len(self.links) + len(joint), r.LANE)
-        self.lanes["ident"] = np.arange(len(self.lanes))
-        at = address(self.lanes) + self.lanes.itemsize * self.lanes["ident"]
-        self.links["lane"] = at[: len(self.links)]
-        for place, group in zip(at[len(self.links) :], joint, strict=True):
-            self.links["joint"][group] = place
-        for i in [*ends, *range(len(self.links), len(self.lanes))]:
+        self.lane_of = np.arange(len(self.links))
+        self.joint_of = np.full(len(self.links), -1)
+        for place, group in enumerate(joint, len(self.links)):
+            self.joint_of[group] = place
+        self.point_at_lanes()
+        some = set(range(len(self.scenario.net.links))) if self.growing else set()
+        for i in sorted({*ends, *some, *range(len(self.links), len(self.lanes))}):
             self.place_ring(self.lanes, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
+
+    def point_at_lanes(self) -> None:
+        """Tell each link where its lanes are."""
+        self.lanes["ident"] = np.arange(len(self.lanes))
+        base, size = address(self.lanes), self.lanes.itemsize
+        self.links["lane"] = base + size * self.lane_of
+        self.links["joint"] = np.where(self.joint_of < 0, 0, base + size * self.joint_of)
 
     def _decides(self, link: int) -> bool:
         """Whether what becomes of a packet hangs on what is so when it arrives."""
@@ -231,7 +249,8 @@ class World:
 
     def _hops_of(self, way: tuple[int, ...]) -> list[int]:
         """The links of a way, each with the stage of its jitter if it has one."""
-        return [k for i in way for k in ((i, self.stages[i]) if i in self.stages else (i,))]
+        stages = ((self.row_of[i], self.stages.get(i)) for i in way)
+        return [k for pair in stages for k in pair if k is not None]
 
     def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
         """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
@@ -239,11 +258,15 @@ class World:
             return True
         first = flow.reverse[0]
         link = self.resolved.links[first]
-        alone = len(feeders[first]) == 1
+        alone = len(feeders[self.row_of[first]]) == 1
         return alone and not link.variable and not self._decides(first)
 
-    def _lay_out_link(self, i: int, link: Link) -> None:
-        row = self.links[i]
+    def lay_out_link(self, i: int) -> None:
+        """Write a link's settings into its row, and its stage's."""
+        link = self.resolved.links[i]
+        if i in self.stages:
+            self._lay_out_stage(self.stages[i], link)
+        row = self.links[self.row_of[i]]
         row["ident"], row["rate"], row["delay"] = i, link.rate, link.delay
         row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
@@ -323,7 +346,8 @@ class World:
         self.links["store"][i], self.links["free"][i] = address(self.stores[i]), first
         self.links["n_free"][i] += room
 
-    def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
+    def lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
+        """Write a flow's settings into its records."""
         row, tcp = self.flows[i : i + 1], self.tcp[i : i + 1]
         row["index"] = row["ident"] = i
         self.lay_out_sender(row, tcp, i, flow)
@@ -342,7 +366,7 @@ class World:
         """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
         spec = flow.spec
         self.trace.mark(row, i, flow)
-        row["bins"] = address(self.flow_bins) + self.bin_row[i] * self.flow_bins.strides[0]
+        row["bins"] = self.bins_of(i)
         row["size"] = spec.packet_size
         row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
@@ -354,6 +378,10 @@ class World:
         self._lay_out_words(row, flow)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
         self._lay_out_transport(tcp, flow)
+
+    def bins_of(self, i: int) -> int:
+        """Address of what row `i` of the scenario adds up."""
+        return address(self.flow_bins) + int(self.bin_row[i]) * self.flow_bins.strides[0]
 
     def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
         """Where the state variables are that a flow's packets carry as header words."""
@@ -396,10 +424,10 @@ class World:
         self.changes = np.zeros(max(len(self.resolved.changes), 1), r.CHANGES)
         w["changes"] = address(self.changes)
         self.n_changes = 0
-        self._lay_out_headers()
+        self.lay_out_headers()
         self._lay_out_loose()
 
-    def _lay_out_headers(self) -> None:
+    def lay_out_headers(self) -> None:
         """Places for headers, if any packets have one; number 0 stands for none."""
         any_used = any(uses_headers(flow) for flow in self.resolved.rows)
         self.headers = np.zeros(r.FIRST_HEADERS if any_used else 1, r.HEADER)
@@ -435,14 +463,19 @@ class World:
                     if end is not None and math.isfinite(end):
                         self.schedule(end, r.FLOW_STOP, i)
             else:
-                self.schedule(spec.start, r.FLOW_START, i)
-                if spec.stop is not None:
-                    self.schedule(spec.stop, r.FLOW_STOP, i)
+                self.schedule_flow(i)
         if self.conversations is not None:
             self.conversations.schedule_first()
         for change in self.resolved.changes:
             for values in self._change_rows(change):
                 self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
+
+    def schedule_flow(self, i: int) -> None:
+        """Put the start and the stop of a TCP flow on the event list."""
+        spec = self.resolved.flows[i].spec
+        self.schedule(spec.start, r.FLOW_START, i)
+        if spec.stop is not None:
+            self.schedule(spec.stop, r.FLOW_STOP, i)
 
     def _change_rows(self, change: ResolvedChange) -> list[dict[str, Any]]:
         """One row for the link itself, one for each parameter of its queue."""
@@ -632,7 +665,10 @@ class World:
             )
         n = len(edges)
         widths = np.diff(edges, prepend=0.0)[:, None]
-        flow_bins, link_bins = self.flow_bins.T[:n, : len(self.kept)], self.link_bins.T[:n]
+        kept = self.bin_row[self.kept]
+        as_they_are = np.array_equal(kept, np.arange(len(kept)))
+        rows = self.flow_bins[: len(kept)] if as_they_are else self.flow_bins[kept]
+        flow_bins, link_bins = rows.T[:n], self.link_bins.T[:n]
         totals = self._totals(flow_bins)
         active = ~(edges[:, None] > totals["finished"][self.kept])
         series: dict[str, Any] = {

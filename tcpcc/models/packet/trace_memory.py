@@ -30,9 +30,8 @@ class TraceMemory:
 
     def __init__(self, w: np.ndarray, resolved: Resolved, chosen: bool | Selection) -> None:
         self.w = w
-        self._rows = _chosen(resolved, chosen)
-        self._numbers = np.full(len(resolved.rows), -1)
-        self._numbers[list(resolved.recorded)] = np.arange(len(resolved.recorded))
+        self._asked = chosen
+        self.choose(resolved)
         self.columns = list(TRACED)
         for k in sorted(self._rows):
             for name in _recorded(resolved.rows[k]):
@@ -44,6 +43,12 @@ class TraceMemory:
         self._owned: list[np.ndarray] = []
         self._tell()
 
+    def choose(self, resolved: Resolved) -> None:
+        """Find the rows that are traced, and their numbers in a record."""
+        self._rows = _chosen(resolved, self._asked)
+        self._numbers = np.full(len(resolved.rows), -1)
+        self._numbers[list(resolved.recorded)] = np.arange(len(resolved.recorded))
+
     def mark(self, row: Any, k: int, flow: ResolvedFlow) -> None:
         """Write into the record of row `k`, a flow's or a kind's, whether and what it traces."""
         if k not in self._rows:
@@ -52,7 +57,11 @@ class TraceMemory:
         if flow.controller is None:
             return
         fields: Any = flow.controller.state_dtype.fields
-        notes = [(fields[n][1] // 8, self.columns.index(n)) for n in flow.controller.record]
+        notes = [
+            (fields[n][1] // 8, self.columns.index(n))
+            for n in flow.controller.record
+            if n in self.columns
+        ]
         self._owned.append(np.array(notes, r.NOTE))
         row["notes"], row["n_notes"] = address(self._owned[-1]), len(notes)
 

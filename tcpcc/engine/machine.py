@@ -66,7 +66,7 @@ def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
     """What stands for a value that a function refers to in what is compiled."""
     if value is jit.call_rule:
         return _call_compiled
-    if isinstance(value, jit._Accessor):
+    if isinstance(value, jit.Accessor):
         return _record_at(value.dtype)
     return _compiled_helper(value, seen) if isinstance(value, pytypes.FunctionType) else value
 

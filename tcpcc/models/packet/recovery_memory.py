@@ -39,7 +39,6 @@ class RecoveryMemory:
         if recovery.name not in self._rules:
             dtypes = (recovery.state_dtype, recovery.params_dtype, FLOW)
             self._rules[recovery.name] = {
-                name: rule_address(getattr(recovery, name), *dtypes)
-                for name in ("on_ack", "on_timeout", "resume", "on_alarm")
+                name: rule_address(rule, *dtypes) for name, rule in recovery.rules.items()
             }
         return self._rules[recovery.name]

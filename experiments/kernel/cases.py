@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import tcpcc as tc
@@ -57,7 +58,8 @@ CASES = {
 TRANSPORT = tc.Transport(
     initial_window=10,
     delayed_ack=0.04,
-    abc_limit=2,
+    abc_limit=math.inf,
+    count_delivered=True,
     whole_window=True,
     timestamps=True,
     initial_rto=1.0,

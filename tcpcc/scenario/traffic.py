@@ -65,6 +65,9 @@ class Transport(Record):
         delayed_ack: how long the receiver may hold back an ACK; 0: it acknowledges each packet.
         ack_every: with delayed ACKs, packets that bring an ACK at once.
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
+        count_delivered: whether an ACK of new data counts for all packets that it tells of first, as
+            in Linux: selectively acknowledged ones now, and never again (packet model). False: for
+            those that it acknowledges cumulatively.
         whole_window: whether the window grows by whole packets, as in Linux: what the controller adds
             is put by until it makes one, and a cut rounds down (packet model).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
@@ -95,6 +98,7 @@ class Transport(Record):
     delayed_ack: float = _setting(0.0, nonnegative, "s")
     ack_every: int = _setting(2, whole, low=1)
     abc_limit: float = _setting(1.0, positive, "packets", inf=True)
+    count_delivered: bool = _setting(False, flag)
     whole_window: bool = _setting(False, flag)
     partial_deflation: bool = _setting(True, flag)
     max_burst: float = _setting(math.inf, positive, "packets", inf=True)

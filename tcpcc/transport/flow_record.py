@@ -53,7 +53,8 @@ LOSS_RECOVERY: dict[str, type] = {
 ROUNDS: dict[str, type] = {
     "last_rtt": float, "recent_rtt": float, "srtt": float, "min_rtt": float, "max_rtt": float,
     "round_seq": int, "round_start": float, "round_sum": float, "round_n": int,
-    "round_min": float, "abc_limit": float, "whole_window": int, "put_by": float, "handshake": int, "stale_rounds": int,
+    "round_min": float, "abc_limit": float, "whole_window": int, "put_by": float,
+    "count_delivered": int, "handshake": int, "stale_rounds": int,
 }  # fmt: skip
 TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timing": int, "timed_seq": int,

@@ -170,7 +170,10 @@ def acknowledged(f, now, packets, rtt):
     """
     a = fill_sample(f, now)
     a.rtt = rtt
-    a.acked = min(float(packets), f.abc_limit)
+    counted = packets
+    if f.count_delivered != 0:
+        counted = delivery_at(f.delivery, 0).news
+    a.acked = min(float(counted), f.abc_limit)
     a.delivered = float(packets + f.untold)
     a.transmits = 0.0
     a.limited = 1.0 if is_limited(f, outstanding_before(f, packets)) else 0.0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import tcpcc as tc
 
 RATE = 10e6  # bit/s
 DELAY = 0.02  # s, one way
 DURATION = 40.0  # s
+STEP = 0.02  # s, between records
 PACKET, HEADER = 1500, 52  # bytes: IP, TCP, and TCP's timestamps
 BDP = round(2 * RATE * DELAY / (8 * PACKET))  # packets
 SMALL, LARGE = 20, 100  # packets: 0.6 and 3 BDP
@@ -24,11 +26,15 @@ class Case:
         controls: congestion control of each, as the kernel and we both call it.
         buffer: packets.
         extra: s by which each one's round trip is longer; default none.
+        segments: packets that the kernel's sender hands down in one piece at least.
+        runs: how often the kernel is recorded; how two share a link differs from run to run.
     """
 
     controls: tuple[str, ...]
     buffer: int
     extra: tuple[float, ...] = ()
+    segments: int = 2
+    runs: int = 1
 
     @property
     def starts(self) -> list[float]:
@@ -41,51 +47,65 @@ class Case:
 
 CASES = {
     "reno, small buffer": Case(("reno",), SMALL),
+    "reno, small buffer, single segments": Case(("reno",), SMALL, segments=1),
     "reno, large buffer": Case(("reno",), LARGE),
+    "reno, 100 ms": Case(("reno",), 40, (0.06,)),
     "cubic, small buffer": Case(("cubic",), SMALL),
     "cubic, large buffer": Case(("cubic",), LARGE),
+    "cubic, 100 ms": Case(("cubic",), 40, (0.06,)),
     "bbr, small buffer": Case(("bbr",), SMALL),
     "bbr, large buffer": Case(("bbr",), LARGE),
-    "reno, 100 ms": Case(("reno",), 40, (0.06,)),
-    "cubic, 100 ms": Case(("cubic",), 40, (0.06,)),
-    "cubic beside reno": Case(("cubic", "reno"), 40),
-    "cubic beside bbr, small buffer": Case(("cubic", "bbr"), SMALL),
-    "cubic beside bbr, large buffer": Case(("cubic", "bbr"), LARGE),
-    "reno, 40 beside 100 ms": Case(("reno", "reno"), 40, (0.0, 0.06)),
-    "cubic, 40 beside 100 ms": Case(("cubic", "cubic"), 40, (0.0, 0.06)),
+    "cubic beside reno": Case(("cubic", "reno"), 40, runs=3),
+    "cubic beside bbr, small buffer": Case(("cubic", "bbr"), SMALL, runs=3),
+    "cubic beside bbr, large buffer": Case(("cubic", "bbr"), LARGE, runs=3),
+    "reno, 40 beside 100 ms": Case(("reno", "reno"), 40, (0.0, 0.06), runs=3),
+    "cubic, 40 beside 100 ms": Case(("cubic", "cubic"), 40, (0.0, 0.06), runs=3),
 }
 
 TRANSPORT = tc.Transport(
     initial_window=10,
+    initial_rto=1.0,
+    tick=0.004,
+    timestamps=True,
     delayed_ack=0.04,
     abc_limit=math.inf,
     count_delivered=True,
     whole_window=True,
-    timestamps=True,
-    initial_rto=1.0,
-    tick=0.004,
 )
-"""As Linux has them: RFC 6928; TCP_DELACK_MIN; every packet of an ACK counts; RFC 7323; RFC 6298."""
+"""As Linux: RFC 6928; RFC 6298, HZ = 250; RFC 7323; TCP_DELACK_MIN; ``tcp_cong_avoid_ai``."""
+
+SENDERS: dict[str, dict[str, Any]] = {
+    "reno": {"controller": "reno"},
+    "cubic": {"controller": "cubic_2008", "slow_start": "hystart", "beta": 717 / 1024},
+    "bbr": {"controller": "bbr", "quantum": 6},
+}
+"""Ours by the kernel's name. ``tcp_cubic`` is its authors' of 2008 but for beta, which is RFC 9438's;
+``tcp_bbr`` adds three pieces to its window, at this rate of two segments each."""
 
 
-def scenario(case: Case, duration: float = DURATION, interval: float = 0.02) -> tc.Scenario:
-    """The same in ours."""
+def scenario(case: Case, duration: float = DURATION, shift: float = 0.0) -> tc.Scenario:
+    """The same in ours.
+
+    Args:
+        case: which.
+        duration: s.
+        shift: s by which the second connection opens later.
+    """
     net = tc.dumbbell(RATE, DELAY, case.buffer, access_delay=0.0)
     flows = [
         tc.Flow(
-            control,
-            start=start,
+            **SENDERS[control],
+            start=start + (shift if k else 0.0),
             packet_size=PACKET,
             header=HEADER,
             ack_size=HEADER,
             access_delay=longer / 2,
             recovery="rack-tlp",
-            slow_start="hystart" if control == "cubic" else "standard",
-            transport=TRANSPORT,
+            transport=TRANSPORT.replace(gso_segments=case.segments),
             name=f"{control}{k}",
         )
         for k, (control, start, longer) in enumerate(
             zip(case.controls, case.starts, case.longer, strict=True)
         )
     ]
-    return tc.Scenario(net, flows, duration=duration, interval=interval)
+    return tc.Scenario(net, flows, duration=duration, interval=STEP)

@@ -15,9 +15,9 @@ from pathlib import Path as File
 
 import numpy as np
 
+from experiments.kernel.cases import STEP
 from experiments.kernel.path import FIRST_PORT, Path
 
-STEP = 0.02  # s, between looks at TCP_INFO
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33  # asm-generic/socket.h
 ROOM = 1 << 23  # bytes of the sockets' buffers: they never limit
 

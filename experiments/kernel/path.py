@@ -75,10 +75,12 @@ def own_namespace() -> int:
 class Host:
     """One end: a namespace of its own with a TUN device and an address.
 
-    Attributes: `address`; `tun`, the device's descriptor.
+    Attributes: `address`; `segments`, packets that TCP hands down in one piece at least (Linux: 2);
+    `tun`, the device's descriptor.
     """
 
     address: str
+    segments: int = 2
     tun: int = field(init=False)
     _namespace: int = field(init=False)
 
@@ -87,7 +89,8 @@ class Host:
         call("unshare", CLONE_NEWNET)
         try:
             self._namespace = own_namespace()
-            for name, value in SETTINGS.items():
+            settings = {**SETTINGS, "net/ipv4/tcp_min_tso_segs": str(self.segments)}
+            for name, value in settings.items():
                 setting = pathlib.Path("/proc/sys", name)
                 if setting.exists():
                     setting.write_text(value)
@@ -164,14 +167,17 @@ class Path:
         buffer: packets, of the link from near to far; the one back is unlimited.
         extra: s that the ACKs of each connection take longer, by the far host's port from
             `FIRST_PORT` on.
+        segments: packets that the near host hands down in one piece at least.
 
     Attributes: `log`, per data packet when it came, its connection, its sequence number in bytes,
     its length in bytes, packets in the buffer when it came, and whether it was dropped; `late`, s by
     which each packet was handed over after its time.
     """
 
-    def __init__(self, rate: float, delay: float, buffer: float, extra: Sequence[float]) -> None:
-        self.near, self.far = Host("10.77.0.1"), Host("10.77.0.2")
+    def __init__(
+        self, rate: float, delay: float, buffer: float, extra: Sequence[float], segments: int = 2
+    ) -> None:
+        self.near, self.far = Host("10.77.0.1", segments), Host("10.77.0.2")
         self.there = Link(rate, delay, buffer)
         self.back = Link(rate, delay, math.inf)
         self.extra = list(extra)

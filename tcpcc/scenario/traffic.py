@@ -72,6 +72,9 @@ class Transport(Record):
             is put by until it makes one, and a cut rounds down (packet model).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
+        gso_segments: packets that leave in one piece where the window lets so many go, as with Linux'
+            GSO (2 below some 15 Mb/s): pacing spaces pieces, the last packet of one is acknowledged
+            at once, and a rest waits for an ACK that is near (packet model).
         idle_restart: whether the window falls back to the initial one after a silence of more than
             a retransmission timeout (RFC 5681, 4.1); concerns conversations with pauses.
         timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
@@ -102,6 +105,7 @@ class Transport(Record):
     whole_window: bool = _setting(False, flag)
     partial_deflation: bool = _setting(True, flag)
     max_burst: float = _setting(math.inf, positive, "packets", inf=True)
+    gso_segments: int = _setting(1, whole, low=1)
     idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(False, flag)
     syn_rtt: bool = _setting(False, flag)

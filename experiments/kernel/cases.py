@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,18 +61,6 @@ CASES = {
     "cubic, 40 beside 100 ms": Case(("cubic", "cubic"), 40, (0.0, 0.06), runs=3),
 }
 
-TRANSPORT = tc.Transport(
-    initial_window=10,
-    initial_rto=1.0,
-    tick=0.004,
-    timestamps=True,
-    delayed_ack=0.04,
-    abc_limit=math.inf,
-    count_delivered=True,
-    whole_window=True,
-)
-"""As Linux: RFC 6928; RFC 6298, HZ = 250; RFC 7323; TCP_DELACK_MIN; ``tcp_cong_avoid_ai``."""
-
 SENDERS: dict[str, dict[str, Any]] = {
     "reno": {"controller": "reno"},
     "cubic": {"controller": "cubic_2008", "slow_start": "hystart", "beta": 717 / 1024},
@@ -101,7 +88,7 @@ def scenario(case: Case, duration: float = DURATION, shift: float = 0.0) -> tc.S
             ack_size=HEADER,
             access_delay=longer / 2,
             recovery="rack-tlp",
-            transport=TRANSPORT.replace(gso_segments=case.segments),
+            transport=tc.Transport.linux(gso_segments=case.segments),
             name=f"{control}{k}",
         )
         for k, (control, start, longer) in enumerate(

@@ -73,8 +73,9 @@ class Transport(Record):
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
         gso_segments: packets that leave in one piece where the window lets so many go, as with Linux'
-            GSO (2 below some 15 Mb/s): pacing spaces pieces, the last packet of one is acknowledged
-            at once, and a rest waits for an ACK that is near (packet model).
+            GSO (2 at least, more where a millisecond holds more): pacing spaces pieces, the last
+            packet of one is acknowledged at once, and a rest waits for an ACK that is near (packet
+            model; recoveries with SACK, and what goes outside of recovery with others).
         idle_restart: whether the window falls back to the initial one after a silence of more than
             a retransmission timeout (RFC 5681, 4.1); concerns conversations with pauses.
         timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
@@ -120,6 +121,20 @@ class Transport(Record):
         known: dict[str, Any] = {
             "initial_window": 1.0, "tick": 0.5, "coarse_timer": True, "initial_rto": 6.0,
             "min_rto": 1.0, "max_rto": 64.0, "limited_transmit": False,
+        }  # fmt: skip
+        return cls(**{**known, **changes})
+
+    @classmethod
+    def linux(cls, **changes: Any) -> Transport:
+        """The sender and the receiver of Linux 6, on a path of some 10 Mb/s: initial window of 10
+        (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most, windows in whole
+        packets, pieces of two segments. It goes with the recovery "rack-tlp". `changes` are further
+        settings, or others in their place.
+        """
+        known: dict[str, Any] = {
+            "initial_window": 10.0, "initial_rto": 1.0, "tick": 0.004, "timestamps": True,
+            "delayed_ack": 0.04, "abc_limit": math.inf, "count_delivered": True,
+            "whole_window": True, "gso_segments": 2,
         }  # fmt: skip
         return cls(**{**known, **changes})
 

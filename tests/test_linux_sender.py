@@ -1,5 +1,5 @@
-"""What Linux' senders and receivers do that changes how much is lost: windows in whole packets, ACKs
-that count for what they deliver, segments handed down in pieces."""
+"""What Linux' senders and receivers do that changes how much is lost: windows in whole packets,
+ACKs that count for what they deliver, segments handed down in pieces."""
 
 import math
 
@@ -42,7 +42,9 @@ def case(controller="reno", duration=8, recovery=RECOVERY, **transport):
     """A flow over 10 Mb/s with 20 packets of buffer; every second packet is acknowledged."""
     settings = {"initial_window": 10, "delayed_ack": 0.04, "abc_limit": math.inf} | transport
     flow = tc.Flow(controller, packet_size=1500, recovery=recovery, transport=settings)
-    return tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 20), [flow], duration=duration, interval=0.02)
+    return tc.Scenario(
+        tc.dumbbell("10 Mbps", "20 ms", 20), [flow], duration=duration, interval=0.02
+    )
 
 
 def run(*args, **settings):
@@ -89,8 +91,8 @@ def test_what_does_not_make_a_packet_counts_for_the_next():
 
 @pytest.mark.parametrize("recovery", ["newreno", "sack-prr", "rack-tlp"])
 def test_an_ack_counts_for_what_it_delivers(recovery):
-    """By cumulative counting the ACK that ends a recovery counts for a window, all of which had been
-    told of before."""
+    """By cumulative counting the ACK that ends a recovery counts for a window, all of which had
+    been told of before."""
     most = {}
     for counted in (False, True):
         events = run(NOTING, recovery=recovery, count_delivered=counted).events
@@ -145,7 +147,9 @@ def test_what_waits_for_an_ack_goes_in_the_end(recovery, segments):
             settings = {"delayed_ack": 0.04, "gso_segments": each}
             flow = tc.Flow("reno", size=size, recovery=recovery, transport=settings)
             net = tc.dumbbell("10 Mbps", "20 ms", 20)
-            took.append(float(tc.simulate(tc.Scenario(net, [flow], duration=60)).data["finished"][0]))
+            took.append(
+                float(tc.simulate(tc.Scenario(net, [flow], duration=60)).data["finished"][0])
+            )
         assert took[1] < took[0] + 0.25, size
 
 

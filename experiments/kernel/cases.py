@@ -66,18 +66,22 @@ SENDERS: dict[str, dict[str, Any]] = {
     "cubic": {"controller": "cubic_2008", "slow_start": "hystart", "beta": 717 / 1024},
     "bbr": {"controller": "bbr", "quantum": 6},
 }
-"""Ours by the kernel's name. ``tcp_cubic`` is its authors' of 2008 but for beta, which is RFC 9438's;
-``tcp_bbr`` adds three pieces to its window, at this rate of two segments each."""
+"""Ours by the kernel's name. ``tcp_cubic`` is its authors' of 2008 but for beta, which is RFC
+9438's; ``tcp_bbr`` adds three pieces to its window, at this rate of two segments each."""
 
 
-def scenario(case: Case, duration: float = DURATION, shift: float = 0.0) -> tc.Scenario:
+def scenario(
+    case: Case, duration: float = DURATION, shift: float = 0.0, **changes: Any
+) -> tc.Scenario:
     """The same in ours.
 
     Args:
         case: which.
         duration: s.
         shift: s by which the second connection opens later.
+        **changes: settings of the transport that are not as in Linux.
     """
+    transport = tc.Transport.linux(**{"gso_segments": case.segments, **changes})
     net = tc.dumbbell(RATE, DELAY, case.buffer, access_delay=0.0)
     flows = [
         tc.Flow(
@@ -88,7 +92,7 @@ def scenario(case: Case, duration: float = DURATION, shift: float = 0.0) -> tc.S
             ack_size=HEADER,
             access_delay=longer / 2,
             recovery="rack-tlp",
-            transport=tc.Transport.linux(gso_segments=case.segments),
+            transport=transport,
             name=f"{control}{k}",
         )
         for k, (control, start, longer) in enumerate(

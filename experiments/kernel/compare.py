@@ -20,7 +20,6 @@ from tcpcc.results.recording import EVENTS
 SETTLED = 10.0  # s, from when on runs are compared
 EPISODE = 0.4  # s: losses closer to each other belong together
 SHIFTS = np.linspace(0, 0.45, 10)  # s, of the second flow's start, of ours
-SEEN = ("window", "rtt", "goodput", "losses", "episodes")
 
 
 @dataclass
@@ -38,8 +37,8 @@ class Sender:
     drops: np.ndarray
 
     def means(self, settled: float = SETTLED) -> dict[str, float]:
-        """From `settled` on: mean window (packets) and round-trip time (ms), goodput (Mb/s), packets
-        lost and loss episodes, per 10 s."""
+        """From `settled` on: mean window (packets) and round-trip time (ms), goodput (Mb/s),
+        packets lost and loss episodes, per 10 s."""
         late = self.time > settled
         length = self.time[late][-1] - self.time[late][0]
         packets = self.delivered[late][-1] - self.delivered[late][0]
@@ -76,10 +75,13 @@ def senders(run: dict[str, Any]) -> list[Sender]:
     return found
 
 
-def simulated(case: Case, duration: float = DURATION, shift: float = 0.0) -> list[Sender]:
-    """Ours in the same case."""
-    run = tc.simulate(scenario(case, duration, shift), trace=True)
+def simulated(
+    case: Case, duration: float = DURATION, shift: float = 0.0, **changes: Any
+) -> list[Sender]:
+    """Ours in the same case; arguments as of `cases.scenario`."""
+    run = tc.simulate(scenario(case, duration, shift, **changes), trace=True)
     events, found = run.events, []
+    assert events is not None
     for k in range(len(case.controls)):
         flow = run.data.isel(flow=k)
         dropped = (events["event"] == EVENTS.index("drop")) & (events["flow"] == k)
@@ -104,13 +106,19 @@ def ours(name: str) -> list[list[Sender]]:
 
 
 def table(names: Iterable[str] = CASES, settled: float = SETTLED) -> pd.DataFrame:
-    """`SEEN` of each case's flows, the kernel's and ours: means over the runs, and in the columns
-    "lowest" and "highest" the ends of what they were in ours."""
-    rows = []
-    for name in names:
-        whose = {"kernel": kernel(name), "ours": ours(name)}
-        for k, control in enumerate(CASES[name].controls):
-            for side, runs in whose.items():
-                each = pd.DataFrame([run[k].means(settled) for run in runs])
-                rows.append({"case": name, "flow": k, "control": control, "side": side, **each.mean()})
-    return pd.DataFrame(rows).set_index(["case", "flow", "control", "side"])
+    """`Sender.means` of each flow of each case, the kernel's and ours, and which run it is."""
+    rows = [
+        {
+            "case": name,
+            "flow": k,
+            "control": control,
+            "side": side,
+            "run": i,
+            **run[k].means(settled),
+        }
+        for name in names
+        for side, runs in (("kernel", kernel(name)), ("ours", ours(name)))
+        for i, run in enumerate(runs)
+        for k, control in enumerate(CASES[name].controls)
+    ]
+    return pd.DataFrame(rows)

@@ -1,5 +1,5 @@
-"""Connections over a :class:`~experiments.kernel.path.Path`: plain sockets with a congestion control
-each (``TCP_CONGESTION``), and what the kernel tells of them (``TCP_INFO``)."""
+"""Connections over a :class:`~experiments.kernel.path.Path`: plain sockets with a congestion
+control each (``TCP_CONGESTION``), and what the kernel tells of them (``TCP_INFO``)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,11 @@ def receive(listeners: Sequence[socket.socket]) -> None:
 
 
 def send(
-    senders: Sequence[socket.socket], starts: Sequence[float], until: float, far: str, to: Connection
+    senders: Sequence[socket.socket],
+    starts: Sequence[float],
+    until: float,
+    far: str,
+    to: Connection,
 ) -> None:
     """Open each connection at its time and keep it busy; hand over rows of time, connection and
     `FIELDS` at the end."""
@@ -77,7 +81,9 @@ def send(
             running.append(number)
         if now >= look:
             for number in running:
-                told = senders[number].getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size)
+                told = senders[number].getsockopt(
+                    socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size
+                )
                 values = TCP_INFO.unpack(told)
                 rows.append((now, number, *(values[k] for k in FIELDS.values())))
             look += STEP
@@ -91,7 +97,9 @@ def send(
     to.send(np.array(rows))
 
 
-def run(path: Path, controls: Sequence[str], starts: Sequence[float], duration: float) -> tuple[float, np.ndarray]:
+def run(
+    path: Path, controls: Sequence[str], starts: Sequence[float], duration: float
+) -> tuple[float, np.ndarray]:
     """Connections from near to far that always have something to send.
 
     Args:
@@ -120,7 +128,9 @@ def run(path: Path, controls: Sequence[str], starts: Sequence[float], duration: 
     times = [begin + start for start in starts]
     children = [
         context.Process(target=receive, args=(listeners,), daemon=True),
-        context.Process(target=send, args=(senders, times, until, path.far.address, theirs), daemon=True),
+        context.Process(
+            target=send, args=(senders, times, until, path.far.address, theirs), daemon=True
+        ),
     ]
     for child in children:
         child.start()

@@ -1,5 +1,5 @@
-"""A path between two hosts inside one machine: two network namespaces with a TUN device each, and this
-process between them as bottleneck and delay.
+"""A path between two hosts inside one machine: two network namespaces with a TUN device each, and
+this process between them as bottleneck and delay.
 
 What a host sends is read from its device, whole IP packets one by one, and written to the other's
 when it would come out of the link. Nothing but Linux is needed: namespaces by system calls,
@@ -104,7 +104,10 @@ class Host:
         name = b"path"
         fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", name, IFF_TUN | IFF_NO_PI))
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-            for request, address in ((SIOCSIFADDR, self.address), (SIOCSIFNETMASK, "255.255.255.0")):
+            for request, address in (
+                (SIOCSIFADDR, self.address),
+                (SIOCSIFNETMASK, "255.255.255.0"),
+            ):
                 place = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
                 fcntl.ioctl(control, request, struct.pack("16s16s8x", name, place))
             asked = struct.pack("16sH22x", name, 0)
@@ -170,8 +173,8 @@ class Path:
         segments: packets that the near host hands down in one piece at least.
 
     Attributes: `log`, per data packet when it came, its connection, its sequence number in bytes,
-    its length in bytes, packets in the buffer when it came, and whether it was dropped; `late`, s by
-    which each packet was handed over after its time.
+    its length in bytes, packets in the buffer when it came, and whether it was dropped; `late`, s
+    by which each packet was handed over after its time.
     """
 
     def __init__(
@@ -192,8 +195,8 @@ class Path:
         now = time.monotonic()
         while now < until:
             if heap and heap[0][0] <= now:
-                due, _, target, packet = heapq.heappop(heap)
-                os.write(target, packet)
+                due, _, target, whole = heapq.heappop(heap)
+                os.write(target, whole)
                 self.late.append(now - due)
                 now = time.monotonic()
                 continue

@@ -65,17 +65,17 @@ class Transport(Record):
         delayed_ack: how long the receiver may hold back an ACK; 0: it acknowledges each packet.
         ack_every: with delayed ACKs, packets that bring an ACK at once.
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
-        count_delivered: whether an ACK of new data counts for all packets that it tells of first, as
-            in Linux: selectively acknowledged ones now, and never again (packet model). False: for
-            those that it acknowledges cumulatively.
-        whole_window: whether the window grows by whole packets, as in Linux: what the controller adds
-            is put by until it makes one, and a cut rounds down (packet model).
+        count_delivered: whether an ACK of new data counts for all packets that it tells of first,
+            as in Linux: selectively acknowledged ones now, and never again; False: for those that
+            it acknowledges cumulatively (packet model).
+        whole_window: whether the window grows by whole packets, as in Linux: what the controller
+            adds is put by until it makes one, and a cut rounds down (packet model).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
-        gso_segments: packets that leave in one piece where the window lets so many go, as with Linux'
-            GSO (2 at least, more where a millisecond holds more): pacing spaces pieces, the last
-            packet of one is acknowledged at once, and a rest waits for an ACK that is near (packet
-            model; recoveries with SACK, and what goes outside of recovery with others).
+        gso_segments: packets that leave in one piece where the window lets so many go, as with
+            Linux' GSO (2 at least, more where a millisecond holds more): pacing spaces pieces, the
+            last packet of one is acknowledged at once, and a rest waits for an ACK that is near
+            (packet model).
         idle_restart: whether the window falls back to the initial one after a silence of more than
             a retransmission timeout (RFC 5681, 4.1); concerns conversations with pauses.
         timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.

@@ -53,8 +53,11 @@ LOSS_RECOVERY: dict[str, type] = {
 ROUNDS: dict[str, type] = {
     "last_rtt": float, "recent_rtt": float, "srtt": float, "min_rtt": float, "max_rtt": float,
     "round_seq": int, "round_start": float, "round_sum": float, "round_n": int,
-    "round_min": float, "abc_limit": float, "whole_window": int, "put_by": float,
-    "count_delivered": int, "gso_segments": int, "in_piece": int, "piece": int, "handshake": int, "stale_rounds": int,
+    "round_min": float, "abc_limit": float,
+    "whole_window": int, "put_by": float,  # packets that do not make one yet
+    "count_delivered": int,
+    # packets of a piece, of the present one, and of these still to be sent
+    "gso_segments": int, "piece": int, "in_piece": int, "handshake": int, "stale_rounds": int,
 }  # fmt: skip
 TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timing": int, "timed_seq": int,

@@ -95,10 +95,11 @@ def is_worth_waiting(f, now):
 @compiled
 def may_begin(f, now, room):
     """Whether new data may go: in a piece that is begun, or in one that `room` packets of window
-    make full, or that is not worth waiting for."""
+    make full, or are a third of the window or the end of the data, or that need not wait."""
     if f.in_piece > 0:
         return True
-    if room < f.gso_segments and 3 * room < window_at(f.state, 0).cwnd and is_worth_waiting(f, now):
+    short = room < f.gso_segments and 3 * room < window_at(f.state, 0).cwnd
+    if short and f.next_seq + room < f.to_send and is_worth_waiting(f, now):
         return False
     f.piece = min(room, f.gso_segments)
     f.in_piece = f.piece

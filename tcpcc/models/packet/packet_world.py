@@ -394,6 +394,7 @@ class World:
         assert not isinstance(spec, CBR)
         for name in (
             "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
+            "whole_window", "count_delivered", "gso_segments",
             "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
             "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",

@@ -97,6 +97,8 @@ class World:
             row["first_hop"], row["n_hops"], row["n_forward"] = hop, len(plan.links), plan.n_forward
             row["column"] = source = self._columns(n)
             row["grown"] = self._columns(n)
+            self.flows["column"][plan.flows] = source + np.arange(n)
+            self.flows["grown_column"][plan.flows] = row["grown"] + np.arange(n)
             row["base_rtt"] = plan.base_rtt
             for j, index in enumerate(plan.links):
                 h = self.hops[hop]
@@ -111,6 +113,7 @@ class World:
                 self._lay_out_slots(self.slots[slot : slot + n], plan, j)
                 slot += n
                 hop += 1
+            self.flows["last_slot"][plan.flows] = slot - n + np.arange(n) if plan.links else -1
         self.slots["losses"] = address(self.losses) + self.losses.strides[0] * np.arange(
             len(self.slots)
         )

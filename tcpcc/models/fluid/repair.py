@@ -177,15 +177,15 @@ def go_on_recovering(f, now):
 
 
 @compiled
-def first_hole(w, f, route, sent_at):
+def first_hole(w, f, sent_at):
     """Remember when the first of the holes to repair was sent, and after how many packets."""
     f.hole_sent_at = sent_at
     row = locate(w, w.k - 1, sent_at)
-    f.hole_at = between(w, route.column + f.member, row, fraction(w, row, sent_at))
+    f.hole_at = between(w, f.column, row, fraction(w, row, sent_at))
 
 
 @compiled
-def note_hole(w, f, route, packets, sent_at):
+def note_hole(w, f, packets, sent_at):
     """The loss of `packets` sent at `sent_at` has become known."""
     f.unseen -= packets
     if sent_at < f.expired_at:  # given up at the last timeout
@@ -194,15 +194,15 @@ def note_hole(w, f, route, packets, sent_at):
         f.retransmitted += packets
     elif f.phase != RECOVERY:
         if f.holes == 0:
-            first_hole(w, f, route, sent_at)
+            first_hole(w, f, sent_at)
         f.holes += packets
     elif sent_at >= f.event_at:
         if f.later == 0 and unrepaired(f) == 0:
-            first_hole(w, f, route, sent_at)
+            first_hole(w, f, sent_at)
         f.later += packets
     else:
         if unrepaired(f) == 0:
-            first_hole(w, f, route, sent_at)
+            first_hole(w, f, sent_at)
         f.holes += packets
         if math.isinf(f.holes_per_round):
             write_off(f, packets)
@@ -221,7 +221,7 @@ def look_for_holes(w, f, route):
             if loss.time > hop.seen:
                 break
             slot.first_loss += 1
-            note_hole(w, f, route, loss.packets, route.sent_at - (hop.seen - loss.time))
+            note_hole(w, f, loss.packets, route.sent_at - (hop.seen - loss.time))
 
 
 @compiled

@@ -114,8 +114,13 @@ _alive: dict[int, Any] = {}  # compiled rules must outlive the engines that hold
 
 def compile_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
     """See :func:`tcpcc.engine.jit.rule_address`."""
-    kinds = repr((state, params, sample))
+    kinds = _kinds(state, params, sample)
     return _compiled_rule(_Rule(rule, code_digest(rule), kinds), state, params, sample)
+
+
+@cache
+def _kinds(*dtypes: np.dtype) -> str:
+    return repr(dtypes)
 
 
 class _Rule(NamedTuple):

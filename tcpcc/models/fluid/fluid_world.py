@@ -70,6 +70,10 @@ class World:
         self.links = np.zeros(len(self.kept), r.LINK)
         self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
         self.active = np.zeros(len(self.flows), np.int64)
+        self.some_end = any(
+            getattr(x.spec, "size", None) is not None or x.spec.stop is not None
+            for x in self.resolved.flows
+        )
         self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
@@ -277,6 +281,8 @@ class World:
 
     def retire(self) -> None:
         """Flows that have finished, and whose last bin is written, take part no more."""
+        if not self.some_end:
+            return
         flows = self._active()
         recorded = self.w["bin"][0] * self.scenario.interval
         done = flows[self.flows["finished"][flows] <= recorded]

@@ -67,7 +67,7 @@ HOP = record_dtype(
         # fluid that arrives now: the moments when it left, and reached, the stage before
         "left": int, **PLACE,
         # fluid that is acknowledged now: when it arrived here
-        "passed": int, "seen": float,
+        "passed": int, "seen": float, "seen_before": float,
     }
 )  # fmt: skip
 
@@ -93,7 +93,8 @@ SLOT = record_dtype(
     }
 )  # fmt: skip
 
-LOST = record_dtype({"time": float, "packets": float})
+# placed: whether the time is that of the packet, or the beginning of its step
+LOST = record_dtype({"time": float, "packets": float, "placed": int})
 
 LINK = record_dtype(
     [
@@ -106,6 +107,8 @@ LINK = record_dtype(
         # packets that a representative lost for others before they were due; address of what is
         # shared with packets; most flows that one stands for
         ("credit", float), ("shared", int), ("unit", float),
+        # how much of this step's arrivals came before the packet that is dropped; -1: unknown
+        ("place", float),
         *QUEUE_FIELDS,
         ("bins", int),
     ]
@@ -135,6 +138,7 @@ FLOW = record_dtype(
         "impatient": int, "careful": int, "fine": int,
         "holes_per_round": float, "holes_at_most": float,
         "stale_rounds": int, "keeps_inflation": int, "proportional": int,
+        "selective": int, "repeats": int,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "opened_at": float, "unseen": float, "later": float, "dupacks": float, "checked": float,
         "hole_sent_at": float, "hole_at": float,
@@ -142,6 +146,8 @@ FLOW = record_dtype(
         "untold": float,
         "repaired": float, "repair_lost": int, "recover": float, "partial": int,
         "repair_sent_at": float, "gap": float,
+        # what goes out between these is a retransmission, whose loss only the timer finds
+        "repairs_from": float, "repairs_end": float,
         # --- proportional rate reduction, as in tcpcc.transport.flow_record
         "prr_delivered": float, "prr_out": float, "flight_at_loss": float,
         "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,

@@ -93,6 +93,7 @@ class World:
         """Routes, hops and slots, and the columns of all of them."""
         columns = r.FIRST_COLUMN + r.LINK_COLUMNS * np.arange(len(self.kept) + 1)
         self.links["column"] = columns[:-1]
+        self.links["place"] = -1.0
         self.n_columns = int(columns[-1])
         hop = slot = 0
         for k, plan in enumerate(self.plans):

@@ -6,6 +6,7 @@ from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.fluid.fluid_records import NONE, OPENING, flow_at
 from tcpcc.models.fluid.history import number_at
 from tcpcc.models.fluid.repair import (
+    before_hole,
     enter_recovery,
     expire,
     go_on_recovering,
@@ -104,6 +105,11 @@ def receive_whole(w, f, route, fresh):
 def receive(w, f, route, fresh):
     """Deal with the `fresh` packets that were acknowledged during this step."""
     if f.unseen > 0:
+        if f.holes == 0 and f.phase != RECOVERY and f.given_up == 0:
+            whole = fresh * before_hole(w, f, route)
+            if whole > NONE:
+                receive_whole(w, f, route, whole)
+                fresh -= whole
         look_for_holes(w, f, route)
     if f.given_up > 0:
         late = min(fresh, f.given_up)

@@ -208,7 +208,7 @@ def test_a_topology_names_its_nodes_and_links():
     told = [text.get_text() for text in plots.topology(net).texts]
     nodes = {node for link in net.links for node in (link.src, link.dst)}
     assert nodes <= set(told)
-    assert any("50 Mb/s, 20 ms, 250 packets" in text for text in told)
+    assert any("50 Mb/s, 20 ms\n250 packets" in text for text in told)
 
 
 def test_a_topology_in_several_pieces_is_drawn():

@@ -44,7 +44,7 @@ from tcpcc.results.figure import (
     times_of,
 )  # fmt: skip
 from tcpcc.results.run import Run, Selection
-from tcpcc.results.topology import topology
+from tcpcc.results.topology import topology, topology_height
 from tcpcc.results.trace_plots import vegas_trace
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ __all__ = [
     "ALGORITHMS", "BLACK", "BLUE", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
     "PALETTE", "PUBLISHED_LOOK", "PURPLE", "REFERENCE_LOOK", "SKY", "VERMILION", "WIDTH",
     "basic_behaviour", "colour", "cwnd", "phase_plane", "queue", "rate_unit", "shade", "style",
-    "throughput", "topology", "vegas_trace",
+    "throughput", "topology", "topology_height", "vegas_trace",
 ]  # fmt: skip
 
 

@@ -528,6 +528,15 @@ class Run:
 
         return plots.basic_behaviour(self, **options)
 
+    def compare(self, other: Run, **options: Any) -> Figure:
+        """This run and another on the same axes; see `tcpcc.results.comparison.compare`.
+
+        >>> run.compare(tc.simulate(run.scenario, model="fluid"))  # doctest: +SKIP
+        """
+        from tcpcc.results import comparison
+
+        return comparison.compare(self, other, **options)
+
     def plot_trace(self, flow: str, **options: Any) -> Figure:
         """The graphs of one traced connection; see `tcpcc.results.trace_plots.vegas_trace`.
 

@@ -17,9 +17,9 @@ been bad for an interval, and C(t) = t + interval/sqrt(count):
 With `ecn` a packet that can be is marked where it would be dropped, and sent. One that has waited
 longer than `ce_threshold` is marked in any case, as in Linux, for DCTCP.
 
-Where windows are small the queue is longer than the target. 20 Reno flows at 20 Mb/s over 20 ms would
-have to lose a packet in seven for windows of 3 (p = 1.5/W^2); by (3) the drops of 7 s on end, without
-(2) between them, bring that rate about. They keep 14 ms.
+Where windows are small the queue is longer than the target. 20 Reno flows at 20 Mb/s over 20 ms
+would have to lose a packet in seven for windows of 3 (p = 1.5/W^2); by (3) it takes drops for 7 s
+on end, without (2) between them, to lose as many. They keep 14 ms.
 
 Differences from the RFC
     None. Its loops over packets are the link's (a dropped packet's successor follows, `q.again`),

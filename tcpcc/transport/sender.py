@@ -59,6 +59,8 @@ def start(f, now):
     f.min_rtt = math.inf
     f.finished = math.nan
     f.mark_edge = -1
+    f.put_by = 0.0
+    f.in_piece = 0
     reset_timer(f)
     if f.delivery != 0:
         reset_delivery(f)

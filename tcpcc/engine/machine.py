@@ -66,7 +66,7 @@ def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
     """What stands for a value that a function refers to in what is compiled."""
     if value is jit.call_rule:
         return _call_compiled
-    if isinstance(value, jit._Accessor):
+    if isinstance(value, jit.Accessor):
         return _record_at(value.dtype)
     return _compiled_helper(value, seen) if isinstance(value, pytypes.FunctionType) else value
 
@@ -111,8 +111,13 @@ _alive: dict[int, Any] = {}  # compiled rules must outlive the engines that hold
 
 def compile_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
     """See :func:`tcpcc.engine.jit.rule_address`."""
-    kinds = repr((state, params, sample))
+    kinds = _kinds(state, params, sample)
     return _compiled_rule(_Rule(rule, code_digest(rule), kinds), state, params, sample)
+
+
+@cache
+def _kinds(*dtypes: np.dtype) -> str:
+    return repr(dtypes)
 
 
 class _Rule(NamedTuple):

@@ -217,6 +217,9 @@ class Flow(Record):
         start: s, when the connection opens.
         count: how many such flows there are, each with access links of its own.
         jitter: s, over which the starts of these are spread, at random from the scenario's seed.
+        processing: s; its host takes between 0 and this, at random from the scenario's seed, to
+            send each packet, in order, as experimenters do against traffic phases (Floyd and
+            Jacobson, Internetworking 3(3), 1992: about a packet's time on the bottleneck).
         background: whether the hybrid model runs it as fluid, behind the packets of the others;
             other models make no difference.
         stop: s, when the sender has no new data any more (what is outstanding is still
@@ -239,6 +242,8 @@ class Flow(Record):
         transport: further settings, a `Transport` or a mapping of its fields.
         name: default the controller's name and the flow's number, "vegas1". Of several flows,
             simulated one by one, the first is then "vegas1.1".
+        record: whether a run keeps its series. False: of ten thousand flows a thousand bins each
+            take a gigabyte; what they sum up to is in `Run.totals`, and links know all of them.
         params: parameters of the controller, here or as keywords: `Flow("vegas", alpha=1)`.
     """
 
@@ -246,6 +251,7 @@ class Flow(Record):
     start: float
     count: int
     jitter: float
+    processing: float
     background: bool
     stop: float | None
     size: int | None
@@ -262,6 +268,7 @@ class Flow(Record):
     access_rate: float | None
     transport: Transport
     name: str | None
+    record: bool
     params: tuple[tuple[str, float], ...]
     _instance: Controller | None = field(init=False, compare=False)
 
@@ -272,6 +279,7 @@ class Flow(Record):
         start: Quantity = 0.0,
         count: int = 1,
         jitter: Quantity = 0.0,
+        processing: Quantity = 0.0,
         background: bool = False,
         stop: Quantity | None = None,
         size: Quantity | None = None,
@@ -288,6 +296,7 @@ class Flow(Record):
         access_rate: Quantity | None = None,
         transport: Transport | Mapping[str, Any] = Transport(),
         name: str | None = None,
+        record: bool = True,
         params: Mapping[str, float] | Sequence[tuple[str, float]] = (),
         **more_params: float,
     ) -> None:
@@ -324,6 +333,7 @@ class Flow(Record):
             start=begin,
             count=whole("count", count, "flows", low=1),
             jitter=spread,
+            processing=nonnegative("processing", units.seconds(processing, "processing"), "s"),
             background=flag("background", background),
             stop=end,
             size=None if size is None else _packets("size", size, wire - overhead),
@@ -337,6 +347,7 @@ class Flow(Record):
             **_own_access(access_delay, access_rate),
             transport=transport,
             name=None if name is None else text("name", name),
+            record=flag("record", record),
             params=given,
             _instance=None if named_only else algorithm,
         )

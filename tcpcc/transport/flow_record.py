@@ -38,6 +38,7 @@ CONTROLLER: dict[str, type] = {
     "state": int, "params": int, "sample": int,
     "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
     "on_delivery": int, "on_lost_packet": int, "on_timer": int, "on_mark": int,
+    "on_restart": int,
     # up to where a window of data was answered a mark; marked packets that the controller is to
     # be told of
     "mark_edge": int, "untold_marks": int,

@@ -242,7 +242,12 @@ def mark_told(f, now):
     f.mark_edge = f.max_seq
     f.cwr = 1
     fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
-    sample_at(f.sample, 0).marked = float(f.untold_marks)
+    a = sample_at(f.sample, 0)
+    a.marked = float(f.untold_marks)
+    if f.delivery != 0:
+        d = delivery_at(f.delivery, 0)
+        a.pipe = float(d.pipe)
+        a.total_delivered = float(d.total)
     cut(f, f.on_mark if f.on_mark != 0 else f.on_loss)
 
 
@@ -338,6 +343,13 @@ def deem_all_lost(f, now):
     d = delivery_at(f.delivery, 0)
     while d.first[0] >= 0:
         deem_lost(f, now, d.first[0])
+
+
+@compiled
+def restarted(f, now):
+    """Tell the controller that the application has data again."""
+    fill_delivery_sample(f, now).limited = 1.0
+    apply(f, f.on_restart)
 
 
 @compiled

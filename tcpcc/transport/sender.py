@@ -26,6 +26,7 @@ from tcpcc.transport.rules import (
     deem_all_lost,
     mark_told,
     on_wake,
+    restarted,
     tell_delivery,
     timed_out,
 )
@@ -182,6 +183,8 @@ def write(f, now):
         if f.idle_restart != 0 and f.owns_start == 0 and now - last > max(f.rto, f.min_rto):
             s.cwnd = min(s.cwnd, f.initial_window)
         begin_round(f, now)
+        if f.on_restart != 0:
+            restarted(f, now)
     if f.phase == OPEN and f.dupacks == 0:
         f.burst = f.max_burst
         resume(f, now)

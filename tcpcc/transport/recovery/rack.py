@@ -257,6 +257,7 @@ register(
         selective=True,
         limited_transmit=True,
         proportional=True,
+        repeats=True,
         holes_per_round=math.inf,
     )
 )

@@ -21,8 +21,8 @@ WITHIN = {
 }
 
 TWO_RHYTHMS = ("cubic, 100 ms",)
-"""Fast convergence takes losses for those of a shrinking share, or does not, as a window is a packet
-below the one before or not: the kernel was recorded in both rhythms."""
+"""Fast convergence takes losses for those of a shrinking share, or does not, as a window is a
+packet below the one before or not: the kernel was recorded in both rhythms."""
 
 LIVE = "TCPCC_KERNEL"
 LIVE_CASES = ("reno, small buffer", "cubic, small buffer", "bbr, small buffer", "cubic beside reno")

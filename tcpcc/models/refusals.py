@@ -9,6 +9,7 @@ from tcpcc.errors import ScenarioError
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
+    from tcpcc.controllers.controller import Controller
     from tcpcc.scenario.resolve import Resolved
 
 
@@ -27,6 +28,11 @@ def warn_of_jitter(resolved: Resolved, model: str) -> None:
             FluidWarning,
             stacklevel=6,
         )
+
+
+def needs_packets(controller: Controller) -> bool:
+    """Whether a controller is told of single packets, spaces them or writes into them."""
+    return bool(controller.extras or controller.header)
 
 
 def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:

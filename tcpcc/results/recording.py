@@ -303,6 +303,20 @@ def _totals(
     return made
 
 
+ROUNDING = 1e-6
+"""Of an interval: by so much a bin's end may miss the round number that a user writes."""
+
+
+def bins_within(
+    ends: NDArray[np.float64], interval: float, after: float, before: float = math.inf
+) -> tuple[int, int]:
+    """The first of the bins, `interval` s long, whose end lies in (after, before], and the first
+    one after them."""
+    limits = np.array([after, before]) + ROUNDING * interval
+    first, stop = np.searchsorted(ends, limits, side="right")
+    return int(first), int(stop)
+
+
 def base_rtts(resolved: Resolved) -> NDArray[np.float64]:
     """Round-trip time of each flow with empty queues, s, shape [flow]; NaN for CBR.
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tcpcc.errors import ScenarioError, real, unknown
 from tcpcc.files import whole_file
 from tcpcc.results import metrics, netcdf
+from tcpcc.results.recording import EVENTS, ROUNDING, bins_within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -402,8 +403,6 @@ class Run:
         """
         import pandas as pd
 
-        from tcpcc.results.recording import EVENTS
-
         kept = self._connections(flows)
         assert self.events is not None
         numbers, place = np.unique(self.events["flow"], return_inverse=True)
@@ -529,6 +528,15 @@ class Run:
 
         return plots.basic_behaviour(self, **options)
 
+    def compare(self, other: Run, **options: Any) -> Figure:
+        """This run and another on the same axes; see `tcpcc.results.comparison.compare`.
+
+        >>> run.compare(tc.simulate(run.scenario, model="fluid"))  # doctest: +SKIP
+        """
+        from tcpcc.results import comparison
+
+        return comparison.compare(self, other, **options)
+
     def plot_trace(self, flow: str, **options: Any) -> Figure:
         """The graphs of one traced connection; see `tcpcc.results.trace_plots.vegas_trace`.
 
@@ -606,14 +614,13 @@ class Run:
 
     def _window(self, after: float, before: float | None) -> tuple[slice, float]:
         """The bins of a window, and the seconds they cover."""
-        ends = self.data["time"].values
+        ends, interval = self.data["time"].values, float(self.data.attrs["interval"])
         last = math.inf if before is None else real("before", before, unit="s")
-        limits = np.array([real("after", after, unit="s"), last]) + self._rounding()
-        first, stop = (int(i) for i in np.searchsorted(ends, limits, side="right"))
+        first, stop = bins_within(ends, interval, real("after", after, unit="s"), last)
         if first >= stop:
             raise ScenarioError(
                 f"window {self._span(after, before)}: holds no bin; bins of "
-                f"{self.data.attrs['interval']:g} s end at {ends[0]:g} ... {ends[-1]:g} s"
+                f"{interval:g} s end at {ends[0]:g} ... {ends[-1]:g} s"
             )
         return slice(first, stop), float(ends[stop - 1] - (ends[first - 1] if first else 0.0))
 
@@ -622,7 +629,7 @@ class Run:
 
     def _rounding(self) -> float:
         """Time by which a bin's end may miss the round number that a user writes, s."""
-        return 1e-6 * float(self.data.attrs["interval"])
+        return ROUNDING * float(self.data.attrs["interval"])
 
     def _widths(self) -> NDArray[np.float64]:
         return np.diff(self.data["time"].values, prepend=0.0)

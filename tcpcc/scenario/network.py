@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tcpcc import rich
 from tcpcc.errors import (
     ScenarioError,
     flag,
@@ -194,6 +195,29 @@ class Network(Record):
                     raise unknown("node in default_path", node, nodes)
             pair = (pair[0], pair[1])
         self._store(links=links, access=access, default_path=pair)
+
+    def _repr_html_(self) -> str:
+        return rich.headed("Network", self._told(), self._links_html())
+
+    def _told(self) -> str:
+        """Its size, and the access links."""
+        nodes = {node for link in self.links for node in (link.src, link.dst)}
+        told = f"{len(nodes)} nodes, {len(self.links)} links"
+        if self.access is not None:
+            told += (
+                f"; each flow's access links: {self.access.rate:g} bit/s, {self.access.delay:g} s"
+            )
+        return told
+
+    def _links_html(self) -> str:
+        rows = [
+            (link.name, link.src, link.dst, link.rate, link.delay,
+             link.buffer if math.isinf(link.buffer) else f"{link.buffer:g} {link.buffer_unit}",
+             repr(link.queue), link.loss or None)
+            for link in self.links
+        ]  # fmt: skip
+        head = ("link", "from", "to", "rate (bit/s)", "delay (s)", "buffer", "queue", "loss")
+        return rich.table(head, rows)
 
 
 @named

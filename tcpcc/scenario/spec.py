@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcpcc import rich
 from tcpcc.errors import ScenarioError, positive, refuse, whole
 from tcpcc.files import whole_file
 from tcpcc.scenario import units
@@ -117,6 +118,36 @@ class Scenario(Record):
 
     def _implied(self) -> dict[str, Any]:
         return {"interval": self.duration / 1000}
+
+    def _repr_html_(self) -> str:
+        flows = []
+        for resolved in self.resolve(expand=False).flows:
+            given = resolved.spec.given()
+            kind = given.pop("controller", "cbr")
+            many = given.pop("count", None)
+            params = ", ".join(f"{name}={value:g}" for name, value in given.pop("params", ()))
+            life = [given.pop(name, None) for name in ("start", "stop", "size")]
+            others = ", ".join(f"{k}={v!r}" for k, v in given.items() if k != "name")
+            flows.append((resolved.name, kind, many, *life, params, others))
+        head = (
+            "flow",
+            "controller",
+            "count",
+            "start (s)",
+            "stop (s)",
+            "size",
+            "parameters",
+            "other",
+        )
+        listed = [(load.name or "workload", repr(load.flow)) for load in self.workloads]
+        return rich.headed(
+            "Scenario",
+            f"{self.duration:g} s, seed {self.seed}; {self.net._told()}",
+            self.net._links_html(),
+            rich.table(head, flows),
+            rich.table(("workload", "conversations of"), listed),
+            rich.table(("change",), [(repr(change),) for change in self.changes]),
+        )
 
     def resolve(self, expand: bool = True, at_most: float = math.inf) -> Resolved:
         """Every link with the access links added, every flow with its route, name, controller and

@@ -27,7 +27,6 @@ from tcpcc.results.recording import dataset
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
-from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.results.run import Selection
@@ -81,7 +80,7 @@ class World:
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.controllers = ControllerMemory(scenario.seed)
         self.deliveries: dict[int, np.ndarray] = {}  # records of flows that need one
-        self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
+        self.recoveries = RecoveryMemory()
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.stores: dict[int, np.ndarray] = {}  # of scheduled links, by link
@@ -356,8 +355,7 @@ class World:
             return
         self.place_ring(self.tcp, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
         self.states[i] = self.controllers.fill(tcp, flow)
-        self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
-        self.recoveries[i].fill(tcp)
+        self.recoveries.fill(tcp, flow.recovery)
         self.deliveries[i] = delivery_memory(tcp[0], flow)
         if len(self.deliveries[i]):
             self.place_ring(self.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
@@ -396,6 +394,7 @@ class World:
         assert not isinstance(spec, CBR)
         for name in (
             "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
+            "whole_window", "count_delivered", "gso_segments",
             "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
             "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",

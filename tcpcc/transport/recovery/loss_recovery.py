@@ -56,6 +56,7 @@ class Recovery(Definition):
         limited_transmit: whether the first duplicate ACKs send new data; None: as the flow's
             setting says.
         proportional: the window comes down over the round trip that follows a loss (RFC 6937).
+        repeats: a retransmission that is lost is found without the timer.
         holes_per_round: losses of one window that a round trip repairs.
         holes_at_most: losses of one window that it repairs without a timeout.
 
@@ -83,6 +84,7 @@ class Recovery(Definition):
     keeps_inflation: bool = False
     limited_transmit: bool | None = None
     proportional: bool = False
+    repeats: bool = False
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
     validate: Callable[[dict[str, float]], str | None] | None = None

@@ -24,7 +24,7 @@ from tcpcc.results import shelf
 NET = tc.dumbbell("10 Mbps", "20 ms", 20)
 
 
-def scenarios(count: int, duration: float = 5) -> list[tc.Scenario]:
+def scenarios(count: int, duration: float = 2) -> list[tc.Scenario]:
     flows = [tc.Flow("reno"), tc.Flow("cubic", jitter=1)]
     return [tc.Scenario(NET, flows, duration=duration, seed=k) for k in range(1, count + 1)]
 
@@ -49,7 +49,7 @@ def begin(todo: list[tc.Scenario], folder: Path) -> int:
 
 def kills(count: int, seed: int = 1) -> None:
     draw = random.Random(seed)
-    todo = scenarios(4 * count)
+    todo = scenarios(5 * count)
     tc.simulate(todo[0])  # compiled once, before the processes part
     landed = 0
     with tempfile.TemporaryDirectory() as name:
@@ -57,7 +57,10 @@ def kills(count: int, seed: int = 1) -> None:
         there: set[str] = set()
         for _ in range(count):
             child = begin(todo, folder)
-            time.sleep(draw.uniform(0, 0.5))
+            wanted = len(there) + draw.randint(0, 4)
+            while len(list(folder.glob(f"*{shelf.SUFFIX}"))) < wanted:
+                time.sleep(0.001)
+            time.sleep(draw.uniform(0, 0.05))
             os.kill(child, signal.SIGKILL)
             _, status = os.waitpid(child, 0)
             landed += os.WIFSIGNALED(status)
@@ -77,7 +80,7 @@ def kills(count: int, seed: int = 1) -> None:
 
 def runs(count: int) -> None:
     process, marks = psutil.Process(), []
-    for k, case in enumerate(scenarios(count, 2)):
+    for k, case in enumerate(scenarios(count)):
         model = "fluid" if k % 2 else "packet"
         options = {"driver": "simpy"} if k % 10 == 0 else {}
         tc.simulate(case, model, **options).summary()

@@ -36,8 +36,6 @@ VOLATILE = {"tcpcc": "differs from run to run"}
 SCREEN_DPI = 90
 """Of figures in notebooks, whose files would be large otherwise."""
 
-NAMES = {"packet": "packets", "fluid": "fluid"}
-
 
 def open(paper: str, *, quick: bool = True) -> Book:
     """Begin a paper's notebook.
@@ -106,7 +104,7 @@ class Book:
         """The same as records."""
         if item not in self._records:
             for model in self._item(item).models:
-                with _Clock(self._is_kept(item, model), f"{item}, {NAMES[model]}"):
+                with _Clock(self._is_kept(item, model), f"{item}, {harness.NAMES[model]}"):
                     harness.reproduce(self.paper.name, item, model, progress=self._progress)
             self._records[item] = harness.reproduce(self.paper.name, item, progress=False)
         return self._records[item]

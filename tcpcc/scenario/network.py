@@ -49,6 +49,11 @@ class Link(Record):
         variable: whether a user's own process may change the link during a run. Scheduled
             changes set this by themselves.
         buffer_unit: "packets" or "bytes", what a `buffer` without a unit is counted in.
+        jitter: s; a packet takes longer than `delay` by a time between 0 and this, at random from
+            the scenario's seed. Packets stay in order: one that would overtake comes out with the
+            one before it. The models without packets take half of it for all.
+        jitter_share: probability in (0, 1] that a packet is delayed so; the others take `delay`.
+        reordering: whether packets that are delayed less overtake others.
     """
 
     src: str
@@ -62,6 +67,9 @@ class Link(Record):
     record: bool | None
     variable: bool
     buffer_unit: str
+    jitter: float
+    jitter_share: float
+    reordering: bool
 
     def __init__(
         self,
@@ -77,11 +85,21 @@ class Link(Record):
         record: bool | None = None,
         variable: bool = False,
         buffer_unit: str = "packets",
+        jitter: Quantity = 0.0,
+        jitter_share: float = 1.0,
+        reordering: bool = False,
     ) -> None:
         text("src", src, "a node name")
         if text("dst", dst, "a node name") == src:
             raise ScenarioError(f"link {src!r} > {dst!r}: must join two different nodes")
         room, unit = buffer_room(buffer, buffer_unit)
+        late = nonnegative("jitter", units.seconds(jitter, "jitter"), "s")
+        if late == 0 and (jitter_share != 1 or reordering):
+            setting = {"jitter_share": jitter_share, "reordering": reordering}
+            wrong = next(k for k, v in setting.items() if v != Link._defaults[k])
+            raise ScenarioError(f"{wrong} = {setting[wrong]!r}: needs a jitter")
+        if not probability("jitter_share", jitter_share) > 0:
+            raise refuse("jitter_share", jitter_share, "above 0; no jitter is jitter = 0")
         self._store(
             src=src,
             dst=dst,
@@ -94,7 +112,15 @@ class Link(Record):
             record=None if record is None else flag("record", record),
             variable=flag("variable", variable),
             buffer_unit=unit,
+            jitter=late,
+            jitter_share=float(jitter_share),
+            reordering=flag("reordering", reordering),
         )
+
+    @property
+    def mean_delay(self) -> float:
+        """One-way propagation delay with the mean of its jitter, s."""
+        return self.delay + self.jitter_share * self.jitter / 2
 
     def _implied(self) -> dict[str, Any]:
         return {"name": f"{self.src}>{self.dst}", "queue": queue_spec(None)}

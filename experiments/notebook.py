@@ -163,12 +163,13 @@ class Book:
 
 
 def _show(figure: Figure, alt: str) -> None:
-    """A figure in the notebook, once."""
+    """A figure in the notebook, once, with its caption."""
     import matplotlib.pyplot as plt
-    from IPython.display import display
+    from IPython.display import display, display_markdown
 
     figure.set_dpi(SCREEN_DPI)
     display(figure, metadata={"alt": alt})
+    display_markdown(f"*{alt}*", raw=True)
     plt.close(figure)
 
 

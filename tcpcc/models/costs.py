@@ -34,6 +34,7 @@ PER_STEP = 1.2e-7  # fluid and meanfield model: one flow, one time step
 COPIES = 2.5  # of the series of a run at the moment when its record is put together
 PER_FLOW = 12_000  # bytes: a flow's objects and records
 PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
+LEAST = 4  # packets that a flow has outstanding, however many there are
 PER_EVENT = 160  # bytes: a packet's events in a trace
 PER_ITEM = 250  # bytes: an item of a workload, as it is drawn, sent and recorded
 
@@ -103,11 +104,12 @@ def estimate(
     resolved = scenario.resolve(expand=False)
     n_bins = math.ceil(scenario.duration / scenario.interval - 1e-9)
     recorded = sum(bool(link.record) for link in resolved.links)
-    flows = len(resolved.flows)
-    if model != "meanfield":  # of so many alike it has one row
-        counts = [_count(flow.spec) for flow in resolved.flows]
-        flows = sum(min(n, REPRESENTATIVES) if model == "fluid" else n for n in counts)
+    most = {"fluid": REPRESENTATIVES, "meanfield": 1}.get(model, math.inf)  # of so many alike
+    counts = [min(_count(flow.spec), most) for flow in resolved.flows]
+    flows = sum(counts)
     rows = flows + len(resolved.rows) - len(resolved.flows)
+    if model == "packet":
+        rows -= sum(counts[k] for k in set(range(len(counts))) - set(resolved.recorded))
     series = FLOW_BIN.itemsize * rows + LINK_BIN.itemsize * recorded
     memory = COPIES * n_bins * series + PER_FLOW * flows
     if model == "meanfield":
@@ -195,8 +197,9 @@ def _packets(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
     for change in resolved.changes:
         if change.spec.rate is not None:
             rates[change.link] = max(rates[change.link], change.spec.rate)
-    sent = outstanding = 0.0
+    sent = 0.0
     through: dict[int, float] = {}
+    together: dict[int, list[float]] = {}  # of the flows over a link: all windows, the largest, ...
     for flow in resolved.flows:
         spec = flow.spec
         narrow = min(flow.forward, key=lambda i: rates[i])
@@ -208,13 +211,18 @@ def _packets(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
             continue
         active = min(spec.stop or math.inf, scenario.duration) - spec.start
         most, window = _one_flow(flow, spec, resolved, per_second, active)
-        most, window = most * spec.count, window * spec.count
-        outstanding += window
+        most = most * spec.count
+        windows = together.setdefault(narrow, [0.0, 0.0, 0.0])
+        windows[0] += window * spec.count
+        windows[1] = max(windows[1], window)
+        windows[2] += min(window, max(spec.transport.initial_window, LEAST)) * spec.count
         if narrow in through or math.isfinite(per_second):
             room = rates[narrow] * scenario.duration / (8 * spec.packet_size)
             through[narrow] = min(through.get(narrow, 0.0) + most, room)
         else:
             sent += most
+    # ... and what each has at least: flows that share a link's buffer fill it once
+    outstanding = sum(min(total, largest + least) for total, largest, least in together.values())
     return sent + sum(through.values()), outstanding
 
 
@@ -239,7 +247,8 @@ def _one_flow(
     doublings = active / rtt
     grown = first * 2**doublings if doublings < 1000 else math.inf
     window = min(max(window, first), grown, rwnd, size)
-    most = min(per_second * active, window * active / rtt, grown, size)
+    burst = min(first, rwnd, size)  # is handed over at once, whatever the links let through
+    most = max(min(per_second * active, window * active / rtt, grown, size), burst)
     return most, min(window, most)
 
 

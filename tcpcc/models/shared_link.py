@@ -5,12 +5,14 @@ there, follows them, and is fluid's arrival like any other by the next time step
 steps the queue goes on as it did: it takes in fluid at the rate of the last step and the packets
 that come, and it drains.
 
-Fluid has no grain. Flows' packets have: their number in a short time scatters as that of
-independent arrivals, and over a round trip hardly at all, since windows hold it. So the queue
-that a packet meets is that of the fluid and a process with that variance that returns to nothing
-within a round trip (Ornstein-Uhlenbeck), reflected where the queue is empty or full: where fluid
-finds no queue it is the queue of a diffusion with the drift of the free capacity, sampled exactly
-at any distance of times (a bridge's least value is drawn with it).
+Fluid has no grain. Flows' packets have: where the link has capacity left, their number in a short
+time scatters as that of independent arrivals. So where fluid finds no queue a packet meets that of
+a diffusion with this variance and the drift of the free capacity, reflected where it is empty or
+full and sampled exactly at any distance of times (a bridge's least value is drawn with it). It
+returns to nothing within a round trip once there is a queue, and nothing is added to it: what comes
+to a busy link are the answers to what it has sent at an even pace. (With 100 flows under RED the
+numbers of packets in 1 to 100 ms have a variance of 0.5 to 3 times their mean; fluid by itself has
+0.8 to 0.9 of it, the rest in less than a step.)
 
 Losses: a queue discipline drops a packet with the probability of the last step. A full buffer
 decides by the step how many packets it has no room for and draws whose they are; of packets the
@@ -72,18 +74,17 @@ def move(s, time):
         return
     s.seen = time
     net = s.inflow - s.outflow
-    level = s.level
-    s.level = max(level + net * passed, 0.0)
-    variance = s.inflow * s.size * passed
-    if variance <= 0:
-        s.grain = max(s.grain + min(level + net * passed, 0.0), -s.level)
-        return
-    before = level + s.grain
+    before = s.level + s.grain
+    rest = s.level + net * passed  # below 0: what the link could have sent and had not
+    s.level = max(rest, 0.0)
     kept = math.exp(-passed / (s.trip + s.level / s.outflow))
-    after = s.level + kept * s.grain + min(level + net * passed, 0.0)
-    after += math.sqrt(variance) * normal(s)
-    after -= min(least_between(s, before, after, variance), 0.0)
-    s.grain = min(after, s.limit) - s.level
+    after = s.level + kept * s.grain + min(rest, 0.0)
+    if net < 0 and rest < 0:
+        variance = s.inflow * s.size * min(rest / net, passed)
+        after += math.sqrt(variance) * normal(s)
+        if variance > 0:
+            after -= min(least_between(s, before, after, variance), 0.0)
+    s.grain = min(max(after, 0.0), s.limit) - s.level
 
 
 @compiled

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Selection = str | Iterable[str] | None
 """Flows: a flow's name, a controller's (all its flows), a workload's, several, None for all."""
 
+_OF_EACH = ("start", "packet_size", "controller")  # what `totals` needs beside the sums
 _VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between two runs that are the same
 
 
@@ -54,7 +55,7 @@ class Run:
 
     @property
     def flows(self) -> list[str]:
-        """Names of the flows, CBR included, in the scenario's order."""
+        """Names of the flows that are recorded, CBR included, in the scenario's order."""
         return [str(name) for name in self.data["flow"].values]
 
     @property
@@ -224,6 +225,44 @@ class Run:
         """Retransmission timeouts in the whole run, dims (flow)."""
         return self.data["timeouts"]
 
+    def totals(self) -> pd.DataFrame:
+        """What every flow sums up to over the whole run, also those with ``record=False``.
+
+        A row for each flow, by name (for each kind of conversation of a workload); columns
+        `controller`, `start_s`, `sent`, `retransmitted`, `delivered` (packets; see
+        `recording.TOTALS`), `throughput_mbps` (of what was delivered, over the run), `loss_events`,
+        `timeouts`, `finished_s`.
+        """
+        import pandas as pd
+
+        from tcpcc.results.recording import TOTALS
+
+        data = self.data
+        if "each" in data.dims:
+            found = {name: data[f"each_{name}"].values for name in (*TOTALS, *_OF_EACH)}
+            names = data["each"].values
+        else:
+            found = {name: data[name].values for name in (*TOTALS, *_OF_EACH)}
+            for name in ("sent", "retransmitted", "delivered"):
+                found[name] = found[name].sum(axis=0)
+            names = data["flow"].values
+        found |= {name: found[name].astype(float) for name in TOTALS}
+        rate = found["delivered"] * found["packet_size"] * 8e-6 / self.duration
+        return pd.DataFrame(
+            {
+                "controller": found["controller"],
+                "start_s": found["start"],
+                "sent": found["sent"],
+                "retransmitted": found["retransmitted"],
+                "delivered": found["delivered"],
+                "throughput_mbps": rate,
+                "loss_events": found["loss_events"],
+                "timeouts": found["timeouts"],
+                "finished_s": found["finished"],
+            },
+            index=pd.Index([str(name) for name in names], name="flow"),
+        )
+
     # Completion times.
 
     def fct(self) -> pd.DataFrame:
@@ -375,6 +414,25 @@ class Run:
             return table
         return table[np.isin(self.events["flow"], kept)].reset_index(drop=True)
 
+    def delays(self, flows: Selection = None) -> pd.DataFrame:
+        """What each packet of the traced connections took to its receiver, a row each, in the
+        order of arrival; duplicates and what is lost are left out.
+
+        Columns: `flow` (as in `trace`), `seq`, `sent` (s, when it was first sent), `delivered` (s,
+        when it arrived for the first time), `delay` (s, from the one to the other: what the
+        receiver waits for it, repairs included), `transmissions` (how often it had been sent by
+        then; where 1, the delay is the network's).
+
+        Args:
+            flows: names or controllers of traced flows, or of rows of workloads. Default: all.
+
+        Raises:
+            ScenarioError: the run has no trace, or none of such a flow.
+        """
+        from tcpcc.results import delays
+
+        return delays.table(self.trace(flows))
+
     def _connections(self, flows: Selection) -> list[int]:
         """The numbers of the traced connections meant, in order."""
         if self.events is None:
@@ -470,6 +528,15 @@ class Run:
 
         return plots.basic_behaviour(self, **options)
 
+    def compare(self, other: Run, **options: Any) -> Figure:
+        """This run and another on the same axes; see `tcpcc.results.comparison.compare`.
+
+        >>> run.compare(tc.simulate(run.scenario, model="fluid"))  # doctest: +SKIP
+        """
+        from tcpcc.results import comparison
+
+        return comparison.compare(self, other, **options)
+
     def plot_trace(self, flow: str, **options: Any) -> Figure:
         """The graphs of one traced connection; see `tcpcc.results.trace_plots.vegas_trace`.
 
@@ -505,6 +572,7 @@ class Run:
         if flows is None:
             return self.flows
         controllers = [str(name) for name in self.data["controller"].values]
+        left_out = self.data["each"].values if "each" in self.data.dims else ()
         chosen = []
         for name in [flows] if isinstance(flows, str) else flows:
             if name in self.flows:
@@ -515,6 +583,8 @@ class Run:
                 ]
             elif parts := [f for f in self.flows if f.startswith(f"{name}/")]:
                 chosen += parts
+            elif name in left_out:
+                raise ScenarioError(f"flow {name!r}: is not recorded; run.totals() has its sums")
             else:
                 raise unknown("flow", name, {*self.flows, *controllers})
         return list(dict.fromkeys(chosen))
@@ -529,6 +599,7 @@ class Run:
 
     def _flow(self, name: str) -> str:
         if name not in self.flows:
+            self.select(name)
             raise unknown("flow", name, self.flows)
         return name
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments.quick_vegas.scenarios import sharing
 import tcpcc as tc
+from experiments.quick_vegas.scenarios import sharing
 from tcpcc import bench
 
 

@@ -24,6 +24,7 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.fluid.history import between, cell, fraction, locate
 from tcpcc.models.fluid.losses import lose
 from tcpcc.models.shared_link import MOST_OWED, shared_at
+from tcpcc.transport.flow_record import CBR, window_at
 
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
 REMEMBERED = 2  # loss events of each flow: of more the older half is forgotten
@@ -89,9 +90,33 @@ def blame(w, link, packets):
 
 
 @compiled
-def drop_one(w, link, target):
-    """Drop a packet of the flow at which the sum of the weights reaches `target`; returns how many
-    that are, since each of the flows that it stands for drops one."""
+def at_a_time(w, link, slot):
+    """How many packets of a flow a full buffer refuses at once, if its window comes in less than a
+    step.
+
+    A window leaves in one clump, at the rate of its bottleneck, after a loss event and throughout
+    slow start, and is as much longer by itself after each round trip, as others' packets come
+    between. k round trips later it adds C/(1 + k) to what comes at about the rate C, so that of its
+    W packets as of all others one in 2 + k finds no room. Longer clumps the steps have seen.
+    """
+    f = flow_at(w.flows, slot.flow)
+    if slot.carries_ack != 0 or f.kind == CBR or f.srtt == 0:
+        return 1.0
+    s = window_at(f.state, 0)
+    rounds = 0.0
+    if s.cwnd >= s.ssthresh:
+        rounds = (w.now - max(f.event_at, f.expired_at, f.opened_at)) / f.srtt
+    if (1 + rounds) * s.cwnd * slot.size * 8 >= w.step * link.rate:
+        return 1.0
+    more = 1 + 0.65 * math.sqrt(1 + rounds)
+    return max(math.floor(s.cwnd * more / (1 + rounds + more) + 0.5), 1.0)
+
+
+@compiled
+def drop_one(w, link, target, most):
+    """Drop packets of the flow at which the sum of the weights reaches `target`, one, or as many as
+    come `at_a_time`, if not more than `most` in all; returns how many that are, since each of the
+    flows that it stands for drops them."""
     reached = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
@@ -100,44 +125,51 @@ def drop_one(w, link, target):
             if slot.active != 0 and slot.weight > 0:
                 reached += slot.weight
                 if reached >= target:
-                    lose(w, link, hop, m, 1.0)
-                    return slot.count
+                    packets = 1.0
+                    if most > slot.count:
+                        packets = min(at_a_time(w, link, slot), math.ceil(most / slot.count))
+                    lose(w, link, hop, m, packets)
+                    return packets * slot.count
     return 1.0
 
 
 @compiled
-def drop_many(w, link, packets, total):
-    """Drop `packets`, of each flow its share, rounded so that they add up."""
+def drop_many(w, link, packets, total, clumped):
+    """Drop `packets`, of each flow its share, rounded so that they add up, to as many as come
+    `at_a_time` if they are `clumped`."""
     reached = 0.0
     given = 0.0
+    turns = 0.0
     chance = -1.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active != 0 and slot.weight > 0:
-                reached += slot.weight
-                if slot.count == 1:
-                    share = math.floor(packets * reached / total + 0.5) - given
-                else:
-                    if chance < 0:
-                        chance = uniform(link)
-                    share = math.floor((packets * reached / total - given) / slot.count + chance)
-                if share > 0:
-                    given += share * slot.count
-                    lose(w, link, hop, m, float(share))
+                together = at_a_time(w, link, slot) if clumped else 1.0
+                unit = slot.count * together
+                if unit > 1 and chance < 0:
+                    chance = uniform(link)
+                reached += slot.weight / unit
+                due = packets * reached / total + (0.5 if chance < 0 else chance)
+                mine = math.floor(due) - turns
+                if mine > 0:
+                    turns += mine
+                    given += mine * unit
+                    lose(w, link, hop, m, mine * together)
     return given
 
 
 @compiled
-def drop_at_once(w, link, packets, total):
+def drop_at_once(w, link, packets, total, clumped):
     """Drop at least `packets` of the flows by their weights, whose sum is `total`; returns how many
     were: a flow that stands for many loses for all of them."""
     if packets >= FEW:
-        return drop_many(w, link, packets, total)
+        return drop_many(w, link, packets, total, clumped)
     given = 0.0
     while given < packets:
-        given += drop_one(w, link, uniform(link) * total * (1 - 1e-9))
+        most = packets - given if clumped else 1.0
+        given += drop_one(w, link, uniform(link) * total * (1 - 1e-9), most)
     return given
 
 
@@ -147,7 +179,7 @@ def drop(w, link, packets, total):
     due = packets - link.credit
     given = 0.0
     if due > 0:
-        given = drop_at_once(w, link, due, total)
+        given = drop_at_once(w, link, due, total, False)
     link.credit = given - due
     return given
 
@@ -193,4 +225,4 @@ def drop_overflow(w, link, packets):
             packets -= mine
     if packets <= 0 or total <= 0:
         return 0.0
-    return drop_at_once(w, link, packets, total)
+    return drop_at_once(w, link, packets, total, True)

@@ -58,7 +58,8 @@ What packets do and fluid does not
     link faster after other flows have left; a shorter step comes closer).
     Buffers of one or two packets, and retransmissions of what had arrived (go-back-N after a
     timeout): not modelled.
-    Of a flow's settings, ``max_burst``, ``partial_deflation`` and ``timestamps`` have no effect;
+    Of a flow's settings, ``max_burst``, ``partial_deflation``, ``timestamps``, ``whole_window``,
+    ``count_delivered`` and ``gso_segments`` have no effect;
     with delayed ACKs `on_ack` counts less, but nothing is held back. SYNs are never lost.
 """
 

@@ -131,6 +131,7 @@ FLOW = record_dtype(
         # --- settings, as in tcpcc.transport.flow_record
         "limit": float, "initial_window": float, "handshake": int, "delay_growth": int,
         "rwnd": float, "window_validation": int,
+        "whole_window": int, "put_by": float,  # the packet model's: 0
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
         "clock_phase": float, "coarse_timer": int, "backoff_limit": int, "syn_rtt": int,

@@ -129,6 +129,7 @@ def lose(w, link, hop, m, packets):
     place = -1.0
     if link.place >= 0:
         place = slot.offered - (1 - link.place) * slot.fresh - slot.dropped - slot.debt
+        place = max(place - 1, 0.0)  # itself is none of them
     owed = packets - take_back(w, link, hop, m, packets)
     if owed > 0 and slot.carries_ack == 0:
         owed -= take_from_queue(w, link, hop, m, owed)

@@ -252,7 +252,7 @@ def before_hole(w, f, route, fresh):
                     return 0.0
                 before = min(before, loss.place - dropped - f.acked)
         dropped += slot.dropped
-    return before if before < fresh else 0.0
+    return max(before, 0.0)
 
 
 @compiled

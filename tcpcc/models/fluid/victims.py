@@ -27,7 +27,6 @@ from tcpcc.models.shared_link import MOST_OWED, shared_at
 from tcpcc.transport.flow_record import CBR, window_at
 
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
-REMEMBERED = 2  # loss events of each flow: of more the older half is forgotten
 FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
 
 
@@ -185,26 +184,17 @@ def drop(w, link, packets, total):
 
 
 @compiled
-def measure_losses(w, link, s):
-    """How many packets a flow has lost at `link` for each time that it noticed a loss, of late."""
-    packets = 0.0
-    events = 0.0
-    flows = 0.0
+def mean_at_a_time(w, link, total):
+    """How many packets a flow loses at a time, in the mean over those drawn by their weights, whose
+    sum is `total`."""
+    turns = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.carries_ack == 0:
-                flows += slot.count
-                packets += slot.dropped * slot.count
-                events += flow_at(w.flows, slot.flow).loss_events * slot.count
-    events -= s.events_before
-    packets -= s.packets_before
-    if events > 0:
-        s.together = max(packets / events, 1.0)
-    if events > REMEMBERED * flows:
-        s.events_before += events / 2
-        s.packets_before += packets / 2
+            if slot.active != 0 and slot.weight > 0:
+                turns += slot.weight / at_a_time(w, link, slot)
+    return total / turns if turns > 0 else 1.0
 
 
 @compiled
@@ -217,9 +207,10 @@ def drop_overflow(w, link, packets):
     if link.shared != 0:
         s = shared_at(link.shared, 0)
         if s.weight > 0:
-            mine = math.floor(s.weight + uniform(s))
+            s.together = mean_at_a_time(w, link, total)
+            turns = math.floor(s.weight / s.together + uniform(s))
+            mine = math.floor(turns * s.together + uniform(s))
             if mine > 0:
-                measure_losses(w, link, s)
                 s.drawn_at = w.now
             s.owed = min(s.owed + mine, max(MOST_OWED * s.together, mine))
             packets -= mine

@@ -113,7 +113,7 @@ SCENARIOS: dict[str, Callable[[int, float], tc.Scenario]] = {
 
 
 def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
-    """The same with a packet size of its own for each flow, evenly over +- `SPREAD` of what it was.
+    """Its flows, each with a packet size of its own, evenly over +- `SPREAD` of what it was.
 
     Equal packets come to a full drop-tail buffer in an order that lasts: some flows win for good
     and others starve (S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched
@@ -124,6 +124,7 @@ def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
             count=1, background=False, name=f"{flow.name}.{k}" if flow.count > 1 else flow.name
         )
         for flow in scenario.flows
+        if isinstance(flow, tc.Flow)
         for k in range(flow.count)
     ]
     draw = np.random.default_rng(scenario.seed)

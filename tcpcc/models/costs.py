@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -133,10 +134,22 @@ def _hybrid(scenario: Scenario, driver: str, trace: bool, step: float | None) ->
     from tcpcc.models.hybrid.foreground import split
 
     front, back = split(scenario)
-    packets = estimate(front, "packet", driver=driver, trace=trace)
     fluid = estimate(back, "fluid", step=step)
-    seconds, memory = packets.seconds + fluid.seconds, packets.memory + fluid.memory
-    return Estimate("hybrid", packets.packets, fluid.steps, seconds, memory)
+    if driver not in PER_PACKET:
+        raise unknown("driver", driver, PER_PACKET)
+    sent, outstanding = _packets(scenario, scenario.resolve(expand=False), in_front=True)
+    items, carried = _workloads(front, front.resolve(expand=False))
+    sent += carried
+    memory = PER_OUTSTANDING * outstanding + PER_ITEM * items + (PER_EVENT * sent if trace else 0)
+    n_bins = math.ceil(scenario.duration / scenario.interval - 1e-9)
+    memory += (COPIES * n_bins * FLOW_BIN.itemsize + PER_FLOW) * len(front.flows)
+    return Estimate(
+        "hybrid",
+        sent,
+        fluid.steps,
+        PER_PACKET[driver] * sent + fluid.seconds,
+        memory + fluid.memory,
+    )
 
 
 def _count(spec: Flow | CBR) -> int:
@@ -189,14 +202,20 @@ def _fluid(scenario: Scenario, resolved: Resolved, step: float | None) -> tuple[
     return scenario.duration / length, 2 * 8 * columns * held
 
 
-def _packets(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
-    """Data packets sent in the whole run, and those that are outstanding at most."""
+def _packets(scenario: Scenario, resolved: Resolved, in_front: bool = False) -> tuple[float, float]:
+    """Data packets sent in the whole run, and those that are outstanding at most; of flows
+    `in_front` only, beside the others: of a link's packets by the share of what each could send."""
     rates = [link.rate for link in resolved.links]
     for change in resolved.changes:
         if change.spec.rate is not None:
             rates[change.link] = max(rates[change.link], change.spec.rate)
     sent = outstanding = 0.0
-    through: dict[int, float] = {}
+    # By narrowest link: what it carries at most; what all could send; of those in front, and
+    # their windows.
+    room: dict[int, float] = {}
+    through: dict[int, float] = defaultdict(float)
+    front: dict[int, float] = defaultdict(float)
+    windows: dict[int, float] = defaultdict(float)
     for flow in resolved.flows:
         spec = flow.spec
         narrow = min(flow.forward, key=lambda i: rates[i])
@@ -209,13 +228,20 @@ def _packets(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
         active = min(spec.stop or math.inf, scenario.duration) - spec.start
         most, window = _one_flow(flow, spec, resolved, per_second, active)
         most, window = most * spec.count, window * spec.count
-        outstanding += window
-        if narrow in through or math.isfinite(per_second):
-            room = rates[narrow] * scenario.duration / (8 * spec.packet_size)
-            through[narrow] = min(through.get(narrow, 0.0) + most, room)
+        mine = not (in_front and spec.background)
+        if math.isfinite(per_second):
+            room[narrow] = per_second * scenario.duration
+            through[narrow] += most
+            front[narrow] += most * mine
+            windows[narrow] += window * mine
         else:
-            sent += most
-    return sent + sum(through.values()), outstanding
+            sent += most * mine
+            outstanding += window * mine
+    for narrow, most in through.items():
+        share = front[narrow] / most if most > 0 else 0.0
+        sent += min(most, room[narrow]) * share
+        outstanding += windows[narrow] * (share if in_front else 1.0)
+    return sent, outstanding
 
 
 def _one_flow(

@@ -37,8 +37,8 @@ SHARED = record_dtype(
         ("size", float), ("trip", float),
         # packets that came and bytes taken in since the last step; packets refused
         ("packets", float), ("bytes", float), ("refused", float),
-        # to be refused; how many a flow behind loses at a time, in the mean; one in front, still now;
-        # whose turn it is, and since when; when the last draw was
+        # to be refused; how many a flow behind loses at a time, in the mean, and still now the one
+        # in front whose turn it is, since when; when the last draw was
         ("owed", float), ("together", float), ("run", float),
         ("victim", int), ("victim_at", float), ("drawn_at", float),
         # those that came in the time of some packets; weight in a draw

@@ -180,17 +180,18 @@ def test_equal_packets_at_a_full_buffer_lose_more_by_their_phases():
 
 
 def test_the_front_has_its_share_before_a_crowd():
-    """Ten flows as good as the 990 behind, at a full buffer of a hundredth of a step's clumps, get
-    a thousandth of the link each, from the first slow start on."""
+    """Ten flows like the 990 behind get a thousandth of the link each, at a full buffer where
+    clumps pass in a twentieth of a step; they do not run away from it in slow start. Packets of
+    several sizes have a queue of 11.37 packets a flow (seeds 1 and 2)."""
     from experiments.battery import dumbbell
 
     case = dumbbell(990, ["newreno"], in_front=10, rate=1e6)(1, 40)
-    run = tc.simulate(case, model="hybrid", representatives=50)
+    run = tc.simulate(case, model="hybrid")
     assert run.throughput(after=20).values[:10].mean() == pytest.approx(1e6, rel=0.3)
     start = run.data.sel(time=slice(0, 20))
     assert float(start.sent[:, :10].sum()) < 2.5 * 10 * 20 * 1e6 / 8000
     late = run.data.sel(time=slice(20, None))
-    assert float(late.queue[:, 0].mean()) == pytest.approx(10.7 * 1000, rel=0.08)
+    assert float(late.queue[:, 0].mean()) == pytest.approx(11.37 * 1000, rel=0.05)
 
 
 def test_a_busy_queue_is_not_noisy():

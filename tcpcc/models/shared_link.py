@@ -16,8 +16,8 @@ numbers of packets in 1 to 100 ms have a variance of 0.5 to 3 times their mean; 
 
 Losses: a queue discipline drops a packet with the probability of the last step. A full buffer
 decides by the step how many packets it has no room for and draws whose they are; of packets the
-next ones to come are refused, of one flow as many as a flow behind loses at a time
-(:func:`tcpcc.models.fluid.victims.at_a_time`).
+next ones to come are refused, of one flow as many as a flow behind loses at a time (a window
+comes in clumps, and a full buffer refuses several of one), that often less.
 """
 
 import math
@@ -41,6 +41,8 @@ SHARED = record_dtype(
         # in front whose turn it is, since when; when the last draw was
         ("owed", float), ("together", float), ("run", float),
         ("victim", int), ("victim_at", float), ("drawn_at", float),
+        # where the count of what the fluid behind loses at a time begins
+        ("packets_before", float), ("events_before", float),
         # those that came in the time of some packets; weight in a draw
         ("recent", float), ("weight", float),
         # sources of packets that are open

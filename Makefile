@@ -36,11 +36,11 @@ accept: $(READY)
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
-# Random scenarios over all that can be named, and damaged files, for so many seconds.
-SECONDS ?= 60
+# Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 100.
+SCENARIOS ?= 1000
 SEED ?= 1
 fuzz: $(READY)
-	$(BIN)/python tests/fuzz.py $(SECONDS) $(SEED)
+	$(BIN)/python tests/fuzz.py $(SCENARIOS) $(SEED)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import Controller
+from tcpcc.models.evidence import evidence, evidence_table, models_for
 from tcpcc.queues import QUEUES
 from tcpcc.slow_start import SLOW_STARTS
 from tcpcc.transport.recovery import RECOVERIES
@@ -58,6 +59,7 @@ def _state(controller: Controller) -> str:
 def controller_page(name: str) -> str:
     """The page of a controller: its file's own words, parameters and state."""
     controller = CONTROLLERS[name]
+    one = evidence()[name]
     file = Path(inspect.getfile(Controller)).with_name(f"{name}.py")
     words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     return "\n".join(
@@ -68,6 +70,11 @@ def controller_page(name: str) -> str:
             "",
             f"Source: {controller.source}. Loss recovery unless told: `{controller.recovery}`."
             f" File: `tcpcc/controllers/{file.name}`.",
+            "",
+            f"Constants: {one.constants}. Models: {', '.join(models_for(controller))}. Held to:"
+            f" {one.words}.",
+            "",
+            *(f"- `tests/{each.test}`" for each in one.held),
             "",
             "## Equations",
             "",
@@ -96,8 +103,8 @@ def write_controllers(docs: Path) -> None:
         if old.stem != "index" and old.stem not in CONTROLLERS:
             old.unlink()
     rows: list[tuple[object, ...]] = [
-        (f"[`{name}`]({name}.md)", CONTROLLERS[name].summary, CONTROLLERS[name].source)
-        for name in CONTROLLERS
+        (f"[`{name}`]({name}.md)", CONTROLLERS[name].summary, *facts)
+        for name, *facts in evidence_table().itertuples(index=False)
     ]
     others = [
         f"## {title}\n\n"
@@ -112,7 +119,7 @@ def write_controllers(docs: Path) -> None:
     _write(
         folder / "index.md",
         "# Algorithms\n\n"
-        + _table(("controller", "what it does", "source"), rows)
+        + _table(("controller", "what it does", "source", "constants", "held to", "models"), rows)
         + "\n\n"
         + "\n\n".join(others)
         + f"\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n",

@@ -7,6 +7,7 @@
 """
 
 from experiments.expected import accept
+from experiments.exploring import explore
 from experiments.harness import draw, draw_all, papers, reproduce
 from experiments.records import MODELS, Record
 from experiments.report import markdown, scorecard, summary, summary_markdown, write, write_summary
@@ -17,6 +18,7 @@ __all__ = [
     "accept",
     "draw",
     "draw_all",
+    "explore",
     "markdown",
     "papers",
     "reproduce",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from experiments.records import Measured
+    from tcpcc import Scenario
 
 
 def ranges(
@@ -110,6 +111,25 @@ def of_model(algorithm: str, model: str) -> dict[str, Any]:
     return {
         "color": plots.shade(own, -0.45), "lw": 0.9, "ls": plots.FLUID_LOOK["ls"], "label": "fluid"
     }  # fmt: skip
+
+
+def networks(scenarios: Mapping[str, Scenario]) -> Figure:
+    """The networks of scenarios, with their hosts, below one another, each under its title."""
+    import matplotlib.pyplot as plt
+
+    heights = [0.25 + plots.topology_height(scenario) for scenario in scenarios.values()]
+    with plots.style():
+        figure, axes = plt.subplots(
+            len(scenarios),
+            1,
+            squeeze=False,
+            figsize=(plots.WIDTH * 1.15, sum(heights)),
+            height_ratios=heights,
+        )
+        for ax, (name, scenario) in zip(axes.flat, scenarios.items(), strict=True):
+            plots.topology(scenario, ax)
+            ax.set_title(name, loc="left")
+    return figure
 
 
 def flows_in_words(letters: str, kinds: Mapping[str, str]) -> str:

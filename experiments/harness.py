@@ -16,7 +16,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from experiments import kept, published
+from experiments import charts, kept, published
 from experiments.published import Cell, Key, Published
 from experiments.records import MODELS, Measured, Record, record
 from tcpcc import Run, Scenario
@@ -59,6 +59,8 @@ class Item:
         chart: in place of `draw`, from the numbers of each model, for a figure that shows nothing
             but these: they are kept, and nothing is simulated again.
         of: the item whose numbers `chart` shows; None: this one.
+        networks: in place of both, the scenarios whose networks the figure is a picture of, each
+            with its title; nothing is simulated for it.
         models: those that can say something of it.
     """
 
@@ -67,6 +69,7 @@ class Item:
     draw: Callable[[Mapping[str, Runs]], Figure] | None = None
     chart: Callable[[Mapping[str, Cells]], Figure] | None = None
     of: str | None = None
+    networks: Callable[[], Mapping[str, Scenario]] | None = None
     models: Sequence[str] = MODELS
 
     @property
@@ -76,7 +79,7 @@ class Item:
 
     @property
     def has_figure(self) -> bool:
-        return self.draw is not None or self.chart is not None
+        return (self.draw, self.chart, self.networks) != (None, None, None)
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,8 @@ def draw(
         shown = {wanted.of or item}
         cells = {each: numbers(one, shown, each, **settings) for each in models}
         return wanted.chart({each: {k[1:]: v for k, v in of.items()} for each, of in cells.items()})
+    if wanted.networks is not None:
+        return charts.networks(wanted.networks())
     if wanted.draw is None:
         drawn = [name for name, each in one.items.items() if each.has_figure]
         raise unknown(f"figure of {paper}", item, drawn)

@@ -24,8 +24,8 @@ Numbers = dict[tuple[str, str], tuple[float | None, ...]]
 """By (row, column), what a `harness.Measured` has."""
 
 SHOWS = {
-    "bench.py", "cli", "cli.py", "completion.py", "explore.py", "figure.py", "pcapng.py",
-    "plots", "plots.py", "qlog.py", "topology.py", "trace_plots.py",
+    "bench.py", "cli", "comparison.py", "completion.py", "figure.py", "interactive", "pcapng.py",
+    "plots.py", "qlog.py", "topology.py", "trace_plots.py",
 }  # fmt: skip
 """Files and folders of tcpcc that show numbers and decide none."""
 

@@ -17,12 +17,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from experiments import harness, kept, report, seeds
+from experiments import dots, harness, kept, report, seeds
 from experiments.paper_table import PaperTable
 from experiments.records import Record
 from tcpcc import Scenario, simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CHOICE = "TCPCC_QUICK"
 """Environment variable that decides how many seeds, in place of the notebook."""
@@ -108,17 +111,18 @@ class Book:
             self._records[item] = harness.reproduce(self.paper.name, item, progress=False)
         return self._records[item]
 
+    def dots(self, item: str) -> None:
+        """How far each number of an item is from print, with what it is held to."""
+        figure = dots.dot_plot(self.records(item))
+        if figure is not None:
+            _show(figure, f"{report.heading(item)}: ours over published, by number")
+
     def draw(self, *items: str) -> None:
         """The figures of items."""
-        import matplotlib.pyplot as plt
-        from IPython.display import display
-
         for item in items:
             figure = harness.draw(self.paper.name, item, progress=self._progress)
             title = f"{report.heading(item)}: {self.paper.published.titles.get(item, '')}"
-            figure.set_dpi(SCREEN_DPI)
-            display(figure, metadata={"alt": title.rstrip(": ")})
-            plt.close(figure)
+            _show(figure, title.rstrip(": "))
 
     def by_simpy(self, item: str, keys: Sequence[Any] | None = None) -> None:
         """Simulate an item again by the SimPy driver; every bit is that of the compiled one.
@@ -157,6 +161,16 @@ class Book:
             kept.load(folder, paper.name, name, model, paper.items[name].code) is not None
             for name in harness.needed(paper, {item}, model)
         )
+
+
+def _show(figure: Figure, alt: str) -> None:
+    """A figure in the notebook, once."""
+    import matplotlib.pyplot as plt
+    from IPython.display import display
+
+    figure.set_dpi(SCREEN_DPI)
+    display(figure, metadata={"alt": alt})
+    plt.close(figure)
 
 
 class _Clock:

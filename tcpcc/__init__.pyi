@@ -10,6 +10,7 @@ from .definition import State as State
 from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
+from .interactive import explore as explore
 from .models import Estimate as Estimate
 from .models import LongRun as LongRun
 from .models import ResourceError as ResourceError

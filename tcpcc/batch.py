@@ -37,7 +37,6 @@ LINK_MEANS = {
     "utilization": ("1", "share of the link's rate that was used"),
     "drop_rate": ("1", "share of the arrivals that the link dropped"),
 }
-MODELS = ("meanfield", "fluid", "packet")
 
 
 def batch(
@@ -90,11 +89,10 @@ def batch(
     total = int(np.prod([len(axis) for axis in values.values()]))
     means: list[Means] = []
     labels: tuple[list[str], list[str]] | None = None
-    run = _mean_field if model == "meanfield" else _runs
     with _bar(total, progress) as bar, ThreadPoolExecutor(workers) as pool:
         while part := list(itertools.islice(points, size)):
             scenarios = [make(**dict(zip(values, point, strict=True))) for point in part]
-            for found, names in run(scenarios, model, after, step, pool, workers):
+            for found, names in MODELS[model](scenarios, model, after, step, pool, workers):
                 if labels is None:
                     labels = names
                 elif tuple(map(len, names)) != tuple(map(len, labels)):
@@ -155,7 +153,33 @@ def _mean_field(
         yield world.means(), (names, links)
 
 
-def _runs(
+def _fluid(
+    scenarios: Sequence[Scenario],
+    model: str,
+    after: float,
+    step: float | None,
+    pool: ThreadPoolExecutor,
+    workers: int,
+) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
+    """Without records, which would take a quarter of the time."""
+    from tcpcc.models.costs import check
+    from tcpcc.models.fluid.automaton import REPRESENTATIVES, finished_world
+    from tcpcc.results.recording import capacities
+
+    def one(scenario: Scenario) -> tuple[Means, tuple[list[str], list[str]]]:
+        check(scenario, model, step=step)
+        world = finished_world(scenario, step, REPRESENTATIVES)
+        series, resolved = world.series(), world.resolved
+        series["capacity"] = capacities(resolved, world.recorded, series["time"])
+        sizes = np.array([flow.spec.packet_size for flow in resolved.flows], float)
+        names = [flow.name for flow in resolved.flows]
+        links = [resolved.links[k].name for k in world.recorded]
+        return _over_time(series, sizes, scenario.interval, after), (names, links)
+
+    return pool.map(one, scenarios)
+
+
+def _packet(
     scenarios: Sequence[Scenario],
     model: str,
     after: float,
@@ -167,20 +191,55 @@ def _runs(
 
     options: dict[str, Any] = {} if step is None else {"step": step}
     runs = simulate_many(scenarios, model=model, jobs=workers, progress=False, **options)
-    for run in runs:
-        late = run.data.sel(time=slice(after, None))
-        late = late.isel(time=late["time"].values > after)
+    for scenario, run in zip(scenarios, runs, strict=True):
+        series = {name: run.data[name].values for name in AVERAGED}
+        sizes = run.data["packet_size"].values
+        yield _over_time(series, sizes, scenario.interval, after), (run.flows, run.links)
+
+
+AVERAGED = (
+    "time", "cwnd", "rtt", "sent", "delivered", "dropped",
+    "queue", "queue_max", "sent_bits", "capacity", "drops", "arrived",
+)  # fmt: skip
+
+
+def _over_time(
+    series: Mapping[str, NDArray[np.float64]],
+    sizes: NDArray[np.float64],
+    interval: float,
+    after: float,
+) -> Means:
+    """Means of a run's series (`AVERAGED`, shaped as in a record) over the bins that end later than
+    `after`; `sizes` are those of the flows' packets, bytes."""
+    from tcpcc.results.recording import bins_within
+
+    ends = series["time"]
+    first, stop = bins_within(ends, interval, after)
+    if first == stop:
+        raise ScenarioError(f"after = {after:g}: no bin ends later; the last ends at {ends[-1]:g}")
+    seconds = ends[-1] - (ends[first - 1] if first else 0.0)
+    late = {name: series[name][first:] for name in AVERAGED}
+    total = {name: late[name].sum(axis=0) for name in AVERAGED}
+    with np.errstate(invalid="ignore", divide="ignore"):
         flows = {
-            "cwnd": late["cwnd"].mean("time").values,
-            "rtt": late["rtt"].mean("time").values,
-            "throughput": run.throughput(after=after).values,
-            "loss": (late["dropped"].sum("time") / late["sent"].sum("time")).values,
+            **{name: _mean_of_numbers(late[name]) for name in ("cwnd", "rtt")},
+            "throughput": total["delivered"] * sizes * 8 / seconds,
+            "loss": total["dropped"] / total["sent"],
         }
         links = {
-            "queue": late["queue"].mean("time").values,
-            "queue_min": late["queue"].min("time").values,
-            "queue_max": late["queue_max"].max("time").values,
-            "utilization": (late["sent_bits"].sum("time") / late["capacity"].sum("time")).values,
-            "drop_rate": (late["drops"].sum("time") / late["arrived"].sum("time")).values,
+            "queue": late["queue"].mean(axis=0),
+            "queue_min": late["queue"].min(axis=0),
+            "queue_max": late["queue_max"].max(axis=0),
+            "utilization": total["sent_bits"] / total["capacity"],
+            "drop_rate": total["drops"] / total["arrived"],
         }
-        yield (flows, links), (run.flows, run.links)
+    return flows, links
+
+
+def _mean_of_numbers(series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over the bins that have a value; NaN if none has."""
+    known = ~np.isnan(series)
+    return np.where(known, series, 0.0).sum(axis=0) / known.sum(axis=0)
+
+
+MODELS = {"meanfield": _mean_field, "fluid": _fluid, "packet": _packet}

@@ -6,6 +6,7 @@ those of a kind by their names.
 
 from __future__ import annotations
 
+import html
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
+from tcpcc import rich
 from tcpcc.engine.subset import Fields
 from tcpcc.errors import ScenarioError, real, refuse, unknown
 
@@ -76,6 +78,12 @@ class State:
         return np.full(self.size, self.initial, self.kind)
 
 
+def _range(param: Param) -> str:
+    if math.isinf(param.low) and math.isinf(param.high):
+        return ""
+    return f"[{param.low:g}, {param.high:g}]"
+
+
 class Definition:
     """A thing with a `name`, a `summary`, `params` and perhaps a function `validate` that judges
     all of these together: it returns a complaint, or None."""
@@ -86,6 +94,16 @@ class Definition:
     source: str
     params: Mapping[str, Param]
     validate: Callable[[dict[str, float]], str | None] | None
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, param.default, param.unit, _range(param), param.doc)
+            for name, param in self.params.items()
+        ]
+        head = ("parameter", "default", "unit", "range", "meaning")
+        source = f"<br><small>{html.escape(self.source)}</small>" if self.source else ""
+        title = f"{self.registry.kind} {self.name}"
+        return rich.headed(title, self.summary, source, rich.table(head, rows))
 
     def records(
         self, sample: Iterable[str], written: Iterable[str] = ()

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import fields
 from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,7 @@ from tcpcc.scenario.traffic import Flow
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tcpcc.controllers import Controller
-    from tcpcc.queues.discipline import Discipline
+    from tcpcc.definition import Definition
     from tcpcc.scenario import Scenario
 
 Metric = Callable[[Run], Any]
@@ -313,14 +313,14 @@ def _one(
     options: dict[str, Any],
     place: Path | None,
     keep_from: float,
-    definitions: tuple[list[Controller], list[Discipline]],
+    definitions: list[Definition],
     sweep_id: tuple[int, int],
 ) -> tuple[tuple[str, str], Run | Exception]:
     from tcpcc import models
     from tcpcc.definition import register
 
     if os.getpid() != sweep_id[0]:  # another process does not know what a notebook registered
-        for definition in (*definitions[0], *definitions[1]):
+        for definition in definitions:
             register(definition)
     try:
         run = models.simulate(scenario, model=key[1], **options)
@@ -333,19 +333,23 @@ def _one(
     return key, run
 
 
-def _definitions(scenario: Scenario) -> tuple[list[Controller], list[Discipline]]:
-    """The controllers and queue disciplines that a scenario uses, each once."""
-    flows = [*scenario.flows, *(load.flow for load in scenario.workloads)]
-    controllers = dict.fromkeys(f.definition for f in flows if isinstance(f, Flow))
-    return list(controllers), list(dict.fromkeys(x.queue.discipline for x in scenario.net.links))
+def _definitions(scenario: Scenario) -> list[Definition]:
+    """The controllers, slow-start rules, loss recoveries and queue disciplines that a scenario
+    uses, each once."""
+    from tcpcc.transport.recovery import RECOVERIES
+
+    found: dict[Definition, None] = {}
+    for flow in (*scenario.flows, *(load.flow for load in scenario.workloads)):
+        if isinstance(flow, Flow):
+            controller = flow.definition
+            recovery = RECOVERIES.find(flow.recovery or controller.recovery)
+            found |= dict.fromkeys((controller, flow.slow_start.rule, recovery))
+    return list(found | dict.fromkeys(link.queue.discipline for link in scenario.net.links))
 
 
-def _registered(scenario: Scenario) -> tuple[list[Controller], list[Discipline]]:
+def _registered(scenario: Scenario) -> list[Definition]:
     """Those that are known by their names; a flow carries one that was given to it itself."""
-    from tcpcc.controllers import get, names
-
-    controllers, queues = _definitions(scenario)
-    return [c for c in controllers if c.name in names() and get(c.name) is c], queues
+    return [d for d in _definitions(scenario) if type(d).registry.get(d.name) is d]
 
 
 def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:
@@ -361,16 +365,19 @@ def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:
 def _fingerprint(scenario: Scenario) -> str:
     """The scenario's digest and the code of its rules, which a user edits between runs."""
     digest = hashlib.sha256(scenario.digest.encode())
-    controllers, queues = _definitions(scenario)
-    for controller in controllers:
-        digest.update(repr((controller.name, controller.initial_state)).encode())
-        for rule in controller.rules.values():
-            digest.update(code_digest(rule).encode())
-    for queue in queues:
-        digest.update(repr((queue.record, dict(queue.state))).encode())
-        for rule in queue.rules.values():
-            digest.update(code_digest(rule).encode())
+    for definition in _definitions(scenario):
+        for setting in fields(definition):  # type: ignore[arg-type]
+            value = getattr(definition, setting.name)
+            if setting.name in _WORDS:
+                continue
+            if isinstance(value, Mapping):
+                value = dict(value)
+            text = code_digest(value) if callable(value) else repr(value)
+            digest.update(f"{type(definition).__name__}.{setting.name}={text}\n".encode())
     return digest.hexdigest()
+
+
+_WORDS = ("summary", "source")  # what a definition says of itself, for readers
 
 
 @once

@@ -1,17 +1,19 @@
-"""Random scenarios, and random bytes where files are read: `python tests/fuzz.py SECONDS [SEED]`.
+"""Random scenarios, random calls of rules, random bytes where files are read:
+`python tests/fuzz.py SCENARIOS [SEED]`.
 
 Each scenario is drawn over all controllers, queues, recoveries, topologies and workloads. Nothing
 may crash or break an invariant: packets are conserved, numbers are not negative, a queue stays
-within its buffer, both drivers give the same bits. What a file reader is given must be answered
-with a value or one line.
+within its buffer, both drivers give the same bits. For each scenario a controller's rules are
+called a hundred times, in any order with any sample that could be: its window stays a positive
+number. What a file reader is given must be answered with a value or one line.
 """
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from tcpcc.controllers import CONTROLLERS
 from tcpcc.queues import QUEUES
 from tcpcc.transport.recovery import RECOVERIES
 
+CALLS = 100  # of a controller's rules for each scenario
 FASTEST = 20e6  # bit/s, so that a scenario takes a fraction of a second
 
 
@@ -32,7 +35,8 @@ def network(draw: random.Random) -> tc.Network:
     queue = draw.choice(QUEUES.names())
     kind = draw.randrange(3)
     if kind == 0:
-        return tc.dumbbell(**settings, queue=queue)
+        chance = {"jitter": draw.uniform(0, 0.05), "reordering": draw.random() < 0.5}
+        return tc.dumbbell(**settings, queue=queue, **(chance if draw.random() < 0.3 else {}))
     make, fewest = (tc.chain, 1) if kind == 1 else (tc.parking_lot, 2)
     return make(draw.randint(fewest, 3), **settings, queue=queue)
 
@@ -47,6 +51,8 @@ def flow(draw: random.Random) -> tc.Flow | tc.CBR:
         recovery=draw.choice(RECOVERIES.names()),
         packet_size=draw.randint(100, 1500),
         transport={"initial_window": draw.randint(1, 20)},
+        processing=draw.choice([0, draw.uniform(0, 0.01)]),
+        record=draw.random() < 0.8,
     )
 
 
@@ -64,9 +70,11 @@ def scenario(draw: random.Random) -> tc.Scenario:
 def check(one: tc.Scenario, both: bool) -> None:
     """Run it; raises AssertionError for an invariant that is broken."""
     run = tc.simulate(one)
+    everyone = run.totals()
+    assert (everyone["sent"] >= everyone["delivered"]).all(), "more has arrived than was sent"
     totals = run.data[["sent", "delivered", "dropped"]].sum("time")
     left = totals["sent"] - totals["delivered"] - totals["dropped"]
-    assert float(left.min()) >= 0, "more has arrived or was dropped than was sent"
+    assert bool((left >= 0).all()), "more has arrived or was dropped than was sent"
     for name in ("sent", "delivered", "dropped", "queue", "arrived", "drops", "cwnd", "rtt"):
         assert not bool((run.data[name] < 0).any()), f"{name} is negative"
     for link in run.links:
@@ -102,30 +110,64 @@ def check_files(one: tc.Scenario, draw: random.Random, folder: Path) -> None:
         assert "\n" not in complaint, f"{file.name}: more than a line: {complaint}"
 
 
-def fuzz(seconds: float, seed: int) -> int:
-    """Draw and check for so long; how many scenarios there were. A failure tells its seed."""
-    end = time.monotonic() + seconds
-    count = 0
+def check_rules(draw: random.Random, calls: int) -> None:
+    """Call the rules of a controller so often, with samples such as a sender may give."""
+    controller = CONTROLLERS[draw.choice(CONTROLLERS.names())]
+    s, p, a = controller.example()
+    s.cwnd, s.ssthresh = draw.uniform(1, 100), draw.choice([math.inf, draw.uniform(2, 100)])
+    base = draw.uniform(1e-3, 0.5)
+    a.now, a.min_rtt, a.max_rtt = 0.0, base * draw.uniform(1, 2), base
+    rules = {name: rule for name, rule in controller.rules.items() if rule is not None}
+    for _ in range(calls):
+        name = draw.choices(
+            list(rules), [20 if n in ("on_ack", "on_delivery") else 1 for n in rules]
+        )
+        rule = name[0]
+        at_loss = rule in ("on_loss", "on_timeout")
+        a.now += draw.expovariate(1 / base)
+        a.rtt = 0.0 if at_loss or draw.random() < 0.1 else base * draw.uniform(1, 5)
+        if a.rtt > 0:
+            a.min_rtt, a.max_rtt = min(a.min_rtt, a.rtt), max(a.max_rtt, a.rtt)
+        for field in ("srtt", "round_rtt", "round_min_rtt", "round_time", "rate_interval"):
+            setattr(a, field, draw.uniform(a.min_rtt, max(a.max_rtt, a.min_rtt)))
+        a.acked, a.delivered = (0.0, 0.0) if at_loss else (1.0, float(draw.randint(1, 3)))
+        a.window = max(s.cwnd, 1.0)
+        a.inflight = a.round_packets = a.pipe = a.lost_inflight = max(a.window // 1, 1.0)
+        a.total_delivered += a.delivered
+        a.rate_delivered = float(draw.randint(1, 10))
+        a.delivery_rate = a.rate_delivered / a.rate_interval
+        a.transmits = 1.0 if at_loss else 0.0
+        a.limited = float(draw.random() < 0.1)
+        a.owd = a.rtt / 2
+        rules[rule](s, p, a)
+        window = f"{controller.name}, {rule}: cwnd = {s.cwnd}, ssthresh = {s.ssthresh}"
+        assert 0 < s.cwnd < math.inf, window
+        assert s.ssthresh > 0, window
+
+
+def fuzz(count: int, seed: int) -> None:
+    """Draw and check so many scenarios. A failure tells its seed."""
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        while time.monotonic() < end:
-            draw = random.Random(seed + count)
-            count += 1
+        for number in range(seed, seed + count):
+            draw = random.Random(number)
+            told = ""
             try:
+                check_rules(draw, CALLS)
                 one = scenario(draw)
-            except tc.ScenarioError as error:  # such as a controller that needs another recovery
-                if "\n" in str(error):
-                    raise
-                continue
-            try:
-                check(one, both=count % 10 == 0)
+                told = one.to_toml()
+                check(one, both=number % 10 == 0)
                 check_files(one, draw, Path(folder))
             except Exception as error:
-                error.add_note(f"fuzz seed {seed + count - 1}:\n{one.to_toml()}")
+                if not told and isinstance(error, tc.ScenarioError) and "\n" not in str(error):
+                    continue  # such as a controller that needs another recovery
+                error.add_note(f"fuzz seed {number}:\n{told}")
                 raise
-    return count
 
 
 if __name__ == "__main__":
-    span, first = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    print(f"{fuzz(span, first)} scenarios from seed {first}, none failed")
+    how_many, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    fuzz(how_many, first)
+    print(
+        f"{how_many} scenarios and {CALLS * how_many} calls of rules from seed {first}: none failed"
+    )

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS, get, names
 from tcpcc.controllers import controller as contract
+from tcpcc.controllers import get, names
 from tcpcc.controllers.vegas import backlog, trend
 from tcpcc.errors import ScenarioError
 from tcpcc.transport.recovery import RECOVERIES
@@ -586,12 +586,6 @@ def test_bad_parameters_are_told_in_one_line(given, says):
 # The registry and the contract
 
 
-@pytest.fixture
-def registry(monkeypatch):
-    """Controllers registered in a test are forgotten after it."""
-    monkeypatch.setattr(CONTROLLERS, "_known", dict(CONTROLLERS._known))
-
-
 def make(name="mine", **changes):
     def hold(s, p, a):
         s.cwnd = max(s.cwnd, 1.0)
@@ -616,7 +610,6 @@ def test_a_controller_is_taken_where_its_name_is():
     assert "handed_over" not in names()
 
 
-@pytest.mark.usefixtures("registry")
 def test_registering_again_replaces():
     first = tc.register(make())
     assert get("mine") is first

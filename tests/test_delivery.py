@@ -1,6 +1,7 @@
 """What controllers can be told beside ACKs and losses: deliveries, lost packets, marks, times; and
 pacing. BBR, Copa, LEDBAT, DCTCP and RACK as its proof."""
 
+import ctypes
 import math
 
 import numpy as np
@@ -41,8 +42,13 @@ def on_timer(s, p, a):
     s.wake_at = a.now + 0.1
 
 
+def on_restart(s, p, a):
+    s.restarts += 1
+
+
 FIELDS = (
     "total", "told", "pipe", "rate", "owd", "limited", "stamp_back", "early", "lost", "wakes",
+    "restarts",
 )  # fmt: skip
 PROBE = tc.Controller(
     name="probe",
@@ -53,6 +59,7 @@ PROBE = tc.Controller(
     on_delivery=on_delivery,
     on_lost_packet=on_lost_packet,
     on_timer=on_timer,
+    on_restart=on_restart,
     params={"rate": tc.Param(500, "packets/s", ""), "window": tc.Param(1000, "packets", "")},
     state={"pacing_rate": S(math.inf, "", ""), "wake_at": S(0.05, "s", "")}
     | {name: S(0, "", "") for name in FIELDS},
@@ -125,6 +132,18 @@ def test_the_timer_rule_is_called_at_wake_at():
     assert states(path(PROBE, 2.0))[0]["wakes"] == 20  # 0.05, 0.15, ... 1.95
 
 
+def test_on_restart_is_called_when_data_comes_after_a_silence():
+    """Ten items with a second between them: nine silences."""
+    talk = tc.Conversation(3000, items=10, gap=1)
+    load = tc.Workload(tc.Flow(PROBE), talk, interarrival=0.1, count=1)
+    case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), flows=[], workloads=[load], duration=15)
+    world = World(case)
+    while run_until(world.address, case.duration):
+        world.grow()
+    rooms = (ctypes.c_char * PROBE.state_dtype.itemsize).from_address(int(world.tcp["state"][0]))
+    assert np.frombuffer(rooms, PROBE.state_dtype)["restarts"] == 9
+
+
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr", "rack-tlp"])
 def test_packets_delivered_lost_and_in_the_network_are_all_that_were_sent(recovery):
     s, d, f = states(path(PROBE, 20.0, loss=0.02, recovery=recovery))
@@ -137,7 +156,9 @@ def test_packets_delivered_lost_and_in_the_network_are_all_that_were_sent(recove
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.02])
-@pytest.mark.parametrize("name", ["bbr", "copa", "ledbat", "lp", "cdg", "dctcp"])
+@pytest.mark.parametrize(
+    "name", ["bbr", "bbr3", "copa", "ledbat", "lp", "cdg", "dctcp", "nv", "vivace"]
+)
 def test_both_drivers_give_the_same_bits(name, loss):
     case = path(name, 4.0, loss=loss, queue=tc.StepMark(threshold=30))
     if name == "dctcp":

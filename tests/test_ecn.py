@@ -170,9 +170,8 @@ def nothing(s, p, q):
     pass
 
 
-def test_links_write_into_the_words_of_a_header(monkeypatch):
+def test_links_write_into_the_words_of_a_header():
     """Each link on the way out adds to a word, and the ACK brings the sum back."""
-    monkeypatch.setattr(QUEUES, "_known", dict(QUEUES._known))
     tc.register(
         tc.Discipline(
             name="stamp", summary="adds to a word", on_arrival=stamp, on_fluid=nothing,

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS, Param, State
+from tcpcc.controllers import Param, State
 from tcpcc.models.fluid import steps
 from tcpcc.models.fluid.automaton import simulate as simulate_fluid
 from tcpcc.models.layout import find_routes, queueing_links
-from tcpcc.queues import QUEUES
 
 
 def drop_in_packets(s, p, q):
@@ -35,7 +34,7 @@ def drop_in_fluid(s, p, q):
 def two_drops():
     """A discipline that drops two arrivals, counted from 1."""
     name = "two_drops"
-    yield tc.register(
+    tc.register(
         tc.Discipline(
             name, "drops two arrivals", drop_in_packets, drop_in_fluid,
             params={
@@ -45,7 +44,6 @@ def two_drops():
             state={"n": State(0, "packets", "arrivals so far")},
         )
     )  # fmt: skip
-    del QUEUES._known[name]
 
 
 def after_losses(
@@ -88,8 +86,6 @@ def spies():
     window = {"window": Param(20, "packets", "congestion window", 0)}
     for name, show in {"show_flight": show_flight, "show_rest": show_rest}.items():
         tc.register(tc.Controller(name, "keeps its window", keep_window, show, show, params=window))
-    yield
-    del CONTROLLERS._known["show_flight"], CONTROLLERS._known["show_rest"]
 
 
 @pytest.mark.parametrize("k", [3, 4, 10, 20, 30, 37, 38, 39])

@@ -1,7 +1,8 @@
-"""Some of the random scenarios of `make fuzz`."""
+"""The first of the random scenarios of `make fuzz`; a count, not a time, so that they are the same
+on every machine."""
 
 import fuzz
 
 
-def test_random_scenarios_and_files_break_nothing():
-    assert fuzz.fuzz(5, seed=1) > 0
+def test_random_scenarios_rules_and_files_break_nothing():
+    fuzz.fuzz(100, seed=1)

@@ -224,3 +224,115 @@ def test_a_timeout_leaves_one_packet_and_what_a_loss_would(name):
     s, p, a = at(name)
     get(name).on_timeout(s, p, a)
     assert (s.cwnd, s.ssthresh) == (1, after_loss.ssthresh)
+
+
+# --- NV
+
+
+def measured(calls=100.0, **state):
+    """NV with a decision due: 1000 packets/s in 0.1 s, so that W_max is 110."""
+    s, p, a = at("nv")
+    vars(s).update(
+        {"rtt": 0.1, "base_rtt": 0.1, "rate": 1000.0, "calls": calls, "rounds": 5.0, "cwnd": 100.0}
+        | state
+    )
+    return s, p, a
+
+
+def test_nv_keeps_the_largest_rate_and_the_smallest_mean_rtt():
+    s, p, a = at("nv")
+    a.round_packets = 50.0
+    seen = []
+    for rtt in (0.1, 0.2, 0.1):
+        a.rtt = rtt
+        get("nv").on_ack(s, p, a)
+        seen.append((s.rtt, s.rate, s.base_rtt))
+    assert seen == [
+        pytest.approx(x)
+        for x in [(0.1, 500, 0.1), (0.15, 500, 0.1), (0.125, 500, 0.1)]
+    ]  # fmt: skip
+    assert s.calls == 3
+
+
+@pytest.mark.parametrize(
+    ("cwnd", "calls", "left"),
+    [(150, 60, 138), (150, 59, 150), (115, 60, 113), (111, 60, 110), (110, 60, 110)],
+)
+def test_nv_gives_up_three_tenths_of_what_is_too_much(cwnd, calls, left):
+    """After 60 measurements: at least 2 packets, and W_max itself when that is near."""
+    s, p, a = measured(calls=calls, cwnd=float(cwnd))
+    get("nv").on_round(s, p, a)
+    assert s.cwnd == pytest.approx(left)
+    decided = cwnd > 110 and calls >= 60
+    assert (s.growing, s.calls) == ((0, 0) if decided else (1, calls))
+
+
+def test_nv_waits_for_two_rounds_and_stops_after_ten():
+    s, p, a = measured(cwnd=150.0, rounds=0.0)
+    get("nv").on_round(s, p, a)
+    assert s.cwnd == 150
+    s, p, a = measured(calls=10.0, cwnd=150.0, rounds=10.0)
+    get("nv").on_round(s, p, a)
+    assert (s.cwnd, s.growing) == (150, 0)
+
+
+@pytest.mark.parametrize(("cwnd", "growing"), [(108, 1), (109, 0)])
+def test_nv_grows_two_packets_below(cwnd, growing):
+    s, p, a = measured(calls=20.0, cwnd=float(cwnd), growing=0.0)
+    get("nv").on_round(s, p, a)
+    assert s.growing == growing
+    s.cwnd = 100.0
+    a.rtt = 0.0
+    get("nv").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(100 + growing / 100)
+
+
+def test_nv_grows_slower_after_each_timeout():
+    s, p, a = measured()
+    for _ in range(2):
+        get("nv").on_timeout(s, p, a)
+    assert (s.cwnd, s.slowness, s.growing) == (1, 2, 0)
+    s, p, a = measured(slowness=2.0)
+    a.rtt = 0.0
+    get("nv").on_ack(s, p, a)
+    assert s.cwnd == pytest.approx(100 + 1 / 400)
+    for _ in range(9):
+        vars(s).update(calls=20.0, rate=1000.0, rounds=5.0, cwnd=100.0)
+        get("nv").on_round(s, p, a)
+    assert s.slowness == 1
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_nv_queues_at_most_its_pad_and_loses_nothing(model):
+    """In a data centre, 1 Gb/s and 0.2 ms: as the kernel has it, and nothing beyond 10 packets."""
+    net = tc.dumbbell("1 Gbps", "100 us", buffer=200)
+    scenario = tc.Scenario(net, [tc.Flow("nv")], duration=2, interval=0.01)
+    run = tc.simulate(scenario, model=model)
+    assert run.utilization(after=0.5) > 0.99
+    assert 2 < run.queue_mean(after=0.5) < 11
+    assert run.data["drops"].sum() == 0
+
+
+# --- CUBIC, as today's kernel runs it
+
+
+def test_cubic_with_what_the_kernel_puts_around_it():
+    """HyStart ends slow start before anything is lost; RACK repairs what is lost later, and
+    proportional rate reduction (part of it) leaves 0.7 of the window."""
+    net = tc.dumbbell("20 Mbps", "25 ms", buffer=100)
+    flow = tc.Flow(
+        "cubic",
+        slow_start="hystart",
+        recovery="rack-tlp",
+        transport=tc.Transport(initial_window=10, delayed_ack=0.04),
+    )
+    run = tc.simulate(tc.Scenario(net, [flow], duration=60), trace=True)
+    plain = tc.simulate(tc.Scenario(net, [tc.Flow("cubic")], duration=60))
+    assert run.utilization(after=10) > 0.97
+    assert int(run.data["timeouts"].sum()) == 0
+    start = slice(0, 1.5)
+    assert (
+        int(run.data["drops"].sel(time=start).sum())
+        == 0
+        < plain.data["drops"].sel(time=start).sum()
+    )

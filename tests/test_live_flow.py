@@ -115,3 +115,96 @@ def test_what_cannot_be_meant_is_told_in_one_line(act, text):
     with pytest.raises(tc.ScenarioError, match=text) as error:
         act(sim)
     assert "\n" not in str(error.value)
+
+
+# Flows that are added
+
+
+ADDED = {
+    "plain": {},
+    "access links": {"access_rate": "50 Mbps", "access_delay": "1 ms"},
+    "a queue that decides": {"queue": tc.RED(min_thresh=4, max_thresh=12)},
+    "a scheduled link": {"queue": tc.CoDel(), "access_delay": "1 ms"},
+    "jitter": {"jitter": "3 ms", "reordering": True, "access_delay": "1 ms"},
+}
+LATER = [
+    tc.Flow("cubic", start=1, processing="0.2 ms"),
+    tc.Flow("bbr", start=2, size=400, name="short"),
+    tc.Flow("reno", start=2.5, transport={"ecn": "classic"}, stop=6),
+]
+
+
+@pytest.mark.parametrize("settings", ADDED)
+@pytest.mark.parametrize("first", [tc.Flow("vegas"), tc.CBR("1 Mbps")])
+def test_a_flow_that_is_added_is_as_if_it_had_been_there(settings, first):
+    """To the bit, and so is the scenario of the run."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 20, **ADDED[settings])
+    case = tc.Scenario(net, [first], duration=8)
+    sim = tc.PacketSimulation(case, growing=True, trace=True)
+
+    def add():
+        for flow in LATER:
+            yield sim.env.timeout(flow.start - 0.25 - sim.now)
+            sim.add(flow)
+
+    sim.env.process(add())
+    there = tc.simulate(case.replace(flows=[first, *LATER]), trace=True)
+    grown = sim.run()
+    assert there.data.identical(grown.data.assign_attrs(there.data.attrs))
+    assert grown.scenario == there.scenario
+    one, other = there.trace(), grown.trace()
+    for name in other.columns:  # those of the flows that there were at first
+        assert list(one[name].dropna()) == list(other[name].dropna())
+
+
+def test_a_process_adds_a_flow_now_and_waits_for_it():
+    sim = tc.PacketSimulation(tc.Scenario(NET, [tc.Flow("reno")], duration=10), growing=True)
+    ends = []
+
+    def fetch():
+        for _ in range(3):
+            yield sim.env.timeout(1)
+            flow = sim.add(tc.Flow("cubic", size=100))
+            ends.append((flow.name, sim.now, (yield flow.finished)))
+
+    record = run(sim, fetch)
+    assert [name for name, _, _ in ends] == ["cubic2", "cubic3", "cubic4"]
+    assert all(0.1 < end - begin < 3 for _, begin, end in ends)
+    assert list(record.totals()["delivered"])[1:] == [100] * 3
+    assert list(record.fct()["flow"]) == ["cubic2", "cubic3", "cubic4"]
+
+
+def test_a_process_stops_a_flow():
+    sim = tc.PacketSimulation(tc.Scenario(NET, [tc.Flow("reno")], duration=10), growing=True)
+
+    def change():
+        yield sim.env.timeout(3)
+        sim.flow("reno1").stop()
+        sim.add(tc.Flow("vegas"))
+
+    record = run(sim, change)
+    rates = record.throughput(after=5)
+    assert float(rates[0]) == 0 < float(rates[1])
+
+
+def test_room_for_flows_changes_nothing():
+    case = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("cubic", start=1)], duration=8)
+    assert tc.PacketSimulation(case, growing=True).run().identical(tc.simulate(case))
+
+
+@pytest.mark.parametrize(
+    ("options", "flow", "text"),
+    [
+        ({}, tc.Flow("reno"), "growing=True"),
+        ({"growing": True}, tc.CBR(1e6), r"must be a Flow\(\.\.\.\)"),
+        ({"growing": True}, tc.Flow("reno", count=2), "add one by one"),
+        ({"growing": True}, tc.Flow("reno", name="reno1"), "duplicate flow name"),
+        ({"growing": True}, tc.Flow("reno", source="x"), "unknown source node"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_and_changes_nothing(options, flow, text):
+    case = tc.Scenario(NET, [tc.Flow("reno")], duration=3)
+    sim = tc.PacketSimulation(case, **options)
+    with pytest.raises(tc.ScenarioError, match=text):
+        sim.add(flow)
+    assert sim.run().identical(tc.simulate(case))

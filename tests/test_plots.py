@@ -11,6 +11,7 @@ import pytest
 from tcpcc import plots
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
+from tcpcc.results import Run
 from tcpcc.results.recording import EVENTS
 from tcpcc.scenario import CBR, Flow, Link, Network
 
@@ -208,7 +209,7 @@ def test_a_topology_names_its_nodes_and_links():
     told = [text.get_text() for text in plots.topology(net).texts]
     nodes = {node for link in net.links for node in (link.src, link.dst)}
     assert nodes <= set(told)
-    assert any("50 Mb/s, 20 ms, 250 packets" in text for text in told)
+    assert any("50 Mb/s, 20 ms\n250 packets" in text for text in told)
 
 
 def test_a_topology_in_several_pieces_is_drawn():
@@ -309,3 +310,31 @@ def test_figures_can_be_printed(run, traced, crowd, tmp_path, kind):
     for k, figure in enumerate(figures):
         figure.savefig(tmp_path / f"{k}.{kind}")
         assert (tmp_path / f"{k}.{kind}").stat().st_size > 5000
+
+
+# Two runs
+
+
+def test_two_runs_are_drawn_over_one_another(run):
+    fluid = Run(run.data.assign_attrs(model="fluid"))
+    figure = run.compare(fluid)
+    windows, rates, queue = figure.axes
+    assert labels(windows) == ["vegas, packet", "reno, packet", "vegas, fluid", "reno, fluid"]
+    solid, dashed = line(windows, "reno, packet"), line(windows, "reno, fluid")
+    assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
+    assert solid.get_ydata() == pytest.approx(run.data["cwnd"].values[:, 1], nan_ok=True)
+    assert len(rates.get_lines()) == 4
+    assert [len(x.get_xdata()) for x in queue.get_lines()] == [run.data["time"].size] * 2
+
+
+def test_runs_that_differ_in_nothing_else_are_the_first_and_the_second(run):
+    assert labels(run.compare(run).axes[0])[0] == "vegas, first"
+    other = factories.toy_run(factories.scenario([Flow("cubic")], duration=60))
+    assert labels(run.compare(other).axes[0])[-1] == "cubic, cubic"
+    with pytest.raises(ScenarioError, match="must be two, which differ"):
+        run.compare(other, names=("a", "a"))
+
+
+def test_a_crowd_is_compared_by_its_mean(crowd):
+    figure = crowd.compare(crowd, names=("a", "b"))
+    assert labels(figure.axes[0])[0] == "mean of 10 reno, a"

@@ -561,9 +561,8 @@ def spy_on_fluid(s, p, q):
 
 
 @pytest.fixture
-def spy(monkeypatch):
+def spy():
     """A discipline that drops nothing and records what it is told."""
-    monkeypatch.setattr(QUEUES, "_known", dict(QUEUES._known))
     return tc.register(
         contract.Discipline(
             name="spy",
@@ -911,8 +910,7 @@ def test_queues_stand_where_they_are_asked_to(queue, mean, model):
     assert run.utilization(after=20) > 0.98
 
 
-def test_a_timer_that_does_not_move_on_is_an_error(monkeypatch):
-    monkeypatch.setattr(QUEUES, "_known", dict(QUEUES._known))
+def test_a_timer_that_does_not_move_on_is_an_error():
 
     def stuck(s, p, q):
         q.wake = q.now

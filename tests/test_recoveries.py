@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import tcpcc as tc
+from tcpcc.transport.flow_record import segment_at, window_at
 from tcpcc.transport.output import fill
-from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.classic import leave
 
 
@@ -25,10 +25,9 @@ def own():
     """A recovery that waits for the timer, and does not answer after some duplicate ACKs."""
     params = {"patience": tc.Param(1e9, "ACKs", "duplicates until it falls silent")}
     state = {"duplicates": tc.State(0, "ACKs", "so far", kind=int)}
-    yield tc.register(
+    return tc.register(
         tc.Recovery("timer-only", "no fast retransmit", on_ack, params=params, state=state)
     )
-    del RECOVERIES._known["timer-only"]
 
 
 def run(recovery, driver="compiled"):
@@ -43,6 +42,62 @@ def test_an_own_recovery_does_what_it_says_in_both_drivers(own):
     assert timer_only.data["loss_events"].sum() == 0 < reno.data["loss_events"].sum()
     assert timer_only.data["timeouts"].sum() > reno.data["timeouts"].sum()
     assert timer_only.identical(run("timer-only", "simpy"))
+
+
+def misspelt_none(s, p, f):
+    segment = segment_at(f.segments, f.high_ack & f.segment_mask)
+    if segment.transmits > 1 and s.n < 1:
+        fill(f, f.now, f.max_burst)
+
+
+def misspelt_sender(s, p, f):
+    if f.ack > f.high_ack:
+        leave(f, f.now, f.ack)
+    else:
+        f.dupack += 1
+
+
+def misspelt_segment(s, p, f):
+    segment = segment_at(f.segments, f.high_ack & f.segment_mask)
+    if segment.transmit > 1:
+        fill(f, f.now, f.max_burst)
+
+
+def misspelt_window(s, p, f):
+    if f.ack > window_at(f.state, 0).cwmd:
+        leave(f, f.now, f.ack)
+
+
+def too_few(s, p, f):
+    fill(f, f.now)
+
+
+def misspelt_state(s, p, f):
+    helper(s)
+
+
+def helper(s):
+    s.twice += 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "offset", "text"),
+    [
+        (misspelt_sender, 4, "f.dupack: not in the sender: did you mean 'dupacks'"),
+        (misspelt_segment, 2, "segment.transmit: not in the record of segment_at"),
+        (misspelt_window, 1, "window_at(f.state, 0).cwmd: not in the record of window_at"),
+        (too_few, 1, "fill takes 3 arguments"),
+        (misspelt_state, 5, "s.twice: not in the state"),
+    ],
+)
+def test_a_rule_is_read_when_the_recovery_is_made(rule, offset, text):
+    """In every branch and helper, as those of controllers and queues are."""
+    with pytest.raises(tc.ScenarioError, match=r"recovery 'x', on_alarm, line") as error:
+        tc.Recovery("x", "", misspelt_none, on_alarm=rule, state={"n": tc.State(0, "", "")})
+    assert text in str(error.value)
+    line = rule.__code__.co_firstlineno + offset
+    assert f"line {line} of test_recoveries.py: " in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_an_own_recovery_is_listed(own):

@@ -15,7 +15,6 @@ import pytest
 import tcpcc as tc
 from tcpcc.controllers import Param, State, get
 from tcpcc.controllers.hstcp import decrease
-from tcpcc.queues import QUEUES
 
 RTT = 0.1
 ROOM = 1.2  # rate of the link over that of the highest window, so that packets come spread out
@@ -38,14 +37,13 @@ def drop_in_fluid(s, p, q):
 def every_nth():
     """A discipline that drops the first packet and then each n-th; forgotten afterwards."""
     name = "every_nth"
-    yield tc.register(
+    return tc.register(
         tc.Discipline(
             name, "drops the first packet and each n-th after it", drop_in_packets, drop_in_fluid,
             params={"n": Param(1000, "packets", "from drop to drop", 1)},
             state={"left": State(1, "packets", "to the next drop; fluid: whether it is the first")},
         )
     )  # fmt: skip
-    del QUEUES._known[name]
 
 
 def hstcp_peak(p):

@@ -10,6 +10,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
+from tcpcc.models.evidence import evidence
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,6 +34,8 @@ def test_every_controller_has_its_page(site):
     for name in CONTROLLERS:
         page = (site / "controllers" / f"{name}.html").read_text()
         assert CONTROLLERS[name].source.split(";")[0].split(",")[0] in page.replace("&amp;", "&")
+        for each in evidence()[name].held:
+            assert each.test.split("::")[0] in page
 
 
 def test_every_notebook_is_shown_with_its_outputs(site):

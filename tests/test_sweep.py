@@ -15,11 +15,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tcpcc import web
 from tcpcc.controllers import Controller, Param, register
 from tcpcc.errors import ScenarioError
 from tcpcc.results import Run, shelf
 from tcpcc.scenario import Flow
+from tcpcc.slow_start import StartUp
 from tcpcc.sweep import SweepError, SweepInterrupted, grid, simulate_many, sweep
+from tcpcc.transport.output import fill
+from tcpcc.transport.recovery import Recovery
+from tcpcc.transport.recovery.classic import leave
 
 
 class Engine:
@@ -114,7 +119,7 @@ def test_another_process_learns_the_controllers_that_were_registered_here(engine
     own = own_controller(1)
     case = factories.scenario([Flow("own")], duration=1.0)
     definitions = module._registered(case)
-    assert definitions[0] == [own]
+    assert own in definitions
     fresh = {name: c for name, c in CONTROLLERS._known.items() if name != "own"}
     monkeypatch.setattr(CONTROLLERS, "_known", fresh)
     with pytest.raises(ScenarioError, match="unknown controller 'own'"):
@@ -207,6 +212,45 @@ def test_an_edited_rule_is_simulated_anew(engine, tmp_path):
     assert asked_for(own_controller(2)) == 1  # a number that the rule refers to
     assert asked_for(own_controller(1, "s.cwnd += 2 * p.gain * GAIN")) == 1
     assert asked_for(own_controller(1)) == 0
+
+
+def rule_of(text):
+    space = {"leave": leave, "fill": fill}
+    exec(textwrap.dedent(text), space)
+    return space["rule"]
+
+
+def own_recovery(burst):
+    code = f"""
+        def rule(s, p, f):
+            leave(f, f.now, f.ack)
+            fill(f, f.now, {burst})
+        """
+    own = register(Recovery("own", "a test", rule_of(code)))
+    return {"flows": [Flow("reno", recovery=own.name)]}
+
+
+def own_slow_start(gain):
+    code = f"""
+        def rule(s, p, a, before):
+            s.cwnd = before + {gain} * a.acked
+        """
+    own = register(StartUp("own", "a test", rule_of(code)))
+    return {"flows": [Flow("reno", slow_start=own.name)]}
+
+
+def of_a_workload(gain):
+    return {"flows": [Flow("reno")], "workloads": [web(own_controller(gain).name, rate=1)]}
+
+
+@pytest.mark.parametrize("traffic", [own_recovery, own_slow_start, of_a_workload])
+def test_an_edited_rule_of_any_kind_is_simulated_anew(engine, tmp_path, traffic):
+    def asked_for(number):
+        engine.asked.clear()
+        simulate_many([factories.scenario(duration=1.0, **traffic(number))], cache=tmp_path)
+        return len(engine.asked)
+
+    assert [asked_for(number) for number in (1, 1, 2, 1)] == [1, 0, 1, 0]
 
 
 def test_a_damaged_file_in_the_cache_is_replaced(engine, tmp_path):

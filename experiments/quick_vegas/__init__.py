@@ -21,6 +21,12 @@ EVENTS = {"figure_4": "start", "figure_5": "halved", "figure_6": "doubled"}
 PAPER = Paper(
     "quick_vegas",
     {
+        "figure_1": Item(
+            networks=lambda: {
+                "Sections IV-A and IV-B": s.basic("quick_vegas"),
+                "Section IV-C": s.sharing("quick_vegas"),
+            }
+        ),
         "figure_2": Item(
             partial(s.basic_runs, "vegas", (0.0,)), partial(t.basic_values, "vegas"), f.draw_basic
         ),

@@ -39,7 +39,7 @@ def draw_basic(runs: Mapping[str, Runs]) -> Figure:
         _mark_published(axes, kind)
         low = axes[0].get_xaxis_transform()
         axes[0].text(120, 0.06, "CBR traffic on", transform=low, ha="center", size=8)
-        _legend(axes[0])
+        charts.legend_above(figure, axes[:1])
     return figure
 
 
@@ -80,7 +80,7 @@ def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(ScalarFormatter())
         ax.minorticks_off()
-        ax.legend(loc="upper left")
+        charts.legend_above(figure, [ax], 2)
     return figure
 
 
@@ -117,7 +117,3 @@ def _panels(*labels: str) -> tuple[Figure, Sequence[Axes]]:
     axes[-1].set_xlabel("Time (s)")
     figure.align_ylabels(axes)
     return figure, axes
-
-
-def _legend(ax: Axes) -> None:
-    charts.legend(ax, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)

@@ -3,7 +3,8 @@ methods", thesis, National Chiao Tung University, 2004.
 
 scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
 tables.py takes the numbers of its tables from runs; figures.py draws its figures; studies.py has
-the parameter studies; against_ns2.py compares means over seeds with ns-2's.
+the parameter studies, study_figures.py draws them; against_ns2.py compares means over seeds with
+ns-2's.
 """
 
 from functools import partial
@@ -11,7 +12,7 @@ from functools import partial
 from experiments.harness import Item, Paper
 from experiments.red_fairness import figures as f
 from experiments.red_fairness import scenarios as s
-from experiments.red_fairness import studies, tables
+from experiments.red_fairness import studies, study_figures, tables
 from experiments.seeds import tabulate
 
 
@@ -54,15 +55,26 @@ PAPER = Paper(
     | mix_figures("table_3_1", "figure_3_4", "figure_3_6", "figure_3_7")
     | mix_figures("table_4_1", "figure_4_2", "figure_4_3", "figure_4_4")
     | {
+        "figure_2_2": Item(networks=lambda: {"Section 2.2.2": studies.pair()}),
+        "figure_3_3": Item(
+            networks=lambda: {"Table 3.1": s.mixed("table_3_1", "V vs R", "RED", 1)}
+        ),
+        "figure_4_1": Item(
+            networks=lambda: {
+                "Table 4.1": s.mixed("table_4_1", "4V1R", "RED", 1),
+                "Table 4.2": s.mixed("table_4_2", "9V1R", "RED", 1),
+            }
+        ),
+        "figure_4_8": Item(networks=lambda: {"Table 4.4, RED everywhere": s.routers("ALL", 1)}),
         "figure_2_3": Item(
             studies.alpha_runs,
             partial(studies.pair_values, "Vegas", "alpha"),
-            chart=partial(studies.chart_pairs, "Vegas", "alpha (packets)"),
+            chart=partial(study_figures.chart_pairs, "Vegas", "alpha (packets)"),
         ),
         "figure_3_5": Item(
             studies.buffer_runs,
             partial(studies.pair_values, "Vegas", "B"),
-            chart=partial(studies.chart_pairs, "Vegas", "Buffer (packets)"),
+            chart=partial(study_figures.chart_pairs, "Vegas", "Buffer (packets)"),
         ),
         "figure_4_5": shares("table_4_2", letters("table_4_2")),
         "figure_4_6": drawn(s.drawn_joining, f.draw_joining),
@@ -75,11 +87,15 @@ PAPER = Paper(
         "figure_4_10": drawn(
             s.drawn_routers, partial(f.draw_some, f.throughput, ("drop-tail", "ALL", "R1", "R3"))
         ),
-        "variants": Item(studies.family_runs, studies.family_values, chart=studies.chart_family),
+        "variants": Item(
+            studies.family_runs, studies.family_values, chart=study_figures.chart_family
+        ),
         "cause": Item(studies.cause_runs, studies.cause_values),
-        "recovery": Item(studies.recovery_runs, studies.recovery_values, studies.draw_recovery),
+        "recovery": Item(
+            studies.recovery_runs, studies.recovery_values, study_figures.draw_recovery
+        ),
         "estimator": Item(
-            studies.estimator_runs, studies.estimator_values, chart=studies.chart_estimator
+            studies.estimator_runs, studies.estimator_values, chart=study_figures.chart_estimator
         ),
     },
 )

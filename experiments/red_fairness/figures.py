@@ -161,8 +161,17 @@ def draw_columns(panel: Panel, runs: Mapping[str, Runs]) -> Figure:
     return grid([(_in_words(key), panel, of(runs, key)) for key in keys])
 
 
+ROUTERS = {"ALL": "RED at every router", "R1": "RED at R1 alone", "R3": "RED at R3 alone"}
+"""Columns of Table 4.4 in words."""
+
+
 def _in_words(key: str) -> str:
     """ "RED, 4 Vegas, 1 Reno" for "RED 4V1R"."""
+    if key in ROUTERS:
+        return ROUTERS[key]
+    if key in s.ERRORS:
+        error = s.ERRORS[key]
+        return f"RED, number {error:+.0%} off".replace("%", " %") if error else "RED, true number"
     for queue in s.QUEUES:
         if key.startswith(f"{queue} "):
             return f"{queue}, {charts.flows_in_words(key.removeprefix(queue).strip(), s.KINDS)}"

@@ -1,26 +1,20 @@
 """Parameter studies: Figures 2.3 and 3.5, and what the thesis discusses without a table.
+study_figures.py draws them.
 
 Vegas beside Reno on the dumbbell of Figure 3.3, unless said otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Iterable
+from typing import Any
 
 import tcpcc as tc
-from experiments import charts
-from experiments.harness import Cells, Runs, Values
+from experiments.harness import Runs, Values
 from experiments.records import Measured
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import means, seeds_up_to, tabulate
-from tcpcc import plots
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FEW_SEEDS = seeds_up_to(8)
 """Of runs whose starts are spread over 0.1 s."""
@@ -78,26 +72,6 @@ def buffer_runs() -> dict[Any, tc.Scenario]:
     return with_seeds(lambda buffer, seed: pair(buffer=buffer, seed=seed), BUFFERS)
 
 
-def chart_pairs(first: str, label: str, numbers: Mapping[str, Cells]) -> Figure:
-    """Throughput of both flows against what was varied; bars from the least to the largest over
-    seeds; the fluid model dashed."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
-        for model, of_model in numbers.items():
-            columns = list(dict.fromkeys(column for _, column in of_model))
-            values = [float(column.split(" = ")[1]) for column in columns]
-            for row, colour in ((first, plots.BLUE), ("Reno", plots.VERMILION)):
-                cells = [of_model[row, c] for c in columns]
-                charts.curve(ax, values, cells, model, row, color=colour)
-        ax.set(xlabel=label, ylabel="Throughput (kb/s)")
-        ax.set_xlim(left=0)
-        ax.set_ylim(bottom=0)
-        ax.legend()
-    return figure
-
-
 # Vegas' variants beside Reno (sections 2.2.2 to 2.2.4).
 
 ROOMS = (20, 50, 100)
@@ -117,28 +91,6 @@ def family_values(runs: Runs) -> dict[tuple[str, str], Measured]:
     """Throughput over Reno's, by variant and buffer."""
     found = means(lambda run: of_pair(run)["ratio"], runs)
     return {(kind, f"buffer {room}"): cell for (kind, room), cell in found.items()}
-
-
-def chart_family(values: Mapping[str, Cells]) -> Figure:
-    """Bars for each variant at each buffer; a ratio of 1 is Reno's share."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.4))
-        for k, (room, colour) in enumerate(zip(ROOMS, plots.PALETTE, strict=False)):
-            places = np.arange(len(FAMILY)) + 0.25 * (k - 1)
-            column = f"buffer {room}"
-            cells = [values["packet"][kind, column] for kind in FAMILY]
-            look = {"color": colour, "alpha": 0.8, "label": f"buffer of {room} packets"}
-            charts.bars(ax, places, cells, 0.22, **look)
-            if "fluid" in values:
-                fluid = [values["fluid"][kind, column].value for kind in FAMILY]
-                charts.dashes(ax, places, fluid, 9)
-        ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
-        ax.set_xticks(range(len(FAMILY)), ["Vegas", "NewVegas", "Vegas-A", "Vegas+"])
-        ax.set_ylabel("Throughput / Reno's")
-        charts.legend(ax)
-    return figure
 
 
 # The cause: Vegas keeps b packets queued, whatever Reno keeps (variants: x_V = b / queueing delay).
@@ -196,31 +148,6 @@ def recovery_values(runs: Runs) -> Values:
     return means(lambda run: tables.of_mix(run)["Fairness"], runs)
 
 
-def draw_recovery(runs: Mapping[str, Runs]) -> Figure:
-    """Distributions over seeds, drop-tail and RED, with both recoveries."""
-    import matplotlib.pyplot as plt
-
-    columns = [mix for mixes in SHARED.values() for mix in mixes]
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
-        for number, (ax, row) in enumerate(zip(axes, RECOVERED, strict=True)):
-            for queue, colour, shift in zip(s.QUEUES, plots.PALETTE, (-0.15, 0.15), strict=False):
-                for k, mix in enumerate(columns):
-                    ratios = [
-                        tables.of_mix(run)["Fairness"]
-                        for (key, _), run in runs["packet"].items()
-                        if key == (row, f"{queue} {mix}")
-                    ]
-                    ax.plot(np.full(len(ratios), k + shift), ratios, "o", ms=2.5, alpha=0.6,
-                            color=colour, label=queue if k == 0 else None)  # fmt: skip
-            charts.title(ax, number, row)
-            ax.set_xticks(range(len(columns)), columns)
-        axes[0].set_ylabel("Vegas' throughput / Reno's")
-        axes[0].set_ylim(bottom=0)
-        axes[0].legend()
-    return figure
-
-
 # The number of connections, estimated by SRED's hit frequency.
 
 
@@ -257,38 +184,6 @@ def estimate(run: tc.Run) -> float:
 
 def estimator_values(runs: Runs) -> Values:
     return {(row, f"n = {n}"): cell for (row, n), cell in means(estimate, runs).items()}
-
-
-def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
-    """Estimated against true number, and the estimate over time as flows join (Table 4.3)."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
-        for model, of_model in cells.items():
-            for row, colour in zip(CROWDS, (plots.BLUE, plots.VERMILION, plots.GREEN), strict=True):
-                shares = [of_model[row, f"n = {n}"] for n in COUNTS]
-                charts.curve(left, COUNTS, shares, model, row, color=colour)
-        left.axhspan(0.8, 1.2, color=plots.GREY, alpha=0.15, lw=0)
-        left.axhline(1, color=plots.GREY, lw=0.8)
-        left.set(xscale="log", xlabel="True number n", ylabel="Estimate 1/P over n", ylim=(0, 1.3))
-        left.set_xticks(COUNTS, [str(n) for n in COUNTS])
-        left.minorticks_off()
-        joined = tc.simulate(joining_estimated(1))
-        data = joined.data.isel(link=0)
-        true = [sum(start <= t for start in s.JOINING) for t in data["time"].values]
-        right.step(data["time"], true, color=plots.BLACK, lw=1, where="post", label="true number")
-        right.plot(
-            data["time"], data["queue_flows"], color=plots.BLUE, label="estimate 1/P, packets"
-        )
-        right.set(xlabel="Time (s)", ylabel="Connections", xlim=(0, joined.duration))
-        right.set_ylim(bottom=0)
-        charts.legend_above(figure, (left, right), 4)
-        for k, (ax, text) in enumerate(
-            {left: "Estimate over true number", right: "Flows join"}.items()
-        ):
-            charts.title(ax, k, text)
-    return figure
 
 
 def joining_estimated(seed: int, **params: Any) -> tc.Scenario:

@@ -9,16 +9,19 @@ import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments import expected, seeds
 from experiments.harness import HERE, Paper
 from experiments.published import Cell, Claim
-from experiments.records import AGREEMENT, MODELS, Record, needs_cause
+from experiments.records import AGREEMENT, GRADES, MODELS, Record, grade, needs_cause
 from experiments.report import heading
 
 MARKS = {"holds": "✓", "partly": "◐", "fails": "✗", "not told": "·"}
 """Of a claim, beside its colour."""
+
+FOLDED = 8
+"""Pairs of a claim that are listed whether they hold or not."""
 
 LIBRARIES = ("tcpcc", "numpy", "numba", "scipy", "xarray", "simpy", "matplotlib")
 
@@ -94,10 +97,45 @@ def _sentence(form: str, texts: Sequence[str]) -> str:
     return form
 
 
+class Pairs(NamedTuple):
+    """Pairs of a claim: those listed, and those folded away since they hold."""
+
+    shown: list[tuple[Claim, dict[str, bool]]]
+    hidden: list[tuple[Claim, dict[str, bool]]]
+
+
+def pairs(said: Said, item: str) -> Pairs:
+    """The pairs of a claim that are about an item; of more than `FOLDED` those that hold fold."""
+    here = [pair for pair in said.claims if item in (pair[0].more[0], pair[0].less[0])]
+    if len(here) <= FOLDED:
+        return Pairs(here, [])
+    return Pairs(
+        [p for p in here if not all(p[1].values())], [p for p in here if all(p[1].values())]
+    )
+
+
 def counted(claims: Sequence[Said], model: str) -> dict[str, int]:
     """How many of a paper's sentences hold, hold partly, fail."""
     verdicts = [one.verdict(model) for one in claims]
     return {name: verdicts.count(name) for name in MARKS}
+
+
+def grades(lines: Sequence[Line], model: str) -> dict[str, int]:
+    """How many printed numbers a model gives within 10 %, 25 %, 50 %, and beyond."""
+    errors = [
+        error
+        for line in lines
+        for r in line.records
+        if r.published is not None and r.formula is None and (error := r.error(model)) is not None
+    ]
+    told = [grade(error) for error in errors]
+    return {name: told.count(name) for name in (*map(grade, GRADES), grade(math.inf))}
+
+
+def totals(lines: Iterable[Line], model: str) -> dict[str, int]:
+    """Verdicts on the printed numbers of several items, added."""
+    counts = [line.count(model, True) for line in lines]
+    return {name: sum(count[name] for count in counts) for name in ("good", "direction", "bad")}
 
 
 @dataclass

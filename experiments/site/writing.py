@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from tqdm import tqdm
 
-from experiments import harness, report
+from experiments import dots, harness, report
 from experiments.harness import CACHE, Item, Paper
 from experiments.paper_table import STYLE, PaperTable
 from experiments.records import MODELS, Record
@@ -60,7 +60,7 @@ def build(
     """
     papers = harness.papers_of(paper)
     wanted = {(one.name, name) for one in papers for name in harness.items_of(one, item)}
-    settings = {"cache": cache, "jobs": jobs, "progress": False}
+    settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": False}
     cells = pages.by_paper(records)
     lines = [each for each in pages.lines(papers, cells) if (each.paper.name, each.item) in wanted]
     said = pages.said(records)
@@ -74,10 +74,13 @@ def build(
     for line in tqdm(lines, "report", unit="page", disable=hide):
         shown = _Page(line, folder / line.paper.name)
         shown.write_data()
+        if figures:
+            shown.write_dots()
         if line.paper.items[line.item].scenarios is not dict and (figures or runs):
             shown.write_runs(figures, runs, settings)
-        elif figures:
-            shown.write_figure(lambda of: of.draw({}) if of.draw else None)
+        elif figures and shown.item.has_figure:
+            name, of = line.item, line.paper.name
+            shown.write_figure(lambda _, of=of, name=name: harness.draw(of, name, **settings))
         of_item = [one for one in said.get(line.paper.name, []) if one.about(line.item)]
         write(line.page, "item.html", "../", shown=shown, line=line, said=of_item, pages=pages)
     return folder / "index.html"
@@ -113,8 +116,10 @@ class _Page:
         self.line = line
         self.folder = folder
         self.item: Item = line.paper.items[line.item]
-        self.scenarios: Mapping[Any, Scenario] = self.item.scenarios()
+        self.networks: Mapping[str, Scenario] = self.item.networks() if self.item.networks else {}
+        self.scenarios: Mapping[Any, Scenario] = self.item.scenarios() or self.networks
         self.figure = False
+        self.dots = False
         self.traced: list[str] = []
         self.left_out = ""
 
@@ -178,6 +183,19 @@ class _Page:
         self.traced = [each["title"] for each in found]
         text = json.dumps(found, allow_nan=False, separators=(",", ":"))
         self._file("runs.js").write_text(f"tcpccRuns({text});\n", encoding="utf-8")
+
+    def write_dots(self) -> None:
+        """PNG and SVG of how far each number is from print, if one is printed."""
+        import matplotlib.pyplot as plt
+
+        figure = dots.dot_plot(self.line.records)
+        if figure is None:
+            return
+        for kind in ("png", "svg"):
+            file = self._file(f"dots.{kind}")
+            figure.savefig(file, dpi=PICTURES[kind], metadata=_anonymous(kind))
+        plt.close(figure)
+        self.dots = True
 
     def write_figure(self, draw: Any) -> None:
         """PNG, SVG and PDF of the figure, if there is one."""

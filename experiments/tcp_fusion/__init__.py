@@ -25,14 +25,28 @@ PAPER = Paper(
         "kernel": Item(s.kernel_runs, t.table_1),
         "figure_1": Item(measure=t.figure_1, draw=f.draw_1),
         "figure_2": Item(s.figure_2_runs, draw=f.draw_2),
+        "figure_3": Item(networks=lambda: {"Laboratory": s.alone("Fusion", "1e-4", 1)}),
         "figure_4": Item(s.figure_4_runs, t.figure_4, chart=f.draw_4),
         "clock": Item(s.clock_runs, t.figure_4),
         "figure_5": lossy("Fusion", "ARENO", "CTCP"),
         "figure_6": lossy("HSTCP", "BIC", "CUBIC"),
+        "figure_7": Item(
+            networks=lambda: {
+                "Route 1": s.joining("Fusion", 1),
+                "Route 1, unlike round trips": s.round_trips("Fusion", s.LONGER["120 ms"], 1),
+                "Route 2": s.route_2("Fusion", 1),
+            }
+        ),
         "figure_8": Item(s.figure_8_runs, t.figure_8, f.draw_8),
         "figure_9": Item(s.figure_9_runs, t.figure_9, chart=f.draw_9),
         "figure_10": Item(s.figure_10_runs, t.beside, chart=f.draw_10),
         "figure_11": Item(s.figure_11_runs, t.figure_11, chart=f.draw_11),
+        "figure_12": Item(
+            networks=lambda: {
+                f"{traffic} reverse traffic".capitalize(): s.parking_lot("Fusion", reverse, 1)
+                for traffic, reverse in s.TRAFFIC.items()
+            }
+        ),
         "figure_13": Item(s.figure_13_runs, t.figure_13, chart=f.draw_13),
         "phases": Item(s.phases_runs, t.phases),
         "models": Item(s.models_runs, t.models, chart=f.draw_models),

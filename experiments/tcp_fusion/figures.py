@@ -58,7 +58,7 @@ def draw_1(runs: Mapping[str, Runs]) -> Figure:
             xlim=(1, 4),
             ylim=(0, 1.03),
         )
-        ax.legend()
+        charts.legend_above(figure, [ax], 2)
     return figure
 
 
@@ -85,7 +85,7 @@ def draw_2(runs: Mapping[str, Runs]) -> Figure:
         axes[1].set(xlabel="Time (s)", ylabel="Queue (packets)", xlim=(0, times[-1]))
         for ax in axes:
             ax.set_ylim(bottom=0)
-        axes[0].legend(loc="lower right", ncols=4, bbox_to_anchor=(1, 1))
+        charts.legend_above(figure, axes)
         figure.align_ylabels(axes)
     return figure
 
@@ -156,13 +156,12 @@ def draw_lossy(variants: Sequence[str], numbers: Numbers) -> Figure:
                 line(ax, losses, loss_cells(cells, variant), variant, model)
                 beside = loss_cells(cells, f"Reno beside {variant}")
                 line(ax, losses, beside, "Reno", model, label="Reno beside it")
-            fluid_label(ax)
-            of_losses(ax, 125)
-            ax.set_yticks(range(0, 101, 20))
+            of_losses(ax)
             ax.axhline(50, color=plots.GREY, lw=0.7, ls=":")
             charts.title(ax, k, variant)
-            ax.legend(loc="upper right")
+        fluid_label(axes[0])
         axes[0].set_ylabel("Goodput (Mb/s)")
+        charts.legend_above(figure, axes, 5)
     return figure
 
 
@@ -226,7 +225,7 @@ def draw_9(numbers: Numbers) -> Figure:
         ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
         ax.minorticks_off()
         ax.axhline(1, color=plots.GREY, lw=0.7, ls=":")
-        charts.legend(ax, loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
+        charts.legend_above(figure, [ax])
     return figure
 
 
@@ -253,7 +252,7 @@ def draw_10(numbers: Numbers) -> Figure:
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.36))
         pairs_of_bars(ax, numbers, list(s.VARIANTS), "Route 2")
         ax.set_ylabel("Goodput (Mb/s)")
-        charts.legend(ax, ncols=3, loc="lower right", bbox_to_anchor=(1, 1))
+        charts.legend_above(figure, [ax])
     return figure
 
 
@@ -333,7 +332,7 @@ def draw_models(numbers: Numbers) -> Figure:
         axes[0].set_xlabel("Goodput alone, loss rate 1e-4 (Mb/s)")
         axes[1].set(xlabel="Share beside Reno, no random loss", xlim=(0, 1))
         axes[1].axvline(0.5, color=plots.GREY, lw=0.8, ls=":")
-        axes[1].legend(loc="lower right")
+        charts.legend_above(figure, axes)
     return figure
 
 
@@ -363,5 +362,5 @@ def draw_table_1(numbers: Numbers) -> Figure:
         ax.set_yticks(places, [f"{first} : {second}" for first, second in printed])
         ax.set(xlabel="Share of the first", xlim=(0, 1))
         ax.axvline(0.5, color=plots.GREY, lw=0.8, ls=":")
-        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
+        charts.legend_above(figure, [ax])
     return figure

@@ -24,6 +24,12 @@ PAPER = Paper(
     "tcp_vegas",
     {
         "figure_5": Item(s.figure_5_runs, t.alone, f.draw_alone),
+        "figure_6": Item(
+            networks=lambda: {
+                "A transfer alone": s.alone(s.VEGAS),
+                "Beside traffic": next(iter(s.figure_10_runs().values())),
+            }
+        ),
         "figure_7": Item(s.figure_7_runs, t.alone, f.draw_alone),
         "settings": Item(s.settings_runs, t.settings),
         "figure_9": packets(s.figure_9_runs, draw=f.draw_beside_traffic),
@@ -45,7 +51,11 @@ PAPER = Paper(
         "fairness_traffic": packets(s.fairness_traffic_runs, t.fairness_traffic),
         "mixed": Item(s.mixed_runs, t.mixed),
         "stability": Item(s.stability_runs, t.stability),
-        "figure_12": packets(s.complex_runs, t.backbone),
+        "figure_12": packets(
+            s.complex_runs,
+            t.backbone,
+            networks=lambda: {"A stand-in": s.complex_network(s.VEGAS, 1)},
+        ),
         "queues": packets(s.queue_runs, t.queues),
         "table_1": packets(partial(s.internet_runs, s.TABLE, (s.MB,)), t.internet),
         "table_2": packets(partial(s.internet_runs, s.BOTH, s.INTERNET_SIZES), t.by_size),

@@ -122,7 +122,7 @@ def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
             _queue(column[2], run)
             charts.title(column[0], k, name)
             column[2].set(xlabel="Time (s)", xlim=(0, 2.5))
-        axes[0, 0].legend(loc="upper left", fontsize=7)
+        charts.legend_above(figure, axes[0])
         for ax in axes[:, 1]:
             ax.set_ylabel("")
     return figure
@@ -210,7 +210,7 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
             )  # fmt: skip
             ax.set_xticks(at, s.TABLE, size=7)
             charts.title(ax, k, label)
-        axes[0].legend()
+        charts.legend_above(figure, axes)
     return figure
 
 
@@ -239,7 +239,7 @@ def chart_loads(values: Mapping[str, Cells]) -> Figure:
                 )  # fmt: skip
                 ax.plot(
                     s.CONVERSATIONS, printed[row, kind], "o", mfc="white",
-                    label="JSAC, Table IV" if kind == s.RENO else None, **look,
+                    label="published" if kind == s.RENO else None, **look,
                 )  # fmt: skip
             ax.set(xlabel="Conversations (1/s)", ylim=(0, None))
             charts.title(ax, k, label)
@@ -271,7 +271,7 @@ def chart_send_buffers(values: Mapping[str, Cells]) -> Figure:
             ax.set(xlabel="Send buffer (KB)", xlim=(0, 55))
             ax.set_ylim(bottom=0)
             charts.title(ax, k, label)
-        axes[0].legend(loc="lower right")
+        charts.legend_above(figure, axes)
     return figure
 
 
@@ -286,19 +286,19 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
     at = np.arange(len(columns))
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, 2.6))
-        for side, kind in ((-0.2, "Reno"), (0.2, "Vegas")):
+        for side, kind in ((-0.15, "Reno"), (0.15, "Vegas")):
             for model, found in values.items():
                 cells = [found[kind, column] for column in columns]
+                middle = [cell.value for cell in cells]
                 if model == "packet":
-                    charts.bars(ax, at + side, cells, 0.36, color=COLOURS[kind], alpha=0.75,
-                                label=kind)  # fmt: skip
+                    look: dict[str, Any] = {"color": COLOURS[kind], "ls": "none", "label": kind}
+                    ax.plot(at + side, middle, "s", ms=6, **look)
+                    charts.ranges(ax, at + side, cells, color=COLOURS[kind], lw=2.5, alpha=0.35)
                 else:
-                    charts.dashes(ax, at + side, [c.value for c in cells], 12)
-            ax.plot(
-                at + side, np.array([printed[kind, c] for c in columns], float), "o", ms=5.5,
-                mfc="white", color=plots.BLACK, label="published",
-            )  # fmt: skip
+                    charts.dashes(ax, at + side, middle, 12)
+            theirs = np.array([printed[kind, c] for c in columns], float)
+            charts.published(ax, at + side, theirs)
         ax.set_xticks(at, [c.replace(", ", ",\n") for c in columns], size=7)
-        ax.set(ylim=(0.68, 1.005), ylabel="Jain's index")
+        ax.set(xlim=(-0.5, at[-1] + 0.5), ylim=(0.65, 1.02), ylabel="Jain's index")
         charts.legend_above(figure, [ax])
     return figure

@@ -2,7 +2,7 @@
 
 scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
 tables.py takes numbers from runs; figures.py draws its figures. Figure 2, the sketch of the
-trade-off's regions, is the background of Figures 3 and 4.
+trade-off's regions, is also the background of Figures 3 and 4.
 """
 
 from functools import partial
@@ -17,6 +17,7 @@ PAPER = Paper(
     {
         "figure_1": Item(s.ratio_runs, tables.ratios, chart=f.draw_ratios),
         "equations": Item(s.law_runs, tables.laws, chart=f.draw_laws),
+        "figure_2": Item(draw=f.draw_regions),
         "figure_3": Item(
             s.crowd_runs, tables.tradeoff, chart=partial(f.draw_tradeoff, f.CROWD_PANELS)
         ),

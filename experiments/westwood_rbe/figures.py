@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from experiments import charts
-from experiments.harness import Cells
+from experiments.harness import Cells, Runs
 from experiments.records import Measured
 from experiments.westwood_rbe import scenarios as s
 from experiments.westwood_rbe import tables
@@ -102,7 +102,7 @@ def draw_laws(values: Mapping[str, Cells]) -> Figure:
         ax.set_xticks([1 / 8, 1 / 4, 1 / 2, 1, 2], ["1/8", "1/4", "1/2", "1", "2"])
         ax.minorticks_off()
         ax.set(xlabel="Buffer b (BDP)", ylabel="Westwood's throughput / SACK's")
-        ax.legend()
+        charts.legend_above(figure, [ax], 3)
     return figure
 
 
@@ -136,6 +136,22 @@ REGIONS = {
     (0.97, 0.05): "improbable trade-off",
 }
 """Figure 2, by place in the panel."""
+
+
+def draw_regions(runs: Mapping[str, Runs]) -> Figure:
+    """Figure 2: what the place of a point says, L and G being relative to Reno alone."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.55, plots.WIDTH * 0.42))
+        ax.set(xlim=(0.5, 1.5), ylim=(0.9, 1.1), xticks=[1], yticks=[1])
+        ax.set(xlabel="Legacy throughput L", ylabel="Utilization gain G")
+        ax.plot(1, 1, "o", color=plots.BLACK, ms=4)
+        ax.annotate(
+            "Reno alone", (1, 1), (8, 6), textcoords="offset points", size=8, color=plots.BLACK
+        )
+        _regions([ax])
+    return figure
 
 
 def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figure:

@@ -22,11 +22,13 @@ from tcpcc.files import check_target, whole_file
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tcpcc.controllers.controller import Controller
+
 USER_ERROR, INTERRUPTED = 2, 130
 
 PICTURES = (".png", ".pdf", ".svg")
 
-LISTS = ("controllers", "slow_starts", "queues", "recoveries", "papers")
+LISTS = ("controllers", "evidence", "slow_starts", "queues", "recoveries", "papers")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -164,9 +166,11 @@ def _import(files: Sequence[Path]) -> None:
 def list_names(options: argparse.Namespace) -> None:
     """``tcpcc list``"""
     import tcpcc as tc
+    from tcpcc.models.evidence import evidence_table
 
     tables: dict[str, Callable[[], pd.DataFrame]] = {
         "controllers": lambda: _short(tc.controllers()),
+        "evidence": evidence_table,
         "slow_starts": lambda: _short(tc.slow_starts()),
         "queues": lambda: _short(tc.queues()),
         "recoveries": lambda: _short(tc.recoveries()),
@@ -192,6 +196,18 @@ def _short(table: pd.DataFrame) -> pd.DataFrame:
     return short.loc[:, ~empty.all()]
 
 
+def _evidence_for(controller: Controller) -> list[str]:
+    """Whose constants, what it is held to and where it runs, a line each."""
+    from tcpcc.models.evidence import evidence, models_for
+
+    lines = [f"models: {', '.join(models_for(controller))}"]
+    if controller.name in evidence():
+        one = evidence()[controller.name]
+        lines.append(f"constants: {one.constants}")
+        lines += [f"held to: {each.kind}: {each.what} (tests/{each.test})" for each in one.held]
+    return lines
+
+
 def _one_definition(name: str) -> str:
     """All about the definition of that name, of whatever kind."""
     from tcpcc.controllers import CONTROLLERS
@@ -210,6 +226,8 @@ def _one_definition(name: str) -> str:
         head = [f"{registry.kind} {name}: {mine['summary'].iloc[0]}"]
         head += [f"{c}: {mine[c].iloc[0]}" for c in registry.columns if mine[c].iloc[0]]
         rows = mine[["parameter", "default", "unit", "meaning"]]
+        if registry is CONTROLLERS:
+            head += _evidence_for(CONTROLLERS[name])
         if registry[name].params:
             head.append("\n" + plain_table(rows))
         parts.append("\n".join(head))

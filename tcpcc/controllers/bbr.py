@@ -285,7 +285,7 @@ bbr = register(
             "mode": State(STARTUP, "", "0: STARTUP, 1: DRAIN, 2: PROBE_BW, 3: PROBE_RTT"),
             **windowed("bw", "packets/s", "delivery rate", 0.0),
             "base_rtt": State(math.inf, "s", "smallest round-trip time of the window"),
-            "base_rtt_at": State(0, "s", "when it was measured"),
+            "base_rtt_at": State(math.inf, "s", "when it was measured"),
             "round_end": State(0, "packets", "delivered when the present round began"),
             "rounds": State(0, "", "rounds so far"),
             "round_start": State(0, "0 or 1", "this ACK ends a round"),

@@ -24,6 +24,8 @@ What a controller may have beside these; nothing is called, kept or measured for
                             recovery; None: ``on_loss`` is called
 ``on_timer(s, p, a)``       the time of the state variable `wake_at` has come; it is infinite
                             until a rule sets it anew
+``on_restart(s, p, a)``     the application has data again after all that was sent had been
+                            acknowledged; before any of it goes
 state `pacing_rate`         packets per second at which the sender spaces what it sends;
                             infinite: as the window lets it
 state `wake_at`             s, when ``on_timer`` is to be called
@@ -106,7 +108,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
         "packets",
         "in the network: sent, neither delivered nor deemed lost. Like all that follows, only in "
         "``on_delivery`` and ``on_lost_packet``, where rtt, srtt and min_rtt take in what "
-        "selective acknowledgements tell",
+        "selective acknowledgements tell; this and `total_delivered` in ``on_mark`` as well",
     ),
     "total_delivered": ("packets", "known to have arrived since the start, in any order"),
     "delivery_rate": (
@@ -156,7 +158,7 @@ class Controller(Definition):
         header: state variables, at most 4, that every data packet carries as its header words, for
             routers to read and write; they come back as `a.word0`, `a.word1`, ... (packet model)
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
-        on_delivery, on_lost_packet, on_mark, on_timer: see above
+        on_delivery, on_lost_packet, on_mark, on_timer, on_restart: see above
         stamps: from a state variable to the one that it is given back in
         owns_recovery, owns_start, chance: see above
 
@@ -184,6 +186,7 @@ class Controller(Definition):
     on_lost_packet: Rule | None = None
     on_mark: Rule | None = None
     on_timer: Rule | None = None
+    on_restart: Rule | None = None
     stamps: Mapping[str, str] = field(default_factory=dict)
     owns_recovery: bool = False
     owns_start: bool = False
@@ -246,12 +249,14 @@ class Controller(Definition):
             "on_lost_packet": self.on_lost_packet,
             "on_mark": self.on_mark,
             "on_timer": self.on_timer,
+            "on_restart": self.on_restart,
         }
 
     @property
     def extras(self) -> list[str]:
         """What it has that needs packets: rules, state and flags of the second table."""
-        found = [n for n in ("on_delivery", "on_lost_packet", "on_timer") if self.rules[n]]
+        told = ("on_delivery", "on_lost_packet", "on_timer", "on_restart")
+        found = [n for n in told if self.rules[n]]
         found += [n for n in ("pacing_rate",) if n in self.state]
         return found + [n for n in ("stamps", "owns_recovery", "owns_start") if getattr(self, n)]
 

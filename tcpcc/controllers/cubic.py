@@ -12,7 +12,9 @@ in congestion avoidance:
 With one loss in 1/p packets the mean window is 1.054 (RTT/p)^(3/4) outside that region.
 
 RTT is the smoothed round-trip time. HyStart++, which section 4.10 recommends, is
-``Flow("cubic", slow_start="hystart++")``.
+``Flow("cubic", slow_start="hystart++")``. As Linux runs it, with its own HyStart and with RACK-TLP,
+which has proportional rate reduction in it: ``Flow("cubic", slow_start="hystart",
+recovery="rack-tlp", transport=Transport(initial_window=10, delayed_ack=0.04))``.
 
 Differences from the RFC
     (7) never takes anything away: by the letter W would fall to W_est where the look-ahead of (6)

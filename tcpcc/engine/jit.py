@@ -89,7 +89,7 @@ def address(array: np.ndarray) -> int:
     return array.ctypes.data
 
 
-class _Accessor:
+class Accessor:
     """See :func:`accessor`; the compiler puts machine code in its place."""
 
     def __init__(self, dtype: np.dtype) -> None:
@@ -110,7 +110,7 @@ def accessor(dtype: np.dtype) -> Any:
 
     The record is a view; assigning to its fields writes the memory. Nothing checks the address.
     """
-    return _Accessor(dtype)
+    return Accessor(dtype)
 
 
 # ----------------------------------------------------------------------------------- rules
@@ -133,6 +133,7 @@ def rule_address(rule: Callable | None, state: np.dtype, params: np.dtype, sampl
     return len(_interpreted_rules)
 
 
+@compiled
 def call_rule(address: int, state: int, params: int, sample: int) -> None:
     """Call the rule at `address` on the records at three addresses; its exceptions reach the
     caller. The compiler puts machine code in its place."""

@@ -21,12 +21,14 @@ from numba.extending import intrinsic
 
 from tcpcc.engine import jit
 from tcpcc.engine.cache import keep_in
+from tcpcc.engine.parts import PartCompiler
 from tcpcc.engine.source import code_digest, global_names, is_ours, module_digest
 
 njit: Any = numba.njit
 
 _ENGINE = {"nogil": True, "error_model": "numpy"}
 _RULE = {"nogil": True}
+_PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
 
 
 # ------------------------------------------------------------------------- functions
@@ -34,13 +36,8 @@ _RULE = {"nogil": True}
 
 @cache
 def _of_engine(function: Callable) -> Any:
-    options = {
-        "no_cpython_wrapper": True,
-        "no_cfunc_wrapper": True,
-        "forceinline": not hasattr(function, "apart"),
-        **_ENGINE,
-    }
-    return njit(**options)(_with_compiled_helpers(function, {}))
+    inlined = not hasattr(function, "apart")
+    return njit(forceinline=inlined, **_PART, **_ENGINE)(_with_compiled_helpers(function, {}))
 
 
 def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Callable:
@@ -69,7 +66,7 @@ def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
     """What stands for a value that a function refers to in what is compiled."""
     if value is jit.call_rule:
         return _call_compiled
-    if isinstance(value, jit._Accessor):
+    if isinstance(value, jit.Accessor):
         return _record_at(value.dtype)
     return _compiled_helper(value, seen) if isinstance(value, pytypes.FunctionType) else value
 
@@ -79,7 +76,7 @@ def _compiled_helper(function: Callable, seen: dict[Callable, Any]) -> Any:
         return _of_engine(function)
     if function not in seen:
         seen[function] = None
-        seen[function] = njit(**_RULE)(_with_compiled_helpers(function, seen))
+        seen[function] = njit(**_PART, **_RULE)(_with_compiled_helpers(function, seen))
     return seen[function]
 
 
@@ -114,8 +111,13 @@ _alive: dict[int, Any] = {}  # compiled rules must outlive the engines that hold
 
 def compile_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
     """See :func:`tcpcc.engine.jit.rule_address`."""
-    kinds = repr((state, params, sample))
+    kinds = _kinds(state, params, sample)
     return _compiled_rule(_Rule(rule, code_digest(rule), kinds), state, params, sample)
+
+
+@cache
+def _kinds(*dtypes: np.dtype) -> str:
+    return repr(dtypes)
 
 
 class _Rule(NamedTuple):

@@ -5,7 +5,8 @@ records, numbers that stand at the top of its file, ``math``, NumPy's functions 
 built-in functions and helper functions of the same kind. Here its text is read, every branch and
 every helper, so that a misspelt field is told when a rule is defined and not by the compiler.
 
-A function whose text cannot be had (typed into a bare interpreter) is left to the compiler.
+A function whose text cannot be had (typed into a bare interpreter) is left to the compiler, and so
+are the engine's own functions: of these a rule may call any, with as many arguments as they take.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from tcpcc.engine.jit import Accessor
 from tcpcc.errors import ScenarioError, suggestion
 
 #: Built-in names that a rule may use.
@@ -129,24 +131,27 @@ class _Reader:
         if key in self.seen or not isinstance(function, FunctionType):
             return
         self.seen.add(key)
-        node = definition(function)
+        node = None if getattr(function, "of_engine", False) else definition(function)
         if node is None:
             return
-        self._arguments(function, node, records)
+        if not _fits(function, len(records)):
+            raise self.error(function, node, _misfit(function, records))
         _Function(self, function, node, records).check()
-
-    def _arguments(
-        self, function: FunctionType, node: ast.FunctionDef, records: tuple[Fields | None, ...]
-    ) -> None:
-        most = function.__code__.co_argcount
-        least = most - len(function.__defaults__ or ())
-        if not least <= len(records) <= most:
-            given = ", ".join("a number" if r is None else r.what for r in records)
-            text = f"{function.__name__} takes {most} arguments, it is given {given}"
-            raise self.error(function, node, text)
 
     def error(self, function: FunctionType, node: ast.AST, text: str) -> ScenarioError:
         return ScenarioError(f"{self.owner}, {place(function, getattr(node, 'lineno', 0))}: {text}")
+
+
+def _fits(function: FunctionType, given: int) -> bool:
+    """Whether a function takes so many arguments."""
+    most = function.__code__.co_argcount
+    return most - len(function.__defaults__ or ()) <= given <= most
+
+
+def _misfit(function: FunctionType, records: tuple[Fields | None, ...]) -> str:
+    given = ", ".join("a number" if r is None else r.what for r in records)
+    most = function.__code__.co_argcount
+    return f"{function.__name__} takes {most} arguments, it is given {given}"
 
 
 class _Function:
@@ -166,6 +171,10 @@ class _Function:
         }
         self.local = {*arguments, *_assigned(node)}
         self.closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
+        for name, value in _assigned_once(node):  # a record that is looked up goes by that name
+            record = self._viewed(value)
+            if record is not None and name not in arguments:
+                self.records[name] = record
 
     def error(self, node: ast.AST, text: str) -> ScenarioError:
         return self.reader.error(self.function, node, text)
@@ -184,24 +193,32 @@ class _Function:
 
     def _attribute(self, node: ast.Attribute) -> None:
         owner = node.value
-        if not isinstance(owner, ast.Name):
-            return
-        record = self.records.get(owner.id)
+        record = self.records.get(owner.id) if isinstance(owner, ast.Name) else self._viewed(owner)
         if record is None:
-            if owner.id not in self.local:
+            if isinstance(owner, ast.Name) and owner.id not in self.local:
                 self._of_module(owner, node)
             return
+        said = ast.unparse(node)
         if node.attr not in record.names:
             raise self.error(
                 node,
-                f"{owner.id}.{node.attr}: not in the {record.what}"
+                f"{said}: not in the {record.what}"
                 f"{suggestion(node.attr, record.names) or ';'}"
                 f" it has {', '.join(sorted(record.names)) or 'nothing'}",
             )
         if not isinstance(node.ctx, ast.Load) and node.attr not in record.written:
-            raise self.error(
-                node, f"{owner.id}.{node.attr}: a rule reads the {record.what}, it sets the state"
-            )
+            raise self.error(node, f"{said}: a rule reads the {record.what}, it sets the state")
+
+    def _viewed(self, node: ast.AST) -> Fields | None:
+        """The record that a call of an accessor gives."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            return None
+        name = node.func.id
+        value = self.closure.get(name, self.function.__globals__.get(name))
+        if name in self.local or not isinstance(value, Accessor):
+            return None
+        fields = frozenset(value.dtype.names or ())
+        return Fields(f"record of {name}", fields, fields)
 
     def _of_module(self, owner: ast.Name, node: ast.Attribute) -> None:
         value = self._value(owner)
@@ -226,6 +243,8 @@ class _Function:
         given = [self.records.get(a.id) if isinstance(a, ast.Name) else None for a in node.args]
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             return
+        if not _fits(value, len(given)):
+            raise self.error(node, _misfit(value, tuple(given)))
         self.reader.read(value, tuple(given))
 
     def _name(self, node: ast.Name) -> None:
@@ -273,13 +292,29 @@ def _assigned(function: ast.FunctionDef) -> set[str]:
     }
 
 
+def _assigned_once(function: ast.FunctionDef) -> Iterator[tuple[str, ast.AST]]:
+    """Names that one statement of the function gives a value, and the value."""
+    stored = [
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            (target,) = node.targets
+            if isinstance(target, ast.Name) and stored.count(target.id) == 1:
+                yield target.id, node.value
+
+
 def _usable(value: Any) -> bool:
     """Whether a rule may refer to a value: numbers, arrays, functions that compile."""
     if value is None or isinstance(value, bool | int | float | complex | str | np.generic):
         return True
     if isinstance(value, tuple):
         return all(_usable(member) for member in value)
-    if isinstance(value, FunctionType | np.ndarray | np.ufunc) or hasattr(value, "py_func"):
+    if isinstance(value, FunctionType | np.ndarray | np.ufunc | Accessor) or hasattr(
+        value, "py_func"
+    ):
         return True
     if isinstance(value, type):
         return value.__name__ in BUILTINS or issubclass(value, np.generic)

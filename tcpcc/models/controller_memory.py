@@ -32,7 +32,7 @@ class ControllerMemory:
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
-        self._rules: dict[Controller, dict[str, int]] = {}
+        self._rules: dict[Controller, tuple[dict[str, int], tuple[np.dtype, ...]]] = {}
         self._owned: list[np.ndarray] = []
 
     def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
@@ -43,13 +43,14 @@ class ControllerMemory:
         """
         controller = flow.controller
         assert controller is not None
-        for name, rule in self._addresses(controller).items():
+        addresses, (state, params, sample) = self._compiled(controller)
+        for name, rule in addresses.items():
             if name in row.dtype.names:
                 row[name] = rule
         records = (
-            record_of(controller.state_dtype, controller.initial_state),
-            record_of(controller.params_dtype, list(flow.params.values()) or [0.0]),
-            record_of(sample_dtype),
+            record_of(state, controller.initial_state),
+            record_of(params, list(flow.params.values()) or [0.0]),
+            record_of(sample),
         )
         if controller.chance:
             seed_stream(records[0][0], self._seed, f"flow {flow.name}: controller")
@@ -58,7 +59,8 @@ class ControllerMemory:
             row[name] = address(record)
         return records[0]
 
-    def _addresses(self, controller: Controller) -> dict[str, int]:
+    def _compiled(self, controller: Controller) -> tuple[dict[str, int], tuple[np.dtype, ...]]:
+        """Addresses of the rules by name, and the types of state, parameters and sample."""
         if controller not in self._rules:
             dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
             addresses = {}
@@ -67,5 +69,5 @@ class ControllerMemory:
                     addresses[name] = rule_address(rule, *dtypes)
                 except TypeError as error:
                     raise TcpccError(f"controller {controller.name!r}, {name}: {error}") from None
-            self._rules[controller] = addresses
+            self._rules[controller] = addresses, dtypes
         return self._rules[controller]

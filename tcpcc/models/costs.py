@@ -35,6 +35,7 @@ PER_STEP = 1.2e-7  # fluid and meanfield model: one flow, one time step
 COPIES = 2.5  # of the series of a run at the moment when its record is put together
 PER_FLOW = 12_000  # bytes: a flow's objects and records
 PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
+LEAST = 4  # packets that a flow has outstanding, however many there are
 PER_EVENT = 160  # bytes: a packet's events in a trace
 PER_ITEM = 250  # bytes: an item of a workload, as it is drawn, sent and recorded
 
@@ -104,11 +105,12 @@ def estimate(
     resolved = scenario.resolve(expand=False)
     n_bins = math.ceil(scenario.duration / scenario.interval - 1e-9)
     recorded = sum(bool(link.record) for link in resolved.links)
-    flows = len(resolved.flows)
-    if model != "meanfield":  # of so many alike it has one row
-        counts = [_count(flow.spec) for flow in resolved.flows]
-        flows = sum(min(n, REPRESENTATIVES) if model == "fluid" else n for n in counts)
+    most = {"fluid": REPRESENTATIVES, "meanfield": 1}.get(model, math.inf)  # of so many alike
+    counts = [min(_count(flow.spec), most) for flow in resolved.flows]
+    flows = sum(counts)
     rows = flows + len(resolved.rows) - len(resolved.flows)
+    if model == "packet":
+        rows -= sum(counts[k] for k in set(range(len(counts))) - set(resolved.recorded))
     series = FLOW_BIN.itemsize * rows + LINK_BIN.itemsize * recorded
     memory = COPIES * n_bins * series + PER_FLOW * flows
     if model == "meanfield":
@@ -209,13 +211,13 @@ def _packets(scenario: Scenario, resolved: Resolved, in_front: bool = False) -> 
     for change in resolved.changes:
         if change.spec.rate is not None:
             rates[change.link] = max(rates[change.link], change.spec.rate)
-    sent = outstanding = 0.0
-    # By narrowest link: what it carries at most; what all could send; of those in front, and
-    # their windows.
+    sent = 0.0
+    # By narrowest link: what it carries at most, what all could send and those in front, and of the
+    # windows of these: all, the largest, ...
     room: dict[int, float] = {}
     through: dict[int, float] = defaultdict(float)
     front: dict[int, float] = defaultdict(float)
-    windows: dict[int, float] = defaultdict(float)
+    together: dict[int, list[float]] = {}
     for flow in resolved.flows:
         spec = flow.spec
         narrow = min(flow.forward, key=lambda i: rates[i])
@@ -227,20 +229,24 @@ def _packets(scenario: Scenario, resolved: Resolved, in_front: bool = False) -> 
             continue
         active = min(spec.stop or math.inf, scenario.duration) - spec.start
         most, window = _one_flow(flow, spec, resolved, per_second, active)
-        most, window = most * spec.count, window * spec.count
-        mine = not (in_front and spec.background)
+        mine = 0 if in_front and spec.background else spec.count
+        windows = together.setdefault(narrow, [0.0, 0.0, 0.0])
+        windows[0] += window * mine
+        windows[1] = max(windows[1], window if mine else 0.0)
+        windows[2] += min(window, max(spec.transport.initial_window, LEAST)) * mine
         if math.isfinite(per_second):
             room[narrow] = per_second * scenario.duration
-            through[narrow] += most
+            through[narrow] += most * spec.count
             front[narrow] += most * mine
-            windows[narrow] += window * mine
         else:
             sent += most * mine
-            outstanding += window * mine
-    for narrow, most in through.items():
-        share = front[narrow] / most if most > 0 else 0.0
-        sent += min(most, room[narrow]) * share
-        outstanding += windows[narrow] * (share if in_front else 1.0)
+    share = {link: front[link] / most if most > 0 else 0.0 for link, most in through.items()}
+    sent += sum(min(most, room[link]) * share[link] for link, most in through.items())
+    # ... and what each has at least: flows that share a link's buffer fill it once
+    outstanding = sum(
+        min(total, largest * (share.get(link, 1.0) if in_front else 1.0) + least)
+        for link, (total, largest, least) in together.items()
+    )
     return sent, outstanding
 
 
@@ -265,7 +271,8 @@ def _one_flow(
     doublings = active / rtt
     grown = first * 2**doublings if doublings < 1000 else math.inf
     window = min(max(window, first), grown, rwnd, size)
-    most = min(per_second * active, window * active / rtt, grown, size)
+    burst = min(first, rwnd, size)  # is handed over at once, whatever the links let through
+    most = max(min(per_second * active, window * active / rtt, grown, size), burst)
     return most, min(window, most)
 
 

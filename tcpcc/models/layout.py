@@ -163,7 +163,7 @@ def route_of(links: Sequence[Link], flow: ResolvedFlow, kept: set[int]) -> Route
             passed.append(i)
             before.append(delay)
             delay = 0.0
-        delay += bits / links[i].rate + links[i].delay
+        delay += bits / links[i].rate + links[i].mean_delay
     if not flow.reverse:
         to_receiver, n_forward = delay, len(passed)
     return Route(tuple(passed), n_forward, before, delay, to_receiver)

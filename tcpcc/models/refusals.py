@@ -1,14 +1,38 @@
-"""What only packets have: the models without packets refuse it in one line."""
+"""What only packets have: the models without packets refuse it, or warn of it, in one line."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
+    from tcpcc.controllers.controller import Controller
     from tcpcc.scenario.resolve import Resolved
+
+
+class FluidWarning(UserWarning):
+    """A model without packets may be off; says where, or where the documentation tells of it."""
+
+
+def warn_of_jitter(resolved: Resolved, model: str) -> None:
+    """Say that what is random for each packet is its mean."""
+    names = [repr(link.name) for link in resolved.links if link.jitter > 0]
+    if names:
+        listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+        warnings.warn(
+            f"{model} model: the jitter of {listed} is its mean, half of it for every packet, and"
+            " nothing overtakes: check with the packet model",
+            FluidWarning,
+            stacklevel=6,
+        )
+
+
+def needs_packets(controller: Controller) -> bool:
+    """Whether a controller is told of single packets, spaces them or writes into them."""
+    return bool(controller.extras or controller.header)
 
 
 def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:

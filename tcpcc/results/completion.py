@@ -33,20 +33,23 @@ def table(run: Run) -> pd.DataFrame:
         if isinstance(flow.spec, Flow) and flow.spec.size is not None
     }
     sized = list(sizes)
+    totals = run.totals()
+    rows_of = np.array(resolved.recorded)
     whole = pd.DataFrame(
         {
             "row": sized,
             "conversation": 0,
             "item": 0,
             "size": list(sizes.values()),
-            "start_s": run.data["start"].values[sized],
-            "finished_s": run.data["finished"].values[sized],
+            "start_s": totals["start_s"].to_numpy()[sized],
+            "finished_s": totals["finished_s"].to_numpy()[sized],
         }
     )
     parts = [whole]
     if "item" in run.data.dims:
         names = ("flow", "conversation", "number", "size", "start", "finished")
         items = pd.DataFrame({n: run.data[f"item_{n}"].values for n in names})
+        items["flow"] = rows_of[items["flow"].to_numpy()]
         parts.append(items.set_axis(list(whole.columns), axis="columns"))
     rows = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     row = rows["row"].to_numpy(dtype=int)
@@ -56,7 +59,7 @@ def table(run: Run) -> pd.DataFrame:
     fct = rows["finished_s"] - rows["start_s"]
     return pd.DataFrame(
         {
-            "flow": np.array(run.flows, dtype=object)[row],
+            "flow": totals.index.to_numpy(dtype=object)[row],
             "conversation": rows["conversation"],
             "item": rows["item"],
             "size": rows["size"],

@@ -36,6 +36,7 @@ ALGORITHMS: Mapping[str, tuple[str, str]] = {
     "scalable": (SKY, "p"), "africa": (GREEN, "p"), "yeah": (BLACK, "p"),
     "bbr": (GREEN, "*"), "copa": (BLUE, "*"), "ledbat": (ORANGE, "*"), "lp": (PURPLE, "*"),
     "cdg": (SKY, "*"), "dctcp": (VERMILION, "*"), "xcp": (BLACK, "*"),
+    "bbr3": (SKY, "D"), "vivace": (ORANGE, "D"), "nv": (GREEN, "D"),
 }  # fmt: skip
 """Colour and mark of each algorithm, the same in every figure. Of two algorithms that share a
 colour the marks differ; those that papers draw together also differ in grey."""

@@ -46,8 +46,10 @@ def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
     """Write the connections `numbers`, as `run.events` knows them; returns how many packets."""
     file.write(_block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1), _option(4, b"tcpcc")))
     assert run.events is not None
-    specs = [row.spec for row in run.scenario.resolve().rows]
-    recoveries = [row.recovery for row in run.scenario.resolve().rows]
+    resolved = run.scenario.resolve()
+    rows = [resolved.rows[k] for k in resolved.recorded]
+    specs = [row.spec for row in rows]
+    recoveries = [row.recovery for row in rows]
     packets: list[tuple[float, int, bytes, int]] = []
     for interface, number in enumerate(numbers):
         row = run.row_of(number)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError
+from tcpcc.results.comparison import compare
 from tcpcc.results.figure import (
     ALGORITHMS,
     BLACK,
@@ -44,7 +45,7 @@ from tcpcc.results.figure import (
     times_of,
 )  # fmt: skip
 from tcpcc.results.run import Run, Selection
-from tcpcc.results.topology import topology
+from tcpcc.results.topology import topology, topology_height
 from tcpcc.results.trace_plots import vegas_trace
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ALGORITHMS", "BLACK", "BLUE", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
     "PALETTE", "PUBLISHED_LOOK", "PURPLE", "REFERENCE_LOOK", "SKY", "VERMILION", "WIDTH",
-    "basic_behaviour", "colour", "cwnd", "phase_plane", "queue", "rate_unit", "shade", "style",
-    "throughput", "topology", "vegas_trace",
+    "basic_behaviour", "colour", "compare", "cwnd", "phase_plane", "queue", "rate_unit", "shade",
+    "style", "throughput", "topology", "topology_height", "vegas_trace",
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import Resolved
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 FORMAT = "tcpcc-run-1"
 
@@ -60,6 +60,18 @@ Besides these a record has, for each state variable that a queue discipline of a
 records, ``queue_<variable>`` with dims (time, link): its value after the last arrival, NaN for
 links whose discipline has none (RED: ``queue_avg``).
 """
+
+TOTALS: dict[str, tuple[str, str]] = {
+    "sent": ("packets", "sent in the whole run, retransmissions included"),
+    "retransmitted": ("packets", "sent again in the whole run"),
+    "delivered": ("packets", "packet model: acknowledged by the end; fluid: reached the receiver"),
+    "timeouts": ("1", VARIABLES["timeouts"][2]),
+    "loss_events": ("1", VARIABLES["loss_events"][2]),
+    "finished": ("s", VARIABLES["finished"][2]),
+}
+"""Name -> unit, meaning, of what a record has of every row of the scenario, recorded or not, where
+some flow has ``record=False``: ``each_sent`` and so on, dims (each), with ``each_start`` (s),
+``each_controller`` and ``each_packet_size`` (byte). The dimension flow then has the others only."""
 
 MARKS = (("time", "link"), "packets", "packets that the link marked in the bin (ECN)")
 """Dimensions, unit, meaning of ``marks``, of a record with ECN."""
@@ -135,6 +147,7 @@ def dataset(
     marks: ArrayLike | None = None,
     queue_states: Mapping[str, ArrayLike] | None = None,
     items: Mapping[str, ArrayLike] | None = None,
+    totals: Mapping[str, ArrayLike] | None = None,
     cpu_seconds: float = math.nan,
 ) -> xr.Dataset:
     """Put an engine's arrays together as a record; `VARIABLES` says what each holds.
@@ -155,6 +168,9 @@ def dataset(
         queue_states: what the queue disciplines record, by the state variable's name, shape
             [time, recorded link].
         items: of a model that runs workloads: what `ITEMS` names, shape [item].
+        totals: of a model that keeps series of ``resolved.recorded`` only (arrays with a dimension
+            flow have these alone then): what `TOTALS` names of each row. Default: the sums of the
+            series, of which those of ``resolved.recorded`` are kept.
         cpu_seconds: processor time that the run took.
 
     Raises:
@@ -168,9 +184,11 @@ def dataset(
         recorded = [i for i, link in enumerate(resolved.links) if link.record]
     indices = [int(i) for i in recorded]
     links = [resolved.links[i] for i in indices]
-    flows = [f.spec for f in resolved.rows]
+    everyone, kept = resolved.rows, list(resolved.recorded)
+    rows = [everyone[k] for k in kept]
+    flows = [f.spec for f in rows]
     crosses = np.zeros((len(flows), len(links)), dtype=bool)
-    for row, flow in zip(crosses, resolved.rows, strict=True):
+    for row, flow in zip(crosses, rows, strict=True):
         row[:] = np.isin(indices, flow.forward)
     ends = np.asarray(time, dtype=float)
     values: dict[str, Any] = {
@@ -189,13 +207,13 @@ def dataset(
         "sent_bits": sent_bits,
         "capacity": capacities(resolved, indices, ends) if capacity is None else capacity,
         "controller": np.array(
-            [f.controller.name if f.controller else "cbr" for f in resolved.rows]
+            [f.controller.name if f.controller else "cbr" for f in rows], dtype=str
         ),
         "start": [f.start for f in flows],
         "stop": [math.nan if f.stop is None else f.stop for f in flows],
         "packet_size": [float(f.packet_size) for f in flows],
         "payload": [float(f.packet_size - getattr(f, "header", 0)) for f in flows],
-        "base_rtt": base_rtts(resolved) if base_rtt is None else base_rtt,
+        "base_rtt": base_rtts(resolved)[kept] if base_rtt is None else base_rtt,
         "timeouts": timeouts,
         "loss_events": loss_events,
         "finished": finished,
@@ -206,6 +224,16 @@ def dataset(
         "crosses": crosses,
     }
     sizes = {"time": len(ends), "flow": len(flows), "link": len(links)}
+    if len(kept) < len(everyone) and totals is None:
+        totals = {
+            name: np.sum(np.ascontiguousarray(values[name]), axis=0)
+            for name in ("sent", "retransmitted", "delivered")
+        }
+        totals |= {k: values[k] for k in ("timeouts", "loss_events", "finished")}
+        for name, (dims, _, _) in VARIABLES.items():
+            axis = dims.index("flow") if "flow" in dims else None
+            if axis is not None and np.shape(values[name])[axis] == len(everyone):
+                values[name] = np.take(values[name], kept, axis)
     table = dict(VARIABLES)
     if marks is not None:
         table["marks"] = MARKS
@@ -228,11 +256,13 @@ def dataset(
         unit, long_name = ITEMS[name]
         attrs = {"long_name": long_name} | ({"units": unit} if unit else {})
         variables[name] = (("item",), np.ascontiguousarray(column), attrs)
+    if len(kept) < len(everyone):
+        variables |= _totals(everyone, totals or {})
     return xr.Dataset(
         variables,
         coords={
             "time": ("time", ends, {"long_name": "end of the bin", "units": "s"}),
-            "flow": np.array([f.name for f in resolved.rows], dtype=str),
+            "flow": np.array([f.name for f in rows], dtype=str),
             "link": np.array([link.name for link in links], dtype=str),
         },
         attrs={
@@ -248,6 +278,43 @@ def dataset(
             "cpu_seconds": float(cpu_seconds),
         },
     )
+
+
+def _totals(
+    everyone: Sequence[ResolvedFlow], totals: Mapping[str, ArrayLike]
+) -> dict[str, tuple[tuple[str], Any, dict[str, str]]]:
+    """The variables of `TOTALS`."""
+    made: dict[str, tuple[tuple[str], Any, dict[str, str]]] = {}
+    for name, (unit, long_name) in TOTALS.items():
+        array = np.ascontiguousarray(totals[name], dtype=float)
+        made[f"each_{name}"] = ("each",), array, {"long_name": long_name, "units": unit}
+    columns: dict[str, tuple[Any, str]] = {
+        "start": ([f.spec.start for f in everyone], "s"),
+        "packet_size": ([float(f.spec.packet_size) for f in everyone], "byte"),
+        "controller": (
+            np.array([f.controller.name if f.controller else "cbr" for f in everyone], dtype=str),
+            "",
+        ),
+    }
+    for name, (values, unit) in columns.items():
+        attrs = {"long_name": VARIABLES[name][2]} | ({"units": unit} if unit else {})
+        made[f"each_{name}"] = ("each",), np.asarray(values), attrs
+    made["each"] = ("each",), np.array([f.name for f in everyone], dtype=str), {}
+    return made
+
+
+ROUNDING = 1e-6
+"""Of an interval: by so much a bin's end may miss the round number that a user writes."""
+
+
+def bins_within(
+    ends: NDArray[np.float64], interval: float, after: float, before: float = math.inf
+) -> tuple[int, int]:
+    """The first of the bins, `interval` s long, whose end lies in (after, before], and the first
+    one after them."""
+    limits = np.array([after, before]) + ROUNDING * interval
+    first, stop = np.searchsorted(ends, limits, side="right")
+    return int(first), int(stop)
 
 
 def base_rtts(resolved: Resolved) -> NDArray[np.float64]:

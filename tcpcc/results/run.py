@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tcpcc.errors import ScenarioError, real, unknown
 from tcpcc.files import whole_file
 from tcpcc.results import metrics, netcdf
+from tcpcc.results.recording import EVENTS, ROUNDING, bins_within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Selection = str | Iterable[str] | None
 """Flows: a flow's name, a controller's (all its flows), a workload's, several, None for all."""
 
+_OF_EACH = ("start", "packet_size", "controller")  # what `totals` needs beside the sums
 _VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between two runs that are the same
 
 
@@ -53,7 +55,7 @@ class Run:
 
     @property
     def flows(self) -> list[str]:
-        """Names of the flows, CBR included, in the scenario's order."""
+        """Names of the flows that are recorded, CBR included, in the scenario's order."""
         return [str(name) for name in self.data["flow"].values]
 
     @property
@@ -223,6 +225,44 @@ class Run:
         """Retransmission timeouts in the whole run, dims (flow)."""
         return self.data["timeouts"]
 
+    def totals(self) -> pd.DataFrame:
+        """What every flow sums up to over the whole run, also those with ``record=False``.
+
+        A row for each flow, by name (for each kind of conversation of a workload); columns
+        `controller`, `start_s`, `sent`, `retransmitted`, `delivered` (packets; see
+        `recording.TOTALS`), `throughput_mbps` (of what was delivered, over the run), `loss_events`,
+        `timeouts`, `finished_s`.
+        """
+        import pandas as pd
+
+        from tcpcc.results.recording import TOTALS
+
+        data = self.data
+        if "each" in data.dims:
+            found = {name: data[f"each_{name}"].values for name in (*TOTALS, *_OF_EACH)}
+            names = data["each"].values
+        else:
+            found = {name: data[name].values for name in (*TOTALS, *_OF_EACH)}
+            for name in ("sent", "retransmitted", "delivered"):
+                found[name] = found[name].sum(axis=0)
+            names = data["flow"].values
+        found |= {name: found[name].astype(float) for name in TOTALS}
+        rate = found["delivered"] * found["packet_size"] * 8e-6 / self.duration
+        return pd.DataFrame(
+            {
+                "controller": found["controller"],
+                "start_s": found["start"],
+                "sent": found["sent"],
+                "retransmitted": found["retransmitted"],
+                "delivered": found["delivered"],
+                "throughput_mbps": rate,
+                "loss_events": found["loss_events"],
+                "timeouts": found["timeouts"],
+                "finished_s": found["finished"],
+            },
+            index=pd.Index([str(name) for name in names], name="flow"),
+        )
+
     # Completion times.
 
     def fct(self) -> pd.DataFrame:
@@ -363,8 +403,6 @@ class Run:
         """
         import pandas as pd
 
-        from tcpcc.results.recording import EVENTS
-
         kept = self._connections(flows)
         assert self.events is not None
         numbers, place = np.unique(self.events["flow"], return_inverse=True)
@@ -375,6 +413,25 @@ class Run:
         if len(kept) == len(numbers):
             return table
         return table[np.isin(self.events["flow"], kept)].reset_index(drop=True)
+
+    def delays(self, flows: Selection = None) -> pd.DataFrame:
+        """What each packet of the traced connections took to its receiver, a row each, in the
+        order of arrival; duplicates and what is lost are left out.
+
+        Columns: `flow` (as in `trace`), `seq`, `sent` (s, when it was first sent), `delivered` (s,
+        when it arrived for the first time), `delay` (s, from the one to the other: what the
+        receiver waits for it, repairs included), `transmissions` (how often it had been sent by
+        then; where 1, the delay is the network's).
+
+        Args:
+            flows: names or controllers of traced flows, or of rows of workloads. Default: all.
+
+        Raises:
+            ScenarioError: the run has no trace, or none of such a flow.
+        """
+        from tcpcc.results import delays
+
+        return delays.table(self.trace(flows))
 
     def _connections(self, flows: Selection) -> list[int]:
         """The numbers of the traced connections meant, in order."""
@@ -471,6 +528,15 @@ class Run:
 
         return plots.basic_behaviour(self, **options)
 
+    def compare(self, other: Run, **options: Any) -> Figure:
+        """This run and another on the same axes; see `tcpcc.results.comparison.compare`.
+
+        >>> run.compare(tc.simulate(run.scenario, model="fluid"))  # doctest: +SKIP
+        """
+        from tcpcc.results import comparison
+
+        return comparison.compare(self, other, **options)
+
     def plot_trace(self, flow: str, **options: Any) -> Figure:
         """The graphs of one traced connection; see `tcpcc.results.trace_plots.vegas_trace`.
 
@@ -506,6 +572,7 @@ class Run:
         if flows is None:
             return self.flows
         controllers = [str(name) for name in self.data["controller"].values]
+        left_out = self.data["each"].values if "each" in self.data.dims else ()
         chosen = []
         for name in [flows] if isinstance(flows, str) else flows:
             if name in self.flows:
@@ -516,6 +583,8 @@ class Run:
                 ]
             elif parts := [f for f in self.flows if f.startswith(f"{name}/")]:
                 chosen += parts
+            elif name in left_out:
+                raise ScenarioError(f"flow {name!r}: is not recorded; run.totals() has its sums")
             else:
                 raise unknown("flow", name, {*self.flows, *controllers})
         return list(dict.fromkeys(chosen))
@@ -530,6 +599,7 @@ class Run:
 
     def _flow(self, name: str) -> str:
         if name not in self.flows:
+            self.select(name)
             raise unknown("flow", name, self.flows)
         return name
 
@@ -544,14 +614,13 @@ class Run:
 
     def _window(self, after: float, before: float | None) -> tuple[slice, float]:
         """The bins of a window, and the seconds they cover."""
-        ends = self.data["time"].values
+        ends, interval = self.data["time"].values, float(self.data.attrs["interval"])
         last = math.inf if before is None else real("before", before, unit="s")
-        limits = np.array([real("after", after, unit="s"), last]) + self._rounding()
-        first, stop = (int(i) for i in np.searchsorted(ends, limits, side="right"))
+        first, stop = bins_within(ends, interval, real("after", after, unit="s"), last)
         if first >= stop:
             raise ScenarioError(
                 f"window {self._span(after, before)}: holds no bin; bins of "
-                f"{self.data.attrs['interval']:g} s end at {ends[0]:g} ... {ends[-1]:g} s"
+                f"{interval:g} s end at {ends[0]:g} ... {ends[-1]:g} s"
             )
         return slice(first, stop), float(ends[stop - 1] - (ends[first - 1] if first else 0.0))
 
@@ -560,7 +629,7 @@ class Run:
 
     def _rounding(self) -> float:
         """Time by which a bin's end may miss the round number that a user writes, s."""
-        return 1e-6 * float(self.data.attrs["interval"])
+        return ROUNDING * float(self.data.attrs["interval"])
 
     def _widths(self) -> NDArray[np.float64]:
         return np.diff(self.data["time"].values, prepend=0.0)

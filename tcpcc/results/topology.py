@@ -3,76 +3,229 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
+from tcpcc.queues import DropTail
 from tcpcc.results.figure import BLACK, GREY, SKY, WIDTH, new_axes, rate_unit, style
+from tcpcc.scenario import CBR, Scenario
 from tcpcc.scenario.network import Link, Network
 
 if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.axes import Axes
 
+MOST_HOSTS = 12
+"""Nodes whose hosts are drawn; of more, none are."""
 
-def topology(net: Network, ax: Axes | None = None) -> Axes:
-    """Nodes and links of a network, as papers draw them; access links are not drawn.
+ROW = 0.8
+"""Inches between two nodes, one below the other, of a figure of its own."""
+
+APART = 1.3
+"""Columns from a node to its hosts, whose boxes are wide."""
+
+RECEIVERS, CONVERSATIONS = "receivers", "conversations"
+
+Place = tuple[float, float]
+
+
+@dataclass
+class _Picture:
+    """What is drawn: nodes at their places, lines between places with what is written there."""
+
+    nodes: dict[str, Place]
+    hosts: dict[str, tuple[str, Place]]
+    access: str
+    lines: list[tuple[str, str, str]]
+
+    @property
+    def rows(self) -> int:
+        every = [*self.nodes.values(), *(place for _, place in self.hosts.values())]
+        heights = [y for _, y in every]
+        return 1 + round(max(heights) - min(heights))
+
+
+def topology(net: Network | Scenario, ax: Axes | None = None) -> Axes:
+    """Nodes and links of a network, as papers draw them; of a scenario also the hosts that send and
+    receive, unless there are many.
 
     Two links that join the same nodes are one line; what is written there is of the one from left
-    to right, and of the other below it where that is not the same.
+    to right, and of the other below it unless that is as fast and as long, with room for all. The
+    hosts at a node are one box, which says how many flows of each controller begin there.
 
     Args:
         net: to draw.
         ax: to draw on. Default: a new figure.
     """
-    import networkx as nx
-
-    graph = nx.DiGraph()
-    for link in net.links:
-        graph.add_edge(link.src, link.dst, link=link)
-    depth = _depths(graph, net)
-    nx.set_node_attributes(graph, depth, "depth")
-    places = nx.multipartite_layout(graph, subset_key="depth", align="vertical")
-    widest = max(list(depth.values()).count(d) for d in depth.values())
+    picture = _picture(net)
     with style():
-        ax = ax or new_axes((WIDTH, max(1.6, 1.1 * widest)))
-        for a, b in {
-            tuple(sorted((s, d), key=lambda n: (depth[n], str(n)))) for s, d in graph.edges
-        }:
-            (x, y), (u, v) = places[a], places[b]
-            ax.plot([x, u], [y, v], color=GREY, lw=1.4, zorder=1)
-            there = [graph.edges[pair]["link"] for pair in ((a, b), (b, a)) if pair in graph.edges]
-            told = list(dict.fromkeys(describe(link) for link in there))
-            ax.annotate(
-                "\n".join(told), ((x + u) / 2, (y + v) / 2), ha="center", va="bottom", size=7,
-                xytext=(0, 3), textcoords="offset points",
-            )  # fmt: skip
-        for node, (x, y) in places.items():
-            box = {"boxstyle": "round", "fc": SKY, "ec": BLACK, "lw": 0.7, "alpha": 1}
-            ax.text(x, y, str(node), ha="center", va="center", size=8, bbox=box, zorder=3)
-        ax.margins(0.12, 0.3)
+        ax = ax or new_axes((WIDTH, topology_height(net)))
+        for a, b, label in picture.lines:
+            _line(ax, picture.nodes[a], picture.nodes[b], label)
+        for node, (text, place) in picture.hosts.items():
+            _line(ax, picture.nodes[node], place, picture.access)
+            _box(ax, place, text, fc="white", boxstyle="round,rounding_size=0.8")
+        for node, place in picture.nodes.items():
+            _box(ax, place, node, fc=SKY, boxstyle="round")
+        ax.margins(0.12, 0.3 if picture.rows > 1 else 0.5)
         ax.set_axis_off()
     return ax
 
 
+def topology_height(net: Network | Scenario) -> float:
+    """Inches that the drawing of a network needs."""
+    return ROW * (0.6 + _picture(net).rows)
+
+
 def describe(link: Link) -> str:
-    """ "50 Mb/s, 20 ms, 250 packets" of a link; what is unlimited or lossless is left out."""
-    scale, unit = rate_unit(link.rate)
-    told = [] if math.isinf(link.rate) else [f"{link.rate / scale:g} {unit}"]
-    told.append(f"{1e3 * link.delay:g} ms")
+    """ "50 Mb/s, 20 ms" of a link, below it "250 packets"; not what is unlimited or lossless."""
+    told = []
     if math.isfinite(link.buffer):
         told.append(f"{link.buffer:g} {link.buffer_unit}")
+    if link.queue.name != DropTail.name:
+        told.append(link.queue.name)
     if link.loss:
         told.append(f"loss {link.loss:g}")
-    return ", ".join(told)
+    return "\n".join(filter(None, [_speed(link.rate, link.delay), ", ".join(told)]))
 
 
-def _depths(graph: nx.DiGraph, net: Network) -> dict[str, int]:
-    """Hops from the node where the default path begins, else from the first link's source."""
+def _line(ax: Axes, start: Place, end: Place, label: str) -> None:
+    (x, y), (u, v) = start, end
+    ax.plot([x, u], [y, v], color=GREY, lw=1.4, zorder=1)
+    upright = x == u
+    ax.annotate(
+        label, ((x + u) / 2, (y + v) / 2), (4, 0) if upright else (0, 3), size=7,
+        textcoords="offset points", ha="left" if upright else "center",
+        va="center" if upright else "bottom", zorder=2,
+        bbox={"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.75},
+    )  # fmt: skip
+
+
+def _box(ax: Axes, place: Place, text: str, **look: Any) -> None:
+    box = {"ec": BLACK, "lw": 0.7, "alpha": 1, **look}
+    ax.text(*place, text, ha="center", va="center", size=8, bbox=box, zorder=3)
+
+
+def _speed(rate: float, delay: float) -> str:
+    scale, unit = rate_unit(rate)
+    told = [] if math.isinf(rate) else [f"{rate / scale:g} {unit}"]
+    return ", ".join([*told, f"{1e3 * delay:g} ms"])
+
+
+def _picture(net: Network | Scenario) -> _Picture:
+    network = net.net if isinstance(net, Scenario) else net
+    links = {(link.src, link.dst): link for link in network.links}
+    routes = list(_routes(net)) if isinstance(net, Scenario) else []
+    nodes = _places(network, [route for _, route in routes])
+    ends = {tuple(sorted(pair, key=lambda node: (nodes[node], node))) for pair in links}
+    lines = [(a, b, _told(links.get((a, b)), links.get((b, a)))) for a, b in sorted(ends)]
+    access = network.access
+    label = "" if access is None else _speed(access.rate, access.delay)
+    return _Picture(nodes, _hosts(routes, nodes), label, lines)
+
+
+def _told(there: Link | None, back: Link | None) -> str:
+    """What is written at a line."""
+    if there is None or back is None:
+        return describe(there or back)  # type: ignore[arg-type]
+    same = (there.rate, there.delay) == (back.rate, back.delay)
+    plain = math.isinf(back.buffer) and not back.loss
+    told = [describe(there), *([] if same and plain else [describe(back)])]
+    return "\n".join(dict.fromkeys(told))
+
+
+def _routes(scenario: Scenario) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Of each flow and workload: "reno", "cbr" or "reno conversations", and the nodes it passes."""
+    default = scenario.net.default_path or ("", "")
+    loads = {load.flow: f"{load.flow.controller} {CONVERSATIONS}" for load in scenario.workloads}
+    for of in (*scenario.flows, *loads):
+        kind, count = (
+            ("cbr", 1) if isinstance(of, CBR) else (loads.get(of, of.controller), of.count)
+        )
+        first, *_, last = of.path or default
+        source, target = of.source or first, of.target or last
+        route = of.path or _shortest(scenario.net, source, target)
+        yield from [(kind, route)] * count
+
+
+def _shortest(net: Network, source: str, target: str) -> tuple[str, ...]:
     import networkx as nx
 
-    whole = graph.to_undirected()
-    first = net.default_path[0] if net.default_path else net.links[0].src
-    depth: dict[str, int] = {}
-    for node in [first, *graph.nodes]:  # a network may be in several pieces
-        if node not in depth:
-            depth |= dict(nx.single_source_shortest_path_length(whole, node))
-    return depth
+    graph = nx.DiGraph([(link.src, link.dst) for link in net.links])
+    return tuple(nx.shortest_path(graph, source, target))
+
+
+def _places(net: Network, routes: list[tuple[str, ...]]) -> dict[str, Place]:
+    """Columns in the direction of the routes; of a network that has no columns, as springs do."""
+    import networkx as nx
+
+    graph = nx.Graph([(link.src, link.dst) for link in net.links])
+    onward = nx.DiGraph()
+    for route in routes or [net.default_path or ()]:
+        longer = nx.DiGraph([*onward.edges, *pairwise(route)])
+        if nx.is_directed_acyclic_graph(longer):  # else it goes the other way
+            onward = longer
+    depth = _columns(graph, onward)
+    if any(depth[a] == depth[b] for a, b in graph.edges):
+        springs = nx.kamada_kawai_layout(graph)
+        return {node: (3 * float(x), 2 * float(y)) for node, (x, y) in springs.items()}
+    column: dict[int, list[str]] = {}
+    for node in sorted(graph.nodes):
+        column.setdefault(depth[node], []).append(node)
+    return {
+        node: (float(x), (len(of) - 1) / 2 - k)
+        for x, of in column.items()
+        for k, node in enumerate(of)
+    }
+
+
+def _columns(graph: nx.Graph, onward: nx.DiGraph) -> dict[str, int]:
+    """Hops from where routes begin, at most; of nodes on no route from a neighbour that is on one,
+    else from the first in the alphabet."""
+    import networkx as nx
+
+    column: dict[str, int] = {}
+    if onward.edges:
+        for k, nodes in enumerate(nx.topological_generations(onward)):
+            column |= dict.fromkeys(nodes, k)
+        last = max(column.values())
+        for node in onward.nodes:  # a late source stands before what it leads to
+            after = [column[each] for each in onward.successors(node)]
+            column[node] = min(after) - 1 if after else last if len(onward) > 2 else column[node]
+    for start in [*column, *sorted(graph.nodes)]:
+        first = column.setdefault(start, 0)
+        for node, hops in nx.single_source_shortest_path_length(graph, start).items():
+            column.setdefault(node, first + hops)
+    return column
+
+
+def _hosts(
+    routes: list[tuple[str, tuple[str, ...]]], nodes: Mapping[str, Place]
+) -> dict[str, tuple[str, Place]]:
+    """By node: what is written in its hosts' box, and where that stands."""
+    targets = {route[-1] for _, route in routes}
+    begin: dict[str, Counter[tuple[str, str]]] = {node: Counter() for node in targets}
+    for kind, route in routes:
+        begin.setdefault(route[0], Counter())[kind, route[-1]] += 1
+    if len(begin) > MOST_HOSTS or len(begin) == len(nodes) > 4:
+        return {}
+    first, last = (end(x for x, _ in nodes.values()) for end in (min, max))
+    found = {}
+    for node, kinds in begin.items():
+        by_target: dict[str, list[str]] = {}
+        for (kind, target), count in kinds.items():
+            many = "" if kind.endswith(CONVERSATIONS) else f"{count} "
+            by_target.setdefault(target, []).append(many + kind)
+        several = len(targets) > 1
+        told = [
+            ", ".join(each) + (f"\nto {target}" if several else "")
+            for target, each in by_target.items()
+        ]
+        x, y = nodes[node]
+        side = -1 if x == first else 1 if x == last else 0
+        place = (x + APART * side, y) if side else (x, y - 1)
+        found[node] = "\n".join(told) or RECEIVERS, place
+    return found

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from tcpcc.scenario.resolve import ResolvedFlow
+
 PACKETS = 12
 """The sending rate is that of so many packets, as in the paper."""
 COARSE = 0.1
@@ -172,14 +174,20 @@ def _marks(run: Run, ax: Axes, index: int, events: NDArray[Any], after: float, l
         )  # fmt: skip
 
 
+def _resolved(run: Run, index: int) -> ResolvedFlow:
+    """The flow of a row of the record."""
+    resolved = run.scenario.resolve()
+    return resolved.rows[resolved.recorded[index]]
+
+
 def _allowed(run: Run, index: int) -> float:
     """Packets that the receiver's window allows."""
-    return float(run.scenario.resolve().flows[index].spec.transport.rwnd)  # type: ignore[union-attr]
+    return float(_resolved(run, index).spec.transport.rwnd)  # type: ignore[union-attr]
 
 
 def _ticks(run: Run, index: int, after: float, last: float) -> NDArray[np.float64]:
     """When a coarse clock ticks, s."""
-    settings = run.scenario.resolve().flows[index].spec.transport  # type: ignore[union-attr]
+    settings = _resolved(run, index).spec.transport  # type: ignore[union-attr]
     if settings.tick < COARSE:
         return np.empty(0)
     first = math.floor((after + settings.clock_phase) / settings.tick)
@@ -218,7 +226,7 @@ def _avoidance(
     steps: dict[str, Any] = {"drawstyle": "steps-post"}
     times, expected = rounds["time"], rounds["expected"] * bits / scale
     ax.plot(times, expected, color=GREY, lw=1.8, label="Expected", **steps)
-    params = run.scenario.resolve().flows[index].params
+    params = _resolved(run, index).params
     if {"alpha", "beta", "base_rtt"} <= {*params, *(rounds.dtype.names or ())}:
         for name, dashes in (("alpha", DASHES[1]), ("beta", DASHES[2])):
             line = expected - params[name] * bits / scale / rounds["base_rtt"]

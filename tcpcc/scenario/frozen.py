@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeVar, cast
 
+from tcpcc import rich
 from tcpcc.errors import ScenarioError, unknown
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -78,6 +79,9 @@ class Record:
         scenario's interval its duration.
         """
         return type(self)(**{**self.given(), **changes})
+
+    def _repr_html_(self) -> str:
+        return rich.headed(type(self).__name__, "", rich.settings(self.given()))
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{k}={v!r}" for k, v in self.given().items())

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tcpcc import rich
 from tcpcc.errors import (
     ScenarioError,
     flag,
@@ -48,6 +49,11 @@ class Link(Record):
         variable: whether a user's own process may change the link during a run. Scheduled
             changes set this by themselves.
         buffer_unit: "packets" or "bytes", what a `buffer` without a unit is counted in.
+        jitter: s; a packet takes longer than `delay` by a time between 0 and this, at random from
+            the scenario's seed. Packets stay in order: one that would overtake comes out with the
+            one before it. The models without packets take half of it for all.
+        jitter_share: probability in (0, 1] that a packet is delayed so; the others take `delay`.
+        reordering: whether packets that are delayed less overtake others.
     """
 
     src: str
@@ -61,6 +67,9 @@ class Link(Record):
     record: bool | None
     variable: bool
     buffer_unit: str
+    jitter: float
+    jitter_share: float
+    reordering: bool
 
     def __init__(
         self,
@@ -76,11 +85,21 @@ class Link(Record):
         record: bool | None = None,
         variable: bool = False,
         buffer_unit: str = "packets",
+        jitter: Quantity = 0.0,
+        jitter_share: float = 1.0,
+        reordering: bool = False,
     ) -> None:
         text("src", src, "a node name")
         if text("dst", dst, "a node name") == src:
             raise ScenarioError(f"link {src!r} > {dst!r}: must join two different nodes")
         room, unit = buffer_room(buffer, buffer_unit)
+        late = nonnegative("jitter", units.seconds(jitter, "jitter"), "s")
+        if late == 0 and (jitter_share != 1 or reordering):
+            setting = {"jitter_share": jitter_share, "reordering": reordering}
+            wrong = next(k for k, v in setting.items() if v != Link._defaults[k])
+            raise ScenarioError(f"{wrong} = {setting[wrong]!r}: needs a jitter")
+        if not probability("jitter_share", jitter_share) > 0:
+            raise refuse("jitter_share", jitter_share, "above 0; no jitter is jitter = 0")
         self._store(
             src=src,
             dst=dst,
@@ -93,7 +112,15 @@ class Link(Record):
             record=None if record is None else flag("record", record),
             variable=flag("variable", variable),
             buffer_unit=unit,
+            jitter=late,
+            jitter_share=float(jitter_share),
+            reordering=flag("reordering", reordering),
         )
+
+    @property
+    def mean_delay(self) -> float:
+        """One-way propagation delay with the mean of its jitter, s."""
+        return self.delay + self.jitter_share * self.jitter / 2
 
     def _implied(self) -> dict[str, Any]:
         return {"name": f"{self.src}>{self.dst}", "queue": queue_spec(None)}
@@ -168,6 +195,29 @@ class Network(Record):
                     raise unknown("node in default_path", node, nodes)
             pair = (pair[0], pair[1])
         self._store(links=links, access=access, default_path=pair)
+
+    def _repr_html_(self) -> str:
+        return rich.headed("Network", self._told(), self._links_html())
+
+    def _told(self) -> str:
+        """Its size, and the access links."""
+        nodes = {node for link in self.links for node in (link.src, link.dst)}
+        told = f"{len(nodes)} nodes, {len(self.links)} links"
+        if self.access is not None:
+            told += (
+                f"; each flow's access links: {self.access.rate:g} bit/s, {self.access.delay:g} s"
+            )
+        return told
+
+    def _links_html(self) -> str:
+        rows = [
+            (link.name, link.src, link.dst, link.rate, link.delay,
+             link.buffer if math.isinf(link.buffer) else f"{link.buffer:g} {link.buffer_unit}",
+             repr(link.queue), link.loss or None)
+            for link in self.links
+        ]  # fmt: skip
+        head = ("link", "from", "to", "rate (bit/s)", "delay (s)", "buffer", "queue", "loss")
+        return rich.table(head, rows)
 
 
 @named

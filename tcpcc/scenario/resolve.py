@@ -89,8 +89,13 @@ class Resolved:
 
     @property
     def rows(self) -> tuple[ResolvedFlow, ...]:
-        """What a record has a row for: the flows, then each workload's kinds of conversation."""
+        """What may have a row in a record: the flows, then the kinds of conversation."""
         return self.flows + tuple(kind for load in self.workloads for kind in load.kinds)
+
+    @property
+    def recorded(self) -> tuple[int, ...]:
+        """Which of `rows` a record keeps series of."""
+        return tuple(k for k, row in enumerate(self.rows) if getattr(row.spec, "record", True))
 
 
 def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) -> Resolved:
@@ -227,6 +232,9 @@ def _resolve_flow(
         links.extend(pair)
     first, last = ends
     forward = (*first[:1], *forward, *last[:1])
+    if isinstance(spec, Flow) and spec.processing:
+        forward = (len(links), *forward)
+        links.append(_processing_link(spec, name, nodes[0]))
     if isinstance(spec, CBR):
         return ResolvedFlow(spec, name, forward, (), None, {}, "")
     reverse = (*last[1:], *reverse, *first[1:])
@@ -285,6 +293,14 @@ def _access_links(
     if back and net.access:
         sink_side.append(link(sink, nodes[-1], delay, "egress<"))
     return source_side, sink_side
+
+
+def _processing_link(spec: Flow, name: str, node: str) -> Link:
+    """The time that a flow's host takes for each packet, as a link before all others."""
+    return Link(
+        f"{name}:host", node, rate=math.inf, delay=0.0, jitter=spec.processing,
+        name=f"{name}:processing", record=False,
+    )  # fmt: skip
 
 
 def _resolve_changes(

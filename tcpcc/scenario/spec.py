@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcpcc import rich
 from tcpcc.errors import ScenarioError, positive, refuse, whole
 from tcpcc.files import whole_file
 from tcpcc.scenario import units
@@ -118,6 +119,36 @@ class Scenario(Record):
     def _implied(self) -> dict[str, Any]:
         return {"interval": self.duration / 1000}
 
+    def _repr_html_(self) -> str:
+        flows = []
+        for resolved in self.resolve(expand=False).flows:
+            given = resolved.spec.given()
+            kind = given.pop("controller", "cbr")
+            many = given.pop("count", None)
+            params = ", ".join(f"{name}={value:g}" for name, value in given.pop("params", ()))
+            life = [given.pop(name, None) for name in ("start", "stop", "size")]
+            others = ", ".join(f"{k}={v!r}" for k, v in given.items() if k != "name")
+            flows.append((resolved.name, kind, many, *life, params, others))
+        head = (
+            "flow",
+            "controller",
+            "count",
+            "start (s)",
+            "stop (s)",
+            "size",
+            "parameters",
+            "other",
+        )
+        listed = [(load.name or "workload", repr(load.flow)) for load in self.workloads]
+        return rich.headed(
+            "Scenario",
+            f"{self.duration:g} s, seed {self.seed}; {self.net._told()}",
+            self.net._links_html(),
+            rich.table(head, flows),
+            rich.table(("workload", "conversations of"), listed),
+            rich.table(("change",), [(repr(change),) for change in self.changes]),
+        )
+
     def resolve(self, expand: bool = True, at_most: float = math.inf) -> Resolved:
         """Every link with the access links added, every flow with its route, name, controller and
         parameters: the form that the models run. Flows with a `count` are expanded, or not, or into
@@ -139,6 +170,28 @@ class Scenario(Record):
         loads = self.resolve().workloads
         flows = [flow for load in loads for flow in spelled_out(load.spec, load.name, self)]
         return self.replace(flows=(*self.flows, *flows), workloads=())
+
+    def jittered(
+        self, *, starts: Quantity | None = None, processing: Quantity | None = None
+    ) -> Scenario:
+        """The scenario with chance in its hosts, so that its `seed` has an effect where nothing
+        else is random: of drop-tail queues and steady flows one run is one phase of many.
+
+        Args:
+            starts: s, over which the start of each flow with a controller is spread
+                (`Flow.jitter`). Default: as it is.
+            processing: s that a host takes at most to send a packet (`Flow.processing`), of
+                workloads too. Default: as it is.
+        """
+        spread = {} if starts is None else {"jitter": starts}
+        slow = {} if processing is None else {"processing": processing}
+        return self.replace(
+            flows=[
+                flow.replace(**spread, **slow) if isinstance(flow, Flow) else flow
+                for flow in self.flows
+            ],
+            workloads=[load.replace(flow=load.flow.replace(**slow)) for load in self.workloads],
+        )
 
     @property
     def digest(self) -> str:
@@ -182,6 +235,15 @@ class Scenario(Record):
             raise ScenarioError(f"cannot write {os.fspath(path)!r}: {reason}") from None
 
 
+_ADDED: tuple[tuple[type, dict[str, Any]], ...] = (
+    (Flow, {"count": 1, "jitter": 0.0}),
+    (Flow, {"processing": 0.0}),
+    (Flow, {"record": True}),
+    (Link, {"jitter": 0.0, "jitter_share": 1.0, "reordering": False}),
+)
+"""Settings that came later, with their defaults: a scenario without them keeps its digest."""
+
+
 def _canonical(value: Any) -> Any:
     """The value as plain JSON, complete: defaults of controllers and queues are written out."""
     from tcpcc.queues.discipline import QueueSpec
@@ -190,9 +252,10 @@ def _canonical(value: Any) -> Any:
         plain = {f.name: _canonical(getattr(value, f.name)) for f in fields(value) if f.init}
         if isinstance(value, Scenario) and not value.workloads:
             del plain["workloads"]  # what has none has the digest that it had before there were any
+        for kind, settings in _ADDED:  # as before there were such settings
+            if isinstance(value, kind) and all(getattr(value, k) == v for k, v in settings.items()):
+                plain = {k: v for k, v in plain.items() if k not in settings}
         if isinstance(value, Flow):
-            if value.count == 1 and value.jitter == 0:  # as before there were such settings
-                del plain["count"], plain["jitter"]
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery
         if isinstance(value, SlowStart):

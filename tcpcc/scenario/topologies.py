@@ -28,6 +28,8 @@ def dumbbell(
     access_delay: Quantity | None = None,
     reverse_buffer: Quantity = math.inf,
     loss: float = 0.0,
+    jitter: Quantity = 0.0,
+    reordering: bool = False,
 ) -> Network:
     """One bottleneck that all flows share, from node "left" to node "right".
 
@@ -41,6 +43,7 @@ def dumbbell(
             base round-trip time is 2 (delay + 2 access_delay).
         reverse_buffer: of the reverse direction, which ACKs take; default unlimited.
         loss: random loss probability of the bottleneck, in [0, 1).
+        jitter, reordering: of the bottleneck, as in `Link`.
 
     Returns:
         a network with the links "bottleneck" (always recorded) and "bottleneck<", and
@@ -51,7 +54,7 @@ def dumbbell(
     look_for_units(rate, delay)
     there = Link(
         "left", "right", rate=rate, delay=delay, buffer=buffer, queue=queue, loss=loss,
-        name="bottleneck", record=True,
+        jitter=jitter, reordering=reordering, name="bottleneck", record=True,
     )  # fmt: skip
     back = Link("right", "left", rate=rate, delay=delay, buffer=reverse_buffer, name="bottleneck<")
     return Network((there, back), _access(access_rate, access_delay), ("left", "right"))
@@ -130,7 +133,7 @@ def from_networkx(graph: Any, *, default_path: Sequence[Any] | None = None) -> N
     Args:
         graph: a `DiGraph` (each edge one direction) or a `Graph` (each edge both directions, each
             with its own buffer and queue). Edge attributes: rate and delay, and if wanted the
-            other settings of `Link`: buffer, queue, loss, record, variable, buffer_unit, and name
+            other settings of `Link`: buffer, queue, loss, jitter, record, variable, ..., and name
             on a `DiGraph`. Nodes may be of any kind; their names are their `str`, and flows take
             the one or the other (``source=(0, 1)``).
         default_path: (source, target) nodes of flows that name none.

@@ -65,8 +65,17 @@ class Transport(Record):
         delayed_ack: how long the receiver may hold back an ACK; 0: it acknowledges each packet.
         ack_every: with delayed ACKs, packets that bring an ACK at once.
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
+        count_delivered: whether an ACK of new data counts for all packets that it tells of first,
+            as in Linux: selectively acknowledged ones now, and never again; False: for those that
+            it acknowledges cumulatively (packet model).
+        whole_window: whether the window grows by whole packets, as in Linux: what the controller
+            adds is put by until it makes one, and a cut rounds down (packet model).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
+        gso_segments: packets that leave in one piece where the window lets so many go, as with
+            Linux' GSO (2 at least, more where a millisecond holds more): pacing spaces pieces, the
+            last packet of one is acknowledged at once, and a rest waits for an ACK that is near
+            (packet model).
         idle_restart: whether the window falls back to the initial one after a silence of more than
             a retransmission timeout (RFC 5681, 4.1); concerns conversations with pauses.
         timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
@@ -93,8 +102,11 @@ class Transport(Record):
     delayed_ack: float = _setting(0.0, nonnegative, "s")
     ack_every: int = _setting(2, whole, low=1)
     abc_limit: float = _setting(1.0, positive, "packets", inf=True)
+    count_delivered: bool = _setting(False, flag)
+    whole_window: bool = _setting(False, flag)
     partial_deflation: bool = _setting(True, flag)
     max_burst: float = _setting(math.inf, positive, "packets", inf=True)
+    gso_segments: int = _setting(1, whole, low=1)
     idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(False, flag)
     syn_rtt: bool = _setting(False, flag)
@@ -109,6 +121,20 @@ class Transport(Record):
         known: dict[str, Any] = {
             "initial_window": 1.0, "tick": 0.5, "coarse_timer": True, "initial_rto": 6.0,
             "min_rto": 1.0, "max_rto": 64.0, "limited_transmit": False,
+        }  # fmt: skip
+        return cls(**{**known, **changes})
+
+    @classmethod
+    def linux(cls, **changes: Any) -> Transport:
+        """The sender and the receiver of Linux 6, on a path of some 10 Mb/s: initial window of 10
+        (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most, windows in whole
+        packets, pieces of two segments. It goes with the recovery "rack-tlp". `changes` are further
+        settings, or others in their place.
+        """
+        known: dict[str, Any] = {
+            "initial_window": 10.0, "initial_rto": 1.0, "tick": 0.004, "timestamps": True,
+            "delayed_ack": 0.04, "abc_limit": math.inf, "count_delivered": True,
+            "whole_window": True, "gso_segments": 2,
         }  # fmt: skip
         return cls(**{**known, **changes})
 
@@ -191,6 +217,9 @@ class Flow(Record):
         start: s, when the connection opens.
         count: how many such flows there are, each with access links of its own.
         jitter: s, over which the starts of these are spread, at random from the scenario's seed.
+        processing: s; its host takes between 0 and this, at random from the scenario's seed, to
+            send each packet, in order, as experimenters do against traffic phases (Floyd and
+            Jacobson, Internetworking 3(3), 1992: about a packet's time on the bottleneck).
         background: whether the hybrid model runs it as fluid, behind the packets of the others;
             other models make no difference.
         stop: s, when the sender has no new data any more (what is outstanding is still
@@ -213,6 +242,8 @@ class Flow(Record):
         transport: further settings, a `Transport` or a mapping of its fields.
         name: default the controller's name and the flow's number, "vegas1". Of several flows,
             simulated one by one, the first is then "vegas1.1".
+        record: whether a run keeps its series. False: of ten thousand flows a thousand bins each
+            take a gigabyte; what they sum up to is in `Run.totals`, and links know all of them.
         params: parameters of the controller, here or as keywords: `Flow("vegas", alpha=1)`.
     """
 
@@ -220,6 +251,7 @@ class Flow(Record):
     start: float
     count: int
     jitter: float
+    processing: float
     background: bool
     stop: float | None
     size: int | None
@@ -236,6 +268,7 @@ class Flow(Record):
     access_rate: float | None
     transport: Transport
     name: str | None
+    record: bool
     params: tuple[tuple[str, float], ...]
     _instance: Controller | None = field(init=False, compare=False)
 
@@ -246,6 +279,7 @@ class Flow(Record):
         start: Quantity = 0.0,
         count: int = 1,
         jitter: Quantity = 0.0,
+        processing: Quantity = 0.0,
         background: bool = False,
         stop: Quantity | None = None,
         size: Quantity | None = None,
@@ -262,6 +296,7 @@ class Flow(Record):
         access_rate: Quantity | None = None,
         transport: Transport | Mapping[str, Any] = Transport(),
         name: str | None = None,
+        record: bool = True,
         params: Mapping[str, float] | Sequence[tuple[str, float]] = (),
         **more_params: float,
     ) -> None:
@@ -298,6 +333,7 @@ class Flow(Record):
             start=begin,
             count=whole("count", count, "flows", low=1),
             jitter=spread,
+            processing=nonnegative("processing", units.seconds(processing, "processing"), "s"),
             background=flag("background", background),
             stop=end,
             size=None if size is None else _packets("size", size, wire - overhead),
@@ -311,6 +347,7 @@ class Flow(Record):
             **_own_access(access_delay, access_rate),
             transport=transport,
             name=None if name is None else text("name", name),
+            record=flag("record", record),
             params=given,
             _instance=None if named_only else algorithm,
         )

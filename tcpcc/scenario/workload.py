@@ -117,7 +117,7 @@ class Workload(Record):
     Args:
         flow: what every connection is: its controller, path, recovery, transport, packet size.
             `start` and `stop` are the times between which conversations begin; what has begun
-            goes on. It has no size and no name.
+            goes on. It has no size and no name, and is recorded.
         conversations: a `Conversation`, or several kinds, drawn with their shares.
         interarrival: s between the beginnings of conversations, a distribution as in
             `Conversation`; "expon" with the mean as its scale makes a Poisson process.
@@ -147,8 +147,8 @@ class Workload(Record):
             flow = Flow(flow)
         if not isinstance(flow, Flow):
             raise refuse("flow", flow, "a Flow(...), what every connection is")
-        for setting in ("size", "name"):
-            if getattr(flow, setting) is not None:
+        for setting, default in (("size", None), ("name", None), ("record", True)):
+            if getattr(flow, setting) != default:
                 raise ScenarioError(
                     f"flow: {setting} = {getattr(flow, setting)!r}: must be left out"
                 )

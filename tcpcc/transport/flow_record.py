@@ -18,7 +18,7 @@ OFF, CLASSIC, ACCURATE = 0, 1, 2
 ECT, CE, ECE, CWR = 1, 2, 4, 8
 
 # Flags of a segment.
-RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED, TOLD = 1, 2, 4, 8, 16
+RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED, TOLD, PUSHED = 1, 2, 4, 8, 16, 32
 
 #: Packets that one call of a sender's handler may hand over; it asks to be called again for more.
 OUTBOX_SIZE = 16
@@ -38,6 +38,7 @@ CONTROLLER: dict[str, type] = {
     "state": int, "params": int, "sample": int,
     "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
     "on_delivery": int, "on_lost_packet": int, "on_timer": int, "on_mark": int,
+    "on_restart": int,
     # up to where a window of data was answered a mark; marked packets that the controller is to
     # be told of
     "mark_edge": int, "untold_marks": int,
@@ -53,7 +54,11 @@ LOSS_RECOVERY: dict[str, type] = {
 ROUNDS: dict[str, type] = {
     "last_rtt": float, "recent_rtt": float, "srtt": float, "min_rtt": float, "max_rtt": float,
     "round_seq": int, "round_start": float, "round_sum": float, "round_n": int,
-    "round_min": float, "abc_limit": float, "handshake": int, "stale_rounds": int,
+    "round_min": float, "abc_limit": float,
+    "whole_window": int, "put_by": float,  # packets that do not make one yet
+    "count_delivered": int,
+    # packets of a piece, of the present one, and of these still to be sent
+    "gso_segments": int, "piece": int, "in_piece": int, "handshake": int, "stale_rounds": int,
 }  # fmt: skip
 TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timing": int, "timed_seq": int,

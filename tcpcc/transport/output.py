@@ -3,11 +3,22 @@
 Nothing here touches a network. A segment to send goes into the flow's outbox, which the driver
 empties; when the outbox or the ring of segments is full, ``f.more`` asks the driver to make room
 and call again for the ``f.burst`` packets that may still go.
+
+With `gso_segments` new data leaves in pieces (Linux' net/ipv4/tcp_output.c, ``tcp_tso_autosize``,
+``tcp_tso_should_defer``): a rest of one waits for the next ACK, if that is near.
 """
 
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.delivery import note_sent
-from tcpcc.transport.flow_record import OUTBOX_SIZE, RETRANSMITTED, out_at, segment_at, window_at
+from tcpcc.transport.flow_record import (
+    OUTBOX_SIZE,
+    PUSHED,
+    RECOVERY,
+    RETRANSMITTED,
+    out_at,
+    segment_at,
+    window_at,
+)
 from tcpcc.transport.pacing import is_early, note_paced
 from tcpcc.transport.rto import restart_timer
 
@@ -65,19 +76,68 @@ def has_room(f):
     )  # the ring keeps the highest acknowledged segment too; two places are for retransmissions
 
 
+#: A rest of a piece does not wait for an ACK that is further away, s.
+SOON = 1e-3
+
+
+@compiled
+def is_worth_waiting(f, now):
+    """Whether the ACK that may let a full piece go comes soon: the newest packet was sent just now,
+    and the first outstanding one is a round-trip time old."""
+    if f.phase == RECOVERY or f.high_ack == f.max_seq:
+        return False
+    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    newest = segment_at(f.segments, f.max_seq & f.segment_mask)
+    expected = first.sent_at + f.srtt - now
+    return now - newest.sent_at <= SOON and expected <= min(f.srtt / 2, SOON)
+
+
+@compiled
+def may_begin(f, now, room):
+    """Whether new data may go: in a piece that is begun, or in one that `room` packets of window
+    make full, or are a third of the window or the end of the data, or that need not wait."""
+    if f.in_piece > 0:
+        return True
+    short = room < f.gso_segments and 3 * room < window_at(f.state, 0).cwnd
+    if short and f.next_seq + room < f.to_send and is_worth_waiting(f, now):
+        return False
+    f.piece = min(room, f.gso_segments)
+    f.in_piece = f.piece
+    return True
+
+
+@compiled
+def allowed(f, room, burst):
+    """Packets of new data that may go: the window has `room`, `burst` may go at once."""
+    new = min(float(f.to_send), f.high_ack + f.rwnd + 1) - f.next_seq
+    return int(min(float(max(room, 1)), burst, new))
+
+
+@compiled
+def note_piece(f, seq):
+    """Segment `seq` of a piece is sent; the last of several is pushed."""
+    f.in_piece -= 1
+    if f.in_piece == 0 and f.piece > 1:
+        segment_at(f.segments, seq & f.segment_mask).flags |= PUSHED
+
+
 @compiled
 def fill(f, now, burst):
     """Send from `next_seq` on while the window allows, at most `burst` packets."""
     f.more = 0
     edge = f.high_ack + effective_window(f)
     while f.next_seq <= edge and f.next_seq < f.to_send and burst > 0:
-        if f.pacing_rate != 0 and is_early(f, now):
+        if f.pacing_rate != 0 and f.in_piece == 0 and is_early(f, now):
             f.burst = burst
             return
         if not has_room(f):
             f.more = 1
             f.burst = burst
             return
+        if f.gso_segments > 1 and not may_begin(f, now, min(edge + 1, f.to_send) - f.next_seq):
+            return
         emit(f, f.next_seq, now)
+        if f.gso_segments > 1:
+            note_piece(f, f.next_seq)
         f.next_seq += 1
         burst -= 1

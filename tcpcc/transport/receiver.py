@@ -9,7 +9,7 @@ import math
 
 from tcpcc.engine.jit import compiled, seldom
 from tcpcc.transport.delivery import note_received
-from tcpcc.transport.flow_record import RECEIVED, segment_at
+from tcpcc.transport.flow_record import PUSHED, RECEIVED, segment_at
 
 REACH = 64  # how far a reported block is followed on each side
 
@@ -17,6 +17,12 @@ REACH = 64  # how far a reported block is followed on each side
 @compiled
 def is_received(f, seq):
     return segment_at(f.segments, seq & f.segment_mask).flags & RECEIVED != 0
+
+
+@compiled
+def is_pushed(f, seq):
+    """Whether the application reads it at once (PSH), on which Linux' receiver sends the ACK."""
+    return segment_at(f.segments, seq & f.segment_mask).flags & PUSHED != 0
 
 
 @seldom
@@ -65,7 +71,7 @@ def on_data(f, now, seq):
     if f.delayed_ack == 0 or fills_hole or (seq == 0 and f.handshake != 0):
         return acknowledge_now(f)
     f.held += 1
-    if f.held >= f.ack_every:
+    if f.held >= f.ack_every or is_pushed(f, seq):
         return acknowledge_now(f)
     if f.held == 1:
         f.held_until = now + f.delayed_ack

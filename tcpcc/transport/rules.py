@@ -1,8 +1,9 @@
 """Where the transport meets the controller: samples, rounds, and the four rules.
 
 A window that is not used says nothing about the path, and does not grow (:func:`is_limited`).
-Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, and include/net/tcp.h,
-``tcp_is_cwnd_limited``; RFC 7661, section 4.
+With `whole_window` it grows by whole packets (:func:`count`).
+Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, include/net/tcp.h,
+``tcp_is_cwnd_limited``, net/ipv4/tcp_cong.c, ``tcp_cong_avoid_ai``; RFC 7661, section 4.
 """
 
 import math
@@ -23,6 +24,9 @@ from tcpcc.transport.output import in_force
 
 sample_at = accessor(sample_dtype)
 
+#: Packets by which n additions of 1/n may miss 1.
+ROUNDING = 1e-9
+
 
 @compiled
 def apply(f, rule):
@@ -31,6 +35,14 @@ def apply(f, rule):
     cwnd = window_at(f.state, 0).cwnd
     if not 0 < cwnd < math.inf:
         raise FloatingPointError("the rule left a cwnd that is not a positive finite number")
+
+
+@compiled
+def cut(f, rule):
+    """Call ``on_loss``, ``on_timeout`` or ``on_mark``."""
+    apply(f, rule)
+    if f.whole_window != 0:
+        cut_to_whole(f)
 
 
 @compiled
@@ -54,6 +66,31 @@ def grow(f, rule):
     apply(f, rule)
     if sample_at(f.sample, 0).limited != 0 and s.cwnd > before:
         s.cwnd = before
+    if f.whole_window != 0:
+        count(f, s, before)
+
+
+@compiled
+def count(f, s, before):
+    """What the rule has added to the window is put by until it makes whole packets; what is then
+    left counts for the next one (``tcp_cong_avoid_ai``)."""
+    if s.cwnd < before:
+        cut_to_whole(f)
+        return
+    f.put_by += s.cwnd - before
+    whole = math.floor(f.put_by + ROUNDING)
+    f.put_by = max(f.put_by - whole, 0.0)
+    s.cwnd = before + whole
+
+
+@compiled
+def cut_to_whole(f):
+    """After a loss: Linux' windows are whole numbers."""
+    s = window_at(f.state, 0)
+    s.cwnd = max(math.floor(s.cwnd), 1.0)
+    if s.ssthresh < math.inf:
+        s.ssthresh = float(math.floor(s.ssthresh))
+    f.put_by = 0.0
 
 
 @compiled
@@ -133,7 +170,10 @@ def acknowledged(f, now, packets, rtt):
     """
     a = fill_sample(f, now)
     a.rtt = rtt
-    a.acked = min(float(packets), f.abc_limit)
+    counted = packets
+    if f.count_delivered != 0:
+        counted = delivery_at(f.delivery, 0).news
+    a.acked = min(float(counted), f.abc_limit)
     a.delivered = float(packets + f.untold)
     a.transmits = 0.0
     a.limited = 1.0 if is_limited(f, outstanding_before(f, packets)) else 0.0
@@ -202,8 +242,13 @@ def mark_told(f, now):
     f.mark_edge = f.max_seq
     f.cwr = 1
     fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
-    sample_at(f.sample, 0).marked = float(f.untold_marks)
-    apply(f, f.on_mark if f.on_mark != 0 else f.on_loss)
+    a = sample_at(f.sample, 0)
+    a.marked = float(f.untold_marks)
+    if f.delivery != 0:
+        d = delivery_at(f.delivery, 0)
+        a.pipe = float(d.pipe)
+        a.total_delivered = float(d.total)
+    cut(f, f.on_mark if f.on_mark != 0 else f.on_loss)
 
 
 @compiled
@@ -212,7 +257,7 @@ def lost(f, now, transmits, flight):
     `flight` packets are outstanding."""
     fill_loss_sample(f, now, transmits, flight)
     f.loss_events += 1
-    apply(f, f.on_loss)
+    cut(f, f.on_loss)
 
 
 @compiled
@@ -220,7 +265,7 @@ def timed_out(f, now, transmits, flight):
     """Tell the controller that the retransmission timer expired; as :func:`lost`."""
     fill_loss_sample(f, now, transmits, flight)
     f.timeouts += 1
-    apply(f, f.on_timeout)
+    cut(f, f.on_timeout)
 
 
 # What only some controllers are told (``f.delivery``)
@@ -298,6 +343,13 @@ def deem_all_lost(f, now):
     d = delivery_at(f.delivery, 0)
     while d.first[0] >= 0:
         deem_lost(f, now, d.first[0])
+
+
+@compiled
+def restarted(f, now):
+    """Tell the controller that the application has data again."""
+    fill_delivery_sample(f, now).limited = 1.0
+    apply(f, f.on_restart)
 
 
 @compiled

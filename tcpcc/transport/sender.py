@@ -26,6 +26,7 @@ from tcpcc.transport.rules import (
     deem_all_lost,
     mark_told,
     on_wake,
+    restarted,
     tell_delivery,
     timed_out,
 )
@@ -58,6 +59,8 @@ def start(f, now):
     f.min_rtt = math.inf
     f.finished = math.nan
     f.mark_edge = -1
+    f.put_by = 0.0
+    f.in_piece = 0
     reset_timer(f)
     if f.delivery != 0:
         reset_delivery(f)
@@ -180,6 +183,8 @@ def write(f, now):
         if f.idle_restart != 0 and f.owns_start == 0 and now - last > max(f.rto, f.min_rto):
             s.cwnd = min(s.cwnd, f.initial_window)
         begin_round(f, now)
+        if f.on_restart != 0:
+            restarted(f, now)
     if f.phase == OPEN and f.dupacks == 0:
         f.burst = f.max_burst
         resume(f, now)

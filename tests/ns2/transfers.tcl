@@ -40,14 +40,14 @@ for {set i 0} {$i < $flows} {incr i} {
     $ns connect $tcp($i) $sink
     set ftp($i) [new Application/FTP]
     $ftp($i) attach-agent $tcp($i)
-    set size($i) $packets
+    set last($i) [expr {$packets - ($kind eq "Vegas")}]
     $ns at $start "$ftp($i) produce $packets; watch $i"
 }
 
 # When the last packet is acknowledged, to the millisecond.
 proc watch {i} {
-    global ns tcp size
-    if {[$tcp($i) set ack_] >= $size($i) - 1} {
+    global ns tcp last
+    if {[$tcp($i) set ack_] >= $last($i)} {
         puts "finished $i [$ns now]"
     } else {
         $ns at [expr [$ns now] + 0.001] "watch $i"

@@ -75,6 +75,7 @@ from tcpcc.errors import whole
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
+    from tcpcc.models.fluid.fluid_world import World
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
 
@@ -109,13 +110,23 @@ def simulate(
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
     """
+    begin = time.thread_time()
+    world = finished_world(
+        scenario, step, whole("representatives", representatives, low=1), progress
+    )
+    return world.result(time.thread_time() - begin)
+
+
+def finished_world(
+    scenario: Scenario, step: float | None, representatives: float, progress: bool = False
+) -> World:
+    """The memory of a run of `scenario` that is over; arguments and errors as in `simulate`."""
     from tcpcc.models.fluid.fluid_world import World
     from tcpcc.models.fluid.limits import look, refuse_workloads
     from tcpcc.models.fluid.timeline import events
 
     refuse_workloads(scenario)
-    begin = time.thread_time()
-    world = World(scenario, step, whole("representatives", representatives, low=1))
+    world = World(scenario, step, representatives)
     look(world.resolved)
     duration = scenario.duration
     due = iter(events(world))
@@ -132,4 +143,4 @@ def simulate(
             world.run(until)
             world.retire()
             bar.reach(until)
-    return world.result(time.thread_time() - begin)
+    return world

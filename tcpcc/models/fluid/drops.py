@@ -8,6 +8,7 @@ import math
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import flow_at, hop_at, index_at, slot_at
+from tcpcc.models.fluid.victims import drop
 from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
 from tcpcc.models.shared_link import shared_at
@@ -18,14 +19,16 @@ HALF = 0.5  # of a packet: what is left of the one being sent as a packet arrive
 
 
 @compiled
-def random_losses(link, packets):
-    """How many of `packets` are lost by chance: the distance of losses is geometric."""
+def random_losses(w, link, packets):
+    """Lose some of `packets` by chance: the distance of losses is geometric. Returns how many."""
     count = 0.0
     link.loss_clock += packets
     while link.loss_at <= link.loss_clock:
         if link.loss_at > 0:
             link.loss_clock -= link.loss_at
-            count += 1
+            link.place = 1 - link.loss_clock / packets
+            count += drop(w, link, 1.0, packets)
+            link.place = -1.0
         link.loss_at = math.log(uniform(link)) / math.log(1 - link.loss)
     return count
 

@@ -51,6 +51,8 @@ ROUTE = record_dtype(
         "active": int, "first_hop": int, "n_hops": int, "n_forward": int,
         "column": int, "grown": int,
         "after": float, "to_receiver": float, "base_rtt": float, "finest": float,
+        # of the end of a bin: where what reaches the receivers then stands in the history
+        "bin_row": int, "bin_part": float, "bin_column": int,
         # where the fluid that is acknowledged now stands in the history, and when it was sent
         **PLACE,
         "sent_at": float, "rtt": float, "last_rtt": float,
@@ -65,29 +67,34 @@ HOP = record_dtype(
         # fluid that arrives now: the moments when it left, and reached, the stage before
         "left": int, **PLACE,
         # fluid that is acknowledged now: when it arrived here
-        "passed": int, "seen": float,
+        "passed": int, "seen": float, "seen_before": float,
     }
 )  # fmt: skip
 
 SLOT = record_dtype(
     {
-        "flow": int, "active": int, "size": float, "carries_ack": int, "again": int,
-        # flows that it stands for, all with its curves
-        "count": float,
-        # so far: arrived, taken in, lost; still to be taken out for packets lost
-        "offered": float, "accepted": float, "dropped": float, "debt": float,
-        # in this step: arrived, taken in; arrived in the time of some packets; weight in a draw
-        "fresh": float, "taken": float, "recent": float, "weight": float,
-        # share of the arrivals that the link's discipline remembers
-        "share": float,
+        # --- what every step needs
+        "active": int,
         # at the place looked at: value of the curve, and how far it may be moved
         "value": float, "leeway": float,
+        # so far: arrived, taken in
+        "offered": float, "accepted": float,
+        # in this step: arrived, taken in; arrived in the time of some packets; weight in a draw
+        "fresh": float, "taken": float, "recent": float, "weight": float,
+        # flows that it stands for, all with its curves
+        "count": float,
+        # --- the rest; lost so far, still to be taken out for packets lost
+        "flow": int, "size": float, "carries_ack": int, "again": int,
+        "dropped": float, "debt": float,
+        # share of the arrivals that the link's discipline remembers
+        "share": float,
         # losses that the sender has not noticed yet, in a ring
         "losses": int, "first_loss": int, "last_loss": int,
     }
 )  # fmt: skip
 
-LOST = record_dtype({"time": float, "packets": float})
+# placed: whether the time is that of the packet, or the beginning of its step
+LOST = record_dtype({"time": float, "packets": float, "placed": int})
 
 LINK = record_dtype(
     [
@@ -100,6 +107,8 @@ LINK = record_dtype(
         # packets that a representative lost for others before they were due; address of what is
         # shared with packets; most flows that one stands for
         ("credit", float), ("shared", int), ("unit", float),
+        # how much of this step's arrivals came before the packet that is dropped; -1: unknown
+        ("place", float),
         *QUEUE_FIELDS,
         ("bins", int),
     ]
@@ -107,8 +116,16 @@ LINK = record_dtype(
 
 FLOW = record_dtype(
     {
+        # --- what every step needs, also one in which nothing comes back
+        "kind": int, "route": int, "phase": int, "finished": float,
+        # slot at the last hop (-1: there is none); columns of what it sent, and of its growth
+        "last_slot": int, "column": int, "grown_column": int,
+        "acked": float, "next_seq": float, "high_ack": float, "grown": float,
+        "repair": float, "holes": float, "deadline": float,
+        # s, how long its first window takes to pass the narrowest link (senders.note_clump)
+        "clump": float,
         # --- identity and addresses
-        "kind": int, "open": int, "route": int, "member": int, "bins": int, "count": float,
+        "open": int, "member": int, "bins": int, "count": float,
         "state": int, "params": int, "sample": int,
         "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
         # --- settings, as in tcpcc.transport.flow_record
@@ -121,21 +138,23 @@ FLOW = record_dtype(
         "impatient": int, "careful": int, "fine": int,
         "holes_per_round": float, "holes_at_most": float,
         "stale_rounds": int, "keeps_inflation": int, "proportional": int,
+        "selective": int, "repeats": int,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
-        "phase": int, "next_seq": float, "high_ack": float, "acked": float, "opened_at": float,
-        "unseen": float, "holes": float, "later": float, "dupacks": float, "checked": float,
+        "opened_at": float, "unseen": float, "later": float, "dupacks": float, "checked": float,
         "hole_sent_at": float, "hole_at": float,
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
         "untold": float,
-        "repaired": float, "repair": float, "repair_lost": int, "recover": float, "partial": int,
+        "repaired": float, "repair_lost": int, "recover": float, "partial": int,
         "repair_sent_at": float, "gap": float,
+        # what goes out between these is a retransmission, whose loss only the timer finds
+        "repairs_from": float, "repairs_end": float,
         # --- proportional rate reduction, as in tcpcc.transport.flow_record
         "prr_delivered": float, "prr_out": float, "flight_at_loss": float,
         "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,
-        "known_lost": float, "retransmitted": float, "finished": float, "grown": float,
+        "known_lost": float, "retransmitted": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times
         "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,
-        "timing": int, "timed_seq": int, "timed_at": float, "deadline": float,
+        "timing": int, "timed_seq": int, "timed_at": float,
         "recent_rtt": float, "min_rtt": float, "max_rtt": float, "srtt": float,
         # --- rounds
         "round_seq": float, "round_start": float, "round_sum": float, "round_n": float,

@@ -70,6 +70,10 @@ class World:
         self.links = np.zeros(len(self.kept), r.LINK)
         self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
         self.active = np.zeros(len(self.flows), np.int64)
+        self.some_end = any(
+            getattr(x.spec, "size", None) is not None or x.spec.stop is not None
+            for x in self.resolved.flows
+        )
         self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
@@ -89,6 +93,7 @@ class World:
         """Routes, hops and slots, and the columns of all of them."""
         columns = r.FIRST_COLUMN + r.LINK_COLUMNS * np.arange(len(self.kept) + 1)
         self.links["column"] = columns[:-1]
+        self.links["place"] = -1.0
         self.n_columns = int(columns[-1])
         hop = slot = 0
         for k, plan in enumerate(self.plans):
@@ -97,6 +102,8 @@ class World:
             row["first_hop"], row["n_hops"], row["n_forward"] = hop, len(plan.links), plan.n_forward
             row["column"] = source = self._columns(n)
             row["grown"] = self._columns(n)
+            self.flows["column"][plan.flows] = source + np.arange(n)
+            self.flows["grown_column"][plan.flows] = row["grown"] + np.arange(n)
             row["base_rtt"] = plan.base_rtt
             for j, index in enumerate(plan.links):
                 h = self.hops[hop]
@@ -111,6 +118,7 @@ class World:
                 self._lay_out_slots(self.slots[slot : slot + n], plan, j)
                 slot += n
                 hop += 1
+            self.flows["last_slot"][plan.flows] = slot - n + np.arange(n) if plan.links else -1
         self.slots["losses"] = address(self.losses) + self.losses.strides[0] * np.arange(
             len(self.slots)
         )
@@ -274,6 +282,8 @@ class World:
 
     def retire(self) -> None:
         """Flows that have finished, and whose last bin is written, take part no more."""
+        if not self.some_end:
+            return
         flows = self._active()
         recorded = self.w["bin"][0] * self.scenario.interval
         done = flows[self.flows["finished"][flows] <= recorded]

@@ -115,16 +115,14 @@ def turn(w, newest, row, part, place):
 
 
 @compiled
-def curve(place, column):
-    """A curve at a place, within its values at the rows beside it.
+def curve(place, column, low, high):
+    """A curve at a place, within `low` and `high`, its values at the rows beside it.
 
     Straight lines alone would smear what comes back round trip after round trip, as an upwind
     scheme does. Where four rows are at hand and one side of them is much flatter than the other,
     the edge of a clump lies between: the lines of both sides are prolonged until they meet.
     Elsewhere a cubic goes through the four.
     """
-    low = number_at(place.row1, column).value
-    high = number_at(place.row2, column).value
     if place.four == 0:
         return low + place.part * (high - low)
     first = number_at(place.row0, column).value

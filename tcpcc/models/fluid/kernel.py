@@ -17,7 +17,7 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import number_at, row_address
 from tcpcc.models.fluid.links import step_link
-from tcpcc.models.fluid.routes import delivered, look_back, oldest_row
+from tcpcc.models.fluid.routes import delivered, look_at_receivers, look_back, oldest_row
 from tcpcc.models.fluid.senders import step_cbr, step_sender
 from tcpcc.transport.flow_record import CBR, window_at
 
@@ -89,6 +89,10 @@ def record_flow(w, f):
 
 @compiled
 def record_bin(w):
+    for r in range(w.n_routes):
+        route = route_at(w.routes, r)
+        if route.active > 0:
+            look_at_receivers(w, route)
     for i in range(w.n_active):
         record_flow(w, flow_at(w.flows, index_at(w.active, i).at))
     w.bin += 1
@@ -104,11 +108,10 @@ def step(w):
     w.wanted = w.coarse
     for i in range(w.n_active):
         f = flow_at(w.flows, index_at(w.active, i).at)
-        route = route_at(w.routes, f.route)
         if f.kind == CBR:
-            step_cbr(w, f, route)
+            step_cbr(w, f)
         else:
-            step_sender(w, f, route)
+            step_sender(w, f, route_at(w.routes, f.route))
     for i in range(w.n_links):
         step_link(w, link_at(w.links, i))
 

@@ -7,15 +7,11 @@ import warnings
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError
-from tcpcc.models.refusals import refuse_what_needs_packets
+from tcpcc.models.refusals import FluidWarning, refuse_what_needs_packets, warn_of_jitter
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
-
-
-class FluidWarning(UserWarning):
-    """The fluid model may be off; says where the documentation tells of it."""
 
 
 def refuse_workloads(scenario: Scenario) -> None:
@@ -34,6 +30,7 @@ def look(resolved: Resolved) -> None:
         ScenarioError: what needs packets (`refusals`), a link that stops (rate 0).
     """
     refuse_what_needs_packets(resolved, "fluid")
+    warn_of_jitter(resolved, "fluid")
     for change in resolved.changes:
         if change.spec.rate == 0:
             raise ScenarioError(

@@ -139,11 +139,11 @@ def step_link(w, link):
         pay_debts(w, link)
     dropped = 0.0
     if fluid > 0 and link.loss > 0:
-        dropped += random_losses(link, fluid)
+        dropped += random_losses(w, link, fluid)
     if arriving > 0 and link.rule != 0:
-        dropped += early_drops(w, link, arriving, fluid)
-    if dropped > 0:
-        dropped = drop(w, link, dropped, fluid)
+        early = early_drops(w, link, arriving, fluid)
+        if early > 0:
+            dropped += drop(w, link, early, fluid)
     sent = serve(w, link)
     excess = min(overflow(link), math.ceil(arriving))
     if excess > 0:

@@ -93,7 +93,7 @@ def pay_debts(w, link):
 
 
 @compiled
-def note_loss(slot, time, packets, together):
+def note_loss(slot, time, placed, packets, together):
     """Remember a loss for the sender to find (:func:`tcpcc.models.fluid.repair.look_for_holes`)."""
     newest = lost_at(slot.losses, (slot.last_loss - 1) % LOSSES)
     count = slot.last_loss - slot.first_loss
@@ -102,22 +102,24 @@ def note_loss(slot, time, packets, together):
     else:
         loss = lost_at(slot.losses, slot.last_loss % LOSSES)
         loss.time = time
+        loss.placed = placed
         loss.packets = packets
         slot.last_loss += 1
 
 
 @compiled
 def is_repair(w, link, hop, m):
-    """Whether the packet just lost was the retransmission that a sender in recovery waits for."""
+    """Whether the packet just lost was a retransmission that a sender in recovery waits for."""
     slot = slot_at(w.slots, hop.first_slot + m)
     f = flow_at(w.flows, slot.flow)
-    if f.phase != RECOVERY:
+    if f.phase != RECOVERY or f.repeats != 0:
         return False
-    place = slot.offered - uniform(link) * slot.fresh
+    after = uniform(link) if link.place < 0 else 1 - link.place
+    place = slot.offered - after * slot.fresh
     for i in range(hop.place):
         before = hop_at(w.hops, route_at(w.routes, hop.route).first_hop + i)
         place += slot_at(w.slots, before.first_slot + m).dropped
-    return f.recover < place <= f.recover + 1
+    return f.repairs_from < place <= f.repairs_end
 
 
 @compiled
@@ -133,6 +135,10 @@ def lose(w, link, hop, m, packets):
         return
     f = flow_at(w.flows, slot.flow)
     f.unseen += packets
-    note_loss(slot, w.now - w.step, packets, TOGETHER * route_at(w.routes, hop.route).base_rtt)
+    together = TOGETHER * route_at(w.routes, hop.route).base_rtt
+    if link.place < 0:
+        note_loss(slot, w.now - w.step, 0, packets, together)
+    else:
+        note_loss(slot, w.now - (1 - link.place) * w.step, 1, packets, together)
     if is_repair(w, link, hop, m):
         f.repair_lost = 1

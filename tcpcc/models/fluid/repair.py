@@ -34,6 +34,14 @@ def write_off(f, packets):
 
 
 @compiled
+def mark_repairs(f, packets):
+    """The next `packets` to go out are retransmissions."""
+    if f.next_seq > f.repairs_end:
+        f.repairs_from = f.repairs_end = f.next_seq
+    f.repairs_end += packets
+
+
+@compiled
 def retransmit(f, now, packets):
     """Repair `packets` holes: one whatever the window, as the next packet of ACKs comes in, the
     others as the window allows. The round that this begins ends when the first comes back."""
@@ -41,6 +49,8 @@ def retransmit(f, now, packets):
     f.repair_lost = 0
     f.retransmitted += packets
     f.recover = f.next_seq
+    f.repairs_end = -1.0
+    mark_repairs(f, packets if f.selective != 0 else 1.0)
     f.repair_sent_at = now
 
 
@@ -177,15 +187,15 @@ def go_on_recovering(f, now):
 
 
 @compiled
-def first_hole(w, f, route, sent_at):
+def first_hole(w, f, sent_at):
     """Remember when the first of the holes to repair was sent, and after how many packets."""
     f.hole_sent_at = sent_at
     row = locate(w, w.k - 1, sent_at)
-    f.hole_at = between(w, route.column + f.member, row, fraction(w, row, sent_at))
+    f.hole_at = between(w, f.column, row, fraction(w, row, sent_at))
 
 
 @compiled
-def note_hole(w, f, route, packets, sent_at):
+def note_hole(w, f, packets, sent_at):
     """The loss of `packets` sent at `sent_at` has become known."""
     f.unseen -= packets
     if sent_at < f.expired_at:  # given up at the last timeout
@@ -194,20 +204,22 @@ def note_hole(w, f, route, packets, sent_at):
         f.retransmitted += packets
     elif f.phase != RECOVERY:
         if f.holes == 0:
-            first_hole(w, f, route, sent_at)
+            first_hole(w, f, sent_at)
         f.holes += packets
     elif sent_at >= f.event_at:
         if f.later == 0 and unrepaired(f) == 0:
-            first_hole(w, f, route, sent_at)
+            first_hole(w, f, sent_at)
         f.later += packets
     else:
         if unrepaired(f) == 0:
-            first_hole(w, f, route, sent_at)
+            first_hole(w, f, sent_at)
         f.holes += packets
         if math.isinf(f.holes_per_round):
             write_off(f, packets)
             f.repaired += packets
             f.retransmitted += packets
+            if f.selective != 0:
+                mark_repairs(f, packets)
 
 
 @compiled
@@ -221,7 +233,25 @@ def look_for_holes(w, f, route):
             if loss.time > hop.seen:
                 break
             slot.first_loss += 1
-            note_hole(w, f, route, loss.packets, route.sent_at - (hop.seen - loss.time))
+            note_hole(w, f, loss.packets, route.sent_at - (hop.seen - loss.time))
+
+
+@compiled
+def before_hole(w, f, route):
+    """How much of what is acknowledged in this step came before the first loss that it tells of,
+    if it is known where that one was; else none of it."""
+    part = 1.0
+    for i in range(route.n_forward):
+        hop = hop_at(w.hops, route.first_hop + i)
+        slot = slot_at(w.slots, hop.first_slot + f.member)
+        if slot.first_loss != slot.last_loss:
+            loss = lost_at(slot.losses, slot.first_loss % LOSSES)
+            if loss.time <= hop.seen:
+                if loss.placed == 0 or loss.time <= hop.seen_before:
+                    return 0.0
+                share = (loss.time - hop.seen_before) / (hop.seen - hop.seen_before)
+                part = min(part, share)
+    return part if part < 1 else 0.0
 
 
 @compiled

@@ -28,10 +28,16 @@ def read(w, place, column, hop, together):
         slot = slot_at(w.slots, hop.first_slot + m)
         if slot.active == 0:
             continue
-        slot.value = curve(place, column + m)
+        low = number_at(place.row1, column + m).value
+        high = number_at(place.row2, column + m).value
+        if low == high:  # mostly: a window is a clump, or several
+            slot.value = low
+            slot.leeway = 0.0
+            continue
+        slot.value = curve(place, column + m, low, high)
         if adjust:
-            done = slot.value - number_at(place.row1, column + m).value
-            left = number_at(place.row2, column + m).value - slot.value
+            done = slot.value - low
+            left = high - slot.value
             slot.leeway = min(done, left)
             missing += (place.part * left - (1 - place.part) * done) * slot.count
             leeway += slot.leeway * slot.count
@@ -39,7 +45,8 @@ def read(w, place, column, hop, together):
         share = min(max(missing / leeway, -1.0), 1.0)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
-            slot.value += share * slot.leeway
+            if slot.leeway != 0:
+                slot.value += share * slot.leeway
 
 
 @compiled
@@ -52,6 +59,7 @@ def look_back(w, route):
         hop = hop_at(w.hops, route.first_hop + i)
         link = link_at(w.links, hop.link)
         hop.passed = find(w, newest, hop.passed, time)
+        hop.seen_before = hop.seen
         hop.seen = between(w, link.column + ARRIVED, hop.passed, fraction(w, hop.passed, time))
         if i == route.n_hops - 1:
             look_at(w, newest, hop.seen, route)
@@ -65,12 +73,13 @@ def look_back(w, route):
 
 
 @compiled
-def acknowledged_by_now(w, route, member):
+def acknowledged_by_now(w, f, route):
     """What has come back of a flow by now, in packets since its start."""
-    if route.n_hops == 0:
-        return curve(route, route.column + member)
-    hop = hop_at(w.hops, route.first_hop + route.n_hops - 1)
-    return slot_at(w.slots, hop.first_slot + member).value
+    if f.last_slot < 0:
+        low = number_at(route.row1, f.column).value
+        high = number_at(route.row2, f.column).value
+        return curve(route, f.column, low, high)
+    return slot_at(w.slots, f.last_slot).value
 
 
 @compiled
@@ -100,8 +109,8 @@ def oldest_row(w, route):
 
 
 @compiled
-def delivered(w, route, member):
-    """What has reached the receiver of a flow by now, in packets since its start."""
+def look_at_receivers(w, route):
+    """Find where what reaches the receivers of a route now stands in the history."""
     time = w.now - route.to_receiver
     row = locate(w, w.k, time)
     column = route.column
@@ -111,4 +120,12 @@ def delivered(w, route, member):
         arrived = link_at(w.links, hop.link).column + ARRIVED
         time = between(w, arrived, row, fraction(w, row, time))
         row = locate(w, w.k, time)
-    return between(w, column + member, row, fraction(w, row, time))
+    route.bin_row = row
+    route.bin_part = fraction(w, row, time)
+    route.bin_column = column
+
+
+@compiled
+def delivered(w, route, member):
+    """What has reached the receiver of a flow by now, in packets since its start."""
+    return between(w, route.bin_column + member, route.bin_row, route.bin_part)

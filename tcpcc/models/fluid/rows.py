@@ -55,6 +55,7 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     row["stale_rounds"] = recovery.stale_rounds
     row["keeps_inflation"] = recovery.keeps_inflation
     row["proportional"] = recovery.proportional
+    row["selective"], row["repeats"] = recovery.selective, recovery.repeats
     row["holes_per_round"] = recovery.holes_per_round
     row["holes_at_most"] = recovery.holes_at_most
     row["spacing"] = 8 * spec.packet_size / min(rates)

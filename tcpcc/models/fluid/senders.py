@@ -6,6 +6,7 @@ from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.fluid.fluid_records import NONE, OPENING, flow_at
 from tcpcc.models.fluid.history import number_at
 from tcpcc.models.fluid.repair import (
+    before_hole,
     enter_recovery,
     expire,
     go_on_recovering,
@@ -22,9 +23,19 @@ from tcpcc.transport.rto import restart_timer
 CLUMP_STEPS = 100  # while a first slow start sends its window in a clump: steps that this takes
 
 
+@compiled
+def note_clump(f):
+    """Remember, as often as a rule may have set the window, how long a clump it is: in a first slow
+    start, of a flow that stands for itself alone; else infinitely long."""
+    s = window_at(f.state, 0)
+    f.clump = s.cwnd * f.spacing if math.isinf(s.ssthresh) and f.count == 1 else math.inf
+
+
 @entry
 def start_flow(flows, index, now):
-    start(flow_at(flows, index), now)
+    f = flow_at(flows, index)
+    start(f, now)
+    note_clump(f)
 
 
 @compiled
@@ -94,6 +105,11 @@ def receive_whole(w, f, route, fresh):
 def receive(w, f, route, fresh):
     """Deal with the `fresh` packets that were acknowledged during this step."""
     if f.unseen > 0:
+        if f.holes == 0 and f.phase != RECOVERY and f.given_up == 0:
+            whole = fresh * before_hole(w, f, route)
+            if whole > NONE:
+                receive_whole(w, f, route, whole)
+                fresh -= whole
         look_for_holes(w, f, route)
     if f.given_up > 0:
         late = min(fresh, f.given_up)
@@ -116,6 +132,7 @@ def watch_timer(w, f, route):
     if w.now >= f.deadline:
         expire(w, f, route)
         pump(f)
+        note_clump(f)
     in_flight = f.next_seq - f.high_ack > NONE
     if f.repair > 0 and not in_flight:  # no ACK comes any more that could clock it
         f.next_seq += f.repair
@@ -129,9 +146,10 @@ def watch_timer(w, f, route):
 
 @compiled
 def step_open(w, f, route):
-    acked = acknowledged_by_now(w, route, f.member)
+    acked = acknowledged_by_now(w, f, route)
     if acked > f.acked + NONE:
         receive(w, f, route, acked - f.acked)
+        note_clump(f)
         if f.acked >= f.limit - NONE:
             f.finished = w.now
             return
@@ -145,15 +163,15 @@ def step_sender(w, f, route):
             step_open(w, f, route)
     elif route.sent_at >= f.opened_at - NONE * route.base_rtt:
         opened(f, w.now, route.rtt - f.syn_shorter)
-    s = window_at(f.state, 0)
-    if math.isinf(s.ssthresh) and f.count == 1:
-        w.wanted = min(w.wanted, max(s.cwnd * f.spacing / CLUMP_STEPS, route.finest))
-    number_at(w.row, route.column + f.member).value = f.next_seq
-    number_at(w.row, route.grown + f.member).value = f.grown
+        note_clump(f)
+    if f.clump < math.inf:
+        w.wanted = min(w.wanted, max(f.clump / CLUMP_STEPS, route.finest))
+    number_at(w.row, f.column).value = f.next_seq
+    number_at(w.row, f.grown_column).value = f.grown
 
 
 @compiled
-def step_cbr(w, f, route):
+def step_cbr(w, f):
     """A source of constant bit rate, which is 0 while it is off."""
     f.next_seq += f.rate * w.step
-    number_at(w.row, route.column + f.member).value = f.next_seq
+    number_at(w.row, f.column).value = f.next_seq

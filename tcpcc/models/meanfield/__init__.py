@@ -63,9 +63,11 @@ def simulate(
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
     """
     from tcpcc.models.meanfield.meanfield_world import World
+    from tcpcc.models.refusals import warn_of_jitter
 
     begin = time.thread_time()
     world = World(scenario, step, marking=marking)
+    warn_of_jitter(world.resolved, "meanfield")
     world.start()
     with Progress(scenario.duration, progress) as bar:
         for k in range(1, SLICES + 1):

@@ -11,10 +11,8 @@ from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import address
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
-from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.scenario.draw import drawn
 from tcpcc.transport import flow_record as t
-from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import World
@@ -94,8 +92,7 @@ class ConversationMemory:
         ]
         self._flows = np.zeros(len(paths), r.FLOW)
         self._tcp = np.zeros(len(paths), t.FLOW)
-        self._recoveries = [RecoveryMemory(RECOVERIES[kind.recovery]) for _, kind, _ in paths]
-        states, deliveries = [], []
+        states, deliveries, extras = [], [], []
         for k, (path, kind, waits) in enumerate(paths):
             row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
             world.lay_out_sender(row, tcp, self._first_place + k, kind)
@@ -104,9 +101,8 @@ class ConversationMemory:
             tcp["awaits"] = 1
             row["bin"] = world.n_bins  # it is not sampled: its windows are not recorded
             states.append(_words(world.controllers.fill(tcp, kind)))
-            self._recoveries[k].fill(tcp)
+            extras.append(_words(world.recoveries.fill(tcp, kind.recovery)))
             deliveries.append(delivery_memory(tcp[0], kind))
-        extras = [_words(recovery.state) for recovery in self._recoveries]
         self._state_words = max(len(state) for state in states)
         first_extra = self._state_words + _SAMPLE_WORDS
         self._delivery_word = first_extra + max(map(len, extras))

@@ -1,4 +1,5 @@
-"""What a flow keeps in memory of its deliveries, if its controller or loss recovery needs it."""
+"""What a flow keeps in memory of its deliveries, if its controller, its loss recovery or its
+transport needs it."""
 
 from __future__ import annotations
 
@@ -31,7 +32,11 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
     row["pacing_rate"], row["wake_at"] = place("pacing_rate"), place("wake_at")
     row["stream"] = place("mrg0") if controller.chance else 0
     row["owns_recovery"], row["owns_start"] = controller.owns_recovery, controller.owns_start
-    needed = controller.extras or RECOVERIES[flow.recovery].on_alarm is not None
+    needed = (
+        controller.extras
+        or RECOVERIES[flow.recovery].on_alarm is not None
+        or flow.spec.transport.count_delivered  # type: ignore[union-attr]
+    )
     record = np.zeros(1 if needed else 0, t.DELIVERY)
     if needed:
         row["delivery"] = address(record)

@@ -22,11 +22,15 @@ from tcpcc.models.packet.packet_records import (
     ARRIVAL,
     BEHIND,
     BY_EVENT,
+    BY_ITSELF,
     DELIVER,
     DROP,
+    ELSEWHERE,
     FAR_BEHIND,
+    LOOSE,
     MARGIN,
-    RECEIVER,
+    NEXT_LINK,
+    UNTRACKED,
     cbr_at,
     hop_at,
     lane_at,
@@ -125,9 +129,9 @@ def cross(w, link, flow, time, since, size, header):
     """Take a packet of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
     link.arrived += 1
     waiting = 0
-    if link.tracked != 0:
-        if link.shared != 0:
-            return cross_shared(link, flow, time, size)
+    if link.tracked != UNTRACKED:
+        if link.tracked == ELSEWHERE:
+            return cross_elsewhere(link, flow, time, since, size)
         waiting = leave_queue(link, time, since)
         if refuses(w, link, flow, time, since, size, waiting, header):
             link.dropped += 1
@@ -149,7 +153,7 @@ def cross(w, link, flow, time, since, size, header):
         link.behind = 0
     link.busy_until = begin + duration
     link.begin = begin
-    if link.tracked != 0:
+    if link.tracked != UNTRACKED:
         if begin > time:
             entry = queued_at(link.queue, link.queue_tail & link.queue_mask)
             entry.leaves = begin
@@ -167,6 +171,30 @@ def cross(w, link, flow, time, since, size, header):
 
 
 @seldom
+def cross_elsewhere(link, flow, time, since, size):
+    """The same for what is no queue of this model."""
+    if link.jitter > 0:
+        return linger(link, time, since)
+    return cross_shared(link, flow, time, size)
+
+
+@compiled
+def linger(link, time, since):
+    """A packet takes its time by chance: returns when it goes on.
+
+    `since` stays that of the link before, so that one that takes none goes on as if it had not
+    been here.
+    """
+    link.begin = since
+    if link.share == 1 or uniform(link) < link.share:
+        time += link.jitter * uniform(link)
+    if link.reorders == 0:
+        time = max(time, link.newest)
+        link.newest = time
+    return time
+
+
+@compiled
 def cross_shared(link, flow, time, size):
     """The same for a link that is shared with fluid, which has the queue and records it."""
     waiting = meet(shared_at(link.shared, 0), flow, link.open, time, size)
@@ -239,6 +267,35 @@ def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, heade
         w.need = 1
 
 
+@seldom
+def let_loose(w, link, time, flow, hop, size, seq, trigger, low, high, header):
+    """Let a packet wait for its turn by itself: those that come after it may overtake it."""
+    place = w.free_loose
+    p = packet_at(w.loose, place)
+    w.free_loose = p.order
+    w.n_free_loose -= 1
+    if w.n_free_loose < MARGIN:
+        w.need = 1
+    p.time = time
+    p.flow = flow.index
+    p.hop = hop
+    p.size = size
+    p.seq = seq
+    p.trigger = trigger
+    p.low = low
+    p.high = high
+    p.header = header
+    push(w, time, link.begin, link.ident, LOOSE, place)
+
+
+@compiled
+def take_loose(w, place):
+    """Give back the place of a packet that had none in a lane."""
+    packet_at(w.loose, place).order = w.free_loose
+    w.free_loose = place
+    w.n_free_loose += 1
+
+
 @compiled
 def receive(w, flow, seq, time, header):
     """A data packet reaches its receiver: returns whether an ACK is due."""
@@ -285,7 +342,10 @@ def forward(w, flow, hop, time, size, seq, trigger, low, high, header):
         if h.then == BY_EVENT:
             put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, header)
             return
-        if h.then == RECEIVER:
+        if h.then != NEXT_LINK:
+            if h.then == BY_ITSELF:
+                let_loose(w, link, time, flow, hop, size, seq, trigger, low, high, header)
+                return
             if not receive(w, flow, seq, time, header):
                 return
             flow.acks_sent += 1

@@ -13,6 +13,7 @@ from tcpcc.models.packet.forward import (
     leave_queue,
     receive,
     set_open,
+    take_loose,
     wake_queue,
 )
 from tcpcc.models.packet.headers import read_at_sender, write_header
@@ -138,10 +139,13 @@ def set_alarms(w, flow, tcp, now):
 
 
 @compiled
-def on_arrival(w, ident):
-    """The first packet of a lane comes out at the far end of its link."""
-    lane = lane_at(w.lanes, ident)
-    p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
+def on_arrival(w, kind, ident):
+    """The first packet of a lane, or one by itself, comes out at the far end of its link."""
+    if kind == ARRIVAL:
+        lane = lane_at(w.lanes, ident)
+        p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
+    else:
+        p = packet_at(w.loose, ident)
     flow = flow_at(w.flows, p.flow)
     w.flow = p.flow
     now = p.time
@@ -152,7 +156,11 @@ def on_arrival(w, ident):
     high = p.high
     size = p.size
     header = p.header
-    advance_flight(w, lane, ident, ARRIVAL)
+    if kind == ARRIVAL:
+        advance_flight(w, lane_at(w.lanes, ident), ident, ARRIVAL)
+    else:
+        take_loose(w, ident)
+        drop_first(w)
     if hop == flow.n_hops and hop > flow.n_forward:
         on_ack(w, flow, now, seq, trigger, low, high, header)
     elif hop == flow.n_forward:
@@ -462,14 +470,14 @@ def step(w):
     w.since = e.since
     w.events += 1
     w.turn = 0
-    if kind == ARRIVAL:
-        on_arrival(w, e.id)
+    if kind <= ARRIVAL:
+        on_arrival(w, kind, e.id)
     else:
         handle(w, kind, e.id, now, e.order)
     flow = flow_at(w.flows, w.flow)
     if w.turn != 0:
         finish_turn(w, flow, now)
-    if kind == ARRIVAL and flow.conversation != 0:
+    if kind <= ARRIVAL and flow.conversation != 0:
         leave_place(w, flow)
 
 

@@ -22,10 +22,15 @@ ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TI
 BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
 QUEUE_TIMER = np.int64(9)
 RELEASE, ALARM = np.arange(10, 12)  # pacing; what a controller or a loss recovery asked for
+LOOSE = np.int64(-1)  # arrival of a packet that others may overtake
 DEPARTURE = np.int64(20)  # of a packet from a scheduled link: the next one's turn
 
-# What follows a hop: an event, the next link at once, the receiver at once.
-BY_EVENT, NEXT_LINK, RECEIVER = range(3)
+# What follows a hop: an event, the next link at once, the receiver at once; an event of its own for
+# each packet, which others may overtake.
+BY_EVENT, NEXT_LINK, RECEIVER, BY_ITSELF = range(4)
+
+# Whether a link keeps its queue: no (nothing hangs on it), yes, it is not a queue or not its own.
+UNTRACKED, TRACKED, ELSEWHERE = range(3)
 
 # Kinds of trace entry, in the order of tcpcc.results.recording.EVENTS.
 SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
@@ -47,6 +52,8 @@ WORLD = record_dtype(
         "kinds": int, "free": int, "free_places": int,
         "state_words": int, "sample_words": int, "delivery_word": int, "memory_words": int,
         "headers": int, "spare_headers": int, "n_spare_headers": int,
+        # packets under way that others may overtake, the first free place and how many there are
+        "loose": int, "free_loose": int, "n_free_loose": int,
     }
 )  # fmt: skip
 
@@ -97,6 +104,8 @@ LINK = record_dtype(
         ("stored", int), ("store", int), ("free", int), ("n_free", int),
         ("inner", int), ("n_inner", int), ("sending", int),
         ("counted_until", float), ("newest", float),
+        # of a stage of jitter: most that a packet takes, the share that takes any time at all
+        ("jitter", float), ("share", float), ("reorders", int),
     ]
 )  # fmt: skip
 

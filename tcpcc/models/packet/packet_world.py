@@ -27,7 +27,6 @@ from tcpcc.results.recording import dataset
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
-from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.results.run import Selection
@@ -46,6 +45,12 @@ def uses_headers(flow: ResolvedFlow) -> bool:
     return flow.spec.transport.ecn != "off" or bool(flow.controller.header)
 
 
+def _stages(resolved: Resolved) -> dict[int, int]:
+    """For each link with jitter, the row of the stage that its packets pass after it."""
+    jittered = [i for i, link in enumerate(resolved.links) if link.jitter > 0]
+    return {i: len(resolved.links) + k for k, i in enumerate(jittered)}
+
+
 class World:
     """The memory of one run of the packet model.
 
@@ -56,6 +61,8 @@ class World:
         scenario: what to run.
         trace: keep every event of every flow, or of those named.
         shared: addresses of the records of the links that are shared with fluid, by link.
+        growing: whether flows may be added (`added.add_flow`): links of the network then count as
+            fed by others too, so that no packet is carried onto one before its time.
     """
 
     def __init__(
@@ -63,15 +70,17 @@ class World:
         scenario: Scenario,
         trace: bool | Selection = False,
         shared: Mapping[int, int] | None = None,
+        growing: bool = False,
     ) -> None:
         self.scenario = scenario
         self.shared = shared or {}
+        self.growing = growing
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.states: dict[int, np.ndarray] = {}  # of the controllers, by flow
         self.controllers = ControllerMemory(scenario.seed)
         self.deliveries: dict[int, np.ndarray] = {}  # records of flows that need one
-        self.recoveries: dict[int, RecoveryMemory] = {}  # by flow
+        self.recoveries = RecoveryMemory()
         self.rings: dict[tuple[str, int], np.ndarray] = {}
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.stores: dict[int, np.ndarray] = {}  # of scheduled links, by link
@@ -80,11 +89,18 @@ class World:
         self.by_hand: list[ResolvedChange] = []
 
         self.w = record_of(r.WORLD)
-        self.links = np.zeros(len(self.resolved.links), r.LINK)
+        self.row_of = list(range(len(self.resolved.links)))  # a link's in `links`
+        self.stages = _stages(self.resolved)
+        self.links = np.zeros(len(self.resolved.links) + len(self.stages), r.LINK)
         self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
         self.tcp = np.zeros(len(self.flows), t.FLOW)
         self.cbr = np.zeros(len(self.flows), r.CBR)
-        self.flow_bins = np.zeros((len(self.resolved.rows), self.n_bins), FLOW_BIN)
+        self.kept = list(self.resolved.recorded)
+        n_rows = len(self.resolved.rows)
+        n_series = min(len(self.kept) + 1, n_rows)  # the last for all that are not recorded
+        self.bin_row = np.full(n_rows, n_series - 1)
+        self.bin_row[self.kept] = np.arange(len(self.kept))
+        self.flow_bins = np.zeros((n_series, self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
@@ -97,10 +113,10 @@ class World:
         )
 
         self._lay_out_paths()
-        for i, link in enumerate(self.resolved.links):
-            self._lay_out_link(i, link)
+        for i in range(len(self.resolved.links)):
+            self.lay_out_link(i)
         for i, flow in enumerate(self.resolved.flows):
-            self._lay_out_flow(i, flow)
+            self.lay_out_flow(i, flow)
         if self.resolved.workloads:
             self.conversations = ConversationMemory(self)
         self._lay_out_world()
@@ -115,24 +131,35 @@ class World:
         owner[f"{field.rstrip('s')}_mask"][i] = len(ring) - 1
 
     def _lay_out_paths(self) -> None:
-        """Hops of all flows, and where a packet may go on without an event.
+        """Hops of all flows, and the lanes of links."""
+        rows = self.lay_out_hops()
+        for number, flow in enumerate(self.resolved.flows):
+            self.lay_out_path(self.flows[number : number + 1], number, flow)
+        self._lay_out_lanes(rows)
+
+    def lay_out_hops(self) -> list[tuple[int, int, bool]]:
+        """Hops of all flows, and where a packet may go on without an event; returns their rows.
 
         That is so when a link's only feeder is the link before it (or a flow's own sender or
         receiver), neither changes during the run, and, for a receiver, no timer holds ACKs back.
         A discipline that decides at arrival learns what is so at that time, so it waits for it.
         """
-        feeders: dict[int, set[Any]] = {}
+        later: set[Any] = {("later", 1), ("later", 2)} if self.growing else set()
+        feeders: dict[int, set[Any]] = {i: {*later} for i in range(len(self.scenario.net.links))}
         for number, flow in self._paths():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)
-                for link in way:
+                for link in self._hops_of(way):
                     feeders.setdefault(link, set()).add(before)
                     before = link
-        variable = [  # so that no packet is carried on before its time
-            link.variable or link.queue.discipline.on_departure is not None
-            for link in self.resolved.links
-        ]
-        decides = [self._decides(i) for i in range(len(self.resolved.links))]
+        rows_of = list(zip(self.row_of, self.resolved.links, strict=True))
+        variable = {  # so that no packet is carried on before its time
+            row: link.variable or link.queue.discipline.on_departure is not None
+            for row, link in rows_of
+        } | dict.fromkeys(self.stages.values(), False)
+        decides = {row: self._decides(i) for i, (row, _) in enumerate(rows_of)}
+        decides |= dict.fromkeys(self.stages.values(), False)
+        reorders = {k for i, k in self.stages.items() if self.resolved.links[i].reordering}
 
         def joins(link: int, following: int) -> bool:
             alone = len(feeders[following]) == 1 and not decides[following]
@@ -145,9 +172,12 @@ class World:
             holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
             passed: set[int] = set()
             for way, last in ((flow.forward, r.RECEIVER), (flow.reverse, r.BY_EVENT)):
-                for k, link in enumerate(way):
-                    if k + 1 < len(way):
-                        then = r.NEXT_LINK if joins(link, way[k + 1]) else r.BY_EVENT
+                hops = self._hops_of(way)
+                for k, link in enumerate(hops):
+                    if link in reorders:
+                        then = r.BY_ITSELF
+                    elif k + 1 < len(hops):
+                        then = r.NEXT_LINK if joins(link, hops[k + 1]) else r.BY_EVENT
                     elif last == r.RECEIVER and (holds or not self._ack_may_leave(flow, feeders)):
                         then = r.BY_EVENT
                     else:
@@ -156,9 +186,7 @@ class World:
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)
         self.hops["link"] = address(self.links) + self.links.itemsize * self.hops["link"]
-        for number, flow in enumerate(self.resolved.flows):
-            self.lay_out_path(self.flows[number : number + 1], number, flow)
-        self._lay_out_lanes(rows)
+        return rows
 
     def _lay_out_lanes(self, rows: list[tuple[int, int, bool]]) -> None:
         """A lane for each link from which packets go on by an event, and lanes that links share.
@@ -177,18 +205,27 @@ class World:
                 ends[link] = {-1}
         groups: dict[tuple[float, ...], list[int]] = {}
         for number, places in ends.items():
-            if len(places) == 1 and not self.resolved.links[number].variable:
+            own = number >= len(self.resolved.links)  # a stage: its packets come when they like
+            if len(places) == 1 and not own and not self.resolved.links[number].variable:
                 key = (*places, self.resolved.links[number].delay)
                 groups.setdefault(key, []).append(number)
         joint = [group for group in groups.values() if len(group) > 1]
         self.lanes = np.zeros(len(self.links) + len(joint), r.LANE)
-        self.lanes["ident"] = np.arange(len(self.lanes))
-        at = address(self.lanes) + self.lanes.itemsize * self.lanes["ident"]
-        self.links["lane"] = at[: len(self.links)]
-        for place, group in zip(at[len(self.links) :], joint, strict=True):
-            self.links["joint"][group] = place
-        for i in [*ends, *range(len(self.links), len(self.lanes))]:
+        self.lane_of = np.arange(len(self.links))
+        self.joint_of = np.full(len(self.links), -1)
+        for place, group in enumerate(joint, len(self.links)):
+            self.joint_of[group] = place
+        self.point_at_lanes()
+        some = set(range(len(self.scenario.net.links))) if self.growing else set()
+        for i in sorted({*ends, *some, *range(len(self.links), len(self.lanes))}):
             self.place_ring(self.lanes, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
+
+    def point_at_lanes(self) -> None:
+        """Tell each link where its lanes are."""
+        self.lanes["ident"] = np.arange(len(self.lanes))
+        base, size = address(self.lanes), self.lanes.itemsize
+        self.links["lane"] = base + size * self.lane_of
+        self.links["joint"] = np.where(self.joint_of < 0, 0, base + size * self.joint_of)
 
     def _decides(self, link: int) -> bool:
         """Whether what becomes of a packet hangs on what is so when it arrives."""
@@ -206,8 +243,13 @@ class World:
 
     def lay_out_path(self, row: Any, path: int, flow: ResolvedFlow) -> None:
         row["path"] = self.path_of[path]
-        row["n_forward"] = len(flow.forward)
-        row["n_hops"] = len(flow.forward) + len(flow.reverse)
+        row["n_forward"] = len(self._hops_of(flow.forward))
+        row["n_hops"] = row["n_forward"] + len(self._hops_of(flow.reverse))
+
+    def _hops_of(self, way: tuple[int, ...]) -> list[int]:
+        """The links of a way, each with the stage of its jitter if it has one."""
+        stages = ((self.row_of[i], self.stages.get(i)) for i in way)
+        return [k for pair in stages for k in pair if k is not None]
 
     def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
         """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
@@ -215,11 +257,15 @@ class World:
             return True
         first = flow.reverse[0]
         link = self.resolved.links[first]
-        alone = len(feeders[first]) == 1
+        alone = len(feeders[self.row_of[first]]) == 1
         return alone and not link.variable and not self._decides(first)
 
-    def _lay_out_link(self, i: int, link: Link) -> None:
-        row = self.links[i]
+    def lay_out_link(self, i: int) -> None:
+        """Write a link's settings into its row, and its stage's."""
+        link = self.resolved.links[i]
+        if i in self.stages:
+            self._lay_out_stage(self.stages[i], link)
+        row = self.links[self.row_of[i]]
         row["ident"], row["rate"], row["delay"] = i, link.rate, link.delay
         row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
         row["loss"] = link.loss
@@ -255,7 +301,32 @@ class World:
     def _share(self, i: int) -> None:
         """Link `i` has its queue elsewhere."""
         row = self.links[i]
-        row["tracked"], row["recorded"], row["shared"] = True, False, self.shared[i]
+        row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, self.shared[i]
+
+    def _lay_out_stage(self, i: int, link: Link) -> None:
+        """A stage after a link, in which its packets take their time by chance."""
+        row = self.links[i]
+        row["ident"], row["rate"], row["tracked"] = i, math.inf, r.ELSEWHERE
+        row["jitter"], row["share"] = link.jitter, link.jitter_share
+        row["reorders"] = link.reordering
+        seed_stream(row, self.scenario.seed, f"link {link.name}: jitter")
+
+    def _lay_out_loose(self) -> None:
+        """Places for packets that others may overtake; number 0 stands for none."""
+        some = any(link.reordering for link in self.resolved.links)
+        self.loose = np.zeros(1, r.PACKET)
+        if some:
+            self._add_loose(r.FIRST_RING)
+
+    def _add_loose(self, room: int) -> None:
+        """Add places for packets under way by themselves, in front of those that are free."""
+        w, first = self.w[0], len(self.loose)
+        added = np.zeros(room, r.PACKET)
+        added["order"] = np.arange(first + 1, first + 1 + room)
+        added["order"][-1] = w["free_loose"]
+        self.loose = np.concatenate([self.loose, added])
+        w["loose"], w["free_loose"] = address(self.loose), first
+        w["n_free_loose"] += room
 
     def _lay_out_store(self, i: int, inner: int) -> None:
         """The packets that wait at a scheduled link, and its inner queues of them."""
@@ -274,7 +345,8 @@ class World:
         self.links["store"][i], self.links["free"][i] = address(self.stores[i]), first
         self.links["n_free"][i] += room
 
-    def _lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
+    def lay_out_flow(self, i: int, flow: ResolvedFlow) -> None:
+        """Write a flow's settings into its records."""
         row, tcp = self.flows[i : i + 1], self.tcp[i : i + 1]
         row["index"] = row["ident"] = i
         self.lay_out_sender(row, tcp, i, flow)
@@ -283,8 +355,7 @@ class World:
             return
         self.place_ring(self.tcp, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
         self.states[i] = self.controllers.fill(tcp, flow)
-        self.recoveries[i] = RecoveryMemory(RECOVERIES[flow.recovery])
-        self.recoveries[i].fill(tcp)
+        self.recoveries.fill(tcp, flow.recovery)
         self.deliveries[i] = delivery_memory(tcp[0], flow)
         if len(self.deliveries[i]):
             self.place_ring(self.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
@@ -293,7 +364,7 @@ class World:
         """Write a flow's settings into its records; what it adds up goes to row `i` of the bins."""
         spec = flow.spec
         self.trace.mark(row, i, flow)
-        row["bins"] = address(self.flow_bins) + i * self.flow_bins.strides[0]
+        row["bins"] = self.bins_of(i)
         row["size"] = spec.packet_size
         row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
@@ -305,6 +376,10 @@ class World:
         self._lay_out_words(row, flow)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
         self._lay_out_transport(tcp, flow)
+
+    def bins_of(self, i: int) -> int:
+        """Address of what row `i` of the scenario adds up."""
+        return address(self.flow_bins) + int(self.bin_row[i]) * self.flow_bins.strides[0]
 
     def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
         """Where the state variables are that a flow's packets carry as header words."""
@@ -319,6 +394,7 @@ class World:
         assert not isinstance(spec, CBR)
         for name in (
             "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
+            "whole_window", "count_delivered", "gso_segments",
             "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
             "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",
@@ -335,7 +411,7 @@ class World:
     def _lay_out_world(self) -> None:
         w = self.w[0]
         w["pending"], w["pause"] = -1, _ENDLESS
-        w["n_links"] = len(self.links)
+        w["n_links"] = len(self.resolved.links)
         w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
@@ -347,9 +423,10 @@ class World:
         self.changes = np.zeros(max(len(self.resolved.changes), 1), r.CHANGES)
         w["changes"] = address(self.changes)
         self.n_changes = 0
-        self._lay_out_headers()
+        self.lay_out_headers()
+        self._lay_out_loose()
 
-    def _lay_out_headers(self) -> None:
+    def lay_out_headers(self) -> None:
         """Places for headers, if any packets have one; number 0 stands for none."""
         any_used = any(uses_headers(flow) for flow in self.resolved.rows)
         self.headers = np.zeros(r.FIRST_HEADERS if any_used else 1, r.HEADER)
@@ -385,14 +462,19 @@ class World:
                     if end is not None and math.isfinite(end):
                         self.schedule(end, r.FLOW_STOP, i)
             else:
-                self.schedule(spec.start, r.FLOW_START, i)
-                if spec.stop is not None:
-                    self.schedule(spec.stop, r.FLOW_STOP, i)
+                self.schedule_flow(i)
         if self.conversations is not None:
             self.conversations.schedule_first()
         for change in self.resolved.changes:
             for values in self._change_rows(change):
                 self.schedule(change.spec.at, r.CHANGE, self.add_change(**values))
+
+    def schedule_flow(self, i: int) -> None:
+        """Put the start and the stop of a TCP flow on the event list."""
+        spec = self.resolved.flows[i].spec
+        self.schedule(spec.start, r.FLOW_START, i)
+        if spec.stop is not None:
+            self.schedule(spec.stop, r.FLOW_STOP, i)
 
     def _change_rows(self, change: ResolvedChange) -> list[dict[str, Any]]:
         """One row for the link itself, one for each parameter of its queue."""
@@ -461,6 +543,8 @@ class World:
                     self._enlarge(self.tcp, name, int(i), int(first[i]), int(last[i]))
         for place in [i for i in self.stores if self.links["n_free"][i] < r.MARGIN]:
             self._enlarge_store(place, len(self.stores[place]))
+        if len(self.loose) > 1 and w["n_free_loose"] < r.MARGIN:
+            self._add_loose(len(self.loose))
         self.make_heap_room()
         self._grow_headers()
         self.trace.grow()
@@ -521,6 +605,32 @@ class World:
             return counts
         return np.concatenate([counts, self.conversations.counters(name)])
 
+    def _items(self) -> dict[str, Any] | None:
+        """The items of conversations, with the rows of the record that these have."""
+        if self.conversations is None:
+            return None
+        items = self.conversations.record()
+        return items | {"item_flow": self.bin_row[items["item_flow"]]}
+
+    def _totals(self, flow_bins: np.ndarray) -> dict[str, np.ndarray]:
+        """What each row of the scenario sums up to, by `recording.TOTALS`."""
+        n = len(self.resolved.flows)
+        totals = {name: self._counter(name) for name in ("timeouts", "loss_events")}
+        finished = np.full(len(self.resolved.rows), math.nan)
+        finished[:n] = self.tcp["finished"][:n]
+        if len(self.kept) == len(finished):
+            return totals | {"finished": finished}
+        for name in ("sent", "retransmitted", "delivered"):
+            totals[name] = np.zeros(len(finished))
+            totals[name][self.kept] = flow_bins[name].sum(axis=0)
+        silent = np.setdiff1d(np.arange(n), self.kept)
+        tcp = self.tcp[silent]
+        totals["sent"][silent] = tcp["sent"]
+        totals["retransmitted"][silent] = tcp["retransmitted"]
+        shaken = self.flows["handshake"][silent]
+        totals["delivered"][silent] = np.maximum(tcp["high_ack"] + 1 - shaken, 0)
+        return totals | {"finished": finished}
+
     def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
         """The record of the run, or of its part up to `until`: the bins that have ended by then.
 
@@ -554,10 +664,12 @@ class World:
             )
         n = len(edges)
         widths = np.diff(edges, prepend=0.0)[:, None]
-        flow_bins, link_bins = self.flow_bins.T[:n], self.link_bins.T[:n]
-        finished = np.full(len(self.resolved.rows), math.nan)
-        finished[: len(self.resolved.flows)] = self.tcp["finished"][: len(self.resolved.flows)]
-        active = ~(edges[:, None] > finished)
+        kept = self.bin_row[self.kept]
+        as_they_are = np.array_equal(kept, np.arange(len(kept)))
+        rows = self.flow_bins[: len(kept)] if as_they_are else self.flow_bins[kept]
+        flow_bins, link_bins = rows.T[:n], self.link_bins.T[:n]
+        totals = self._totals(flow_bins)
+        active = ~(edges[:, None] > totals["finished"][self.kept])
         series: dict[str, Any] = {
             name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
         }
@@ -569,10 +681,9 @@ class World:
             "time": edges,
             "queue": link_bins["waiting"] / widths,
             "busy": link_bins["busy"] / widths,
-            "timeouts": self._counter("timeouts"),
-            "loss_events": self._counter("loss_events"),
-            "finished": finished,
-            "items": None if self.conversations is None else self.conversations.record(),
+            **{k: totals[k][self.kept] for k in ("timeouts", "loss_events", "finished")},
+            "totals": totals if len(self.kept) < len(self.resolved.rows) else None,
+            "items": self._items(),
             "marks": link_bins["marks"] if len(self.headers) > 1 else None,
             "queue_states": {
                 name: values[:n]

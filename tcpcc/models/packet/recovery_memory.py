@@ -1,4 +1,4 @@
-"""What a flow keeps in memory for its loss recovery."""
+"""What flows keep in memory for their loss recoveries."""
 
 from __future__ import annotations
 
@@ -8,26 +8,37 @@ import numpy as np
 
 from tcpcc.engine.jit import address, rule_address
 from tcpcc.transport.flow_record import FLOW
-from tcpcc.transport.recovery import Recovery
+from tcpcc.transport.recovery import RECOVERIES, Recovery
 
 
 class RecoveryMemory:
-    """The records of a recovery's rules; to be kept alive as long as the flow's record."""
+    """The records of all flows' recoveries; to be kept alive as long as the flows' records."""
 
-    def __init__(self, recovery: Recovery) -> None:
-        self._recovery = recovery
-        self.state = np.array([recovery.initial_state], recovery.state_dtype)
+    def __init__(self) -> None:
+        self._rules: dict[str, dict[str, int]] = {}  # addresses, by recovery
+        self._owned: list[np.ndarray] = []
+
+    def fill(self, flow: np.ndarray, name: str) -> np.ndarray:
+        """Write the addresses of rules and records into a flow's record, an array of one; returns
+        the recovery's state."""
+        recovery = RECOVERIES[name]
+        state = np.array([recovery.initial_state], recovery.state_dtype)
         values = tuple(recovery.check({}).values()) or (0.0,)
-        self.params = np.array([values], recovery.params_dtype)
-
-    def fill(self, flow: np.ndarray) -> None:
-        """Write the addresses of rules and records into a flow's record, an array of one."""
-        dtypes = (self.state.dtype, self.params.dtype, FLOW)
+        params = np.array([values], recovery.params_dtype)
+        self._owned += [state, params]
         row: Any = flow[0]
         row["address"] = address(flow)
-        for name in ("state", "params"):
-            row[f"recovery_{name}"] = address(getattr(self, name))
-        for name in ("on_ack", "on_timeout", "resume", "on_alarm"):
-            row[f"recovery_{name}"] = rule_address(getattr(self._recovery, name), *dtypes)
-        row["stale_rounds"] = self._recovery.stale_rounds
-        row["newest_only"] = self._recovery.newest_only
+        row["recovery_state"], row["recovery_params"] = address(state), address(params)
+        for rule, place in self._addresses(recovery).items():
+            row[f"recovery_{rule}"] = place
+        row["stale_rounds"] = recovery.stale_rounds
+        row["newest_only"] = recovery.newest_only
+        return state
+
+    def _addresses(self, recovery: Recovery) -> dict[str, int]:
+        if recovery.name not in self._rules:
+            dtypes = (recovery.state_dtype, recovery.params_dtype, FLOW)
+            self._rules[recovery.name] = {
+                name: rule_address(rule, *dtypes) for name, rule in recovery.rules.items()
+            }
+        return self._rules[recovery.name]

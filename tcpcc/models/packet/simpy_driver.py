@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
+    from tcpcc.scenario.traffic import Flow
 
 
 class PacketSimulation:
@@ -42,6 +43,7 @@ class PacketSimulation:
         scenario: what to simulate; its time 0 is the environment's present time
         env: the ``simpy.Environment`` to live in; a new one if None
         trace: keep every event of every flow, or of those named; see `tcpcc.simulate`
+        growing: whether flows may be added while it runs, by `add`; it takes some more events
         world: the memory of the run, if it is laid out already
     """
 
@@ -51,6 +53,7 @@ class PacketSimulation:
         env: simpy.Environment | None = None,
         *,
         trace: bool | Selection = False,
+        growing: bool = False,
         world: World | None = None,
     ) -> None:
         import simpy
@@ -59,7 +62,7 @@ class PacketSimulation:
 
         self.env = env if env is not None else simpy.Environment()
         self.scenario = scenario
-        self.world = world or World(scenario, trace)
+        self.world = world or World(scenario, trace, growing=growing)
         self._origin = self.env.now
         self._step = step_once
         self._address = self.world.address
@@ -133,6 +136,22 @@ class PacketSimulation:
         """A TCP flow: its window, round-trip time and controller to read and set, its events."""
         return LiveFlow(self, self._flow(name))
 
+    def add(self, flow: Flow) -> LiveFlow:
+        """Add a TCP flow; the simulation must have been made with ``growing=True``.
+
+        It begins at its `start`, or now if that is past, and is one of the scenario's flows from
+        then on: `run` has a row for it, and its scenario the flow.
+
+        Raises:
+            ScenarioError: as for a scenario that the flow does not fit into; one with workloads.
+        """
+        from tcpcc.models.packet.added import add_flow
+
+        number = add_flow(self.world, flow, self.now)
+        self.scenario = self.world.scenario
+        self._wake_early()
+        return LiveFlow(self, number)
+
     def watch(self, flow: LiveFlow) -> None:
         """Have `flow` look after each event whether what is waited for has happened."""
         if flow not in self._watched:
@@ -163,7 +182,7 @@ class PacketSimulation:
 
     def link_state(self, link: str) -> dict[str, float]:
         """Its present rate (bit/s), delay (s), buffer (packets or bytes) and loss probability."""
-        row = self.world.links[self._link(link)]
+        row = self.world.links[self.world.row_of[self._link(link)]]
         names = {"rate": "rate", "delay": "delay", "buffer": "capacity", "loss": "loss"}
         return {name: float(row[field]) for name, field in names.items()}
 
@@ -245,7 +264,16 @@ class PacketSimulation:
     def _wake_now(self) -> None:
         """Have the model handle what was put on its event list for the present time."""
         if self._due > self.now:
-            self._event.callbacks = []  # the scheduled one does nothing any more
-            self._event = type(self._event)(self.env)
-            self._event._ok, self._event._value = True, None
-            self._wake(self.now)
+            self._wake_at(self.now)
+
+    def _wake_early(self) -> None:
+        """Have the model handle what was put on its event list for a time before the next."""
+        first = max(float(self.world.heap["time"][0]), self.now)
+        if self._due > first:
+            self._wake_at(first)
+
+    def _wake_at(self, model_time: float) -> None:
+        self._event.callbacks = []  # the scheduled one does nothing any more
+        self._event = type(self._event)(self.env)
+        self._event._ok, self._event._value = True, None
+        self._wake(model_time)

@@ -30,7 +30,8 @@ class TraceMemory:
 
     def __init__(self, w: np.ndarray, resolved: Resolved, chosen: bool | Selection) -> None:
         self.w = w
-        self._rows = _chosen(resolved, chosen)
+        self._asked = chosen
+        self.choose(resolved)
         self.columns = list(TRACED)
         for k in sorted(self._rows):
             for name in _recorded(resolved.rows[k]):
@@ -42,6 +43,12 @@ class TraceMemory:
         self._owned: list[np.ndarray] = []
         self._tell()
 
+    def choose(self, resolved: Resolved) -> None:
+        """Find the rows that are traced, and their numbers in a record."""
+        self._rows = _chosen(resolved, self._asked)
+        self._numbers = np.full(len(resolved.rows), -1)
+        self._numbers[list(resolved.recorded)] = np.arange(len(resolved.recorded))
+
     def mark(self, row: Any, k: int, flow: ResolvedFlow) -> None:
         """Write into the record of row `k`, a flow's or a kind's, whether and what it traces."""
         if k not in self._rows:
@@ -50,7 +57,11 @@ class TraceMemory:
         if flow.controller is None:
             return
         fields: Any = flow.controller.state_dtype.fields
-        notes = [(fields[n][1] // 8, self.columns.index(n)) for n in flow.controller.record]
+        notes = [
+            (fields[n][1] // 8, self.columns.index(n))
+            for n in flow.controller.record
+            if n in self.columns
+        ]
         self._owned.append(np.array(notes, r.NOTE))
         row["notes"], row["n_notes"] = address(self._owned[-1]), len(notes)
 
@@ -75,6 +86,12 @@ class TraceMemory:
         events = np.zeros(count, np.dtype(dtype))
         for name in EVENT_DTYPE.names or ():
             events[name] = self._entries[name][:count]
+        rows, series = len(self._numbers), int(self._numbers.max(initial=-1)) + 1
+        if series < rows:  # a run's flows are those that are recorded
+            ident = events["flow"]
+            own = ident < rows
+            events["flow"] = np.where(own, self._numbers[np.minimum(ident, rows - 1)], ident)
+            events["flow"][~own] -= rows - series
         for k, name in enumerate(self.columns):
             events[name] = self._values[:count, k]
         # what links do is known early (see forward.py): sort it in, before what it causes
@@ -90,8 +107,9 @@ def _recorded(flow: ResolvedFlow) -> tuple[str, ...]:
 def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:
     """The rows that are traced."""
     rows = resolved.rows
+    recorded = set(resolved.recorded)
     if chosen is None or isinstance(chosen, bool | np.bool_):
-        return set(range(len(rows))) if chosen else set()
+        return recorded if chosen else set()
     names: dict[str, set[int]] = {}
     for k, row in enumerate(rows):
         for name in {row.name, row.controller.name if row.controller else "cbr"}:
@@ -106,5 +124,7 @@ def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:
             raise ScenarioError(f"trace = {chosen!r}: must be True, False, or names of flows")
         if name not in names:
             raise unknown("flow in trace", name, names)
-        found |= names[name]
+        if not names[name] & recorded:
+            raise ScenarioError(f"trace = {name!r}: record = False: it is not recorded")
+        found |= names[name] & recorded
     return found

@@ -18,6 +18,9 @@ What it does otherwise:
 
 - `newest_only`: a round-trip time is taken of an ACK that covers a retransmission as well, if the
   newest packet was sent once.
+- What is sent at a flow's very beginning is not timed: its send time, 0, counts as not known. The
+  first ACK only sets up the fine timer, and the round of the first window takes its mean round-trip
+  time from the round that follows.
 
 `cwnd` itself is inflated, as there, and so it shows in the records of a run.
 """
@@ -81,6 +84,24 @@ def duplicate_ack(s, f, now):
         window_at(f.state, 0).cwnd += 1
 
 
+def begin_fine_timer(s, rtt):
+    s.fine_rtt8 = 8 * rtt
+    s.fine_dev4 = rtt
+    s.fine_rto = 1.5 * rtt
+
+
+def time_packet(s, f, sent_at, rtt):
+    """Use a round-trip time, unless the packet was sent at the flow's very beginning."""
+    if s.fine_rtt8 == 0:
+        begin_fine_timer(s, rtt)
+        s.begun = sent_at
+    if sent_at > s.begun:
+        update_fine_timeout(s, rtt)
+    else:
+        f.round_sum -= rtt
+        f.round_n -= 1
+
+
 def deflate(s, f):
     w = window_at(f.state, 0)
     if f.dupacks > f.dupack_threshold and w.cwnd > s.cut_to:
@@ -93,9 +114,10 @@ def on_ack(s, p, f):
         deflate(s, f)
         if f.phase == RECOVERY or f.ack > f.recover:
             f.phase = OPEN
+        sent_at = segment_at(f.segments, f.ack & f.segment_mask).sent_at
         rtt = new_ack(f, f.now, f.ack)
         if rtt > 0:
-            update_fine_timeout(s, rtt)
+            time_packet(s, f, sent_at, rtt)
         check(s, f, f.now, is_late(s, f, f.now))
     else:
         duplicate_ack(s, f, f.now)
@@ -116,7 +138,11 @@ register(
         "the same with all that ns-2.35 does differently, packet for packet",
         on_ack,
         on_timeout=on_timeout,
-        state=FINE_TIMER | {"cut_to": State(0, "packets", "cwnd after the last cut")},
+        state=FINE_TIMER
+        | {
+            "cut_to": State(0, "packets", "cwnd after the last cut"),
+            "begun": State(0, "s", "when the flow's first packet was sent"),
+        },
         source="ns-2.35, tcp-vegas.cc",
         stale_rounds=True,
         newest_only=True,

@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.engine.subset import Fields, check_rule
+from tcpcc.transport.flow_record import FLOW
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,14 @@ class Recovery(Definition):
         limited_transmit: whether the first duplicate ACKs send new data; None: as the flow's
             setting says.
         proportional: the window comes down over the round trip that follows a loss (RFC 6937).
+        repeats: a retransmission that is lost is found without the timer.
         holes_per_round: losses of one window that a round trip repairs.
         holes_at_most: losses of one window that it repairs without a timeout.
+
+    Each rule is read when the recovery is made, as a controller's is.
+
+    Raises:
+        ScenarioError: a rule that cannot be meant; one line with its name and the line of its file.
     """
 
     name: str
@@ -76,9 +84,27 @@ class Recovery(Definition):
     keeps_inflation: bool = False
     limited_transmit: bool | None = None
     proportional: bool = False
+    repeats: bool = False
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
     validate: Callable[[dict[str, float]], str | None] | None = None
+
+    def __post_init__(self) -> None:
+        fields = frozenset(FLOW.names or ())
+        state, params, _ = self.records(())
+        for rule_name, rule in self.rules.items():
+            if rule is not None:
+                owner = f"recovery {self.name!r}, {rule_name}"
+                check_rule(owner, rule, (state, params, Fields("sender", fields, fields)))
+
+    @property
+    def rules(self) -> dict[str, Rule | None]:
+        return {
+            "on_ack": self.on_ack,
+            "on_timeout": self.on_timeout,
+            "resume": self.resume,
+            "on_alarm": self.on_alarm,
+        }
 
     @property
     def state_dtype(self) -> np.dtype:

@@ -24,7 +24,14 @@ import math
 from tcpcc.definition import State, register
 from tcpcc.transport.delivery import sort_lost
 from tcpcc.transport.flow_record import OPEN, RECOVERY, delivery_at, segment_at
-from tcpcc.transport.output import effective_window, emit, has_room
+from tcpcc.transport.output import (
+    allowed,
+    effective_window,
+    emit,
+    has_room,
+    may_begin,
+    note_piece,
+)
 from tcpcc.transport.pacing import is_early
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
@@ -112,7 +119,7 @@ def send(s, f, now, burst, reducing):
     d = delivery_at(f.delivery, 0)
     window = effective_window(f)
     while (reducing or d.pipe < window) and burst > 0:
-        if f.pacing_rate != 0 and is_early(f, now):
+        if f.pacing_rate != 0 and f.in_piece == 0 and is_early(f, now):
             f.burst = burst
             break
         if not has_room(f):
@@ -122,7 +129,11 @@ def send(s, f, now, burst, reducing):
         if d.first[1] >= 0:
             emit(f, d.first[1], now)
         elif f.next_seq < f.to_send and f.next_seq <= f.high_ack + f.rwnd:
+            if f.gso_segments > 1 and not may_begin(f, now, allowed(f, window - d.pipe, burst)):
+                break
             emit(f, f.next_seq, now)
+            if f.gso_segments > 1:
+                note_piece(f, f.next_seq)
             f.next_seq += 1
         else:
             break
@@ -246,6 +257,7 @@ register(
         selective=True,
         limited_transmit=True,
         proportional=True,
+        repeats=True,
         holes_per_round=math.inf,
     )
 )

@@ -23,7 +23,14 @@ from tcpcc.transport.flow_record import (
     TOLD,
     segment_at,
 )
-from tcpcc.transport.output import effective_window, emit, has_room
+from tcpcc.transport.output import (
+    allowed,
+    effective_window,
+    emit,
+    has_room,
+    may_begin,
+    note_piece,
+)
 from tcpcc.transport.pacing import is_early
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
@@ -155,7 +162,7 @@ def send(s, f, now, burst, reducing):
     asked = 0
     window = effective_window(f)
     while (reducing or s.pipe < window) and burst > 0:
-        if f.pacing_rate != 0 and is_early(f, now):
+        if f.pacing_rate != 0 and f.in_piece == 0 and is_early(f, now):
             f.burst = burst
             return asked
         if not has_room(f):
@@ -169,7 +176,11 @@ def send(s, f, now, burst, reducing):
         skip_received(f)
         if f.next_seq >= f.to_send or f.next_seq > f.high_ack + f.rwnd:
             return asked
+        if f.gso_segments > 1 and not may_begin(f, now, allowed(f, window - s.pipe, burst + 1)):
+            return asked - 1
         transmit(s, f, f.next_seq, now)
+        if f.gso_segments > 1:
+            note_piece(f, f.next_seq)
         f.next_seq += 1
     return asked
 

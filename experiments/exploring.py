@@ -1,0 +1,56 @@
+"""A paper's tables and figures as starting points of an explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from experiments import harness
+from experiments.report import heading
+from tcpcc import CBR, Scenario
+
+if TYPE_CHECKING:
+    from tcpcc.interactive.explorer import Explorer
+
+
+def starting_points(paper: str, item: str | None = None) -> dict[str, Scenario]:
+    """Scenarios of a paper by the titles of what they are of: each of one item's, without those
+    that have only another seed, or the first of every item.
+
+    Args:
+        paper: its name.
+        item: name of one of its tables or figures; None: all.
+
+    Raises:
+        ScenarioError: an unknown paper or item.
+    """
+    one = harness.papers_of(paper)[0]
+    wanted = [name for name in one.items if name in harness.items_of(one, item)]
+    found: dict[str, Scenario] = {}
+    for name in wanted:
+        of_item: Mapping[Any, Scenario] = one.items[name].scenarios()
+        for key, scenario in of_item.items():
+            if _can_be_explored(scenario):
+                title = heading(name) if item is None else f"{heading(name)}: {_in_words(key)}"
+                found.setdefault(title, scenario)
+    return found
+
+
+def explore(paper: str, item: str | None = None) -> Explorer:
+    """`tcpcc.explore` with what a paper simulates to begin with; arguments as in
+    `starting_points`, errors also as in `tcpcc.explore`."""
+    import tcpcc as tc
+
+    return tc.explore(starting_points(paper, item))
+
+
+def _can_be_explored(scenario: Scenario) -> bool:
+    flows = [flow for flow in scenario.flows if not isinstance(flow, CBR)]
+    return bool(flows) and not scenario.workloads
+
+
+def _in_words(key: Any) -> str:
+    parts = key if isinstance(key, tuple) else (key,)
+    words = [_in_words(part) if isinstance(part, tuple) else str(part) for part in parts]
+    seed = len(parts) > 1 and type(parts[-1]) is int
+    return ", ".join(words[:-1] if seed else words)

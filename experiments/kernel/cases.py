@@ -1,0 +1,102 @@
+"""What the kernel and our sender are compared in, and our side of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tcpcc as tc
+
+RATE = 10e6  # bit/s
+DELAY = 0.02  # s, one way
+DURATION = 40.0  # s
+STEP = 0.02  # s, between records
+PACKET, HEADER = 1500, 52  # bytes: IP, TCP, and TCP's timestamps
+BDP = round(2 * RATE * DELAY / (8 * PACKET))  # packets
+SMALL, LARGE = 20, 100  # packets: 0.6 and 3 BDP
+STAGGER = 0.5  # s, between the starts of two connections
+
+
+@dataclass(frozen=True)
+class Case:
+    """Connections over one drop-tail bottleneck.
+
+    Args:
+        controls: congestion control of each, as the kernel and we both call it.
+        buffer: packets.
+        extra: s by which each one's round trip is longer; default none.
+        segments: packets that the kernel's sender hands down in one piece at least.
+        runs: how often the kernel is recorded; how two share a link differs from run to run.
+    """
+
+    controls: tuple[str, ...]
+    buffer: int
+    extra: tuple[float, ...] = ()
+    segments: int = 2
+    runs: int = 1
+
+    @property
+    def starts(self) -> list[float]:
+        return [STAGGER * k for k in range(len(self.controls))]
+
+    @property
+    def longer(self) -> tuple[float, ...]:
+        return self.extra or (0.0,) * len(self.controls)
+
+
+CASES = {
+    "reno, small buffer": Case(("reno",), SMALL),
+    "reno, small buffer, single segments": Case(("reno",), SMALL, segments=1),
+    "reno, large buffer": Case(("reno",), LARGE),
+    "reno, 100 ms": Case(("reno",), 40, (0.06,)),
+    "cubic, small buffer": Case(("cubic",), SMALL),
+    "cubic, large buffer": Case(("cubic",), LARGE),
+    "cubic, 100 ms": Case(("cubic",), 40, (0.06,)),
+    "bbr, small buffer": Case(("bbr",), SMALL),
+    "bbr, large buffer": Case(("bbr",), LARGE),
+    "cubic beside reno": Case(("cubic", "reno"), 40, runs=3),
+    "cubic beside bbr, small buffer": Case(("cubic", "bbr"), SMALL, runs=3),
+    "cubic beside bbr, large buffer": Case(("cubic", "bbr"), LARGE, runs=3),
+    "reno, 40 beside 100 ms": Case(("reno", "reno"), 40, (0.0, 0.06), runs=3),
+    "cubic, 40 beside 100 ms": Case(("cubic", "cubic"), 40, (0.0, 0.06), runs=3),
+}
+
+SENDERS: dict[str, dict[str, Any]] = {
+    "reno": {"controller": "reno"},
+    "cubic": {"controller": "cubic_2008", "slow_start": "hystart", "beta": 717 / 1024},
+    "bbr": {"controller": "bbr", "quantum": 6},
+}
+"""Ours by the kernel's name. ``tcp_cubic`` is its authors' of 2008 but for beta, which is RFC
+9438's; ``tcp_bbr`` adds three pieces to its window, at this rate of two segments each."""
+
+
+def scenario(
+    case: Case, duration: float = DURATION, shift: float = 0.0, **changes: Any
+) -> tc.Scenario:
+    """The same in ours.
+
+    Args:
+        case: which.
+        duration: s.
+        shift: s by which the second connection opens later.
+        **changes: settings of the transport that are not as in Linux.
+    """
+    transport = tc.Transport.linux(**{"gso_segments": case.segments, **changes})
+    net = tc.dumbbell(RATE, DELAY, case.buffer, access_delay=0.0)
+    flows = [
+        tc.Flow(
+            **SENDERS[control],
+            start=start + (shift if k else 0.0),
+            packet_size=PACKET,
+            header=HEADER,
+            ack_size=HEADER,
+            access_delay=longer / 2,
+            recovery="rack-tlp",
+            transport=transport,
+            name=f"{control}{k}",
+        )
+        for k, (control, start, longer) in enumerate(
+            zip(case.controls, case.starts, case.longer, strict=True)
+        )
+    ]
+    return tc.Scenario(net, flows, duration=duration, interval=STEP)

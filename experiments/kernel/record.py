@@ -1,0 +1,89 @@
+"""Record what the running kernel's senders do, as data: ``python -m experiments.kernel.record``.
+
+Needs root, ``/dev/net/tun`` and network namespaces, and 20 minutes. A recording during which the
+bottleneck itself was late is made again: how late it was is recorded too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+
+from experiments.kernel import hosts
+from experiments.kernel.cases import CASES, DELAY, DURATION, RATE, Case
+from experiments.kernel.path import Path, missing
+
+DATA = File(__file__).parent.parent / "data" / "kernel.json.gz"
+TRIES = 4
+LATE_MEAN, LATE_MOST = 0.2e-3, 9e-3  # s, of a packet, in a recording that is good at once
+
+
+def measure(case: Case, duration: float = DURATION) -> dict[str, Any]:
+    """One run of the kernel's senders.
+
+    Returns:
+        ``late_mean`` and ``late_most``, ms by which packets were handed over after their time;
+        ``flows``, for each connection ``time`` (ms), ``cwnd`` (packets), ``rtt`` (us, smoothed) and
+        ``delivered`` (packets) every 20 ms, and ``drops`` (ms), when its packets were dropped.
+    """
+    path = Path(RATE, DELAY, case.buffer, case.longer, case.segments)
+    try:
+        begin, rows = hosts.run(path, case.controls, case.starts, duration)
+    finally:
+        path.close()
+    late = 1e3 * np.array(path.late)
+    flows = []
+    for k in range(len(case.controls)):
+        mine = rows[rows[:, 1] == k]
+        told = dict(zip(hosts.FIELDS, mine[:, 2:].astype(int).T.tolist(), strict=True))
+        flows.append(
+            {
+                "time": np.round(1e3 * (mine[:, 0] - begin)).astype(int).tolist(),
+                **{name: told[name] for name in ("cwnd", "rtt", "delivered")},
+                "drops": [round(1e3 * (x[0] - begin)) for x in path.log if x[1] == k and x[-1]],
+            }
+        )
+    return {
+        "late_mean": round(float(late.mean()), 4),
+        "late_most": round(float(late.max()), 2),
+        "flows": flows,
+    }
+
+
+def is_good(run: dict[str, Any]) -> bool:
+    return run["late_mean"] < 1e3 * LATE_MEAN and run["late_most"] < 1e3 * LATE_MOST
+
+
+def record(case: Case, duration: float = DURATION) -> dict[str, Any]:
+    """The first run in which the bottleneck was not late, or of `TRIES` the one least so."""
+    found: list[dict[str, Any]] = []
+    while len(found) < TRIES:
+        found.append(measure(case, duration))
+        if is_good(found[-1]):
+            return found[-1]
+    return min(found, key=lambda run: run["late_most"])
+
+
+def main() -> None:
+    lacks = missing()
+    if lacks:
+        raise SystemExit(f"cannot record: {lacks}")
+    for name in {control for case in CASES.values() for control in case.controls}:
+        if name not in hosts.available():
+            raise SystemExit(f"cannot record: this kernel has no {name}")
+    recorded: dict[str, Any] = {"kernel": ".".join(os.uname().release.split(".")[:2]), "runs": {}}
+    for name, case in CASES.items():
+        recorded["runs"][name] = [record(case) for _ in range(case.runs)]
+        for run in recorded["runs"][name]:
+            print(f"{name}: late by {run['late_mean']} ms, at most {run['late_most']}", flush=True)
+    text = json.dumps(recorded, separators=(",", ":"))
+    DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Figures of the parameter studies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import tcpcc as tc
+from experiments import charts
+from experiments.harness import Cells, Runs
+from experiments.red_fairness import scenarios as s
+from experiments.red_fairness import studies, tables
+from tcpcc import plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def chart_pairs(first: str, label: str, numbers: Mapping[str, Cells]) -> Figure:
+    """Throughput of both flows against what was varied; bars from the least to the largest over
+    seeds; the fluid model dashed."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
+        for model, of_model in numbers.items():
+            columns = list(dict.fromkeys(column for _, column in of_model))
+            values = [float(column.split(" = ")[1]) for column in columns]
+            for row, colour in ((first, plots.BLUE), ("Reno", plots.VERMILION)):
+                cells = [of_model[row, c] for c in columns]
+                charts.curve(ax, values, cells, model, row, color=colour)
+        ax.set(xlabel=label, ylabel="Throughput (kb/s)")
+        ax.set_xlim(left=0)
+        ax.set_ylim(bottom=0)
+        charts.legend_above(figure, [ax])
+    return figure
+
+
+def chart_family(values: Mapping[str, Cells]) -> Figure:
+    """Bars for each variant at each buffer; a ratio of 1 is Reno's share."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.4))
+        for k, (room, colour) in enumerate(zip(studies.ROOMS, plots.PALETTE, strict=False)):
+            places = np.arange(len(studies.FAMILY)) + 0.25 * (k - 1)
+            column = f"buffer {room}"
+            cells = [values["packet"][kind, column] for kind in studies.FAMILY]
+            look = {"color": colour, "alpha": 0.8, "label": f"buffer of {room} packets"}
+            charts.bars(ax, places, cells, 0.22, **look)
+            if "fluid" in values:
+                fluid = [values["fluid"][kind, column].value for kind in studies.FAMILY]
+                charts.dashes(ax, places, fluid, 9)
+        ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
+        ax.set_xticks(range(len(studies.FAMILY)), ["Vegas", "NewVegas", "Vegas-A", "Vegas+"])
+        ax.set_ylabel("Throughput / Reno's")
+        charts.legend_above(figure, [ax], 2)
+    return figure
+
+
+def draw_recovery(runs: Mapping[str, Runs]) -> Figure:
+    """Distributions over seeds, drop-tail and RED, with both recoveries."""
+    import matplotlib.pyplot as plt
+
+    columns = [mix for mixes in studies.SHARED.values() for mix in mixes]
+    with plots.style():
+        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
+        for number, (ax, row) in enumerate(zip(axes, studies.RECOVERED, strict=True)):
+            for queue, colour, shift in zip(s.QUEUES, plots.PALETTE, (-0.15, 0.15), strict=False):
+                for k, mix in enumerate(columns):
+                    ratios = [
+                        tables.of_mix(run)["Fairness"]
+                        for (key, _), run in runs["packet"].items()
+                        if key == (row, f"{queue} {mix}")
+                    ]
+                    ax.plot(np.full(len(ratios), k + shift), ratios, "o", ms=2.5, alpha=0.6,
+                            color=colour, label=queue if k == 0 else None)  # fmt: skip
+            charts.title(ax, number, row)
+            words = [charts.flows_in_words(mix, s.KINDS) for mix in columns]
+            ax.set_xticks(range(len(columns)), [_two_lines(each) for each in words], size=7)
+        axes[0].set_ylabel("Vegas' throughput / Reno's")
+        axes[0].set_ylim(bottom=0)
+        charts.legend_above(figure, axes)
+    return figure
+
+
+def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
+    """Estimated against true number, and the estimate over time as flows join (Table 4.3)."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
+        for model, of_model in cells.items():
+            for row, colour in zip(
+                studies.CROWDS, (plots.BLUE, plots.VERMILION, plots.GREEN), strict=True
+            ):
+                shares = [of_model[row, f"n = {n}"] for n in studies.COUNTS]
+                charts.curve(left, studies.COUNTS, shares, model, row, color=colour)
+        left.axhspan(0.8, 1.2, color=plots.GREY, alpha=0.15, lw=0)
+        left.axhline(1, color=plots.GREY, lw=0.8)
+        left.set(xscale="log", xlabel="True number n", ylabel="Estimate 1/P over n", ylim=(0, 1.3))
+        left.set_xticks(studies.COUNTS, [str(n) for n in studies.COUNTS])
+        left.minorticks_off()
+        joined = tc.simulate(studies.joining_estimated(1))
+        data = joined.data.isel(link=0)
+        true = [sum(start <= t for start in s.JOINING) for t in data["time"].values]
+        right.step(data["time"], true, color=plots.BLACK, lw=1, where="post", label="true number")
+        right.plot(
+            data["time"], data["queue_flows"], color=plots.BLUE, label="estimate 1/P, packets"
+        )
+        right.set(xlabel="Time (s)", ylabel="Connections", xlim=(0, joined.duration))
+        right.set_ylim(bottom=0)
+        charts.legend_above(figure, (left, right), 4)
+        for k, (ax, text) in enumerate(
+            {left: "Estimate over true number", right: "Flows join"}.items()
+        ):
+            charts.title(ax, k, text)
+    return figure
+
+
+def _two_lines(words: str) -> str:
+    return words.replace(", ", ",\n").replace(" beside ", "\nbeside ")

@@ -1,0 +1,606 @@
+"""BBR, version 3: a model of the path whose bounds also learn from losses.
+
+Source: N. Cardwell, I. Swett, J. Beshay (ed.), "BBR congestion control",
+draft-ietf-ccwg-bbr, 2026; Linux' ``tcp_bbr`` of that version where the draft leaves a choice.
+
+Equations (bw: largest delivery rate of this and the last cycle of probing; d: smallest RTT of 10 s)
+
+(1)  bw_s = min(bw, bw_shortterm);  pacing rate = 0.99 g bw_s
+(2)  W = min(W + delivered, max(c bw_s d + extra, 4)), at most cap, at least 4
+(3)  STARTUP: g = 2.77, c = 2, until the rate has grown by less than a quarter in each of 3 rounds;
+     or until a round of recovery in which 6 ACKs told of losses has lost more than 2 % of what was
+     in the network: then inflight_longterm = max(bw_s d, what the last round delivered)
+(4)  DRAIN: g = 0.5 until no more than bw_s d is in the network, or for 3 rounds
+(5)  PROBE_BW, in turn: DOWN, g = 0.9, until no more than bw d and (1 - 0.15) inflight_longterm is
+     in the network; CRUISE, g = 1; REFILL, g = 1, for a round; UP, g = 1.25, c = 2.25, until the
+     rate has stopped growing as in (3), or by (8). REFILL begins 2 to 3 s after DOWN did, or after
+     min(bw_s d, W, 63) rounds
+(6)  cap = inflight_longterm in DOWN, REFILL and UP, with headroom as in (5) in CRUISE and
+     PROBE_RTT; and inflight_shortterm
+(7)  a round with a loss, neither in STARTUP nor in REFILL or UP:
+     bw_shortterm = max(rate, 0.7 bw_shortterm), likewise inflight_shortterm with what the round
+     delivered; they begin as bw and W, and REFILL forgets them
+(8)  losses above 2 % among what was sent in REFILL and UP: inflight_longterm = max(what was in the
+     network as 2 % were passed, 0.7 min(bw_s d, W)), and DOWN begins. The next UP ends as soon as
+     so much is in the network; if a round shows that this did no harm, REFILL follows at once
+(9)  inflight_longterm grows to what was in the network without such losses, and in UP, while W is
+     at it, by 1, 2, 4, ... packets a round
+(10) PROBE_RTT every 5 s: W at most max(bw_s d / 2, 4) for 0.2 s and a round; what is sent then
+     tells no rate. After a silence it is spared
+(11) end of a recovery: W at least what it was before; timeout: W = 1
+(12) extra: the most that came at once beyond what bw_s explains, in 10 rounds (STARTUP: 1)
+
+Differences from the draft
+    Packets leave one by one: there is no quantum, nor a budget for offload. Losses that were none
+    are not noticed, so nothing is undone. Of (3), ACKs that tell of losses are counted, as in
+    Linux, not gaps between sequence numbers. Of (8), where more than 2 % were lost already before a
+    packet, what was in the network before it counts, as in Linux. A mark (ECN), for which the draft
+    asks for an answer and names none, is a loss in (7) and ends the probe of (8), once per window.
+"""
+
+import math
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.windowed import update_max, windowed
+from tcpcc.definition import Param, State, register
+from tcpcc.engine.streams import uniform
+
+STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
+
+
+# Gains and bounds
+
+
+def pacing_gain(s, p):
+    if s.mode == STARTUP:
+        return p.startup_gain
+    if s.mode == DRAIN:
+        return p.drain_gain
+    if s.mode == DOWN:
+        return p.down_gain
+    return p.up_gain if s.mode == UP else 1.0
+
+
+def window_gain(s, p):
+    if s.mode == UP:
+        return p.up_cwnd_gain
+    return p.probe_rtt_gain if s.mode == PROBE_RTT else p.cwnd_gain
+
+
+def probes_bandwidth(s):
+    return DOWN <= s.mode <= UP
+
+
+def bdp(s, p, bandwidth, gain):
+    """gain x BDP, or the first window while no round-trip time is known."""
+    return p.first_window if s.base_rtt == math.inf else gain * bandwidth * s.base_rtt
+
+
+def budget(s, p, packets):
+    return max(packets, p.least_window) + (2.0 if s.mode == UP else 0.0)
+
+
+def target(s, p):
+    return min(bdp(s, p, s.bw, 1.0), s.cwnd)
+
+
+def with_headroom(s, p):
+    if s.inflight_longterm == math.inf:
+        return math.inf
+    room = max(1.0, p.headroom * s.inflight_longterm)
+    return max(s.inflight_longterm - room, p.least_window)
+
+
+def too_high(p, lost, inflight):
+    return lost > inflight * p.loss_threshold
+
+
+# States
+
+
+def begin_round(s, total):
+    s.round_end = total
+
+
+def look_anew(s, rate):
+    """For a rate that has stopped growing, from `rate` on."""
+    s.full_bw = rate
+    s.flat_rounds = 0.0
+    s.full_now = 0.0
+
+
+def forget_shortterm(s):
+    s.bw_shortterm = math.inf
+    s.inflight_shortterm = math.inf
+
+
+def begin_down(s, p, now, total):
+    s.loss_in_round = 0.0
+    s.bw_latest = s.inflight_latest = 0.0
+    s.acked_per_step = math.inf
+    s.rounds_since_probe = math.floor(2 * uniform(s))
+    s.probe_wait = p.probe_wait + uniform(s)
+    s.cycle_at = now
+    s.ending = 1.0
+    begin_round(s, total)
+    s.mode = DOWN
+
+
+def begin_refill(s, total):
+    forget_shortterm(s)
+    s.up_rounds = 0.0
+    s.up_acked = 0.0
+    s.precautionary = 0.0
+    s.ending = 0.0
+    begin_round(s, total)
+    s.mode = REFILL
+
+
+def begin_up(s, total, rate):
+    begin_round(s, total)
+    look_anew(s, rate)
+    s.mode = UP
+    steepen(s)
+
+
+def steepen(s):
+    """(9): twice as many packets in this round as in the last."""
+    s.acked_per_step = max(s.cwnd / 2.0**s.up_rounds, 1.0)
+    s.up_rounds = min(s.up_rounds + 1, 30.0)
+
+
+# The model
+
+
+def note_sample(s, p, a):
+    """What the newest packet delivered tells: rounds, and the largest rates."""
+    s.round_start = 0.0
+    s.loss_round_start = 0.0
+    if a.rate_interval <= 0:
+        return
+    prior = a.total_delivered - a.rate_delivered
+    s.limited = 1.0 if is_limited(s, a) else 0.0
+    s.bw_latest = max(s.bw_latest, a.delivery_rate)
+    s.inflight_latest = max(s.inflight_latest, a.rate_delivered)
+    if prior >= s.loss_round_end:
+        s.loss_round_end = a.total_delivered
+        s.loss_round_start = 1.0
+    if prior >= s.round_end:
+        begin_round(s, a.total_delivered)
+        s.rounds += 1
+        s.rounds_since_probe += 1
+        s.round_start = 1.0
+        s.filled_before = s.filled
+        s.filled = 0.0
+    if s.limited == 0 or a.delivery_rate >= s.max_bw:
+        s.bw_now = max(s.bw_now, a.delivery_rate)
+        s.max_bw = max(s.bw_now, s.bw_before)
+
+
+def is_limited(s, a):
+    """By the application, or by PROBE_RTT (10)."""
+    prior = a.total_delivered - a.rate_delivered
+    return a.limited != 0 or s.limited_from <= prior <= s.limited_until
+
+
+def note_filled(s, a):
+    """Whether the window has been full in this round or the last one."""
+    if a.pipe + a.delivered + s.losses >= math.floor(s.cwnd):
+        s.filled = 1.0
+
+
+def adapt_shortterm(s, p):
+    """(7)."""
+    if s.loss_round_start == 0:
+        return
+    probing = s.mode == STARTUP or s.mode == REFILL or s.mode == UP
+    if s.loss_in_round != 0 and not probing:
+        if s.bw_shortterm == math.inf:
+            s.bw_shortterm = s.max_bw
+        if s.inflight_shortterm == math.inf:
+            s.inflight_shortterm = s.cwnd
+        s.bw_shortterm = max(s.bw_latest, p.beta * s.bw_shortterm)
+        s.inflight_shortterm = max(s.inflight_latest, p.beta * s.inflight_shortterm)
+    s.loss_in_round = 0.0
+
+
+def update_extra(s, p, a):
+    """(12)."""
+    if a.rate_interval <= 0:
+        return
+    expected = s.bw * (a.now - s.epoch_at)
+    if s.epoch_acked <= expected:
+        s.epoch_acked = 0.0
+        s.epoch_at = a.now
+        expected = 0.0
+    s.epoch_acked += a.delivered
+    rounds = p.extra_rounds if s.full != 0 else 1.0
+    beyond = min(s.epoch_acked - expected, s.cwnd)
+    update_max(s.extra_at, s.extra_best, rounds, s.rounds, beyond)
+
+
+def check_full(s, p, a):
+    """(3), (5): whether the rate has stopped growing."""
+    if s.full_now != 0 or s.round_start == 0 or s.limited != 0:
+        return
+    if a.delivery_rate >= 1.25 * s.full_bw:
+        look_anew(s, a.delivery_rate)
+        return
+    s.flat_rounds += 1
+    if s.flat_rounds >= 3:
+        s.full_now = s.full = 1.0
+
+
+def check_startup(s, p, a):
+    """(3)."""
+    if s.full == 0:
+        if s.losses > 0:
+            s.loss_acks += 1
+        if s.loss_round_start != 0:
+            many = s.loss_acks >= p.full_losses and a.phase == 1
+            if many and too_high(p, a.lost, a.lost_inflight):
+                s.full_now = s.full = 1.0
+                s.inflight_longterm = max(bdp(s, p, s.bw, 1.0), s.inflight_latest)
+            s.loss_acks = 0.0
+    if s.mode == STARTUP and s.full != 0:
+        s.mode = DRAIN
+        s.drain_round = s.rounds
+
+
+def check_drain(s, p, a):
+    """(4)."""
+    if s.mode != DRAIN:
+        return
+    drained = a.pipe <= budget(s, p, bdp(s, p, s.bw, 1.0))
+    if drained or s.rounds > s.drain_round + 3:
+        begin_down(s, p, a.now, a.total_delivered)
+
+
+def adapt_longterm(s, p, a):
+    """(8), (9); returns whether it has begun another state."""
+    if s.ending != 0 and s.round_start != 0:
+        s.probe_sample = 0.0
+        s.ending = 0.0
+        if probes_bandwidth(s):
+            if s.limited == 0 and s.bw_now > 0:
+                s.bw_before = s.bw_now
+                s.bw_now = 0.0
+                s.max_bw = s.bw_before
+            if s.precautionary != 0 and s.probed_too_high == 0:
+                begin_refill(s, a.total_delivered)
+                return True
+    if s.inflight_longterm < math.inf and not too_high(p, a.lost, a.lost_inflight):
+        s.inflight_longterm = max(s.inflight_longterm, a.lost_inflight)
+        if s.mode == UP:
+            raise_longterm(s, a)
+    return False
+
+
+def bound_by_longterm(s):
+    return (s.filled != 0 or s.filled_before != 0) and s.cwnd >= s.inflight_longterm
+
+
+def raise_longterm(s, a):
+    """(9)."""
+    if not bound_by_longterm(s):
+        return
+    s.up_acked += a.delivered
+    if s.up_acked >= s.acked_per_step:
+        steps = math.floor(s.up_acked / s.acked_per_step)
+        s.up_acked -= steps * s.acked_per_step
+        s.inflight_longterm += steps
+    if s.round_start != 0:
+        steepen(s)
+
+
+def is_time_to_probe(s, p, a):
+    waited = a.now > s.cycle_at + s.probe_wait
+    return waited or s.rounds_since_probe >= min(target(s, p), p.reno_rounds)
+
+
+def is_time_to_cruise(s, p, a):
+    return a.pipe <= with_headroom(s, p) and a.pipe <= budget(s, p, bdp(s, p, s.max_bw, 1.0))
+
+
+def is_time_to_go_down(s, a):
+    if s.probed_too_high != 0 and a.pipe >= s.inflight_longterm:
+        s.precautionary = 1.0
+        return True
+    if bound_by_longterm(s):
+        look_anew(s, a.delivery_rate)
+        return False
+    return s.full_now != 0
+
+
+def update_cycle(s, p, a):
+    """(5)."""
+    if s.full == 0 or adapt_longterm(s, p, a):
+        return
+    if s.mode == DOWN or s.mode == CRUISE:
+        if is_time_to_probe(s, p, a):
+            begin_refill(s, a.total_delivered)
+        elif s.mode == DOWN and is_time_to_cruise(s, p, a):
+            s.mode = CRUISE
+    elif s.mode == REFILL:
+        if s.round_start != 0:
+            s.probe_sample = 1.0
+            begin_up(s, a.total_delivered, a.delivery_rate)
+    elif s.mode == UP and is_time_to_go_down(s, a):
+        s.probed_too_high = 0.0
+        begin_down(s, p, a.now, a.total_delivered)
+
+
+def end_probe(s, p, a, inflight, limited):
+    """(8)."""
+    s.probed_too_high = 1.0
+    s.probe_sample = 0.0
+    if not limited:
+        s.inflight_longterm = max(inflight, p.beta * target(s, p))
+    if s.mode == UP:
+        begin_down(s, p, a.now, a.total_delivered)
+
+
+# The round-trip time
+
+
+def save_window(s):
+    """What to return to."""
+    if s.repairing == 0 and s.mode != PROBE_RTT:
+        s.saved = s.cwnd
+    else:
+        s.saved = max(s.saved, s.cwnd)
+
+
+def update_base_rtt(s, p, a):
+    expired = a.now > s.probed_rtt_at + p.probe_rtt_interval
+    if a.rtt > 0 and (a.rtt < s.probed_rtt or expired):
+        s.probed_rtt = a.rtt
+        s.probed_rtt_at = a.now
+    if s.probed_rtt < s.base_rtt or a.now > s.base_rtt_at + p.rtt_window:
+        s.base_rtt = s.probed_rtt
+        s.base_rtt_at = s.probed_rtt_at
+    if expired and s.mode != PROBE_RTT and s.idle == 0:
+        save_window(s)
+        s.mode = PROBE_RTT
+        s.probe_until = math.inf
+        s.limited_from = a.total_delivered
+        s.ending = 1.0
+        begin_round(s, a.total_delivered)
+    if s.mode == PROBE_RTT:
+        probe_rtt(s, p, a)
+    s.idle = 0.0
+
+
+def probe_rtt_window(s, p):
+    return max(bdp(s, p, s.bw, p.probe_rtt_gain), p.least_window)
+
+
+def probe_rtt(s, p, a):
+    """(10)."""
+    s.limited_until = a.total_delivered + a.pipe
+    if s.probe_until == math.inf:
+        if a.pipe <= probe_rtt_window(s, p):
+            s.probe_until = a.now + p.probe_time
+            s.probed_round = 0.0
+            begin_round(s, a.total_delivered)
+        return
+    if s.round_start != 0:
+        s.probed_round = 1.0
+    if s.probed_round != 0:
+        end_probe_rtt(s, p, a)
+
+
+def end_probe_rtt(s, p, a):
+    if a.now <= s.probe_until:
+        return
+    s.probed_rtt_at = a.now
+    s.cwnd = max(s.cwnd, s.saved)
+    forget_shortterm(s)
+    if s.full == 0:
+        s.mode = STARTUP
+    else:
+        begin_down(s, p, a.now, a.total_delivered)
+        s.mode = CRUISE
+
+
+# Rate and window
+
+
+def set_rate(s, p, a, gain):
+    if s.measured == 0 and a.srtt > 0:
+        s.pacing_rate = p.startup_gain * s.cwnd / a.srtt
+        s.measured = 1.0
+    rate = 0.99 * gain * s.bw
+    if rate > 0 and (s.full != 0 or rate > s.pacing_rate):
+        s.pacing_rate = rate
+
+
+def cap(s, p):
+    """(6)."""
+    most = math.inf
+    if s.mode == CRUISE or s.mode == PROBE_RTT:
+        most = with_headroom(s, p)
+    elif probes_bandwidth(s):
+        most = s.inflight_longterm
+    return max(min(most, s.inflight_shortterm), p.least_window)
+
+
+def set_window(s, p, a):
+    if a.phase == 0 and s.repairing != 0:
+        s.cwnd = max(s.cwnd, s.saved)  # (11)
+    s.repairing = a.phase
+    most = budget(s, p, bdp(s, p, s.bw, window_gain(s, p)) + s.extra_best[0])
+    if s.full != 0:
+        s.cwnd = min(s.cwnd + a.delivered, most)
+    elif s.cwnd < most or a.total_delivered < p.first_window:
+        s.cwnd += a.delivered
+    s.cwnd = max(s.cwnd, p.least_window)
+    if s.mode == PROBE_RTT:
+        s.cwnd = min(s.cwnd, probe_rtt_window(s, p))
+    s.cwnd = min(s.cwnd, cap(s, p))
+
+
+def on_delivery(s, p, a):
+    note_filled(s, a)
+    note_sample(s, p, a)
+    adapt_shortterm(s, p)
+    update_extra(s, p, a)
+    check_full(s, p, a)
+    check_startup(s, p, a)
+    check_drain(s, p, a)
+    update_cycle(s, p, a)
+    update_base_rtt(s, p, a)
+    if s.loss_round_start != 0:
+        s.bw_latest = a.delivery_rate
+        s.inflight_latest = a.rate_delivered
+    s.bw = min(s.max_bw, s.bw_shortterm)
+    set_rate(s, p, a, pacing_gain(s, p))
+    set_window(s, p, a)
+    s.losses = 0.0
+
+
+def note_congestion(s, total):
+    if s.loss_in_round == 0:
+        s.loss_round_end = total
+        save_window(s)
+    s.loss_in_round = 1.0
+
+
+def on_lost_packet(s, p, a):
+    s.losses += 1
+    note_congestion(s, a.total_delivered)
+    if s.probe_sample != 0 and too_high(p, a.lost, a.lost_inflight):
+        before = a.lost_inflight - 1
+        allowed = p.loss_threshold * before - (a.lost - 1)
+        passed = before + max(allowed, 0.0) / (1 - p.loss_threshold)
+        end_probe(s, p, a, passed, is_limited(s, a))
+
+
+def on_mark(s, p, a):
+    note_congestion(s, a.total_delivered)
+    if s.probe_sample != 0:
+        end_probe(s, p, a, a.inflight, False)
+
+
+def on_restart(s, p, a):
+    """(10): the application has data again after nothing was in the network."""
+    s.idle = 1.0
+    s.epoch_at = a.now
+    s.epoch_acked = 0.0
+    if probes_bandwidth(s):
+        set_rate(s, p, a, 1.0)
+    elif s.mode == PROBE_RTT:
+        end_probe_rtt(s, p, a)
+
+
+def on_ack(s, p, a):
+    """All is done by ``on_delivery``."""
+
+
+def on_loss(s, p, a):
+    save_window(s)
+
+
+def on_timeout(s, p, a):
+    save_window(s)
+    s.repairing = 2.0
+    s.cwnd = 1.0
+
+
+bbr3 = register(
+    Controller(
+        name="bbr3",
+        summary="BBR whose model of the path is bounded by what losses tell",
+        source="draft-ietf-ccwg-bbr",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        on_delivery=on_delivery,
+        on_lost_packet=on_lost_packet,
+        on_mark=on_mark,
+        on_restart=on_restart,
+        params={
+            "startup_gain": Param(2.77, "", "of the rate in STARTUP, 4 ln 2", 1),
+            "drain_gain": Param(0.5, "", "of the rate in DRAIN", 0.01, 1),
+            "down_gain": Param(0.9, "", "of the rate in DOWN", 0.01, 1),
+            "up_gain": Param(1.25, "", "of the rate in UP", 1),
+            "cwnd_gain": Param(2.0, "", "of the window", 1),
+            "up_cwnd_gain": Param(2.25, "", "of the window in UP", 1),
+            "probe_rtt_gain": Param(0.5, "", "of the window in PROBE_RTT", 0, 1),
+            "loss_threshold": Param(0.02, "", "share of packets whose loss ends a probe", 0, 0.5),
+            "beta": Param(0.7, "", "what a round with losses leaves at least", 0, 1),
+            "headroom": Param(0.15, "", "share of inflight_longterm left to others", 0, 1),
+            "full_losses": Param(6, "", "ACKs with losses that may end STARTUP", 1),
+            "probe_wait": Param(2, "s", "least time between probes; up to 1 s is added", 0),
+            "reno_rounds": Param(63, "rounds", "most between probes", 1),
+            "rtt_window": Param(10, "s", "over which the smallest round-trip time counts", 0),
+            "probe_rtt_interval": Param(5, "s", "between one PROBE_RTT and the next", 0),
+            "probe_time": Param(0.2, "s", "that PROBE_RTT lasts at least", 0),
+            "extra_rounds": Param(10, "rounds", "over which what came at once counts", 1),
+            "least_window": Param(4, "packets", "smallest window", 1),
+            "first_window": Param(10, "packets", "in the network before a round trip", 1),
+        },
+        state={
+            "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
+            "mode": State(STARTUP, "", "0: STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT"),
+            "bw": State(0, "packets/s", "bandwidth by which it sends"),
+            "max_bw": State(0, "packets/s", "largest delivery rate of two cycles"),
+            "bw_now": State(0, "packets/s", "of this cycle"),
+            "bw_before": State(0, "packets/s", "of the last cycle"),
+            "bw_shortterm": State(math.inf, "packets/s", "bound by losses in this cycle"),
+            "inflight_shortterm": State(math.inf, "packets", "bound by losses in this cycle"),
+            "inflight_longterm": State(math.inf, "packets", "bound by losses when probing"),
+            "bw_latest": State(0, "packets/s", "largest delivery rate of a round"),
+            "inflight_latest": State(0, "packets", "most delivered in a round trip"),
+            "limited": State(0, "0 or 1", "the newest rate tells nothing of the path"),
+            "limited_from": State(math.inf, "packets", "delivered when PROBE_RTT began"),
+            "limited_until": State(-1, "packets", "when what was sent in it is delivered"),
+            "round_end": State(0, "packets", "delivered when the present round began"),
+            "rounds": State(0, "", "rounds so far"),
+            "round_start": State(0, "0 or 1", "this ACK ends a round"),
+            "loss_round_end": State(0, "packets", "likewise, for rounds that begin with a loss"),
+            "loss_round_start": State(0, "0 or 1", "this ACK ends such a round"),
+            "loss_in_round": State(0, "0 or 1", "something was lost in it"),
+            "losses": State(0, "packets", "deemed lost since the last ACK"),
+            "loss_acks": State(0, "", "ACKs that told of losses in a round of STARTUP"),
+            "filled": State(0, "0 or 1", "the window has been full in this round"),
+            "filled_before": State(0, "0 or 1", "and in the one before"),
+            "full": State(0, "0 or 1", "the pipe has been filled"),
+            "full_now": State(0, "0 or 1", "and in this probe"),
+            "full_bw": State(0, "packets/s", "rate that is to be outgrown"),
+            "flat_rounds": State(0, "", "rounds in which it was not"),
+            "drain_round": State(0, "", "in which DRAIN began"),
+            "ending": State(0, "0 or 1", "what was sent in a probe is still coming"),
+            "probe_sample": State(0, "0 or 1", "losses are an answer to the probe"),
+            "probed_too_high": State(0, "0 or 1", "the last probe lost too much"),
+            "precautionary": State(0, "0 or 1", "the last probe ended before it could"),
+            "up_rounds": State(0, "", "in which inflight_longterm has grown"),
+            "up_acked": State(0, "packets", "delivered since it grew"),
+            "acked_per_step": State(math.inf, "packets", "for each packet that it grows by"),
+            "rounds_since_probe": State(0, "", "since UP"),
+            "probe_wait": State(0, "s", "from DOWN to REFILL at most"),
+            "cycle_at": State(0, "s", "when DOWN began"),
+            "base_rtt": State(math.inf, "s", "smallest round-trip time of the window"),
+            "base_rtt_at": State(math.inf, "s", "when it was measured"),
+            "probed_rtt": State(math.inf, "s", "smallest since PROBE_RTT"),
+            "probed_rtt_at": State(math.inf, "s", "when it was measured"),
+            "probe_until": State(math.inf, "s", "least end of PROBE_RTT"),
+            "probed_round": State(0, "0 or 1", "a round of it is over"),
+            "idle": State(0, "0 or 1", "nothing has been delivered since a silence"),
+            "saved": State(0, "packets", "window to return to"),
+            "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
+            "measured": State(0, "0 or 1", "the rate is set from a measurement"),
+            **windowed("extra", "packets", "what came at once", 0.0),
+            "epoch_at": State(0, "s", "since when that is counted"),
+            "epoch_acked": State(0, "packets", "delivered since then"),
+        },
+        recovery="rack-tlp",
+        owns_recovery=True,
+        owns_start=True,
+        chance=True,
+        record=(
+            "pacing_rate", "mode", "base_rtt", "max_bw", "bw_shortterm", "inflight_shortterm",
+            "inflight_longterm",
+        ),
+    )
+)  # fmt: skip

@@ -1,0 +1,144 @@
+"""Two runs over one another: what another model, controller or setting changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.errors import ScenarioError
+from tcpcc.results.figure import (
+    BLACK,
+    DASHES,
+    WIDTH,
+    colour,
+    finished,
+    legend,
+    rate_unit,
+    shade,
+    style,
+)
+from tcpcc.results.run import Run, Selection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ALONE = 3
+"""Flows of a controller up to which each has a line; of more, the mean."""
+
+
+def compare(
+    run: Run,
+    other: Run,
+    *,
+    names: Sequence[str] | None = None,
+    flows: Selection = None,
+    width: float | None = None,
+    after: float = 0.0,
+    before: float | None = None,
+) -> Figure:
+    """Windows, throughput and queue of two runs on the same axes: the first solid, the second
+    dashed and darker.
+
+    Args:
+        run, other: of the same scenario by two models, or of two scenarios.
+        names: of both, for the legend. Default: what tells them apart: their models, else their
+            controllers, else their seeds, else "first" and "second".
+        flows: which, as in `Run.select`, of each run. Default: all with a controller.
+        width: of the throughput's averaging windows, s. Default: a hundredth of the longer run.
+        after, before: the window of time, s. Default: the longer run.
+
+    Raises:
+        ScenarioError: not two names; an unknown flow.
+    """
+    import matplotlib.pyplot as plt
+
+    both = (run, other)
+    told = _names(run, other) if names is None else list(names)
+    if len(told) != 2 or told[0] == told[1]:
+        raise ScenarioError(f"names = {names!r}: must be two, which differ")
+    last = max(one.duration for one in both) if before is None else before
+    mean_over = max(one.duration for one in both) / 100 if width is None else width
+    top = max(float(one.throughput().max()) for one in both)
+    scale, unit = rate_unit(2 * top)
+    labels = ["Window (packets)", f"Throughput ({unit})"]
+    labels += ["Queue (packets)"] if any(one.links for one in both) else []
+    with style():
+        figure, axes = plt.subplots(
+            len(labels), 1, sharex=True, figsize=(WIDTH, 1.65 * len(labels) + 0.3)
+        )
+        for k, (one, name) in enumerate(zip(both, told, strict=True)):
+            _draw(axes, one, name, bool(k), flows, mean_over, scale)
+        for ax, label in zip(axes, labels, strict=True):
+            ax.set_ylabel(label)
+            ax.set_ylim(bottom=0)
+        axes[-1].set(xlabel="Time (s)", xlim=(after, last))
+        legend(axes[0], columns=4)
+        figure.align_ylabels(axes)
+        return finished(figure)
+
+
+def _draw(
+    axes: Sequence[Axes],
+    run: Run,
+    name: str,
+    second: bool,
+    flows: Selection,
+    width: float,
+    scale: float,
+) -> None:
+    times = run.data["time"].values
+    series = run.throughput_series(width)
+    middles = series["time"].values - np.diff(series["time"].values, prepend=0.0) / 2
+    for label, own, columns in _groups(run, flows):
+        look = _look(own, second)
+        window = _mean(run.data["cwnd"].values[:, columns])
+        axes[0].plot(times, window, label=f"{label}, {name}", **look)
+        axes[1].plot(middles, series.values[:, columns].mean(axis=1) / scale, **look)
+    if run.links:
+        axes[2].plot(times, run.queue().values, **_look(BLACK, second))
+
+
+def _look(own: str, second: bool) -> dict[str, Any]:
+    if second:
+        return {"color": shade(own, -0.45), "ls": DASHES[1], "lw": 1.0, "zorder": 3}
+    return {"color": own, "lw": 1.4, "ls": "-"}
+
+
+def _groups(run: Run, flows: Selection) -> Iterator[tuple[str, str, list[int]]]:
+    """(label, colour, columns) of what is one line."""
+    kinds = dict(zip(run.flows, (str(k) for k in run.data["controller"].values), strict=True))
+    chosen = [name for name in run.select(flows) if kinds[name] != "cbr"]
+    for kind in dict.fromkeys(kinds[name] for name in chosen):
+        members = [name for name in chosen if kinds[name] == kind]
+        columns = [run.flows.index(name) for name in members]
+        if len(members) > ALONE:
+            yield f"mean of {len(members)} {kind}", colour(kind), columns
+            continue
+        for name, column in zip(members, columns, strict=True):
+            yield kind if len(members) == 1 else name, colour(kind), [column]
+
+
+def _mean(windows: NDArray[np.float64]) -> NDArray[np.float64]:
+    there = ~np.isnan(windows)
+    count = there.sum(axis=1)
+    mean = np.full(count.shape, np.nan)
+    np.divide(np.where(there, windows, 0.0).sum(axis=1), count, out=mean, where=count > 0)
+    return mean
+
+
+def _names(run: Run, other: Run) -> list[str]:
+    """What tells two runs apart, in a word each."""
+    pairs: list[list[str]] = [
+        [str(one.data.attrs["model"]) for one in (run, other)],
+        [_controllers(one) for one in (run, other)],
+        [f"seed {one.data.attrs['seed']}" for one in (run, other)],
+    ]
+    return next((pair for pair in pairs if pair[0] != pair[1]), ["first", "second"])
+
+
+def _controllers(run: Run) -> str:
+    return " and ".join(dict.fromkeys(str(kind) for kind in run.data["controller"].values))

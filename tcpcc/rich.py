@@ -1,0 +1,40 @@
+"""How definitions, records and scenarios show themselves in a notebook: small HTML tables."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """An HTML table; columns in which nothing stands are left out."""
+    texts = [[_cell(value) for value in row] for row in rows]
+    used = [k for k in range(len(head)) if any(row[k] for row in texts)]
+    if not used:
+        return ""
+    top = "".join(f"<th>{html.escape(head[k])}</th>" for k in used)
+    lines = ("".join(f"<td>{row[k]}</td>" for k in used) for row in texts)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def headed(title: str, told: str, *parts: str) -> str:
+    """A bold title, a line beside it, and what stands below."""
+    line = f": {html.escape(told)}" if told else ""
+    return f"<div><b>{html.escape(title)}</b>{line}{''.join(parts)}</div>"
+
+
+def settings(given: Mapping[str, Any]) -> str:
+    """A table of names and values."""
+    return table(("setting", "value"), given.items())
+
+
+def _cell(value: Any) -> str:
+    """A number in six digits, a text as it is, anything else as Python writes it."""
+    if value is None or value == () or value == "":
+        return ""
+    if isinstance(value, float):
+        return "unlimited" if math.isinf(value) and value > 0 else f"{value:.6g}"
+    return html.escape(value if isinstance(value, str) else repr(value))

@@ -1,0 +1,406 @@
+"""BBR, version 3, beside the cases of the draft's appendix, by their numbers there.
+
+Not here: 12, 13 (aggregation of ACKs), 17 (a policer), for which there is no such link, and 18, 19
+(spurious recoveries), which the transport does not notice.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import get
+from tcpcc.controllers.bbr3 import CRUISE, DOWN, DRAIN, PROBE_RTT, REFILL, STARTUP, UP
+
+BBR3 = get("bbr3")
+BDP = 100  # packets, of the sender below
+
+
+class Sender:
+    """The rules on a path of 1000 packets/s and 0.1 s, told of one packet after the other."""
+
+    def __init__(self, mode, **state):
+        self.s, self.p, self.a = BBR3.example()
+        for name, value in zip(BBR3.state_dtype.names, BBR3.initial_state, strict=True):
+            setattr(self.s, name, value)
+        known = {
+            "cwnd": 2.0 * BDP, "bw": 1000.0, "max_bw": 1000.0, "bw_now": 1000.0, "base_rtt": 0.1,
+            "base_rtt_at": 10.0, "probed_rtt": 0.1, "probed_rtt_at": 10.0, "cycle_at": 10.0,
+            "probe_wait": 2.5, "full": float(mode != STARTUP), "full_bw": 1000.0, "measured": 1.0,
+            "pacing_rate": 1000.0, "round_end": 990.0, "loss_round_end": 990.0,
+        }  # fmt: skip
+        vars(self.s).update({**known, **state, "mode": mode})
+        self.now, self.total = 10.0, 1000.0
+
+    def sample(self, *, rate=1000.0, rtt=0.11, pipe=130, lost=0, inflight=BDP, phase=0, **more):
+        """What an ACK tells; `round_ends` if of a packet sent after the present round began."""
+        ends = more.pop("round_ends", False)
+        self.now += more.pop("after", 0.001)
+        self.total += 1
+        edge = max(self.s.round_end, self.s.loss_round_end)
+        prior = edge if ends else min(self.s.round_end, self.s.loss_round_end) - 1
+        sample = {
+            "now": self.now, "delivered": 1.0, "total_delivered": self.total, "rtt": rtt,
+            "srtt": 0.11, "pipe": pipe, "lost": lost, "lost_inflight": inflight, "phase": phase,
+            "delivery_rate": rate, "rate_interval": 0.11, "rate_delivered": self.total - prior,
+            "limited": 0.0, "inflight": pipe,
+        }  # fmt: skip
+        vars(self.a).update({k: float(v) for k, v in (sample | more).items()})
+        return self.s, self.p, self.a
+
+    def ack(self, **told):
+        BBR3.on_delivery(*self.sample(**told))
+        return self.s
+
+    def round(self, **told):
+        return self.ack(round_ends=True, **told)
+
+    def lose(self, **told):
+        BBR3.on_lost_packet(*self.sample(**told))
+        return self.s
+
+
+# STARTUP and DRAIN
+
+
+def test_01_startup_ends_on_a_plateau():
+    """The rate within 2 %; three rounds later DRAIN, at half of it."""
+    trace = traced(buffer=1000)
+    startup = trace[trace["mode"] == STARTUP]
+    assert startup["max_bw"].iloc[-1] == pytest.approx(1250, rel=0.02)
+    found = startup["time"][startup["max_bw"] > 0.98 * 1250].iloc[0]
+    drain = trace[trace["mode"] == DRAIN].iloc[0]
+    assert 3 * 0.041 < drain["time"] - found < 4 * 0.082
+    assert drain["pacing_rate"] == pytest.approx(0.99 * 0.5 * 1250, rel=0.02)
+    # three and not two rounds without growth
+    s = Sender(STARTUP, full_bw=1000.0)
+    assert [s.round(rate=1200.0).flat_rounds for _ in range(2)] == [1, 2]
+    assert (s.s.full, s.s.mode) == (0, STARTUP)
+    s.round(rate=1200.0)
+    assert (s.s.full, s.s.full_now, s.s.mode) == (1, 1, DRAIN)
+
+
+@pytest.mark.parametrize(
+    ("acks", "lost", "phase", "mode"),
+    [(6, 3, 1, DRAIN), (5, 3, 1, STARTUP), (6, 2, 1, STARTUP), (6, 3, 0, STARTUP)],
+)
+def test_02_startup_ends_on_loss_though_the_application_limits(acks, lost, phase, mode):
+    sender = Sender(STARTUP)
+    for _ in range(acks):
+        sender.lose(limited=1, phase=phase)
+        sender.ack(limited=1, phase=phase)
+    s = sender.round(limited=1, phase=phase, lost=lost)
+    assert s.mode == mode
+    if mode == DRAIN:
+        assert (s.full, s.full_now) == (1, 1)
+        assert s.inflight_longterm == BDP  # more than what the round delivered
+
+
+def test_03_drain_ends_when_the_queue_is_gone():
+    s = Sender(DRAIN, drain_round=0.0)
+    assert s.ack(pipe=BDP + 1).mode == DRAIN
+    assert s.s.pacing_rate == pytest.approx(0.99 * 0.5 * 1000)
+    assert s.ack(pipe=BDP).mode in (DOWN, CRUISE)
+
+
+def test_04_drain_ends_after_three_rounds():
+    s = Sender(DRAIN, drain_round=0.0)
+    assert [s.round(pipe=2 * BDP).mode for _ in range(4)] == [DRAIN, DRAIN, DRAIN, DOWN]
+
+
+# Probing for bandwidth
+
+
+def test_05_up_ends_on_a_plateau():
+    s = Sender(UP)
+    modes = [s.round(rate=1100.0).mode for _ in range(3)]
+    assert modes[:2] == [UP, UP]
+    assert modes[2] in (DOWN, CRUISE)
+
+
+def test_05_not_while_the_window_is_bound_by_inflight_longterm():
+    s = Sender(UP, inflight_longterm=150.0, cwnd=150.0)
+    assert {s.round(rate=1000.0, pipe=400, inflight=150).mode for _ in range(5)} == {UP}
+
+
+@pytest.mark.parametrize(("limited", "left"), [(1, 180), (0, 99)])
+def test_06_up_ends_on_loss_though_the_application_limits(limited, left):
+    """What was in the network counts only if the application did not limit it."""
+    s = Sender(UP, probe_sample=1.0, inflight_longterm=180.0)
+    assert s.lose(limited=limited, lost=2).mode == UP
+    assert s.lose(limited=limited, lost=3).mode == DOWN
+    assert s.s.inflight_longterm == left
+    assert s.s.probed_too_high == 1
+
+
+@pytest.mark.parametrize("mode", [STARTUP, UP])
+def test_07_never_while_the_application_limits_and_nothing_is_lost(mode):
+    s = Sender(mode)
+    assert {s.round(limited=1, rate=500.0, after=0.1).mode for _ in range(40)} == {mode}
+
+
+@pytest.mark.parametrize(("longterm", "room"), [(math.inf, BDP), (100.0, 85), (1000.0, BDP)])
+def test_08_down_ends_with_headroom_and_no_queue(longterm, room):
+    s = Sender(DOWN, inflight_longterm=longterm)
+    assert s.ack(pipe=room + 1).mode == DOWN
+    assert s.s.pacing_rate == pytest.approx(0.99 * 0.9 * 1000)
+    assert s.ack(pipe=room).mode == CRUISE
+
+
+@pytest.mark.parametrize("mode", [DOWN, CRUISE])
+def test_09_down_and_cruise_end_after_2_to_3_s_or_so_many_rounds(mode):
+    s = Sender(mode)
+    assert s.ack(pipe=2 * BDP, after=2.4).mode == mode
+    assert s.ack(pipe=2 * BDP, after=0.2).mode == REFILL
+    s = Sender(mode, rounds_since_probe=62.0)
+    assert s.ack(pipe=2 * BDP).mode == mode
+    assert s.round(pipe=2 * BDP).mode == REFILL
+
+
+def test_refill_lasts_a_round_and_forgets_short_term_bounds():
+    s = Sender(CRUISE, probe_wait=0.0, bw_shortterm=700.0, inflight_shortterm=70.0)
+    assert s.ack().mode == REFILL
+    assert (s.s.bw_shortterm, s.s.inflight_shortterm) == (math.inf, math.inf)
+    assert s.ack().mode == REFILL
+    assert s.round().mode == UP
+    assert s.s.pacing_rate == pytest.approx(0.99 * 1.25 * 1000)
+
+
+def test_21_a_loss_in_up_leaves_seven_tenths_at_least():
+    """What was in the network when 2 % were passed, or 0.7 of min(BDP, cwnd)."""
+    s = Sender(UP, probe_sample=1.0, inflight_longterm=150.0)
+    assert s.lose(lost=2, inflight=50).mode == DOWN
+    assert s.s.inflight_longterm == 0.7 * BDP
+    s = Sender(UP, probe_sample=1.0, inflight_longterm=150.0)
+    s.lose(lost=3, inflight=120)
+    assert s.s.inflight_longterm == pytest.approx(119 + (0.02 * 119 - 2) / 0.98)
+
+
+def test_the_probe_after_one_that_lost_too_much_is_cautious():
+    """It ends when so much is in the network; a round without loss later the next begins."""
+    s = Sender(UP, probed_too_high=1.0, inflight_longterm=130.0)
+    assert s.ack(pipe=129, inflight=120).mode == UP
+    assert s.ack(pipe=130, inflight=120).mode == DOWN
+    assert (s.s.precautionary, s.s.probed_too_high) == (1, 0)
+    assert s.round(pipe=125, inflight=120).mode == REFILL
+    s = Sender(DOWN, ending=1.0, precautionary=1.0, probed_too_high=1.0, inflight_longterm=130.0)
+    assert s.round(pipe=125, inflight=120).mode == DOWN
+
+
+def test_15_inflight_longterm_grows_by_1_2_4_packets_a_round():
+    s = Sender(UP, inflight_longterm=100.0, cwnd=100.0, up_rounds=1.0, acked_per_step=100.0)
+    grown = []
+    for _ in range(5):
+        before, acked = s.s.inflight_longterm, s.s.cwnd
+        for _ in range(int(acked) - 1):
+            s.ack(pipe=300, inflight=100)
+        s.round(pipe=300, inflight=100)
+        grown.append(s.s.inflight_longterm - before)
+    assert grown == pytest.approx([1, 2, 4, 8, 16], abs=1)
+
+
+def test_22_what_the_application_limits_in_refill_tells_no_rate():
+    s = Sender(REFILL)
+    assert s.ack(limited=1, rate=300.0).max_bw == 1000
+    assert s.round(limited=1, rate=300.0).mode == UP
+    assert s.s.max_bw == 1000
+    assert s.ack(limited=1, rate=1300.0).max_bw == 1300
+
+
+def test_the_largest_rate_is_of_this_and_the_last_cycle():
+    s = Sender(DOWN, ending=1.0)
+    assert s.round(rate=800.0).max_bw == 1000
+    s.s.ending = 1.0
+    assert s.ack(rate=800.0).max_bw == 1000
+    assert s.round(rate=800.0).max_bw == 800
+
+
+# Losses that answer no probe
+
+
+@pytest.mark.parametrize(("rate", "bound"), [(500.0, 700.0), (900.0, 900.0)])
+def test_a_round_with_losses_bounds_what_is_sent(rate, bound):
+    s = Sender(CRUISE, bw_latest=rate)
+    s.lose()
+    before = s.ack(rate=rate).cwnd
+    assert s.s.bw_shortterm == math.inf
+    s.round(rate=rate)
+    assert s.s.bw_shortterm == s.s.bw == bound
+    assert s.s.inflight_shortterm == 0.7 * before
+    assert s.round(rate=rate).bw_shortterm == bound  # nothing was lost in that one
+
+
+@pytest.mark.parametrize("mode", [STARTUP, REFILL, UP])
+def test_probing_bounds_nothing_short_term(mode):
+    s = Sender(mode)
+    s.lose()
+    s.round()
+    assert s.s.bw_shortterm == s.s.inflight_shortterm == math.inf
+
+
+def test_a_mark_counts_as_a_loss():
+    s = Sender(UP, probe_sample=1.0)
+    BBR3.on_mark(*s.sample(pipe=130))
+    assert (s.s.mode, s.s.inflight_longterm, s.s.probed_too_high) == (DOWN, 130, 1)
+    s = Sender(CRUISE, bw_latest=500.0)
+    BBR3.on_mark(*s.sample(pipe=130))
+    assert s.round(rate=500.0).bw_shortterm == 700
+
+
+def test_a_timeout_and_a_recovery_end_with_the_window_before():
+    s = Sender(CRUISE)
+    BBR3.on_timeout(*s.sample())
+    assert s.s.cwnd == 1
+    assert s.ack(phase=2).cwnd == 4
+    assert s.ack(phase=0).cwnd == 2 * BDP + 1
+
+
+# PROBE_RTT
+
+
+def test_10_probe_rtt_after_5_s_for_0_2_s_and_a_round():
+    trace = traced(duration=16.0)
+    probing = (trace["mode"] == PROBE_RTT).to_numpy()
+    times = trace["time"].to_numpy()
+    begins = times[1:][probing[1:] & ~probing[:-1]]
+    ends = times[1:][~probing[1:] & probing[:-1]]
+    assert len(begins) == 2
+    assert begins[1] - ends[0] == pytest.approx(5, abs=0.1)
+    assert np.all((ends - begins >= 0.2) & (ends - begins < 0.2 + 3 * 0.041))
+    assert trace["cwnd"][probing].max() <= 0.5 * 1250 * 0.041 + 1
+    assert set(trace["mode"][1:][~probing[1:] & probing[:-1]]) == {CRUISE}
+
+
+def test_11_no_probe_rtt_after_a_silence():
+    s = Sender(CRUISE)
+    assert s.ack(after=5.1, rtt=0.12).mode == PROBE_RTT
+    s = Sender(CRUISE, bw=900.0, max_bw=900.0, bw_now=900.0)
+    BBR3.on_restart(*s.sample(after=5.1, pipe=0))
+    assert (s.s.idle, s.s.pacing_rate) == (1, pytest.approx(0.99 * 900))
+    assert s.ack(rtt=0.12, rate=500.0).mode != PROBE_RTT
+    assert s.s.base_rtt == 0.1
+    assert s.s.probed_rtt == 0.12
+
+
+def test_20_probe_rtt_in_startup_returns_there():
+    s = Sender(STARTUP)
+    assert s.ack(after=5.1, rtt=0.12, limited=1).mode == PROBE_RTT
+    s.ack(pipe=40, limited=1)
+    assert s.round(pipe=40, limited=1).mode == PROBE_RTT  # not yet 0.2 s
+    assert s.ack(pipe=40, limited=1, after=0.21).mode == STARTUP
+    assert s.s.cwnd >= 2 * BDP
+
+
+def test_what_is_sent_in_probe_rtt_tells_no_rate():
+    s = Sender(PROBE_RTT, bw_now=0.0, limited_from=900.0, limited_until=2000.0)
+    s.ack(rate=400.0, pipe=40)
+    assert s.s.limited == 1
+    assert s.s.bw_now == 0
+
+
+@pytest.mark.parametrize("name", ["bbr", "bbr3"])
+def test_a_flow_that_starts_late_begins_with_startup(name):
+    run = tc.simulate(scenario(name, duration=22.0, start=20.0), trace=True)
+    modes = run.trace(f"{name}1")["mode"].dropna()
+    later = PROBE_RTT if name == "bbr3" else 3.0
+    assert modes.iloc[0] == STARTUP
+    assert later not in set(modes)
+
+
+# Whole runs
+
+
+def scenario(name="bbr3", duration=10.0, *, rate="10 Mbps", delay="20 ms", buffer=50, **more):
+    net = tc.dumbbell(
+        rate, delay, buffer, loss=more.pop("loss", 0.0), queue=more.pop("queue", None)
+    )
+    changes = more.pop("changes", ())
+    return tc.Scenario(net, [tc.Flow(name, **more)], duration=duration, seed=1, changes=changes)
+
+
+def traced(**case):
+    trace = tc.simulate(scenario(**case), trace=True).trace("bbr31")
+    return trace[trace["mode"].notna()]
+
+
+@pytest.mark.parametrize("buffer", [25, 200])
+def test_alone_it_has_the_link(buffer):
+    """But for PROBE_RTT, which takes half of it for 0.22 of 5.2 s; with a long buffer no loss after
+    STARTUP."""
+    run = tc.simulate(scenario(duration=30.0, buffer=buffer))
+    assert run.utilization(after=5) > 0.97
+    if buffer == 200:
+        assert int(run.data["drops"].sel(time=slice(5, None)).sum()) == 0
+
+
+def test_it_holds_its_rate_up_to_one_percent_of_random_loss_and_yields_to_two():
+    """Draft, "Design considerations for choosing constant parameters"; version 1 keeps its rate."""
+    share = {}
+    for name in ("bbr", "bbr3"):
+        for loss in (0.01, 0.05):
+            run = tc.simulate(scenario(name, 30.0, rate="20 Mbps", buffer=1000, loss=loss))
+            share[name, loss] = float(run.throughput(after=5)[0]) / 20e6
+    assert share["bbr3", 0.01] > 0.8
+    assert share["bbr3", 0.05] < 0.2 < 0.9 < share["bbr", 0.05]
+
+
+def test_beside_cubic_it_takes_about_half_where_version_1_takes_most_or_little():
+    """In 0.5 and 20 BDP of buffer."""
+    share = {}
+    for name in ("bbr", "bbr3"):
+        for buffer in (20, 800):
+            net = tc.dumbbell("10 Mbps", "20 ms", buffer)
+            flows = [tc.Flow(name), tc.Flow("cubic")]
+            run = tc.simulate(tc.Scenario(net, flows, duration=60, seed=1))
+            share[name, buffer] = float(
+                run.throughput(after=10)[0] / run.throughput(after=10).sum()
+            )
+    assert share["bbr", 20] > 0.65
+    assert share["bbr", 800] < 0.3
+    assert 0.4 < share["bbr3", 20] < 0.55
+    assert 0.4 < share["bbr3", 800] < 0.55
+
+
+def test_two_of_them_share_evenly():
+    net = tc.dumbbell("10 Mbps", "20 ms", 50)
+    flows = [tc.Flow("bbr3"), tc.Flow("bbr3", start=5)]
+    run = tc.simulate(tc.Scenario(net, flows, duration=60, seed=1))
+    assert float(run.jain_index(after=20)) > 0.98
+
+
+def test_with_marks_nothing_is_lost():
+    case = scenario(
+        duration=30.0, buffer=200, queue=tc.StepMark(threshold=20), transport={"ecn": "classic"}
+    )
+    run = tc.simulate(case)
+    assert int(run.data["drops"].sum()) == 0
+    assert int(run.data["marks"].sum()) > 10
+    assert run.queue_max(after=5) < 60
+
+
+def test_14_a_path_that_holds_less_than_a_packet():
+    """64 kb/s and 2 ms: 4 packets at least, and the whole rate."""
+    case = scenario(rate="64 kbps", delay="1 ms", duration=60.0, buffer=20)
+    run = tc.simulate(case, trace=True)
+    trace = run.trace("bbr31")
+    assert trace["cwnd"][trace["time"] > 2].min() >= 4
+    assert run.utilization(after=20) > 0.98
+
+
+def test_15_ten_times_the_bandwidth_is_found():
+    change = tc.Change(at=10, link="bottleneck", rate="100 Mbps")
+    run = tc.simulate(scenario(duration=25.0, buffer=400, changes=[change]))
+    assert run.utilization(after=10, before=11) < 0.5
+    assert run.utilization(after=20) > 0.9
+
+
+def test_16_a_tenth_of_the_bandwidth_is_found():
+    change = tc.Change(at=10, link="bottleneck", rate="10 Mbps")
+    case = scenario(rate="100 Mbps", duration=25.0, buffer=100, changes=[change])
+    trace = tc.simulate(case, trace=True).trace("bbr31").dropna(subset="max_bw")
+    before = trace["max_bw"][trace["time"] < 10].iloc[-1]
+    assert before == pytest.approx(12500, rel=0.02)
+    soon = trace[trace["time"].between(10, 11)]
+    assert soon["bw_shortterm"].min() < 0.5 * before
+    assert trace["max_bw"].iloc[-1] == pytest.approx(1250, rel=0.02)

@@ -1,0 +1,178 @@
+"""The papers' figures keep one grammar: legends beside the data, networks and dot plots that tell
+the scenarios' and the records' own numbers.
+
+What is drawn from numbers is drawn here from those accepted (`experiments/data`); what needs runs
+takes its legend from the same two functions.
+"""
+
+import ast
+from pathlib import Path
+
+import factories
+import matplotlib as mpl
+import pytest
+from test_report_site import accepted
+
+import experiments
+from experiments import dots, harness
+from experiments.records import Measured, record
+from tcpcc import plots
+from tcpcc.scenario import CBR, Flow
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+PAPERS = experiments.papers()
+CHARTS = [
+    (paper, name) for paper, one in PAPERS.items() for name, item in one.items.items() if item.chart
+]
+NETWORKS = [
+    (paper, name)
+    for paper, one in PAPERS.items()
+    for name, item in one.items.items()
+    if item.networks
+]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def records():
+    return {name: accepted(paper) for name, paper in PAPERS.items()}
+
+
+def numbers(records, item):
+    """By model and (row, column), as a chart takes them."""
+    found = {"packet": {}, "fluid": {}}
+    for r in records:
+        if r.item != item:
+            continue
+        for model, spread, sd in (
+            ("packet", r.spread, r.sd), ("fluid", r.fluid_spread, r.fluid_sd)
+        ):  # fmt: skip
+            if r.number(model) is not None:
+                cell = Measured(r.number(model), *(spread or (None, None)), sd)
+                found[model][r.row, r.column] = cell
+    return {model: of_model for model, of_model in found.items() if of_model}
+
+
+def misplaced(figure):
+    """Legends that stand over a panel, or beyond the figure's edge."""
+    figure.canvas.draw()
+    panels = list(figure.axes)
+    legends = [*figure.legends, *(ax.get_legend() for ax in panels if ax.get_legend())]
+    boxes = [legend.get_window_extent() for legend in legends]
+    page = figure.bbox
+    return [
+        legend
+        for legend, box in zip(legends, boxes, strict=True)
+        if any(box.overlaps(ax.get_window_extent()) for ax in panels)
+        or box.x0 < page.x0 - 1
+        or box.x1 > page.x1 + 1
+        or box.y1 > page.y1 + 1
+    ]
+
+
+def test_a_legend_over_its_data_is_found():
+    figure, ax = plt.subplots()
+    ax.plot([0, 1], [0, 1], label="data")
+    ax.legend(loc="lower right")
+    assert misplaced(figure)
+
+
+@pytest.mark.parametrize(("paper", "item"), CHARTS, ids=map("/".join, CHARTS))
+def test_legends_of_charts_stand_beside_the_data(paper, item, records):
+    one = PAPERS[paper].items[item]
+    figure = one.chart(numbers(records[paper], one.of or item))
+    assert misplaced(figure) == []
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_figure_makes_a_legend_by_itself(paper):
+    folder = Path(experiments.__file__).parent / paper
+    made = [
+        (file.name, node.lineno)
+        for file in folder.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "legend"
+    ]
+    assert made == []
+
+
+def test_legends_of_runs_stand_beside_the_data():
+    flows = [Flow("vegas"), Flow("reno", start=5), CBR("2 Mbps", on=[(20, 30)])]
+    run = factories.toy_run(factories.scenario(flows, duration=60))
+    assert misplaced(plots.basic_behaviour(run)) == []
+    assert misplaced(plots.cwnd(run).figure) == []
+
+
+@pytest.mark.parametrize(("paper", "item"), NETWORKS, ids=map("/".join, NETWORKS))
+def test_a_papers_network_is_that_of_its_scenarios(paper, item):
+    networks = PAPERS[paper].items[item].networks()
+    figure = harness.draw(paper, item)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == list(networks)
+    for ax, scenario in zip(figure.axes, networks.values(), strict=True):
+        told = " ".join(text.get_text() for text in ax.texts)
+        for link in scenario.net.links:
+            scale, unit = plots.rate_unit(link.rate)
+            assert f"{link.rate / scale:g} {unit}, {1e3 * link.delay:g} ms" in told
+
+
+# Dot plots
+
+
+def marks(figure, label):
+    """x of all marks of a label."""
+    return [
+        float(x)
+        for ax in figure.axes
+        for line in ax.get_lines()
+        if line.get_label() == label
+        for x in line.get_xdata()
+    ]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_item_that_prints_numbers_has_a_dot_plot(paper, records):
+    for item in PAPERS[paper].items:
+        cells = [r for r in records[paper] if r.item == item]
+        printed = [r for r in cells if dots.can_be_drawn(r)]
+        figure = dots.dot_plot(cells)
+        assert (figure is None) == (not printed)
+        if figure is not None:
+            published, reference = marks(figure, "published"), marks(figure, "reference")
+            assert len(published) + len(reference) == len(printed)
+            assert misplaced(figure) == []
+            plt.close(figure)
+
+
+def one_record():
+    cell = next(c for c in PAPERS["quick_vegas"].cells() if c.published and not c.claims)
+    values = {
+        "packet": {cell.key: Measured(1.1 * cell.published)},
+        "fluid": {cell.key: Measured(5.0 * cell.published)},
+    }
+    return record(cell, values)
+
+
+def test_a_dot_plot_tells_ratios_and_what_is_beyond_its_edge():
+    figure = dots.dot_plot([one_record()])
+    assert marks(figure, "packets") == pytest.approx([1.1])
+    assert marks(figure, "fluid") == []  # at the edge, with its number
+    assert [text.get_text() for text in figure.axes[0].texts] == ["5"]
+
+
+def test_a_table_that_prints_nothing_has_no_dot_plot(records):
+    assert dots.dot_plot([r for r in records["tcp_fusion"] if r.item == "figure_4"]) is None
+
+
+def test_panels_are_titled_in_words_not_in_codes(records):
+    item = PAPERS["red_fairness"].items["figure_4_7"]
+    figure = item.chart(numbers(records["red_fairness"], item.of))
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles[:2] == ["(a) drop-tail", "(b) RED, number +20 % off"]
+    assert "(d) RED, true number" in titles

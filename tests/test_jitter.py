@@ -1,0 +1,179 @@
+"""Chance in links and hosts: delay jitter, reordering, processing times."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+
+SELDOM = 1e-12  # a share of packets that is none of them
+
+
+def scenario(flows=None, duration=5, seed=1, **link):
+    net = tc.dumbbell("5 Mbps", "20 ms", 20, **link)
+    return tc.Scenario(net, flows or [tc.Flow("reno")], duration=duration, seed=seed)
+
+
+def with_jitter(case, names, **settings):
+    links = [x.replace(**settings) if x.name in names else x for x in case.net.links]
+    return case.replace(net=case.net.replace(links=links))
+
+
+def one_way(run):
+    """Delay of each packet that was sent once, s, in the order of sending."""
+    table = run.trace()
+    sent = table[table.event.isin(["send", "retransmit"])].groupby("seq").time.agg(["min", "size"])
+    sent = sent[sent["size"] == 1]["min"]
+    there = table[table.event == "deliver"].groupby("seq").time.min()
+    return (there - sent).dropna().to_numpy()
+
+
+SLOW = [tc.CBR("100 kbps", packet_size=500)]  # a packet every 40 ms, alone on the link
+
+
+def test_a_packet_takes_up_to_the_jitter_longer():
+    late = one_way(tc.simulate(scenario(SLOW, 40, jitter="10 ms"), trace=True)) - 0.0208
+    assert len(late) > 900
+    assert -1e-12 < late.min() < 0.0002 < 0.0098 < late.max() < 0.01
+    assert late.mean() == pytest.approx(0.005, abs=3 * 0.01 / np.sqrt(12 * len(late)))
+
+
+def test_a_share_of_packets_is_late():
+    case = with_jitter(
+        scenario(SLOW, 40), ["bottleneck"], jitter="10 ms", jitter_share=0.2, reordering=True
+    )
+    late = one_way(tc.simulate(case, trace=True)) - 0.0208
+    assert (late > 1e-9).mean() == pytest.approx(0.2, abs=0.05)
+
+
+WEB = [tc.web("reno", rate=20)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"access_rate": "50 Mbps", "access_delay": "1 ms"}])
+@pytest.mark.parametrize("names", [["bottleneck"], ["bottleneck<"], ["bottleneck", "bottleneck<"]])
+@pytest.mark.parametrize("reordering", [False, True])
+def test_a_stage_that_delays_no_packet_changes_nothing(settings, names, reordering):
+    """Also not the order of simultaneous events, which decides whose packets are dropped."""
+    net = tc.dumbbell("5 Mbps", "20 ms", 20, **settings)
+    flows = [tc.Flow("reno"), tc.Flow("cubic"), tc.CBR("1 Mbps", on=[(1, 3)])]
+    plain = tc.Scenario(net, flows, duration=8, workloads=WEB)
+    staged = with_jitter(plain, names, jitter=1, jitter_share=SELDOM, reordering=reordering)
+    a, b = tc.simulate(plain), tc.simulate(staged)
+    assert a.data["drops"].sum() > 50
+    assert a.data.drop_attrs().equals(b.data.drop_attrs())
+
+
+@pytest.mark.parametrize("reordering", [False, True])
+def test_both_drivers_give_the_same_bits(reordering):
+    case = scenario([tc.Flow("reno"), tc.Flow("cubic")], reordering=reordering, jitter="8 ms")
+    case = case.jittered(starts="50 ms", processing="1 ms").replace(workloads=WEB)
+    assert tc.simulate(case, trace=True).identical(tc.simulate(case, trace=True, driver="simpy"))
+
+
+def test_jitter_alone_keeps_the_order():
+    flow = tc.Flow("reno", transport={"rwnd": 18})
+    run = tc.simulate(scenario([flow], jitter="30 ms"), trace=True)
+    there = run.trace().query("event == 'deliver'")
+    assert (np.diff(there.seq) == 1).all()
+    assert run.data["retransmitted"].sum() == 0
+
+
+def test_packets_that_overtake_look_like_losses():
+    """Reno repairs what is only late; RACK, which waits for a reordering window, seldom does."""
+    again = {}
+    for recovery in ("reno", "rack-tlp"):
+        flow = tc.Flow("reno", recovery=recovery, transport={"rwnd": 15})
+        run = tc.simulate(scenario([flow], 20, jitter="8 ms", reordering=True))
+        assert run.data["dropped"].sum() == 0
+        assert run.data["delivered"].sum() > 1000
+        again[recovery] = float(run.data["retransmitted"].sum())
+    assert again["reno"] > 20
+    assert again["rack-tlp"] < again["reno"] / 3
+
+
+def test_rings_grow_with_what_overtakes():
+    flow = tc.Flow("reno", transport={"rwnd": 400, "initial_window": 400})
+    net = tc.dumbbell("100 Mbps", "20 ms", 1000, jitter="200 ms", reordering=True)
+    sim = tc.PacketSimulation(tc.Scenario(net, [flow], duration=1))
+    run = sim.run()
+    assert len(sim.world.loose) > 256
+    assert run.data["delivered"].sum() > 400
+    assert run.identical(tc.simulate(sim.scenario))
+
+
+def test_a_link_that_changes_keeps_its_jitter():
+    case = scenario(SLOW, 40, jitter="10 ms")
+    case = case.replace(changes=[tc.Change(20, "bottleneck", delay="50 ms")])
+    late = one_way(tc.simulate(case, trace=True))
+    assert late.min() > 0.0207
+    assert 0.058 < late.max() < 0.0609
+
+
+# Hosts
+
+
+def test_the_seed_has_an_effect_under_drop_tail_with_processing_times():
+    flows = [tc.Flow("reno"), tc.Flow("reno"), tc.Flow("vegas")]
+    plain = [
+        tc.simulate(scenario(flows, 20, seed)).data["delivered"].sum("time") for seed in (1, 2)
+    ]
+    assert plain[0].equals(plain[1])
+    runs = [
+        tc.simulate(scenario(flows, 20, seed).jittered(processing="1.6 ms")).data for seed in (1, 2)
+    ]
+    shares = [run["delivered"].sum("time") for run in runs]
+    assert not shares[0].equals(shares[1])
+    assert float(shares[0].sum()) == pytest.approx(float(plain[0].sum()), rel=0.05)
+
+
+def test_a_host_takes_its_time_for_each_packet_in_order():
+    flow = tc.Flow("reno", processing="1 ms", transport={"initial_window": 4, "handshake": False})
+    net = tc.dumbbell("1 Gbps", "20 ms", 20)
+    trace = tc.simulate(tc.Scenario(net, [flow], duration=0.035), trace=True).trace()
+    there = trace[trace.event == "deliver"]
+    assert list(there.seq) == [0, 1, 2, 3]
+    assert (np.diff(there.time) >= 0).all()
+    assert 0.020 < there.time.iloc[0] < there.time.iloc[-1] < 0.02105
+
+
+def test_jittered_leaves_what_it_is_not_told():
+    case = scenario([tc.Flow("reno", jitter="10 ms"), tc.CBR("1 Mbps")])
+    changed = case.jittered(processing="1 ms")
+    assert changed.flows == (tc.Flow("reno", jitter="10 ms", processing="1 ms"), case.flows[1])
+    assert changed.jittered(starts=0, processing=0) == case.jittered(starts=0)
+
+
+# Scenarios
+
+
+def test_the_settings_go_to_toml_and_back():
+    case = scenario([tc.Flow("reno", processing="1 ms")], jitter="10 ms", reordering=True)
+    assert tc.Scenario.from_toml(case.to_toml()) == case
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"reordering": True}, "reordering = True: needs a jitter"),
+        ({"jitter_share": 0.5}, "jitter_share = 0.5: needs a jitter"),
+        ({"jitter": 1, "jitter_share": 0}, "jitter_share = 0: must be above 0"),
+        ({"jitter": 1, "jitter_share": 2}, "jitter_share = 2: must be a probability"),
+        ({"jitter": -1}, "jitter = -1: must be"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(settings, text):
+    with pytest.raises(tc.ScenarioError, match=text):
+        tc.Link("a", "b", rate="1 Mbps", delay=0, **settings)
+
+
+def test_fluid_takes_the_mean_and_says_so():
+    late = scenario(jitter="20 ms")
+    with pytest.warns(UserWarning, match=r"fluid model: the jitter of 'bottleneck' is its mean"):
+        jittered = tc.simulate(late, "fluid")
+
+    longer = with_jitter(scenario(), ["bottleneck"], delay="30 ms")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = tc.simulate(longer, "fluid")
+    np.testing.assert_array_equal(jittered.data["cwnd"], plain.data["cwnd"])

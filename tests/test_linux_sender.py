@@ -1,0 +1,166 @@
+"""What Linux' senders and receivers do that changes how much is lost: windows in whole packets,
+ACKs that count for what they deliver, segments handed down in pieces."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.results.recording import EVENTS
+
+SETTINGS = {"whole_window": True, "count_delivered": True, "gso_segments": 2}
+RECOVERY = "rack-tlp"
+
+
+def note(s, p, ack):
+    """Reno, which notes the largest number of packets that an ACK counted for."""
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    else:
+        s.most = max(s.most, ack.acked)
+        s.cwnd += ack.acked / s.cwnd
+
+
+def cut(s, p, ack):
+    s.ssthresh = max(ack.window / 2, 2.0)
+    s.cwnd = s.ssthresh
+
+
+NOTING = tc.Controller(
+    name="noting",
+    summary="",
+    on_ack=note,
+    on_loss=cut,
+    on_timeout=cut,
+    state={"most": tc.State(0, "packets", "")},
+    record=("most",),
+)
+
+
+def case(controller="reno", duration=8, recovery=RECOVERY, **transport):
+    """A flow over 10 Mb/s with 20 packets of buffer; every second packet is acknowledged."""
+    settings = {"initial_window": 10, "delayed_ack": 0.04, "abc_limit": math.inf} | transport
+    flow = tc.Flow(controller, packet_size=1500, recovery=recovery, transport=settings)
+    return tc.Scenario(
+        tc.dumbbell("10 Mbps", "20 ms", 20), [flow], duration=duration, interval=0.02
+    )
+
+
+def run(*args, **settings):
+    return tc.simulate(case(*args, **settings), trace=True)
+
+
+def sizes(run, *kinds):
+    """How many packets each moment of sending sent."""
+    times = run.events["time"][np.isin(run.events["event"], [EVENTS.index(k) for k in kinds])]
+    return np.diff(np.flatnonzero(np.diff(times, prepend=-1, append=np.inf) > 1e-9))
+
+
+@pytest.mark.parametrize("recovery", ["newreno", "sack-prr", "rack-tlp"])
+def test_a_whole_window_is_whole_and_grows_by_one(recovery):
+    events = run(recovery=recovery, whole_window=True).events
+    cwnd = events["cwnd"][(events["event"] == EVENTS.index("ack")) & (events["time"] > 2)]
+    assert np.all(cwnd == np.round(cwnd))
+    steps = np.diff(cwnd)
+    assert set(steps[steps >= 0]) == {0.0, 1.0}
+
+
+def test_what_does_not_make_a_packet_counts_for_the_next():
+    """Of two controllers that add 0.4 and 0.8 for each packet the second grows twice as fast."""
+
+    def grow(add):
+        def on_ack(s, p, ack):
+            s.cwnd += p.add * ack.acked / s.cwnd
+
+        return tc.Controller(
+            name="adding", summary="", on_ack=on_ack, on_loss=cut, on_timeout=cut,
+            params={"add": tc.Param(add, "packets", "")},
+        )  # fmt: skip
+
+    grown = []
+    for add in (0.4, 0.8):
+        settings = {"initial_window": 40, "handshake": False, "whole_window": True}
+        flow = tc.Flow(grow(add), transport=settings, add=add)
+        net = tc.dumbbell("1 Gbps", "20 ms", 1000)
+        cwnd = tc.simulate(tc.Scenario(net, [flow], duration=1)).data["cwnd"].values[-1, 0]
+        grown.append(cwnd - 40)
+    assert grown[0] > 5
+    assert grown[1] == pytest.approx(2 * grown[0], abs=1)
+
+
+@pytest.mark.parametrize("recovery", ["newreno", "sack-prr", "rack-tlp"])
+def test_an_ack_counts_for_what_it_delivers(recovery):
+    """By cumulative counting the ACK that ends a recovery counts for a window, all of which had
+    been told of before."""
+    most = {}
+    for counted in (False, True):
+        events = run(NOTING, recovery=recovery, count_delivered=counted).events
+        most[counted] = np.nanmax(events["most"])
+    assert most[True] <= 3 < most[False]
+
+
+def test_linux_loses_two_packets_where_others_often_lose_one():
+    """A second one, a round trip later: the ACK that precedes the notice of the loss counts for the
+    packet behind the hole as well, and opens the window once more."""
+    lost = {}
+    for counted in (False, True):
+        events = run("reno", 20, whole_window=True, count_delivered=counted).events
+        times = events["time"][(events["event"] == EVENTS.index("drop")) & (events["time"] > 3)]
+        lost[counted] = len(times) / np.sum(np.diff(times, prepend=0) > 0.4)
+    assert lost[True] == pytest.approx(2, abs=0.05)
+    assert lost[False] < 1.6
+
+
+def test_pieces_leave_whole():
+    """Outside of recovery nearly all leaves by two."""
+    alone, pieces = (sizes(run("bbr", 5, gso_segments=n), "send") for n in (1, 2))
+    assert np.mean(alone == 1) > 0.9
+    assert np.mean(pieces == 2) > 0.9
+
+
+def test_pacing_keeps_its_rate_whatever_the_pieces():
+    sent = [run("bbr", 8, gso_segments=n).data["sent"].values[200:].sum() for n in (1, 2, 4)]
+    assert sent[1] == pytest.approx(sent[0], rel=0.01)
+    assert sent[2] == pytest.approx(sent[0], rel=0.02)
+
+
+def acknowledged(run):
+    """Packets that ACKs of new data acknowledged, after the first losses."""
+    acks = run.events[run.events["event"] == EVENTS.index("ack")]
+    return np.diff(acks["seq"][acks["time"] > 1])
+
+
+def test_the_end_of_a_piece_is_acknowledged_at_once():
+    """So some ACKs acknowledge one packet; without pieces none does but by the timer."""
+    assert np.mean(acknowledged(run(gso_segments=2)) == 1) > 0.02
+    assert np.mean(acknowledged(run()) == 1) < 0.01
+
+
+@pytest.mark.parametrize("recovery", ["reno", "sack", "sack-prr", "rack-tlp"])
+@pytest.mark.parametrize("segments", [2, 3])
+def test_what_waits_for_an_ack_goes_in_the_end(recovery, segments):
+    """A transfer of any size ends, as fast as without."""
+    for size in (1, 2, 7, 400):
+        took = []
+        for each in (1, segments):
+            settings = {"delayed_ack": 0.04, "gso_segments": each}
+            flow = tc.Flow("reno", size=size, recovery=recovery, transport=settings)
+            net = tc.dumbbell("10 Mbps", "20 ms", 20)
+            took.append(
+                float(tc.simulate(tc.Scenario(net, [flow], duration=60)).data["finished"][0])
+            )
+        assert took[1] < took[0] + 0.25, size
+
+
+@pytest.mark.parametrize("controller", ["reno", "cubic", "bbr"])
+def test_both_drivers_give_the_same_bits(controller):
+    scenario = case(controller, 3, **SETTINGS)
+    compiled, simpy = (tc.simulate(scenario, driver=each).data for each in ("compiled", "simpy"))
+    assert compiled.equals(simpy)
+
+
+def test_linux_transport_is_these_settings():
+    linux = tc.Transport.linux(delayed_ack=0)
+    assert all(getattr(linux, name) == value for name, value in SETTINGS.items())
+    assert linux.delayed_ack == 0

@@ -6,6 +6,7 @@ runs as packets, as fluid, as a mean field and as a hybrid. `measure` says what 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -37,18 +38,19 @@ def dumbbell(
     controllers: Iterable[str],
     queue: Callable[[int], Any] | None = None,
     in_front: int = 8,
+    rate: float = RATE,
 ) -> Callable[[int, float], tc.Scenario]:
-    """Flows of each controller with each delay, over one link with room for all of them."""
+    """Flows of each controller with each delay, over one link with `rate` and room for each."""
 
     def make(seed: int, duration: float) -> tc.Scenario:
         total = behind + in_front
         net = tc.dumbbell(
-            RATE * total, "20 ms", ROOM * total, queue=queue(total) if queue else tc.DropTail()
+            rate * total, "20 ms", ROOM * total, queue=queue(total) if queue else tc.DropTail()
         )
         kinds = [(name, delay) for name in controllers for delay in DELAYS]
         flows = [
             tc.Flow(name, access_delay=delay, jitter=JITTER, name=f"front{k}")
-            for k, (name, delay) in enumerate(kinds * (in_front // len(kinds)))
+            for k, (name, delay) in zip(range(in_front), itertools.cycle(kinds), strict=False)
         ]
         edges = np.linspace(0, behind, len(kinds) + 1).round().astype(int)
         flows += [
@@ -111,7 +113,7 @@ SCENARIOS: dict[str, Callable[[int, float], tc.Scenario]] = {
 
 
 def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
-    """The same with a packet size of its own for each flow, evenly over +- `SPREAD` of what it was.
+    """Its flows, each with a packet size of its own, evenly over +- `SPREAD` of what it was.
 
     Equal packets come to a full drop-tail buffer in an order that lasts: some flows win for good
     and others starve (S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched
@@ -122,6 +124,7 @@ def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
             count=1, background=False, name=f"{flow.name}.{k}" if flow.count > 1 else flow.name
         )
         for flow in scenario.flows
+        if isinstance(flow, tc.Flow)
         for k in range(flow.count)
     ]
     draw = np.random.default_rng(scenario.seed)

@@ -43,12 +43,14 @@ def scenario(rate: float, flows: int, packets: float = PACKETS) -> Scenario:
     return Scenario(net, each, duration=max(packets * 8000 / rate, 2.0))
 
 
-def speed(case: Scenario, model: str = "packet", driver: str = "compiled") -> tuple[float, float]:
+def speed(
+    case: Scenario, model: str = "packet", driver: str = "compiled", **options: Any
+) -> tuple[float, float]:
     """Run it once; returns data packets over the bottleneck, and CPU seconds."""
     from tcpcc import simulate
 
     begin = time.process_time()
-    run = simulate(case, model, driver=driver)
+    run = simulate(case, model, driver=driver, **options)
     seconds = time.process_time() - begin
     return float(run.data["sent_bits"].sum()) / 8000, seconds
 

@@ -143,18 +143,78 @@ def test_the_battery_is_kept_in_one_place():
 
 @pytest.mark.parametrize(
     ("name", "tolerance"),
-    [("RED, 100 NewReno", 0.05), ("RED, 100 CUBIC", 0.05)],
+    [("RED, 100 NewReno", 0.04), ("RED, 100 CUBIC", 0.04), ("drop-tail, 100 NewReno", 0.05)],
 )
 def test_the_hybrid_agrees_with_packets(name, tolerance):
-    """Queue of the link and goodput in front; the notebook has all scenarios and more seeds."""
-    from experiments.battery import compare
+    """Queue, losses, and what packets in front wait and get; the notebook has all scenarios and
+    more seeds. Goodput in front differs from seed to seed by 5 %."""
+    from experiments.battery import SEVERAL_SIZES, compare
 
     table = (
-        compare([name], ["packet", "hybrid"], [1, 2], duration=45)
+        compare([name], [SEVERAL_SIZES, "hybrid"], [1, 2], duration=45)
         .groupby("model")
         .mean(numeric_only=True)
     )
-    packet, hybrid = table.loc["packet"], table.loc["hybrid"]
+    packet, hybrid = table.loc[SEVERAL_SIZES], table.loc["hybrid"]
     assert hybrid["queue"] == pytest.approx(packet["queue"], rel=tolerance)
+    assert hybrid["delay_p99"] == pytest.approx(packet["delay_p99"], rel=0.1)
     assert hybrid["loss"] == pytest.approx(packet["loss"], rel=0.15)
-    assert hybrid["goodput"] == pytest.approx(packet["goodput"], rel=0.1)
+    assert hybrid["goodput"] == pytest.approx(packet["goodput"], rel=0.12)
+
+
+def test_equal_packets_at_a_full_buffer_lose_more_by_their_phases():
+    """Why drop-tail is held to packets of several sizes: equal ones keep their order, so some flows
+    win and others starve, and the same queue has a quarter more losses. Nothing without packets
+    can have that."""
+    from experiments.battery import SCENARIOS, several_sizes
+
+    case = SCENARIOS["drop-tail, 100 NewReno"](1, 40)
+    runs = [tc.simulate(x) for x in (case, several_sizes(case))]
+    equal, several = (run.data.sel(time=slice(20, None)) for run in runs)
+    losses = [float(x.drops.sum() / x.arrived.sum()) for x in (equal, several)]
+    assert losses[0] > 1.2 * losses[1]
+    assert float(equal.queue.mean()) > 1.03 * float(several.queue.mean())
+    rates = [run.throughput(after=20).values for run in runs]
+    spread = [x.std() / x.mean() for x in rates]
+    assert spread[0] > 1.7 * spread[1]
+
+
+def test_the_front_has_its_share_before_a_crowd():
+    """Ten flows like the 990 behind get a thousandth of the link each, at a full buffer where
+    clumps pass in a twentieth of a step; they do not run away from it in slow start. Packets of
+    several sizes have a queue of 11.37 packets a flow (seeds 1 and 2)."""
+    from experiments.battery import dumbbell
+
+    case = dumbbell(990, ["newreno"], in_front=10, rate=1e6)(1, 40)
+    run = tc.simulate(case, model="hybrid")
+    assert run.throughput(after=20).values[:10].mean() == pytest.approx(1e6, rel=0.3)
+    start = run.data.sel(time=slice(0, 20))
+    assert float(start.sent[:, :10].sum()) < 2.5 * 10 * 20 * 1e6 / 8000
+    late = run.data.sel(time=slice(20, None))
+    assert float(late.queue[:, 0].mean()) == pytest.approx(11.37 * 1000, rel=0.05)
+
+
+def test_a_busy_queue_is_not_noisy():
+    """What comes to a busy link are the answers to what it has sent evenly: a packet meets the
+    fluid's queue to the byte."""
+    memory = np.zeros(1, SHARED)
+    s = shared_at(address(memory), 0)
+    seed_stream(memory[0], 1, "grain")
+    s.limit, s.size, s.trip, s.outflow = 1e9, 1000.0, 0.05, 1e6
+    begin_step(s, 0.0, 50_000.0, 1e6, 1e6, 1000.0, 0.0)
+    assert [meet(s, 0, 1, 0.001 * k, 0.0) for k in range(1, 40)] == pytest.approx([50_000.0] * 39)
+
+
+def test_a_hundred_thousand_flows_behind():
+    """At 100 Gb/s, as few packets and steps as with a hundred: what it takes is told before."""
+    from experiments.battery import dumbbell, red
+
+    case = dumbbell(100_000, ["newreno"], red, in_front=10, rate=1e6)(1, 10)
+    expected = tc.estimate(case, "hybrid")
+    run = tc.simulate(case, model="hybrid", representatives=5)
+    sent = float(run.data.sent[:, :10].sum())
+    assert sent < 30_000
+    assert expected.packets == pytest.approx(sent, rel=1)
+    assert expected.memory < 2**30
+    late = run.data.sel(time=slice(5, None))
+    assert float(late.sent_bits[:, 0].sum()) / 5 == pytest.approx(1e11, rel=0.01)

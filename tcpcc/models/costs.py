@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -135,10 +136,22 @@ def _hybrid(scenario: Scenario, driver: str, trace: bool, step: float | None) ->
     from tcpcc.models.hybrid.foreground import split
 
     front, back = split(scenario)
-    packets = estimate(front, "packet", driver=driver, trace=trace)
     fluid = estimate(back, "fluid", step=step)
-    seconds, memory = packets.seconds + fluid.seconds, packets.memory + fluid.memory
-    return Estimate("hybrid", packets.packets, fluid.steps, seconds, memory)
+    if driver not in PER_PACKET:
+        raise unknown("driver", driver, PER_PACKET)
+    sent, outstanding = _packets(scenario, scenario.resolve(expand=False), in_front=True)
+    items, carried = _workloads(front, front.resolve(expand=False))
+    sent += carried
+    memory = PER_OUTSTANDING * outstanding + PER_ITEM * items + (PER_EVENT * sent if trace else 0)
+    n_bins = math.ceil(scenario.duration / scenario.interval - 1e-9)
+    memory += (COPIES * n_bins * FLOW_BIN.itemsize + PER_FLOW) * len(front.flows)
+    return Estimate(
+        "hybrid",
+        sent,
+        fluid.steps,
+        PER_PACKET[driver] * sent + fluid.seconds,
+        memory + fluid.memory,
+    )
 
 
 def _count(spec: Flow | CBR) -> int:
@@ -191,15 +204,20 @@ def _fluid(scenario: Scenario, resolved: Resolved, step: float | None) -> tuple[
     return scenario.duration / length, 2 * 8 * columns * held
 
 
-def _packets(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
-    """Data packets sent in the whole run, and those that are outstanding at most."""
+def _packets(scenario: Scenario, resolved: Resolved, in_front: bool = False) -> tuple[float, float]:
+    """Data packets sent in the whole run, and those that are outstanding at most; of flows
+    `in_front` only, beside the others: of a link's packets by the share of what each could send."""
     rates = [link.rate for link in resolved.links]
     for change in resolved.changes:
         if change.spec.rate is not None:
             rates[change.link] = max(rates[change.link], change.spec.rate)
     sent = 0.0
-    through: dict[int, float] = {}
-    together: dict[int, list[float]] = {}  # of the flows over a link: all windows, the largest, ...
+    # By narrowest link: what it carries at most, what all could send and those in front, and of the
+    # windows of these: all, the largest, ...
+    room: dict[int, float] = {}
+    through: dict[int, float] = defaultdict(float)
+    front: dict[int, float] = defaultdict(float)
+    together: dict[int, list[float]] = {}
     for flow in resolved.flows:
         spec = flow.spec
         narrow = min(flow.forward, key=lambda i: rates[i])
@@ -211,19 +229,25 @@ def _packets(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
             continue
         active = min(spec.stop or math.inf, scenario.duration) - spec.start
         most, window = _one_flow(flow, spec, resolved, per_second, active)
-        most = most * spec.count
+        mine = 0 if in_front and spec.background else spec.count
         windows = together.setdefault(narrow, [0.0, 0.0, 0.0])
-        windows[0] += window * spec.count
-        windows[1] = max(windows[1], window)
-        windows[2] += min(window, max(spec.transport.initial_window, LEAST)) * spec.count
-        if narrow in through or math.isfinite(per_second):
-            room = rates[narrow] * scenario.duration / (8 * spec.packet_size)
-            through[narrow] = min(through.get(narrow, 0.0) + most, room)
+        windows[0] += window * mine
+        windows[1] = max(windows[1], window if mine else 0.0)
+        windows[2] += min(window, max(spec.transport.initial_window, LEAST)) * mine
+        if math.isfinite(per_second):
+            room[narrow] = per_second * scenario.duration
+            through[narrow] += most * spec.count
+            front[narrow] += most * mine
         else:
-            sent += most
+            sent += most * mine
+    share = {link: front[link] / most if most > 0 else 0.0 for link, most in through.items()}
+    sent += sum(min(most, room[link]) * share[link] for link, most in through.items())
     # ... and what each has at least: flows that share a link's buffer fill it once
-    outstanding = sum(min(total, largest + least) for total, largest, least in together.values())
-    return sent + sum(through.values()), outstanding
+    outstanding = sum(
+        min(total, largest * (share.get(link, 1.0) if in_front else 1.0) + least)
+        for link, (total, largest, least) in together.items()
+    )
+    return sent, outstanding
 
 
 def _one_flow(

@@ -17,7 +17,7 @@ numbers of packets in 1 to 100 ms have a variance of 0.5 to 3 times their mean; 
 Losses: a queue discipline drops a packet with the probability of the last step. A full buffer
 decides by the step how many packets it has no room for and draws whose they are; of packets the
 next ones to come are refused, of one flow as many as a flow behind loses at a time (a window
-comes in clumps, and a full buffer refuses several of one).
+comes in clumps, and a full buffer refuses several of one), that often less.
 """
 
 import math
@@ -37,8 +37,8 @@ SHARED = record_dtype(
         ("size", float), ("trip", float),
         # packets that came and bytes taken in since the last step; packets refused
         ("packets", float), ("bytes", float), ("refused", float),
-        # to be refused; how many a flow loses at a time, in the mean, and still now;
-        # whose turn it is, and since when; when the last draw was
+        # to be refused; how many a flow behind loses at a time, in the mean, and still now the one
+        # in front whose turn it is, since when; when the last draw was
         ("owed", float), ("together", float), ("run", float),
         ("victim", int), ("victim_at", float), ("drawn_at", float),
         # where the count of what the fluid behind loses at a time begins
@@ -94,9 +94,7 @@ def is_hit(s, flow, time):
         s.owed -= 1
         return True
     if s.run < 1:
-        if s.owed < s.together:
-            return False
-        s.run = math.floor(s.together + uniform(s))
+        s.run = math.floor(min(s.together + uniform(s), s.owed))
         s.victim = flow
         s.victim_at = time
     elif time - s.victim_at > s.trip:  # it sends no more

@@ -27,6 +27,7 @@ from tcpcc.models.shared_link import MOST_OWED, shared_at
 from tcpcc.transport.flow_record import CBR, window_at
 
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
+SCATTER = 0.65  # 0.8 (2/3)^(1/2): see `clump_loses`
 REMEMBERED = 2  # loss events of each flow: of more the older half is forgotten
 FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
 
@@ -90,26 +91,41 @@ def blame(w, link, packets):
 
 
 @compiled
+def rounds_since_clump(w, f):
+    """Round trips since the window of `f` last left in one clump, as it does after a loss event and
+    throughout slow start."""
+    s = window_at(f.state, 0)
+    if s.cwnd < s.ssthresh:
+        return 0.0
+    return (w.now - max(f.event_at, f.expired_at, f.opened_at)) / f.srtt
+
+
+@compiled
+def clump_loses(cwnd, rounds):
+    """How many packets a full buffer refuses of a window, so many round trips after it was a clump.
+
+    A clump comes at the rate C of its bottleneck, and is as much longer by itself after each round
+    trip, as others' packets come between. After k of these it adds W packets to the (1 + k) W that
+    others bring meanwhile, whose own clumps, independent and alike, scatter by
+    W (2 (1 + k) / 3)^(1/2); the half of the time that they are too many they are so by 0.8 of it.
+    Of all that comes its share finds no room.
+    """
+    more = 1 + SCATTER * math.sqrt(1 + rounds)
+    return max(math.floor(cwnd * more / (1 + rounds + more) + 0.5), 1.0)
+
+
+@compiled
 def at_a_time(w, link, slot):
     """How many packets of a flow a full buffer refuses at once, if its window comes in less than a
-    step.
-
-    A window leaves in one clump, at the rate of its bottleneck, after a loss event and throughout
-    slow start, and is as much longer by itself after each round trip, as others' packets come
-    between. k round trips later it adds C/(1 + k) to what comes at about the rate C, so that of its
-    W packets as of all others one in 2 + k finds no room. Longer clumps the steps have seen.
-    """
+    step. Longer clumps the steps have seen."""
     f = flow_at(w.flows, slot.flow)
     if slot.carries_ack != 0 or f.kind == CBR or f.srtt == 0:
         return 1.0
-    s = window_at(f.state, 0)
-    rounds = 0.0
-    if s.cwnd >= s.ssthresh:
-        rounds = (w.now - max(f.event_at, f.expired_at, f.opened_at)) / f.srtt
-    if (1 + rounds) * s.cwnd * slot.size * 8 >= w.step * link.rate:
+    cwnd = window_at(f.state, 0).cwnd
+    rounds = rounds_since_clump(w, f)
+    if (1 + rounds) * cwnd * slot.size * 8 >= w.step * link.rate:
         return 1.0
-    more = 1 + 0.65 * math.sqrt(1 + rounds)
-    return max(math.floor(s.cwnd * more / (1 + rounds + more) + 0.5), 1.0)
+    return clump_loses(cwnd, rounds)
 
 
 @compiled
@@ -186,22 +202,32 @@ def drop(w, link, packets, total):
 
 @compiled
 def measure_losses(w, link, s):
-    """How many packets a flow has lost at `link` for each time that it noticed a loss, of late."""
+    """How many packets a flow has lost at `link` for each time that it noticed a loss, of late, and
+    no more than clumps of those drawn now do, in the mean. A timeout is such a time unless
+    duplicate ACKs had told before."""
     packets = 0.0
     events = 0.0
     flows = 0.0
+    drawn = 0.0
+    turns = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.carries_ack == 0:
+                f = flow_at(w.flows, slot.flow)
                 flows += slot.count
-                packets += slot.dropped * slot.count
-                events += flow_at(w.flows, slot.flow).loss_events * slot.count
+                packets += max(slot.dropped - f.unseen, 0.0) * slot.count
+                events += max(f.loss_events, f.timeouts) * slot.count
+                if slot.active != 0 and slot.weight > 0 and f.kind != CBR and f.srtt > 0:
+                    lost = clump_loses(window_at(f.state, 0).cwnd, rounds_since_clump(w, f))
+                    drawn += slot.weight
+                    turns += slot.weight / lost
     events -= s.events_before
     packets -= s.packets_before
+    s.together = drawn / turns if turns > 0 else 1.0
     if events > 0:
-        s.together = max(packets / events, 1.0)
+        s.together = max(min(packets / events, s.together), 1.0)
     if events > REMEMBERED * flows:
         s.events_before += events / 2
         s.packets_before += packets / 2
@@ -217,9 +243,10 @@ def drop_overflow(w, link, packets):
     if link.shared != 0:
         s = shared_at(link.shared, 0)
         if s.weight > 0:
-            mine = math.floor(s.weight + uniform(s))
+            measure_losses(w, link, s)
+            turns = math.floor(s.weight / s.together + uniform(s))
+            mine = math.floor(turns * s.together + uniform(s))
             if mine > 0:
-                measure_losses(w, link, s)
                 s.drawn_at = w.now
             s.owed = min(s.owed + mine, max(MOST_OWED * s.together, mine))
             packets -= mine

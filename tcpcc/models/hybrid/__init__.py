@@ -7,7 +7,8 @@ both have left there, is dropped with the chance that fluid has, and is fluid's 
 other, so that the background yields to it (:mod:`tcpcc.models.shared_link`; steps: `coupled`).
 
 The cost is that of the packets in front and of steps times representatives, whatever the
-bandwidth and however many flows are behind.
+bandwidth and however many flows are behind. With f flows in front of N of the same kind it can be
+no less than f / (N + f) of the packet model's.
 """
 
 from __future__ import annotations

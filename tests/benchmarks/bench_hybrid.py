@@ -1,0 +1,48 @@
+"""Speed of the hybrid model: a few packet flows before a crowd; run with `make bench`.
+
+Beside it the packet model as far as it goes. With f packet flows of the same kind before N the
+hybrid cannot be more than (N + f) / f times as fast as packets, whatever the fluid costs.
+"""
+
+import pytest
+
+from experiments.battery import dumbbell, red
+from tcpcc import bench
+
+QUEUES = {"RED": red, "drop-tail": None}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ready():
+    """Machine code is there before the clock runs."""
+    for model in ("packet", "hybrid"):
+        bench.speed(dumbbell(10, ["newreno"], red)(1, 5), model)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("behind", [1000, 10_000, 100_000])
+def test_a_minute_of_ten_flows_before_a_crowd(benchmark, behind, queue):
+    """1 Mb/s each; 100,000 are 100 Gb/s. At most 100 representatives for each of four delays."""
+    case = dumbbell(behind, ["newreno"], QUEUES[queue], in_front=10, rate=1e6)(1, 60)
+    packets, seconds = benchmark.pedantic(bench.speed, (case, "hybrid"), rounds=1)
+    benchmark.extra_info["CPU seconds"] = round(seconds, 2)
+    benchmark.extra_info["packets in front and behind"] = round(packets)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("behind", [100, 1000])
+def test_the_same_in_packets(benchmark, behind, queue):
+    case = dumbbell(behind, ["newreno"], QUEUES[queue], in_front=10, rate=1e6)(1, 60)
+    packets, seconds = benchmark.pedantic(bench.speed, (case, "packet"), rounds=1)
+    benchmark.extra_info["CPU seconds"] = round(seconds, 2)
+    benchmark.extra_info["packets"] = round(packets)
+
+
+@pytest.mark.parametrize("model", ["hybrid", "packet"])
+def test_one_flow_before_a_thousand_at_10_gbps(benchmark, model):
+    """Ten seconds at 10 Mb/s each, 24 representatives."""
+    case = dumbbell(1000, ["newreno"], red, in_front=1, rate=10e6)(1, 10)
+    options = {"representatives": 6} if model == "hybrid" else {}
+    packets, seconds = benchmark.pedantic(bench.speed, (case, model), options, rounds=1)
+    benchmark.extra_info["CPU seconds"] = round(seconds, 2)
+    benchmark.extra_info["packets"] = round(packets)

@@ -122,6 +122,7 @@ def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
             count=1, background=False, name=f"{flow.name}.{k}" if flow.count > 1 else flow.name
         )
         for flow in scenario.flows
+        if isinstance(flow, tc.Flow)
         for k in range(flow.count)
     ]
     draw = np.random.default_rng(scenario.seed)

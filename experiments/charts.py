@@ -157,12 +157,6 @@ def _labels(axes: Iterable[Axes]) -> dict[str, Any]:
     return labels
 
 
-def legend(ax: Axes, **place: Any) -> None:
-    """A legend of one panel that names nothing twice."""
-    labels = _labels([ax])
-    ax.legend(labels.values(), labels.keys(), **place)
-
-
 def legend_above(
     figure: Figure, axes: Iterable[Axes], columns: int = 12, order: Sequence[str] = ()
 ) -> None:

@@ -43,6 +43,10 @@ Cells = Mapping[tuple[str, str], Measured]
 """The numbers of an item, by (row, column)."""
 
 
+NAMES = {"packet": "packets", "fluid": "fluid"}
+"""Of the models, to people."""
+
+
 def _nothing(runs: Runs) -> Values:
     return {}
 
@@ -107,6 +111,10 @@ class Paper:
         return [c for c in self.published.cells if item in (None, c.item)]
 
 
+Watch = Callable[[Paper, str | None, Sequence[Record]], None]
+"""Is told of a paper, one of its items or None for all that were asked for, and the records."""
+
+
 def papers() -> dict[str, Paper]:
     """All papers, by the names of their modules."""
     names = [module.name for module in iter_modules([str(HERE)])]
@@ -125,6 +133,7 @@ def reproduce(
     cache: Path | None = CACHE,
     jobs: int | None = None,
     progress: bool | None = None,
+    watch: Watch | None = None,
 ) -> list[Record]:
     """Simulate, measure and judge; one record per cell, in the order of the data files.
 
@@ -135,25 +144,41 @@ def reproduce(
         cache: folder of finished runs, so that what was interrupted resumes, beside that of the
             numbers measured (`experiments.kept`); None: no cache.
         jobs: simulations at a time; default one per processor.
-        progress: show a bar; default on a terminal only.
+        progress: show bars, which say what is simulated and how long it will take; default on a
+            terminal only.
+        watch: called with each paper and its records as soon as these are there; of several papers,
+            with the first's first item before all else, so that there is something to look at.
 
     Raises:
         ScenarioError: an unknown paper, item or model.
         SweepInterrupted: on Ctrl-C; says what is kept.
     """
     records: list[Record] = []
-    for one in papers_of(paper):
-        wanted = items_of(one, item)
-        cells = [cell for cell in one.cells() if cell.item in wanted]
-        values = {
-            each: numbers(
-                one, needed(one, wanted, each), each, cache=cache, jobs=jobs, progress=progress
-            )
-            for each in _models(model)
-        }
-        known = {key for of_model in values.values() for key in of_model}
-        records += [record(cell, values) for cell in cells if cell.key in known]
+    chosen = papers_of(paper)
+    settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
+    if watch is not None and len(chosen) > 1 and cache is not None:
+        first = chosen[0].cells()[0].item
+        watch(chosen[0], first, _judged(chosen[0], {first}, model, settings))
+    for k, one in enumerate(chosen, 1):
+        place = f"paper {k} of {len(chosen)}, " if len(chosen) > 1 else ""
+        of_paper = _judged(one, items_of(one, item), model, settings, place)
+        records += of_paper
+        if watch is not None:
+            watch(one, item, of_paper)
     return records
+
+
+def _judged(
+    paper: Paper, items: set[str], model: str, settings: Mapping[str, Any], place: str = ""
+) -> list[Record]:
+    """Records of some of a paper's items; bars are titled with the `place` among all papers."""
+    values = {}
+    for each in _models(model):
+        title = f"{place}{paper.name}, {NAMES[each]}"
+        values[each] = numbers(paper, needed(paper, items, each), each, title=title, **settings)
+    known = {key for of_model in values.values() for key in of_model}
+    cells = [cell for cell in paper.cells() if cell.item in items]
+    return [record(cell, values) for cell in cells if cell.key in known]
 
 
 def draw(

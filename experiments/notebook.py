@@ -36,8 +36,6 @@ VOLATILE = {"tcpcc": "differs from run to run"}
 SCREEN_DPI = 90
 """Of figures in notebooks, whose files would be large otherwise."""
 
-NAMES = {"packet": "packets", "fluid": "fluid"}
-
 
 def open(paper: str, *, quick: bool = True) -> Book:
     """Begin a paper's notebook.
@@ -106,7 +104,8 @@ class Book:
         """The same as records."""
         if item not in self._records:
             for model in self._item(item).models:
-                with _Clock(self._is_kept(item, model), f"{item}, {NAMES[model]}"):
+                code = self._item(item).code if self._is_kept(item, model) else None
+                with _Clock(f"{item}, {harness.NAMES[model]}", code):
                     harness.reproduce(self.paper.name, item, model, progress=self._progress)
             self._records[item] = harness.reproduce(self.paper.name, item, progress=False)
         return self._records[item]
@@ -136,7 +135,7 @@ class Book:
         """
         scenarios = self.scenarios(item)
         chosen = list(scenarios) if keys is None else list(keys)
-        with _Clock(False, f"{item}, SimPy driver, {len(chosen)} of {len(scenarios)} runs"):
+        with _Clock(f"{item}, SimPy driver, {len(chosen)} of {len(scenarios)} runs"):
             slow = {key: simulate(scenarios[key], driver="simpy") for key in chosen}
         fast = {key: simulate(scenarios[key]) for key in chosen}
         for key in chosen:
@@ -164,20 +163,21 @@ class Book:
 
 
 def _show(figure: Figure, alt: str) -> None:
-    """A figure in the notebook, once."""
+    """A figure in the notebook, once, with its caption."""
     import matplotlib.pyplot as plt
-    from IPython.display import display
+    from IPython.display import display, display_markdown
 
     figure.set_dpi(SCREEN_DPI)
     display(figure, metadata={"alt": alt})
+    display_markdown(f"*{alt}*", raw=True)
     plt.close(figure)
 
 
 class _Clock:
-    """Says in one line how long something took, or that it was kept."""
+    """Says in one line how long something took, or of which code's numbers it was kept."""
 
-    def __init__(self, is_kept: bool, what: str) -> None:
-        self.is_kept, self.what = is_kept, what
+    def __init__(self, what: str, kept_of: str | None = None) -> None:
+        self.what, self.kept_of = what, kept_of
 
     def __enter__(self) -> None:
         self.begin = time.perf_counter()
@@ -187,9 +187,9 @@ class _Clock:
 
         if kind is None:
             seconds = time.perf_counter() - self.begin
-            told = (
-                "kept numbers of the same code" if self.is_kept else f"computed in {seconds:.1f} s"
-            )
+            told = f"computed in {seconds:.1f} s"
+            if self.kept_of is not None:
+                told = f"kept numbers, of this code ({self.kept_of})"
             some = f", {seeds.FEW} seeds" if seeds.QUICK else ""
             display_markdown(f"*{self.what}: {told}{some}*", raw=True, metadata=VOLATILE)
 

@@ -145,14 +145,20 @@ def write_summary(records: Sequence[Record], path: Path) -> None:
 
 def summary_markdown(records: Sequence[Record]) -> str:
     """`summary` as a Markdown table: of each model "reproduced / direction holds / deviates" and
-    the median error against print; of references how many each model meets."""
+    the median error against print; of references how many each model meets. Of papers whose records
+    are complete also the items from which no number is taken."""
     lines = [
         "| Paper | Item | Cells | Published | Packets: reproduced / direction / deviates "
         "| Median error | Fluid: reproduced / direction / deviates | Median error "
         "| Reference met: packets, fluid | Fluid within 10 % of packets |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for row in summary(records).to_dict("records"):
+    rows = {(row["paper"], row["item"]): row for row in summary(records).to_dict("records")}
+    for key in _items(list(rows)):
+        if key not in rows:
+            lines.append(f"| {key[0]} | {heading(key[1])} | figure |" + 7 * " |")
+            continue
+        row = rows[key]
         cells = [row["paper"], heading(row["item"]), row["cells"], row["published"] or ""]
         for model in MODELS:
             said = " / ".join(str(row[f"{model} {verdict}"]) for verdict in VERDICTS)
@@ -162,6 +168,20 @@ def summary_markdown(records: Sequence[Record]) -> str:
         cells += [met if row["reference"] else "", row["agree"]]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
+
+
+def _items(there: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """(paper, item) that have records, each paper's in its order, and where all of a paper's are
+    there also those without."""
+    known = papers()
+    found = []
+    for paper in dict.fromkeys(paper for paper, _ in there):
+        mine = [item for each, item in there if each == paper]
+        numbered = {cell.item for cell in known[paper].cells()} if paper in known else set(mine)
+        complete = numbered <= set(mine)
+        order = known[paper].items if complete and paper in known else mine
+        found += [(paper, item) for item in order]
+    return found
 
 
 def markdown_table(records: Sequence[Record]) -> str:

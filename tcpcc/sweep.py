@@ -72,6 +72,7 @@ def simulate_many(
     cache: str | Path | None = None,
     keep_from: float = 0.0,
     progress: bool | None = None,
+    title: str | None = None,
     **options: Any,
 ) -> list[Run]:
     """Simulate every scenario; the runs come back in the order of the scenarios.
@@ -89,6 +90,7 @@ def simulate_many(
         keep_from: CPU seconds that a run must have taken to be kept. To keep and to find one takes
             some milliseconds.
         progress: show a bar. Default: only on a terminal or in a notebook.
+        title: of the bar.
         **options: for `simulate`: driver, trace, ...
 
     Raises:
@@ -100,7 +102,8 @@ def simulate_many(
     todo = list(scenarios)
     runs: list[Run | None] = [None] * len(todo)
     failed: dict[int, Exception] = {}
-    stream = _stream(todo, [model] * len(todo), jobs, cache, progress, options, keep_from)
+    bar = _bar(len(todo), progress, title)
+    stream = _stream(todo, [model] * len(todo), jobs, cache, bar, options, keep_from)
     try:
         with closing(stream):
             for index, run in stream:
@@ -177,7 +180,8 @@ def sweep(
         rows += [{**({} if isinstance(model, str) else {"model": one}), **at} for at, _ in points]
     scenarios = [scenario for _ in models for _, scenario in points]
     each_model = [one for one in models for _ in points]
-    stream = _stream(scenarios, each_model, jobs, cache, progress, dict(options or {}))
+    bar = _bar(len(scenarios), progress)
+    stream = _stream(scenarios, each_model, jobs, cache, bar, dict(options or {}))
     measured: dict[int, dict[str, Any]] = {}
     failed: dict[int, Exception] = {}
     try:
@@ -253,7 +257,7 @@ def _stream(
     models: Sequence[str],
     jobs: int | None,
     cache: str | Path | None,
-    progress: bool | None,
+    progress: Any,
     options: dict[str, Any],
     keep_from: float = 0.0,
 ) -> Generator[tuple[int, Run | Exception], None, None]:
@@ -272,7 +276,7 @@ def _stream(
         places |= {key: Path(cache) / f"{_cache_name(*key, options)}{shelf.SUFFIX}" for key in same}
     sweep_id = (os.getpid(), next(_numbers))
     todo = []
-    with _bar(len(scenarios), progress) as bar:
+    with progress as bar:
         for key, indices in same.items():
             place = places[key]
             run = None if place is None else shelf.take(place)
@@ -399,11 +403,11 @@ def _values(name: str, axis: Any) -> list[Any]:
     return values
 
 
-def _bar(total: int, progress: bool | None) -> Any:
+def _bar(total: int, progress: bool | None, title: str | None = None) -> Any:
     """A progress bar; one that shows nothing unless asked for or watched."""
     from tqdm import tqdm
 
     terminal = sys.stderr is not None and sys.stderr.isatty()
     watched = terminal or "ipykernel" in sys.modules
     shown = watched if progress is None else progress
-    return tqdm(total=total, unit="run", disable=not shown, dynamic_ncols=True)
+    return tqdm(total=total, desc=title, unit="run", disable=not shown, dynamic_ncols=True)

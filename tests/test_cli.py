@@ -109,8 +109,9 @@ def test_both_drivers_print_the_same(capsys, toml):
 def one_record(monkeypatch):
     asked = []
 
-    def reproduce(*arguments):
-        asked.append(arguments)
+    def reproduce(paper, item, model, *, watch):
+        asked.append((paper, item, model))
+        watch(experiments.papers()["quick_vegas"], item, [RECORD])
         return [RECORD]
 
     monkeypatch.setattr(experiments, "reproduce", reproduce)
@@ -121,8 +122,19 @@ def test_reproduce_prints_a_table(capsys, one_record):
     assert run("reproduce", "quick_vegas", "table_1", "--model", "packet") == 0
     out = capsys.readouterr().out
     assert one_record == [("quick_vegas", "table_1", "packet")]
+    assert out.startswith("Improving Performance of TCP Vegas")
     assert "0.335" in out
     assert "reproduced" in out
+
+
+def test_reproduce_draws_each_papers_figures_as_soon_as_they_are_there(
+    capsys, one_record, monkeypatch, tmp_path
+):
+    drawn = []
+    monkeypatch.setattr(experiments, "draw_all", lambda *what: drawn.append(what) or [tmp_path])
+    assert run("reproduce", "--figures") == 0
+    assert drawn == [("quick_vegas", None, "both")]
+    assert f"drew {tmp_path}" in capsys.readouterr().err
 
 
 def test_reproduce_as_json_prints_one_list_and_nothing_else(capsys, one_record):
@@ -220,7 +232,7 @@ def test_argparse_exits_with_2(arguments, capsys):
 
 
 def test_ctrl_c_during_reproduce_says_what_is_kept(capsys, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*arguments, **settings):
         raise SweepInterrupted("interrupted with 3 of 9 runs finished, kept in .cache", [])
 
     monkeypatch.setattr(experiments, "reproduce", interrupted)
@@ -229,7 +241,7 @@ def test_ctrl_c_during_reproduce_says_what_is_kept(capsys, monkeypatch):
 
 
 def test_ctrl_c_during_a_run(capsys, monkeypatch, toml, tmp_path):
-    def interrupted(*_, **__):
+    def interrupted(*arguments, **settings):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tcpcc.models.simulate", interrupted)

@@ -12,6 +12,7 @@ from tcpcc.controllers import get
 from tcpcc.controllers.windowed import update_max, update_min
 from tcpcc.models.packet.handlers import run_until
 from tcpcc.models.packet.packet_world import World
+from tcpcc.queues import QUEUES
 
 S = tc.State
 
@@ -236,6 +237,55 @@ def test_a_repair_that_is_lost_again_needs_no_timeout():
     assert timeouts["sack-prr"] > 3
 
 
+def drop_some(s, p, q):
+    s.seen += 1
+    if s.seen == p.a or s.seen == p.b or s.seen == p.c or s.seen == p.d:
+        q.drop = 1.0
+
+
+@pytest.fixture
+def some():
+    """A discipline that drops the arrivals of these numbers; forgotten afterwards."""
+    params = {name: tc.Param(0, "", "number of an arrival") for name in "abcd"}
+    yield tc.register(
+        tc.Discipline(
+            "some", "drops some arrivals", drop_some, params=params, state={"seen": S(0, "", "")}
+        )
+    )
+    del QUEUES._known["some"]
+
+
+def sends(some, lost, recovery="rack-tlp"):
+    """Times and numbers of what a sender of the SYN and P0 to P3 sends over a path of 0.1 s, if the
+    arrivals `lost` at the bottleneck are dropped; and its timeouts."""
+    queue = some(**dict(zip("abcd", lost, strict=False)))
+    net = tc.dumbbell("1 Gbps", "50 ms", 100, queue=queue)
+    flow = tc.Flow("newreno", size=4, recovery=recovery, transport=tc.Transport(initial_window=4))
+    run = tc.simulate(tc.Scenario(net, [flow], duration=5), trace=True)
+    sent = run.events[run.events["event"] <= 1]
+    found = zip(sent["time"].round(2).tolist(), (sent["seq"] - 1).tolist(), strict=True)
+    return list(found)[1:], int(run.data["timeouts"][0])
+
+
+def test_a_tail_is_repaired_by_a_probe_and_a_lost_repair_by_rack(some):
+    """RFC 8985's example: P1 to P3 are lost, and the repair of P1. The probe, P3, leaves two round
+    trips after the ACK of P0; its SACK shows that P1 and P2 are lost, and that of P2 that P1 is
+    again. The fifth arrival is P3, the sixth the probe, the seventh P1's repair."""
+    first = [(0.1, 0), (0.1, 1), (0.1, 2), (0.1, 3)]
+    lost = (3, 4, 5, 7)
+    found, timeouts = sends(some, lost)
+    assert found == [*first, (0.4, 3), (0.5, 1), (0.5, 2), (0.6, 1)]
+    assert timeouts == 0
+    assert sends(some, lost, "sack-prr")[1] > 0
+
+
+def test_a_probe_that_repairs_the_last_packet_is_a_loss_event(some):
+    """RFC 8985, 7.4.2: nothing tells that it was lost but that the probe repaired it."""
+    found, timeouts = sends(some, (5,))
+    assert found[4:] == [(0.4, 3)]
+    assert timeouts == 0
+
+
 # BBR, version 1
 
 
@@ -265,6 +315,32 @@ def test_bbr_holds_its_rate_under_random_loss(loss, share):
     cubic = tc.simulate(path("cubic", 30.0, rate="20 Mbps", buffer=1000, loss=loss))
     assert float(run.throughput(after=5)[0]) > share * (1 - loss) * 20e6
     assert float(cubic.throughput(after=5)[0]) < 0.4 * 20e6
+
+
+def test_bbr_gets_what_is_not_lost_on_the_papers_path():
+    """Its figure 8, 100 Mb/s and 100 ms for 60 s: all that gets through up to 5 %, close to it up
+    to 15 %. Beyond 19 % a probe at 0.99 x 1.25 brings less than the rate before, and it decays;
+    CUBIC stalls from 1 % on. Means of four seeds."""
+
+    def share(name, loss):
+        net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=loss)
+        flow = tc.Flow(name, packet_size=1500)
+        cases = [tc.Scenario(net, [flow], duration=60, seed=s) for s in range(1, 5)]
+        runs = tc.simulate_many(cases)
+        return sum(float(r.throughput()[0]) for r in runs) / len(runs) / (1 - loss) / 100e6
+
+    assert share("bbr", 0.01) > 0.93
+    assert share("bbr", 0.05) > 0.92
+    assert share("bbr", 0.15) > 0.65
+    assert share("bbr", 0.25) < 0.1
+    assert share("cubic", 0.01) < 0.1
+
+
+def test_repairs_that_go_on_need_no_timeout():
+    """The first packet outstanding is repaired before others, and its repair restarts the timer."""
+    net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=0.1)
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("bbr", packet_size=1500)], duration=60, seed=1))
+    assert int(run.data["timeouts"][0]) == 0
 
 
 def test_the_share_of_bbr_beside_cubic_falls_with_the_buffer():
@@ -307,6 +383,37 @@ def test_copas_velocity_from_1_to_8():
     assert seen == [1, 1, 1, 2, 4, 8, 16]
 
 
+@pytest.mark.parametrize("buffer", [50, 300])
+def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
+    """Arun, Balakrishnan 2018, section 2.2; by itself it stays with two packets."""
+    net = tc.dumbbell("20 Mbps", "20 ms", buffer)
+    shares = []
+    for mode in (0, 1):
+        flows = [tc.Flow("copa", competitive=mode), tc.Flow("cubic")]
+        found = tc.simulate(tc.Scenario(net, flows, duration=60)).throughput(after=20)
+        shares.append(float(found[0] / found.sum()))
+    assert shares[0] < 0.1
+    assert 0.3 < shares[1] < 0.6
+    alone = tc.simulate(tc.Scenario(net, [tc.Flow("copa", competitive=1)], duration=20))
+    assert alone.queue_mean(after=5) == pytest.approx(2, abs=1)
+
+
+def test_copa_takes_one_packet_more_each_round_trip_and_a_loss_halves_it():
+    s, p, a = get("copa").example()
+    for name, value in zip(get("copa").state_dtype.names, get("copa").initial_state, strict=True):
+        setattr(s, name, value)
+    p.competitive = 1.0
+    s.cwnd = 40.0
+    shares = []
+    for k in range(12):
+        a.now, a.rtt, a.srtt = 1 + k / 8, 0.1 if k == 0 else 1 / 8, 1 / 8
+        get("copa").on_delivery(s, p, a)
+        shares.append(s.share)
+    assert shares == [2] * 6 + [3, 4, 5, 6, 7, 8]
+    get("copa").on_loss(s, p, a)
+    assert s.share == 4
+
+
 @pytest.mark.parametrize("target", [0.025, 0.1])
 def test_ledbat_keeps_its_target(target):
     case = path("ledbat", 60.0, rate="4 Mbps", buffer=300, params={"target_delay": target})
@@ -338,6 +445,27 @@ def test_dctcps_alpha_is_that_of_its_sawtooth():
     assert alpha == pytest.approx(math.sqrt(2 / (6250 * 0.01016 + 65)), rel=0.15)
     assert run.data["drops"].sum() == 0
     assert run.utilization(after=3) > 0.999
+
+
+def test_dctcp_over_codel_that_marks_beyond_a_millisecond():
+    """ns-3's set-up (tcp-validation, dctcp-10ms: 50 Mb/s, 10 ms, CoDel's CE threshold), ACKs not
+    delayed: alpha is sqrt(2/W) again. ns-3 has 0.06 to 0.085, with delayed ACKs and a device queue
+    behind CoDel; delayed ACKs alone make 0.12 of it here."""
+    queue = tc.CoDel(ecn=1, ce_threshold=0.001)
+    net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=queue)
+    found = {}
+    for delayed in (0.0, 0.2):
+        transport = tc.Transport(ecn="accurate", delayed_ack=delayed, initial_window=10)
+        flow = tc.Flow("dctcp", packet_size=1500, transport=transport)
+        run = tc.simulate(tc.Scenario(net, [flow], duration=15), trace=True)
+        trace = run.trace("dctcp1")
+        found[delayed] = trace["alpha"][trace["time"] > 5].mean()
+        assert run.utilization(after=5) > 0.999
+        assert run.data["drops"].sel(time=slice(1, None)).sum() == 0
+        assert run.queue_mean(after=5) < 4.2  # a millisecond
+    bdp = 50e6 * 0.01 / 12000
+    assert found[0.0] == pytest.approx(math.sqrt(2 / (bdp + 4)), rel=0.1)
+    assert found[0.2] == pytest.approx(0.12, abs=0.02)
 
 
 def test_a_mark_halves_reno_without_a_loss():

@@ -9,6 +9,8 @@ import tcpcc as tc
 from tcpcc.controllers import Param, State
 from tcpcc.models.fluid import steps
 from tcpcc.models.fluid.automaton import simulate as simulate_fluid
+from tcpcc.models.fluid.fluid_world import World
+from tcpcc.models.fluid.timeline import events
 from tcpcc.models.layout import find_routes, queueing_links
 
 
@@ -34,7 +36,7 @@ def drop_in_fluid(s, p, q):
 def two_drops():
     """A discipline that drops two arrivals, counted from 1."""
     name = "two_drops"
-    tc.register(
+    return tc.register(
         tc.Discipline(
             name, "drops two arrivals", drop_in_packets, drop_in_fluid,
             params={
@@ -65,6 +67,51 @@ def after_losses(
     flow = tc.Flow(controller, recovery=recovery, transport=transport, **(params or {}))
     case = tc.Scenario(net, [flow], duration=duration, interval=0.01)
     return tc.simulate(case, model).data.isel(flow=0)
+
+
+def after_placed_losses(lost, recovery, *, duration=3.0, rate="10 Mbps", size=None, **settings):
+    """Timeouts and loss events of a fluid flow that begins with a whole window and loses packets by
+    chance that is no chance: arrivals `lost`, counted from 1."""
+    net = tc.dumbbell(rate, "50 ms", 1e9, loss=1e-12)
+    transport = tc.Transport(handshake=False, **settings)
+    flow = tc.Flow("reno", recovery=recovery, transport=transport, size=size)
+    world = World(tc.Scenario(net, [flow], duration=duration))
+    gaps = list(np.diff(lost, prepend=0))
+    never = 1e6
+    for _, happen in events(world):
+        happen()
+    for until in np.arange(5e-4, duration, 5e-4):
+        if gaps and (world.links["loss_at"][0] == 0 or world.links["loss_at"][0] > never):
+            world.links["loss_at"] = gaps.pop(0)
+        world.run(until)
+    return int(world.flows["timeouts"][0]), int(world.flows["loss_events"][0])
+
+
+@pytest.mark.parametrize("k", range(35, 41))
+def test_duplicates_are_those_of_the_packets_behind_the_lost_one(two_drops, k):
+    """A transfer of 40 packets that all come in one step: the third last's loss is the last one
+    that three duplicates tell of; in fluid, too, a packet is lost in its place."""
+    settings = {"initial_window": 40, "limited_transmit": False}
+    net = tc.dumbbell("10 Gbps", "50 ms", 1e9, queue=two_drops(first=k))
+    flow = tc.Flow(
+        "reno", recovery="newreno", size=40, transport=tc.Transport(handshake=False, **settings)
+    )
+    packet = tc.simulate(tc.Scenario(net, [flow], duration=3)).data.isel(flow=0)
+    assert (packet["timeouts"], packet["loss_events"]) == ((0, 1) if k <= 37 else (1, 0))
+    fluid = after_placed_losses([k], "newreno", rate="10 Gbps", size=40, **settings)
+    assert fluid == (packet["timeouts"], packet["loss_events"])
+
+
+@pytest.mark.parametrize(
+    ("recovery", "waits"), [("sack", True), ("sack-prr", True), ("rack-tlp", False)]
+)
+@pytest.mark.parametrize("holes", [[5], [5, 8], [5, 8, 12]])
+def test_each_retransmission_that_is_lost_waits_for_the_timer(recovery, waits, holes):
+    """Of the packets after a window with holes, so many need the timer as there are holes to
+    repair, in both models; none where the sender finds lost retransmissions itself (RACK)."""
+    after = range(21, 45)
+    runs = [after_placed_losses([*holes, n], recovery, initial_window=20)[0] for n in after]
+    assert sum(runs) == (len(holes) if waits else 0)
 
 
 def keep_window(s, p, a):

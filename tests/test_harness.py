@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import experiments
-from experiments import expected, harness, kept, published
+from experiments import expected, harness, kept, published, report
 from experiments import records as judging
 from experiments.published import Cell, Claim, Tolerance
 from experiments.records import Measured, agree, grade, judge, record
@@ -403,6 +403,26 @@ def records(tmp_path_factory):
     )
 
 
+def test_the_first_item_is_told_before_all_else_and_then_paper_by_paper(tmp_path, monkeypatch):
+    judged, told = [], []
+
+    def fake(paper, items, model, settings, place=""):
+        judged.append((paper.name, place))
+        return [(paper.name, len(items))]
+
+    monkeypatch.setattr(harness, "_judged", fake)
+    found = experiments.reproduce(
+        cache=tmp_path, watch=lambda paper, item, records: told.append((paper.name, item, records))
+    )
+    first, *others = PAPERS
+    item = PAPERS[first].cells()[0].item
+    assert told[0] == (first, item, [(first, 1)])
+    assert [each[:2] for each in told[1:]] == [(name, None) for name in PAPERS]
+    assert found == [(name, len(PAPERS[name].items)) for name in PAPERS]
+    assert judged[1] == (first, f"paper 1 of {len(PAPERS)}, ")
+    assert others
+
+
 def test_one_item_gives_its_own_records_only(records):
     assert {r.item for r in records} == {"figure_2"}
     assert len(records) == len(PAPERS["quick_vegas"].cells("figure_2"))
@@ -423,6 +443,16 @@ def test_the_summary_counts_every_record_once(records):
     assert verdicts.to_numpy().sum() == len(records) == table["cells"].sum()
     assert grades.to_numpy().sum() == len(records) == table["published"].sum()
     assert table[[f"fluid {v}" for v in experiments.report.VERDICTS]].to_numpy().sum() == 0
+
+
+def test_the_summary_of_a_whole_paper_names_every_item(records):
+    (paper,) = {r.paper for r in records}
+    lines = report.summary_markdown(records).splitlines()[2:]
+    assert len(lines) == len({r.item for r in records})  # of a part of it only what is there
+    one = PAPERS[paper]
+    whole = [replace(records[0], item=cell.item) for cell in one.cells()]
+    names = [line.split(" | ")[1] for line in report.summary_markdown(whole).splitlines()[2:]]
+    assert names == [report.heading(item) for item in one.items]
 
 
 def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import notebook
+from experiments import harness, notebook
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -56,3 +56,20 @@ def test_notebook_runs_and_gives_what_is_stored(path, monkeypatch):
         if "time()" in old.source:  # it measures how long something takes
             continue
         assert differences(told(old), told(new)) == ([], []), old.source
+
+
+@pytest.mark.parametrize("paper", harness.papers())
+def test_every_table_and_figure_is_in_its_papers_notebook(paper):
+    import nbformat
+
+    book = nbformat.read(NOTEBOOKS[0].parent / f"{paper}.ipynb", as_version=4)
+    code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
+    calls = {
+        (call, item)
+        for call, arguments in re.findall(r"book\.(\w+)\(([^)]*)", code)
+        for item in re.findall(r'"(\w+)"', arguments)
+    }
+    for name, item in harness.papers()[paper].items.items():
+        wanted = {("compute", name)} if harness.papers()[paper].cells(name) else set()
+        wanted |= {("draw", name)} if item.has_figure else set()
+        assert wanted <= calls

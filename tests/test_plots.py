@@ -319,8 +319,8 @@ def test_two_runs_are_drawn_over_one_another(run):
     fluid = Run(run.data.assign_attrs(model="fluid"))
     figure = run.compare(fluid)
     windows, rates, queue = figure.axes
-    assert labels(windows) == ["vegas, packet", "reno, packet", "vegas, fluid", "reno, fluid"]
-    solid, dashed = line(windows, "reno, packet"), line(windows, "reno, fluid")
+    assert labels(windows) == ["vegas, packets", "reno, packets", "vegas, fluid", "reno, fluid"]
+    solid, dashed = line(windows, "reno, packets"), line(windows, "reno, fluid")
     assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
     assert solid.get_ydata() == pytest.approx(run.data["cwnd"].values[:, 1], nan_ok=True)
     assert len(rates.get_lines()) == 4

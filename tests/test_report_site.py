@@ -307,6 +307,21 @@ def test_a_click_on_a_number_shows_its_run(page):
     assert all(width > 500 for width in told["images"])
 
 
+SMALL = """
+document.querySelector("td.traced")?.click();
+const texts = [...document.querySelectorAll("#panels text")];
+return texts.map((text) => text.getBoundingClientRect().height);
+"""
+
+
+@needs_browser
+def test_the_runs_can_be_read_on_a_phone(page):
+    heights, console = browse(page, f"{PAPER}/{ITEM}.html", SMALL, width=360)
+    assert console == []
+    assert len(heights) > 10
+    assert min(heights) > 9
+
+
 WIDE = """
 const root = document.documentElement;
 return [root.scrollWidth, root.clientWidth];

@@ -334,8 +334,10 @@ def test_progress_is_silent_unless_asked_or_watched(engine, capfd, monkeypatch):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     simulate_many(cases(1, 2))
     assert capfd.readouterr().err == ""
-    simulate_many(cases(1, 2), progress=True)
-    assert "2/2" in capfd.readouterr().err
+    simulate_many(cases(1, 2), progress=True, title="two papers")
+    told = capfd.readouterr().err
+    assert "two papers" in told
+    assert "2/2" in told
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     simulate_many(cases(1, 2))
     assert "2/2" in capfd.readouterr().err

@@ -69,9 +69,15 @@ def senders(run: dict[str, Any]) -> list[Sender]:
     found = []
     for flow in run["flows"]:
         told = {name: np.array(values, float) for name, values in flow.items()}
-        time, rtt = told.pop("time") / 1e3, told.pop("rtt") / 1e6
-        drops = told.pop("drops") / 1e3
-        found.append(Sender(time=time, rtt=rtt, drops=drops, **told))
+        found.append(
+            Sender(
+                time=told["time"].cumsum() / 1e3,
+                cwnd=told["cwnd"],
+                rtt=told["rtt"] / 1e4,
+                delivered=told["delivered"].cumsum(),
+                drops=told["drops"] / 1e3,
+            )
+        )
     return found
 
 

@@ -28,8 +28,9 @@ def measure(case: Case, duration: float = DURATION) -> dict[str, Any]:
 
     Returns:
         ``late_mean`` and ``late_most``, ms by which packets were handed over after their time;
-        ``flows``, for each connection ``time`` (ms), ``cwnd`` (packets), ``rtt`` (us, smoothed) and
-        ``delivered`` (packets) every 20 ms, and ``drops`` (ms), when its packets were dropped.
+        ``flows``, for each connection every 20 ms ``time`` (ms since the one before), ``cwnd``
+        (packets), ``rtt`` (0.1 ms, smoothed) and ``delivered`` (packets since the one before), and
+        ``drops`` (ms), when its packets were dropped.
     """
     path = Path(RATE, DELAY, case.buffer, case.longer, case.segments)
     try:
@@ -40,11 +41,13 @@ def measure(case: Case, duration: float = DURATION) -> dict[str, Any]:
     flows = []
     for k in range(len(case.controls)):
         mine = rows[rows[:, 1] == k]
-        told = dict(zip(hosts.FIELDS, mine[:, 2:].astype(int).T.tolist(), strict=True))
+        told = dict(zip(hosts.FIELDS, mine[:, 2:].T, strict=True))
         flows.append(
             {
-                "time": np.round(1e3 * (mine[:, 0] - begin)).astype(int).tolist(),
-                **{name: told[name] for name in ("cwnd", "rtt", "delivered")},
+                "time": since_before(1e3 * (mine[:, 0] - begin)),
+                "cwnd": whole(told["cwnd"]),
+                "rtt": whole(told["rtt"] / 100),
+                "delivered": since_before(told["delivered"]),
                 "drops": [round(1e3 * (x[0] - begin)) for x in path.log if x[1] == k and x[-1]],
             }
         )
@@ -53,6 +56,14 @@ def measure(case: Case, duration: float = DURATION) -> dict[str, Any]:
         "late_most": round(float(late.max()), 2),
         "flows": flows,
     }
+
+
+def whole(values: np.ndarray) -> list[int]:
+    return np.round(values).astype(int).tolist()
+
+
+def since_before(values: np.ndarray) -> list[int]:
+    return np.diff(np.round(values).astype(int), prepend=0).tolist()
 
 
 def is_good(run: dict[str, Any]) -> bool:

@@ -166,28 +166,31 @@ def draw_lossy(variants: Sequence[str], numbers: Numbers) -> Figure:
 
 
 def draw_8(runs: Mapping[str, Runs]) -> Figure:
-    """Windows of three flows, a panel for each variant."""
+    """Windows of three flows, a row for each variant, a column for each model: six lines in one
+    panel hide one another."""
     import matplotlib.pyplot as plt
 
     variants = [v for v in s.VARIANTS if v != "Reno"]
-    shown = next(iter(runs.values()))
     with plots.style():
         figure, axes = plt.subplots(
-            3, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.75)
-        )
-        for k, (ax, variant) in enumerate(zip(axes.flat, variants, strict=True)):
-            run = shown[(variant,), 1]
-            times = run.data["time"].values
-            for flow, colour in enumerate((plots.BLUE, plots.VERMILION, plots.GREEN)):
-                label = ("first", "second", "third")[flow]
-                ax.plot(times, run.data["cwnd"].values[:, flow], color=colour, lw=0.8, label=label)
-            charts.title(ax, k, variant)
-            ax.set(xlim=(0, run.duration))
+            len(variants), len(runs), sharex=True, sharey=True, squeeze=False,
+            figsize=(plots.WIDTH, 1.05 * len(variants) + 0.6),
+        )  # fmt: skip
+        for column, (model, of_model) in zip(axes.T, runs.items(), strict=True):
+            for k, (ax, variant) in enumerate(zip(column, variants, strict=True)):
+                run = of_model[(variant,), 1]
+                look = charts.of_model(s.VARIANTS[variant], model)
+                for flow, colour in enumerate((plots.BLUE, plots.VERMILION, plots.GREEN)):
+                    ax.plot(
+                        run.data["time"], run.data["cwnd"].values[:, flow], color=colour, lw=0.8,
+                        ls=look.get("ls", "-"), label=("first", "second", "third")[flow],
+                    )  # fmt: skip
+                charts.title(ax, k, f"{variant}, {look['label']}")
+                ax.set(xlim=(0, run.duration))
+            column[-1].set_xlabel("Time (s)")
         axes[0, 0].set_ylim(bottom=0)
         for ax in axes[:, 0]:
-            ax.set_ylabel("Window (packets)")
-        for ax in axes[-1]:
-            ax.set_xlabel("Time (s)")
+            ax.set_ylabel("Window")
         charts.legend_above(figure, axes.flat)
     return figure
 

@@ -394,10 +394,15 @@ def reproduce(options: argparse.Namespace) -> None:
             raise ScenarioError(f"{name}: must be of all papers; leave out the paper")
     if options.accept and options.model != "both":
         raise ScenarioError(f"accept: must be of both models, not of {options.model!r} alone")
-    records = book.reproduce(options.paper, options.item, options.model)
-    if options.figures:
-        for file in book.draw_all(options.paper, options.item, options.model):
+
+    def watch(paper: Any, item: str | None, records: Sequence[Any]) -> None:
+        """Show a paper's table, or its first, and its figures as soon as they are there."""
+        if records and not options.json:
+            print(f"{paper.title}\n\n{_scores(book, records)}\n", flush=True)
+        for file in book.draw_all(paper.name, item, options.model) if options.figures else ():
             print(f"drew {file}", file=sys.stderr)
+
+    records = book.reproduce(options.paper, options.item, options.model, watch=watch)
     if options.report:
         build = import_module("experiments.site").build
         page = build(records, options.report, options.paper, options.item)
@@ -414,19 +419,23 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.json:
         print_json([record.as_dict() for record in records])
         return
-    table = book.scorecard(records)
-    table["range"] = ["" if r is None else f"{r[0]:.4g} to {r[1]:.4g}" for r in table["spread"]]
-    columns = [
-        "item", "row", "column", "unit", "published", "reference", "formula", "packet", "range",
-        "error", "verdict", "fluid", "fluid_print_error", "fluid_verdict", "agreement",
-    ]  # fmt: skip
-    print(plain_table(table[columns].dropna(axis="columns", how="all")))
     for kind in ("cause", "fluid_cause"):
         told = [(getattr(r, kind), f"{r.item} {r.row} {r.column}") for r in records]
         for cause in dict.fromkeys(cause for cause, _ in told if cause):
             where = "; ".join(cell for each, cell in told if each == cause)
             print(f"\n{where}:\n  {'Fluid: ' if kind == 'fluid_cause' else ''}{cause}")
     print("\n" + book.summary_markdown(records))
+
+
+def _scores(book: Any, records: Sequence[Any]) -> str:
+    """Every number with its verdicts, for a terminal."""
+    table = book.scorecard(records)
+    table["range"] = ["" if r is None else f"{r[0]:.4g} to {r[1]:.4g}" for r in table["spread"]]
+    columns = [
+        "item", "row", "column", "unit", "published", "reference", "formula", "packet", "range",
+        "error", "verdict", "fluid", "fluid_print_error", "fluid_verdict", "agreement",
+    ]  # fmt: skip
+    return plain_table(table[columns].dropna(axis="columns", how="all"))
 
 
 def experiments() -> Any:

@@ -10,16 +10,21 @@ NSDI 2018; facebook/mvfst, quic/congestion_control/Copa.cpp.
 (4)  slow start: W doubles per round trip until (2) would have it fall for the first time
 (5)  packets are paced at 2 W/RTTstanding; W is at least 2
 (6)  a loss changes nothing; timeout: W <- 1
+(7)  competitive mode (`competitive`): where d_q has not been below a tenth of RTTmax - RTTmin for 5
+     round trips, RTTmax the largest RTT of 4, others fill the queue: 1/delta then grows by 1 each
+     round trip, and a loss halves it, down to the value of (2), to which it returns with the mode
 
 Differences from the paper
-    No competitive mode (delta is fixed, as in mvfst). v turns to 1 at once when (2) turns, as in
-    mvfst, and v is at most W delta, so that a window moves by no more than itself in a round trip.
+    Without `competitive`, which the paper has always, delta is fixed, as in mvfst. v turns to 1 at
+    once when (2) turns, as in mvfst, and v is at most W delta, so that a window moves by no more
+    than itself in a round trip. Flows in (7) that have a deep buffer to themselves may take each
+    other for such others, and keep a queue.
 """
 
 import math
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.windowed import update_min, windowed
+from tcpcc.controllers.windowed import update_max, update_min, windowed
 from tcpcc.definition import Param, State, register
 
 
@@ -29,6 +34,23 @@ def turn(s, a, direction):
     s.same = 0.0
     s.noted_at = a.now
     s.noted = s.cwnd
+
+
+def watch_others(s, p, a, waiting, least):
+    """(7)."""
+    most = update_max(s.most_at, s.most_best, 4 * a.srtt, a.now, a.rtt)
+    if waiting < 0.1 * (most - least) or s.emptied_at == 0:
+        s.emptied_at = a.now
+    if a.now - s.emptied_at <= 5 * a.srtt:
+        s.share = 1 / p.delta
+        s.raised_at = a.now
+    elif a.now - s.raised_at >= a.srtt:
+        s.share += 1
+        s.raised_at = a.now
+
+
+def delta(s, p):
+    return p.delta if p.competitive == 0 or s.share == 0 else 1 / s.share
 
 
 def watch_direction(s, p, a):
@@ -43,7 +65,7 @@ def watch_direction(s, p, a):
             return
         s.same += 1
         if s.same >= p.patience:
-            s.velocity = min(2 * s.velocity, max(s.cwnd * p.delta, 1.0))
+            s.velocity = min(2 * s.velocity, max(s.cwnd * delta(s, p), 1.0))
         s.noted_at = a.now
         s.noted = s.cwnd
 
@@ -54,7 +76,9 @@ def on_delivery(s, p, a):
     least = update_min(s.min_at, s.min_best, p.min_window, a.now, a.rtt)
     standing = update_min(s.standing_at, s.standing_best, a.srtt / 2, a.now, a.rtt)
     waiting = standing - least
-    up = s.cwnd * p.delta * waiting <= standing  # (2)
+    if p.competitive != 0:
+        watch_others(s, p, a, waiting, least)
+    up = s.cwnd * delta(s, p) * waiting <= standing  # (2)
     if not (up and s.starting != 0):
         watch_direction(s, p, a)
     if up and s.starting != 0:
@@ -64,7 +88,7 @@ def on_delivery(s, p, a):
         sign = 1.0 if up else -1.0
         if s.direction != sign and s.velocity > 1:
             turn(s, a, sign)
-        step = s.velocity * a.delivered / (p.delta * s.cwnd)
+        step = s.velocity * a.delivered / (delta(s, p) * s.cwnd)
         s.cwnd = max(s.cwnd + sign * step, p.least_window)
     s.pacing_rate = 2 * s.cwnd / standing  # (5)
 
@@ -74,7 +98,9 @@ def on_ack(s, p, a):
 
 
 def on_loss(s, p, a):
-    """(6)."""
+    """(7)."""
+    if p.competitive != 0 and s.share > 0:
+        s.share = max(s.share / 2, 1 / p.delta)
 
 
 def on_timeout(s, p, a):
@@ -97,6 +123,7 @@ copa = register(
             "min_window": Param(10, "s", "over which RTTmin counts", 0),
             "patience": Param(3, "round trips", "in one direction before v doubles", 1),
             "least_window": Param(2, "packets", "smallest window", 1),
+            "competitive": Param(0, "0 or 1", "delta follows what others do to the queue", 0, 1),
         },
         state={
             "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
@@ -108,6 +135,10 @@ copa = register(
             "noted": State(0, "packets", "window a round trip ago"),
             "noted_at": State(0, "s", "when that was"),
             "starting": State(1, "0 or 1", "slow start"),
+            **windowed("most", "s", "largest recent round-trip time", 0.0),
+            "emptied_at": State(0, "s", "when the queue was last nearly empty"),
+            "share": State(0, "packets", "1/delta"),
+            "raised_at": State(0, "s", "when it last grew"),
         },
         recovery="rack-tlp",
         owns_recovery=True,

@@ -12,6 +12,9 @@ loss takes, 0.2). Per newly acknowledged packet in congestion avoidance:
 of which together at most one packet. With one loss in 1/p packets the mean window is
 1.17 (RTT/p)^(3/4) outside that region.
 
+Taken from Linux, where asked for
+    Before the first loss, and after a timeout, `early_growth` packets at least (Linux: 1/20).
+
 Differences from the paper
     Its quantities are real numbers here; in its pseudocode W grows by one in each W/(target - W)
     ACKs.
@@ -28,7 +31,7 @@ from tcpcc.controllers.cubic_curve import (
     on_timeout,
     step,
 )
-from tcpcc.definition import register
+from tcpcc.definition import Param, register
 
 
 def on_ack(s, p, ack):
@@ -39,6 +42,8 @@ def on_ack(s, p, ack):
     s.reno += friendly(p) * ack.acked / s.cwnd
     growth = step(s, curve(s, p.c, ack.now - s.epoch + ack.min_rtt))  # (6)
     growth = max(growth, (s.reno - s.cwnd) / s.cwnd)  # (7)
+    if s.last_max == 0:
+        growth = max(growth, p.early_growth)
     s.cwnd += min(growth, 1.0) * ack.acked
 
 
@@ -50,7 +55,8 @@ cubic_2008 = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        params=make_params(beta=(0.8, "paper, section 3.1"), c=(0.4, "paper, section 3.1")),
+        params=make_params(beta=(0.8, "paper, section 3.1"), c=(0.4, "paper, section 3.1"))
+        | {"early_growth": Param(0, "packets", "least growth before the first loss", 0, 1)},
         state=STATE,
         recovery="sack-prr",
     )

@@ -133,11 +133,16 @@ def _mean(windows: NDArray[np.float64]) -> NDArray[np.float64]:
 def _names(run: Run, other: Run) -> list[str]:
     """What tells two runs apart, in a word each."""
     pairs: list[list[str]] = [
-        [str(one.data.attrs["model"]) for one in (run, other)],
+        [_model(one) for one in (run, other)],
         [_controllers(one) for one in (run, other)],
         [f"seed {one.data.attrs['seed']}" for one in (run, other)],
     ]
     return next((pair for pair in pairs if pair[0] != pair[1]), ["first", "second"])
+
+
+def _model(run: Run) -> str:
+    model = str(run.data.attrs["model"])
+    return "packets" if model == "packet" else model
 
 
 def _controllers(run: Run) -> str:

@@ -239,6 +239,9 @@ _ADDED: tuple[tuple[type, dict[str, Any]], ...] = (
     (Flow, {"count": 1, "jitter": 0.0}),
     (Flow, {"processing": 0.0}),
     (Flow, {"record": True}),
+    (Transport, {"count_delivered": False}),
+    (Transport, {"whole_window": False}),
+    (Transport, {"gso_segments": 1}),
     (Link, {"jitter": 0.0, "jitter_share": 1.0, "reordering": False}),
 )
 """Settings that came later, with their defaults: a scenario without them keeps its digest."""

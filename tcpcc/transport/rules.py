@@ -1,7 +1,7 @@
 """Where the transport meets the controller: samples, rounds, and the four rules.
 
 A window that is not used says nothing about the path, and does not grow (:func:`is_limited`).
-With `whole_window` it grows by whole packets (:func:`count`).
+With `whole_window` it grows by whole packets (:func:`grow_by_packets`).
 Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, include/net/tcp.h,
 ``tcp_is_cwnd_limited``, net/ipv4/tcp_cong.c, ``tcp_cong_avoid_ai``; RFC 7661, section 4.
 """
@@ -66,14 +66,15 @@ def grow(f, rule):
     apply(f, rule)
     if sample_at(f.sample, 0).limited != 0 and s.cwnd > before:
         s.cwnd = before
-    if f.whole_window != 0:
-        count(f, s, before)
 
 
 @compiled
-def count(f, s, before):
-    """What the rule has added to the window is put by until it makes whole packets; what is then
-    left counts for the next one (``tcp_cong_avoid_ai``)."""
+def grow_by_packets(f, rule):
+    """:func:`grow`, but what the rule has added to the window is put by until it makes whole
+    packets; what is then left counts for the next one (``tcp_cong_avoid_ai``)."""
+    s = window_at(f.state, 0)
+    before = s.cwnd
+    grow(f, rule)
     if s.cwnd < before:
         cut_to_whole(f)
         return
@@ -98,6 +99,8 @@ def tell(f, rule):
     """:func:`grow`, unless the controller owns its window."""
     if f.owns_start != 0:
         apply(f, rule)
+    elif f.whole_window != 0:
+        grow_by_packets(f, rule)
     else:
         grow(f, rule)
 

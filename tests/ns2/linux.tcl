@@ -1,9 +1,11 @@
 # ns-2: one flow of a Linux controller (Agent/TCP/Linux) over a dumbbell, drop-tail. Prints a line per
 # 20 ms: time, cwnd, packets sent, packets sent again.
 #
-#   ns linux.tcl controller rate(Mb/s) delay(ms) buffer duration
+# With a share of packets that the link loses at random, and a seed, these too.
+#
+#   ns linux.tcl controller rate(Mb/s) delay(ms) buffer duration [loss seed]
 
-foreach {controller rate delay buffer duration} $argv {}
+foreach {controller rate delay buffer duration loss seed} $argv {}
 
 Agent/TCP set window_ 100000
 Agent/TCP set packetSize_ 1448
@@ -21,6 +23,19 @@ foreach {a b} [list $source $left $right $target] {
 $ns duplex-link $left $right ${rate}Mb ${delay}ms DropTail
 $ns queue-limit $left $right $buffer
 $ns queue-limit $right $left 100000
+
+if {$loss ne ""} {
+    set generator [new RNG]
+    $generator seed $seed
+    set draw [new RandomVariable/Uniform]
+    $draw use-rng $generator
+    set errors [new ErrorModel]
+    $errors unit pkt
+    $errors set rate_ $loss
+    $errors ranvar $draw
+    $errors drop-target [new Agent/Null]
+    $ns link-lossmodel $errors $left $right
+}
 
 set tcp [new Agent/TCP/Linux]
 set sink [new Agent/TCPSink/Sack1]

@@ -10,7 +10,10 @@
   const panels = document.getElementById("panels");
   const told = document.getElementById("cells");
   const NAMES = { packet: "packets", fluid: "fluid" };
-  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [860, 210, 58, 12, 26, 30];
+  const [HEIGHT, LEFT, RIGHT, BOTTOM] = [210, 58, 12, 30];
+  const [WIDEST, NARROW] = [860, 600]; // a narrow panel has its legend in a line of its own
+  let WIDTH = WIDEST;
+  let TOP = 26;
   let runs = null;
   let chosen = 0;
 
@@ -49,7 +52,7 @@
       make("path", { class: "grid", d: `M${LEFT} ${y(v)}H${WIDTH - RIGHT}` }, svg);
       make("text", { x: LEFT - 6, y: y(v) + 4, "text-anchor": "end" }, svg, v);
     }
-    const moments = ticks(duration, 8);
+    const moments = ticks(duration, WIDTH < NARROW ? 4 : 8);
     for (const t of moments) {
       const last = t === moments.at(-1);
       const anchor = last && x(t) > WIDTH - RIGHT - 20 ? "end" : "middle";
@@ -75,14 +78,16 @@
 
   function legend(svg, lines) {
     let right = WIDTH - RIGHT;
+    const y = WIDTH < NARROW ? 30 : 14;
+    const least = WIDTH < NARROW ? 0 : LEFT + 220;
     for (const line of [...lines].reverse()) {
-      const text = make("text", { x: right, y: 14, "text-anchor": "end" }, svg, line.name);
+      const text = make("text", { x: right, y, "text-anchor": "end" }, svg, line.name);
       const start = right - text.getComputedTextLength() - 26;
-      if (start < LEFT + 220) {
+      if (start < least) {
         text.remove();
         break;
       }
-      const d = `M${start} 10H${start + 20}`;
+      const d = `M${start} ${y - 4}H${start + 20}`;
       make("path", { class: `line ${line.model}`, d, stroke: line.colour }, svg);
       right = start - 14;
     }
@@ -92,6 +97,8 @@
     const run = runs[chosen];
     menu.value = String(chosen);
     panels.replaceChildren();
+    WIDTH = Math.min(WIDEST, Math.max(300, panels.clientWidth || WIDEST));
+    TOP = WIDTH < NARROW ? 42 : 26;
     const models = Object.entries(run.models);
     const names = new Set(models.flatMap(([, of]) => Object.keys(of.panels)));
     for (const name of names) {

@@ -29,27 +29,22 @@ steps are shorter, the less so the more flows there are (`steps.FEW`), and with 
 what is due within one step happens at its end. Halving it tells how exact a result is.
 
 What packets do and fluid does not
+    Numbers, and whose doing each is: docs/models.md.
     Clumps shorter than a step: a window that passes in less is not seen as one. What a full buffer
     takes of it at a time is computed instead (`victims.at_a_time`), for independent clumps of like
     windows: 1000 NewReno flows then lose 2.6 packets at a time, 3.9 in packets (1.6 without), with
     a queue 4 to 7 % short (16 without).
     Traffic phases: with equal packets and drop-tail queues a packet flow can win or starve by the
     order in which packets arrive; fluid gives every flow its chance. Compare it with packets of
-    which each flow has its own size, 900 to 1100 bytes, so that no order lasts. NewReno, 10 Mb/s,
-    buffers of 30, equal packets / packets of several sizes / fluid: six flows of 31 and 101 ms, the
-    short ones' goodput over the long ones' 31 / 7.8 / 5.4; a parking lot's long flow over three
-    full links 0.016 / 0.12 / 0.29 Mb/s. Of 30 CUBIC flows in a mesh of 20 nodes 7 are off by more
-    than 25 % from equal packets and 2, over several full links and up to 65 % better off, from
-    packets of several sizes. The mean queues agree within 5 %.
+    which each flow has its own size, 900 to 1100 bytes, so that no order lasts. Flows over several
+    full drop-tail links get more than packets of any size.
     Compressed ACKs: an ACK waits behind whole data packets, and what it then lets out leaves in
-    bunches. Four NewReno flows, two each way (10 Mb/s, buffers of 30), get 12.6 Mb/s together in
-    packets, 16.5 in fluid.
+    bunches; in fluid two-way traffic fills its links.
     Gaps between ACKs: fluid has none shorter than a step. Westwood's first bandwidth estimate,
-    whose samples they are, has no limit as steps get shorter: at a loss rate of 1/10 its flow gets
-    a third of the packet model's, and four times as much with a step of 1/250 of the round trip.
-    Its successors' estimates (`westwood_plus`, `westwood_rbe`) agree within 10 %.
-    Losses of a tenth of all packets: timeouts are 0.9 to 1.25 times the packet model's, goodput
-    0.84 to 1.21 times. With 1/1000 all within 6 %.
+    whose samples they are, needs steps of a hundredth of the round-trip time.
+    SYNs are never lost, so that few short flows wait for the first timeout.
+    Where in its step a packet is lost is known of losses by chance; what a queue drops is taken to
+    be the first that its flow brought in that step.
     Timeouts of small windows: which of a few packets are lost, and whether a fine timer finds the
     next one late, hangs on single packets; of Vegas' timeouts under RED fluid has a third or fewer.
     Probably for that reason, BaseRTT being set anew less often (recovery ``vegas-ns2``), a single
@@ -62,8 +57,9 @@ What packets do and fluid does not
     link faster after other flows have left; a shorter step comes closer).
     Buffers of one or two packets, and retransmissions of what had arrived (go-back-N after a
     timeout): not modelled.
-    Of a flow's settings, ``max_burst``, ``partial_deflation`` and ``timestamps`` have no effect;
-    with delayed ACKs `on_ack` counts less, but nothing is held back. SYNs are never lost.
+    Of a flow's settings, ``max_burst``, ``partial_deflation``, ``timestamps``, ``whole_window``,
+    ``count_delivered`` and ``gso_segments`` have no effect;
+    with delayed ACKs `on_ack` counts less, but nothing is held back.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ HOP = record_dtype(
         # fluid that arrives now: the moments when it left, and reached, the stage before
         "left": int, **PLACE,
         # fluid that is acknowledged now: when it arrived here
-        "passed": int, "seen": float, "seen_before": float,
+        "passed": int, "seen": float,
     }
 )  # fmt: skip
 
@@ -93,8 +93,8 @@ SLOT = record_dtype(
     }
 )  # fmt: skip
 
-# placed: whether the time is that of the packet, or the beginning of its step
-LOST = record_dtype({"time": float, "packets": float, "placed": int})
+# after how many of the flow's packets that the link took in it came; -1: at any place in its step
+LOST = record_dtype({"time": float, "packets": float, "place": float})
 
 LINK = record_dtype(
     [
@@ -131,6 +131,7 @@ FLOW = record_dtype(
         # --- settings, as in tcpcc.transport.flow_record
         "limit": float, "initial_window": float, "handshake": int, "delay_growth": int,
         "rwnd": float, "window_validation": int,
+        "whole_window": int, "put_by": float,  # 0: a window of fluid is not whole
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
         "clock_phase": float, "coarse_timer": int, "backoff_limit": int, "syn_rtt": int,

@@ -93,7 +93,7 @@ def pay_debts(w, link):
 
 
 @compiled
-def note_loss(slot, time, placed, packets, together):
+def note_loss(slot, time, place, packets, together):
     """Remember a loss for the sender to find (:func:`tcpcc.models.fluid.repair.look_for_holes`)."""
     newest = lost_at(slot.losses, (slot.last_loss - 1) % LOSSES)
     count = slot.last_loss - slot.first_loss
@@ -102,7 +102,7 @@ def note_loss(slot, time, placed, packets, together):
     else:
         loss = lost_at(slot.losses, slot.last_loss % LOSSES)
         loss.time = time
-        loss.placed = placed
+        loss.place = place
         loss.packets = packets
         slot.last_loss += 1
 
@@ -126,6 +126,10 @@ def is_repair(w, link, hop, m):
 def lose(w, link, hop, m, packets):
     """`packets`, a whole number, of flow `m` of `hop` are lost at `link`."""
     slot = slot_at(w.slots, hop.first_slot + m)
+    place = -1.0
+    if link.place >= 0:
+        place = slot.offered - (1 - link.place) * slot.fresh - slot.dropped - slot.debt
+        place = max(place - 1, 0.0)  # itself is none of them
     owed = packets - take_back(w, link, hop, m, packets)
     if owed > 0 and slot.carries_ack == 0:
         owed -= take_from_queue(w, link, hop, m, owed)
@@ -137,8 +141,8 @@ def lose(w, link, hop, m, packets):
     f.unseen += packets
     together = TOGETHER * route_at(w.routes, hop.route).base_rtt
     if link.place < 0:
-        note_loss(slot, w.now - w.step, 0, packets, together)
+        note_loss(slot, w.now - w.step, place, packets, together)
     else:
-        note_loss(slot, w.now - (1 - link.place) * w.step, 1, packets, together)
+        note_loss(slot, w.now - (1 - link.place) * w.step, place, packets, together)
     if is_repair(w, link, hop, m):
         f.repair_lost = 1

@@ -237,21 +237,22 @@ def look_for_holes(w, f, route):
 
 
 @compiled
-def before_hole(w, f, route):
-    """How much of what is acknowledged in this step came before the first loss that it tells of,
-    if it is known where that one was; else none of it."""
-    part = 1.0
-    for i in range(route.n_forward):
+def before_hole(w, f, route, fresh):
+    """How much of the `fresh` packets came before the first loss that they tell of, if it is known
+    where that one was; else nothing."""
+    before = fresh
+    dropped = 0.0  # by the links after the one looked at
+    for i in range(route.n_forward - 1, -1, -1):
         hop = hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
         if slot.first_loss != slot.last_loss:
             loss = lost_at(slot.losses, slot.first_loss % LOSSES)
             if loss.time <= hop.seen:
-                if loss.placed == 0 or loss.time <= hop.seen_before:
+                if loss.place < 0:
                     return 0.0
-                share = (loss.time - hop.seen_before) / (hop.seen - hop.seen_before)
-                part = min(part, share)
-    return part if part < 1 else 0.0
+                before = min(before, loss.place - dropped - f.acked)
+        dropped += slot.dropped
+    return max(before, 0.0)
 
 
 @compiled

@@ -59,7 +59,6 @@ def look_back(w, route):
         hop = hop_at(w.hops, route.first_hop + i)
         link = link_at(w.links, hop.link)
         hop.passed = find(w, newest, hop.passed, time)
-        hop.seen_before = hop.seen
         hop.seen = between(w, link.column + ARRIVED, hop.passed, fraction(w, hop.passed, time))
         if i == route.n_hops - 1:
             look_at(w, newest, hop.seen, route)

@@ -106,7 +106,7 @@ def receive(w, f, route, fresh):
     """Deal with the `fresh` packets that were acknowledged during this step."""
     if f.unseen > 0:
         if f.holes == 0 and f.phase != RECOVERY and f.given_up == 0:
-            whole = fresh * before_hole(w, f, route)
+            whole = before_hole(w, f, route, fresh)
             if whole > NONE:
                 receive_whole(w, f, route, whole)
                 fresh -= whole

@@ -9,6 +9,9 @@ duplicates cannot do. What is in the network, and in which order it was sent, is
 
 - Reordering window: 0 in recovery or with `dupack_threshold` packets selectively acknowledged, as
   long as no reordering has been seen; else a quarter of the smallest round-trip time, at most srtt.
+- What is lost is sent again in the order in which that was noticed, but the first packet
+  outstanding before all others; and then the retransmission timer starts again, or it would expire
+  while repairs go on (Linux, ``tcp_xmit_retransmit_queue``, which goes by the numbers throughout).
 - Probe: when nothing has been heard for two smoothed round-trip times, the next packet is sent, or
   the last one again; if later data shows that this was a repair, it is a loss event.
 
@@ -23,7 +26,14 @@ import math
 
 from tcpcc.definition import State, register
 from tcpcc.transport.delivery import sort_lost
-from tcpcc.transport.flow_record import OPEN, RECOVERY, delivery_at, segment_at
+from tcpcc.transport.flow_record import (
+    LOST,
+    OPEN,
+    RECOVERY,
+    delivery_at,
+    segment_at,
+    stamp_at,
+)
 from tcpcc.transport.output import (
     allowed,
     effective_window,
@@ -127,7 +137,7 @@ def send(s, f, now, burst, reducing):
             f.burst = burst
             break
         if d.first[1] >= 0:
-            emit(f, d.first[1], now)
+            repair(f, d, now)
         elif f.next_seq < f.to_send and f.next_seq <= f.high_ack + f.rwnd:
             if f.gso_segments > 1 and not may_begin(f, now, allowed(f, window - d.pipe, burst)):
                 break
@@ -140,6 +150,17 @@ def send(s, f, now, burst, reducing):
         burst -= 1
         s.prr_out += 1
     set_probe(s, f, d, now)
+
+
+def repair(f, d, now):
+    """The first packet outstanding before others that are lost: until it has come no ACK restarts
+    the retransmission timer, so its repair does."""
+    first = f.high_ack + 1
+    if stamp_at(f.stamps, first & f.stamp_mask).status == LOST:
+        emit(f, first, now)
+        restart_timer(f, now)
+    else:
+        emit(f, d.first[1], now)
 
 
 def set_probe(s, f, d, now):

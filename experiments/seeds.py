@@ -46,11 +46,18 @@ def tabulate(
     quantities: Callable[[tc.Run], Quantities], runs: Runs
 ) -> dict[tuple[str, Any], Measured]:
     """The cells of a table, by (row, column), from runs by (column, seed)."""
+    return {key: over_seeds(seeds) for key, seeds in of_each_seed(quantities, runs).items()}
+
+
+def of_each_seed(
+    quantities: Callable[[tc.Run], Quantities], runs: Runs
+) -> dict[tuple[str, Any], dict[int, float]]:
+    """The same before the seeds are taken together: (row, column) -> seed -> value."""
     of: dict[tuple[str, Any], dict[int, float]] = {}
     for (name, seed), run in runs.items():
         for row, value in quantities(run).items():
             of.setdefault((row, name), {})[seed] = value
-    return {key: over_seeds(seeds) for key, seeds in of.items()}
+    return of
 
 
 def means(metric: Callable[[tc.Run], float], runs: Runs) -> dict[Any, Measured]:

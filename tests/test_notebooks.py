@@ -21,7 +21,7 @@ def told(cell):
         data = output.get("data", {"text/plain": output.get("text", "")})
         if "image/png" not in data and output.get("name") != "stderr":
             texts.append("".join(data.get("text/plain", data.get("text/markdown", ""))))
-    return re.sub(r"0x[0-9a-f]+|\s+", " ", " ".join(texts))
+    return re.sub(r"0x[0-9a-f]+|cpu_seconds: .*|\s+", " ", " ".join(texts))
 
 
 def differences(stored, fresh):

@@ -84,7 +84,7 @@ class Endpoint:
 
     def _owner(self, name):
         """The record that a field is in: the sender's and receiver's, or the recovery's own."""
-        own = self.world.recoveries[0].state
+        own = self.world.recoveries.states[0]
         return own if name in own.dtype.names else self.world.tcp
 
     @property

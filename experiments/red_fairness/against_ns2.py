@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from experiments import published
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
-from experiments.seeds import Quantities, tabulate
+from experiments.seeds import Quantities, of_each_seed, over_seeds
 from tcpcc.sweep import simulate_many
 
 if TYPE_CHECKING:
@@ -43,12 +43,26 @@ def ns2() -> dict[str, Any]:
         return tomllib.load(file)
 
 
-def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
+@cache
+def by_seed(setting: str) -> dict[str, dict[tuple[str, Any], dict[int, float]]]:
+    """Table -> (row, column) -> seed -> value, for every column, drop-tail too. Simulated once.
+
+    Args:
+        setting: of RED, "A" or "B".
+    """
+    found = {}
+    for table, (scenarios, quantities) in ITEMS.items():
+        wanted = scenarios(setting)
+        runs = simulate_many(list(wanted.values()), progress=False)
+        found[table] = of_each_seed(quantities, dict(zip(wanted, runs, strict=True)))
+    return found
+
+
+def agreement(setting: str) -> pd.DataFrame:
     """One row for each column with RED and each quantity that ns-2's record has.
 
     Args:
         setting: of RED, "A" or "B".
-        jobs: simulations at a time; default one per processor.
 
     Returns:
         table, column, row; `ns2`, `ns2_sd`, `ours`, `sd`: means and standard deviations over
@@ -60,19 +74,10 @@ def agreement(setting: str, *, jobs: int | None = None) -> pd.DataFrame:
 
     printed = {cell.key: cell.published for cell in published.of("red_fairness").cells}
     found = []
-    for table, (scenarios, quantities) in ITEMS.items():
-        wanted = {
-            key: sc for key, sc in scenarios(setting).items() if key[0] in ns2()[setting][table]
-        }
-        runs = dict(
-            zip(
-                wanted, simulate_many(list(wanted.values()), jobs=jobs, progress=False), strict=True
-            )
-        )
-        values = tabulate(quantities, runs)
+    for table, values in by_seed(setting).items():
         for column, rows in ns2()[setting][table].items():
             for row, (mean, sd, low, high) in rows.items():
-                mine = values[row, column]
+                mine = over_seeds(values[row, column])
                 value = printed[table, row, column]
                 found.append(
                     {

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.red_fairness import against_ns2
 from experiments.red_fairness import scenarios as s
-from experiments.red_fairness.against_ns2 import ITEMS
 from experiments.seeds import Quantities
-from tcpcc.sweep import simulate_many
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,20 +23,19 @@ Column = Mapping[int, Quantities]
 """The rows of a column by seed."""
 
 
-def by_seed(setting: str = "B", *, jobs: int | None = None) -> Mapping[tuple[str, str], Column]:
+def by_seed(setting: str = "B") -> Mapping[tuple[str, str], Column]:
     """All columns of all tables, drop-tail too: (table, column) -> seed -> row -> value.
 
     Args:
         setting: of RED, "A" or "B".
-        jobs: simulations at a time; default one per processor.
     """
-    found: dict[tuple[str, str], dict[int, Quantities]] = {}
-    for table, (scenarios, quantities) in ITEMS.items():
-        wanted = scenarios(setting)
-        runs = simulate_many(list(wanted.values()), jobs=jobs, progress=False)
-        for (column, seed), run in zip(wanted, runs, strict=True):
-            if seed != 0:
-                found.setdefault((table, column), {})[seed] = quantities(run)
+    found: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
+    for table, values in against_ns2.by_seed(setting).items():
+        for (row, column), seeds in values.items():
+            of_column = found.setdefault((table, column), {})
+            for seed, value in seeds.items():
+                if seed != 0:
+                    of_column.setdefault(seed, {})[row] = value
     return found
 
 

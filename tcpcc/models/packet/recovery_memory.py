@@ -12,11 +12,16 @@ from tcpcc.transport.recovery import RECOVERIES, Recovery
 
 
 class RecoveryMemory:
-    """The records of all flows' recoveries; to be kept alive as long as the flows' records."""
+    """The records of all flows' recoveries; to be kept alive as long as the flows' records.
+
+    Attributes:
+        states: the recoveries' private states, in the order of filling.
+    """
 
     def __init__(self) -> None:
+        self.states: list[np.ndarray] = []
+        self._params: list[np.ndarray] = []
         self._rules: dict[str, dict[str, int]] = {}  # addresses, by recovery
-        self._owned: list[np.ndarray] = []
 
     def fill(self, flow: np.ndarray, name: str) -> np.ndarray:
         """Write the addresses of rules and records into a flow's record, an array of one; returns
@@ -25,7 +30,8 @@ class RecoveryMemory:
         state = np.array([recovery.initial_state], recovery.state_dtype)
         values = tuple(recovery.check({}).values()) or (0.0,)
         params = np.array([values], recovery.params_dtype)
-        self._owned += [state, params]
+        self.states.append(state)
+        self._params.append(params)
         row: Any = flow[0]
         row["address"] = address(flow)
         row["recovery_state"], row["recovery_params"] = address(state), address(params)

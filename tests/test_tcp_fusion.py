@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+import tcpcc as tc
 from experiments import harness, published
 from experiments.records import may_be_chance
 from experiments.seeds import over_seeds

@@ -27,6 +27,9 @@ ROW = 0.8
 APART = 1.3
 """Columns from a node to its hosts, whose boxes are wide."""
 
+BESIDE_HOSTS = 0.38
+"""How far from the node, on the way to its hosts, what is written of that link is."""
+
 RECEIVERS, CONVERSATIONS = "receivers", "conversations"
 
 Place = tuple[float, float]
@@ -66,7 +69,7 @@ def topology(net: Network | Scenario, ax: Axes | None = None) -> Axes:
         for a, b, label in picture.lines:
             _line(ax, picture.nodes[a], picture.nodes[b], label)
         for node, (text, place) in picture.hosts.items():
-            _line(ax, picture.nodes[node], place, picture.access)
+            _line(ax, picture.nodes[node], place, picture.access, BESIDE_HOSTS)
             _box(ax, place, text, fc="white", boxstyle="round,rounding_size=0.8")
         for node, place in picture.nodes.items():
             _box(ax, place, node, fc=SKY, boxstyle="round")
@@ -92,12 +95,12 @@ def describe(link: Link) -> str:
     return "\n".join(filter(None, [_speed(link.rate, link.delay), ", ".join(told)]))
 
 
-def _line(ax: Axes, start: Place, end: Place, label: str) -> None:
+def _line(ax: Axes, start: Place, end: Place, label: str, at: float = 0.5) -> None:
     (x, y), (u, v) = start, end
     ax.plot([x, u], [y, v], color=GREY, lw=1.4, zorder=1)
     upright = x == u
     ax.annotate(
-        label, ((x + u) / 2, (y + v) / 2), (4, 0) if upright else (0, 3), size=7,
+        label, (x + at * (u - x), y + at * (v - y)), (4, 0) if upright else (0, 3), size=7,
         textcoords="offset points", ha="left" if upright else "center",
         va="center" if upright else "bottom", zorder=2,
         bbox={"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.75},

@@ -34,7 +34,7 @@ accept: $(READY)
 	$(BIN)/tcpcc reproduce --accept --scorecard docs/scorecard.md --readme README.md
 
 test: lint
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses auto
 
 # Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 100.
 SCENARIOS ?= 1000

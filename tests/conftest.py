@@ -1,6 +1,8 @@
 """Which tests go to the same worker: those of a module, and all that need the papers' numbers, so
 that these are simulated once. What a module registers is forgotten after it."""
 
+from pathlib import Path
+
 import pytest
 
 from tcpcc.controllers import CONTROLLERS
@@ -18,12 +20,16 @@ OF_THE_PAPERS = {
 }
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    for item in items:
-        module = item.path.stem
-        group = "papers" if module in OF_THE_PAPERS else module
-        item.add_marker(pytest.mark.xdist_group(group))
+def pytest_xdist_make_scheduler(config, log):
+    """Groups by a test's name: with pytest 9.2 pytest-xdist 3.8 does not see marks of groups."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByModule(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            module = Path(nodeid.split("::")[0]).stem
+            return "papers" if module in OF_THE_PAPERS else module
+
+    return ByModule(config, log)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -43,7 +43,7 @@ def factor(p, elapsed, min_rtt):
     f = 1.0
     if elapsed > p.delta_l:
         more = elapsed - p.delta_l
-        f = 1 + 10 * more + (more / 2) ** 2
+        f = 1 + 10 * more + more * more / 4
     if p.integer != 0:
         f = float(math.floor(f))
     if p.rtt_scaling != 0 and min_rtt > 0:

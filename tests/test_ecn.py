@@ -88,6 +88,55 @@ def test_flows_over_a_lossy_link_leak_no_header():
     assert len(sim.world.headers) == 256
 
 
+# Over the round trip that follows a mark
+
+
+def answered(recovery, gradual, **settings):
+    """A trace of Reno over a link that marks above 60 packets."""
+    transport = {"ecn": "classic", "gradual_marks": gradual, "initial_window": 10} | settings
+    net = tc.dumbbell("10 Mbps", "20 ms", 200, queue=tc.StepMark(threshold=60))
+    flow = tc.Flow("reno", recovery=recovery, transport=transport)
+    return tc.simulate(tc.Scenario(net, [flow], duration=8), trace=True)
+
+
+def silence(run):
+    """The longest that nothing is sent after 3 s, in packets of the link."""
+    trace = run.trace("reno1")
+    return np.diff(trace["time"][(trace["event"] == "send") & (trace["time"] > 3)]).max() * 1250
+
+
+@pytest.mark.parametrize("recovery", ["sack-prr", "rack-tlp"])
+def test_a_mark_is_answered_over_a_round_trip(recovery):
+    """Every second ACK lets a packet out; at once, none does until half the window has come. The
+    window is the same, and does not grow until what was outstanding has come."""
+    at_once, gradual = (answered(recovery, g) for g in (False, True))
+    assert silence(at_once) > 20
+    assert silence(gradual) < 3
+    trace = gradual.trace("reno1")
+    cwnd, time = trace["cwnd"].dropna(), trace["time"]
+    for cut in cwnd.index[1:][np.diff(cwnd) < 0]:
+        later = cwnd[(time[cwnd.index] > time[cut]) & (time[cwnd.index] < time[cut] + 0.041)]
+        assert set(later) <= {cwnd[cut]}
+    assert (np.diff(cwnd) < 0).sum() > 2
+
+
+def test_answering_gradually_both_drivers_give_the_same_bits():
+    case = tc.Scenario(
+        tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.RED(ecn=1), loss=0.002),
+        [tc.Flow("reno", transport=tc.Transport.linux(ecn="accurate"), recovery="rack-tlp")] * 3,
+        duration=5,
+    )
+    a, b = (tc.simulate(case, driver=driver, trace=True) for driver in ("compiled", "simpy"))
+    assert a.data["marks"].sum() > 0
+    assert a.events.tobytes() == b.events.tobytes()
+
+
+def test_only_what_reduces_in_proportion_can_answer_gradually():
+    with pytest.raises(ScenarioError, match="gradual_marks needs one that reduces in proportion"):
+        answered("newreno", True)
+    answered("newreno", True, ecn="off")  # nothing is marked
+
+
 # The connection's part, by hand
 
 

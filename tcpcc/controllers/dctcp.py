@@ -13,8 +13,9 @@ above a threshold (`tc.StepMark`), and a receiver that tells every mark:
 ``Transport(ecn="accurate")``.
 
 Differences from RFC 8257
-    F counts packets, not bytes. A window of data is the round trip that ``on_round`` ends. The
-    window falls at once and not over a round trip, so that some ACKs let nothing out.
+    F counts packets, not bytes. A window of data is the round trip that ``on_round`` ends. With
+    ``Transport(gradual_marks=True)`` the window comes down over a round trip, as in Linux and ns-3;
+    without, at once, so that some ACKs let nothing out.
 """
 
 from tcpcc.controllers.controller import Controller

@@ -245,7 +245,20 @@ def _resolve_flow(
     recovery = spec.recovery or controller.recovery
     if controller.owns_recovery:
         _check_selective(controller, recovery)
+    if spec.transport.gradual_marks and spec.transport.ecn != "off":
+        _check_proportional(recovery)
     return ResolvedFlow(spec, name, forward, reverse, controller, params, recovery)
+
+
+def _check_proportional(recovery: str) -> None:
+    from tcpcc.transport.recovery import RECOVERIES
+
+    if not RECOVERIES[recovery].proportional:
+        able = [name for name in RECOVERIES if RECOVERIES[name].proportional]
+        raise ScenarioError(
+            f"recovery = {recovery!r}: gradual_marks needs one that reduces in proportion: "
+            f"{', '.join(able)}"
+        )
 
 
 def _check_selective(controller: Controller, recovery: str) -> None:

@@ -83,6 +83,9 @@ class Transport(Record):
             that the controller sees: then it is likely to be the BaseRTT.
         ecn: "off", "classic" (RFC 3168: one reaction per round trip can be told) or "accurate"
             (the number of marked packets comes back); packet model.
+        gradual_marks: whether the window comes down over the round trip that follows a mark, as
+            after a loss, and does not grow until that is over, as in Linux (its state CWR); False:
+            at once. With a recovery that reduces in proportion, "sack-prr" or "rack-tlp".
     """
 
     initial_window: float = _setting(2.0, positive, "packets")
@@ -111,6 +114,7 @@ class Transport(Record):
     timestamps: bool = _setting(False, flag)
     syn_rtt: bool = _setting(False, flag)
     ecn: str = _setting("off", one_of, known=("off", "classic", "accurate"))
+    gradual_marks: bool = _setting(False, flag)
 
     @classmethod
     def bsd(cls, **changes: Any) -> Transport:
@@ -128,13 +132,13 @@ class Transport(Record):
     def linux(cls, **changes: Any) -> Transport:
         """The sender and the receiver of Linux 6, on a path of some 10 Mb/s: initial window of 10
         (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most, windows in whole
-        packets, pieces of two segments. It goes with the recovery "rack-tlp". `changes` are further
+        packets, pieces of two segments, marks answered gradually. It goes with the recovery "rack-tlp". `changes` are further
         settings, or others in their place.
         """
         known: dict[str, Any] = {
             "initial_window": 10.0, "initial_rto": 1.0, "tick": 0.004, "timestamps": True,
             "delayed_ack": 0.04, "abc_limit": math.inf, "count_delivered": True,
-            "whole_window": True, "gso_segments": 2,
+            "whole_window": True, "gso_segments": 2, "gradual_marks": True,
         }  # fmt: skip
         return cls(**{**known, **changes})
 

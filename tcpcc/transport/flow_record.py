@@ -41,7 +41,7 @@ CONTROLLER: dict[str, type] = {
     "on_restart": int,
     # up to where a window of data was answered a mark; marked packets that the controller is to
     # be told of
-    "mark_edge": int, "untold_marks": int,
+    "mark_edge": int, "untold_marks": int, "gradual_marks": int,
     # where in the state they are: bytes from its start, 0: there is none
     "pacing_rate": int, "wake_at": int, "stream": int,
     "owns_recovery": int, "owns_start": int,

@@ -59,12 +59,19 @@ def is_limited(f, used):
 
 
 @compiled
+def is_answering_mark(f):
+    """Whether the window is on its way down after a mark (Linux' CWR state)."""
+    return f.gradual_marks != 0 and f.high_ack < f.mark_edge and f.phase == OPEN
+
+
+@compiled
 def grow(f, rule):
-    """Call ``on_ack`` or ``on_round``; a window that is not used does not grow."""
+    """Call ``on_ack`` or ``on_round``; a window that is not used, or on its way down, does not
+    grow."""
     s = window_at(f.state, 0)
     before = s.cwnd
     apply(f, rule)
-    if sample_at(f.sample, 0).limited != 0 and s.cwnd > before:
+    if s.cwnd > before and (sample_at(f.sample, 0).limited != 0 or is_answering_mark(f)):
         s.cwnd = before
 
 

@@ -58,7 +58,7 @@ What packets do and fluid does not
     Buffers of one or two packets, and retransmissions of what had arrived (go-back-N after a
     timeout): not modelled.
     Of a flow's settings, ``max_burst``, ``partial_deflation``, ``timestamps``, ``whole_window``,
-    ``count_delivered`` and ``gso_segments`` have no effect;
+    ``count_delivered``, ``gso_segments`` and ``gradual_marks`` have no effect;
     with delayed ACKs `on_ack` counts less, but nothing is held back.
 """
 

@@ -398,7 +398,7 @@ class World:
             "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
             "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",
-            "syn_rtt", "idle_restart",
+            "syn_rtt", "idle_restart", "gradual_marks",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK

@@ -45,7 +45,12 @@ from tcpcc.transport.output import (
 from tcpcc.transport.pacing import is_early
 from tcpcc.transport.recovery.classic import advance, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
-from tcpcc.transport.recovery.rate_reduction import REDUCTION, is_reducing, may_go
+from tcpcc.transport.recovery.rate_reduction import (
+    REDUCTION,
+    begin_answer,
+    is_reducing,
+    may_go,
+)
 from tcpcc.transport.rto import measure, restart_timer
 from tcpcc.transport.rules import deem_lost, lost, tell_delivery
 
@@ -208,6 +213,7 @@ def on_ack(s, p, f):
     d = delivery_at(f.delivery, 0)
     known = s.known
     news = d.news
+    begin_answer(s, f)
     if s.probed >= 0:
         judge_probe(s, f, f.now)
     if d.news > 0 and d.rtt > 0 and (f.ack == f.high_ack or f.phase == RECOVERY):

@@ -7,6 +7,9 @@ since the loss. Of a window that falls from F to ssthresh a share ssthresh/F of 
 sent, evenly, where RFC 6675 waits for half a round trip and then sends two packets per ACK; these
 bursts overflow a queue that is still full, and a repair that is lost again waits for the timer.
 `cwnd`, as recorded, is ssthresh during recovery, not the window that this comes to.
+
+With ``f.gradual_marks`` the answer to a mark is such a reduction too, until what was outstanding is
+acknowledged (Linux, net/ipv4/tcp_input.c, ``tcp_enter_cwr``; RFC 3168, 6.1.2, asks for no pace).
 """
 
 import math
@@ -16,13 +19,23 @@ from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.sack import SCOREBOARD, give_up, may_send, send, take_in
-from tcpcc.transport.rules import tell_delivery
+from tcpcc.transport.rules import is_answering_mark, tell_delivery
 
 REDUCTION = {
     "known_at_loss": State(0, "packets", "known to have arrived before it", kind=int),
     "flight_at_loss": State(1, "packets", "outstanding at the loss", kind=int),
     "prr_out": State(0, "packets", "sent since the loss", kind=int),
+    "answered": State(-1, "", "mark_edge of the last mark answered gradually", kind=int),
 }
+
+
+def begin_answer(s, f):
+    """An ACK that tells of a mark begins a reduction, of what was outstanding before it."""
+    if f.mark_edge != s.answered and is_answering_mark(f):
+        s.answered = f.mark_edge
+        s.flight_at_loss = max(f.next_seq - (f.high_ack + 1), 1)
+        s.known_at_loss = s.known
+        s.prr_out = 0
 
 
 def may_go(s, f, delivered):
@@ -38,6 +51,7 @@ def may_go(s, f, delivered):
 def on_ack(s, p, f):
     known = s.known
     burst = f.max_burst
+    begin_answer(s, f)
     if take_in(s, f, f.now, f.ack):
         s.flight_at_loss = f.next_seq - (f.high_ack + 1)
         s.known_at_loss = s.known - 1
@@ -53,8 +67,8 @@ def on_ack(s, p, f):
 
 @compiled
 def is_reducing(f):
-    """In recovery, unless the controller decides itself what that comes to."""
-    return f.phase == RECOVERY and f.owns_recovery == 0
+    """In recovery, or after a mark, unless the controller decides itself what that comes to."""
+    return f.owns_recovery == 0 and (f.phase == RECOVERY or is_answering_mark(f))
 
 
 def resume(s, p, f):

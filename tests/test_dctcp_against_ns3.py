@@ -25,7 +25,7 @@ import tcpcc as tc
 HERE = Path(__file__).parent / "ns3"
 THEIRS = json.loads((HERE / "alpha.json").read_text())
 FIRST, LAST = 2, 8  # s
-MODULES = ["core", "internet", "applications", "point-to-point", "traffic-control"]
+MODULES = ["core", "network", "internet", "applications", "point-to-point", "traffic-control"]
 
 
 def ours(rtt, **settings):

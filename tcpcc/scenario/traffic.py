@@ -132,8 +132,8 @@ class Transport(Record):
     def linux(cls, **changes: Any) -> Transport:
         """The sender and the receiver of Linux 6, on a path of some 10 Mb/s: initial window of 10
         (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most, windows in whole
-        packets, pieces of two segments, marks answered gradually. It goes with the recovery "rack-tlp". `changes` are further
-        settings, or others in their place.
+        packets, pieces of two segments, marks answered gradually. It goes with the recovery
+        "rack-tlp". `changes` are further settings, or others in their place.
         """
         known: dict[str, Any] = {
             "initial_window": 10.0, "initial_rto": 1.0, "tick": 0.004, "timestamps": True,

@@ -59,19 +59,12 @@ def is_limited(f, used):
 
 
 @compiled
-def is_answering_mark(f):
-    """Whether the window is on its way down after a mark (Linux' CWR state)."""
-    return f.gradual_marks != 0 and f.high_ack < f.mark_edge and f.phase == OPEN
-
-
-@compiled
 def grow(f, rule):
-    """Call ``on_ack`` or ``on_round``; a window that is not used, or on its way down, does not
-    grow."""
+    """Call ``on_ack`` or ``on_round``; a window that is not used does not grow."""
     s = window_at(f.state, 0)
     before = s.cwnd
     apply(f, rule)
-    if s.cwnd > before and (sample_at(f.sample, 0).limited != 0 or is_answering_mark(f)):
+    if sample_at(f.sample, 0).limited != 0 and s.cwnd > before:
         s.cwnd = before
 
 
@@ -102,10 +95,29 @@ def cut_to_whole(f):
 
 
 @compiled
+def is_answering_mark(f):
+    """Whether the window is on its way down after a mark (Linux' CWR state)."""
+    return f.gradual_marks != 0 and f.high_ack < f.mark_edge and f.phase == OPEN
+
+
+@compiled
+def shrink(f, rule):
+    """:func:`grow` without any growth."""
+    s = window_at(f.state, 0)
+    before = s.cwnd
+    apply(f, rule)
+    s.cwnd = min(s.cwnd, before)
+    if f.whole_window != 0:
+        cut_to_whole(f)
+
+
+@compiled
 def tell(f, rule):
-    """:func:`grow`, unless the controller owns its window."""
+    """:func:`grow`, unless the controller owns its window, or that is on its way down."""
     if f.owns_start != 0:
         apply(f, rule)
+    elif is_answering_mark(f):
+        shrink(f, rule)
     elif f.whole_window != 0:
         grow_by_packets(f, rule)
     else:

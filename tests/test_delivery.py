@@ -336,6 +336,25 @@ def test_bbr_gets_what_is_not_lost_on_the_papers_path():
     assert share("cubic", 0.01) < 0.1
 
 
+def test_what_loss_bbr_bears_is_a_matter_of_its_probing_gain():
+    """As the loss rate comes near the probing gain, hardly a probe measures the path's rate and the
+    filter sinks (the paper, on figure 8): 1 - 1/1.25 = 0.2, 1 - 1/1.5 = 0.33.
+    At 20 % the rate falls with a gain of 1.25, and does not with 1.5. No timeout is to blame."""
+
+    def share(gain):
+        net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=0.2)
+        flow = tc.Flow("bbr", packet_size=1500, probe_gain=gain)
+        cases = [tc.Scenario(net, [flow], duration=40, seed=s) for s in (1, 2)]
+        runs = tc.simulate_many(cases)
+        total = sum(float(r.throughput(after=5)[0]) for r in runs) / len(runs) / 0.8 / 100e6
+        return total, max(int(r.data["timeouts"].sum()) for r in runs)
+
+    (low, timeouts), (high, _) = share(1.25), share(1.5)
+    assert low < 0.6
+    assert high > 0.8
+    assert timeouts <= 4
+
+
 def test_repairs_that_go_on_need_no_timeout():
     """The first packet outstanding is repaired before others, and its repair restarts the timer."""
     net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=0.1)

@@ -17,6 +17,9 @@ Equations (bw: largest delivery rate of 10 rounds; d: smallest RTT of 10 s; BDP 
      W is at least what it was before. Timeout: W = 1, and bw may grow anew
 (7)  extra: the most that came at once beyond what bw explains, in 5 to 10 rounds, at most 0.1 s bw
 
+Where a share of more than 1 - 1/g of the packets is lost, 20 % with the largest g of (4), no phase
+measures the rate of the path, and bw sinks (Cardwell et al. 2016, on their Figure 8).
+
 A sample of the delivery rate that the application limited counts only if it is larger than bw.
 
 Differences from Linux
@@ -52,7 +55,7 @@ def pacing_gain(s, p):
     if s.mode == DRAIN:
         return 1 / p.high_gain
     if s.mode == PROBE_BW and s.phase == 0:
-        return 1.25
+        return p.probe_gain
     if s.mode == PROBE_BW and s.phase == 1:
         return 0.75
     return 1.0
@@ -114,7 +117,7 @@ def update_cycle(s, p, a):
     long = a.now - s.phase_at > s.base_rtt
     before = a.pipe + a.delivered + s.losses
     if s.phase == 0:
-        over = long and (s.losses > 0 or before >= target(s, p, 1.25))
+        over = long and (s.losses > 0 or before >= target(s, p, p.probe_gain))
     elif s.phase == 1:
         over = long or before <= target(s, p, 1.0)
     else:
@@ -271,6 +274,7 @@ bbr = register(
         on_delivery=on_delivery,
         on_lost_packet=on_lost_packet,
         params={
+            "probe_gain": Param(1.25, "", "of the rate in the first phase of PROBE_BW", 1),
             "high_gain": Param(2.885, "", "of rate and window in STARTUP, 2/ln 2", 1),
             "cwnd_gain": Param(2.0, "", "of the window in PROBE_BW", 1),
             "bw_rounds": Param(10, "rounds", "over which the largest delivery rate counts", 1),

@@ -2,15 +2,19 @@
 
 A flow over 50 Mb/s and 40 ms loses one packet in a thousand, ten thousand or a hundred thousand by
 chance. What ns-2 delivers from 10 to 59.9 s, packets per second, is recorded for the seeds 1 to 10
-in ``ns2/linux_loss.json`` (``ns linux.tcl PORT 50 19 83 60 LOSS SEED``); one run is done again.
+in ``ns2/linux_loss.json`` (``ns linux.tcl PORT 50 19 83 60 LOSS SEED``), of BIC, H-TCP and YeAH at
+one in a thousand for 1 to 40; one run is done again.
 
 Where both differ the ports' own arithmetic does it, of Linux 2.6.22:
 
 - Illinois leaves beta W at a loss where it should take beta W away (``tcp_illinois_ssthresh``,
   since mended in Linux), and drops the rest of a count (``snd_cwnd_cnt``).
 - Hybla reckons rho in eighths and 128ths of a packet for each ACK, all cut to whole numbers.
-- BIC, H-TCP and YeAH are 7 to 13 % lower at one in a thousand, where windows are 40 to 100 packets;
-  that their steps are whole numbers is likely the cause, but not shown.
+- BIC's distance to the last maximum is cut to whole packets, a quarter of what is left of it with
+  windows of 40 to 100 packets; its count takes an ACK more, and the rest of a count is dropped.
+
+H-TCP and YeAH are not among them: their ten seeds have 5 and 2 % less than forty, which made it
+look so. The ports' sources were read in tcp/linux/src of ns-2.35.
 """
 
 import json
@@ -33,31 +37,32 @@ FIRST, LAST, DURATION, SEEDS = 10, 59.9, 60, 10
 #: Ports that deliver less, and by how much we are above them; see above.
 LOWER = {
     ("illinois", "1e-3"): 2.95, ("illinois", "1e-4"): 1.08, ("hybla", "1e-3"): 1.18,
-    ("bic", "1e-3"): 1.13, ("htcp", "1e-3"): 1.08, ("yeah", "1e-3"): 1.07,
+    ("bic", "1e-3"): 1.146,
 }  # fmt: skip
 
 
-def ours(controller, loss, params=()):
+def ours(controller, loss, params=(), seeds=SEEDS):
     """Mean goodput, packets per second."""
     net = tc.dumbbell(
         RATE * 1e6, DELAY / 1e3, BUFFER, access_rate=1e9, access_delay=0.5e-3, loss=loss
     )
     flow = tc.Flow(controller, packet_size=1500, params=dict(params), recovery="sack-prr")
     runs = tc.simulate_many(
-        [tc.Scenario(net, [flow], duration=DURATION, seed=1 + k) for k in range(SEEDS)]
+        [tc.Scenario(net, [flow], duration=DURATION, seed=1 + k) for k in range(seeds)]
     )
     total = 0.0
     for run in runs:
         data = run.data.isel(flow=0).sel(time=slice(FIRST, LAST))
         total += float((data["sent"] - data["retransmitted"]).sum()) / (LAST - FIRST)
-    return total / SEEDS
+    return total / seeds
 
 
 @pytest.mark.parametrize("loss", THEIRS)
 @pytest.mark.parametrize("port", THEIRS["1e-3"])
 def test_goodput_is_the_ports(port, loss):
     name, params = PORTS[port]
-    ratio = ours(name, float(loss), params) / np.mean(THEIRS[loss][port])
+    recorded = THEIRS[loss][port]
+    ratio = ours(name, float(loss), params, len(recorded)) / np.mean(recorded)
     if (port, loss) in LOWER:
         assert ratio == pytest.approx(LOWER[port, loss], rel=0.03)
     else:
@@ -84,7 +89,44 @@ def in_eighths(s, p, a):
         s.cwnd += math.floor(2 * eighths**2 / math.floor(s.cwnd)) / 128 * a.acked
 
 
+def bic_count(s, window):
+    """ACKs for a packet of window, ``bictcp_update``."""
+    if window <= 14:
+        return window
+    beyond = window - s.last_max
+    if beyond < 0:
+        distance = -beyond // 4
+        count = window // distance if 1 < distance <= 16 else window // 16
+        if distance <= 1:
+            count = window * 20 // 4
+    elif beyond < 4:
+        count = window * 20 // 4
+    elif beyond < 48:
+        count = window * 3 // beyond
+    else:
+        count = window // 16
+    if s.lost == 0:
+        count = min(count, 20)
+    return max(count * 16 // 31, 1)
+
+
+def bic_on_ack(s, p, a):
+    if s.cwnd < s.ssthresh:
+        s.cwnd += a.acked
+    else:
+        s.cwnd += a.acked / (bic_count(s, math.floor(s.cwnd)) + 1)
+
+
+def bic_on_loss(s, p, a):
+    window = math.floor(a.window)
+    s.last_max = math.floor((1 + p.beta) / 2 * window) if window < s.last_max else window
+    s.lost = 1.0
+    s.ssthresh = max(math.floor((p.beta if window > p.low_window else 0.5) * window), 2.0)
+    s.cwnd = s.ssthresh
+
+
 PORTED = {
+    "bic": {"on_ack": bic_on_ack, "on_loss": bic_on_loss},
     "illinois": {"on_loss": leave_beta, "on_ack": count_to_whole_packets},
     "hybla": {"on_ack": in_eighths},
 }
@@ -94,10 +136,11 @@ PORTED = {
 @pytest.mark.parametrize("name", PORTED)
 def test_with_the_ports_arithmetic_they_agree(name, loss):
     """Within 5 %, or two standard errors of ns-2's mean: 9 % of Illinois at one in a thousand."""
-    ported = replace(get(name), name=f"{name}_port", **PORTED[name])
+    algorithm, params = PORTS[name]
+    ported = replace(get(algorithm), name=f"{name}_port", **PORTED[name])
     theirs = np.array(THEIRS[loss][name])
-    error = 2 * theirs.std(ddof=1) / math.sqrt(SEEDS)
-    found = ours(ported, float(loss))
+    error = 2 * theirs.std(ddof=1) / math.sqrt(len(theirs))
+    found = ours(ported, float(loss), params, len(theirs))
     assert found == pytest.approx(theirs.mean(), abs=max(0.05 * theirs.mean(), error))
 
 

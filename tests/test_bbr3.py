@@ -1,7 +1,6 @@
 """BBR, version 3, beside the cases of the draft's appendix, by their numbers there.
 
-Not here: 12, 13 (aggregation of ACKs), 17 (a policer), for which there is no such link, and 18, 19
-(spurious recoveries), which the transport does not notice.
+Not here: 18, 19 (spurious recoveries), which the transport does not notice.
 """
 
 import math
@@ -404,3 +403,49 @@ def test_16_a_tenth_of_the_bandwidth_is_found():
     soon = trace[trace["time"].between(10, 11)]
     assert soon["bw_shortterm"].min() < 0.5 * before
     assert trace["max_bw"].iloc[-1] == pytest.approx(1250, rel=0.02)
+
+
+def aggregating(period, duration=20.0):
+    """10 Mb/s and 40 ms: 50 packets; ACKs come together."""
+    there = tc.Link("left", "right", rate="10 Mbps", delay="20 ms", buffer=400, name="bottleneck")
+    back = tc.Link("right", "left", rate="10 Mbps", delay="20 ms", aggregation=period)
+    case = tc.Scenario(
+        tc.Network([there, back], default_path=("left", "right")),
+        [tc.Flow("bbr3")],
+        duration=duration,
+    )
+    run = tc.simulate(case.replace(interval=0.1), trace=True)
+    trace = run.trace("bbr31")
+    return run, trace[trace["mode"].notna()]
+
+
+@pytest.mark.parametrize("period", [0.01, 0.04, 0.06])
+def test_12_startup_finds_the_bandwidth_though_acks_come_together(period):
+    """At most by a burst more, since the rate is bounded by that of sending; with a window above
+    2 BDP."""
+    _, trace = aggregating(period, 5.0)
+    startup = trace[trace["mode"] == STARTUP]
+    assert 1250 < startup["max_bw"].iloc[-1] < 1.3 * 1250
+    assert startup["cwnd"].max() > 2 * 1250 * 0.041
+
+
+def test_13_cruise_bridges_the_silence_between_acks():
+    """100 ms without an ACK are 125 packets, more than the 2 BDP of 82 to 104 that the window had
+    by itself; with what came at once the link stays full."""
+    run, trace = aggregating(0.1)
+    cruise = trace[(trace["mode"] == CRUISE) & (trace["time"] > 5)]
+    assert cruise["cwnd"].min() > 2 * 1250 * cruise["base_rtt"].max()
+    assert run.utilization(after=5) > 0.93
+
+
+def test_17_a_policer_bounds_the_rate():
+    """100 Mb/s with tokens for 10: losses bound the short term, and then few packets are lost."""
+    queue = tc.Policer(rate=10e6, burst=100e3)
+    case = scenario(duration=40.0, rate="100 Mbps", buffer=1000, queue=queue)
+    run = tc.simulate(case, trace=True)
+    trace = run.trace("bbr31").dropna(subset="bw_shortterm")
+    assert trace["bw_shortterm"].min() < 1.1 * 1250
+    later = slice(15, None)
+    lost = float(run.data["drops"].sel(time=later).sum() / run.data["sent"].sel(time=later).sum())
+    assert lost < 0.05
+    assert 0.7 * 10e6 < float(run.throughput(after=15)[0]) < 1.02 * 10e6

@@ -1,4 +1,4 @@
-"""Chance in links and hosts: delay jitter, reordering, processing times."""
+"""Links and hosts that take their time: delay jitter, reordering, aggregation, processing times."""
 
 import warnings
 
@@ -177,3 +177,39 @@ def test_fluid_takes_the_mean_and_says_so():
         warnings.simplefilter("error")
         plain = tc.simulate(longer, "fluid")
     np.testing.assert_array_equal(jittered.data["cwnd"], plain.data["cwnd"])
+
+
+def aggregated(period="10 ms", name="bottleneck<", **settings):
+    return with_jitter(scenario(**settings), [name], aggregation=period)
+
+
+def test_aggregated_packets_go_on_together():
+    """They arrive at multiples of the period, and none is lost or swapped."""
+    case = with_jitter(scenario(SLOW, 40), ["bottleneck"], aggregation="100 ms")
+    table = tc.simulate(case, trace=True).trace()
+    arrived = table[table.event == "deliver"]
+    assert np.all(np.diff(arrived.seq) == 1)
+    times, sizes = np.unique(arrived.time, return_counts=True)
+    assert times / 0.1 == pytest.approx(np.round(times / 0.1), abs=1e-9)
+    assert sizes.mean() == pytest.approx(100 / 40, rel=0.02)
+
+
+def test_aggregation_of_acks_makes_bursts_of_packets():
+    table = tc.simulate(aggregated("20 ms"), trace=True).trace()
+    times = table[table.event == "ack"].time.to_numpy()
+    assert times / 0.02 == pytest.approx(np.round(times / 0.02), abs=1e-9)
+    assert len(times) > 5 * len(set(times))
+
+
+def test_aggregating_both_drivers_give_the_same_bits():
+    case = with_jitter(aggregated("7 ms"), ["bottleneck"], jitter="3 ms", aggregation="2 ms")
+    a, b = (tc.simulate(case, driver=driver, trace=True) for driver in ("compiled", "simpy"))
+    assert a.events.tobytes() == b.events.tobytes()
+
+
+def test_aggregation_goes_to_toml_and_back_and_fluid_takes_half():
+    case = aggregated("10 ms")
+    assert tc.Scenario.from_toml(case.to_toml()) == case
+    assert case.net.links[1].mean_delay == pytest.approx(0.025)
+    with pytest.warns(UserWarning, match="the aggregation of 'bottleneck<' is its mean"):
+        tc.simulate(case, model="fluid")

@@ -927,3 +927,16 @@ def test_a_timer_that_does_not_move_on_is_an_error():
             tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model=model)
     with pytest.raises(ValueError, match="on_interval needs on_arrival and on_fluid"):
         tc.Discipline("half", "", on_interval=stuck)
+
+
+def test_a_policer_passes_its_burst_and_then_its_rate():
+    """20 Mb/s to a policer of 10 Mb/s and 50 packets: 100 pass before the first is dropped."""
+    net = tc.dumbbell("1 Gbps", "1 ms", 1000, queue=tc.Policer(rate=10e6, burst=50e3))
+    case = tc.Scenario(net, [tc.CBR("20 Mbps", packet_size=1000)], duration=10)
+    run = tc.simulate(case, trace=True)
+    table = run.trace()
+    first = table[table.event == "drop"].iloc[0]
+    assert first.seq == pytest.approx(2 * 50, abs=2)
+    passed = (table.event == "deliver").sum()
+    assert passed == pytest.approx(10 * 1250 + 50, abs=5)
+    assert run.queue_max() == 0

@@ -18,16 +18,17 @@ class FluidWarning(UserWarning):
 
 
 def warn_of_jitter(resolved: Resolved, model: str) -> None:
-    """Say that what is random for each packet is its mean."""
-    names = [repr(link.name) for link in resolved.links if link.jitter > 0]
-    if names:
-        listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-        warnings.warn(
-            f"{model} model: the jitter of {listed} is its mean, half of it for every packet, and"
-            " nothing overtakes: check with the packet model",
-            FluidWarning,
-            stacklevel=6,
-        )
+    """Say that what is another for each packet is its mean."""
+    for what in ("jitter", "aggregation"):
+        names = [repr(link.name) for link in resolved.links if getattr(link, what) > 0]
+        if names:
+            listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
+            warnings.warn(
+                f"{model} model: the {what} of {listed} is its mean, half of it for every packet,"
+                " and nothing overtakes: check with the packet model",
+                FluidWarning,
+                stacklevel=6,
+            )
 
 
 def needs_packets(controller: Controller) -> bool:

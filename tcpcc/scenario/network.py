@@ -54,6 +54,9 @@ class Link(Record):
             one before it. The models without packets take half of it for all.
         jitter_share: probability in (0, 1] that a packet is delayed so; the others take `delay`.
         reordering: whether packets that are delayed less overtake others.
+        aggregation: s; packets go on together, at the next multiple of this time after the link
+            and its jitter, as frames of a wireless network or interrupts of a card make them;
+            0: one by one. The models without packets take half of it for all.
     """
 
     src: str
@@ -70,6 +73,7 @@ class Link(Record):
     jitter: float
     jitter_share: float
     reordering: bool
+    aggregation: float
 
     def __init__(
         self,
@@ -88,6 +92,7 @@ class Link(Record):
         jitter: Quantity = 0.0,
         jitter_share: float = 1.0,
         reordering: bool = False,
+        aggregation: Quantity = 0.0,
     ) -> None:
         text("src", src, "a node name")
         if text("dst", dst, "a node name") == src:
@@ -115,12 +120,18 @@ class Link(Record):
             jitter=late,
             jitter_share=float(jitter_share),
             reordering=flag("reordering", reordering),
+            aggregation=nonnegative("aggregation", units.seconds(aggregation, "aggregation"), "s"),
         )
 
     @property
     def mean_delay(self) -> float:
-        """One-way propagation delay with the mean of its jitter, s."""
-        return self.delay + self.jitter_share * self.jitter / 2
+        """One-way propagation delay with the means of its jitter and aggregation, s."""
+        return self.delay + (self.jitter_share * self.jitter + self.aggregation) / 2
+
+    @property
+    def has_stage(self) -> bool:
+        """Whether packets linger after it."""
+        return self.jitter > 0 or self.aggregation > 0
 
     def _implied(self) -> dict[str, Any]:
         return {"name": f"{self.src}>{self.dst}", "queue": queue_spec(None)}

@@ -244,6 +244,7 @@ _ADDED: tuple[tuple[type, dict[str, Any]], ...] = (
     (Transport, {"gso_segments": 1}),
     (Transport, {"gradual_marks": False}),
     (Link, {"jitter": 0.0, "jitter_share": 1.0, "reordering": False}),
+    (Link, {"aggregation": 0.0}),
 )
 """Settings that came later, with their defaults: a scenario without them keeps its digest."""
 

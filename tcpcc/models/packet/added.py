@@ -78,7 +78,7 @@ def _add_links(world: World, first: int) -> None:
     for i in range(first, len(world.resolved.links)):
         world.row_of.append(room)
         room += 1
-        if world.resolved.links[i].jitter > 0:
+        if world.resolved.links[i].has_stage:
             world.stages[i] = room
             room += 1
     before, lanes = len(world.links), len(world.lanes)

@@ -173,21 +173,23 @@ def cross(w, link, flow, time, since, size, header):
 @seldom
 def cross_elsewhere(link, flow, time, since, size):
     """The same for what is no queue of this model."""
-    if link.jitter > 0:
+    if link.jitter > 0 or link.period > 0:
         return linger(link, time, since)
     return cross_shared(link, flow, time, size)
 
 
 @compiled
 def linger(link, time, since):
-    """A packet takes its time by chance: returns when it goes on.
+    """A packet takes its time by chance, or waits for others: returns when it goes on.
 
     `since` stays that of the link before, so that one that takes none goes on as if it had not
     been here.
     """
     link.begin = since
-    if link.share == 1 or uniform(link) < link.share:
+    if link.jitter > 0 and (link.share == 1 or uniform(link) < link.share):
         time += link.jitter * uniform(link)
+    if link.period > 0:
+        time = math.ceil(time / link.period) * link.period
     if link.reorders == 0:
         time = max(time, link.newest)
         link.newest = time

@@ -104,8 +104,9 @@ LINK = record_dtype(
         ("stored", int), ("store", int), ("free", int), ("n_free", int),
         ("inner", int), ("n_inner", int), ("sending", int),
         ("counted_until", float), ("newest", float),
-        # of a stage of jitter: most that a packet takes, the share that takes any time at all
-        ("jitter", float), ("share", float), ("reorders", int),
+        # of a stage of jitter: most that a packet takes, the share that takes any time at all; of
+        # one that lets packets go together, how often
+        ("jitter", float), ("share", float), ("reorders", int), ("period", float),
     ]
 )  # fmt: skip
 

@@ -46,9 +46,9 @@ def uses_headers(flow: ResolvedFlow) -> bool:
 
 
 def _stages(resolved: Resolved) -> dict[int, int]:
-    """For each link with jitter, the row of the stage that its packets pass after it."""
-    jittered = [i for i, link in enumerate(resolved.links) if link.jitter > 0]
-    return {i: len(resolved.links) + k for k, i in enumerate(jittered)}
+    """For each link that has one, the row of the stage that its packets pass after it."""
+    followed = [i for i, link in enumerate(resolved.links) if link.has_stage]
+    return {i: len(resolved.links) + k for k, i in enumerate(followed)}
 
 
 class World:
@@ -304,11 +304,11 @@ class World:
         row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, self.shared[i]
 
     def _lay_out_stage(self, i: int, link: Link) -> None:
-        """A stage after a link, in which its packets take their time by chance."""
+        """A stage after a link, in which packets take their time by chance, or wait for others."""
         row = self.links[i]
         row["ident"], row["rate"], row["tracked"] = i, math.inf, r.ELSEWHERE
         row["jitter"], row["share"] = link.jitter, link.jitter_share
-        row["reorders"] = link.reordering
+        row["reorders"], row["period"] = link.reordering, link.aggregation
         seed_stream(row, self.scenario.seed, f"link {link.name}: jitter")
 
     def _lay_out_loose(self) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.kernel import compare, hosts, record
-from experiments.kernel.cases import CASES, DURATION
+from experiments.kernel.cases import CASES, DURATION, SENDERS
 from experiments.kernel.path import Link, missing
 
 ALONE = [name for name, case in CASES.items() if len(case.controls) == 1]
@@ -18,6 +18,18 @@ WITHIN = {
     "reno": {"window": 0.02, "rtt": 0.02, "goodput": 0.01},
     "cubic": {"window": 0.045, "rtt": 0.04, "goodput": 0.01},
     "bbr": {"window": 0.08, "rtt": 0.045, "goodput": 0.01},
+}
+
+#: Mb/s of 10, for the means over runs. These are 0.29, 0.31, 0.57, 0.37 and 0.15 apart; one
+#: run's standard deviation is 0.17, 0.04, 0.17, 0.10 and 0.39 with the kernel, 0.36, 0.11, 0.23, 0.36 and 0.52
+#: with us. BBR takes 5 % of the link too much from CUBIC in a large buffer: the spread does not
+#: explain that.
+BESIDE_WITHIN = {
+    "cubic beside reno": 0.4,
+    "cubic beside bbr, small buffer": 0.4,
+    "cubic beside bbr, large buffer": 0.65,
+    "reno, 40 beside 100 ms": 0.5,
+    "cubic, 40 beside 100 ms": 0.4,
 }
 
 TWO_RHYTHMS = ("cubic, 100 ms",)
@@ -85,10 +97,11 @@ def test_the_first_losses_come_when_the_kernels_do(both):
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_what_two_senders_get_is_what_the_kernels_get(both, name):
-    """To a tenth of the link: how two share is not the same twice, with the kernel nor with us."""
+    """How two share is not the same twice, with the kernel (three
+    runs) nor with us (ten starts)."""
     kernel, ours = both(name)
     found = [[means(runs, flow)["goodput"] for flow in (0, 1)] for runs in (kernel, ours)]
-    assert found[1] == pytest.approx(found[0], abs=0.9)
+    assert found[1] == pytest.approx(found[0], abs=BESIDE_WITHIN[name])
     assert sum(found[1]) == pytest.approx(sum(found[0]), rel=0.01)
 
 
@@ -100,6 +113,33 @@ def test_a_sender_without_linux_habits_is_told_from_it(both):
     found = other[0].means()
     assert differing(kernel, found, "reno") == ["window", "goodput"]
     assert found["losses"] / found["episodes"] < 1.6
+
+
+#: Senders that are wrong on purpose: what is changed, and what of `WITHIN` tells.
+WRONG = [
+    ("cubic, small buffer", {"beta": 0.8}, "window"),
+    ("cubic, large buffer", {"slow_start": "standard", "early_growth": 0, "beta": 0.5}, "window"),
+    ("bbr, small buffer", {"cwnd_gain": 1.5}, "window"),
+    ("bbr, large buffer", {"cwnd_gain": 2.5}, "window"),
+    ("bbr, large buffer", {"quantum": 0}, "window"),
+]
+
+
+@pytest.mark.parametrize(("name", "wrong", "what"), WRONG)
+def test_a_wrong_sender_is_told_from_the_kernels(both, monkeypatch, name, wrong, what):
+    case = CASES[name]
+    (control,) = case.controls
+    kernel = means(both(name)[0])
+    monkeypatch.setitem(SENDERS, control, SENDERS[control] | wrong)
+    assert what in differing(kernel, compare.simulated(case)[0].means(), control)
+
+
+def test_shares_with_a_wrong_bbr_are_not_the_kernels(both, monkeypatch):
+    name = "cubic beside bbr, large buffer"
+    kernel = [means(both(name)[0], flow)["goodput"] for flow in (0, 1)]
+    monkeypatch.setitem(SENDERS, "bbr", SENDERS["bbr"] | {"cwnd_gain": 3})
+    ours = [means([compare.simulated(CASES[name])], flow)["goodput"] for flow in (0, 1)]
+    assert ours != pytest.approx(kernel, abs=BESIDE_WITHIN[name])
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ WITHIN = {
 }
 
 #: Mb/s of 10, for the means over runs. These are 0.29, 0.31, 0.57, 0.37 and 0.15 apart; one
-#: run's standard deviation is 0.17, 0.04, 0.17, 0.10 and 0.39 with the kernel, 0.36, 0.11, 0.23, 0.36 and 0.52
-#: with us. BBR takes 5 % of the link too much from CUBIC in a large buffer: the spread does not
-#: explain that.
+#: run's standard deviation is 0.17, 0.04, 0.17, 0.10 and 0.39 with the kernel, 0.36, 0.11, 0.23,
+#: 0.36 and 0.52 with us. BBR takes 5 % of the link too much from CUBIC in a large buffer: the
+#: spread does not explain that.
 BESIDE_WITHIN = {
     "cubic beside reno": 0.4,
     "cubic beside bbr, small buffer": 0.4,

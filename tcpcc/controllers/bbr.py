@@ -80,6 +80,18 @@ def update_bandwidth(s, p, a):
         update_max(s.bw_at, s.bw_best, p.bw_rounds, s.rounds, a.delivery_rate)
 
 
+def at_once(s, a, bandwidth):
+    """Packets that have come beyond what `bandwidth` explains since it last explained all; at most
+    the window."""
+    expected = bandwidth * (a.now - s.epoch_at)
+    if s.epoch_acked <= expected:
+        s.epoch_acked = 0.0
+        s.epoch_at = a.now
+        expected = 0.0
+    s.epoch_acked += a.delivered
+    return min(s.epoch_acked - expected, s.cwnd)
+
+
 def update_extra(s, p, a):
     """(7): in two windows of 5 rounds, so that it is the largest of 5 to 10."""
     if a.rate_interval <= 0:
@@ -90,13 +102,7 @@ def update_extra(s, p, a):
             s.extra_rounds = 0.0
             s.extra_before = s.extra_now
             s.extra_now = 0.0
-    expected = s.bw_best[0] * (a.now - s.epoch_at)
-    if s.epoch_acked <= expected:
-        s.epoch_acked = 0.0
-        s.epoch_at = a.now
-        expected = 0.0
-    s.epoch_acked += a.delivered
-    s.extra_now = max(s.extra_now, min(s.epoch_acked - expected, s.cwnd))
+    s.extra_now = max(s.extra_now, at_once(s, a, s.bw_best[0]))
 
 
 def extra(s, p):
@@ -152,9 +158,9 @@ def check_drain(s, p, a):
         begin_probing(s, a.now)
 
 
-def save_window(s):
+def save_window(s, probes_rtt):
     """What to return to."""
-    if s.repairing == 0 and s.mode != PROBE_RTT:
+    if s.repairing == 0 and not probes_rtt:
         s.saved = s.cwnd
     else:
         s.saved = max(s.saved, s.cwnd)
@@ -167,7 +173,7 @@ def update_base_rtt(s, p, a):
         s.base_rtt = a.rtt
         s.base_rtt_at = a.now
     if expired and s.mode != PROBE_RTT:
-        save_window(s)
+        save_window(s, False)
         s.mode = PROBE_RTT
         s.probed_until = math.inf
     if s.mode == PROBE_RTT:
@@ -252,16 +258,22 @@ def on_ack(s, p, a):
 
 
 def on_loss(s, p, a):
-    save_window(s)
+    save_window(s, s.mode == PROBE_RTT)
 
 
 def on_timeout(s, p, a):
-    save_window(s)
+    save_window(s, s.mode == PROBE_RTT)
     s.repairing = 2.0
     s.full_bw = 0.0
     s.conserving = 0.0
     s.cwnd = 1.0
 
+
+#: State of :func:`at_once`.
+EPOCH = {
+    "epoch_at": State(0, "s", "since when what came at once is counted"),
+    "epoch_acked": State(0, "packets", "delivered since then"),
+}
 
 bbr = register(
     Controller(
@@ -308,8 +320,7 @@ bbr = register(
             "extra_rounds": State(0, "", "of the present one of two windows"),
             "extra_now": State(0, "packets", "most that came at once in it"),
             "extra_before": State(0, "packets", "and in the one before"),
-            "epoch_at": State(0, "s", "since when that is counted"),
-            "epoch_acked": State(0, "packets", "delivered since then"),
+            **EPOCH,
         },
         recovery="rack-tlp",
         owns_recovery=True,

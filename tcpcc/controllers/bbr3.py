@@ -40,6 +40,7 @@ Differences from the draft
 
 import math
 
+from tcpcc.controllers.bbr import EPOCH, at_once, save_window
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.windowed import update_max, windowed
 from tcpcc.definition import Param, State, register
@@ -208,15 +209,8 @@ def update_extra(s, p, a):
     """(12)."""
     if a.rate_interval <= 0:
         return
-    expected = s.bw * (a.now - s.epoch_at)
-    if s.epoch_acked <= expected:
-        s.epoch_acked = 0.0
-        s.epoch_at = a.now
-        expected = 0.0
-    s.epoch_acked += a.delivered
     rounds = p.extra_rounds if s.full != 0 else 1.0
-    beyond = min(s.epoch_acked - expected, s.cwnd)
-    update_max(s.extra_at, s.extra_best, rounds, s.rounds, beyond)
+    update_max(s.extra_at, s.extra_best, rounds, s.rounds, at_once(s, a, s.bw))
 
 
 def check_full(s, p, a):
@@ -343,14 +337,6 @@ def end_probe(s, p, a, inflight, limited):
 # The round-trip time
 
 
-def save_window(s):
-    """What to return to."""
-    if s.repairing == 0 and s.mode != PROBE_RTT:
-        s.saved = s.cwnd
-    else:
-        s.saved = max(s.saved, s.cwnd)
-
-
 def update_base_rtt(s, p, a):
     expired = a.now > s.probed_rtt_at + p.probe_rtt_interval
     if a.rtt > 0 and (a.rtt < s.probed_rtt or expired):
@@ -360,7 +346,7 @@ def update_base_rtt(s, p, a):
         s.base_rtt = s.probed_rtt
         s.base_rtt_at = s.probed_rtt_at
     if expired and s.mode != PROBE_RTT and s.idle == 0:
-        save_window(s)
+        save_window(s, s.mode == PROBE_RTT)
         s.mode = PROBE_RTT
         s.probe_until = math.inf
         s.limited_from = a.total_delivered
@@ -462,7 +448,7 @@ def on_delivery(s, p, a):
 def note_congestion(s, total):
     if s.loss_in_round == 0:
         s.loss_round_end = total
-        save_window(s)
+        save_window(s, s.mode == PROBE_RTT)
     s.loss_in_round = 1.0
 
 
@@ -498,11 +484,11 @@ def on_ack(s, p, a):
 
 
 def on_loss(s, p, a):
-    save_window(s)
+    save_window(s, s.mode == PROBE_RTT)
 
 
 def on_timeout(s, p, a):
-    save_window(s)
+    save_window(s, s.mode == PROBE_RTT)
     s.repairing = 2.0
     s.cwnd = 1.0
 
@@ -591,8 +577,7 @@ bbr3 = register(
             "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
             "measured": State(0, "0 or 1", "the rate is set from a measurement"),
             **windowed("extra", "packets", "what came at once", 0.0),
-            "epoch_at": State(0, "s", "since when that is counted"),
-            "epoch_acked": State(0, "packets", "delivered since then"),
+            **EPOCH,
         },
         recovery="rack-tlp",
         owns_recovery=True,

@@ -91,6 +91,17 @@ def test_legends_of_charts_stand_beside_the_data(paper, item, records):
     assert misplaced(figure) == []
 
 
+def test_a_figure_of_rules_alone_has_its_legend_on_the_page():
+    drawn = [
+        item.draw({})
+        for one in PAPERS.values()
+        for item in one.items.values()
+        if item.draw and item.scenarios is dict
+    ]
+    assert len(drawn) >= 2
+    assert [misplaced(figure) for figure in drawn] == [[]] * len(drawn)
+
+
 @pytest.mark.parametrize("paper", PAPERS)
 def test_no_figure_makes_a_legend_by_itself(paper):
     folder = Path(experiments.__file__).parent / paper

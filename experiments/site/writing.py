@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 
+
 def build(
     records: Sequence[Record],
     folder: Path,

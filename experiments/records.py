@@ -29,6 +29,11 @@ BEYOND_CHANCE = (
     f"{NOT_TRACED}; not by chance as our runs have it, whose ranges have no room for it."
 )
 UNDECIDED = "Undecided, so many seeds cannot tell"
+NEAR_PACKETS = (
+    f"Within {AGREEMENT:.0%}".replace("%", " %")
+    + " of the packet model's number, which is within the tolerance."
+)
+"""Why fluid misses a printed number that packets meet, where the two agree."""
 
 Verdict = Literal[
     "reproduced",
@@ -80,7 +85,8 @@ class Record:
         fluid_verdict: on the fluid model's.
         agreement: of the fluid model with the packet model, a `grade`; None unless both were run.
         cause: why the packet model's number is not the published one, where it is not.
-        fluid_cause: why the fluid model's is not the packet model's, where it is not.
+        fluid_cause: why the fluid model's is not the packet model's, where it is not; or
+            `NEAR_PACKETS`.
         spread, fluid_spread: smallest and largest number of all runs, where chance plays a part.
         sd, fluid_sd: standard deviation over seeds.
     """
@@ -244,6 +250,8 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         agreement = grade(difference(fluid.value, packet.value))
         if not agree(packet.value, fluid.value):
             fluid_cause = _fluid_cause(packet, fluid, cell.fluid_cause)
+        elif needs_cause(verdicts["fluid"]) and not cause:
+            fluid_cause = NEAR_PACKETS
     return Record(
         **about,
         packet=packet and packet.value,

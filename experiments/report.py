@@ -15,6 +15,7 @@ from experiments.harness import papers
 from experiments.records import (
     GRADES,
     MODELS,
+    NEAR_PACKETS,
     NOT_TRACED,
     UNDECIDED,
     Record,
@@ -198,8 +199,11 @@ def explained(records: Sequence[Record], which: str) -> Counter[str]:
         which: "cause": of packets from print, where the verdict is not the best; "fluid_cause": of
             fluid from packets, beyond 10 %.
     """
-    found = [r for r in records if which == "fluid_cause" or needs_cause(r.verdict)]
-    return Counter(_kind(r, which) for r in found if getattr(r, which))
+    if which == "cause":
+        found = [r for r in records if needs_cause(r.verdict)]
+    else:
+        found = [r for r in records if r.fluid_cause not in ("", NEAR_PACKETS)]
+    return Counter(_kind(r, which) for r in found)
 
 
 def _kind(r: Record, which: str) -> str:

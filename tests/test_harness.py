@@ -159,6 +159,13 @@ def test_causes_stand_only_where_something_is_to_be_explained():
     assert (off.packet, off.fluid) == (0.61, 0.53)
 
 
+def test_fluid_near_packets_that_meet_print_says_so():
+    one = cell(fluid_cause=why("no bursts"))
+    assert judged(one, 0.52, 0.56).fluid_cause == judging.NEAR_PACKETS  # 8 %, but 0.06 off print
+    assert judged(one, 0.52, 0.53).fluid_cause == ""
+    assert judged(one, 0.54, 0.55).fluid_cause == ""  # packets miss it too and say why
+
+
 @pytest.mark.parametrize(
     ("number", "told"),
     [

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 CACHE = HERE.parent / ".cache" / "runs"
+NUMBERS = CACHE.parent / "numbers"
 FIGURES = HERE.parent / "figures"
 
 WORTH_KEEPING = 1.0

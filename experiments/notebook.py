@@ -155,7 +155,7 @@ class Book:
         return self.paper.items[item]
 
     def _is_kept(self, item: str, model: str) -> bool:
-        folder, paper = harness.CACHE.parent / "numbers", self.paper
+        folder, paper = harness.NUMBERS, self.paper
         return all(
             kept.load(folder, paper.name, name, model, paper.items[name].code) is not None
             for name in harness.needed(paper, {item}, model)

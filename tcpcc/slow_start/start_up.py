@@ -34,7 +34,6 @@ from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.subset import check_rule
 from tcpcc.errors import ScenarioError
 
-
 #: The rules, and how many numbers each is given beside the three records.
 _NUMBERS = {
     "on_ack": 1, "on_round": 0, "on_restart": 0, "on_loss": 2, "on_start": 0, "on_open": 0,

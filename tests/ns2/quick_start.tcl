@@ -1,12 +1,13 @@
 # ns-2: flows that ask for a rate with Quick-Start, over a dumbbell whose routers all know of it.
 #
-#   ns quick_start.tcl trace kind rate(Mb/s) delay(ms) buffer near(ms) duration allocation
+#   ns quick_start.tcl trace kind rate(Mb/s) delay(ms) buffer near(ms) duration allocation deaf
 #      "start request(KB/s) packets window" ...
 #
 # One flow for each of the last arguments, all from one host; rates are coded as in RFC 4782. What
-# leaves that host ("+ time seq flow") is found in the file `trace`. Access links: 1000 Mb/s.
+# leaves that host is found in the file `trace`, as ns-2 writes it. Access links: 1000 Mb/s. With
+# `deaf` = 1 the right router knows nothing of Quick-Start.
 
-foreach {trace kind rate delay buffer near duration allocation} $argv break
+foreach {trace kind rate delay buffer near duration allocation deaf} $argv break
 
 Agent/TCP set packetSize_ 1000
 Agent/TCP set windowInit_ 2
@@ -35,11 +36,12 @@ foreach {a b} [list $source $left $right $target] {
     $ns queue-limit $a $b 100000
     $ns queue-limit $b $a 100000
 }
+if {$deaf} { [$right qs-agent] set qs_enabled_ 0 }
 set file [open $trace w]
 $ns trace-queue $source $left $file
 
 set fid 0
-foreach flow [lrange $argv 8 end] {
+foreach flow [lrange $argv 9 end] {
     foreach {start request packets window} $flow {}
     set tcp [new Agent/TCP/$kind]
     if {$kind == "Sack1"} { set sink [new Agent/TCPSink/Sack1] } else { set sink [new Agent/TCPSink] }

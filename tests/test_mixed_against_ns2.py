@@ -185,11 +185,28 @@ DISCIPLINES = {
 }
 
 
-@pytest.mark.parametrize("queue", DISCIPLINES)
-@pytest.mark.parametrize(("table", "mix"), [("table_3_1", "V vs R"), ("table_3_1", "R vs R")])
+#: Two, five and ten flows, without those disciplines beside which ours and ns-2 part on the way (the
+#: 57th drop of 490, the 482nd of 1059).
+MIXES = {
+    ("table_3_1", "V vs R"): set(),
+    ("table_3_1", "R vs R"): set(),
+    ("table_4_1", "1V4R"): {"pi"},
+    ("table_4_2", "1V9R"): {"rem", "rem, fast"},
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "mix", "queue"),
+    [
+        (*where, queue)
+        for where, without in MIXES.items()
+        for queue in DISCIPLINES
+        if queue not in without
+    ],
+)
 def test_other_disciplines_are_equal_to_the_packet(table, mix, queue, tmp_path, monkeypatch):
-    """With more flows, too, until ns-2's Vegas comes out of a timeout with a window of nothing and
-    stands still."""
+    """With more flows until ns-2's Vegas comes out of a timeout with a window of nothing and stands
+    still."""
     ours_is, theirs_is, more = DISCIPLINES[queue]
     scenario = s.mixed(table, mix, "drop-tail")
     links = tuple(

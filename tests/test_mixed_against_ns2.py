@@ -185,8 +185,8 @@ DISCIPLINES = {
 }
 
 
-#: Two, five and ten flows, without those disciplines beside which ours and ns-2 part on the way (the
-#: 57th drop of 490, the 482nd of 1059).
+#: Two, five and ten flows, without those disciplines beside which ours and ns-2 part on the way (at
+#: the 57th drop of 490, the 482nd of 1059).
 MIXES = {
     ("table_3_1", "V vs R"): set(),
     ("table_3_1", "R vs R"): set(),

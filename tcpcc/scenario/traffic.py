@@ -164,8 +164,8 @@ class SlowStart(Record):
     """A slow-start rule, which goes with any controller, and its parameters.
 
     Args:
-        name: "standard", the controller's own; "limited" (RFC 3742), "hystart" (Linux' CUBIC) or
-            "hystart++" (RFC 9406); see `tcpcc.slow_start`.
+        name: "standard", the controller's own; "limited" (RFC 3742), "hystart" (Linux' CUBIC),
+            "hystart++" (RFC 9406) or "quick_start" (RFC 4782); see `tcpcc.slow_start`.
         params: parameters of the rule, here or as keywords: `SlowStart("limited",
             max_ssthresh=50)`.
 

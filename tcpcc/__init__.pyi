@@ -38,6 +38,7 @@ from .queues import DropTail as DropTail
 from .queues import FQCoDel as FQCoDel
 from .queues import GilbertElliott as GilbertElliott
 from .queues import Policer as Policer
+from .queues import QuickStartRouter as QuickStartRouter
 from .queues import StepMark as StepMark
 from .queues import XCPRouter as XCPRouter
 from .results import Run as Run

@@ -39,7 +39,8 @@ def fill_header(s, srtt):
 
 
 def on_ack(s, p, ack):
-    s.cwnd = max(s.cwnd + ack.word2 * ack.srtt, 1.0)  # (1)
+    if ack.word2 < UNLIMITED:  # else no router has read it
+        s.cwnd = max(s.cwnd + ack.word2 * ack.srtt, 1.0)  # (1)
     fill_header(s, ack.srtt)
 
 

@@ -11,6 +11,7 @@ from tcpcc.queues.gilbert_elliott import GilbertElliott
 from tcpcc.queues.pi import PI
 from tcpcc.queues.pie import PIE
 from tcpcc.queues.policer import Policer
+from tcpcc.queues.quick_start_router import QuickStartRouter
 from tcpcc.queues.red import RED
 from tcpcc.queues.rem import REM
 from tcpcc.queues.sred import SRED
@@ -33,6 +34,7 @@ __all__ = [
     "GilbertElliott",
     "Policer",
     "QueueSpec",
+    "QuickStartRouter",
     "StepMark",
     "XCPRouter",
 ]

@@ -19,8 +19,8 @@ A packet carries
      it was
 (6)  a SYN that has to be repeated asks for nothing
 
-A flow's own access links are its hosts', which have asked for no more than these carry. Words 0 and
-2 stay 0, by which an XCP router knows that it is not meant.
+A flow's own access links are its hosts' and do not count: ask for no more than they carry. Words 0
+and 2 stay 0, by which an XCP router knows that it is not meant.
 
 Differences from the RFC
     Requests are made in the SYN only (its 4.1; not in the middle of a connection), whatever there

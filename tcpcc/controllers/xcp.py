@@ -17,7 +17,8 @@ Differences from the paper
     As in ns-2, whatever can be had is asked for, and changes are of rates, not of windows. The
     first packets, before R is known, ask for nothing.
 Limits
-    On a path without an XCP router nothing is written, and the window stays as it is.
+    On a path without an XCP router nothing is written: what was asked for comes back as it was,
+    and the window stays as it is.
 Differences from ns-2
     R is not rounded to clock ticks. A delayed ACK brings the newest packet's change, not the sum.
 """
@@ -39,7 +40,8 @@ def fill_header(s, srtt):
 
 
 def on_ack(s, p, ack):
-    s.cwnd = max(s.cwnd + ack.word2 * ack.srtt, 1.0)  # (1)
+    if ack.word2 < UNLIMITED:  # a router has answered
+        s.cwnd = max(s.cwnd + ack.word2 * ack.srtt, 1.0)  # (1)
     fill_header(s, ack.srtt)
 
 

@@ -185,6 +185,13 @@ def test_a_streamed_run_is_the_same(driver, part, tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "again.nc"}
 
 
+@pytest.mark.parametrize("part", [2**25, 2000])
+def test_a_streamed_run_may_record_no_flow(part, tmp_path, monkeypatch):
+    monkeypatch.setattr(packet_world, "PART", part)
+    case = scenario(tc.Flow("reno", record=False))
+    assert tc.simulate(case, stream=tmp_path / "run.nc").identical(tc.simulate(case))
+
+
 def test_a_streamed_run_that_is_interrupted_leaves_nothing(tmp_path):
     sim = tc.PacketSimulation(busy(), stream=tmp_path / "run.nc")
 

@@ -73,8 +73,8 @@ def _in_chunks(record: xr.Dataset) -> dict[Any, dict[str, Any]]:
     """How the series of a record are packed that is not there yet in full."""
     encoding: dict[Any, dict[str, Any]] = {}
     for name, variable in record.variables.items():
-        if "time" in variable.dims:
-            columns = max(variable.size // variable.shape[0], 1)
+        if "time" in variable.dims and variable.size:
+            columns = variable.size // variable.shape[0]
             chunks = (max(_CHUNK // columns, 1), *variable.shape[1:])
             encoding[name] = {"chunksizes": chunks, "zlib": True, "complevel": 1, "shuffle": True}
     return encoding

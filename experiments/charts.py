@@ -93,8 +93,12 @@ def bars(
 
 
 def dashes(ax: Axes, places: Any, values: Sequence[float], size: float) -> None:
-    """The fluid model's values over bars."""
-    ax.plot(places, values, "_", color=plots.BLACK, ms=size, mew=1.4, label="fluid")
+    """The fluid model's values over bars, also of dark ones."""
+    from matplotlib.patheffects import withStroke
+
+    seen = [withStroke(linewidth=2.8, foreground="white")]
+    ax.plot(places, values, "_", color=plots.BLACK, ms=size, mew=1.4, label="fluid",
+            path_effects=seen)  # fmt: skip
 
 
 def published(ax: Axes, x: Any, y: Any, **look: Any) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from experiments import charts, kept, published
+from experiments import charts, kept, pictures, published
 from experiments.published import Cell, Key, Published
 from experiments.records import MODELS, Measured, Record, record
 from tcpcc import Run, Scenario
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 CACHE = HERE.parent / ".cache" / "runs"
+NUMBERS = CACHE.parent / "numbers"
 FIGURES = HERE.parent / "figures"
 
 WORTH_KEEPING = 1.0
@@ -216,7 +217,8 @@ def draw_all(
     folder: Path = FIGURES,
     cache: Path | None = CACHE,
 ) -> list[Path]:
-    """Draw the figures into `folder` as PNG files; returns these. Arguments as in `reproduce`."""
+    """Draw the figures into `folder`, as PNG and as PDF files; returns the former. Arguments as in
+    `reproduce`."""
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -226,8 +228,7 @@ def draw_all(
             if not one.items[name].has_figure:
                 continue
             figure = draw(one.name, name, model, cache=cache)
-            files.append(folder / f"{one.name}_{name}.png")
-            figure.savefig(files[-1], dpi=200, metadata={"Software": None})
+            files.append(pictures.save(figure, folder / f"{one.name}_{name}", ("png", "pdf"))[0])
             plt.close(figure)
     return files
 

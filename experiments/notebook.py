@@ -19,7 +19,7 @@ from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from experiments import dots, harness, kept, report, seeds
+from experiments import dots, harness, kept, pictures, report, seeds
 from experiments.paper_table import PaperTable
 from experiments.records import Record
 from tcpcc import Scenario, simulate
@@ -155,7 +155,7 @@ class Book:
         return self.paper.items[item]
 
     def _is_kept(self, item: str, model: str) -> bool:
-        folder, paper = harness.CACHE.parent / "numbers", self.paper
+        folder, paper = harness.NUMBERS, self.paper
         return all(
             kept.load(folder, paper.name, name, model, paper.items[name].code) is not None
             for name in harness.needed(paper, {item}, model)
@@ -165,10 +165,10 @@ class Book:
 def _show(figure: Figure, alt: str) -> None:
     """A figure in the notebook, once, with its caption."""
     import matplotlib.pyplot as plt
-    from IPython.display import display, display_markdown
+    from IPython.display import Image, display, display_markdown
 
-    figure.set_dpi(SCREEN_DPI)
-    display(figure, metadata={"alt": alt})
+    told = {"alt": alt}
+    display(Image(pictures.png(figure, SCREEN_DPI)), metadata={**told, "image/png": told})
     display_markdown(f"*{alt}*", raw=True)
     plt.close(figure)
 

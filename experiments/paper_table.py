@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from experiments import published
 from experiments.records import Record
 from experiments.report import markdown_table, number
 
@@ -77,11 +78,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Note:
-    """A cause, its letter, and the anchors of the cells that it explains."""
+    """A cause, its letter, the anchors of the cells that it explains, and the test that computes
+    its evidence, if there is one."""
 
     letter: str
     text: str
     places: Sequence[str]
+    check: str = ""
 
 
 class PaperTable:
@@ -99,7 +102,11 @@ class PaperTable:
 
     @property
     def notes(self) -> list[Note]:
-        return [Note(letter, text, tuple(at)) for text, (letter, at) in self._notes.items()]
+        checks = published.checks(self.records[0].paper) if self.records else {}
+        return [
+            Note(letter, text, tuple(at), checks.get(text, ""))
+            for text, (letter, at) in self._notes.items()
+        ]
 
     def html(self) -> str:
         """Without its style, for a page that has it."""

@@ -20,9 +20,12 @@ computed here::
       formula = true                   # the rows are formulas, not numbers of a model
       [[item.measured]]                # how our number is taken from a run
       [[item.tolerance]]               # absolute = ... or relative = ..., and the reason
-      [[item.cause]]                   # why the packet model's number differs; `chance = true`:
-                                       # by chance, for which our runs' range must have room
-      [[item.fluid_cause]]             # why the fluid model's differs from the packet model's
+      [[item.cause]]                   # why the packet model's number differs
+      check = "test_x.py::test_y"      # the test of tests/ that computes its evidence; none needs
+                                       # what begins with "Not traced", and what is of chance,
+                                       # `chance = true`, for which our runs' range must have room
+      [[item.fluid_cause]]             # why the fluid model's differs from the packet model's; by
+                                       # chance: the one's range must have room for the other
     [[claim]]                          # what the paper says of two cells: more > less
     more = "table_1/Quick Vegas/{time}"
     less = "table_1/Vegas/{time}"
@@ -82,6 +85,36 @@ class Claim:
     form: str = field(default="", compare=False)
 
 
+NOT_TRACED = "Not traced"
+"""How a cause begins that is none: what is known all the same may follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a number differs, and what shows that this is why.
+
+    Args:
+        text: for people.
+        check: the test that computes its evidence, "test_x.py::test_y" of tests/.
+        chance: the number depends on phases or seeds that the paper does not give, or, of fluid,
+            that the two models draw differently; whoever judges a cell looks whether that may be.
+    """
+
+    text: str
+    check: str = ""
+    chance: bool = False
+
+    def __post_init__(self) -> None:
+        if not (self.check or self.chance) and self.is_traced:
+            raise ValueError(
+                f"cause {self.text!r}: needs a check, or chance = true, or begins {NOT_TRACED!r}"
+            )
+
+    @property
+    def is_traced(self) -> bool:
+        return not self.text.startswith(NOT_TRACED)
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One number of a paper.
@@ -95,8 +128,7 @@ class Cell:
         measured: how our number is taken from a run.
         source: where in the paper.
         read: "text" for a printed number, "axis" for one read off a figure.
-        cause: why the packet model's number is known to differ; empty where it should not.
-        chance: the number depends on phases or seeds that the paper does not give.
+        cause: why the packet model's number is known to differ; None where it should not.
         fluid_cause: why the fluid model's number is known to differ from the packet model's.
         claims: what the paper says of this cell and another.
         formula: the number is a formula's, not a model's.
@@ -112,9 +144,8 @@ class Cell:
     measured: str
     source: str
     read: str = "text"
-    cause: str = ""
-    chance: bool = False
-    fluid_cause: str = ""
+    cause: Cause | None = None
+    fluid_cause: Cause | None = None
     claims: tuple[Claim, ...] = ()
     reference: float | None = None
     formula: bool = False
@@ -148,6 +179,15 @@ class Published:
 def of(paper: str) -> Published:
     """The data file of a paper, by its name."""
     return read(DATA / f"{paper}.toml")
+
+
+@cache
+def checks(paper: str) -> Mapping[str, str]:
+    """The test that computes each cause's evidence, by the cause's text; of no paper nothing."""
+    if not (DATA / f"{paper}.toml").exists():
+        return {}
+    causes = (cause for cell in of(paper).cells for cause in (cell.cause, cell.fluid_cause))
+    return {cause.text: cause.check for cause in causes if cause is not None and cause.check}
 
 
 def read(path: Path) -> Published:
@@ -235,7 +275,12 @@ def _cell(
         kind = "absolute" if "absolute" in entry else "relative"
         tolerance = Tolerance(kind, entry[kind], entry["reason"])
     key = item["name"], row, column
-    cause = last("cause")
+
+    def why(kind: str) -> Cause | None:
+        entry = last(kind)
+        told = {name: entry[name] for name in ("text", "check", "chance") if name in entry}
+        return Cause(**told) if entry else None
+
     return Cell(
         paper=paper,
         item=item["name"],
@@ -249,8 +294,7 @@ def _cell(
         measured=last("measured")["text"],
         source=item["source"],
         read=item.get("read", "text"),
-        cause=cause.get("text", ""),
-        chance=cause.get("chance", False),
-        fluid_cause=last("fluid_cause").get("text", ""),
+        cause=why("cause"),
+        fluid_cause=why("fluid_cause"),
         claims=tuple(c for c in claims if key in (c.more, c.less)),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-from experiments.published import Cell, Key
+from experiments.published import NOT_TRACED, Cause, Cell, Key
 
 MODELS = ("packet", "fluid")
 
@@ -24,9 +24,16 @@ SHARP = 0.25
 """Share of the packet model's mean up to which these `CHANCE` standard errors may go to explain a
 difference: wider, they would explain any."""
 
-NOT_EXPLAINED = "not explained"
-BEYOND_CHANCE = "Not by chance as our runs have it: outside of their range."
+NOT_EXPLAINED = f"{NOT_TRACED}."
+BEYOND_CHANCE = (
+    f"{NOT_TRACED}; not by chance as our runs have it, whose ranges have no room for it."
+)
 UNDECIDED = "Undecided, so many seeds cannot tell"
+NEAR_PACKETS = (
+    f"Within {AGREEMENT:.0%}".replace("%", " %")
+    + " of the packet model's number, which is within the tolerance."
+)
+"""Why fluid misses a printed number that packets meet, where the two agree."""
 
 Verdict = Literal[
     "reproduced",
@@ -78,7 +85,8 @@ class Record:
         fluid_verdict: on the fluid model's.
         agreement: of the fluid model with the packet model, a `grade`; None unless both were run.
         cause: why the packet model's number is not the published one, where it is not.
-        fluid_cause: why the fluid model's is not the packet model's, where it is not.
+        fluid_cause: why the fluid model's is not the packet model's, where it is not; or
+            `NEAR_PACKETS`.
         spread, fluid_spread: smallest and largest number of all runs, where chance plays a part.
         sd, fluid_sd: standard deviation over seeds.
     """
@@ -183,15 +191,25 @@ def may_be_chance(packet: Measured, fluid: Measured) -> bool:
     return abs(fluid.value - packet.value) <= CHANCE * math.hypot(packet.error, fluid.error)
 
 
-def _fluid_cause(packet: Measured, fluid: Measured, known: str) -> str:
+def _cause(known: Cause | None, is_chance: bool) -> str:
+    """What is known of a difference; where that is chance, only if it `is_chance`."""
+    if known is None:
+        return NOT_EXPLAINED
+    return BEYOND_CHANCE if known.chance and not is_chance else known.text
+
+
+def _fluid_cause(packet: Measured, fluid: Measured, known: Cause | None) -> str:
     """Why the fluid model's number is not the packet model's: chance, where the seeds are enough to
     say so, else the `known` cause; without one, that the seeds are too few to tell."""
+    is_chance = _may_be_one(packet, fluid)
     if not may_be_chance(packet, fluid):
-        return known or NOT_EXPLAINED
+        return _cause(known, is_chance)
     reach = CHANCE * math.hypot(packet.error, fluid.error) / abs(packet.value)
     if reach <= SHARP:
         return f"Chance: the means differ by no more than {CHANCE:g} of their standard errors."
-    return known or f"{UNDECIDED}: {CHANCE:g} standard errors of the difference exceed {SHARP:.0%}."
+    if known is not None and known.is_traced:
+        return _cause(known, is_chance)
+    return f"{UNDECIDED}: {CHANCE:g} standard errors of the difference exceed {SHARP:.0%}."
 
 
 def record(cell: Cell, values: Mapping[str, Values]) -> Record:
@@ -221,9 +239,9 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         "tolerance": width,
     }
     first = verdicts["packet" if packet else "fluid"]
-    cause = (cell.cause or NOT_EXPLAINED) if needs_cause(first) else ""
-    if cause and cell.chance and target is not None and not in_reach(_first(found), target):
-        cause = f"{BEYOND_CHANCE} {cause}"
+    cause = ""
+    if needs_cause(first) and target is not None:
+        cause = _cause(cell.cause, in_reach(_first(found), target))
     if cell.formula:
         value = _first(found).value
         return Record(**about, packet=None, fluid=None, formula=value, verdict=first, cause=cause)
@@ -232,6 +250,8 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         agreement = grade(difference(fluid.value, packet.value))
         if not agree(packet.value, fluid.value):
             fluid_cause = _fluid_cause(packet, fluid, cell.fluid_cause)
+        elif needs_cause(verdicts["fluid"]) and not cause:
+            fluid_cause = NEAR_PACKETS
     return Record(
         **about,
         packet=packet and packet.value,
@@ -255,6 +275,17 @@ def in_reach(number: Measured, target: float) -> bool:
     if inside and number.low <= target <= number.high:  # type: ignore[operator]
         return True
     return number.sd is not None and abs(number.value - target) <= CHANCE * number.sd
+
+
+def _may_be_one(one: Measured, other: Measured) -> bool:
+    """Whether two single runs, by chance, may be of one distribution: their ranges overlap, or one
+    is in the other's reach. Means differ by chance as far as `may_be_chance` says."""
+    if one.error or other.error:
+        return False
+    if in_reach(one, other.value) or in_reach(other, one.value):
+        return True
+    (a, b), (c, d) = (_spread(each) or (each.value, each.value) for each in (one, other))
+    return max(a, c) <= min(b, d)
 
 
 def _first(found: Mapping[str, Measured]) -> Measured:

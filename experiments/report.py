@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments import published
 from experiments.harness import papers
-from experiments.records import GRADES, MODELS, UNDECIDED, Record, difference, grade
+from experiments.records import (
+    GRADES,
+    MODELS,
+    NEAR_PACKETS,
+    NOT_TRACED,
+    UNDECIDED,
+    Record,
+    difference,
+    grade,
+    needs_cause,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,11 +116,14 @@ def markdown(records: Sequence[Record]) -> str:
     lines = [
         "# Scorecard",
         "",
-        f"Written by `make reproduce`. {EXPLANATION} What differs has its cause stated. A range in "
+        f"Written by `make reproduce`. {EXPLANATION} What differs has its cause stated, "
+        "with the test that computes its evidence, or says that it is not traced. A range in "
         "brackets, and a standard deviation before it, is over phases or seeds that the paper does "
         "not give; the number is in it. Tolerances with their reasons are in `experiments/data/`.",
         "",
         summary_markdown(records),
+        "",
+        explained_markdown(records),
     ]
     known = papers()
     for name, of_paper in groupby(records, key=lambda r: r.paper):
@@ -129,7 +144,7 @@ MARKS = ("<!-- summary: written by tcpcc reproduce --readme -->", "<!-- end of s
 
 
 def write_summary(records: Sequence[Record], path: Path) -> None:
-    """Replace what stands between `MARKS` in a file by `summary_markdown`.
+    """Replace what stands between `MARKS` in a file by `summary_markdown` and what is explained.
 
     Raises:
         ValueError: the file has not both marks.
@@ -139,7 +154,8 @@ def write_summary(records: Sequence[Record], path: Path) -> None:
         raise ValueError(f"{path}: must have {MARKS[0]!r} and {MARKS[1]!r}, once each")
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    table = "\n\n".join([before + MARKS[0], summary_markdown(records), MARKS[1]])
+    told = [before + MARKS[0], summary_markdown(records), explained_markdown(records), MARKS[1]]
+    table = "\n\n".join(told)
     path.write_text(table + after, encoding="utf-8")
 
 
@@ -168,6 +184,54 @@ def summary_markdown(records: Sequence[Record]) -> str:
         cells += [met if row["reference"] else "", row["agree"]]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
+
+
+EXPLAINED = ("tested", "chance", "undecided", "not traced")
+"""How a difference is explained: by a cause whose evidence a test computes; by chance, for which
+the runs leave room; not, since so many seeds cannot tell; not at all."""
+
+
+def explained(records: Sequence[Record], which: str) -> Counter[str]:
+    """How many differences are explained how, by `EXPLAINED`.
+
+    Args:
+        records: of any papers.
+        which: "cause": of packets from print, where the verdict is not the best; "fluid_cause": of
+            fluid from packets, beyond 10 %.
+    """
+    if which == "cause":
+        found = [r for r in records if needs_cause(r.verdict)]
+    else:
+        found = [r for r in records if r.fluid_cause not in ("", NEAR_PACKETS)]
+    return Counter(_kind(r, which) for r in found)
+
+
+def _kind(r: Record, which: str) -> str:
+    text: str = getattr(r, which)
+    if text.startswith(NOT_TRACED):
+        return "not traced"
+    if text.startswith(UNDECIDED):
+        return "undecided"
+    known = {getattr(c, which) for c in published.of(r.paper).cells if c.key == r.key} - {None}
+    of_chance = all(cause.chance or cause.text != text for cause in known)
+    return "chance" if of_chance else "tested"
+
+
+def explained_markdown(records: Sequence[Record]) -> str:
+    """The same in two sentences."""
+    told = []
+    for which, what in (
+        ("cause", "packets are not within the tolerance of print"),
+        ("fluid_cause", "fluid is not within 10 % of packets"),
+    ):
+        n = explained(records, which)
+        told.append(
+            f"In {n.total()} cells {what}: {n['tested']} have a cause whose evidence a test "
+            f"computes, {n['chance']} are within what phases and seeds make of the runs, "
+            f"{n['undecided'] + n['not traced']} are not explained ({n['not traced']} not traced, "
+            f"{n['undecided']} undecided with so many seeds)."
+        )
+    return "\n".join(told)
 
 
 def _items(there: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -211,7 +275,10 @@ def _item_lines(records: Sequence[Record]) -> list[str]:
                 cells += [_with_spread(r.number(model), sd, spread), _said(r, model, notes)]
             cells.append((r.agreement or "") + _note(r.fluid_cause, notes))
         lines.append("| " + " | ".join(cells) + " |")
-    return lines + [line for cause, k in notes.items() for line in ("", f"[{k}] {cause}")]
+    checks = published.checks(records[0].paper)
+    for cause, k in notes.items():
+        lines += ["", f"[{k}] {cause}" + (f" (`{checks[cause]}`)" if cause in checks else "")]
+    return lines
 
 
 def _said(r: Record, model: str, notes: dict[str, int]) -> str:

@@ -1,35 +1,64 @@
-"""Which tests go to the same worker: those of a module, and all that need the papers' numbers, so
-that these are simulated once. What a module registers is forgotten after it."""
+"""In which order tests run, and which of them on the same worker: all that need a paper's numbers,
+so that these are simulated once, else those of a module. What takes longest comes first, what needs
+all papers last. What a module registers is forgotten after it."""
 
 from pathlib import Path
 
 import pytest
 
+import experiments
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.queues import QUEUES
 from tcpcc.slow_start import SLOW_STARTS
 from tcpcc.transport.recovery import RECOVERIES
 
-OF_THE_PAPERS = {
-    "test_notebooks",
-    "test_red_fairness",
-    "test_reproduction",
-    "test_tcp_fusion",
-    "test_tcp_vegas",
-    "test_westwood_rbe",
-}
+PAPERS = ["tcp_fusion", "westwood_rbe", "tcp_vegas", "quick_vegas", "red_fairness"]
+"""The longest first."""
+
+LONG = ["test_notebooks", "test_hybrid", "test_controller_battery", "test_site", "test_typing"]
+"""Modules that are not to be left for the end."""
+
+
+BY_PAPER = {"test_notebooks", "test_reproduction"}
+"""Modules whose tests have a paper as parameter."""
+
+
+def scope(nodeid):
+    """The paper that a test asks for, or its module; each notebook stands for itself."""
+    file, _, name = nodeid.partition("::")
+    module = Path(file).stem
+    for paper in PAPERS:
+        if module == f"test_{paper}" or (module in BY_PAPER and f"[{paper}" in name):
+            return paper
+    return name if module == "test_notebooks" else module
+
+
+def rank(item):
+    """Sorts the tests: papers, each with its numbers first; what takes long; the rest; the tests of
+    all papers' numbers."""
+    group, module = scope(item.nodeid), item.path.stem
+    if group in PAPERS:
+        return 0, PAPERS.index(group), module != "test_reproduction"
+    if module in LONG:
+        return 1, LONG.index(module), False
+    return 3 if module == "test_reproduction" else 2, 0, False
+
+
+def pytest_collection_modifyitems(items):
+    assert set(PAPERS) == set(experiments.papers())
+    items.sort(key=rank)
 
 
 def pytest_xdist_make_scheduler(config, log):
     """Groups by a test's name: with pytest 9.2 pytest-xdist 3.8 does not see marks of groups."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByModule(LoadScopeScheduling):
+    class ByPaper(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            module = Path(nodeid.split("::")[0]).stem
-            return "papers" if module in OF_THE_PAPERS else module
+            return scope(nodeid)
 
-    return ByModule(config, log)
+    config.option.loadscopereorder = False
+    return ByPaper(config, log)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,7 +14,7 @@ import pytest
 from test_report_site import accepted
 
 import experiments
-from experiments import dots, harness
+from experiments import dots, harness, pictures
 from experiments.records import Measured, record
 from tcpcc import plots
 from tcpcc.scenario import CBR, Flow
@@ -89,6 +89,17 @@ def test_legends_of_charts_stand_beside_the_data(paper, item, records):
     one = PAPERS[paper].items[item]
     figure = one.chart(numbers(records[paper], one.of or item))
     assert misplaced(figure) == []
+
+
+def test_a_figure_of_rules_alone_has_its_legend_on_the_page():
+    drawn = [
+        item.draw({})
+        for one in PAPERS.values()
+        for item in one.items.values()
+        if item.draw and item.scenarios is dict
+    ]
+    assert len(drawn) >= 2
+    assert [misplaced(figure) for figure in drawn] == [[]] * len(drawn)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -176,3 +187,43 @@ def test_panels_are_titled_in_words_not_in_codes(records):
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles[:2] == ["(a) drop-tail", "(b) RED, number +20 % off"]
     assert "(d) RED, true number" in titles
+
+
+# Files.
+
+
+def a_figure():
+    figure, ax = plt.subplots(figsize=(3, 2))
+    ax.plot([0, 1, 3], color=plots.BLUE)
+    ax.set_title("Title")
+    return figure
+
+
+def test_equal_figures_give_equal_files(tmp_path):
+    for name in "ab":
+        files = pictures.save(a_figure(), tmp_path / f"p_{name}.1")
+        assert [file.name for file in files] == [f"p_{name}.1.{kind}" for kind in pictures.KINDS]
+    for kind in pictures.KINDS:
+        one, other = (tmp_path / f"p_{name}.1.{kind}" for name in "ab")
+        assert one.read_bytes() == other.read_bytes()
+    with pytest.raises(ValueError, match="must be one of png, pdf, svg"):
+        pictures.save(a_figure(), tmp_path / "p", ["jpeg"])
+
+
+def test_a_png_has_the_figures_colours_in_a_small_palette(tmp_path):
+    from PIL import Image
+
+    (file,) = pictures.save(a_figure(), tmp_path / "p", ["png"])
+    with Image.open(file) as image:
+        assert image.mode == "P"
+        assert image.size == (900, 600)
+        assert image.info["dpi"] == pytest.approx((pictures.DPI, pictures.DPI), abs=0.1)
+        colours = {colour for _, colour in image.convert("RGB").getcolors()}
+    assert tuple(round(255 * c) for c in mpl.colors.to_rgb(plots.BLUE)) in colours
+    assert (255, 255, 255) in colours
+
+
+def test_figures_are_drawn_as_png_and_as_vectors(tmp_path):
+    (file,) = experiments.draw_all("quick_vegas", "figure_1", folder=tmp_path)
+    assert file == tmp_path / "quick_vegas_figure_1.png"
+    assert file.with_suffix(".pdf").read_bytes().startswith(b"%PDF")

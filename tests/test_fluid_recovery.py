@@ -219,3 +219,13 @@ def test_the_default_step_is_the_documented_one():
         kept = queueing_links(resolved)
         found = steps.step_length(resolved, kept, find_routes(resolved, kept), None)
         assert found == pytest.approx(step, rel=0.02)
+
+
+def test_an_answered_retransmission_of_vegas_restarts_the_timer(two_drops):
+    """Two losses of a window take two round trips, which are the least timeout here."""
+    net = tc.dumbbell("20 Mbps", "99.8 ms", 1e9, queue=two_drops(first=300, second=306))
+    transport = tc.Transport(initial_window=14, handshake=False, min_rto=0.2)
+    case = tc.Scenario(net, [tc.Flow("vegas", transport=transport)], duration=4)
+    for model in ("packet", "fluid"):
+        run = tc.simulate(case, model)
+        assert (int(run.timeouts()[0]), int(run.data["loss_events"][0])) == (0, 1)

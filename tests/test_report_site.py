@@ -17,7 +17,7 @@ import matplotlib as mpl
 import pytest
 
 import experiments
-from experiments import expected
+from experiments import expected, published, report
 from experiments.records import Measured, record
 from experiments.site import build, pages, traces
 
@@ -158,6 +158,18 @@ def test_the_front_page_counts_what_the_records_say(site, records):
     assert f"{good} <small>of {len(printed)} printed numbers within tolerance" in text
     for said in pages.said(records)["quick_vegas"]:
         assert html.escape(said.text[1:], quote=False) in text.replace("&#39;", "'")
+
+
+def test_the_front_page_says_how_much_is_explained_and_where_the_evidence_is(site, records):
+    text = html.unescape((site / "index.html").read_text(encoding="utf-8"))
+    for which in ("cause", "fluid_cause"):
+        told = report.explained(records, which)
+        assert f"{told['tested']} with a tested cause" in text
+        assert f"{told['not traced'] + told['undecided']} not explained" in text
+    missed = next(r for r in records if r.cause in published.checks(r.paper))
+    assert published.checks(missed.paper)[missed.cause] in text
+    page = html.unescape((site / missed.paper / f"{missed.item}.html").read_text(encoding="utf-8"))
+    assert published.checks(missed.paper)[missed.cause] in page
 
 
 def test_a_claim_holds_partly_where_one_of_its_pairs_does(records):

@@ -92,7 +92,7 @@ PAPER = Paper(
         ),
         "cause": Item(studies.cause_runs, studies.cause_values),
         "recovery": Item(
-            studies.recovery_runs, studies.recovery_values, study_figures.draw_recovery
+            studies.recovery_runs, studies.recovery_values, chart=study_figures.chart_recovery
         ),
         "estimator": Item(
             studies.estimator_runs, studies.estimator_values, chart=study_figures.chart_estimator

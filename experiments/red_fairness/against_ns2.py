@@ -10,9 +10,10 @@ import math
 import tomllib
 from collections.abc import Callable
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from experiments import published
+from experiments import harness, kept, published
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import Quantities, of_each_seed, over_seeds
@@ -43,19 +44,36 @@ def ns2() -> dict[str, Any]:
         return tomllib.load(file)
 
 
+BySeed = dict[tuple[str, Any], dict[int, float]]
+"""(row, column) -> seed -> value."""
+
+
 @cache
-def by_seed(setting: str) -> dict[str, dict[tuple[str, Any], dict[int, float]]]:
-    """Table -> (row, column) -> seed -> value, for every column, drop-tail too. Simulated once.
+def by_seed(setting: str) -> dict[str, BySeed]:
+    """Table -> values by seed, for every column, drop-tail too. Simulated once, and kept.
 
     Args:
         setting: of RED, "A" or "B".
     """
-    found = {}
-    for table, (scenarios, quantities) in ITEMS.items():
-        wanted = scenarios(setting)
-        runs = simulate_many(list(wanted.values()), progress=False)
-        found[table] = of_each_seed(quantities, dict(zip(wanted, runs, strict=True)))
+    return {table: _kept_by_seed(table, setting) for table in ITEMS}
+
+
+def _kept_by_seed(table: str, setting: str) -> BySeed:
+    code = kept.digest(*ITEMS[table])
+    place = harness.NUMBERS, "red_fairness", f"{table}_by_seed_{setting}", "packet", code
+    there = kept.load(*place)
+    if there is not None:
+        return {key: dict(zip(told[::2], told[1::2], strict=True)) for key, told in there.items()}
+    found = _by_seed(table, setting)
+    kept.store(*place, {key: tuple(chain(*of.items())) for key, of in found.items()})
     return found
+
+
+def _by_seed(table: str, setting: str) -> BySeed:
+    scenarios, quantities = ITEMS[table]
+    wanted = scenarios(setting)
+    runs = simulate_many(list(wanted.values()), progress=False)
+    return of_each_seed(quantities, dict(zip(wanted, runs, strict=True)))
 
 
 def agreement(setting: str) -> pd.DataFrame:

@@ -9,9 +9,9 @@ import numpy as np
 
 import tcpcc as tc
 from experiments import charts
-from experiments.harness import Cells, Runs
+from experiments.harness import Cells
 from experiments.red_fairness import scenarios as s
-from experiments.red_fairness import studies, tables
+from experiments.red_fairness import studies
 from tcpcc import plots
 
 if TYPE_CHECKING:
@@ -60,28 +60,27 @@ def chart_family(values: Mapping[str, Cells]) -> Figure:
     return figure
 
 
-def draw_recovery(runs: Mapping[str, Runs]) -> Figure:
-    """Distributions over seeds, drop-tail and RED, with both recoveries."""
+def chart_recovery(values: Mapping[str, Cells]) -> Figure:
+    """Drop-tail and RED beside each other, with both recoveries; a ratio of 1 is Reno's share."""
     import matplotlib.pyplot as plt
 
-    columns = [mix for mixes in studies.SHARED.values() for mix in mixes]
+    mixes = [mix for mixes in studies.SHARED.values() for mix in mixes]
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
         for number, (ax, row) in enumerate(zip(axes, studies.RECOVERED, strict=True)):
-            for queue, colour, shift in zip(s.QUEUES, plots.PALETTE, (-0.15, 0.15), strict=False):
-                for k, mix in enumerate(columns):
-                    ratios = [
-                        tables.of_mix(run)["Fairness"]
-                        for (key, _), run in runs["packet"].items()
-                        if key == (row, f"{queue} {mix}")
-                    ]
-                    ax.plot(np.full(len(ratios), k + shift), ratios, "o", ms=2.5, alpha=0.6,
-                            color=colour, label=queue if k == 0 else None)  # fmt: skip
+            for k, (queue, colour) in enumerate(zip(s.QUEUES, plots.PALETTE, strict=False)):
+                places = np.arange(len(mixes)) + 0.4 * (k - 0.5)
+                columns = [f"{queue} {mix}" for mix in mixes]
+                look = {"color": colour, "alpha": 0.8, "label": queue}
+                charts.bars(ax, places, [values["packet"][row, c] for c in columns], 0.36, **look)
+                if "fluid" in values:
+                    fluid = [values["fluid"][row, column].value for column in columns]
+                    charts.dashes(ax, places, fluid, 9)
+            ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
             charts.title(ax, number, row)
-            words = [charts.flows_in_words(mix, s.KINDS) for mix in columns]
-            ax.set_xticks(range(len(columns)), [_two_lines(each) for each in words], size=7)
+            words = [charts.flows_in_words(mix, s.KINDS) for mix in mixes]
+            ax.set_xticks(range(len(mixes)), [_two_lines(each) for each in words], size=7)
         axes[0].set_ylabel("Vegas' throughput / Reno's")
-        axes[0].set_ylim(bottom=0)
         charts.legend_above(figure, axes)
     return figure
 

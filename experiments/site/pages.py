@@ -7,11 +7,12 @@ import math
 import platform
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from experiments import expected, seeds
+from experiments import expected, published, report, seeds
 from experiments.harness import HERE, Paper
 from experiments.published import Cell, Claim
 from experiments.records import AGREEMENT, GRADES, MODELS, Record, grade, needs_cause
@@ -237,6 +238,16 @@ def causes(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
         if needs_cause(r.verdict) and r.cause:
             found.setdefault(r.cause, []).append(r)
     return list(found.items())
+
+
+def check(paper: Paper, cause: str) -> str:
+    """The test that computes a cause's evidence; nothing where none does."""
+    return published.checks(paper.name).get(cause, "")
+
+
+def explained(lines: Iterable[Line], which: str) -> Counter[str]:
+    """How many differences are explained how, see `report.explained`."""
+    return report.explained([r for line in lines for r in line.records], which)
 
 
 def measures(cells: Iterable[Cell]) -> list[tuple[str, list[Cell]]]:

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from tqdm import tqdm
 
-from experiments import dots, harness, report
+from experiments import dots, harness, pictures, report
 from experiments.harness import CACHE, Item, Paper
 from experiments.paper_table import STYLE, PaperTable
 from experiments.records import MODELS, Record
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
-
-PICTURES = {"png": 300, "svg": 150, "pdf": 300}
-"""Dots per inch by kind of file; of what cannot be drawn with lines in the last two."""
 
 
 def build(
@@ -191,9 +188,7 @@ class _Page:
         figure = dots.dot_plot(self.line.records)
         if figure is None:
             return
-        for kind in ("png", "svg"):
-            file = self._file(f"dots.{kind}")
-            figure.savefig(file, dpi=PICTURES[kind], metadata=_anonymous(kind))
+        pictures.save(figure, self.folder / f"{self.line.item}.dots", ("png", "svg"))
         plt.close(figure)
         self.dots = True
 
@@ -206,19 +201,9 @@ class _Page:
             figure: Figure | None = draw(self.item)
             if figure is None:
                 return
-            for kind, dpi in PICTURES.items():
-                figure.savefig(self._file(kind), dpi=dpi, metadata=_anonymous(kind))
+            pictures.save(figure, self.folder / self.line.item)
         plt.close(figure)
         self.figure = True
-
-
-def _anonymous(kind: str) -> dict[str, None]:
-    """Metadata that leave out when and by what a picture was made: equal figures, equal files."""
-    return {
-        "png": {"Software": None},
-        "svg": {"Date": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }[kind]
 
 
 def _archive(scenarios: Mapping[Any, Scenario]) -> bytes:

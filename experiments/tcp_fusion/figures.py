@@ -45,10 +45,10 @@ def draw_1(runs: Mapping[str, Runs]) -> Figure:
         "Fusion": (COLOURS["Fusion"], plots.DASHES[1]),
     }
     with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.55, plots.WIDTH * 0.4))
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.45))
         for row, (controller, congested) in t.CURVES.items():
             colour, dashes = looks[row]
-            label = row if "," not in row else f"{row.replace(', ', ' (congested at ')} RTTmin)"
+            label = row if "," not in row else f"{row.replace(', ', ', congested at ')} RTTmin"
             left = [t.reduction(controller, ratio, congested) for ratio in ratios]
             ax.plot(ratios, left, color=colour, ls=dashes, lw=2 if row == "Westwood" else 1.2,
                     alpha=0.5 if row == "Westwood" else 1, label=label)  # fmt: skip
@@ -233,16 +233,17 @@ def draw_9(numbers: Numbers) -> Figure:
 
 
 def pairs_of_bars(ax: Axes, numbers: Numbers, variants: Sequence[str], column: str) -> None:
-    """A variant's bar and that of Reno beside it, with the range over seeds."""
+    """A variant's bar, in its colour, and that of Reno beside it, with the range over seeds."""
     places = np.arange(len(variants))
     for model, cells in numbers.items():
-        for shift, prefix, colour in (
-            (-0.2, "", plots.VERMILION), (0.2, "Reno beside ", plots.BLACK)
-        ):  # fmt: skip
+        for shift, prefix, look in (
+            (-0.2, "", {"color": [COLOURS[v] for v in variants], "label": None}),
+            (0.2, "Reno beside ", {"color": COLOURS["Reno"], "label": "Reno beside it"}),
+        ):
             values = [cells[prefix + v, column] for v in variants]
-            label = "variant" if not prefix else "Reno beside it"
             if model == "packet":
-                charts.bars(ax, places + shift, values, 0.36, color=colour, alpha=0.7, label=label)
+                hatch = {"hatch": "....", "ec": "white", "lw": 0} if prefix else {}
+                charts.bars(ax, places + shift, values, 0.36, alpha=0.8, **look, **hatch)
             else:
                 charts.dashes(ax, places + shift, [v.value for v in values], 9)
     ax.set_xticks(places, variants)
@@ -282,9 +283,14 @@ def draw_13(numbers: Numbers) -> Figure:
     variant packets on the left and fluid, hatched, on the right."""
     import matplotlib.pyplot as plt
 
-    colours = dict(
-        zip(t.FORWARD, ("0.25", "0.5", "0.75", "#A23B00", "#E0722A", "#F6B98B"), strict=True)
-    )
+    shades = (("0.3", "0.55", "0.8"), ("#A23B00", "#E0722A", "#F6B98B"))
+    colours, labels = {}, {}
+    for kind, of_kind in (("Variant", shades[0]), ("Reno", shades[1])):
+        for hops, shade in enumerate(of_kind, 1):
+            colours[f"{kind}{hops}"] = shade
+            labels[f"{kind}{hops}"] = (
+                f"{kind.lower() if kind == 'Variant' else kind}, {hops} hop{'s' * (hops > 1)}"
+            )
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.48))
         places = np.arange(len(s.SIMULATED_VARIANTS))
@@ -294,7 +300,7 @@ def draw_13(numbers: Numbers) -> Figure:
                 for flow in t.FORWARD:
                     values = [cells[flow, f"{v} {reverse}"] for v in s.SIMULATED_VARIANTS]
                     heights = [v.value for v in values]
-                    look: dict[str, Any] = {"color": colours[flow], "label": flow}
+                    look: dict[str, Any] = {"color": colours[flow], "label": labels[flow]}
                     if model == "fluid":
                         look = {"color": colours[flow], "hatch": "////", "ec": "white", "lw": 0}
                     side = -0.2 if model == "packet" else 0.2
@@ -305,7 +311,7 @@ def draw_13(numbers: Numbers) -> Figure:
         if "fluid" in numbers:
             axes[0].bar(0, 0, color=plots.GREY, hatch="////", ec="white", label="fluid")
         axes[0].set_ylabel("Goodput (Mb/s)")
-        charts.legend_above(figure, axes.flat, 7)
+        charts.legend_above(figure, axes.flat, 4)
     return figure
 
 

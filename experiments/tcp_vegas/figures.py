@@ -50,7 +50,8 @@ def _windows(ax: Axes, run: tc.Run) -> None:
     flow = run.data.isel(flow=0)
     time = flow["time"].values
     again = time[flow["retransmitted"].values > 0]
-    ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color=plots.PURPLE, lw=0.7, zorder=0)
+    ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color=plots.PURPLE, lw=0.7, zorder=0,
+              label="sent again" if again.size else None)  # fmt: skip
     threshold = _kilobytes(flow["ssthresh"]).where(flow["ssthresh"] < 1e3)
     look: dict[str, Any] = {"drawstyle": "steps-pre"}
     ax.plot(time, _kilobytes(flow["cwnd"]), color=plots.BLUE, label="congestion window", **look)
@@ -82,6 +83,14 @@ def _queue(ax: Axes, run: tc.Run) -> None:
     ax.set_ylabel("Queue\n(packets)")
 
 
+def _fluid(column: np.ndarray, run: tc.Run) -> None:
+    """The fluid model's window and queue over the packet model's."""
+    data, look = run.data, charts.of_model("vegas", "fluid")
+    window = _kilobytes(data["cwnd"].isel(flow=0))
+    column[0].plot(data["time"], window, **look | {"label": "congestion window, fluid"})
+    column[2].plot(data["time"], data["queue_max"].isel(link=0), **look | {"label": None})
+
+
 def _traced(runs: Mapping[str, Runs]) -> tc.Run:
     """The packet model's trace of the first transfer of the first run."""
     scenario = next(iter(next(iter(runs.values())).values())).scenario
@@ -110,16 +119,19 @@ def _tell(figure: Figure, run: tc.Run) -> None:
 
 
 def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
-    """Figure 11: the first two seconds of Vegas and of Vegas*."""
+    """Figure 11: the first two seconds of Vegas and of Vegas*; of the fluid model the window and
+    the queue."""
     of_model = runs.get("packet") or runs["fluid"]
     with plots.style():
         figure, axes = _rows([1.6, 1, 1], 2)
-        for k, ((name, _), run) in enumerate(of_model.items()):
+        for k, ((name, seed), run) in enumerate(of_model.items()):
             column = axes[:, k]
             _windows(column[0], run)
             _rates(column[1], run, 0.1)
             column[1].axhline(300, color=plots.GREY, lw=0.7, ls=":")
             _queue(column[2], run)
+            if len(runs) > 1:
+                _fluid(column, runs["fluid"][name, seed])
             charts.title(column[0], k, name)
             column[2].set(xlabel="Time (s)", xlim=(0, 2.5))
         charts.legend_above(figure, axes[0])

@@ -431,7 +431,9 @@ def fairness_runs(runs: Sequence[int] = FAIR_RUNS, **settings: Any) -> dict[Any,
 FAIR_SETTINGS: dict[str, dict[str, Any]] = {
     "10 buffers": {"buffer": 10},
     "begun at random, own clocks": {"together": False},
+    "while all are active": {},
 }
+"""What else one may suppose, of the network, the starts or (the last) the measure."""
 
 
 def fairness_settings_runs() -> dict[Any, tc.Scenario]:
@@ -551,7 +553,7 @@ SLOW_HOPS = (4, 8, 12)
 INTERNET_RATE = 6.0
 """Conversations a second on each of these."""
 
-INTERNET_RUNS = seeds_up_to(24)
+INTERNET_RUNS = RUNS
 """A day of the paper's seven, with a run every hour."""
 
 INTERNET_SIZES = (1024, 512, 128)

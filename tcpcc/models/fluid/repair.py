@@ -155,6 +155,7 @@ def go_on_finely(f, now):
         f.partial = 1
         forget_duplicates(f)
         repair_more(f, now)
+        restart_timer(f, now)
     else:
         leave_recovery(f, now)
 
@@ -169,6 +170,7 @@ def go_on_recovering(f, now):
                 lost(f, now, 2.0, flight_size(f))
                 f.event_at = now
             retransmit(f, now, 1.0)
+            restart_timer(f, now)
     elif f.repaired >= f.holes:
         leave_recovery(f, now)
     elif f.fine != 0:

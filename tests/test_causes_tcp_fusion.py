@@ -1,0 +1,89 @@
+"""Evidence for causes: Fusion's paper. See test_causes.py."""
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from experiments.tcp_fusion import scenarios as s
+from experiments.tcp_fusion import tables as t
+
+MODELS = ("packet", "fluid")
+FEW = range(1, 4)
+
+
+def share(run, after, before=None):
+    """The first flow's."""
+    first, second = run.goodput(after, before).values
+    return first / (first + second)
+
+
+def test_bic_and_hstcp_drift_apart_for_minutes():
+    runs = [tc.simulate(s.pair("BIC", "HSTCP", seed)) for seed in FEW]
+    early = [share(run, 30, 75) for run in runs]
+    late = [share(run, 165, 210) for run in runs]
+    assert all(b > a + 0.05 for a, b in zip(early, late, strict=True))
+    printed = 59.7 / (59.7 + 29.9)
+    assert printed < min(early)
+
+
+@pytest.mark.parametrize("cubic", ["CUBIC", s.KERNEL_CUBIC])
+def test_cubic_never_equals_bic(cubic):
+    runs = [tc.simulate(s.pair("BIC", cubic, seed)) for seed in FEW]
+    for begin in (30, 75, 120, 165):
+        assert min(share(run, begin, begin + 45) for run in runs) > 0.65
+
+
+@pytest.mark.parametrize("variant", ["Reno", "Fusion", "CTCP"])
+def test_with_every_packet_acknowledged_the_models_share_alike(variant):
+    """Beside HSTCP; with delayed ACKs fluid's flow has a third more and above."""
+    mean = {
+        (receiver, model): np.mean(
+            [
+                t.mbps(
+                    tc.simulate(
+                        s.laboratory([variant, "HSTCP"], seed=seed, duration=60, receiver=receiver),
+                        model=model,
+                    ),
+                    s.PAIRS_SETTLED,
+                )[0]
+                for seed in FEW
+            ]
+        )
+        for receiver in s.RECEIVERS
+        for model in MODELS
+    }
+    off = {r: mean[r, "fluid"] / mean[r, "packet"] - 1 for r in s.RECEIVERS}
+    assert off["delayed ACK"] > 0.25
+    assert abs(off["every packet"]) < 0.1
+
+
+@pytest.mark.parametrize("buffer", [50, 333, 667])
+def test_three_hstcp_flows_come_to_share_with_any_buffer(buffer):
+    run = tc.simulate(
+        s.laboratory(
+            ["HSTCP"] * 3, rtt=0.080, seed=1, duration=250, begin=[0, 50, 100], buffer=buffer
+        )
+    )
+    assert tc.jain_index(run.goodput(150, 250).values) > 0.92
+
+
+@pytest.mark.filterwarnings("ignore:fluid model")
+@pytest.mark.parametrize("variant", ["Reno", "Fusion", "HSTCP", "FAST"])
+def test_less_exact_delays_take_much_of_the_difference_over_several_hops(variant):
+    """Of the forward flows' mean rates, as the mean of the ratios' logarithms."""
+    apart = {}
+    for late in (0.0, s.PHASES):
+        packet, fluid = (
+            np.mean(
+                [
+                    tc.simulate(s.parking_lot(variant, False, seed, late), model=model)
+                    .goodput(s.SETTLED)
+                    .values
+                    for seed in FEW
+                ],
+                axis=0,
+            )
+            for model in MODELS
+        )
+        apart[late] = np.abs(np.log(fluid / packet)).mean()
+    assert apart[s.PHASES] < 0.67 * apart[0.0]

@@ -158,5 +158,4 @@ def test_without_a_router_the_window_stays_as_it_is():
     run = tc.simulate(
         tc.Scenario(net, [tc.Flow("xcp", transport={"initial_window": 4})], duration=3)
     )
-    windows = run.data["cwnd"].to_numpy()
-    assert (windows[np.isfinite(windows)] == 4).all()
+    assert (run.data["cwnd"].sel(time=slice(0.1, None)) == 4).all()

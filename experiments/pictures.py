@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,6 @@ def save(figure: Figure, stem: Path, kinds: Iterable[str] = KINDS) -> list[Path]
         if kind == "png":
             files[-1].write_bytes(png(figure))
             continue
-        named: dict[str, Any] = {"svg.hashsalt": "tcpcc"}  # names inside it are drawn otherwise
-        with mpl.rc_context(named):
+        with mpl.rc_context({"svg.hashsalt": "tcpcc"}):  # names inside it are drawn otherwise
             figure.savefig(files[-1], metadata=ANONYMOUS[kind])
     return files

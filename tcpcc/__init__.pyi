@@ -37,6 +37,7 @@ from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
 from .queues import FQCoDel as FQCoDel
 from .queues import GilbertElliott as GilbertElliott
+from .queues import QuickStartRouter as QuickStartRouter
 from .queues import StepMark as StepMark
 from .queues import XCPRouter as XCPRouter
 from .results import Run as Run

@@ -133,17 +133,29 @@ def test_table_4_4_shares_of_s1_and_s2_vary_and_their_sum_does_not():
     assert high["table_4_4", "Drop", "drop-tail"] == 0
 
 
-def test_one_vegas_among_nine_has_as_much_by_the_starts():
-    """The run of item `cause` is the deterministic one of Table 4.2, which starts make vary."""
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("table_4_1", "RED 4V1R"),
+        ("table_4_1", "RED 1V4R"),
+        ("table_4_2", "RED 9V1R"),
+        ("table_4_2", "drop-tail 1V9R"),
+    ],
+)
+def test_rates_of_single_runs_are_in_the_range_over_seeds(table, column):
+    """Those of item `cause`, whose delays agree."""
     to_packets = 1e3 / (8 * 1000)
-    key = "table_4_2", "Vegas", "drop-tail 1V9R"
-    low, high = (ours("red_fairness", f"packet_{end}")[key] * to_packets for end in ("low", "high"))
-    rates = [
-        ours("red_fairness", model)["cause", "x_V (packets/s)", "drop-tail 1V9R"]
-        for model in ("packet", "fluid")
-    ]
-    assert all(low <= rate <= high for rate in rates)
-    assert high > 1.4 * low
+    low, high = (
+        ours("red_fairness", f"packet_{end}")[table, "Vegas", column] * to_packets
+        for end in ("low", "high")
+    )
+    rates, delays = (
+        [ours("red_fairness", model)["cause", row, column] for model in ("packet", "fluid")]
+        for row in ("x_V (packets/s)", "queueing delay (ms)")
+    )
+    assert all(0.999 * low < rate < 1.001 * high for rate in rates)
+    assert high > 1.2 * low
+    assert delays[1] == pytest.approx(delays[0], rel=0.1)
 
 
 def test_what_vegas_sends_again_grows_with_the_load_past_the_print():

@@ -58,6 +58,12 @@ def test_notebook_runs_and_gives_what_is_stored(path, monkeypatch):
         assert differences(told(old), told(new)) == ([], []), old.source
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_is_light_enough_to_look_at(path):
+    """GitHub shows none that is much larger; figures of the papers have palettes for that."""
+    assert path.stat().st_size < 2e6
+
+
 @pytest.mark.parametrize("paper", harness.papers())
 def test_every_table_and_figure_is_in_its_papers_notebook(paper):
     import nbformat

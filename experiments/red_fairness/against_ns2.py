@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -63,10 +63,16 @@ def _kept_by_seed(table: str, setting: str) -> BySeed:
     place = harness.NUMBERS, "red_fairness", f"{table}_by_seed_{setting}", "packet", code
     there = kept.load(*place)
     if there is not None:
-        return {key: dict(zip(told[::2], told[1::2], strict=True)) for key, told in there.items()}
+        return {key: _pairs(told) for key, told in there.items()}
     found = _by_seed(table, setting)
     kept.store(*place, {key: tuple(chain(*of.items())) for key, of in found.items()})
     return found
+
+
+def _pairs(told: Sequence[float | None]) -> dict[int, float]:
+    """Seed, value, seed, value ... as they were kept."""
+    values = [value for value in told if value is not None]
+    return {int(seed): value for seed, value in zip(values[::2], values[1::2], strict=True)}
 
 
 def _by_seed(table: str, setting: str) -> BySeed:

@@ -137,6 +137,8 @@ def draw_4(numbers: Numbers) -> Figure:
             )
             ax.set_ylabel("Goodput (Mb/s)")
         axes[1].set(yscale="log", ylim=(0.2, 130))
+        for k, (ax, scale) in enumerate(zip(axes, ("Linear", "Logarithmic"), strict=True)):
+            charts.title(ax, k, f"{scale} scale")
         fluid_label(axes[0])
         charts.legend_above(figure, axes.flat, 5)
     return figure

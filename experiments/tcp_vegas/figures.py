@@ -50,8 +50,8 @@ def _windows(ax: Axes, run: tc.Run) -> None:
     flow = run.data.isel(flow=0)
     time = flow["time"].values
     again = time[flow["retransmitted"].values > 0]
-    ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color=plots.PURPLE, lw=0.7, zorder=0,
-              label="sent again" if again.size else None)  # fmt: skip
+    lines = ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color=plots.PURPLE, lw=0.7)
+    lines.set(zorder=0, label="sent again" if again.size else None)
     threshold = _kilobytes(flow["ssthresh"]).where(flow["ssthresh"] < 1e3)
     look: dict[str, Any] = {"drawstyle": "steps-pre"}
     ax.plot(time, _kilobytes(flow["cwnd"]), color=plots.BLUE, label="congestion window", **look)

@@ -26,6 +26,9 @@ What a controller may have beside these; nothing is called, kept or measured for
                             until a rule sets it anew
 ``on_restart(s, p, a)``     the application has data again after all that was sent had been
                             acknowledged; before any of it goes
+``on_start(s, p, a)``       before the first segment, the SYN if there is a handshake
+``on_open(s, p, a)``        the SYN is acknowledged, cwnd is the transport's initial window; before
+                            anything is sent in it. Only with a handshake
 state `pacing_rate`         packets per second at which the sender spaces what it sends;
                             infinite: as the window lets it
 state `wake_at`             s, when ``on_timer`` is to be called
@@ -133,6 +136,12 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "word1": ("", "second header word"),
     "word2": ("", "third header word"),
     "word3": ("", "fourth header word"),
+    "packet_size": ("bytes", "of a full data packet, with headers; always the same"),
+    "hops": (
+        "",
+        "links of the network on the way of its data, as the TTL tells; not its own access links; "
+        "always the same",
+    ),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
@@ -158,7 +167,7 @@ class Controller(Definition):
         header: state variables, at most 4, that every data packet carries as its header words, for
             routers to read and write; they come back as `a.word0`, `a.word1`, ... (packet model)
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
-        on_delivery, on_lost_packet, on_mark, on_timer, on_restart: see above
+        on_delivery, on_lost_packet, on_mark, on_timer, on_restart, on_start, on_open: see above
         stamps: from a state variable to the one that it is given back in
         owns_recovery, owns_start, chance: see above
 
@@ -187,6 +196,8 @@ class Controller(Definition):
     on_mark: Rule | None = None
     on_timer: Rule | None = None
     on_restart: Rule | None = None
+    on_start: Rule | None = None
+    on_open: Rule | None = None
     stamps: Mapping[str, str] = field(default_factory=dict)
     owns_recovery: bool = False
     owns_start: bool = False
@@ -250,12 +261,14 @@ class Controller(Definition):
             "on_mark": self.on_mark,
             "on_timer": self.on_timer,
             "on_restart": self.on_restart,
+            "on_start": self.on_start,
+            "on_open": self.on_open,
         }
 
     @property
     def extras(self) -> list[str]:
         """What it has that needs packets: rules, state and flags of the second table."""
-        told = ("on_delivery", "on_lost_packet", "on_timer", "on_restart")
+        told = ("on_delivery", "on_lost_packet", "on_timer", "on_restart", "on_start", "on_open")
         found = [n for n in told if self.rules[n]]
         found += [n for n in ("pacing_rate",) if n in self.state]
         return found + [n for n in ("stamps", "owns_recovery", "owns_start") if getattr(self, n)]
@@ -306,7 +319,7 @@ class Controller(Definition):
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0, marked=0.0,
             pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,
             rate_delivered=10.0, lost=0.0, lost_inflight=10.0, phase=0.0, owd=0.06,
-            word0=0.0, word1=0.0, word2=0.0, word3=0.0,
+            word0=0.0, word1=0.0, word2=0.0, word3=0.0, packet_size=1000.0, hops=1.0,
         )  # fmt: skip
         return s, p, a
 

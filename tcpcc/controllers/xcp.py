@@ -17,8 +17,7 @@ Differences from the paper
     As in ns-2, whatever can be had is asked for, and changes are of rates, not of windows. The
     first packets, before R is known, ask for nothing.
 Limits
-    On a path without an XCP router nothing is written: what was asked for comes back as it was,
-    and the window stays as it is.
+    On a path without an XCP router nothing is written, and the window stays as it is.
 Differences from ns-2
     R is not rounded to clock ticks. A delayed ACK brings the newest packet's change, not the sum.
 """
@@ -40,7 +39,7 @@ def fill_header(s, srtt):
 
 
 def on_ack(s, p, ack):
-    if ack.word2 < UNLIMITED:  # a router has answered
+    if ack.word2 < UNLIMITED:  # else no router has read it
         s.cwnd = max(s.cwnd + ack.word2 * ack.srtt, 1.0)  # (1)
     fill_header(s, ack.srtt)
 

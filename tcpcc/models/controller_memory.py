@@ -23,6 +23,13 @@ def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
     return array
 
 
+def sample_of(flow: ResolvedFlow) -> np.ndarray:
+    """A flow's sample, with what never changes in it."""
+    sample = record_of(sample_dtype)
+    sample["packet_size"], sample["hops"] = flow.spec.packet_size, flow.hops
+    return sample
+
+
 class ControllerMemory:
     """The rules of the controllers of a run, and the records that they work on.
 
@@ -43,14 +50,14 @@ class ControllerMemory:
         """
         controller = flow.controller
         assert controller is not None
-        addresses, (state, params, sample) = self._compiled(controller)
+        addresses, (state, params, _) = self._compiled(controller)
         for name, rule in addresses.items():
             if name in row.dtype.names:
                 row[name] = rule
         records = (
             record_of(state, controller.initial_state),
             record_of(params, list(flow.params.values()) or [0.0]),
-            record_of(sample),
+            sample_of(flow),
         )
         if controller.chance:
             seed_stream(records[0][0], self._seed, f"flow {flow.name}: controller")

@@ -10,6 +10,7 @@ from tcpcc.queues.fq_codel import FQCoDel
 from tcpcc.queues.gilbert_elliott import GilbertElliott
 from tcpcc.queues.pi import PI
 from tcpcc.queues.pie import PIE
+from tcpcc.queues.quick_start_router import QuickStartRouter
 from tcpcc.queues.red import RED
 from tcpcc.queues.rem import REM
 from tcpcc.queues.sred import SRED
@@ -31,6 +32,7 @@ __all__ = [
     "FQCoDel",
     "GilbertElliott",
     "QueueSpec",
+    "QuickStartRouter",
     "StepMark",
     "XCPRouter",
 ]

@@ -35,6 +35,7 @@ class ResolvedFlow:
         controller: the controller, one with its slow-start rule; None for a `CBR`.
         params: all of the controller's parameters.
         recovery: name of the loss recovery; "" for a `CBR`.
+        hops: how many links of the network carry its data, not counting its own access links.
     """
 
     spec: Flow | CBR
@@ -44,6 +45,7 @@ class ResolvedFlow:
     controller: Controller | None
     params: dict[str, float]
     recovery: str
+    hops: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +218,7 @@ def _resolve_flow(
     """One flow's routes and controller; appends its access links to `links`."""
     nodes = _way(spec, net, routes)
     forward = routes.along("path", nodes)
+    hops = len(forward)
     reverse: tuple[int, ...] = ()
     back: tuple[str, ...] = ()
     if isinstance(spec, Flow):
@@ -236,7 +239,7 @@ def _resolve_flow(
         forward = (len(links), *forward)
         links.append(_processing_link(spec, name, nodes[0]))
     if isinstance(spec, CBR):
-        return ResolvedFlow(spec, name, forward, (), None, {}, "")
+        return ResolvedFlow(spec, name, forward, (), None, {}, "", hops)
     reverse = (*last[1:], *reverse, *first[1:])
     if all(links[k].rate == math.inf and links[k].delay == 0 for k in forward + reverse):
         raise ScenarioError("its round trip takes no time: give a link a delay or a finite rate")
@@ -245,7 +248,12 @@ def _resolve_flow(
     recovery = spec.recovery or controller.recovery
     if controller.owns_recovery:
         _check_selective(controller, recovery)
-    return ResolvedFlow(spec, name, forward, reverse, controller, params, recovery)
+    if controller.on_open is not None and not spec.transport.handshake:
+        by = "" if spec.slow_start.name == "standard" else f" with {spec.slow_start.name!r}"
+        raise ScenarioError(
+            f"handshake = False: controller {controller.name!r}{by} needs the handshake's answer"
+        )
+    return ResolvedFlow(spec, name, forward, reverse, controller, params, recovery, hops)
 
 
 def _check_selective(controller: Controller, recovery: str) -> None:

@@ -164,8 +164,8 @@ class SlowStart(Record):
     """A slow-start rule, which goes with any controller, and its parameters.
 
     Args:
-        name: "standard", the controller's own; "limited" (RFC 3742), "hystart" (Linux' CUBIC) or
-            "hystart++" (RFC 9406); see `tcpcc.slow_start`.
+        name: "standard", the controller's own; "limited" (RFC 3742), "hystart" (Linux' CUBIC),
+            "hystart++" (RFC 9406) or "quick_start" (RFC 4782); see `tcpcc.slow_start`.
         params: parameters of the rule, here or as keywords: `SlowStart("limited",
             max_ssthresh=50)`.
 
@@ -232,7 +232,7 @@ class Flow(Record):
         ack_path: the nodes of the way back; None: the same ones in reverse.
         recovery: loss recovery ("newreno", "sack", ...); None: the controller's own.
         slow_start: rule that watches the controller's slow start: "limited", "hystart",
-            "hystart++", or a `SlowStart` with parameters; default "standard": none.
+            "hystart++", "quick_start", or a `SlowStart` with parameters; default "standard": none.
         packet_size: bytes of a data packet on the wire.
         header: bytes of these that are not payload.
         ack_size: bytes of an ACK.

@@ -1,16 +1,22 @@
 """The contract of a slow-start rule, and how it becomes one with a controller.
 
-A slow-start rule watches a controller's slow start, W < ssthresh, and may slow it down or end it:
+A slow-start rule watches a controller's slow start, W < ssthresh, and may slow it down or end it,
+or have it begin with another window:
 
 ===========================  =====================================================================
 ``on_ack(s, p, a, before)``  after the controller's own ``on_ack``, if the ACK came in slow start:
                              W was `before`; lower ``s.cwnd``, or set ``s.ssthresh`` to end it
 ``on_round(s, p, a)``        before the controller's own
 ``on_restart(s, p, a)``      before the controller's own ``on_loss`` and ``on_timeout``
+``on_loss(s, p, a, w, t)``   after the controller's own: W was `w`, ssthresh `t`
+``on_start(s, p, a)``        before the controller's own; before the first segment
+``on_open(s, p, a)``         before the controller's own; the SYN is acknowledged, W is the initial
+                             window
 ===========================  =====================================================================
 
 The controller's rules run in any case: they learn what they learn in slow start too, and a kind of
-slow start of their own is what the rule then watches. State and parameters of both share a record.
+slow start of their own is what the rule then watches. State and parameters of both share a record;
+the state may have a `pacing_rate`, and make up the `header` of packets, as a controller's.
 """
 
 from __future__ import annotations
@@ -28,6 +34,11 @@ from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.subset import check_rule
 from tcpcc.errors import ScenarioError
 
+#: The rules, and how many numbers each is given beside the three records.
+_NUMBERS = {
+    "on_ack": 1, "on_round": 0, "on_restart": 0, "on_loss": 2, "on_start": 0, "on_open": 0,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class StartUp(Definition):
@@ -36,10 +47,13 @@ class StartUp(Definition):
     Args:
         name: what users call it
         summary: one line
-        on_ack, on_round, on_restart: the rules; ``None`` where there is nothing to do
+        on_ack, on_round, on_restart, on_loss, on_start, on_open: the rules; ``None`` where there is
+            nothing to do
         params: name -> :class:`Param`
         state: name -> :class:`State`
         source: the paper or RFC
+        header: state variables that packets carry, as :class:`Controller` has them
+        record: state variables that a trace shows
     """
 
     name: str
@@ -47,17 +61,21 @@ class StartUp(Definition):
     on_ack: Callable[[Any, Any, Any, float], None] | None = None
     on_round: Rule | None = None
     on_restart: Rule | None = None
+    on_loss: Callable[[Any, Any, Any, float, float], None] | None = None
+    on_start: Rule | None = None
+    on_open: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
+    header: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for rule_name in ("on_ack", "on_round", "on_restart"):
+        for rule_name, numbers in _NUMBERS.items():
             rule = getattr(self, rule_name)
             if rule is not None:
-                before = (None,) if rule_name == "on_ack" else ()
-                records = (*self.records(SAMPLE, SAMPLE), *before)
+                records = (*self.records(SAMPLE, SAMPLE), *(None,) * numbers)
                 check_rule(f"slow start {self.name!r}, {rule_name}", rule, records)
 
     @property
@@ -87,6 +105,10 @@ def watch(s, p, ack, before):
     raise NotImplementedError
 
 
+def answer(s, p, ack, window, threshold):
+    raise NotImplementedError
+
+
 def first(s, p, ack):
     raise NotImplementedError
 
@@ -96,6 +118,12 @@ def watched(s, p, ack):
     own(s, p, ack)
     if slow:
         watch(s, p, ack, before)
+
+
+def answered(s, p, ack):
+    window, threshold = s.cwnd, s.ssthresh
+    own(s, p, ack)
+    answer(s, p, ack, window, threshold)
 
 
 def both(s, p, ack):
@@ -120,7 +148,7 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
     """The controller of the same name that starts by that rule; the same one for the same two.
 
     Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name,
-    and if the controller owns its start.
+    or both write headers, and if the controller owns its start.
     """
     if start_up is STANDARD:
         return controller
@@ -137,15 +165,26 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
                     f"slow start {start_up.name!r} does not go with controller "
                     f"{controller.name!r}: {name!r} is in the {kind} of both"
                 )
-    on_ack, on_round = controller.on_ack, controller.on_round
+    if controller.header and start_up.header:
+        raise ScenarioError(
+            f"slow start {start_up.name!r} does not go with controller "
+            f"{controller.name!r}: both write the headers of packets"
+        )
+    on_ack, on_loss = controller.on_ack, controller.on_loss
+    if start_up.on_loss and on_loss:
+        on_loss = _bound(answered, on_loss, answer=start_up.on_loss)
     return replace(
         controller,
         on_ack=_bound(watched, on_ack, watch=start_up.on_ack)
         if start_up.on_ack and on_ack
         else on_ack,
-        on_round=_before(start_up.on_round, on_round),
-        on_loss=_before(start_up.on_restart, controller.on_loss),
+        on_round=_before(start_up.on_round, controller.on_round),
+        on_loss=_before(start_up.on_restart, on_loss),
+        on_start=_before(start_up.on_start, controller.on_start),
+        on_open=_before(start_up.on_open, controller.on_open),
         on_timeout=_before(start_up.on_restart, controller.on_timeout),
         params={**controller.params, **start_up.params},
         state={**controller.state, **start_up.state},
+        header=controller.header or start_up.header,
+        record=(*controller.record, *start_up.record),
     )

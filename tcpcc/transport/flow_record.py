@@ -73,7 +73,7 @@ RECEIVER: dict[str, type] = {
 SELDOM: dict[str, type] = {
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "delay_growth": int, "window_validation": int, "newest_only": int,
-    "syn_rtt": int, "stamps": int, "stamp_mask": int,
+    "syn_rtt": int, "stamps": int, "stamp_mask": int, "on_start": int, "on_open": int,
 }  # fmt: skip
 # Of the sender: packets marked that the ACK being handled tells of (with classic ECN 1 for an ACK
 # with ECE), the newest count echoed, and whether the next new segment is to carry CWR; of the

@@ -219,6 +219,8 @@ def open_window(f):
     """RFC 5681, 3.1."""
     repeated = segment_at(f.segments, 0).transmits > 1
     window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window
+    if f.on_open != 0:
+        apply(f, f.on_open)
 
 
 @compiled
@@ -346,6 +348,13 @@ def deem_all_lost(f, now):
     d = delivery_at(f.delivery, 0)
     while d.first[0] >= 0:
         deem_lost(f, now, d.first[0])
+
+
+@compiled
+def started(f, now):
+    """Tell the controller that its first segment is about to go."""
+    fill_loss_sample(f, now, 0, 0)
+    apply(f, f.on_start)
 
 
 @compiled

@@ -27,6 +27,7 @@ from tcpcc.transport.rules import (
     mark_told,
     on_wake,
     restarted,
+    started,
     tell_delivery,
     timed_out,
 )
@@ -67,6 +68,8 @@ def start(f, now):
     begin_round(f, now)
     opens_later = f.handshake != 0 or f.delay_growth != 0
     window_at(f.state, 0).cwnd = 1.0 if opens_later else f.initial_window
+    if f.on_start != 0:
+        started(f, now)
     f.burst = f.max_burst
     resume(f, now)
     if f.delivery != 0:

@@ -81,11 +81,15 @@ SLOT = record_dtype(
         "offered": float, "accepted": float,
         # in this step: arrived, taken in; arrived in the time of some packets; weight in a draw
         "fresh": float, "taken": float, "recent": float, "weight": float,
-        # flows that it stands for, all with its curves
-        "count": float,
-        # --- the rest; lost so far, still to be taken out for packets lost
-        "flow": int, "size": float, "carries_ack": int, "again": int,
-        "dropped": float, "debt": float,
+        # flows that it stands for, all with its curves; bytes of a packet
+        "count": float, "size": float,
+        # still to be taken out for packets lost
+        "debt": float,
+        # number of the next one in a list (-1: none): while a hop is read of those that may be
+        # moved, then of those of the link of which something has come of late
+        "next": int,
+        # --- the rest; lost so far
+        "hop": int, "flow": int, "carries_ack": int, "again": int, "dropped": float,
         # share of the arrivals that the link's discipline remembers
         "share": float,
         # losses that the sender has not noticed yet, in a ring
@@ -101,6 +105,8 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
         ("first_hop", int), ("n_hops", int), ("column", int), ("cursor", int),
+        # the first slot of those of which something has come of late; packets owed after this step
+        ("first_busy", int), ("owed", float),
         ("taken", float), ("taken_packets", float), ("served", float),
         ("waiting", float), ("size", float), ("idle", float), ("debt", float),
         ("loss_clock", float), ("loss_at", float), ("drop_clock", float), ("drop_at", float),

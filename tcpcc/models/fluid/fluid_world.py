@@ -116,6 +116,7 @@ class World:
                 h["column"] = source = self._columns(n)
                 h["first_slot"], h["n_slots"] = slot, n
                 self._lay_out_slots(self.slots[slot : slot + n], plan, j)
+                self.slots["hop"][slot : slot + n] = hop
                 slot += n
                 hop += 1
             self.flows["last_slot"][plan.flows] = slot - n + np.arange(n) if plan.links else -1

@@ -25,7 +25,7 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import between, crossing, number_at
 from tcpcc.models.fluid.losses import pay_debts
-from tcpcc.models.fluid.routes import look_before
+from tcpcc.models.fluid.routes import append, look_before
 from tcpcc.models.fluid.victims import drop, drop_overflow
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
 from tcpcc.models.shared_link import begin_step, shared_at
@@ -39,6 +39,8 @@ def take_in(w, link):
     packets = 0.0
     size = 0.0
     keep = max(1 - w.step * link.rate / (8 * link.size * RECENT), 0.0)
+    first = last = -1
+    owed = 0.0
     for i in range(link.n_hops):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         if route_at(w.routes, hop.route).active == 0:
@@ -58,6 +60,12 @@ def take_in(w, link):
             packets += fresh * slot.count
             size += fresh * slot.count * slot.size
             number_at(w.row, hop.column + m).value = slot.accepted
+            if slot.recent > 0:
+                first, last = append(w, first, last, hop.first_slot + m)
+            if slot.debt > 0:
+                owed += (slot.debt - min(fresh, slot.debt)) * slot.count
+    link.first_busy = first
+    link.owed = owed
     if link.shared != 0:
         s = shared_at(link.shared, 0)
         packets += s.packets - s.refused

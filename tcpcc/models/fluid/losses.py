@@ -16,7 +16,6 @@ from tcpcc.models.fluid.fluid_records import (
     TAKEN_PACKETS,
     flow_at,
     hop_at,
-    index_at,
     lost_at,
     route_at,
     slot_at,
@@ -81,15 +80,14 @@ def take_from_queue(w, link, hop, m, packets):
 @compiled
 def pay_debts(w, link):
     """Take out what is still owed for packets lost before."""
-    owed = 0.0
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0 and slot.debt > 0:
-                slot.debt -= take_back(w, link, hop, m, slot.debt)
-                owed += slot.debt * slot.count
-    link.debt = owed
+    number = link.first_busy
+    while number >= 0:
+        slot = slot_at(w.slots, number)
+        if slot.debt > 0:
+            hop = hop_at(w.hops, slot.hop)
+            slot.debt -= take_back(w, link, hop, number - hop.first_slot, slot.debt)
+        number = slot.next
+    link.debt = link.owed
 
 
 @compiled

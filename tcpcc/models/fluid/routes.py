@@ -13,6 +13,16 @@ def look_at(w, newest, time, place):
 
 
 @compiled
+def append(w, first, last, number):
+    """Put slot `number` at the end of a list; returns the list's first and last."""
+    slot_at(w.slots, number).next = -1
+    if last < 0:
+        return number, number
+    slot_at(w.slots, last).next = number
+    return first, number
+
+
+@compiled
 def read(w, place, column, hop, together):
     """Read the curves of all flows of `hop`, from `column` on, into their slots.
 
@@ -24,6 +34,7 @@ def read(w, place, column, hop, together):
     missing = 0.0
     leeway = 0.0
     adjust = together and place.four != 0
+    first = last = -1
     for m in range(hop.n_slots):
         slot = slot_at(w.slots, hop.first_slot + m)
         if slot.active == 0:
@@ -41,12 +52,14 @@ def read(w, place, column, hop, together):
             slot.leeway = min(done, left)
             missing += (place.part * left - (1 - place.part) * done) * slot.count
             leeway += slot.leeway * slot.count
-    if adjust and leeway > 0:
-        share = min(max(missing / leeway, -1.0), 1.0)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
             if slot.leeway != 0:
-                slot.value += share * slot.leeway
+                first, last = append(w, first, last, hop.first_slot + m)
+    if leeway > 0:
+        share = min(max(missing / leeway, -1.0), 1.0)
+        while first >= 0:
+            slot = slot_at(w.slots, first)
+            slot.value += share * slot.leeway
+            first = slot.next
 
 
 @compiled

@@ -58,18 +58,21 @@ def blame(w, link, packets):
     still owes a part of a lost packet has no other one here that it could lose."""
     explained = 0.0
     recent = 0.0
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        row = row_sent(w, hop)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            slot.weight = 0.0
-            if slot.active == 0:
-                continue
-            recent += slot.recent * slot.count
-            if slot.fresh > 0 and slot.carries_ack == 0:
-                slot.weight = grown(w, hop, m, row) * slot.count
-                explained += slot.weight
+    seen = -1
+    row = 0
+    number = link.first_busy
+    while number >= 0:
+        slot = slot_at(w.slots, number)
+        hop = hop_at(w.hops, slot.hop)
+        if slot.hop != seen:
+            row = row_sent(w, hop)
+            seen = slot.hop
+        slot.weight = 0.0
+        recent += slot.recent * slot.count
+        if slot.fresh > 0 and slot.carries_ack == 0:
+            slot.weight = grown(w, hop, number - hop.first_slot, row) * slot.count
+            explained += slot.weight
+        number = slot.next
     total = 0.0
     if link.shared != 0:
         s = shared_at(link.shared, 0)
@@ -78,15 +81,15 @@ def blame(w, link, packets):
     if link.shared != 0:
         s = shared_at(link.shared, 0)
         s.weight = packets * s.recent / recent
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0 and slot.debt > NONE:
-                slot.weight = 0.0
-            elif slot.active != 0:
-                slot.weight += share * slot.recent * slot.count
-                total += slot.weight
+    number = link.first_busy
+    while number >= 0:
+        slot = slot_at(w.slots, number)
+        if slot.debt > NONE:
+            slot.weight = 0.0
+        else:
+            slot.weight += share * slot.recent * slot.count
+            total += slot.weight
+        number = slot.next
     return total
 
 
@@ -134,18 +137,19 @@ def drop_one(w, link, target, most):
     come `at_a_time`, if not more than `most` in all; returns how many that are, since each of the
     flows that it stands for drops them."""
     reached = 0.0
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0 and slot.weight > 0:
-                reached += slot.weight
-                if reached >= target:
-                    packets = 1.0
-                    if most > slot.count:
-                        packets = min(at_a_time(w, link, slot), math.ceil(most / slot.count))
-                    lose(w, link, hop, m, packets)
-                    return packets * slot.count
+    number = link.first_busy
+    while number >= 0:
+        slot = slot_at(w.slots, number)
+        if slot.weight > 0:
+            reached += slot.weight
+            if reached >= target:
+                hop = hop_at(w.hops, slot.hop)
+                packets = 1.0
+                if most > slot.count:
+                    packets = min(at_a_time(w, link, slot), math.ceil(most / slot.count))
+                lose(w, link, hop, number - hop.first_slot, packets)
+                return packets * slot.count
+        number = slot.next
     return 1.0
 
 
@@ -157,22 +161,23 @@ def drop_many(w, link, packets, total, clumped):
     given = 0.0
     turns = 0.0
     chance = -1.0
-    for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.active != 0 and slot.weight > 0:
-                together = at_a_time(w, link, slot) if clumped else 1.0
-                unit = slot.count * together
-                if unit > 1 and chance < 0:
-                    chance = uniform(link)
-                reached += slot.weight / unit
-                due = packets * reached / total + (0.5 if chance < 0 else chance)
-                mine = math.floor(due) - turns
-                if mine > 0:
-                    turns += mine
-                    given += mine * unit
-                    lose(w, link, hop, m, mine * together)
+    number = link.first_busy
+    while number >= 0:
+        slot = slot_at(w.slots, number)
+        if slot.weight > 0:
+            together = at_a_time(w, link, slot) if clumped else 1.0
+            unit = slot.count * together
+            if unit > 1 and chance < 0:
+                chance = uniform(link)
+            reached += slot.weight / unit
+            due = packets * reached / total + (0.5 if chance < 0 else chance)
+            mine = math.floor(due) - turns
+            if mine > 0:
+                turns += mine
+                given += mine * unit
+                hop = hop_at(w.hops, slot.hop)
+                lose(w, link, hop, number - hop.first_slot, mine * together)
+        number = slot.next
     return given
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import address
+from tcpcc.models.controller_memory import sample_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.scenario.draw import drawn
@@ -112,8 +113,11 @@ class ConversationMemory:
         for memory, record in zip(self._memory, deliveries, strict=True):
             if len(record):
                 memory[self._delivery_word :] = _words(record)
-        for memory, state, extra in zip(self._memory, states, extras, strict=True):
+        for (_, kind, _), memory, state, extra in zip(
+            paths, self._memory, states, extras, strict=True
+        ):
             memory[: len(state)] = state
+            memory[self._state_words : first_extra] = _words(sample_of(kind))
             memory[first_extra : first_extra + len(extra)] = extra
         self._kinds = np.zeros(len(paths), r.KIND)
         for k in range(len(paths)):

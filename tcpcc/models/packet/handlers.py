@@ -111,6 +111,12 @@ def finish_turn(w, flow, now):
     if tcp.loss_events != w.losses:
         trace(w, flow, now, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     pump(w, flow, tcp, now)
+    set_timers(w, flow, tcp, now)
+
+
+@compiled
+def set_timers(w, flow, tcp, now):
+    """See that a sender's timer, and what else it waits for, are on the event list."""
     if tcp.deadline < flow.timer_at:
         flow.timer_at = tcp.deadline
         flow.timer_order = next_order(w)
@@ -523,6 +529,7 @@ def continue_pending(w):
         tcp = tcp_at(w.tcp, w.pending)
         w.pending = -1
         pump(w, flow, tcp, w.now)
+        set_timers(w, flow, tcp, w.now)
 
 
 @entry

@@ -1,0 +1,109 @@
+"""Quick-Start: a flow asks the routers on its way for a rate, and starts with what they approve.
+
+Source: S. Floyd, M. Allman, A. Jain, P. Sarolahti, "Quick-Start for TCP and IP", RFC 4782, 2007,
+section 4; ns-2.35's ``Agent/TCP`` with ``qs_enabled_``. The router:
+:mod:`tcpcc.queues.quick_start_router`.
+
+A packet carries
+
+    word 1    how many links have approved the request
+    word 3    the rate, coded: N for 40 kb/s 2^N, 0 for no request
+
+(1)  the SYN carries the largest N that asks for at most `requested_rate`, and 0 approvals
+(2)  its ACK brings N back after a time T, and is an approval if N > 0 and if as many links as the
+     SYN crossed have approved: one that knows nothing of Quick-Start does not count
+(3)  Q = floor(40 kb/s 2^N T / packet size);  Q > initial window:  W <- Q, paced at Q/T
+(4)  the first ACK of data ends that:  W <- what is outstanding, if less, but no less than the
+     initial window; the controller's slow start goes on from there
+(5)  a loss before all that was sent until then is acknowledged:  W <- initial window, ssthresh as
+     it was
+(6)  a SYN that has to be repeated asks for nothing
+
+A flow's own access links are its hosts' and do not count: ask for no more than they carry. Words 0
+and 2 stay 0, by which an XCP router knows that it is not meant.
+
+Differences from the RFC
+    Requests are made in the SYN only (its 4.1; not in the middle of a connection), whatever there
+    is to send; no nonce, and no report of the approved rate, which nothing here would read:
+    `approved_rate` is in the trace.
+Differences from ns-2
+    After (5) loss recovery goes on, where ns-2's NewReno leaves it at once. T is exact.
+"""
+
+import math
+
+from tcpcc.definition import Param, State, register
+from tcpcc.queues.quick_start_router import code_of, rate_of
+from tcpcc.slow_start.start_up import StartUp
+
+NEVER, STARTED, TO_PROVE = 0.0, 1.0, 2.0  # phases: none, (3), waiting for the ACKs of (5)
+
+
+def on_start(s, p, ack):
+    s.request = code_of(p.requested_rate)  # (1)
+
+
+def on_open(s, p, ack):
+    asked = s.request
+    s.request = 0.0
+    s.default_window = s.cwnd
+    if asked == 0 or ack.rtt == 0 or ack.word3 <= 0 or ack.word1 != ack.hops:
+        return  # (2)
+    s.approved_rate = rate_of(ack.word3)
+    window = math.floor(s.approved_rate * ack.rtt / (8 * ack.packet_size))
+    if window > s.cwnd:
+        s.cwnd = float(window)  # (3)
+        s.pacing_rate = window / ack.rtt
+        s.quick_phase = STARTED
+
+
+def on_round(s, p, ack):
+    if s.quick_phase == STARTED:
+        s.cwnd = max(min(s.cwnd, ack.inflight), s.default_window)  # (4)
+        s.pacing_rate = math.inf
+        s.quick_phase = TO_PROVE
+    else:
+        s.quick_phase = NEVER
+
+
+def on_restart(s, p, ack):
+    s.request = 0.0  # (6)
+    s.pacing_rate = math.inf
+    if s.quick_phase == STARTED:
+        s.quick_phase = TO_PROVE
+
+
+def on_loss(s, p, ack, window, threshold):
+    if s.quick_phase != NEVER:
+        s.cwnd = s.default_window  # (5)
+        s.ssthresh = threshold
+        s.quick_phase = NEVER
+
+
+quick_start = register(
+    StartUp(
+        name="quick_start",
+        summary="starts with a rate that the routers on the way approve",
+        source="RFC 4782",
+        on_start=on_start,
+        on_open=on_open,
+        on_round=on_round,
+        on_restart=on_restart,
+        on_loss=on_loss,
+        header=("no_word", "no_word", "no_word", "request"),
+        record=("approved_rate",),
+        params={
+            "requested_rate": Param(
+                rate_of(15), "bit/s", "asked for, rounded down to 40 kb/s 2^N", rate_of(1)
+            ),
+        },
+        state={
+            "no_word": State(0, "", "header word that stays 0"),
+            "request": State(0, "", "request in the header, coded"),
+            "approved_rate": State(0, "bit/s", "what was approved; 0: nothing"),
+            "default_window": State(0, "packets", "window without an approval"),
+            "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
+            "quick_phase": State(NEVER, "", "1: paced, 2: its packets are to be acknowledged"),
+        },
+    )
+)

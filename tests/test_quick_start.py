@@ -1,0 +1,359 @@
+"""Quick-Start (RFC 4782): beside ns-2's packet by packet, the router's arithmetic by hand, and what
+its RFC asks of the sender."""
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import get
+from tcpcc.errors import ScenarioError
+from tcpcc.queues import QUEUES
+from tcpcc.queues.discipline import sample_dtype
+from tcpcc.queues.quick_start_router import code_of, rate_of
+from tcpcc.slow_start import SLOW_STARTS, composed
+
+SCRIPT = Path(__file__).parent / "ns2" / "quick_start.tcl"
+RECORDED = json.loads((SCRIPT.parent / "quick_start.json").read_text())
+
+
+def case(rate, delay, buffer, duration, *flows, allocation=0.85, near=2, deaf=0):
+    """Mb/s, ms, packets, s; of a flow its start (s), its request (KB/s of 1024 bytes), its packets
+    and its receiver's window."""
+    return {
+        "rate": rate, "delay": delay, "buffer": buffer, "near": near, "duration": duration,
+        "allocation": allocation, "deaf": deaf, "flows": flows,
+    }  # fmt: skip
+
+
+CASES = {
+    "alone, more than the link": case(10, 50, 100, 3, (0.1, 1250, 200, 1000)),
+    "alone, little": case(10, 50, 100, 3, (0.1, 80, 200, 1000)),
+    "one of three in time for more": case(
+        10, 50, 100, 6, (0.1, 400, 400, 1000), (1.1, 700, 400, 1000), (1.2, 800, 400, 1000)
+    ),
+    "beside a flow that does not ask": case(
+        10, 50, 100, 6, (0.1, 0, 4000, 20), (1.1, 1250, 400, 1000), (3.2, 1250, 400, 1000)
+    ),
+    "a full link approves nothing": case(
+        0.64, 50, 10, 20, (0.1, 0, 4000, 8), (1.1, 80, 400, 1000), allocation=1.0
+    ),
+    "a router that knows nothing of it": case(10, 50, 100, 3, (0.1, 400, 200, 1000), deaf=1),
+    "losses among packets sent at the rate": case(
+        0.64, 500, 28, 12, (1.0, 80, 82, 1000), (1.45, 80, 150, 1000), allocation=1.0
+    ),
+    # of ns-2's own test-suite-quickstart.tcl, with drop-tail for its RED
+    "suite: quickstart": case(100, 500, 100, 6, (0.0, 0, 9999, 8), (2.0, 40, 80, 1000)),
+    "suite: many_requests": case(
+        10, 200, 50, 10, (0.0, 0, 9999, 8), (2.0, 100, 400, 1000), (3.0, 100, 200, 1000),
+        (4.0, 100, 100, 1000), (6.0, 100, 100, 1000),
+    ),
+    "suite: routers6": case(
+        0.64, 500, 100, 4, (1.0, 40, 100, 1000), (1.1, 40, 100, 1000), (1.2, 40, 100, 1000),
+        allocation=1.0,
+    ),
+}  # fmt: skip
+
+
+def network(rate, delay, buffer, near, allocation, deaf=0, **router):
+    """A host, two routers, another host: Mb/s, ms, packets."""
+    share = {"threshold": allocation, "allocation": allocation, "rounded": 0}
+    asked = tc.QuickStartRouter(**share | router)
+    links = []
+    for a, b, bits, ms, queue in (
+        ("source", "left", 1e9, near, asked),
+        ("left", "right", rate * 1e6, delay, asked),
+        ("right", "target", 1e9, near, None if deaf else asked),
+    ):
+        room = {"buffer": buffer, "record": True} if a == "left" else {}
+        links.append(tc.Link(a, b, rate=bits, delay=ms / 1e3, queue=queue, **room))
+        links.append(tc.Link(b, a, rate=bits, delay=ms / 1e3))
+    return tc.Network(links, default_path=("source", "target"))
+
+
+@cache
+def in_ours(name):
+    """What leaves the source, in that order: times; sequence numbers and flows."""
+    path = dict(CASES[name])
+    flows, duration = path.pop("flows"), path.pop("duration")
+    transport = {"initial_window": 2, "tick": 1e-6, "partial_deflation": False}
+    each = []
+    for start, request, packets, window in flows:
+        asks = {"name": "quick_start", "requested_rate": 8192 * request}
+        flow = tc.Flow("newreno", recovery="newreno-steady", start=start, size=packets)
+        each.append(
+            flow.replace(
+                packet_size=1040, transport=tc.Transport(**transport, rwnd=window),
+                slow_start=asks if request else "standard",
+            )
+        )  # fmt: skip
+    run = tc.simulate(tc.Scenario(network(**path), each, duration=duration), trace=True)
+    trace = run.trace()
+    left = trace[trace["event"].isin(["send", "retransmit"])]
+    numbers = {name: k for k, name in enumerate(run.data.flow.values.tolist())}
+    return left["time"].values, np.stack([left["seq"], left["flow"].map(numbers)], axis=1).astype(
+        int
+    )
+
+
+def in_ns2(folder, flows, deaf=0, kind="Newreno", **path):
+    """The same from ns-2."""
+    order = ("rate", "delay", "buffer", "near", "duration", "allocation")
+    words = [folder / "trace", kind, *(path[name] for name in order), deaf]
+    words += [" ".join(map(str, flow)) for flow in flows]
+    subprocess.run(["ns", str(SCRIPT), *map(str, words)], check=True, capture_output=True)
+    rows = [line.split() for line in (folder / "trace").read_text().splitlines()]
+    kept = np.array([(float(r[1]), int(r[10]), int(r[7])) for r in rows if r[0] == "+"])
+    return kept[:, 0], kept[:, 1:].astype(int)
+
+
+EVERY = 20  # packets, of which one is recorded
+
+
+@pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
+@pytest.mark.parametrize("name", CASES)
+def test_equal_to_ns2_packet_by_packet(name, tmp_path):
+    """Requests, approvals, windows, pacing, its end, losses: the same packets at the same times,
+    but for the whole microseconds in which ns-2 measures the round trip and writes its trace."""
+    times, packets = in_ns2(tmp_path, **CASES[name])
+    mine, ours = in_ours(name)
+    assert ours.tolist() == packets.tolist()
+    np.testing.assert_allclose(mine, times, atol=2e-6, rtol=0)
+    assert len(times) == RECORDED[name]["packets"]
+    assert packets[::EVERY].tolist() == [row[1:] for row in RECORDED[name]["every 20th"]]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_to_what_ns2_was_recorded_to_send(name):
+    times, packets = in_ours(name)
+    there = np.array(RECORDED[name]["every 20th"])
+    assert len(packets) == RECORDED[name]["packets"]
+    assert (packets[::EVERY] == there[:, 1:]).all()
+    np.testing.assert_allclose(times[::EVERY], there[:, 0], atol=2e-6, rtol=0)
+
+
+# The router by hand
+
+
+def test_rates_are_told_as_forty_kilobits_times_powers_of_two():
+    """RFC 4782, 3.1: N = 1 is 80 kb/s, N = 15 1.31 Gb/s; what lies between is rounded down."""
+    assert [rate_of(n) for n in (0, 1, 2, 15)] == [0, 80e3, 160e3, 1310.72e6]
+    assert [code_of(rate_of(n)) for n in range(16)] == list(range(16))
+    assert code_of(79.9e3) == 0
+    assert code_of(319e3) == 2
+    assert code_of(1e12) == 15
+
+
+def router(rate=10e6, **params):
+    """A call for a packet: time, idle time before it, request; returns answer and approvals."""
+    d = QUEUES.find("quick_start_router")
+    s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
+    p = SimpleNamespace(**d.check(params))
+    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
+
+    def arrival(now, code=0, idle=0.0, words=1):
+        q.now, q.idle, q.rate, q.words, q.word1, q.word3 = now, idle, rate, words, 2.0, code
+        d.on_arrival(s, p, q)
+        return q.word3, q.word1
+
+    return arrival, s
+
+
+def test_a_request_is_approved_or_reduced_or_denied_and_counts():
+    """10 Mb/s at 0.85: 5.12 of 8.5 Mb/s go to the first, 2.56 of 3.38 to the second, then 0.64 and
+    0.16 are left; and less than can be told."""
+    arrival, s = router()
+    assert arrival(0.01, 7, idle=0.01) == (7, 3)
+    assert [arrival(0.02 + 0.01 * k, 7) for k in range(4)] == [(6, 3), (4, 3), (2, 3), (0, 2)]
+    assert s.approved == pytest.approx(8.48e6)
+    assert arrival(0.39, 1) == (0, 2)
+    assert arrival(0.41, 7) == (0, 2)  # the link has been busy
+
+
+def test_an_idle_link_forgets_approvals_after_two_slots_at_most():
+    arrival, _ = router()
+    arrival(0.19, 7, idle=0.19)
+    assert arrival(0.39, 7, idle=0.2)[0] == 6  # it is in the slot before
+    assert arrival(0.41, 7, idle=0.02)[0] == 7  # only that second approval is, of 2.56 Mb/s
+    assert arrival(0.59, 7, idle=0.18)[0] == 4  # both are
+    assert arrival(1.01, 7, idle=0.42)[0] == 7  # none is
+
+
+def test_the_busiest_of_five_intervals_counts():
+    """Half of 0.2 s busy leaves 3.5 Mb/s for a second; then five idle intervals have gone by."""
+    for later, answer in ((0.5, 6), (1.3, 7)):
+        arrival, _ = router()
+        arrival(0.0)
+        arrival(0.2, idle=0.1)
+        now = 0.2
+        while now < later:
+            now += 0.101
+            arrival(now, idle=0.1)
+        # packets of a millisecond each: 1 % of use
+        assert arrival(now + 0.1, 7, idle=0.1)[0] == answer
+
+
+def test_acks_and_packets_without_a_request_pass():
+    arrival, s = router()
+    assert arrival(0.1, 0) == (0, 2)
+    assert arrival(0.1, 7, words=0) == (7, 2)
+    assert s.approved == 0
+
+
+# The sender
+
+
+def begin(controller="reno", **params):
+    c = composed(get(controller), SLOW_STARTS["quick_start"])
+    s, p, a = c.example()
+    vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
+    vars(p).update(c.check(params))
+    return c, s, p, a
+
+
+def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, **params):
+    """After the SYN's ACK: N, approvals on 3 hops, its round-trip time, the initial window."""
+    c, s, p, a = begin(controller, **params)
+    c.on_start(s, p, a)
+    a.word3, a.word1, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
+    s.cwnd = window
+    c.on_open(s, p, a)
+    return c, s, p, a
+
+
+def test_the_syn_asks_and_no_later_packet_does():
+    c, s, p, a = begin(requested_rate=5.2e6)
+    c.on_start(s, p, a)
+    assert s.request == 7
+    a.word3 = 0.0
+    c.on_open(s, p, a)
+    assert s.request == 0
+    c, s, p, a = begin()
+    c.on_start(s, p, a)
+    c.on_timeout(s, p, a)
+    assert s.request == 0  # a SYN that is repeated
+
+
+def test_an_approval_is_a_window_paced_over_a_round_trip():
+    """5.12 Mb/s for 0.1 s are 64 packets of 1000 bytes."""
+    _, s, _, _ = opened()
+    assert (s.cwnd, s.pacing_rate, s.approved_rate) == (64, 640, 5.12e6)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"approvals": 2.0},  # a router that knows nothing of it
+        {"code": 0.0},
+        {"rtt": 0.0},  # the SYN was repeated
+        {"code": 4.0, "window": 10.0},  # 0.64 Mb/s: 8 packets
+    ],
+)
+def test_otherwise_it_is_the_initial_window(answer):
+    _, s, _, _ = opened(**answer)
+    assert s.cwnd == 10
+    assert s.pacing_rate == np.inf
+
+
+def test_the_first_ack_of_data_leaves_what_was_used():
+    c, s, p, a = opened()
+    a.inflight = 30.0
+    c.on_round(s, p, a)
+    assert (s.cwnd, s.pacing_rate, s.ssthresh) == (30, np.inf, np.inf)
+
+
+@pytest.mark.parametrize("controller", ["reno", "cubic", "vegas", "htcp", "compound"])
+def test_a_loss_before_the_proof_takes_the_window_back_and_a_later_one_does_not(controller):
+    for rounds, back in ((0, True), (1, True), (2, False)):
+        c, s, p, a = opened(controller)
+        a.inflight, a.round_rtt = 64.0, 0.1
+        for _ in range(rounds):
+            c.on_round(s, p, a)
+        s.ssthresh = np.inf
+        c.on_loss(s, p, a)
+        assert s.pacing_rate == np.inf
+        assert ((s.cwnd, s.ssthresh) == (10, np.inf)) == back
+
+
+# Runs
+
+
+def transfer(controller="cubic", queue=None, request=1e9, packets=120, **settings):
+    net = tc.dumbbell("10 Mbps", "50 ms", 100, queue=queue, access_rate="100 Mbps")
+    asks = {"name": "quick_start", "requested_rate": request}
+    flow = tc.Flow(controller, size=packets, slow_start=asks, **settings)
+    return tc.Scenario(net, [flow], duration=5)
+
+
+def test_both_drivers_give_the_same_bits():
+    case = transfer(queue=tc.QuickStartRouter())
+    a, b = (tc.simulate(case, driver=driver).data for driver in ("compiled", "simpy"))
+    for variable in ("cwnd", "rtt", "queue", "delivered", "finished"):
+        assert a[variable].identical(b[variable])
+
+
+@pytest.mark.parametrize("controller", ["reno", "cubic", "vegas", "westwood", "fast"])
+def test_a_transfer_takes_fewer_round_trips(controller):
+    """Access links are the hosts' own: one router approves, and that is all there are."""
+    asked, plain = (
+        tc.simulate(transfer(controller, queue)).data["finished"].item()
+        for queue in (tc.QuickStartRouter(), None)
+    )
+    assert asked < plain - 0.2
+
+
+def test_what_was_approved_is_in_the_trace():
+    run = tc.simulate(transfer(queue=tc.QuickStartRouter()), trace=True)
+    approved = run.trace()["approved_rate"].dropna().unique()
+    assert approved.tolist() == [0, 5.12e6]
+
+
+def test_a_workloads_connections_ask_too():
+    """Each conversation has a sample of its own, with the same packet size and hops."""
+    net = tc.dumbbell("100 Mbps", "50 ms", 1000, queue=tc.QuickStartRouter())
+    asks = tc.Flow("reno", slow_start="quick_start")
+    load = tc.Workload(asks, tc.Conversation("200 KB"), interarrival=0.9)
+    run = tc.simulate(tc.Scenario(net, [], workloads=[load], duration=10))
+    times = run.fct()["fct_s"].dropna()
+    assert len(times) == 10
+    assert (times < 0.33).all()
+
+
+def test_xcp_and_quick_start_routers_leave_each_others_packets_alone():
+    for queue, controller in ((tc.XCPRouter(), "cubic"), (tc.QuickStartRouter(), "xcp")):
+        net = tc.dumbbell("10 Mbps", "50 ms", 100, queue=queue)
+        rule = "quick_start" if controller == "cubic" else "standard"
+        run = tc.simulate(
+            tc.Scenario(net, [tc.Flow(controller, slow_start=rule)], duration=2), trace=True
+        )
+        trace = run.trace()
+        if controller == "cubic":
+            assert trace["approved_rate"].max() == 0
+        else:
+            assert trace["cwnd"].max() == 2  # the initial window
+
+
+def test_what_does_not_go_with_it_is_told_in_a_line():
+    with pytest.raises(ScenarioError, match=r"handshake = False: .*'quick_start' needs"):
+        transfer(transport={"handshake": False}).resolve()
+    with pytest.raises(ScenarioError, match="both write the headers of packets"):
+        transfer("xcp").resolve()
+    for model in ("fluid", "meanfield"):
+        with pytest.raises(ScenarioError, match=r"'cubic' needs packets \(on_start\)"):
+            tc.simulate(transfer(packets=None), model=model)
+
+
+def test_its_queue_is_drop_tail_to_fluid():
+    net = tc.dumbbell("10 Mbps", "20 ms", 40, queue=tc.QuickStartRouter())
+    plain = tc.dumbbell("10 Mbps", "20 ms", 40)
+    a, b = (
+        tc.simulate(tc.Scenario(x, [tc.Flow("reno")], duration=5), "fluid").data
+        for x in (net, plain)
+    )
+    np.testing.assert_array_equal(a["cwnd"], b["cwnd"])

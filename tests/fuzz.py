@@ -1,11 +1,12 @@
 """Random scenarios, random calls of rules, random bytes where files are read:
 `python tests/fuzz.py SCENARIOS [SEED]`.
 
-Each scenario is drawn over all controllers, queues, recoveries, topologies and workloads. Nothing
-may crash or break an invariant: packets are conserved, numbers are not negative, a queue stays
-within its buffer, both drivers give the same bits. For each scenario a controller's rules are
-called a hundred times, in any order with any sample that could be: its window stays a positive
-number. What a file reader is given must be answered with a value or one line.
+Each scenario is drawn over all controllers, queues, recoveries, topologies, workloads and changes
+of links, outages among them. Nothing may crash or break an invariant: packets are conserved,
+numbers are not negative, a queue stays within its buffer, both drivers and a streamed run give the
+same bits. For each scenario a controller's rules are called a hundred times, in any order with any
+sample that could be: its window stays a positive number. What a file reader is given must be
+answered with a value or one line.
 """
 
 from __future__ import annotations
@@ -56,19 +57,38 @@ def flow(draw: random.Random) -> tc.Flow | tc.CBR:
     )
 
 
+def change(draw: random.Random, links: list[str]) -> tc.Change:
+    """One or more of a link's fields at some time; a rate of 0 now and then."""
+    values = {
+        "rate": draw.choice([0, draw.uniform(1e5, FASTEST)]),
+        "delay": draw.uniform(1e-3, 0.1),
+        "buffer": draw.randint(1, 100),
+        "loss": draw.choice([0, draw.uniform(0, 0.1)]),
+        "jitter": draw.choice([0, draw.uniform(0, 0.05)]),
+    }
+    chosen = draw.sample(list(values), draw.randint(1, 3))
+    return tc.Change(
+        draw.uniform(0, 3), draw.choice(links), **{name: values[name] for name in chosen}
+    )
+
+
 def scenario(draw: random.Random) -> tc.Scenario:
     workloads = [tc.web("reno", rate=draw.uniform(0.1, 5))] if draw.random() < 0.2 else []
+    net = network(draw)
+    links = [link.name for link in net.links if math.isfinite(link.buffer)]  # not those of ACKs
+    changes = [change(draw, links) for _ in range(draw.randint(1, 5))]
     return tc.Scenario(
-        network(draw),
+        net,
         [flow(draw) for _ in range(draw.randint(1, 6))],
         duration=draw.uniform(3, 8),
         seed=draw.randrange(1000),
         workloads=workloads,
+        changes=changes if draw.random() < 0.3 else (),
     )
 
 
-def check(one: tc.Scenario, both: bool) -> None:
-    """Run it; raises AssertionError for an invariant that is broken."""
+def check(one: tc.Scenario, both: bool, folder: Path) -> None:
+    """Run it, with `both` drivers and streamed; AssertionError for an invariant that is broken."""
     run = tc.simulate(one)
     everyone = run.totals()
     assert (everyone["sent"] >= everyone["delivered"]).all(), "more has arrived than was sent"
@@ -78,9 +98,12 @@ def check(one: tc.Scenario, both: bool) -> None:
     for name in ("sent", "delivered", "dropped", "queue", "arrived", "drops", "cwnd", "rtt"):
         assert not bool((run.data[name] < 0).any()), f"{name} is negative"
     for link in run.links:
-        buffer = next(x.buffer for x in one.resolve().links if x.name == link)
+        rooms = [c.buffer for c in one.changes if c.link == link and c.buffer is not None]
+        buffer = max([*rooms, *(x.buffer for x in one.resolve().links if x.name == link)])
         assert run.queue_max(link=link) <= buffer, f"the queue of {link} is beyond its buffer"
     if both:
+        streamed = tc.simulate(one, stream=folder / "stream.nc")
+        assert run.identical(streamed), "the streamed run differs"
         assert run.identical(tc.simulate(one, driver="simpy")), "the drivers differ"
 
 
@@ -146,8 +169,9 @@ def check_rules(draw: random.Random, calls: int) -> None:
 
 
 def fuzz(count: int, seed: int) -> None:
-    """Draw and check so many scenarios. A failure tells its seed."""
+    """Draw and check so many scenarios. A failure tells its seed, and ends it when all are done."""
     warnings.simplefilter("ignore")
+    failed: list[Exception] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(seed, seed + count):
             draw = random.Random(number)
@@ -156,13 +180,15 @@ def fuzz(count: int, seed: int) -> None:
                 check_rules(draw, CALLS)
                 one = scenario(draw)
                 told = one.to_toml()
-                check(one, both=number % 10 == 0)
+                check(one, number % 10 == 0, Path(folder))
                 check_files(one, draw, Path(folder))
             except Exception as error:
                 if not told and isinstance(error, tc.ScenarioError) and "\n" not in str(error):
                     continue  # such as a controller that needs another recovery
                 error.add_note(f"fuzz seed {number}:\n{told}")
-                raise
+                failed.append(error)
+    if failed:
+        raise ExceptionGroup(f"{len(failed)} of {count} failed", failed)
 
 
 if __name__ == "__main__":

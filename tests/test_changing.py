@@ -124,3 +124,90 @@ def test_the_fluid_model_says_what_it_does_not_have():
     net = tc.dumbbell("10 Mbps", "20 ms", 50, queue=tc.GilbertElliott())
     with pytest.raises(tc.ScenarioError, match=r"'gilbert_elliott' has no on_fluid"):
         run((), net=net, model="fluid")
+
+
+@pytest.mark.parametrize(
+    "queue", ["red", "adaptive_red", "pie", "rem", "xcp_router", "codel", "sred", "pi"]
+)
+@pytest.mark.parametrize("begin", [0.0, 2.0])
+def test_a_queue_outlives_an_outage(queue, begin):
+    """What it takes for the link's rate is what it was before."""
+    net = tc.dumbbell("5 Mbps", "20 ms", 40, queue=queue)
+    changes = tc.outage(net, "bottleneck", begin, begin + 1)
+    case = tc.Scenario(net, [tc.Flow("reno"), tc.Flow("vegas")], duration=6, changes=changes)
+    run = tc.simulate(case)
+    assert run.identical(tc.simulate(case, driver="simpy"))
+    assert float(run.throughput(after=begin + 2).sum()) > 1e5
+
+
+def one_way(changes, **settings):
+    """Delays of single packets of a CBR source over a link of 10 ms, by when they were sent."""
+    link = tc.Link("a", "b", rate="10 Mbps", delay="10 ms", **settings)
+    net = tc.Network([link], default_path=("a", "b"))
+    case = tc.Scenario(net, [tc.CBR("400 kbps")], duration=9, changes=changes)
+    run = tc.simulate(case, trace=True)
+    assert run.identical(tc.simulate(case, trace=True, driver="simpy"))
+    assert tc.Scenario.from_toml(case.to_toml()) == case
+    found = run.delays()
+    return found["sent"].to_numpy(), found["delay"].to_numpy() - 0.01 - 8000 / 10e6
+
+
+def test_jitter_may_change():
+    changes = [
+        tc.Change(3, "a>b", jitter="8 ms"),
+        tc.Change(5, "a>b", jitter="30 ms", jitter_share=0.1),
+        tc.Change(7, "a>b", jitter=0),
+    ]
+    sent, late = one_way(changes)
+    first, second, third, last = (
+        late[(sent > a) & (sent < b)] for a, b in ((0, 2.9), (3, 4.9), (5, 6.9), (7.1, 8.9))
+    )
+    assert np.abs(first).max() < 1e-9
+    assert 0.003 < second.mean() < 0.005
+    assert second.max() < 0.008
+    assert 0.02 < (third > 1e-6).mean() < 0.4
+    assert third.max() > 0.008
+    assert np.abs(last).max() < 1e-9
+
+
+def test_a_process_may_change_jitter():
+    net = tc.dumbbell("5 Mbps", "20 ms", 40, jitter="1 us")
+    links = [link.replace(variable=True) for link in net.links]
+    sim = tc.PacketSimulation(tc.Scenario(net.replace(links=links), [tc.Flow("reno")], duration=8))
+
+    def gust():
+        yield sim.env.timeout(4)
+        sim.set_link("bottleneck", jitter="50 ms")
+
+    sim.env.process(gust())
+    rtt = sim.run().data["rtt"].isel(flow=0)
+    assert float(rtt.sel(time=slice(4.5, 8)).max()) > float(rtt.sel(time=slice(1, 4)).max()) + 0.01
+
+
+@pytest.mark.parametrize(
+    ("change", "model", "text"),
+    [
+        ({"reordering": True}, "packet", "unknown setting of Change 'reordering'"),
+        ({"jitter_share": 0.5}, "packet", "jitter_share = 0.5: the link has no jitter by then"),
+        ({"jitter": -1}, "packet", "jitter = -1"),
+        ({"jitter": 1, "jitter_share": 0}, "packet", "no jitter is jitter = 0"),
+        ({"jitter": 1}, "fluid", "jitter = 1: the fluid model has no jitter that changes"),
+    ],
+)
+def test_what_jitter_cannot_be_is_told_in_one_line(change, model, text):
+    net = tc.dumbbell("5 Mbps", "20 ms", 40)
+
+    def run():
+        changes = [tc.Change(1, "bottleneck", **change)]
+        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=3, changes=changes), model)
+
+    with pytest.raises(tc.ScenarioError, match=text):
+        run()
+
+
+def test_a_link_without_jitter_is_given_none_by_hand():
+    net = tc.dumbbell("5 Mbps", "20 ms", 40)
+    links = [link.replace(variable=True) for link in net.links]
+    sim = tc.PacketSimulation(tc.Scenario(net.replace(links=links), [tc.Flow("reno")], duration=3))
+    with pytest.raises(tc.ScenarioError, match="has no jitter: make it with one"):
+        sim.set_link("bottleneck", jitter="1 ms")

@@ -1,9 +1,16 @@
 """What a run keeps: flows chosen, the others as sums; delays of packets."""
 
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import tcpcc as tc
+from tcpcc.models.packet import packet_world
 
 NET = tc.dumbbell("5 Mbps", "20 ms", 20, access_rate="50 Mbps")
 
@@ -134,3 +141,148 @@ def test_a_packet_that_was_lost_takes_as_long_as_its_repair():
 def test_delays_need_a_trace():
     with pytest.raises(tc.ScenarioError, match="simulate with trace=True"):
         tc.simulate(scenario(tc.Flow("reno"))).delays()
+
+
+def busy(**settings):
+    """All that a record may hold: a queue's state, marks, items, sums, an outage, changes."""
+    red = tc.RED(min_thresh=5, max_thresh=15)
+    net = tc.dumbbell("5 Mbps", "20 ms", 20, access_rate="50 Mbps", queue=red)
+    marked = tc.Flow("reno", transport={"ecn": "classic"}, name="marked")
+    return tc.Scenario(
+        net,
+        [*flows(False), marked, tc.CBR("200 kbps", on=[(1, 7)])],
+        workloads=[tc.web("reno", rate=5)],
+        changes=[
+            *tc.outage(net, "bottleneck", 2, 3),
+            *tc.rate_series("bottleneck", [3e6, 4e6], interval=0.73, start=4),
+        ],
+        **{"duration": 8.05} | settings,
+    )
+
+
+@pytest.mark.parametrize("driver", ["compiled", "simpy"])
+@pytest.mark.parametrize("part", [2**25, 2000])
+def test_a_streamed_run_is_the_same(driver, part, tmp_path, monkeypatch):
+    monkeypatch.setattr(packet_world, "PART", part)
+    case = busy()
+    whole = tc.simulate(case, driver=driver)
+    run = tc.simulate(case, driver=driver, stream=tmp_path / "run.nc")
+    assert {"queue_avg", "marks", "each_sent", "item_start"} <= set(run.data.variables)
+    assert run.identical(whole)
+    for one in (run, tc.Run.load(tmp_path / "run.nc", lazy=True)):
+        assert not one.data["cwnd"].variable._in_memory
+        pd.testing.assert_frame_equal(
+            one.summary(after=2), whole.summary(after=2), check_exact=True
+        )
+        assert one.queue_stats(after=1) == whole.queue_stats(after=1)
+        assert one.utilization(after=1.5) == whole.utilization(after=1.5)
+        assert one.fct().equals(whole.fct())
+        assert one.totals().equals(whole.totals())
+        assert not one.data["cwnd"].variable._in_memory, "it was left in the file"
+    assert tc.Run.load(tmp_path / "run.nc").identical(whole)
+    run.save(tmp_path / "again.nc")
+    assert tc.Run.load(tmp_path / "again.nc").identical(whole)
+    assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "again.nc"}
+
+
+@pytest.mark.parametrize("part", [2**25, 2000])
+def test_a_streamed_run_may_record_no_flow(part, tmp_path, monkeypatch):
+    monkeypatch.setattr(packet_world, "PART", part)
+    case = scenario(tc.Flow("reno", record=False))
+    assert tc.simulate(case, stream=tmp_path / "run.nc").identical(tc.simulate(case))
+
+
+def test_a_streamed_run_that_is_interrupted_leaves_nothing(tmp_path):
+    sim = tc.PacketSimulation(busy(), stream=tmp_path / "run.nc")
+
+    def enough():
+        yield sim.env.timeout(4)
+        assert not list(tmp_path.iterdir()), "what is not complete has no name"
+        raise KeyboardInterrupt
+
+    sim.env.process(enough())
+    with pytest.raises(KeyboardInterrupt):
+        sim.run()
+    assert not list(tmp_path.iterdir())
+    half = sim.result()
+    assert half.duration == pytest.approx(4, abs=0.01)
+    assert half.identical(tc.Run.load(tmp_path / "run.nc"))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"trace": True}, "trace = True: events are kept"),
+        ({"stream": 3}, "stream = 3: must be the name of a file"),
+        ({"model": "fluid"}, "the fluid model has no such option"),
+        ({"model": "hybrid"}, "the hybrid model has no such option"),
+        ({"model": "meanfield"}, "the meanfield model has no such option"),
+    ],
+)
+def test_what_cannot_be_streamed_is_refused_in_one_line(options, text, tmp_path):
+    with pytest.raises(tc.ScenarioError, match=text):
+        tc.simulate(scenario(tc.Flow("reno")), **{"stream": tmp_path / "run.nc"} | options)
+
+
+def test_a_disk_without_room_is_told_beforehand(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(tc.TcpccError, match="GiB of disk; "):
+        tc.simulate(scenario(tc.Flow("reno")), stream=tmp_path / "run.nc")
+    with pytest.raises(OSError, match="cannot be written"):
+        tc.simulate(scenario(tc.Flow("reno")), stream=tmp_path / "nowhere" / "run.nc")
+    assert not list(tmp_path.iterdir())
+
+
+def test_memory_of_a_streamed_run_is_flat_in_its_duration(tmp_path):
+    code = """if True:
+        import resource, sys
+        import tcpcc as tc
+        many = [tc.Flow("reno", count=50, size=1)]
+        case = tc.Scenario(tc.dumbbell("1 Mbps", "20 ms", 20), many, duration=1, interval=1e-5)
+        tc.simulate(case.replace(interval=1e-4), stream=sys.argv[1])  # bins of 29 MB
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        run = tc.simulate(case, stream=sys.argv[1])  # of 290 MB
+        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "run.nc"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(done.stdout) < 120, "MiB"
+
+
+def hybrid(front, back):
+    many = tc.Flow("reno", count=4, background=True, name="many", record=back)
+    few = [tc.Flow("cubic", name="one", record=front), tc.Flow("vegas", name="two")]
+    return scenario(few[0], many, few[1], workloads=[tc.web("reno", rate=5)], duration=6)
+
+
+def test_a_hybrid_records_the_flows_chosen():
+    whole = tc.simulate(hybrid(True, True), "hybrid", trace=True)
+    assert whole.flows == ["one", "two", "many.1", "many.2", "many.3", "many.4", "workload1"]
+    for front, back in ((True, False), (False, True), (False, False)):
+        some = tc.simulate(hybrid(front, back), "hybrid", trace=True)
+        kept = [x for x in whole.flows if (front or x != "one") and (back or "many" not in x)]
+        assert some.flows == kept
+        for name in ("cwnd", "delivered", "timeouts", "base_rtt", "crosses"):
+            np.testing.assert_array_equal(some.data[name], whole.data[name].sel(flow=kept), name)
+        np.testing.assert_array_equal(some.data["queue"], whole.data["queue"])
+        sums = some.totals()
+        assert list(sums.index) == whole.flows
+        shown = sums.loc[kept]
+        assert shown.equals(whole.totals().loc[kept])
+        assert (sums["delivered"] > 0).all()
+        assert set(some.trace()["flow"].str.partition("#")[0]) == set(kept) - {
+            x for x in kept if "many" in x
+        }
+        assert some.identical(
+            tc.simulate(hybrid(front, back), "hybrid", driver="simpy", trace=True)
+        )
+
+
+def test_what_a_hybrids_workload_sends_is_its_own():
+    run = tc.simulate(hybrid(True, True), "hybrid")
+    assert set(run.fct()["flow"]) == {"workload1"}
+    assert run.fct()["size"].sum() > 50

@@ -151,3 +151,11 @@ def test_a_tighter_router_before_is_heeded():
 def test_models_without_packets_refuse_it(model):
     with pytest.raises(ScenarioError, match="controller 'xcp' writes into packets"):
         tc.simulate(scenario(), model=model)
+
+
+def test_without_a_router_the_window_stays_as_it_is():
+    net = tc.dumbbell("4 Mbps", "2 ms", 40)
+    run = tc.simulate(
+        tc.Scenario(net, [tc.Flow("xcp", transport={"initial_window": 4})], duration=3)
+    )
+    assert (run.data["cwnd"].sel(time=slice(0.1, None)) == 4).all()

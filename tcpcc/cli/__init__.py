@@ -72,6 +72,12 @@ def parser() -> argparse.ArgumentParser:
     _simulating(one)
     one.add_argument("--after", type=float, default=0.0, metavar="S", help="summary from then on")
     one.add_argument("--save", type=Path, metavar="X.nc", help="keep the record, as NetCDF")
+    one.add_argument(
+        "--stream",
+        type=Path,
+        metavar="X.nc",
+        help="as --save, on disk from the start: for long runs",
+    )
     one.add_argument("--csv", type=Path, metavar="X.csv", help="write the flows' series")
     one.add_argument("--plot", type=Path, metavar="X.png", help="draw windows, queue, throughput")
     one.add_argument("--json", action="store_true", help="print the summary as JSON")
@@ -253,7 +259,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     from tcpcc.cli.settings import load
     from tcpcc.models import simulate
 
-    _check_targets(options, "save", "csv", "plot")
+    _check_targets(options, "save", "stream", "csv", "plot")
     _import(options.imports)
     scenario = load(options.scenario, options.set, options.seed)
     try:
@@ -261,6 +267,7 @@ def run_scenario(options: argparse.Namespace) -> None:
             scenario,
             options.model,
             driver=options.driver,
+            stream=options.stream,
             force=options.force,
             progress=sys.stderr.isatty(),
         )
@@ -300,7 +307,7 @@ def show(options: argparse.Namespace) -> None:
     from tcpcc.results import Run
 
     _check_targets(options, "plot")
-    run = Run.load(options.run)
+    run = Run.load(options.run, lazy=True)
     if options.toml:
         print(run.data.attrs["scenario"], end="")
         return

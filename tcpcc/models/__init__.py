@@ -47,7 +47,7 @@ class Model:
 MODELS = {
     model.name: model
     for model in (
-        Model("packet", "every packet and every ACK", ("driver", "trace")),
+        Model("packet", "every packet and every ACK", ("driver", "trace", "stream")),
         Model("fluid", "a hybrid automaton over cumulative flows", ("step", "representatives")),
         Model(
             "hybrid",
@@ -62,7 +62,7 @@ MODELS = {
 
 
 def _is_default(value: object) -> bool:
-    return value is False or value == "compiled"
+    return value is None or value is False or value == "compiled"
 
 
 def simulate(
@@ -71,6 +71,7 @@ def simulate(
     *,
     driver: str = "compiled",
     trace: bool | Selection = False,
+    stream: str | Path | None = None,
     progress: bool = False,
     force: bool = False,
     **options: Any,
@@ -87,6 +88,9 @@ def simulate(
         trace: keep every event of every flow in ``run.events``, for ``run.trace()``,
             ``run.plot_trace()``, ``run.to_pcap()`` (packet model); or the names of those flows,
             controllers or workloads whose events are kept, one or several.
+        stream: file, as `Run.save` writes, that the record goes to (packet model): the run's
+            series are on its disk from the start, and memory does not grow with the duration. The
+            file is there whole or not at all, and the run returned reads from it what is asked for.
         progress: show a progress bar.
         force: begin even if the machine seems to lack the memory, or the run takes more than
             four hours; see `estimate`.
@@ -98,6 +102,7 @@ def simulate(
         ScenarioError: not a scenario, an unknown model or driver, an option that the model does
             not have.
         ResourceError: the run would take more than the machine has.
+        OSError: `stream` cannot be written to.
         RuleError: a controller's or a queue's rule failed; names the rule and its line.
 
     A run that will take more than a minute is announced with a warning.
@@ -108,7 +113,7 @@ def simulate(
     if model not in MODELS:
         raise unknown("model", model, MODELS)
     chosen = MODELS[model]
-    given = {"driver": driver, "trace": trace}
+    given = {"driver": driver, "trace": trace, "stream": stream}
     asked = {name: value for name, value in given.items() if not _is_default(value)}
     for name in {**asked, **options}:
         if name in given and name not in chosen.options:
@@ -118,6 +123,6 @@ def simulate(
     if driver not in DRIVERS:
         raise unknown("driver", driver, DRIVERS)
     if not force:
-        check(scenario, model, driver, trace, options.get("step"))
+        check(scenario, model, driver, trace, options.get("step"), stream is not None)
     run = import_module(f"{__name__}.{model}").simulate
     return run(scenario, progress=progress, **asked, **options)

@@ -1,6 +1,15 @@
 """What both models add up for each flow and each recorded link in an interval of the record."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
 from tcpcc.engine.jit import accessor, record_dtype
+
+if TYPE_CHECKING:
+    from tcpcc.engine.scratch import Scratch
 
 FLOW_BIN = record_dtype(
     {
@@ -15,5 +24,18 @@ LINK_BIN = record_dtype(
     }
 )  # fmt: skip
 
+PART = 2**25  # bytes of bins that are in memory at a time when a record is put together from disk
+
 flow_bin_at = accessor(FLOW_BIN)
 link_bin_at = accessor(LINK_BIN)
+
+
+def blank_bins(
+    shape: tuple[int, int], dtype: np.dtype, scratch: Scratch | None = None
+) -> np.ndarray[Any, Any]:
+    """Bins in which nothing has been added up, and no window seen; on disk where `scratch` is."""
+    windows = [name for name in ("cwnd", "ssthresh", "rtt") if name in (dtype.names or ())]
+    bins = np.zeros(() if scratch is not None else shape, dtype)
+    for name in windows:
+        bins[name] = np.nan
+    return bins if scratch is None else scratch.array(shape, bins)

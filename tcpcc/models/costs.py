@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tcpcc.engine.memory import memory_left
 from tcpcc.errors import TcpccError, unknown
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART
 from tcpcc.models.fluid.automaton import REPRESENTATIVES
 from tcpcc.models.fluid.limits import refuse_workloads
 from tcpcc.scenario.traffic import CBR, Flow
@@ -33,6 +33,8 @@ PER_PACKET = {"compiled": 2e-7, "simpy": 2.5e-6}
 PER_STEP = 1.2e-7  # fluid and meanfield model: one flow, one time step
 
 COPIES = 2.5  # of the series of a run at the moment when its record is put together
+PAGES = 2 * 4096  # bytes of each row of a streamed record that are written to at a time
+PER_BIN = 24  # bytes of each bin of a streamed record: when it ends
 PER_FLOW = 12_000  # bytes: a flow's objects and records
 PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
 LEAST = 4  # packets that a flow has outstanding, however many there are
@@ -85,12 +87,13 @@ def estimate(
     driver: str = "compiled",
     trace: bool = False,
     step: float | None = None,
+    stream: object = None,
 ) -> Estimate:
     """What `simulate` with the same arguments will take; nothing is simulated.
 
     Args:
         scenario: what would be simulated.
-        model, driver, trace, step: as in `simulate`.
+        model, driver, trace, step, stream: as in `simulate`.
 
     Raises:
         ScenarioError: an unknown model or driver.
@@ -112,7 +115,10 @@ def estimate(
     if model == "packet":
         rows -= sum(counts[k] for k in set(range(len(counts))) - set(resolved.recorded))
     series = FLOW_BIN.itemsize * rows + LINK_BIN.itemsize * recorded
-    memory = COPIES * n_bins * series + PER_FLOW * flows
+    memory = COPIES * n_bins * series
+    if stream:
+        memory = min(memory, COPIES * PART + PAGES * (rows + recorded) + PER_BIN * n_bins)
+    memory += PER_FLOW * flows
     if model == "meanfield":
         steps, history = _meanfield(scenario, step)
         return Estimate(model, 0.0, steps, PER_STEP * steps * (flows + 1), memory + history)
@@ -282,6 +288,7 @@ def check(
     driver: str = "compiled",
     trace: object = False,
     step: float | None = None,
+    stream: bool = False,
 ) -> None:
     """Announce a long run; refuse one that the machine cannot do.
 
@@ -290,7 +297,7 @@ def check(
     """
     if model == "packet" and driver == "compiled" and not trace and _is_small(scenario):
         return
-    found = estimate(scenario, model, driver=driver, trace=bool(trace), step=step)
+    found = estimate(scenario, model, driver=driver, trace=bool(trace), step=step, stream=stream)
     free = memory_left()
     beyond = [
         *([f"{free / 2**30:.2g} GiB are free"] if not found.memory <= free else []),

@@ -17,6 +17,7 @@ from tcpcc.errors import TcpccError
 from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
 
 if TYPE_CHECKING:
+    from tcpcc.engine.scratch import Scratch
     from tcpcc.scenario.network import Link
 
 #: Of a link's record: addresses of the rule at arrivals, of those of the timer, at departures and
@@ -69,9 +70,17 @@ class QueueMemory:
         rule: ``on_arrival`` or ``on_fluid`` of its discipline; None: there is none.
         seed: of the scenario.
         n_bins: how many bins a recorded link has.
+        scratch: keeps what is recorded on disk.
     """
 
-    def __init__(self, link: Link, rule: Rule | None, seed: int, n_bins: int) -> None:
+    def __init__(
+        self,
+        link: Link,
+        rule: Rule | None,
+        seed: int,
+        n_bins: int,
+        scratch: Scratch | None = None,
+    ) -> None:
         discipline: Discipline = link.queue.discipline
         self.names = discipline.record if link.record else ()
         self.name, self.rule, self.timer = discipline.name, rule, discipline.on_interval
@@ -84,10 +93,12 @@ class QueueMemory:
         self.params = np.zeros(1, discipline.params_dtype)
         self.params[0] = tuple(discipline.check(dict(link.queue.params)).values()) or (0.0,)
         self.sample = np.zeros(1, sample_dtype)
-        self.sample["delay"] = link.delay
+        self.sample["rate"], self.sample["delay"] = link.rate, link.delay
         fields: Any = discipline.state_dtype.fields
         self._places = np.array([fields[name][1] // 8 for name in self.names], np.int64)
-        self._notes = np.full((n_bins, len(self.names)), np.nan)
+        shape = (n_bins, len(self.names))
+        blank = np.array(np.nan)
+        self._notes = np.full(shape, blank) if scratch is None else scratch.array(shape, blank)
 
     @property
     def has_timer(self) -> bool:
@@ -109,25 +120,31 @@ class QueueMemory:
         row["n_noted"] = len(self.names)
         row["noted"], row["notes"] = address(self._places), address(self._notes)
 
-    def series(self, name: str) -> np.ndarray:
-        """A recorded variable at the ends of the bins: NaN before the first arrival."""
-        notes = self._notes[:, self.names.index(name)]
+    def series(self, name: str, bins: slice) -> np.ndarray:
+        """A recorded variable at the ends of some bins: NaN before the first arrival.
+
+        A bin without arrivals has the value of the one before. It is written there, so that of a
+        series asked for part by part none has to look back further than that.
+        """
+        notes = self._notes[max(bins.start - 1, 0) : bins.stop, self.names.index(name)]
         newest = np.maximum.accumulate(np.where(np.isnan(notes), 0, np.arange(len(notes))))
-        return notes[newest]
+        notes[:] = notes[newest]
+        return notes[len(notes) - (bins.stop - bins.start) :]
 
 
 def recorded_states(
-    links: Sequence[Link], memories: Mapping[int, QueueMemory], n_bins: int
+    links: Sequence[Link], memories: Mapping[int, QueueMemory], bins: slice
 ) -> dict[str, np.ndarray]:
-    """What the disciplines of recorded links record, by name, shape [time, recorded link].
+    """What the disciplines of recorded links record in some bins, by name, shape [time, recorded
+    link].
 
     NaN where a link's discipline has no such variable. `memories` are found by the links' indices.
     """
     recorded = [i for i, link in enumerate(links) if link.record]
     names = {name: None for i in recorded for name in links[i].queue.discipline.record}
-    series = {name: np.full((n_bins, len(recorded)), np.nan) for name in names}
+    series = {name: np.full((bins.stop - bins.start, len(recorded)), np.nan) for name in names}
     for column, i in enumerate(recorded):
         if i in memories:
             for name in memories[i].names:
-                series[name][:, column] = memories[i].series(name)
+                series[name][:, column] = memories[i].series(name, bins)
     return series

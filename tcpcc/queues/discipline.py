@@ -46,7 +46,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "size": ("bytes", "of the arriving packet"),
     "arrivals": ("packets", "that this call stands for: 1, or a real number in the fluid model"),
     "idle": ("s", "how long the link had been idle; 0 when it is sending"),
-    "rate": ("bit/s", "of the link"),
+    "rate": ("bit/s", "of the link; of one that stands still, the rate before"),
     "delay": ("s", "propagation delay of the link"),
     "limit": ("packets", "of this size that the buffer holds with the one being sent, or infinity"),
     "full": ("0 or 1", "the buffer is full: the packet will be dropped in any case"),

@@ -7,6 +7,7 @@ hash of all before it. Other tools do not see it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MARK = b"\ntcpcc sha256 "
 _TRAILER = len(_MARK) + 65
+_CHUNK = 2**17  # numbers of a series that are packed together, where they come part by part
 
 
 def save(path: str | Path, data: xr.Dataset, events: NDArray[Any] | None) -> None:
@@ -42,34 +44,86 @@ def save(path: str | Path, data: xr.Dataset, events: NDArray[Any] | None) -> Non
             xr.Dataset(fields, attrs=attrs).to_netcdf(
                 part, engine="h5netcdf", group="events", mode="a"
             )
-        digest = hashlib.sha256(part.read_bytes()).hexdigest()
-        with part.open("ab") as file:
-            file.write(_MARK + digest.encode() + b"\n")
+        _seal(part)
 
 
-def load(path: str | Path) -> tuple[xr.Dataset, NDArray[Any] | None]:
-    """Read what `save` wrote, exactly, all of it into memory.
+def save_parts(path: str | Path, parts: Iterable[xr.Dataset]) -> None:
+    """As `save`, for a record that comes in parts, one after the other in time, of which one at a
+    time is in memory. What has no dimension time is that of the first."""
+    import h5netcdf
+
+    with whole_file(path) as part:
+        ends = 0
+        for record in parts:
+            begin, ends = ends, ends + record.sizes["time"]
+            if begin == 0:
+                record.to_netcdf(
+                    part, engine="h5netcdf", encoding=_in_chunks(record), unlimited_dims=["time"]
+                )
+                continue
+            with h5netcdf.File(part, "a") as file:
+                file.resize_dimension("time", ends)
+                for name, variable in record.variables.items():
+                    if "time" in variable.dims:
+                        file.variables[name][begin:ends] = variable.values
+        _seal(part)
+
+
+def _in_chunks(record: xr.Dataset) -> dict[Any, dict[str, Any]]:
+    """How the series of a record are packed that is not there yet in full."""
+    encoding: dict[Any, dict[str, Any]] = {}
+    for name, variable in record.variables.items():
+        if "time" in variable.dims and variable.size:
+            columns = variable.size // variable.shape[0]
+            chunks = (max(_CHUNK // columns, 1), *variable.shape[1:])
+            encoding[name] = {"chunksizes": chunks, "zlib": True, "complevel": 1, "shuffle": True}
+    return encoding
+
+
+def _seal(part: Path) -> None:
+    """Write the checksum behind all the rest."""
+    with part.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    with part.open("ab") as file:
+        file.write(_MARK + digest.encode() + b"\n")
+
+
+def load(path: str | Path, lazy: bool = False) -> tuple[xr.Dataset, NDArray[Any] | None]:
+    """Read what `save` or `save_parts` wrote, exactly.
+
+    Args:
+        path: of the file.
+        lazy: leave the series in the file, of which each question reads what it needs; otherwise
+            all of it is read into memory.
 
     Raises:
         FileNotFoundError: no such file.
         TcpccError: not a saved run, or one that is damaged.
     """
-    import xarray as xr
-
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     _check_sum(Path(path))
+    return read(path, lazy)
+
+
+def read(path: str | Path, lazy: bool) -> tuple[xr.Dataset, NDArray[Any] | None]:
+    """As `load`, of a file that is known to be whole."""
+    import xarray as xr
+
     try:
         groups = xr.open_groups(path, engine="h5netcdf", decode_times=False)
         try:
-            loaded = {name: group.load().drop_encoding() for name, group in groups.items()}
+            loaded = {
+                name: (group if lazy and name == "/" else group.load()).drop_encoding()
+                for name, group in groups.items()
+            }
         finally:
             for group in groups.values():
                 group.close()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:120]
         raise TcpccError(f"{path}: not a saved run, or damaged ({reason})") from error
-    data = loaded["/"]
+    data = _left_in_the_file(path) if lazy else loaded["/"]
     if data.attrs.get("format") != FORMAT:
         raise TcpccError(f"{path}: not a saved run (it is not marked {FORMAT!r})")
     data.attrs = {k: v.item() if isinstance(v, np.generic) else v for k, v in data.attrs.items()}
@@ -84,10 +138,26 @@ def load(path: str | Path) -> tuple[xr.Dataset, NDArray[Any] | None]:
     return data, events
 
 
+def _left_in_the_file(path: str | Path) -> xr.Dataset:
+    """A record whose series are read when they are asked for, and not kept."""
+    import xarray as xr
+
+    data = xr.open_dataset(path, engine="h5netcdf", decode_times=False, cache=False)
+    for variable in data.variables.values():
+        if variable.dims[:1] != ("time",):
+            variable.load()
+    return data.drop_encoding()
+
+
 def _check_sum(path: Path) -> None:
-    content = path.read_bytes()
-    body, trailer = content[:-_TRAILER], content[-_TRAILER:]
+    with path.open("rb") as file:
+        left = max(path.stat().st_size - _TRAILER, 0)
+        digest = hashlib.sha256()
+        while left and (block := file.read(min(left, 2**20))):
+            digest.update(block)
+            left -= len(block)
+        trailer = file.read()
     if not trailer.startswith(_MARK):
         raise TcpccError(f"{path}: not a saved run, or damaged (it does not end in a checksum)")
-    if trailer[len(_MARK) :] != hashlib.sha256(body).hexdigest().encode() + b"\n":
+    if trailer[len(_MARK) :] != digest.hexdigest().encode() + b"\n":
         raise TcpccError(f"{path}: not a saved run, or damaged (its checksum is another one)")

@@ -148,6 +148,7 @@ def dataset(
     queue_states: Mapping[str, ArrayLike] | None = None,
     items: Mapping[str, ArrayLike] | None = None,
     totals: Mapping[str, ArrayLike] | None = None,
+    begin: float = 0.0,
     cpu_seconds: float = math.nan,
 ) -> xr.Dataset:
     """Put an engine's arrays together as a record; `VARIABLES` says what each holds.
@@ -155,14 +156,15 @@ def dataset(
     Args:
         scenario, resolved: what was run; names, sizes and the rest are read from these.
         model, driver: which engine ran it.
-        time: ends of the bins, shape [time], s; the first bin starts at 0.
+        time: ends of the bins, shape [time], s.
+        begin: s, when the first bin starts; of a part of a record the end of the part before.
         cwnd, ssthresh, rtt: shape [time, flow]; NaN where there is no value.
         sent, retransmitted, delivered, dropped: shape [time, flow], packets.
         queue, queue_max, busy, arrived, drops, sent_bits: shape [time, recorded link].
         timeouts, loss_events, finished: shape [flow].
         base_rtt: shape [flow], s. Default: `base_rtts(resolved)`.
         capacity: shape [time, recorded link], bit; give it when something but the scenario's own
-            changes set a link's rate. Default: `capacities(resolved, recorded, time)`.
+            changes set a link's rate. Default: `capacities(resolved, recorded, time, begin)`.
         recorded: indices into `resolved.links`. Default: those with `record` set.
         marks: of a model that marks packets, shape [time, recorded link].
         queue_states: what the queue disciplines record, by the state variable's name, shape
@@ -205,7 +207,7 @@ def dataset(
         "arrived": arrived,
         "drops": drops,
         "sent_bits": sent_bits,
-        "capacity": capacities(resolved, indices, ends) if capacity is None else capacity,
+        "capacity": capacities(resolved, indices, ends, begin) if capacity is None else capacity,
         "controller": np.array(
             [f.controller.name if f.controller else "cbr" for f in rows], dtype=str
         ),
@@ -334,13 +336,14 @@ def base_rtts(resolved: Resolved) -> NDArray[np.float64]:
 
 
 def capacities(
-    resolved: Resolved, recorded: Sequence[int], ends: NDArray[np.float64]
+    resolved: Resolved, recorded: Sequence[int], ends: NDArray[np.float64], begin: float = 0.0
 ) -> NDArray[np.float64]:
-    """Bits that each recorded link could send in each bin, shape [time, recorded link].
+    """Bits that each recorded link could send in each bin, shape [time, recorded link]; the first
+    bin starts at `begin`.
 
     The scenario's changes of a rate are followed; a change inside a bin counts from its moment.
     """
-    edges = np.concatenate([[0.0], ends])
+    edges = np.concatenate([[begin], ends])
     result = np.empty((len(ends), len(recorded)))
     for column, index in enumerate(recorded):
         steps = [(0.0, resolved.links[index].rate)]
@@ -348,8 +351,8 @@ def capacities(
             if change.link == index and change.spec.rate is not None:
                 steps.append((change.spec.at, change.spec.rate))
         bits = np.zeros(len(ends))
-        for (begin, rate), (end, _) in zip(steps, [*steps[1:], (math.inf, 0.0)], strict=True):
-            inside = np.diff(np.clip(edges, begin, end))
+        for (since, rate), (end, _) in zip(steps, [*steps[1:], (math.inf, 0.0)], strict=True):
+            inside = np.diff(np.clip(edges, since, end))
             bits[inside > 0] += inside[inside > 0] * rate
         result[:, column] = bits
     return result

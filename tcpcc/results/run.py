@@ -500,14 +500,19 @@ class Run:
         netcdf.save(path, self.data, self.events)
 
     @classmethod
-    def load(cls, path: str | Path) -> Run:
-        """Read what `save` wrote, exactly, all of it into memory.
+    def load(cls, path: str | Path, lazy: bool = False) -> Run:
+        """Read what `save` or ``simulate(..., stream=path)`` wrote, exactly.
+
+        Args:
+            path: of the file.
+            lazy: leave the series in the file, which has to stay; each question reads what it
+                needs. Default: all of it is read into memory.
 
         Raises:
             FileNotFoundError: no such file.
             TcpccError: not a saved run, or one that is damaged.
         """
-        return cls(*netcdf.load(path))
+        return cls(*netcdf.load(path, lazy))
 
     def identical(self, other: Run) -> bool:
         """Whether both runs gave exactly the same record and trace.

@@ -103,8 +103,6 @@ class Link(Record):
             setting = {"jitter_share": jitter_share, "reordering": reordering}
             wrong = next(k for k, v in setting.items() if v != Link._defaults[k])
             raise ScenarioError(f"{wrong} = {setting[wrong]!r}: needs a jitter")
-        if not probability("jitter_share", jitter_share) > 0:
-            raise refuse("jitter_share", jitter_share, "above 0; no jitter is jitter = 0")
         self._store(
             src=src,
             dst=dst,
@@ -118,7 +116,7 @@ class Link(Record):
             variable=flag("variable", variable),
             buffer_unit=unit,
             jitter=late,
-            jitter_share=float(jitter_share),
+            jitter_share=share_of("jitter_share", jitter_share),
             reordering=flag("reordering", reordering),
             aggregation=nonnegative("aggregation", units.seconds(aggregation, "aggregation"), "s"),
         )
@@ -245,6 +243,10 @@ class Change(Record):
         loss: new probability of random loss, in [0, 1).
         queue: new values of parameters of its queue discipline, as {"max_p": 0.05}.
         buffer_unit: as in `Link`.
+        jitter: new longest time that a packet takes beyond the delay, s.
+        jitter_share: new probability that a packet is delayed so, in (0, 1].
+
+    Whether packets may overtake (`Link.reordering`) stays as it is.
     """
 
     at: float
@@ -255,6 +257,8 @@ class Change(Record):
     loss: float | None
     queue: tuple[tuple[str, float], ...]
     buffer_unit: str
+    jitter: float | None
+    jitter_share: float | None
 
     def __init__(
         self,
@@ -267,13 +271,16 @@ class Change(Record):
         loss: float | None = None,
         queue: Mapping[str, float] | Sequence[tuple[str, float]] = (),
         buffer_unit: str = "packets",
+        jitter: Quantity | None = None,
+        jitter_share: float | None = None,
     ) -> None:
         room, unit = (None, "packets") if buffer is None else buffer_room(buffer, buffer_unit)
         pairs = number_pairs("queue", queue)
-        if not pairs and rate is None and delay is None and buffer is None and loss is None:
+        given = (rate, delay, buffer, loss, jitter, jitter_share)
+        if not pairs and all(value is None for value in given):
             raise ScenarioError(
                 f"change of link {link!r} at {at!r}: changes nothing; "
-                "give a rate, delay, buffer, loss or queue"
+                "give a rate, delay, buffer, loss, queue, jitter or jitter_share"
             )
         self._store(
             at=nonnegative("at", units.seconds(at, "at"), "s"),
@@ -286,7 +293,18 @@ class Change(Record):
             loss=None if loss is None else probability("loss", loss, one=False),
             queue=pairs,
             buffer_unit=unit,
+            jitter=None
+            if jitter is None
+            else nonnegative("jitter", units.seconds(jitter, "jitter"), "s"),
+            jitter_share=None if jitter_share is None else share_of("jitter_share", jitter_share),
         )
+
+
+def share_of(field: str, value: float) -> float:
+    """A probability above 0."""
+    if not probability(field, value) > 0:
+        raise refuse(field, value, "above 0; no jitter is jitter = 0")
+    return float(value)
 
 
 def look_for_units(rate: Quantity, delay: Quantity) -> None:

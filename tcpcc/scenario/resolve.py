@@ -329,6 +329,7 @@ def _resolve_changes(
 ) -> tuple[ResolvedChange, ...]:
     """The changes in order of time, each checked against its link as it is by then."""
     queues: dict[int, QueueSpec] = {}
+    late: set[int] = set()  # links that were given a jitter
     resolved = []
     for change in sorted(scenario.changes, key=lambda change: change.at):
         if change.at >= scenario.duration:
@@ -354,6 +355,13 @@ def _resolve_changes(
             except ScenarioError as error:
                 where = f"change of link {change.link!r} at {change.at:g}"
                 raise ScenarioError(f"{where}: {error}") from None
+        if change.jitter is not None:
+            late.add(k)
+        elif change.jitter_share is not None and link.jitter == 0 and k not in late:
+            raise ScenarioError(
+                f"change of link {change.link!r} at {change.at:g}: jitter_share ="
+                f" {change.jitter_share:g}: the link has no jitter by then"
+            )
         resolved.append(ResolvedChange(change, k))
     return tuple(resolved)
 

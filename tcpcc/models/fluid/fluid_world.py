@@ -336,5 +336,7 @@ class World:
             "timeouts": self.flows["timeouts"] * self.counts,
             "loss_events": self.flows["loss_events"] * self.counts,
             "finished": self.flows["finished"],
-            "queue_states": recorded_states(self.resolved.links, self.queues, self.n_bins),
+            "queue_states": recorded_states(
+                self.resolved.links, self.queues, slice(0, self.n_bins)
+            ),
         }

@@ -27,16 +27,23 @@ def look(resolved: Resolved) -> None:
     """Warn where the fluid model may be off, refuse what it does not have.
 
     Raises:
-        ScenarioError: what needs packets (`refusals`), a link that stops (rate 0).
+        ScenarioError: what needs packets (`refusals`), a link that stops (rate 0), jitter that
+            changes.
     """
     refuse_what_needs_packets(resolved, "fluid")
     warn_of_jitter(resolved, "fluid")
     for change in resolved.changes:
+        where = f"change of link {change.spec.link!r} at {change.spec.at:g}"
         if change.spec.rate == 0:
             raise ScenarioError(
-                f"change of link {change.spec.link!r} at {change.spec.at:g}: rate = 0: the fluid"
-                " model has no link that stops; use the packet model"
+                f"{where}: rate = 0: the fluid model has no link that stops; use the packet model"
             )
+        for name in ("jitter", "jitter_share"):
+            if (value := getattr(change.spec, name)) is not None:
+                raise ScenarioError(
+                    f"{where}: {name} = {value:g}: the fluid model has no jitter that changes; use"
+                    " the packet model"
+                )
     shared = _contended(resolved)
     if len(shared) > 1:
         names = ", ".join(repr(resolved.links[i].name) for i in shared[:3])

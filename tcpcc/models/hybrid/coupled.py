@@ -7,6 +7,7 @@ last step has left them (:mod:`tcpcc.models.shared_link`), then the fluid takes 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from tcpcc.models.packet.packet_world import World as PacketWorld
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.models.shared_link import SHARED
 from tcpcc.results import Run
-from tcpcc.results.recording import base_rtts, dataset
+from tcpcc.results.recording import TOTALS, base_rtts, dataset
 
 if TYPE_CHECKING:
     from tcpcc.results.run import Selection
@@ -118,25 +119,50 @@ class Coupled:
     def result(self, driver: str, cpu_seconds: float) -> Run:
         """The record of the run: the flows in front, those behind, the workloads."""
         front, back = self.packets.series(), self.fluid.series()
-        n = len(self.packets.resolved.flows)
-
-        def together(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-            return np.concatenate([ours[..., :n], theirs, ours[..., n:]], axis=-1)
-
-        series: dict[str, Any] = {name: together(front[name], back[name]) for name in BY_FLOW}
-        series |= {name: front[name] + back[name] for name in BY_LINK}
         ours, theirs = self.packets.resolved, self.fluid.resolved
+        first = sum(row < len(ours.flows) for row in ours.recorded)
+        shown = list(theirs.recorded)
+        series: dict[str, Any] = {
+            name: _between(front[name], back[name][..., shown], first) for name in BY_FLOW
+        }
+        series |= {name: front[name] + back[name] for name in BY_LINK}
+        resolved = replace(ours, flows=ours.flows + theirs.flows)
+        if len(resolved.recorded) < len(resolved.rows):
+            in_front, behind = front["totals"] or _sums(front), _sums(back)
+            n = len(ours.flows)
+            series["totals"] = {k: _between(in_front[k], behind[k], n) for k in TOTALS}
+        if items := front["items"]:
+            row = items["item_flow"]
+            series["items"] = items | {"item_flow": np.where(row < first, row, row + len(shown))}
         queues = {**self.packets.queues, **self.fluid.queues}
         record = dataset(
             self.scenario,
-            replace(ours, flows=ours.flows + theirs.flows),
+            resolved,
             model="hybrid",
             driver=driver + (", interpreted" if INTERPRETED else ""),
             time=front["time"],
-            base_rtt=together(base_rtts(ours), base_rtts(theirs)),
-            items=front["items"],
-            queue_states=recorded_states(ours.links, queues, self.packets.n_bins),
+            base_rtt=_between(base_rtts(ours), base_rtts(theirs), len(ours.flows))[
+                list(resolved.recorded)
+            ],
+            queue_states=recorded_states(ours.links, queues, slice(0, self.packets.n_bins)),
             cpu_seconds=cpu_seconds,
             **series,
         )
-        return Run(record, self.packets.trace.events(self.scenario.duration))
+        events = self.packets.trace.events(self.scenario.duration)
+        if events is not None:  # connections of workloads are numbered after all rows
+            events["flow"][events["flow"] >= first] += len(shown)
+        return Run(record, events)
+
+
+def _between(front: np.ndarray, back: np.ndarray, first: int) -> np.ndarray:
+    """`back` put into `front` before its row `first`; rows are the last dimension."""
+    return np.concatenate([front[..., :first], back, front[..., first:]], axis=-1)
+
+
+def _sums(series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What `recording.TOTALS` names, of a model that keeps series of every row."""
+    sums = {  # of whole rows, one after the other, as `Run.totals` adds them
+        name: np.ascontiguousarray(series[name]).sum(axis=0)
+        for name in ("sent", "retransmitted", "delivered")
+    }
+    return sums | {name: series[name] for name in ("timeouts", "loss_events", "finished")}

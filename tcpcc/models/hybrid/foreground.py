@@ -33,9 +33,6 @@ def split(scenario: Scenario) -> tuple[Scenario, Scenario]:
         )
     if not front and not scenario.workloads:
         raise ScenarioError("flows: all have background=True: use the fluid model")
-    if len(whole.recorded) < len(whole.rows):
-        name = next(x.name for k, x in enumerate(whole.rows) if k not in whole.recorded)
-        raise ScenarioError(f"flow {name!r}: record = False: the hybrid model records every flow")
     for flow in (*whole.flows, *(kind for load in whole.workloads for kind in load.kinds)):
         if isinstance(flow.spec, Flow) and flow.spec.transport.ecn != "off":
             raise ScenarioError(

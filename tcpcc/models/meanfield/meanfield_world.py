@@ -361,7 +361,7 @@ class World:
             timeouts=nothing,
             loss_events=flows["dropped"].sum(axis=0),
             finished=np.full(len(nothing), np.nan),
-            queue_states=recorded_states(self.resolved.links, self.queues, n),
+            queue_states=recorded_states(self.resolved.links, self.queues, slice(0, n)),
             cpu_seconds=cpu_seconds,
             cwnd=flows["cwnd"],
             ssthresh=flows["ssthresh"],

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
@@ -15,7 +17,13 @@ if TYPE_CHECKING:
 EVENTS_AT_ONCE = 2**19  # some tenths of a second
 
 
-def simulate(scenario: Scenario, *, trace: bool | Selection = False, progress: bool = False) -> Run:
+def simulate(
+    scenario: Scenario,
+    *,
+    trace: bool | Selection = False,
+    stream: Path | None = None,
+    progress: bool = False,
+) -> Run:
     """Run `scenario` in the packet model; returns its record.
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` within a second, whatever the duration.
@@ -24,7 +32,7 @@ def simulate(scenario: Scenario, *, trace: bool | Selection = False, progress: b
     from tcpcc.models.packet.packet_world import World
 
     begin = time.thread_time()
-    world = World(scenario, trace)
+    world = World(scenario, trace, stream=stream)
     w = world.w[0]
     with Progress(scenario.duration, progress) as bar:
         more = True
@@ -36,5 +44,6 @@ def simulate(scenario: Scenario, *, trace: bool | Selection = False, progress: b
                 raise world.explain(error) from None
             if w["need"]:
                 world.grow()
+            world.release()
             bar.reach(min(float(w["now"]), scenario.duration) if more else scenario.duration)
     return world.result("compiled", time.thread_time() - begin)

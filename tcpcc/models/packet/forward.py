@@ -82,7 +82,8 @@ def describe(w, link, flow, time, size, waiting, full, header):
     q.size = size
     q.arrivals = 1.0
     q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
-    q.rate = link.rate
+    if link.rate > 0:
+        q.rate = link.rate
     q.delay = link.delay
     q.limit = link.capacity / size if link.in_bytes != 0 else link.capacity
     q.full = 1.0 if full else 0.0
@@ -119,7 +120,8 @@ def wake_queue(link, now, since):
     q = queue_sample_at(link.sample, 0)
     q.queue = link.stored if link.scheduled != 0 else leave_queue(link, now, since)
     q.queue_bytes = link.queue_bytes
-    q.rate = link.rate
+    if link.rate > 0:
+        q.rate = link.rate
     q.delay = link.delay
     return run_timer(link, now)
 
@@ -173,9 +175,9 @@ def cross(w, link, flow, time, since, size, header):
 @seldom
 def cross_elsewhere(link, flow, time, since, size):
     """The same for what is no queue of this model."""
-    if link.jitter > 0 or link.period > 0:
-        return linger(link, time, since)
-    return cross_shared(link, flow, time, size)
+    if link.shared != 0:
+        return cross_shared(link, flow, time, size)
+    return linger(link, time, since)
 
 
 @compiled

@@ -449,6 +449,10 @@ def on_change(w, ident, now):
         link.capacity = c.capacity
     if not math.isnan(c.loss):
         link.loss = c.loss
+    if not math.isnan(c.jitter):
+        link.jitter = c.jitter
+    if not math.isnan(c.share):
+        link.share = c.share
     if not (math.isnan(c.rate) and math.isnan(c.delay)):
         if link.scheduled == 0:
             leave_queue(link, now, w.since)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED, address, record_view
 from tcpcc.engine.memory import memory_left
+from tcpcc.engine.scratch import Scratch
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError, TcpccError
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART, blank_bins
 from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
@@ -22,13 +24,15 @@ from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
-from tcpcc.results import Run
+from tcpcc.results import Run, netcdf
 from tcpcc.results.recording import dataset
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.network import Link
@@ -46,8 +50,10 @@ def uses_headers(flow: ResolvedFlow) -> bool:
 
 
 def _stages(resolved: Resolved) -> dict[int, int]:
-    """For each link that has one, the row of the stage that its packets pass after it."""
-    followed = [i for i, link in enumerate(resolved.links) if link.has_stage]
+    """For each link that has one at some time, the row of the stage that its packets pass after
+    it."""
+    later = {change.link for change in resolved.changes if change.spec.jitter is not None}
+    followed = [i for i, link in enumerate(resolved.links) if link.has_stage or i in later]
     return {i: len(resolved.links) + k for k, i in enumerate(followed)}
 
 
@@ -63,6 +69,7 @@ class World:
         shared: addresses of the records of the links that are shared with fluid, by link.
         growing: whether flows may be added (`added.add_flow`): links of the network then count as
             fed by others too, so that no packet is carried onto one before its time.
+        stream: where the record is to be written; what is added up then lives on its disk.
     """
 
     def __init__(
@@ -71,8 +78,11 @@ class World:
         trace: bool | Selection = False,
         shared: Mapping[int, int] | None = None,
         growing: bool = False,
+        stream: Path | None = None,
     ) -> None:
         self.scenario = scenario
+        self.stream = stream
+        self.scratch = None if stream is None else Scratch(stream.absolute().parent)
         self.shared = shared or {}
         self.growing = growing
         self.resolved: Resolved = scenario.resolve()
@@ -100,11 +110,9 @@ class World:
         n_series = min(len(self.kept) + 1, n_rows)  # the last for all that are not recorded
         self.bin_row = np.full(n_rows, n_series - 1)
         self.bin_row[self.kept] = np.arange(len(self.kept))
-        self.flow_bins = np.zeros((n_series, self.n_bins), FLOW_BIN)
-        for name in ("cwnd", "ssthresh", "rtt"):
-            self.flow_bins[name] = np.nan
+        self.flow_bins = blank_bins((n_series, self.n_bins), FLOW_BIN, self.scratch)
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
-        self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
+        self.link_bins = blank_bins((len(self.recorded), self.n_bins), LINK_BIN, self.scratch)
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
         self.trace = TraceMemory(self.w, self.resolved, trace)
         self.conversations: ConversationMemory | None = None  # of the workloads
@@ -294,7 +302,7 @@ class World:
             self._lay_out_store(i, discipline.inner)
         if discipline.decides_by_packet:
             self.queues[i] = QueueMemory(
-                link, discipline.on_arrival, self.scenario.seed, self.n_bins
+                link, discipline.on_arrival, self.scenario.seed, self.n_bins, self.scratch
             )
             self.queues[i].fill(row)
 
@@ -477,7 +485,7 @@ class World:
             self.schedule(spec.stop, r.FLOW_STOP, i)
 
     def _change_rows(self, change: ResolvedChange) -> list[dict[str, Any]]:
-        """One row for the link itself, one for each parameter of its queue."""
+        """One row for the link itself, one for its jitter, one for each parameter of its queue."""
         spec, link = change.spec, change.link
         rows = [
             {
@@ -485,6 +493,9 @@ class World:
                 "rate": spec.rate, "delay": spec.delay, "capacity": spec.buffer, "loss": spec.loss,
             }
         ]  # fmt: skip
+        if spec.jitter is not None or spec.jitter_share is not None:
+            late = {"jitter": spec.jitter, "share": spec.jitter_share}
+            rows.append({"link": self.stages[link], **late})
         if link in self.shared:  # its queue is not here
             return rows
         names = list(self.resolved.links[link].queue.discipline.params)
@@ -612,7 +623,7 @@ class World:
         items = self.conversations.record()
         return items | {"item_flow": self.bin_row[items["item_flow"]]}
 
-    def _totals(self, flow_bins: np.ndarray) -> dict[str, np.ndarray]:
+    def _totals(self, n_bins: int) -> dict[str, np.ndarray]:
         """What each row of the scenario sums up to, by `recording.TOTALS`."""
         n = len(self.resolved.flows)
         totals = {name: self._counter(name) for name in ("timeouts", "loss_events")}
@@ -622,7 +633,9 @@ class World:
             return totals | {"finished": finished}
         for name in ("sent", "retransmitted", "delivered"):
             totals[name] = np.zeros(len(finished))
-            totals[name][self.kept] = flow_bins[name].sum(axis=0)
+        for bins in self._parts(n_bins):
+            for name in ("sent", "retransmitted", "delivered"):
+                totals[name][self.kept] += self._flow_bins(bins)[name].sum(axis=0)
         silent = np.setdiff1d(np.arange(n), self.kept)
         tcp = self.tcp[silent]
         totals["sent"][silent] = tcp["sent"]
@@ -637,21 +650,39 @@ class World:
         Raises:
             ScenarioError: none has.
         """
-        series = self.series(until)
         changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
-        record = dataset(
-            self.scenario,
-            replace(self.resolved, changes=tuple(changes)),
-            model="packet",
-            driver=driver + (", interpreted" if INTERPRETED else ""),
-            cpu_seconds=cpu_seconds,
-            **series,
-        )
-        record.attrs["duration"] = float(series["time"][-1])
-        return Run(record, self.trace.events(float(series["time"][-1])))
+        resolved = replace(self.resolved, changes=tuple(changes))
+
+        def record(begin: float, series: dict[str, Any]) -> xr.Dataset:
+            return dataset(
+                self.scenario,
+                resolved,
+                model="packet",
+                driver=driver + (", interpreted" if INTERPRETED else ""),
+                begin=begin,
+                cpu_seconds=cpu_seconds,
+                **series,
+            ).assign_attrs(duration=end)
+
+        edges = self._edges(until)
+        end = float(edges[-1])
+        if self.stream is None:
+            return Run(record(0.0, self._series(edges)), self.trace.events(end))
+        parts = (record(begin, series) for begin, series in self._series_in_parts(edges))
+        netcdf.save_parts(self.stream, parts)
+        return Run(*netcdf.read(self.stream, lazy=True))
+
+    def release(self) -> None:
+        """Give back the memory of what is on disk."""
+        if self.scratch is not None:
+            self.scratch.release()
 
     def series(self, until: float = math.inf) -> dict[str, Any]:
         """What a record of the run, or of its part up to `until`, holds."""
+        return self._series(self._edges(until))
+
+    def _edges(self, until: float) -> np.ndarray:
+        """The ends of the bins that have ended by `until`, which are complete then."""
         from tcpcc.models.packet.handlers import flush
 
         flush(self.address, until)
@@ -662,14 +693,46 @@ class World:
             raise ScenarioError(
                 f"result at t = {until:g} s: the first bin of the record ends at {interval:g} s"
             )
-        n = len(edges)
-        widths = np.diff(edges, prepend=0.0)[:, None]
+        return edges
+
+    def _parts(self, n_bins: int) -> Iterator[slice]:
+        """The first bins, all at once, or where they are on disk as many as memory should hold."""
+        width = n_bins
+        if self.scratch is not None:
+            row = (len(self.flow_bins) + len(self.link_bins)) * FLOW_BIN.itemsize
+            width = max(PART // max(row, 1), 1)
+        for begin in range(0, n_bins, width):
+            yield slice(begin, min(begin + width, n_bins))
+            self.release()
+
+    def _flow_bins(self, bins: slice) -> np.ndarray:
+        """Some bins of the rows that are recorded, shape [time, row]."""
         kept = self.bin_row[self.kept]
         as_they_are = np.array_equal(kept, np.arange(len(kept)))
-        rows = self.flow_bins[: len(kept)] if as_they_are else self.flow_bins[kept]
-        flow_bins, link_bins = rows.T[:n], self.link_bins.T[:n]
-        totals = self._totals(flow_bins)
-        active = ~(edges[:, None] > totals["finished"][self.kept])
+        some = self.flow_bins[:, bins]
+        return (some[: len(kept)] if as_they_are else some[kept]).T
+
+    def _series_in_parts(self, edges: np.ndarray) -> Iterator[tuple[float, dict[str, Any]]]:
+        """Where each part of the record begins (s), and what it holds."""
+        totals = self._totals(len(edges))
+        for bins in self._parts(len(edges)):
+            begin = float(edges[bins.start - 1]) if bins.start else 0.0
+            yield begin, self._series(edges, bins, totals)
+
+    def _series(
+        self,
+        edges: np.ndarray,
+        bins: slice | None = None,
+        totals: dict[str, np.ndarray] | None = None,
+    ) -> dict[str, Any]:
+        """What a record holds of some bins; those end at `edges`."""
+        bins = bins or slice(0, len(edges))
+        totals = totals or self._totals(len(edges))
+        flow_bins, link_bins = self._flow_bins(bins), self.link_bins[:, bins].T
+        ends = edges[bins]
+        before = float(edges[bins.start - 1]) if bins.start else 0.0
+        widths = np.diff(ends, prepend=before)[:, None]
+        active = ~(ends[:, None] > totals["finished"][self.kept])
         series: dict[str, Any] = {
             name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
         }
@@ -678,17 +741,12 @@ class World:
         for name in ("queue_max", "arrived", "drops", "sent_bits"):
             series[name] = link_bins[name]
         return series | {
-            "time": edges,
+            "time": ends,
             "queue": link_bins["waiting"] / widths,
             "busy": link_bins["busy"] / widths,
             **{k: totals[k][self.kept] for k in ("timeouts", "loss_events", "finished")},
             "totals": totals if len(self.kept) < len(self.resolved.rows) else None,
             "items": self._items(),
             "marks": link_bins["marks"] if len(self.headers) > 1 else None,
-            "queue_states": {
-                name: values[:n]
-                for name, values in recorded_states(
-                    self.resolved.links, self.queues, self.n_bins
-                ).items()
-            },
+            "queue_states": recorded_states(self.resolved.links, self.queues, bins),
         }

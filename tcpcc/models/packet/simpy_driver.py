@@ -24,10 +24,13 @@ from tcpcc.errors import ScenarioError, unknown
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.live_flow import LiveFlow
 from tcpcc.models.packet.packet_world import World
+from tcpcc.models.packet.streaming import stream_target
 from tcpcc.models.progress import Progress
 from tcpcc.scenario.units import Quantity
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import simpy
 
     from tcpcc.results import Run
@@ -44,6 +47,7 @@ class PacketSimulation:
         env: the ``simpy.Environment`` to live in; a new one if None
         trace: keep every event of every flow, or of those named; see `tcpcc.simulate`
         growing: whether flows may be added while it runs, by `add`; it takes some more events
+        stream: file that the record goes to as it comes, see `tcpcc.simulate`; not with `growing`
         world: the memory of the run, if it is laid out already
     """
 
@@ -54,6 +58,7 @@ class PacketSimulation:
         *,
         trace: bool | Selection = False,
         growing: bool = False,
+        stream: str | Path | None = None,
         world: World | None = None,
     ) -> None:
         import simpy
@@ -62,7 +67,10 @@ class PacketSimulation:
 
         self.env = env if env is not None else simpy.Environment()
         self.scenario = scenario
-        self.world = world or World(scenario, trace, growing=growing)
+        target = stream_target(stream, trace)
+        if growing and target is not None:
+            raise ScenarioError(f"stream = {str(target)!r}: not of a simulation with growing=True")
+        self.world = world or World(scenario, trace, growing=growing, stream=target)
         self._origin = self.env.now
         self._step = step_once
         self._address = self.world.address
@@ -111,6 +119,7 @@ class PacketSimulation:
                 until = self._origin + self.scenario.duration * k / 50
                 if until > self.env.now:
                     self.env.run(until=until)
+                    self.world.release()
                 bar.reach(until - self._origin)
             # SimPy stops before the events of the last instant; they belong to the run
             while self._due <= self.scenario.duration and self.env.peek() <= end:
@@ -227,8 +236,11 @@ class PacketSimulation:
         delay: Quantity | None = None,
         buffer: float | None = None,
         loss: float | None = None,
+        jitter: Quantity | None = None,
+        jitter_share: float | None = None,
     ) -> None:
-        """Change `link` now. It must have been made with ``variable=True``."""
+        """Change `link` now. It must have been made with ``variable=True``, and to change its
+        jitter with a `jitter` that is not 0."""
         from tcpcc.scenario.network import Change
         from tcpcc.scenario.resolve import ResolvedChange
 
@@ -237,7 +249,15 @@ class PacketSimulation:
             raise ScenarioError(
                 f"link {link!r} does not change: make it with variable=True to change it by hand"
             )
-        change = Change(self.now, link, rate=rate, delay=delay, buffer=buffer, loss=loss)
+        late = {"jitter": jitter, "jitter_share": jitter_share}
+        if any(value is not None for value in late.values()) and i not in self.world.stages:
+            raise ScenarioError(
+                f"link {link!r} has no jitter: make it with one, if small, to change it by hand"
+            )
+        change = Change(
+            self.now, link, rate=rate, delay=delay, buffer=buffer, loss=loss,
+            jitter=jitter, jitter_share=jitter_share,
+        )  # fmt: skip
         self.world.change_now(ResolvedChange(change, i))
         self._wake_now()
 

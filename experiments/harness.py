@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from experiments import charts, kept, pictures, published
 from experiments.published import Cell, Key, Published
 from experiments.records import MODELS, Measured, Record, record
-from tcpcc import Run, Scenario
+from tcpcc import Flow, Run, Scenario, dumbbell
+from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown
 from tcpcc.sweep import simulate_many
 
@@ -33,6 +35,9 @@ FIGURES = HERE.parent / "figures"
 
 WORTH_KEEPING = 1.0
 """CPU seconds; to save a run takes a tenth of that, and to load it as long."""
+
+MANY = 100
+"""Runs, for which it pays to start processes."""
 
 Runs = Mapping[Any, Run]
 """Runs of an item, by its own keys."""
@@ -174,12 +179,35 @@ def _judged(
 ) -> list[Record]:
     """Records of some of a paper's items; bars are titled with the `place` among all papers."""
     values = {}
+    if settings.get("jobs") != 1 and model == "both" and _waiting(paper, items, settings["cache"]):
+        _compile()
     for each in _models(model):
         title = f"{place}{paper.name}, {NAMES[each]}"
         values[each] = numbers(paper, needed(paper, items, each), each, title=title, **settings)
     known = {key for of_model in values.values() for key in of_model}
     cells = [cell for cell in paper.cells() if cell.item in items]
     return [record(cell, values) for cell in cells if cell.key in known]
+
+
+def _waiting(paper: Paper, items: set[str], cache: Path | None) -> bool:
+    """Whether there is so much to simulate that processes will."""
+    folder = None if cache is None else cache.parent / "numbers"
+    for model in MODELS:
+        for name in needed(paper, items, model):
+            one = paper.items[name]
+            there = folder and kept.load(folder, paper.name, name, model, one.code)
+            if not there and len(one.scenarios()) >= MANY:
+                return True
+    return False
+
+
+@cache
+def _compile() -> None:
+    """Compile both models at once, where they have not been yet: each takes a processor's time."""
+    from joblib import Parallel, delayed
+
+    least = Scenario(dumbbell("1 Mbps", "10 ms", 10), [Flow("reno")], duration=0.1)
+    Parallel(n_jobs=len(MODELS))(delayed(simulate_one)(least, model=each) for each in MODELS)
 
 
 def draw(
@@ -245,7 +273,13 @@ def simulate(
         for name in sorted(items)
         for key, scenario in paper.items[name].scenarios().items()
     }
-    runs = simulate_many(list(wanted.values()), model=model, keep_from=WORTH_KEEPING, **settings)
+    runs = simulate_many(
+        list(wanted.values()),
+        model=model,
+        keep_from=WORTH_KEEPING,
+        processes=len(wanted) >= MANY,
+        **settings,
+    )
     result: dict[str, dict[Any, Run]] = {name: {} for name in items}
     for (name, key), run in zip(wanted, runs, strict=True):
         result[name][key] = run

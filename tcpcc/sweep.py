@@ -71,6 +71,7 @@ def simulate_many(
     jobs: int | None = None,
     cache: str | Path | None = None,
     keep_from: float = 0.0,
+    processes: bool = False,
     progress: bool | None = None,
     title: str | None = None,
     **options: Any,
@@ -89,6 +90,10 @@ def simulate_many(
             code of tcpcc are all the same.
         keep_from: CPU seconds that a run must have taken to be kept. To keep and to find one takes
             some milliseconds.
+        processes: simulate in processes in place of threads, which cannot share what each run
+            takes beside the compiled loop: some milliseconds. It is for hundreds of short runs,
+            since a process takes seconds to start. The SimPy driver always does. A backend chosen
+            by `joblib.parallel_config` comes before this.
         progress: show a bar. Default: only on a terminal or in a notebook.
         title: of the bar.
         **options: for `simulate`: driver, trace, ...
@@ -103,7 +108,7 @@ def simulate_many(
     runs: list[Run | None] = [None] * len(todo)
     failed: dict[int, Exception] = {}
     bar = _bar(len(todo), progress, title)
-    stream = _stream(todo, [model] * len(todo), jobs, cache, bar, options, keep_from)
+    stream = _stream(todo, [model] * len(todo), jobs, cache, bar, options, keep_from, processes)
     try:
         with closing(stream):
             for index, run in stream:
@@ -260,6 +265,7 @@ def _stream(
     progress: Any,
     options: dict[str, Any],
     keep_from: float = 0.0,
+    processes: bool = False,
 ) -> Generator[tuple[int, Run | Exception], None, None]:
     """(index, run or its error) in the order in which they are finished, cached ones first."""
     from joblib import Parallel, delayed
@@ -285,7 +291,7 @@ def _stream(
                 continue
             bar.update(len(indices))
             yield from ((index, run) for index in indices)
-        prefer = "processes" if options.get("driver") == "simpy" else "threads"
+        prefer = "processes" if processes or options.get("driver") == "simpy" else "threads"
         backend, _ = get_active_backend(prefer=prefer)
         streams = backend.supports_return_generator  # Ray does not: all come at the end
         return_as = "generator_unordered" if streams else "list"

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -173,3 +174,20 @@ def test_without_a_place_to_write_it_compiles_all_the_same(tmp_path, monkeypatch
 
 def test_module_digest_is_of_the_text():
     assert module_digest("tcpcc.models.bins") != module_digest("tcpcc.engine.streams")
+
+
+def test_what_several_want_to_compile_is_compiled_one_at_a_time(tmp_path):
+    at_work, most = [], []
+
+    def compile_one(signature):
+        at_work.append(signature)
+        most.append(len(at_work))
+        time.sleep(0.02)
+        at_work.remove(signature)
+        return signature
+
+    wanted = [cache._one_at_a_time(compile_one, tmp_path / "lock") for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        given = list(pool.map(lambda k: wanted[k](k), range(4)))
+    assert given == [0, 1, 2, 3]
+    assert max(most) == 1

@@ -28,7 +28,7 @@ Settings that it does not print, with the evidence for each:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -267,6 +267,7 @@ WARM_UP = 10.0
 """s."""
 
 
+@cache
 def traffic(
     kind: str = RENO, rate: float = CONVERSATIONS, *, back: bool = False, **path: Any
 ) -> tc.Workload:

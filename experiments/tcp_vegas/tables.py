@@ -19,12 +19,7 @@ Numbers = dict[tuple[str, str], float | Measured]
 def throughput(run: tc.Run, k: int = 0) -> float:
     """Of flow `k`, KB/s: its data over the time until all of it is acknowledged; of one that is not
     through by the run's end, what has arrived over the time until then."""
-    flow = run.data.isel(flow=k)
-    end = float(flow["finished"])
-    if np.isnan(end):
-        end = run.duration
-    data = float((flow["delivered"] * flow["payload"]).sum()) / s.KB
-    return data / (end - float(flow["start"]))
+    return float(rates(run)[k])
 
 
 def retransmitted(run: tc.Run, k: int = 0) -> float:
@@ -217,8 +212,11 @@ def send_buffers(runs: Runs) -> Values:
 
 
 def rates(run: tc.Run) -> np.ndarray:
-    """Of all connections, KB/s."""
-    return np.array([throughput(run, k) for k in range(len(run.flows))])
+    """`throughput` of all connections."""
+    flows = {name: run.data[name].values for name in ("start", "finished", "payload")}
+    ends = np.where(np.isnan(flows["finished"]), run.duration, flows["finished"])
+    data = run.data["delivered"].values.sum(axis=0) * flows["payload"] / s.KB
+    return np.asarray(data / (ends - flows["start"]))
 
 
 def jain(run: tc.Run) -> float:

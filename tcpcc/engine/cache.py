@@ -2,17 +2,20 @@
 
 Numba's own cache does not notice that an imported function has changed, and finds its folder
 through a setting of the whole process, which threads would have to share. Here every function is
-given its folder, which is named after a hash of all source that goes into it.
+given its folder, which is named after a hash of all source that goes into it. Processes that need
+the same function at once leave it to the first of them, and take what it has made.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
+import filelock
 import platformdirs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
@@ -57,6 +60,17 @@ def _prune(root: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def _one_at_a_time(compile_one: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
+    """The system unlocks for a process that ends, however it does."""
+
+    @wraps(compile_one)
+    def compile_or_take(signature: Any) -> Any:
+        with filelock.FileLock(lock):
+            return compile_one(signature)
+
+    return compile_or_take
+
+
 def keep_in(folder: str, dispatcher: Any) -> Any:
     """Let `dispatcher` keep its machine code in that folder of the cache, and take it from there.
 
@@ -69,6 +83,7 @@ def keep_in(folder: str, dispatcher: Any) -> Any:
             _prune(_root())
         if os.access(place, os.W_OK):
             dispatcher._cache = _Kept(dispatcher.py_func, place)
+            dispatcher.compile = _one_at_a_time(dispatcher.compile, place / "lock")
     except OSError:
         pass
     return dispatcher

@@ -253,6 +253,10 @@ def _canonical(value: Any) -> Any:
     """The value as plain JSON, complete: defaults of controllers and queues are written out."""
     from tcpcc.queues.discipline import QueueSpec
 
+    if isinstance(value, float):
+        return repr(value) if math.isinf(value) else value
+    if isinstance(value, tuple):
+        return [_canonical(member) for member in value]
     if is_dataclass(value):
         plain = {f.name: _canonical(getattr(value, f.name)) for f in fields(value) if f.init}
         if isinstance(value, Scenario) and not value.workloads:
@@ -268,8 +272,4 @@ def _canonical(value: Any) -> Any:
         if isinstance(value, QueueSpec):
             plain["params"] = value.discipline.check(dict(value.params))
         return {"": type(value).__name__, **plain}
-    if isinstance(value, tuple):
-        return [_canonical(member) for member in value]
-    if isinstance(value, float) and math.isinf(value):
-        return repr(value)
     return value

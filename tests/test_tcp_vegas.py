@@ -178,14 +178,12 @@ def test_sixteen_connections_are_stable(kind):
     assert all(cell.value > 0.9 for (row, _), cell in found.items() if row == kind)
 
 
-def test_shorter_reno_connections_time_out_more():
-    """Why the index of unequal delays is not lower."""
-    for n in (2, 4):
-        runs = [
-            tc.simulate(s.crowd([s.RENO] * n, 8 * s.MB, run, longer=2.0)) for run in s.FAIR_RUNS[:6]
-        ]
-        short, long = (np.mean([run.timeouts()[k::2] for run in runs]) for k in (0, 1))
-        assert short > 4 * long
+def test_the_measure_decides_the_index_of_unequal_delays():
+    found, paper = numbers("fairness_settings"), printed("fairness")
+    for kind in ("Reno", "Vegas"):
+        for column, close in (("2 and 4, half with twice the delay", True), ("16", False)):
+            index = found[f"{kind}: while all are active", column].value
+            assert (abs(index - paper[kind, column]) < 0.03) == close
 
 
 def test_latency_falls_as_the_paper_says():

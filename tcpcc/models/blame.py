@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import FrameType, SimpleNamespace, TracebackType
+from types import FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -79,7 +79,7 @@ def blame(error: ArithmeticError, now: float, rules: Iterable[Suspect]) -> RuleE
         if found is None:
             continue
         line, text = found
-        values = ", ".join(f"{n} = {v:g}" for n, v in _values(*suspect.records))
+        values = ", ".join(f"{n} = {v:g}" for n, v in _values(suspect))
         return RuleError(
             f"{suspect.owner}, {line}: {text} at t = {now:g} s, {suspect.customer}; {values}"
         )
@@ -95,12 +95,23 @@ def _plain(record: Any) -> SimpleNamespace:
     )
 
 
-def _values(state: Any, params: Any, sample: Any) -> Iterator[tuple[str, float]]:
-    """Numbers to show: the state, the parameters, the sample, as a rule calls them."""
-    for prefix, record in (("s", state), ("p", params), ("sample", sample)):
+def _values(suspect: Suspect) -> Iterator[tuple[str, float]]:
+    """Numbers to show: what the rule reads or writes of state, parameters and sample, as it calls
+    them."""
+    named = set(_names(suspect.rule))
+    for prefix, record in zip(("s", "p", "sample"), suspect.records, strict=True):
         for name in record.dtype.names or ():
-            if not name.startswith(("mrg", "_")) and not getattr(record[name], "shape", ()):
+            if name in named and not getattr(record[name], "shape", ()):
                 yield f"{prefix}.{name}", float(record[name])
+
+
+def _names(rule: Callable[..., None]) -> Iterator[str]:
+    """What a rule's code refers to, and that of the functions that it calls by name."""
+    yield from rule.__code__.co_names
+    for name in rule.__code__.co_names:
+        helper = rule.__globals__.get(name)
+        if isinstance(helper, FunctionType) and helper is not rule:
+            yield from helper.__code__.co_names
 
 
 def _line(file: str, number: int) -> str:

@@ -161,7 +161,7 @@ def busy(**settings):
 
 
 @pytest.mark.parametrize("driver", ["compiled", "simpy"])
-@pytest.mark.parametrize("part", [2**25, 2000])
+@pytest.mark.parametrize("part", [2**25, 20_000])
 def test_a_streamed_run_is_the_same(driver, part, tmp_path, monkeypatch):
     monkeypatch.setattr(packet_world, "PART", part)
     case = busy()

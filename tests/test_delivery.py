@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import bbr, get, lp
 from tcpcc.controllers.windowed import update_max, update_min
 from tcpcc.models.packet.handlers import run_until
 from tcpcc.models.packet.packet_world import World
@@ -490,3 +490,21 @@ def test_a_mark_halves_reno_without_a_loss():
     assert int(run.data["loss_events"][0]) == 0
     assert float(run.data["cwnd"].where(run.data["time"] > 3).max()) < 75
     assert run.queue_max(after=3) < 25
+
+
+def test_bbr_probes_in_one_phase_of_eight_and_drains_in_the_next():
+    s, p, _ = get("bbr").example()
+    gains = []
+    for phase in range(8):
+        s.mode, s.phase = bbr.PROBE_BW, phase
+        gains.append(bbr.pacing_gain(s, p))
+    assert gains == [1.25, 0.75, 1, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("window", "left"), [(5.0, 2.5), (3.0, 2.0), (1.5, 2.0)])
+def test_lp_halves_its_threshold_and_leaves_two(window, left):
+    s, p, a = get("lp").example()
+    s.cwnd, s.smooth, s.owd_min, s.owd_max, s.dropped_at = window, 0.09, 0.05, 0.1, -9.0
+    a.owd, a.rtt, a.now = 0.09, 0.1, 5.0
+    lp.on_delivery(s, p, a)
+    assert (s.ssthresh, s.cwnd) == (left, max(window / 2, 1.0))

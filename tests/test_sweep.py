@@ -420,3 +420,10 @@ def test_an_interrupted_sweep_hands_over_its_table(engine, tmp_path):
     again = sweep(make, Run.queue_max, buffer=[10], seed=[1, 2, 3], cache=tmp_path)
     assert again["seed"].tolist() == [1, 2, 3]
     assert len(engine.asked) == 3
+
+
+def test_processes_give_the_same_runs():
+    net = tc.dumbbell("10 Mbps", "20 ms", 30)
+    cases = [tc.Scenario(net, [tc.Flow(kind)], duration=2) for kind in ("reno", "cubic", "vegas")]
+    runs = tc.simulate_many(cases, processes=True, jobs=2, progress=False)
+    assert all(run.identical(tc.simulate(case)) for run, case in zip(runs, cases, strict=True))

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import tcpcc as tc
 from tcpcc import web
 from tcpcc.controllers import Controller, Param, register
 from tcpcc.errors import ScenarioError

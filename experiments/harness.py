@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 CACHE = HERE.parent / ".cache" / "runs"
-NUMBERS = CACHE.parent / "numbers"
 FIGURES = HERE.parent / "figures"
 
 WORTH_KEEPING = 1.0
@@ -191,14 +190,12 @@ def _judged(
 
 def _waiting(paper: Paper, items: set[str], cache: Path | None) -> bool:
     """Whether there is so much to simulate that processes will."""
-    folder = None if cache is None else cache.parent / "numbers"
-    for model in MODELS:
-        for name in needed(paper, items, model):
-            one = paper.items[name]
-            there = folder and kept.load(folder, paper.name, name, model, one.code)
-            if not there and len(one.scenarios()) >= MANY:
-                return True
-    return False
+    return any(
+        len(paper.items[name].scenarios()) >= MANY
+        for model in MODELS
+        for name in needed(paper, items, model)
+        if kept_numbers(paper, name, model, cache) is None
+    )
 
 
 @cache
@@ -292,22 +289,35 @@ def numbers(
     """Every number of `items`: what is kept of them in `cache`, the rest simulated and measured."""
     found: dict[Key, Measured] = {}
     missing = []
-    folder = None if cache is None else cache.parent / "numbers"
-    code = {name: paper.items[name].code for name in items}
     for name in sorted(items):
-        there = None if folder is None else kept.load(folder, paper.name, name, model, code[name])
+        there = kept_numbers(paper, name, model, cache)
         if there is None:
             missing.append(name)
             continue
         found |= {(name, *key): Measured(*values) for key, values in there.items()}  # type: ignore[arg-type]
     if missing:
         fresh = measure(paper, simulate(paper, missing, model, cache=cache, **settings))
-        if folder is not None:
+        if cache is not None:
             for name in missing:
                 of_item = {key[1:]: value for key, value in fresh.items() if key[0] == name}
-                kept.store(folder, paper.name, name, model, code[name], of_item)
+                code = paper.items[name].code
+                kept.store(numbers_of(cache), paper.name, name, model, code, of_item)
         found |= fresh
     return found
+
+
+def numbers_of(cache: Path) -> Path:
+    """The folder of the numbers measured, beside that of the runs."""
+    return cache.parent / "numbers"
+
+
+def kept_numbers(
+    paper: Paper, name: str, model: str, cache: Path | None = CACHE
+) -> kept.Numbers | None:
+    """What is kept of an item's numbers, of the code as it is."""
+    if cache is None:
+        return None
+    return kept.load(numbers_of(cache), paper.name, name, model, paper.items[name].code)
 
 
 def measure(paper: Paper, runs: Mapping[str, Runs]) -> dict[Key, Measured]:

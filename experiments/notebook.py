@@ -19,7 +19,7 @@ from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from experiments import dots, harness, kept, pictures, report, seeds
+from experiments import dots, harness, pictures, report, seeds
 from experiments.paper_table import PaperTable
 from experiments.records import Record
 from tcpcc import Scenario, simulate
@@ -155,10 +155,9 @@ class Book:
         return self.paper.items[item]
 
     def _is_kept(self, item: str, model: str) -> bool:
-        folder, paper = harness.NUMBERS, self.paper
         return all(
-            kept.load(folder, paper.name, name, model, paper.items[name].code) is not None
-            for name in harness.needed(paper, {item}, model)
+            harness.kept_numbers(self.paper, name, model) is not None
+            for name in harness.needed(self.paper, {item}, model)
         )
 
 

@@ -191,3 +191,9 @@ def test_what_several_want_to_compile_is_compiled_one_at_a_time(tmp_path):
         given = list(pool.map(lambda k: wanted[k](k), range(4)))
     assert given == [0, 1, 2, 3]
     assert max(most) == 1
+
+
+def test_on_a_disk_that_cannot_lock_each_compiles_for_itself(tmp_path):
+    no_folder = tmp_path / "file"
+    no_folder.touch()
+    assert cache._one_at_a_time(str.upper, no_folder / "lock")("x") == "X"

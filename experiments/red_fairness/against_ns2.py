@@ -60,7 +60,13 @@ def by_seed(setting: str) -> dict[str, BySeed]:
 
 def _kept_by_seed(table: str, setting: str) -> BySeed:
     code = kept.digest(*ITEMS[table])
-    place = harness.NUMBERS, "red_fairness", f"{table}_by_seed_{setting}", "packet", code
+    place = (
+        harness.numbers_of(harness.CACHE),
+        "red_fairness",
+        f"{table}_by_seed_{setting}",
+        "packet",
+        code,
+    )
     there = kept.load(*place)
     if there is not None:
         return {key: _pairs(told) for key, told in there.items()}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -61,11 +62,14 @@ def _prune(root: Path) -> None:
 
 
 def _one_at_a_time(compile_one: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
-    """The system unlocks for a process that ends, however it does."""
+    """The system unlocks for a process that ends, however it does. On a disk that cannot lock each
+    compiles for itself."""
 
     @wraps(compile_one)
     def compile_or_take(signature: Any) -> Any:
-        with filelock.FileLock(lock):
+        with ExitStack() as held:
+            with suppress(OSError, NotImplementedError):
+                held.enter_context(filelock.FileLock(lock))
             return compile_one(signature)
 
     return compile_or_take

@@ -18,6 +18,7 @@ import numpy as np
 
 from tcpcc.controllers.controller import Controller, sample_dtype
 from tcpcc.engine.jit import record_view
+from tcpcc.engine.source import global_names
 from tcpcc.errors import TcpccError
 
 if TYPE_CHECKING:
@@ -101,17 +102,22 @@ def _values(suspect: Suspect) -> Iterator[tuple[str, float]]:
     named = set(_names(suspect.rule))
     for prefix, record in zip(("s", "p", "sample"), suspect.records, strict=True):
         for name in record.dtype.names or ():
-            if name in named and not getattr(record[name], "shape", ()):
+            shown = name in named and not name.startswith(("mrg", "_"))
+            if shown and not getattr(record[name], "shape", ()):
                 yield f"{prefix}.{name}", float(record[name])
 
 
 def _names(rule: Callable[..., None]) -> Iterator[str]:
-    """What a rule's code refers to, and that of the functions that it calls by name."""
-    yield from rule.__code__.co_names
-    for name in rule.__code__.co_names:
-        helper = rule.__globals__.get(name)
-        if isinstance(helper, FunctionType) and helper is not rule:
-            yield from helper.__code__.co_names
+    """What a rule's code refers to, and what the functions that it calls do."""
+    waiting, seen = [rule], {rule}
+    while waiting:
+        function = waiting.pop()
+        yield from function.__code__.co_names
+        for name, _ in global_names(function.__code__):
+            helper = function.__globals__.get(name)
+            if isinstance(helper, FunctionType) and helper not in seen:
+                seen.add(helper)
+                waiting.append(helper)
 
 
 def _line(file: str, number: int) -> str:

@@ -288,6 +288,9 @@ return {
   ),
   traced: document.querySelectorAll("td.traced").length,
   chosen: document.querySelectorAll("td.chosen").length,
+  legend: document.getElementById("legend").innerText,
+  again: document.getElementById("again").innerText,
+  toml: decodeURIComponent(document.querySelector("#again a").href.split(",").slice(1).join(",")),
   images: [...document.images].map((image) => image.naturalWidth),
 };
 """
@@ -297,10 +300,15 @@ def test_a_click_on_a_number_shows_its_run(chromium, page):
     told, console = browse(chromium, page / PAPER / f"{ITEM}.html", LOOK)
     assert console == []
     assert len(told["panels"]) == 3  # window, throughput, queue
-    assert all(lines >= 4 for lines in told["panels"])  # a curve of each model, and the legend's
+    assert all(lines >= 2 for lines in told["panels"])  # a curve of each model
+    for said in ("vegas", "queue", "packets solid, fluid dashed"):
+        assert said in told["legend"]
     assert told["traced"] >= 6
     assert told["chosen"] == 1
     assert all(width > 500 for width in told["images"])
+    first = next(iter(experiments.papers()[PAPER].items[ITEM].scenarios().values()))
+    assert told["toml"] == first.to_toml()
+    assert re.search(r"tcpcc run (\S+\.toml) or tcpcc run \1 --model fluid", told["again"])
 
 
 SMALL = """
@@ -315,6 +323,20 @@ def test_the_runs_can_be_read_on_a_phone(chromium, page):
     assert console == []
     assert len(heights) > 10
     assert min(heights) > 9
+
+
+ROWS = """
+return [...document.querySelectorAll("#list tbody tr")].map((row) => [
+  row.cells[0].getBoundingClientRect().width, row.getBoundingClientRect().height,
+]);
+"""
+
+
+def test_the_list_of_items_can_be_read_on_a_phone(chromium, site):
+    rows, complaints = browse(chromium, site / "index.html", ROWS, width=360)
+    assert complaints == []
+    assert min(width for width, _ in rows) > 250
+    assert max(height for _, height in rows) < 200
 
 
 WIDE = """

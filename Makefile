@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test papers fuzz lint bench docs clean
+.PHONY: setup reproduce report accept test pytest papers fuzz lint bench docs clean
 
 setup: $(READY)
 
@@ -35,8 +35,11 @@ accept: $(READY)
 	$(BIN)/tcpcc reproduce --accept --scorecard docs/scorecard.md --readme README.md
 	TCPCC_QUICK=1 $(BIN)/tcpcc reproduce --accept
 
-# All tests; of the papers' numbers the first few seeds.
-test: lint
+# All tests; of the papers' numbers the first few seeds. Lint takes one processor, tests take all.
+test: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest
+
+pytest: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto
 
 # Every number of every paper, all seeds, and the papers' notebooks; what `reproduce` has kept counts.

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _ENDLESS = 2**62
 _SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
+_UNASKED = 2**24  # bytes for which the machine is not asked whether it has them: that takes a while
 
 
 def uses_headers(flow: ResolvedFlow) -> bool:
@@ -279,7 +280,8 @@ class World:
         row["loss"] = link.loss
         row["busy_until"] = -1.0
         row["recorded"] = bool(link.record)
-        seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
+        if link.loss > 0 or link.variable:  # others have no use for chance, and there may be many
+            seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
         discipline = link.queue.discipline
         if i in self.shared:
             self._share(i)
@@ -571,7 +573,7 @@ class World:
         state = record_view(flow.controller.state_dtype, int(row["state"]))
         window = min(float(state["cwnd"]), float(row["rwnd"]), float(row["to_send"]))
         needed = window * t.SEGMENT.itemsize
-        if needed > memory_left():
+        if needed > _UNASKED and needed > memory_left():
             raise TcpccError(
                 f"flow {name!r}, controller {flow.controller.name!r}: its window at"
                 f" t = {self.w['now'][0]:g} s is {window:.3g} packets, which take"

@@ -249,8 +249,7 @@ def transmit(w, link, p, time):
     link.newest = max(time + (duration + link.delay), link.newest)  # a link does not overtake
     flow = flow_at(w.flows, p.flow)
     put_in_flight(
-        w, link, link.newest, flow, p.hop + 1, p.size, p.seq, p.trigger, p.low, p.high,
-        p.header,
-    )  # fmt: skip
+        w, link, link.newest, flow, p.hop + 1, p.seq, p.trigger, p.low, p.high, p.header
+    )
     order = link.behind * BEHIND + link.ident
     push(w, link.busy_until, time, order, DEPARTURE, link.ident)

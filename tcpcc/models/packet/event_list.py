@@ -17,8 +17,10 @@ from tcpcc.models.packet.packet_records import MARGIN, event_at, packet_at
 
 @compiled
 def before(time, since, order, other):
-    if time != other.time:
-        return time < other.time
+    if time < other.time:
+        return True
+    if time > other.time:
+        return False
     if since != other.since:
         return since < other.since
     return order < other.order

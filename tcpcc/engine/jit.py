@@ -77,7 +77,7 @@ def record_dtype(
     if not whole_lines:
         return plain
     columns: Any = plain.fields
-    layout: dict[str, Any] = {
+    layout: Any = {
         "names": plain.names,
         "formats": [columns[name][0] for name in plain.names or ()],
         "offsets": [columns[name][1] for name in plain.names or ()],

@@ -86,7 +86,7 @@ class Record:
     def _with(self, **values: Any) -> Self:
         """A copy with some fields changed that are known to be right: nothing is checked."""
         copy = object.__new__(type(self))
-        copy._store(**{name: getattr(self, name) for name in self.__slots__} | values)
+        copy._store(**{f.name: getattr(self, f.name) for f in fields(self)} | values)
         return copy
 
     def __repr__(self) -> str:

@@ -271,10 +271,11 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_canonical(member) for member in value]
     if is_dataclass(value):
-        plain = {name: getattr(value, name) for name in _told(type(value))}
+        kind: type = type(value)
+        plain = {name: getattr(value, name) for name in _told(kind)}
         if isinstance(value, Scenario) and not value.workloads:
             del plain["workloads"]  # what has none has the digest that it had before there were any
-        for settings in _added(type(value)):  # as before there were such settings
+        for settings in _added(kind):  # as before there were such settings
             if all(plain[k] == v for k, v in settings.items()):
                 for name in settings:
                     del plain[name]
@@ -286,5 +287,5 @@ def _canonical(value: Any) -> Any:
             plain["params"] = value.rule.check(dict(value.params))
         if isinstance(value, QueueSpec):
             plain["params"] = value.discipline.check(dict(value.params))
-        return {"": type(value).__name__, **plain}
+        return {"": kind.__name__, **plain}
     return value

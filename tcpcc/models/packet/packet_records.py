@@ -126,7 +126,8 @@ LANE = record_dtype(
 )  # fmt: skip
 HOP = record_dtype({"link": int, "then": SMALL, "again": SMALL})  # link: its address
 QUEUED = record_dtype({"leaves": float, "size": float})
-# One cache line. `span`: packets of the block that begins with `low`; its size follows from the rest.
+# One cache line. `span`: packets of the block that begins with `low`; the packet's size follows
+# from the rest.
 PACKET = record_dtype(
     {
         "time": float, "since": float, "order": int, "seq": int, "trigger": int, "low": int,

@@ -117,9 +117,7 @@ class World:
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
         self.trace = TraceMemory(self.w, self.resolved, trace)
         self.conversations: ConversationMemory | None = None  # of the workloads
-        self.heap = blank(
-            4 * len(self.resolved.rows) + 2 * len(self.links) + 2 * r.MARGIN, r.EVENT
-        )
+        self.heap = blank(4 * len(self.resolved.rows) + 2 * len(self.links) + 2 * r.MARGIN, r.EVENT)
 
         self._lay_out_paths()
         for i in range(len(self.resolved.links)):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.engine import cache
+from tcpcc.engine import cache, source
 from tcpcc.engine.jit import (
     INTERPRETED,
     address,
@@ -143,6 +143,25 @@ def test_a_changed_global_changes_what_a_rule_does():
 
 
 @compiled_only
+def test_no_two_threads_parse_at_once(monkeypatch):
+    """Python 3.11.7 and older may fail then."""
+    inside, most = [], []
+
+    def slowly(text):
+        inside.append(text)
+        most.append(len(inside))
+        time.sleep(0.01)
+        inside.remove(text)
+
+    monkeypatch.setattr(source.ast, "parse", slowly)
+    threads = [threading.Thread(target=source.parse, args=(f"x = {k}",)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 4
+
+
 def test_threads_that_compile_at_once_each_find_their_own_folder(tmp_path, monkeypatch):
     """Numba's folder is a setting of the whole process; ours must not be. 8 threads, 2000 looks."""
     monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path))

@@ -15,7 +15,16 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.engine import cache, source
-from tcpcc.engine.jit import INTERPRETED, call_rule, entry, rule_address
+from tcpcc.engine.jit import (
+    INTERPRETED,
+    address,
+    blank,
+    call_rule,
+    entry,
+    longer,
+    record_dtype,
+    rule_address,
+)
 from tcpcc.engine.source import code_digest, module_digest, modules_behind
 from tcpcc.models.fluid import kernel
 from tcpcc.models.packet import handlers
@@ -23,6 +32,19 @@ from tcpcc.models.packet import handlers
 compiled_only = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
 RECORD = np.dtype([("x", np.float64)])
+
+
+@pytest.mark.parametrize(("fields", "lines"), [(2, 1), (9, 3), (24, 3)])
+def test_records_of_whole_cache_lines_begin_and_end_with_one_however_many_are_added(fields, lines):
+    dtype = record_dtype({f"x{k}": np.float64 for k in range(fields)}, whole_lines=True)
+    some = blank(3, dtype)
+    some["x1"] = [1, 2, 3]
+    more = longer(some, 2)
+    for array in (some, more):
+        assert address(array) % 64 == 0
+        assert array.dtype == dtype
+        assert array.itemsize == array.strides[0] == 64 * lines
+    assert more["x1"].tolist() == [1, 2, 3, 0, 0]
 
 
 @pytest.mark.parametrize("module", [handlers, kernel])

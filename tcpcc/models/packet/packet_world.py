@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import address, record_view
+from tcpcc.engine.jit import address, blank, longer, record_view
 from tcpcc.engine.memory import memory_left
 from tcpcc.engine.scratch import Scratch
 from tcpcc.engine.streams import seed_stream
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _ENDLESS = 2**62
 _SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
+_UNASKED = 2**24  # bytes for which the machine is not asked whether it has them: that takes a while
 
 
 def uses_headers(flow: ResolvedFlow) -> bool:
@@ -96,9 +97,9 @@ class World:
         self.w = record_of(r.WORLD)
         self.row_of = list(range(len(self.resolved.links)))  # a link's in `links`
         self.stages = _stages(self.resolved)
-        self.links = np.zeros(len(self.resolved.links) + len(self.stages), r.LINK)
-        self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
-        self.tcp = np.zeros(len(self.flows), t.FLOW)
+        self.links = blank(len(self.resolved.links) + len(self.stages), r.LINK)
+        self.flows = blank(len(self.resolved.flows), r.FLOW)
+        self.tcp = blank(len(self.flows), t.FLOW)
         self.cbr = np.zeros(len(self.flows), r.CBR)
         self.kept = list(self.resolved.recorded)
         n_rows = len(self.resolved.rows)
@@ -111,9 +112,7 @@ class World:
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
         self.trace = TraceMemory(self.w, self.resolved, trace)
         self.conversations: ConversationMemory | None = None  # of the workloads
-        self.heap = np.zeros(
-            4 * len(self.resolved.rows) + 2 * len(self.links) + 2 * r.MARGIN, r.EVENT
-        )
+        self.heap = blank(4 * len(self.resolved.rows) + 2 * len(self.links) + 2 * r.MARGIN, r.EVENT)
 
         self._lay_out_paths()
         for i in range(len(self.resolved.links)):
@@ -213,7 +212,7 @@ class World:
                 key = (*places, self.resolved.links[number].delay)
                 groups.setdefault(key, []).append(number)
         joint = [group for group in groups.values() if len(group) > 1]
-        self.lanes = np.zeros(len(self.links) + len(joint), r.LANE)
+        self.lanes = blank(len(self.links) + len(joint), r.LANE)
         self.lane_of = np.arange(len(self.links))
         self.joint_of = np.full(len(self.links), -1)
         for place, group in enumerate(joint, len(self.links)):
@@ -221,7 +220,7 @@ class World:
         self.point_at_lanes()
         some = set(range(len(self.scenario.net.links))) if self.growing else set()
         for i in sorted({*ends, *some, *range(len(self.links), len(self.lanes))}):
-            self.place_ring(self.lanes, "flight", i, np.zeros(r.FIRST_RING, r.PACKET))
+            self.place_ring(self.lanes, "flight", i, blank(r.FIRST_RING, r.PACKET))
 
     def point_at_lanes(self) -> None:
         """Tell each link where its lanes are."""
@@ -274,7 +273,8 @@ class World:
         row["loss"] = link.loss
         row["busy_until"] = -1.0
         row["recorded"] = bool(link.record)
-        seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
+        if link.loss > 0 or link.variable:  # others have no use for chance, and there may be many
+            seed_stream(row, self.scenario.seed, f"link {link.name}: random loss")
         discipline = link.queue.discipline
         if i in self.shared:
             self._share(i)
@@ -356,7 +356,7 @@ class World:
         if isinstance(flow.spec, CBR):
             self.cbr["interval"][i] = 8 * flow.spec.packet_size / flow.spec.rate
             return
-        self.place_ring(self.tcp, "segments", i, np.zeros(r.FIRST_RING, t.SEGMENT))
+        self.place_ring(self.tcp, "segments", i, blank(r.FIRST_RING, t.SEGMENT))
         self.states[i] = self.controllers.fill(tcp, flow)
         self.recoveries.fill(tcp, flow.recovery)
         self.deliveries[i] = delivery_memory(tcp[0], flow)
@@ -529,7 +529,7 @@ class World:
 
     def make_heap_room(self) -> None:
         if self.w["heap_size"][0] + 2 * r.MARGIN > len(self.heap):
-            self.heap = np.concatenate([self.heap, np.zeros_like(self.heap)])
+            self.heap = longer(self.heap, len(self.heap))
             self.w["heap"], self.w["heap_room"] = address(self.heap), len(self.heap)
 
     def grow(self) -> None:
@@ -539,14 +539,14 @@ class World:
             first, last = owner[f"{kind}_head"], owner[f"{kind}_tail"]
             room = owner[f"{kind}_mask"] + 1
             for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
-                self._enlarge(owner, kind, int(i), int(first[i]), int(last[i]))
+                self._enlarge(owner, kind, int(i))
         first = self.tcp["high_ack"] - 1
         last = np.maximum(self.tcp["max_seq"], self.tcp["next_seq"]) + 1
         room = self.tcp["segment_mask"] + 1
         for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room)):
             for name in ("segments", "stamps"):
                 if (name, int(i)) in self.rings:
-                    self._enlarge(self.tcp, name, int(i), int(first[i]), int(last[i]))
+                    self._enlarge(self.tcp, name, int(i))
         for place in [i for i in self.stores if self.links["n_free"][i] < r.MARGIN]:
             self._enlarge_store(place, len(self.stores[place]))
         if len(self.loose) > 1 and w["n_free_loose"] < r.MARGIN:
@@ -566,21 +566,20 @@ class World:
         state = record_view(flow.controller.state_dtype, int(row["state"]))
         window = min(float(state["cwnd"]), float(row["rwnd"]), float(row["to_send"]))
         needed = window * t.SEGMENT.itemsize
-        if needed > memory_left():
+        if needed > _UNASKED and needed > memory_left():
             raise TcpccError(
                 f"flow {name!r}, controller {flow.controller.name!r}: its window at"
                 f" t = {self.w['now'][0]:g} s is {window:.3g} packets, which take"
                 f" {needed / 2**30:.3g} GiB; {memory_left() / 2**30:.3g} GiB are free"
             )
 
-    def _enlarge(self, owner: np.ndarray, field: str, i: int, first: int, last: int) -> None:
-        """Give a ring twice the room, with its entries numbered `first` to `last` - 1."""
+    def _enlarge(self, owner: np.ndarray, field: str, i: int) -> None:
+        """Give a ring twice the room."""
         ring = self.rings[field, i]
         if field == "segments":
             self._check_window(i)
-        bigger = np.zeros(2 * len(ring), ring.dtype)
-        numbers = np.arange(max(first, last - len(ring)), last)
-        bigger[numbers % len(bigger)] = ring[numbers % len(ring)]
+        bigger = blank(2 * len(ring), ring.dtype)
+        bigger[: len(ring)] = bigger[len(ring) :] = ring  # each entry is where it is looked for now
         self.place_ring(owner, field, i, bigger)
 
     @property

@@ -74,6 +74,7 @@ SELDOM: dict[str, type] = {
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "delay_growth": int, "window_validation": int, "newest_only": int,
     "syn_rtt": int, "stamps": int, "stamp_mask": int, "on_start": int, "on_open": int,
+    "on_undo": int,
 }  # fmt: skip
 # Of the sender: packets marked that the ACK being handled tells of (with classic ECN 1 for an ACK
 # with ECE), the newest count echoed, and whether the next new segment is to carry CWR; of the
@@ -109,6 +110,11 @@ DELIVERY = record_dtype(
         ("prior_lost", int), ("prior_pipe", int),
         # when pacing lets the next packet go that waits for it; when the loss recovery is to look
         ("release_at", float), ("recheck_at", float),
+        # whether D-SACK is used; of the episode of repair whose answer may be taken back: its first
+        # segment (-1: none), the last that was outstanding then, repairs that may have been needed,
+        # and the window before
+        ("dsack", int), ("undo_from", int), ("undo_until", int), ("undo_repairs", int),
+        ("undo_cwnd", float), ("undo_ssthresh", float),
         # lists of segments, first and last; -1: empty
         ("first", int, (2,)), ("last", int, (2,)),
         ("n_stamps", int), ("stamped", int, (4,)), ("given_back", int, (4,)),

@@ -64,6 +64,9 @@ class Transport(Record):
             they always do, as packets leave the pipe; with the recovery "vegas" they never do.
         delayed_ack: how long the receiver may hold back an ACK; 0: it acknowledges each packet.
         ack_every: with delayed ACKs, packets that bring an ACK at once.
+        quick_acks: with delayed ACKs, packets at the beginning of a connection each of which brings
+            an ACK at once (packet model). Linux sends 16 so, and as long as its window still opens,
+            by two packets with each that comes (``tcp_incr_quickack``, ``__tcp_grow_window``).
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
         count_delivered: whether an ACK of new data counts for all packets that it tells of first,
             as in Linux: selectively acknowledged ones now, and never again; False: for those that
@@ -109,6 +112,7 @@ class Transport(Record):
     limited_transmit: bool = _setting(True, flag)
     delayed_ack: float = _setting(0.0, nonnegative, "s")
     ack_every: int = _setting(2, whole, low=1)
+    quick_acks: int = _setting(0, whole, low=0)
     abc_limit: float = _setting(1.0, positive, "packets", inf=True)
     count_delivered: bool = _setting(False, flag)
     whole_window: bool = _setting(False, flag)
@@ -137,13 +141,13 @@ class Transport(Record):
     @classmethod
     def linux(cls, **changes: Any) -> Transport:
         """The sender and the receiver of Linux 6, on a path of some 10 Mb/s: initial window of 10
-        (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most, windows in whole
-        packets, pieces of two segments, marks answered gradually, D-SACK. It goes with the recovery
-        "rack-tlp". `changes` are further settings, or others in their place.
+        (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most but for the first
+        16, windows in whole packets, pieces of two segments, marks answered gradually, D-SACK. It
+        goes with the recovery "rack-tlp". `changes` are further settings, or others in their place.
         """
         known: dict[str, Any] = {
             "initial_window": 10.0, "initial_rto": 1.0, "tick": 0.004, "timestamps": True,
-            "delayed_ack": 0.04, "abc_limit": math.inf, "count_delivered": True,
+            "delayed_ack": 0.04, "quick_acks": 16, "abc_limit": math.inf, "count_delivered": True,
             "whole_window": True, "gso_segments": 2, "gradual_marks": True, "dsack": True,
         }  # fmt: skip
         return cls(**{**known, **changes})

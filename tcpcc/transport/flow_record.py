@@ -69,6 +69,7 @@ TIMER: dict[str, type] = {
 RECEIVER: dict[str, type] = {
     "expected": int, "highest": int, "delayed_ack": float, "sack_low": int, "sack_high": int,
     "held": int, "held_until": float, "ack_every": int, "block_low": int, "block_high": int,
+    "quick_acks": int,
 }  # fmt: skip
 SELDOM: dict[str, type] = {
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,

@@ -75,7 +75,7 @@ def on_data(f, now, seq):
     if f.delayed_ack == 0 or fills_hole or (seq == 0 and f.handshake != 0):
         return acknowledge_now(f)
     f.held += 1
-    if f.held >= f.ack_every or is_pushed(f, seq):
+    if f.held >= f.ack_every or f.delivered <= f.quick_acks or is_pushed(f, seq):
         return acknowledge_now(f)
     if f.held == 1:
         f.held_until = now + f.delayed_ack

@@ -529,6 +529,16 @@ def aggregating(period, duration=20.0):
     return run, trace[trace["mode"].notna()]
 
 
+@pytest.mark.parametrize(("mode", "rounds"), [(STARTUP, 1), (CRUISE, 10)])
+def test_12_13_what_came_at_once_counts_for_so_many_rounds(mode, rounds):
+    """50 packets in an instant, then 1 in 10 ms."""
+    s = Sender(mode, epoch_at=10.0)
+    s.ack(delivered=50)
+    kept = [s.round(after=0.01).extra_best[0] >= 45 for _ in range(13)]
+    assert sum(kept) == rounds
+    assert kept == sorted(kept, reverse=True)
+
+
 @pytest.mark.parametrize("period", [0.01, 0.04, 0.06])
 def test_12_startup_finds_the_bandwidth_though_acks_come_together(period):
     """At most by a burst more, since the rate is bounded by that of sending; with a window above

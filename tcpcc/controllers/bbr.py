@@ -19,7 +19,9 @@ Equations (bw: largest delivery rate of 10 rounds; d: smallest RTT of 10 s; BDP 
 (7)  extra: the most that came at once beyond what bw explains, in 5 to 10 rounds, at most 0.1 s bw
 
 Where a share of more than 1 - 1/g of the packets is lost, 20 % with the largest g of (4), no phase
-measures the rate of the path, and bw sinks (Cardwell et al. 2016, on their Figure 8).
+measures the rate of the path, and bw sinks (Cardwell et al. 2016, on their Figure 8). It sinks
+earlier, with g = 1.5 at 25 %, by (6): a window of what is in the network leaves a probe no room,
+and so many losses begin a recovery every few rounds; without (6) all of the rate is held there.
 
 A sample of the delivery rate that the application limited counts only if it is larger than bw.
 

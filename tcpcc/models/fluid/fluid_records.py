@@ -94,7 +94,8 @@ SLOT = record_dtype(
         "share": float,
         # losses that the sender has not noticed yet, in a ring
         "losses": int, "first_loss": int, "last_loss": int,
-    }
+    },
+    whole_lines=True,
 )  # fmt: skip
 
 # after how many of the flow's packets that the link took in it came; -1: at any place in its step
@@ -170,7 +171,8 @@ FLOW = record_dtype(
         "rate": float,
         # --- counters
         "timeouts": int, "loss_events": int,
-    }
+    },
+    whole_lines=True,
 )  # fmt: skip
 
 INDEX = record_dtype({"at": int})

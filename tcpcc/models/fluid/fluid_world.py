@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.jit import INTERPRETED, address, blank
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.blame import blame, suspects
@@ -65,10 +65,10 @@ class World:
         self.w = np.zeros(1, r.WORLD)
         self.routes = np.zeros(len(self.plans), r.ROUTE)
         self.hops = np.zeros(sum(len(plan.links) for plan in self.plans), r.HOP)
-        self.slots = np.zeros(sum(len(p.links) * len(p.flows) for p in self.plans), r.SLOT)
+        self.slots = blank(sum(len(p.links) * len(p.flows) for p in self.plans), r.SLOT)
         self.losses = np.zeros((len(self.slots), r.LOSSES), r.LOST)
         self.links = np.zeros(len(self.kept), r.LINK)
-        self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
+        self.flows = blank(len(self.resolved.flows), r.FLOW)
         self.active = np.zeros(len(self.flows), np.int64)
         self.some_end = any(
             getattr(x.spec, "size", None) is not None or x.spec.stop is not None

@@ -1,12 +1,10 @@
-"""BBR, version 3, beside the cases of the draft's appendix, by their numbers there.
-
-Not here: 18, 19 (spurious recoveries), which the transport does not notice.
-"""
+"""BBR, version 3, beside the cases of the draft's appendix, by their numbers there."""
 
 import math
 
 import numpy as np
 import pytest
+from late_packets import all_late, overtaken
 
 import tcpcc as tc
 from tcpcc.controllers import get
@@ -255,6 +253,118 @@ def test_a_timeout_and_a_recovery_end_with_the_window_before():
     assert s.ack(phase=0).cwnd == 2 * BDP + 1
 
 
+# Recoveries in which nothing had been lost
+
+
+def spurious(sender, *, told=3, phase=1, **after):
+    """A loss event of as many packets, a round with it, and the notice that there was none."""
+    for lost in range(1, told + 1):
+        sender.lose(lost=lost)
+    BBR3.on_loss(*sender.sample())
+    for _ in range(3):
+        sender.round(phase=phase, rate=500.0, **after)
+    BBR3.on_undo(*sender.sample(phase=phase))
+    return sender.s
+
+
+def test_18_the_bounds_of_before_are_back():
+    bounds = {"bw_shortterm": 900.0, "inflight_shortterm": 150.0, "inflight_longterm": 180.0}
+    s = Sender(CRUISE, **bounds)
+    s.lose()
+    BBR3.on_loss(*s.sample())
+    for _ in range(2):
+        s.lose(phase=1)
+        s.round(phase=1, rate=400.0)
+    s.lose(phase=1)
+    assert s.s.bw_shortterm < 900
+    assert s.s.inflight_shortterm < 150
+    BBR3.on_undo(*s.sample(phase=1))
+    assert {name: getattr(s.s, name) for name in bounds} == bounds
+    assert (s.s.loss_in_round, s.s.full_bw, s.s.full_now, s.s.full) == (0, 0, 0, 1)
+    assert s.s.cwnd == 150  # what it was before the loss, 200, but for the bound
+
+
+def test_18_a_probe_that_was_ended_begins_anew():
+    s = spurious(Sender(UP, probe_sample=1.0, inflight_longterm=180.0))
+    assert (s.mode, s.inflight_longterm) == (REFILL, 180)
+    assert s.bw_shortterm == s.inflight_shortterm == math.inf
+    assert spurious(Sender(CRUISE)).mode == CRUISE
+    probing_rtt = Sender(UP, probe_sample=1.0)
+    for lost in (1, 2, 3):
+        probing_rtt.lose(lost=lost)
+    probing_rtt.s.mode = PROBE_RTT
+    BBR3.on_undo(*probing_rtt.sample())
+    assert probing_rtt.s.mode == PROBE_RTT
+    assert probing_rtt.s.cwnd <= BDP / 2
+
+
+def test_18_each_recovery_has_its_own_bounds():
+    """Also one that begins with the ACK that ends another, or without a packet deemed lost."""
+    s = Sender(CRUISE, inflight_longterm=180.0)
+    s.lose()
+    s.ack(phase=1)
+    s.s.inflight_longterm = 170.0
+    s.lose(phase=0)
+    assert s.s.undo_inflight_longterm == 170
+    s = Sender(CRUISE, inflight_longterm=160.0)
+    BBR3.on_loss(*s.sample())
+    assert s.s.undo_inflight_longterm == 160
+
+
+def test_18_startup_goes_on():
+    s = Sender(STARTUP, loss_acks=5.0)
+    s.lose()
+    BBR3.on_loss(*s.sample())
+    assert s.round(phase=1, lost=3).mode == DRAIN
+    BBR3.on_undo(*s.sample(phase=1))
+    assert (s.s.mode, s.s.full, s.s.inflight_longterm) == (STARTUP, 0, math.inf)
+
+
+def test_19_a_timeout_that_was_none():
+    s = Sender(UP, probe_sample=1.0, inflight_longterm=180.0)
+    for lost in (1, 2, 3):
+        s.lose(lost=lost, phase=2)
+    BBR3.on_timeout(*s.sample())
+    assert (s.s.mode, s.s.cwnd) == (DOWN, 1)
+    s.ack(phase=2)
+    BBR3.on_undo(*s.sample(phase=2))
+    assert (s.s.mode, s.s.inflight_longterm, s.s.cwnd) == (REFILL, 180, 180)
+
+
+def probing_again(path, *when, dsack):
+    """Modes from 5.3 s on, in the middle of UP, when packets begin to be late; window and bounds
+    before and a second later."""
+    trace = tc.simulate(path("bbr3", *when, duration=7.0, dsack=dsack), trace=True).trace("flow")
+    trace = trace[trace["mode"].notna()]
+    assert trace["mode"][trace["time"] < 5.29].iloc[-1] == UP
+    later = trace[trace["time"] > 5.29]
+    modes = later["mode"][later["mode"] != later["mode"].shift()].tolist()
+    return modes, trace[trace["time"] < 5.29].iloc[-1], later[later["time"] < 6.1]
+
+
+@pytest.mark.parametrize(
+    ("path", "when"), [(overtaken, (5.29, 5.34)), (all_late, (5.29,))], ids=["18", "19"]
+)
+def test_18_19_packets_that_are_late_interrupt_a_probe(path, when):
+    """Nothing is lost: the probe begins anew and the bounds are gone. Without D-SACK it stays over,
+    or goes on below a bound."""
+    more = {"share": 0.2} if path is overtaken else {}
+
+    def run(dsack):
+        return probing_again(lambda *a, **b: path(*a, **b, **more), *when, dsack=dsack)
+
+    modes, before, later = run(True)
+    assert modes[:2] == [UP, DOWN]
+    assert modes[modes.index(REFILL) : modes.index(REFILL) + 2] == [REFILL, UP]
+    assert later["inflight_longterm"].min() < math.inf
+    last = later.iloc[-1]
+    bounds = ["inflight_longterm", "inflight_shortterm", "bw_shortterm"]
+    assert last[bounds].tolist() == before[bounds].tolist() == [math.inf] * 3
+    assert last["cwnd"] > 2 * 1250 * 0.041
+    _, _, later = run(False)
+    assert later["inflight_longterm"].iloc[-1] < before["cwnd"]
+
+
 # PROBE_RTT
 
 
@@ -417,6 +527,16 @@ def aggregating(period, duration=20.0):
     run = tc.simulate(case.replace(interval=0.1), trace=True)
     trace = run.trace("bbr31")
     return run, trace[trace["mode"].notna()]
+
+
+@pytest.mark.parametrize(("mode", "rounds"), [(STARTUP, 1), (CRUISE, 10)])
+def test_12_13_what_came_at_once_counts_for_so_many_rounds(mode, rounds):
+    """50 packets in an instant, then 1 in 10 ms."""
+    s = Sender(mode, epoch_at=10.0)
+    s.ack(delivered=50)
+    kept = [s.round(after=0.01).extra_best[0] >= 45 for _ in range(13)]
+    assert sum(kept) == rounds
+    assert kept == sorted(kept, reverse=True)
 
 
 @pytest.mark.parametrize("period", [0.01, 0.04, 0.06])

@@ -2,6 +2,7 @@
 pacing. BBR, Copa, LEDBAT, DCTCP and RACK as its proof."""
 
 import ctypes
+import dataclasses
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.controllers import bbr, get, lp
+from tcpcc.controllers.bbr import on_delivery as bbr_on_delivery
 from tcpcc.controllers.windowed import update_max, update_min
 from tcpcc.models.packet.handlers import run_until
 from tcpcc.models.packet.packet_world import World
@@ -353,6 +355,28 @@ def test_what_loss_bbr_bears_is_a_matter_of_its_probing_gain():
     assert low < 0.6
     assert high > 0.8
     assert timeouts <= 4
+
+
+def heedless(s, p, a):
+    """BBR whose window does not fall to what is in the network as a recovery begins."""
+    s.repairing = a.phase
+    bbr_on_delivery(s, p, a)
+
+
+def test_what_keeps_bbr_below_that_is_its_window_in_recovery():
+    """With a gain of 1.5 it collapses at 25 % of loss, where probes at 0.99 x 1.5 x 0.75 = 1.11
+    would hold the rate: there is always a recovery about to begin, in whose first round the window
+    is what is in the network, so that a probe cannot add to it (Linux,
+    ``bbr_set_cwnd_to_recover_or_restore``). Without that it has the whole rate."""
+
+    def share(controller):
+        net = tc.dumbbell("20 Mbps", "50 ms", 2500, loss=0.25)
+        flow = tc.Flow(controller, packet_size=1500, probe_gain=1.5)
+        run = tc.simulate(tc.Scenario(net, [flow], duration=40, seed=1))
+        return float(run.throughput(after=5)[0]) / 0.75 / 20e6
+
+    assert share("bbr") < 0.4
+    assert share(dataclasses.replace(bbr.bbr, name="heedless", on_delivery=heedless)) > 0.95
 
 
 def test_repairs_that_go_on_need_no_timeout():

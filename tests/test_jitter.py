@@ -192,6 +192,9 @@ def test_aggregated_packets_go_on_together():
     times, sizes = np.unique(arrived.time, return_counts=True)
     assert times / 0.1 == pytest.approx(np.round(times / 0.1), abs=1e-9)
     assert sizes.mean() == pytest.approx(100 / 40, rel=0.02)
+    late = one_way(tc.simulate(case, trace=True)) - 0.0208
+    assert late.min() >= -1e-12
+    assert late.max() < 0.1
 
 
 def test_aggregation_of_acks_makes_bursts_of_packets():

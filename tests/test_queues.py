@@ -940,3 +940,21 @@ def test_a_policer_passes_its_burst_and_then_its_rate():
     passed = (table.event == "deliver").sum()
     assert passed == pytest.approx(10 * 1250 + 50, abs=5)
     assert run.queue_max() == 0
+
+
+@pytest.mark.parametrize(
+    ("used", "after", "size", "full", "drop", "left"),
+    [
+        (50e3, 0.0, 1000, 0, 1, 50e3),
+        (49e3, 0.0, 1000, 0, 0, 50e3),  # what just fits
+        (50e3, 0.9e-3, 1000, 0, 0, 49875),  # 1125 bytes came in since
+        (49e3, 0.0, 1001, 0, 1, 49e3),
+        (49e3, 0.0, 1000, 1, 0, 49e3),  # one that the buffer refuses takes none
+        (20e3, 1.0, 1000, 0, 0, 1000),  # no more than the burst is ever there
+    ],
+)
+def test_a_policers_bucket(used, after, size, full, drop, left):
+    s = SimpleNamespace(used=used, last=1.0)
+    q = SimpleNamespace(now=1.0 + after, size=size, full=full, drop=0.0)
+    tc.Policer.on_arrival(s, SimpleNamespace(rate=10e6, burst=50e3), q)
+    assert (q.drop, s.used, s.last) == (drop, pytest.approx(left), 1.0 + after)

@@ -1089,6 +1089,11 @@ def test_every_packet_is_acknowledged_unless_acks_are_delayed():
     assert end.expected == 4
 
 
+def test_the_first_packets_bring_an_ack_each():
+    end = Endpoint(delayed_ack=0.2, quick_acks=3)
+    assert [end.call(DATA, 0.01 * seq, seq) for seq in range(7)] == [1, 1, 1, 0, 1, 0, 1]
+
+
 def test_delayed_acks_wait_for_a_second_packet_or_the_timer():
     end = Endpoint(delayed_ack=0.2)
     assert [end.call(DATA, 0.1, k) for k in range(4)] == [False, True, False, True]

@@ -19,7 +19,7 @@ from tcpcc.results.recording import EVENTS
 
 SETTLED = 10.0  # s, from when on runs are compared
 EPISODE = 0.4  # s: losses closer to each other belong together
-SHIFTS = np.linspace(0, 0.45, 10)  # s, of the second flow's start, of ours
+SHIFTS = np.linspace(0, 0.475, 20)  # s, of the second flow's start, of ours
 
 
 @dataclass

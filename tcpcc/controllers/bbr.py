@@ -14,11 +14,14 @@ Equations (bw: largest delivery rate of 10 rounds; d: smallest RTT of 10 s; BDP 
      anywhere but at 3/4
 (5)  PROBE_RTT: d not undercut for 10 s: W at most 4 for 0.2 s and a round, then d is measured anew
 (6)  recovery: in the first round W = what is in the network + delivered, then as in (1); at its end
-     W is at least what it was before. Timeout: W = 1, and bw may grow anew
+     W is at least what it was before. Timeout: W = 1, and bw may grow anew; so it may after a
+     recovery in which nothing had been lost
 (7)  extra: the most that came at once beyond what bw explains, in 5 to 10 rounds, at most 0.1 s bw
 
 Where a share of more than 1 - 1/g of the packets is lost, 20 % with the largest g of (4), no phase
-measures the rate of the path, and bw sinks (Cardwell et al. 2016, on their Figure 8).
+measures the rate of the path, and bw sinks (Cardwell et al. 2016, on their Figure 8). It sinks
+earlier, with g = 1.5 at 25 %, by (6): a window of what is in the network leaves a probe no room,
+and so many losses begin a recovery every few rounds; without (6) all of the rate is held there.
 
 A sample of the delivery rate that the application limited counts only if it is larger than bw.
 
@@ -269,6 +272,12 @@ def on_timeout(s, p, a):
     s.cwnd = 1.0
 
 
+def on_undo(s, p, a):
+    """Linux' ``bbr_undo_cwnd``: (6) restores the window."""
+    s.full_bw = 0.0
+    s.flat_rounds = 0.0
+
+
 #: State of :func:`at_once`.
 EPOCH = {
     "epoch_at": State(0, "s", "since when what came at once is counted"),
@@ -285,6 +294,7 @@ bbr = register(
         on_timeout=on_timeout,
         on_delivery=on_delivery,
         on_lost_packet=on_lost_packet,
+        on_undo=on_undo,
         params={
             "probe_gain": Param(1.25, "", "of the rate in the first phase of PROBE_BW", 1),
             "high_gain": Param(2.885, "", "of rate and window in STARTUP, 2/ln 2", 1),

@@ -28,11 +28,16 @@ Equations (bw: largest delivery rate of this and the last cycle of probing; d: s
 (10) PROBE_RTT every 5 s: W at most max(bw_s d / 2, 4) for 0.2 s and a round; what is sent then
      tells no rate. After a silence it is spared
 (11) end of a recovery: W at least what it was before; timeout: W = 1
-(12) extra: the most that came at once beyond what bw_s explains, in 10 rounds (STARTUP: 1)
+(12) a recovery in which nothing had been lost: W, bw_shortterm, inflight_shortterm and
+     inflight_longterm are at least what they were before; STARTUP, if the losses ended it, goes on,
+     and a probe that they ended begins anew, with REFILL
+(13) extra: the most that came at once beyond what bw_s explains, in 10 rounds (STARTUP: 1)
 
 Differences from the draft
     Packets leave one by one: there is no quantum, nor a budget for offload. Losses that were none
-    are not noticed, so nothing is undone. Of (3), ACKs that tell of losses are counted, as in
+    are noticed with `Transport(dsack=True)`. What (12) returns to is kept as a recovery begins; the
+    draft's NoteLoss keeps it anew in each round of it, and on entering, when the first losses have
+    changed the model already. Of (3), ACKs that tell of losses are counted, as in
     Linux, not gaps between sequence numbers. Of (8), where more than 2 % were lost already before a
     packet, what was in the network before it counts, as in Linux. A mark (ECN), for which the draft
     asks for an answer and names none, is a loss in (7) and ends the probe of (8), once per window.
@@ -47,6 +52,7 @@ from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
 
 STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
+NO_MODE = -1.0
 
 
 # Gains and bounds
@@ -206,7 +212,7 @@ def adapt_shortterm(s, p):
 
 
 def update_extra(s, p, a):
-    """(12)."""
+    """(13)."""
     if a.rate_interval <= 0:
         return
     rounds = p.extra_rounds if s.full != 0 else 1.0
@@ -234,6 +240,7 @@ def check_startup(s, p, a):
             many = s.loss_acks >= p.full_losses and a.phase == 1
             if many and too_high(p, a.lost, a.lost_inflight):
                 s.full_now = s.full = 1.0
+                s.undo_mode = STARTUP
                 s.inflight_longterm = max(bdp(s, p, s.bw, 1.0), s.inflight_latest)
             s.loss_acks = 0.0
     if s.mode == STARTUP and s.full != 0:
@@ -331,6 +338,7 @@ def end_probe(s, p, a, inflight, limited):
     if not limited:
         s.inflight_longterm = max(inflight, p.beta * target(s, p))
     if s.mode == UP:
+        s.undo_mode = UP
         begin_down(s, p, a.now, a.total_delivered)
 
 
@@ -421,6 +429,10 @@ def set_window(s, p, a):
     elif s.cwnd < most or a.total_delivered < p.first_window:
         s.cwnd += a.delivered
     s.cwnd = max(s.cwnd, p.least_window)
+    bound_window(s, p)
+
+
+def bound_window(s, p):
     if s.mode == PROBE_RTT:
         s.cwnd = min(s.cwnd, probe_rtt_window(s, p))
     s.cwnd = min(s.cwnd, cap(s, p))
@@ -452,7 +464,35 @@ def note_congestion(s, total):
     s.loss_in_round = 1.0
 
 
+def save_for_undo(s):
+    """What (12) returns to, before the first loss of a recovery changes it."""
+    s.undo_mode = NO_MODE
+    s.undo_bw_shortterm = s.bw_shortterm
+    s.undo_inflight_shortterm = s.inflight_shortterm
+    s.undo_inflight_longterm = s.inflight_longterm
+
+
+def on_undo(s, p, a):
+    """(12)."""
+    s.cwnd = max(s.cwnd, s.saved)
+    s.loss_in_round = 0.0
+    look_anew(s, 0.0)
+    s.bw_shortterm = max(s.bw_shortterm, s.undo_bw_shortterm)
+    s.inflight_shortterm = max(s.inflight_shortterm, s.undo_inflight_shortterm)
+    s.inflight_longterm = max(s.inflight_longterm, s.undo_inflight_longterm)
+    if s.undo_mode == STARTUP and s.mode != STARTUP:
+        s.full = 0.0
+        if s.mode != PROBE_RTT:
+            s.mode = STARTUP
+    elif s.undo_mode == UP and s.mode != UP and s.mode != PROBE_RTT:
+        begin_refill(s, a.total_delivered)
+    s.undo_mode = NO_MODE
+    bound_window(s, p)
+
+
 def on_lost_packet(s, p, a):
+    if s.losses == 0 and (a.phase == 0 or s.repairing == 0):
+        save_for_undo(s)
     s.losses += 1
     note_congestion(s, a.total_delivered)
     if s.probe_sample != 0 and too_high(p, a.lost, a.lost_inflight):
@@ -484,6 +524,8 @@ def on_ack(s, p, a):
 
 
 def on_loss(s, p, a):
+    if s.losses == 0:
+        save_for_undo(s)
     save_window(s, s.mode == PROBE_RTT)
 
 
@@ -505,6 +547,7 @@ bbr3 = register(
         on_lost_packet=on_lost_packet,
         on_mark=on_mark,
         on_restart=on_restart,
+        on_undo=on_undo,
         params={
             "startup_gain": Param(2.77, "", "of the rate in STARTUP, 4 ln 2", 1),
             "drain_gain": Param(0.5, "", "of the rate in DRAIN", 0.01, 1),
@@ -573,6 +616,10 @@ bbr3 = register(
             "probe_until": State(math.inf, "s", "least end of PROBE_RTT"),
             "probed_round": State(0, "0 or 1", "a round of it is over"),
             "idle": State(0, "0 or 1", "nothing has been delivered since a silence"),
+            "undo_mode": State(NO_MODE, "", "that the last losses ended, STARTUP or UP; -1: none"),
+            "undo_bw_shortterm": State(math.inf, "packets/s", "before the last recovery"),
+            "undo_inflight_shortterm": State(math.inf, "packets", "before the last recovery"),
+            "undo_inflight_longterm": State(math.inf, "packets", "before the last recovery"),
             "saved": State(0, "packets", "window to return to"),
             "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
             "measured": State(0, "0 or 1", "the rate is set from a measurement"),

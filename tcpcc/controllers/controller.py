@@ -29,6 +29,9 @@ What a controller may have beside these; nothing is called, kept or measured for
 ``on_start(s, p, a)``       before the first segment, the SYN if there is a handshake
 ``on_open(s, p, a)``        the SYN is acknowledged, cwnd is the transport's initial window; before
                             anything is sent in it. Only with a handshake
+``on_undo(s, p, a)``        the last loss or timeout was none, as D-SACK tells (`Transport.dsack`):
+                            what it did to the state may be taken back; cwnd and ssthresh are again
+                            at least what they were, unless the controller owns its recovery
 state `pacing_rate`         packets per second at which the sender spaces what it sends;
                             infinite: as the window lets it
 state `wake_at`             s, when ``on_timer`` is to be called
@@ -111,7 +114,8 @@ SAMPLE: dict[str, tuple[str, str]] = {
         "packets",
         "in the network: sent, neither delivered nor deemed lost. Like all that follows, only in "
         "``on_delivery`` and ``on_lost_packet``, where rtt, srtt and min_rtt take in what "
-        "selective acknowledgements tell; this and `total_delivered` in ``on_mark`` as well",
+        "selective acknowledgements tell; this and `total_delivered` in ``on_mark`` and "
+        "``on_undo``, `phase` in ``on_undo`` as well",
     ),
     "total_delivered": ("packets", "known to have arrived since the start, in any order"),
     "delivery_rate": (
@@ -167,7 +171,8 @@ class Controller(Definition):
         header: state variables, at most 4, that every data packet carries as its header words, for
             routers to read and write; they come back as `a.word0`, `a.word1`, ... (packet model)
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
-        on_delivery, on_lost_packet, on_mark, on_timer, on_restart, on_start, on_open: see above
+        on_delivery, on_lost_packet, on_mark, on_timer, on_restart, on_start, on_open, on_undo: see
+            above
         stamps: from a state variable to the one that it is given back in
         owns_recovery, owns_start, chance: see above
 
@@ -198,6 +203,7 @@ class Controller(Definition):
     on_restart: Rule | None = None
     on_start: Rule | None = None
     on_open: Rule | None = None
+    on_undo: Rule | None = None
     stamps: Mapping[str, str] = field(default_factory=dict)
     owns_recovery: bool = False
     owns_start: bool = False
@@ -263,6 +269,7 @@ class Controller(Definition):
             "on_restart": self.on_restart,
             "on_start": self.on_start,
             "on_open": self.on_open,
+            "on_undo": self.on_undo,
         }
 
     @property

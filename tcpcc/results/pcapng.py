@@ -111,7 +111,11 @@ def _segments(
             options = _opening(payload, scale, selective) if opens else b""
             options += _timestamps(*clock.acknowledged(event))
             low, high = event["sack_low"], event["sack_high"]
-            if selective and high > low and low >= seq:
+            if low > high:  # D-SACK
+                low, high = high, low
+            elif low < seq:
+                high = low
+            if selective and high > low:
                 edges = (FIRST_SENT + offset(int(low)), FIRST_SENT + offset(int(high)))
                 options += struct.pack(">BBBBII", 1, 1, 5, 10, *edges)
             head = _tcp(

@@ -109,7 +109,11 @@ TRACED: dict[str, tuple[str, str]] = {
         "",
         "of an ACK: first packet of the block that it tells of (SACK)",
     ),
-    "sack_high": ("", "of an ACK: the packet after that block; sack_low where there is none"),
+    "sack_high": (
+        "",
+        "of an ACK: the packet after that block; sack_low where there is none; of a D-SACK the"
+        " packet that came twice, the one after it being sack_low",
+    ),
 }
 """Name -> unit, meaning, of what else a trace has of events at a sender; NaN for other events.
 

@@ -64,6 +64,9 @@ class Transport(Record):
             they always do, as packets leave the pipe; with the recovery "vegas" they never do.
         delayed_ack: how long the receiver may hold back an ACK; 0: it acknowledges each packet.
         ack_every: with delayed ACKs, packets that bring an ACK at once.
+        quick_acks: with delayed ACKs, packets at the beginning of a connection each of which brings
+            an ACK at once (packet model). Linux sends 16 so, and as long as its window still opens,
+            by two packets with each that comes (``tcp_incr_quickack``, ``__tcp_grow_window``).
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
         count_delivered: whether an ACK of new data counts for all packets that it tells of first,
             as in Linux: selectively acknowledged ones now, and never again; False: for those that
@@ -86,6 +89,11 @@ class Transport(Record):
         gradual_marks: whether the window comes down over the round trip that follows a mark, as
             after a loss, and does not grow until that is over, as in Linux (its state CWR); False:
             at once. With a recovery that reduces in proportion, "sack-prr" or "rack-tlp".
+        dsack: whether the receiver reports what came twice (D-SACK, RFC 2883), so that the sender
+            takes back the answer to a loss that was none, as Linux does (its undo; RFC 3708): cwnd
+            and ssthresh are at least what they were before, and the controller's `on_undo` is
+            called. RACK's reordering window then grows with repairs that were not needed. Packet
+            model; in the others nothing overtakes, so no loss is none.
     """
 
     initial_window: float = _setting(2.0, positive, "packets")
@@ -104,6 +112,7 @@ class Transport(Record):
     limited_transmit: bool = _setting(True, flag)
     delayed_ack: float = _setting(0.0, nonnegative, "s")
     ack_every: int = _setting(2, whole, low=1)
+    quick_acks: int = _setting(0, whole, low=0)
     abc_limit: float = _setting(1.0, positive, "packets", inf=True)
     count_delivered: bool = _setting(False, flag)
     whole_window: bool = _setting(False, flag)
@@ -115,6 +124,7 @@ class Transport(Record):
     syn_rtt: bool = _setting(False, flag)
     ecn: str = _setting("off", one_of, known=("off", "classic", "accurate"))
     gradual_marks: bool = _setting(False, flag)
+    dsack: bool = _setting(False, flag)
 
     @classmethod
     def bsd(cls, **changes: Any) -> Transport:
@@ -131,14 +141,14 @@ class Transport(Record):
     @classmethod
     def linux(cls, **changes: Any) -> Transport:
         """The sender and the receiver of Linux 6, on a path of some 10 Mb/s: initial window of 10
-        (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most, windows in whole
-        packets, pieces of two segments, marks answered gradually. It goes with the recovery
-        "rack-tlp". `changes` are further settings, or others in their place.
+        (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most but for the first
+        16, windows in whole packets, pieces of two segments, marks answered gradually, D-SACK. It
+        goes with the recovery "rack-tlp". `changes` are further settings, or others in their place.
         """
         known: dict[str, Any] = {
             "initial_window": 10.0, "initial_rto": 1.0, "tick": 0.004, "timestamps": True,
-            "delayed_ack": 0.04, "abc_limit": math.inf, "count_delivered": True,
-            "whole_window": True, "gso_segments": 2, "gradual_marks": True,
+            "delayed_ack": 0.04, "quick_acks": 16, "abc_limit": math.inf, "count_delivered": True,
+            "whole_window": True, "gso_segments": 2, "gradual_marks": True, "dsack": True,
         }  # fmt: skip
         return cls(**{**known, **changes})
 

@@ -25,6 +25,7 @@ from tcpcc.transport.flow_record import (
     segment_at,
     stamp_at,
 )
+from tcpcc.transport.undo import note_repair
 
 
 @compiled
@@ -34,6 +35,7 @@ def reset_delivery(f):
         d.first[k] = d.last[k] = -1
     d.release_at = d.recheck_at = float("inf")
     d.min_rtt = float("inf")
+    d.undo_from = -1
 
 
 @compiled
@@ -72,7 +74,9 @@ def note_sent(f, seq, now, again):
     (a repair that the loss recovery did not announce)."""
     d = delivery_at(f.delivery, 0)
     t = stamp_at(f.stamps, seq & f.stamp_mask)
-    if not again:
+    if again:
+        note_repair(d)
+    else:
         t.status = UNSENT
         t.received_at = -1.0
     if t.status == DELIVERED:

@@ -76,14 +76,14 @@ SELDOM: dict[str, type] = {
     # of data was answered a mark
     "on_loss": int, "on_timeout": int,
     "on_delivery": int, "on_lost_packet": int, "on_timer": int, "on_mark": int,
-    "on_restart": int, "on_start": int, "on_open": int,
+    "on_restart": int, "on_start": int, "on_open": int, "on_undo": int,
     "wake_at": int, "stream": int, "mark_edge": int, "owns_recovery": FLAG,
     "recovery_on_timeout": int, "recovery_resume": int, "recovery_on_alarm": int,
     # packets that do not make a whole one yet; packets of the present piece, and of these still to
     # be sent
     "put_by": float, "piece": int, "in_piece": int,
     "srtt8": int, "rttvar4": int, "initial_rto": float, "clock_phase": float, "backoff_limit": int,
-    "ack_every": int, "block_low": int, "block_high": int,
+    "ack_every": int, "quick_acks": int, "block_low": int, "block_high": int,
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "stamps": int, "stamp_mask": int,
 }  # fmt: skip
@@ -118,6 +118,11 @@ DELIVERY = record_dtype(
         ("prior_lost", int), ("prior_pipe", int),
         # when pacing lets the next packet go that waits for it; when the loss recovery is to look
         ("release_at", float), ("recheck_at", float),
+        # whether D-SACK is used; of the episode of repair whose answer may be taken back: its first
+        # segment (-1: none), the last that was outstanding then, repairs that may have been needed,
+        # and the window before
+        ("dsack", int), ("undo_from", int), ("undo_until", int), ("undo_repairs", int),
+        ("undo_cwnd", float), ("undo_ssthresh", float),
         # lists of segments, first and last; -1: empty
         ("first", int, (2,)), ("last", int, (2,)),
         ("n_stamps", int), ("stamped", int, (4,)), ("given_back", int, (4,)),

@@ -2,14 +2,15 @@
 
 A driver calls :func:`on_data` for every arriving segment and sends an ACK when it returns True;
 with delayed ACKs (RFC 1122, 4.2.3.2) it also calls :func:`on_timer` at ``f.held_until``. The ACK
-itself is `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``.
+itself is `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``; with D-SACK (RFC 2883)
+``f.sack_low > f.sack_high`` says that segment `f.sack_high` has come twice.
 """
 
 import math
 
 from tcpcc.engine.jit import compiled, seldom
 from tcpcc.transport.delivery import note_received
-from tcpcc.transport.flow_record import PUSHED, RECEIVED, segment_at
+from tcpcc.transport.flow_record import PUSHED, RECEIVED, delivery_at, segment_at
 
 REACH = 64  # how far a reported block is followed on each side
 
@@ -55,6 +56,9 @@ def on_data(f, now, seq):
     f.sack_low = f.sack_high = 0
     if seq < f.expected or (seq <= f.highest and is_received(f, seq)):
         f.duplicates += 1
+        if f.delivery != 0 and delivery_at(f.delivery, 0).dsack != 0:
+            f.sack_low = seq + 1
+            f.sack_high = seq
         return acknowledge_now(f)
     f.delivered += 1
     if f.delivery != 0:
@@ -71,7 +75,7 @@ def on_data(f, now, seq):
     if f.delayed_ack == 0 or fills_hole or (seq == 0 and f.handshake != 0):
         return acknowledge_now(f)
     f.held += 1
-    if f.held >= f.ack_every or is_pushed(f, seq):
+    if f.held >= f.ack_every or f.delivered <= f.quick_acks or is_pushed(f, seq):
         return acknowledge_now(f)
     if f.held == 1:
         f.held_until = now + f.delayed_ack

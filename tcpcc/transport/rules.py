@@ -9,7 +9,7 @@ Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, include/net/tcp.h,
 import math
 
 from tcpcc.controllers.controller import sample_dtype
-from tcpcc.engine.jit import accessor, call_rule, compiled
+from tcpcc.engine.jit import accessor, call_rule, compiled, seldom
 from tcpcc.transport.delivery import move_to_lost
 from tcpcc.transport.flow_record import (
     OPEN,
@@ -21,6 +21,7 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import in_force
+from tcpcc.transport.undo import note_answer, was_the_last
 
 sample_at = accessor(sample_dtype)
 
@@ -39,7 +40,7 @@ def apply(f, rule):
 
 @compiled
 def cut(f, rule):
-    """Call ``on_loss``, ``on_timeout`` or ``on_mark``."""
+    """Call ``on_loss``, ``on_timeout``, ``on_mark`` or ``on_undo``."""
     apply(f, rule)
     if f.whole_window != 0:
         cut_to_whole(f)
@@ -276,7 +277,7 @@ def mark_told(f, now):
 
 
 @compiled
-def lost(f, now, transmits, flight):
+def loss_event(f, now, transmits, flight):
     """Tell the controller of a loss event; the lost packet had been sent `transmits` times, and
     `flight` packets are outstanding."""
     fill_loss_sample(f, now, transmits, flight)
@@ -285,8 +286,16 @@ def lost(f, now, transmits, flight):
 
 
 @compiled
+def lost(f, now, transmits, flight):
+    """:func:`loss_event`, noted so that it may be taken back."""
+    if f.delivery != 0:
+        note_answer(f)
+    loss_event(f, now, transmits, flight)
+
+
+@compiled
 def timed_out(f, now, transmits, flight):
-    """Tell the controller that the retransmission timer expired; as :func:`lost`."""
+    """Tell the controller that the retransmission timer expired; as :func:`loss_event`."""
     fill_loss_sample(f, now, transmits, flight)
     f.timeouts += 1
     cut(f, f.on_timeout)
@@ -367,6 +376,23 @@ def deem_all_lost(f, now):
     d = delivery_at(f.delivery, 0)
     while d.first[0] >= 0:
         deem_lost(f, now, d.first[0])
+
+
+@seldom
+def told_twice(f, now, seq):
+    """A D-SACK: segment `seq` came twice. If no repair of this episode was needed the answer to it
+    is taken back: the window is at least what it was before, and the controller is told."""
+    if not was_the_last(f, seq):
+        return
+    d = delivery_at(f.delivery, 0)
+    d.undo_from = -1
+    if f.owns_recovery == 0:
+        s = window_at(f.state, 0)
+        s.cwnd = max(s.cwnd, d.undo_cwnd)
+        s.ssthresh = max(s.ssthresh, d.undo_ssthresh)
+    if f.on_undo != 0:
+        fill_delivery_sample(f, now).limited = 0.0
+        cut(f, f.on_undo)
 
 
 @compiled

@@ -30,7 +30,9 @@ from tcpcc.transport.rules import (
     started,
     tell_delivery,
     timed_out,
+    told_twice,
 )
+from tcpcc.transport.undo import note_answer
 
 
 @compiled
@@ -79,8 +81,10 @@ def start(f, now):
 @compiled
 def on_ack(f, now, ack, trigger, low, high):
     """An ACK arrived: everything up to `ack` is received; segment `trigger` caused it, and the
-    block ``low <= seq < high`` around it is received too."""
+    block ``low <= seq < high`` around it is received too, or (``low > high``) `high` came twice."""
     f.acks += 1
+    if low > high:
+        told_twice(f, now, high)
     if ack < f.high_ack:
         return
     if f.high_ack == 0 and ack > 0 and f.delay_growth != 0:
@@ -113,6 +117,7 @@ def on_timer(f, now):
     f.dupacks = 0
     f.inflation = 0
     if f.delivery != 0:
+        note_answer(f)
         deem_all_lost(f, now)
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     timed_out(f, now, first.transmits, f.max_seq - f.high_ack)

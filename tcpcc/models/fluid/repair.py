@@ -23,7 +23,7 @@ from tcpcc.models.fluid.window import flight_size, new_data, new_round
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import back_off, restart_timer
-from tcpcc.transport.rules import lost, timed_out
+from tcpcc.transport.rules import loss_event, timed_out
 
 
 @compiled
@@ -112,7 +112,7 @@ def keep_inflation(f):
 @compiled
 def enter_recovery(f, now):
     if f.fine == 0 or f.hole_sent_at > f.event_at:  # fine timers tell what was sent before a cut
-        lost(f, now, 1.0, flight_size(f))
+        loss_event(f, now, 1.0, flight_size(f))
         f.event_at = now
         if f.keeps_inflation != 0:
             keep_inflation(f)
@@ -167,7 +167,7 @@ def go_on_recovering(f, now):
         if f.fine != 0 and has_sent_on(f):
             # a duplicate ACK finds it late; without one the coarse timer has to help
             if f.repair_sent_at > f.event_at:
-                lost(f, now, 2.0, flight_size(f))
+                loss_event(f, now, 2.0, flight_size(f))
                 f.event_at = now
             retransmit(f, now, 1.0)
             restart_timer(f, now)

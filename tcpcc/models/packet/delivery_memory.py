@@ -32,14 +32,17 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
     row["pacing_rate"], row["wake_at"] = place("pacing_rate"), place("wake_at")
     row["stream"] = place("mrg0") if controller.chance else 0
     row["owns_recovery"], row["owns_start"] = controller.owns_recovery, controller.owns_start
+    settings = flow.spec.transport  # type: ignore[union-attr]
     needed = (
         controller.extras
         or RECOVERIES[flow.recovery].on_alarm is not None
-        or flow.spec.transport.count_delivered  # type: ignore[union-attr]
+        or settings.count_delivered
+        or settings.dsack
     )
     record = np.zeros(1 if needed else 0, t.DELIVERY)
     if needed:
         row["delivery"] = address(record)
+        record["dsack"] = settings.dsack
         record["n_stamps"] = len(controller.stamps)
         for i, (name, back) in enumerate(controller.stamps.items()):
             record["stamped"][0, i], record["given_back"][0, i] = place(name), place(back)

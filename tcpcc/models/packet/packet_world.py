@@ -401,6 +401,7 @@ class World:
             "dupack_threshold",
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
             "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",
+            "quick_acks",
             "syn_rtt", "idle_restart", "gradual_marks",
         ):  # fmt: skip
             row[name] = getattr(settings, name)

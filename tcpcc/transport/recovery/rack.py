@@ -8,7 +8,9 @@ duplicates cannot do. What is in the network, and in which order it was sent, is
 :mod:`tcpcc.transport.delivery`.
 
 - Reordering window: 0 in recovery or with `dupack_threshold` packets selectively acknowledged, as
-  long as no reordering has been seen; else a quarter of the smallest round-trip time, at most srtt.
+  long as no reordering has been seen; else a quarter of the smallest round-trip time, at most srtt;
+  with D-SACK a quarter more for each round with a repair that was not needed, until 16 recoveries
+  have gone without one. Such a repair is reordering, too (Linux, ``tcp_sacktag_one``).
 - What is lost is sent again in the order in which that was noticed, but the first packet
   outstanding before all others; and then the retransmission timer starts again, or it would expire
   while repairs go on (Linux, ``tcp_xmit_retransmit_queue``, which goes by the numbers throughout).
@@ -16,10 +18,11 @@ duplicates cannot do. What is in the network, and in which order it was sent, is
   the last one again; if later data shows that this was a repair, it is a loss event.
 
 Differences from RFC 8985
-    No DSACK: the reordering window does not grow with spurious repairs; that a probe was not needed
-    is seen from the segment that caused the ACK. The reordering timer is set for the first segment
-    that is due, not for the last. After a timeout all that is outstanding counts as lost, as in the
-    other recoveries here. A probe takes the place of the segment that it repeats in `pipe`.
+    D-SACK is a setting (`Transport.dsack`), off by default: the reordering window then does not
+    grow. That a probe was not needed is seen from the segment that caused the ACK. The reordering
+    timer is set for the first segment that is due, not for the last. After a timeout all that is
+    outstanding counts as lost, as in the other recoveries here. A probe takes the place of the
+    segment that it repeats in `pipe`.
 """
 
 import math
@@ -77,7 +80,28 @@ def reordering_window(s, f, d):
     told = d.total - (f.high_ack + 1)
     if s.reordered == 0 and (f.phase != OPEN or told >= f.dupack_threshold):
         return 0.0
-    return min(d.min_rtt / 4, d.srtt)
+    return min(s.quarters * (d.min_rtt / 4), d.srtt)
+
+
+def widen(s, f):
+    """Step 4: a D-SACK adds a quarter to the reordering window, once per round trip; `f.high_ack`
+    is as this ACK has it."""
+    if s.dsack_round >= 0 and f.high_ack + 1 >= s.dsack_round:
+        s.dsack_round = -1
+    if f.low > f.high and s.dsack_round < 0:
+        s.dsack_round = f.next_seq
+        s.quarters += 1
+        s.persists = 16
+        s.reordered = 1
+
+
+def end_recovery(s, f):
+    """What D-SACK added is forgotten after so many recoveries."""
+    if f.phase != OPEN:
+        s.persists -= 1
+        if s.persists <= 0:
+            s.quarters = 1
+    f.phase = OPEN
 
 
 def detect(s, f, now):
@@ -114,7 +138,7 @@ def enter(s, f, now):
     f.timing = 0
 
 
-def advance_by(f, now):
+def advance_by(s, f, now):
     """New data is cumulatively acknowledged."""
     if f.phase == RECOVERY and f.ack < f.recover:
         f.untold += advance(f, f.ack)
@@ -124,7 +148,7 @@ def advance_by(f, now):
             f.backoff = 1
     else:
         if f.ack >= f.recover:
-            f.phase = OPEN
+            end_recovery(s, f)
         new_ack(f, now, f.ack)
 
 
@@ -220,7 +244,8 @@ def on_ack(s, p, f):
         measure(f, f.now, d.rtt)  # a selective acknowledgement is timed as well, as in Linux
         f.backoff = 1
     if f.ack > f.high_ack:
-        advance_by(f, f.now)
+        advance_by(s, f, f.now)
+    widen(s, f)
     if news > 0:
         note_newest(s, f, d, f.now)
         if detect(s, f, f.now) and f.phase == OPEN:
@@ -278,6 +303,9 @@ register(
             "reordered": State(0, "0 or 1", "a packet came out of order", kind=int),
             "alarm": State(0, "", "what the alarm is set for", kind=int),
             "probed": State(-1, "", "last packet when a probe was sent; -1: none", kind=int),
+            "quarters": State(1, "", "of the smallest RTT in the reordering window", kind=int),
+            "dsack_round": State(-1, "", "end of the round that added one; -1: none", kind=int),
+            "persists": State(0, "", "recoveries until these are forgotten", kind=int),
             "repeats": State(0, "0 or 1", "the probe repeats a packet", kind=int),
         },
         source="RFC 8985; RFC 6937",

@@ -1,0 +1,220 @@
+"""Losses that were none: D-SACK tells, and the answer is taken back (RFC 2883, RFC 3708; Linux)."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from late_packets import all_late, overtaken
+
+import tcpcc as tc
+from tcpcc.models.packet.handlers import run_until
+from tcpcc.models.packet.packet_world import World
+from tcpcc.transport import undo
+from tcpcc.transport.flow_record import OPEN, RECOVERY
+from tcpcc.transport.recovery import rack
+
+RECOVERIES = ["newreno", "sack", "sack-prr", "rack-tlp"]
+QUIET = {"rwnd": 60}  # a window that fills the link and no buffer
+
+
+def windows(case):
+    """Of the sender, over time, with its run."""
+    run = tc.simulate(case, trace=True)
+    table = run.trace("flow").dropna(subset="cwnd")
+    return run, table[["time", "event", "cwnd", "ssthresh"]]
+
+
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("late", ["overtaken", "all late"])
+@pytest.mark.parametrize("controller", ["reno", "cubic"])
+def test_the_window_returns(controller, recovery, late):
+    """A round-trip time or two after the cut, to what it was; without D-SACK it does not."""
+    after = {}
+    for dsack in (False, True):
+        settings = {"recovery": recovery, "duration": 7.0, "dsack": dsack, **QUIET}
+        if late == "overtaken":
+            case = overtaken(controller, 5, 5.05, share=0.3, **settings)
+        else:
+            case = all_late(controller, 5, **settings)
+        run, table = windows(case)
+        assert int(run.data.drops.sum()) == 0
+        assert int(run.data.loss_events.sum() + run.data.timeouts.sum()) > 0
+        before = table[table["time"] < 5].iloc[-1]
+        after[dsack] = table[table["time"] < 6.5].iloc[-1]
+        assert table["cwnd"][table["time"] > 5].min() <= 0.7 * before["cwnd"]
+    assert after[False]["cwnd"] < before["cwnd"]
+    assert after[False]["ssthresh"] <= 0.7 * before["cwnd"]
+    assert after[True]["cwnd"] >= before["cwnd"]
+    assert after[True]["ssthresh"] == before["ssthresh"]
+
+
+@pytest.mark.parametrize("controller", ["reno", "bbr", "bbr3"])
+def test_nothing_is_taken_back_of_real_losses(controller):
+    """The same packets at the same times."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 25)
+    runs = [
+        tc.simulate(
+            tc.Scenario(
+                net,
+                [tc.Flow(controller, recovery="rack-tlp", transport={"dsack": dsack})],
+                duration=10,
+            ),
+            trace=True,
+        )
+        for dsack in (False, True)
+    ]
+    assert int(runs[0].data.drops.sum()) > 10
+    assert runs[0].events.tobytes() == runs[1].events.tobytes()
+
+
+def test_nothing_is_taken_back_if_one_of_the_losses_was_real():
+    """One packet is late, and comes twice; another one is lost: its repair comes once."""
+    case = overtaken("reno", 5, 5.05, share=0.3, recovery="sack", duration=7.0, dsack=True, **QUIET)
+    losing = [tc.Change(at=at, link="there", loss=p) for at, p in ((5.01, 0.5), (5.02, 0.0))]
+    run, table = windows(case.replace(changes=[*case.changes, *losing]))
+    assert len(run.events[run.events["sack_low"] > run.events["sack_high"]]) > 10
+    assert int(run.data.drops.sum()) > 0
+    before = table["cwnd"][table["time"] < 5].iloc[-1]
+    assert table["cwnd"][table["time"] < 6.5].iloc[-1] < 0.6 * before
+
+
+def test_a_report_names_the_packet_that_came_twice():
+    case = overtaken("reno", 5, 5.05, share=0.3, recovery="sack", duration=7.0, dsack=True, **QUIET)
+    table = tc.simulate(case, trace=True).trace("flow")
+    twice = table[table["sack_low"] > table["sack_high"]]
+    again = table[table["event"] == "retransmit"]
+    assert len(twice) > 10
+    assert sorted(twice["sack_high"]) == sorted(again["seq"])
+    assert (twice["sack_low"] == twice["sack_high"] + 1).all()
+
+
+@pytest.fixture
+def sender(monkeypatch):
+    """Of packets 10 to 29, with a window of 20: it takes one for lost, and sends it again."""
+    d = SimpleNamespace(dsack=1, undo_from=-1)
+    s = SimpleNamespace(cwnd=20.0, ssthresh=30.0)
+    f = SimpleNamespace(delivery=1, state=1, phase=RECOVERY, high_ack=9, max_seq=29, d=d, s=s)
+    monkeypatch.setattr(undo, "delivery_at", lambda *_: d)
+    monkeypatch.setattr(undo, "window_at", lambda *_: s)
+    return f
+
+
+def test_as_many_reports_as_repairs_end_an_episode_and_others_count_for_nothing(sender):
+    undo.note_answer(sender)
+    assert not undo.was_the_last(sender, 10)  # nothing was sent again
+    for _ in range(3):
+        undo.note_repair(sender.d)
+    reports = [9, 12, 8, 10, 29]  # 8 and 9 were sent again before
+    assert [undo.was_the_last(sender, seq) for seq in reports] == [False] * 4 + [True]
+    assert (sender.d.undo_cwnd, sender.d.undo_ssthresh) == (20, 30)
+
+
+def test_an_answer_before_all_of_it_is_acknowledged_belongs_to_the_episode(sender):
+    undo.note_answer(sender)
+    undo.note_repair(sender.d)
+    sender.s.cwnd = 10.0
+    sender.high_ack, sender.max_seq = 28, 39
+    undo.note_answer(sender)
+    assert (sender.d.undo_from, sender.d.undo_repairs, sender.d.undo_cwnd) == (10, 1, 20)
+    sender.high_ack = 29
+    undo.note_answer(sender)
+    assert (sender.d.undo_from, sender.d.undo_repairs, sender.d.undo_cwnd) == (30, -1, 10)
+
+
+def test_what_a_probe_repaired_is_not_judged(sender):
+    """The probe had gone before; and without D-SACK nothing is."""
+    sender.phase = OPEN
+    undo.note_answer(sender)
+    undo.note_repair(sender.d)
+    assert sender.d.undo_from == -1
+    assert not undo.was_the_last(sender, 29)
+    sender.phase, sender.d.dsack = RECOVERY, 0
+    undo.note_answer(sender)
+    assert sender.d.undo_from == -1
+
+
+def test_a_connection_begins_without_an_episode():
+    world = World(overtaken("reno", 5, 5.05, dsack=True))
+    run_until(world.address, 1.0)
+    assert world.deliveries[0]["undo_from"][0] == -1
+
+
+def test_a_round_widens_the_reordering_window_once_and_16_recoveries_narrow_it():
+    s = SimpleNamespace(dsack_round=-1, quarters=1, persists=0, reordered=0)
+    f = SimpleNamespace(low=6, high=5, high_ack=9, next_seq=20, phase=RECOVERY)
+    for high_ack, quarters in ((9, 2), (15, 2), (18, 2), (19, 3)):
+        f.high_ack = high_ack
+        rack.widen(s, f)
+        assert (s.quarters, s.reordered) == (quarters, 1)
+    for _ in range(15):
+        f.phase = RECOVERY
+        rack.end_recovery(s, f)
+        assert (f.phase, s.quarters) == (OPEN, 3)
+    rack.end_recovery(s, f)  # of none
+    assert s.quarters == 3
+    f.phase = RECOVERY
+    rack.end_recovery(s, f)
+    assert s.quarters == 1
+
+
+def nothing(s, p, a):
+    pass
+
+
+def test_the_reordering_window_grows_with_repairs_in_vain():
+    """RFC 8985, 6.2, step 4: from a quarter of the smallest RTT, 10 ms, to srtt, 48 ms; of packets
+    that are late by up to 60 ms a fifth is then sent twice, not five sixths."""
+    steady = tc.Controller("steady", "", nothing, nothing, nothing, recovery="rack-tlp")
+    again = {}
+    for dsack in (False, True):
+        case = overtaken(steady, 1, 19, duration=20.0, share=0.02, dsack=dsack, initial_window=60)
+        run = tc.simulate(case)
+        again[dsack] = float(run.data.retransmitted.sel(time=slice(10, 18)).sum())
+    late = 0.02 * 8 * 1250
+    assert again[False] / late == pytest.approx(5 / 6, abs=0.1)
+    assert again[True] / late == pytest.approx(1 / 5, abs=0.1)
+
+
+def count(s, p, a):
+    s.undone += 1
+    s.phase = a.phase
+    s.told = a.total_delivered
+    s.window = s.cwnd
+
+
+def note_loss(s, p, a):
+    s.cwnd = s.cwnd / 2
+
+
+@pytest.mark.parametrize("owns", [False, True])
+def test_the_rule_is_told_once_and_after_the_window_is_back(owns):
+    fields = ("undone", "phase", "told", "window")
+    state = {name: tc.State(0, "", "") for name in fields}
+    halving = tc.Controller(
+        "halving", "", on_ack=nothing, on_loss=note_loss, on_timeout=note_loss, on_undo=count,
+        on_start=None, state=state, record=fields, owns_recovery=owns, recovery="rack-tlp",
+    )  # fmt: skip
+    case = overtaken(halving, 5, 5.05, share=0.3, duration=6.0, dsack=True, initial_window=60)
+    table = tc.simulate(case, trace=True).trace("flow").dropna(subset="undone")
+    last = table.iloc[-1]
+    assert last["undone"] == 1
+    assert last["window"] == (30 if owns else 60)
+    assert last["phase"] in (0, 1)
+    assert 1250 < last["told"] < 6 * 1250
+
+
+@pytest.mark.parametrize("controller", ["cubic", "bbr3"])
+def test_both_drivers_give_the_same_bits(controller):
+    case = overtaken(controller, 1, 2, share=0.1, duration=3.0, recovery="rack-tlp", dsack=True)
+    compiled, simpy = (tc.simulate(case, driver=x, trace=True) for x in ("compiled", "simpy"))
+    assert compiled.events.tobytes() == simpy.events.tobytes()
+    assert int(compiled.data.retransmitted.sum()) > 0
+
+
+def test_conversations_have_it_too():
+    """A place that is handed on begins without an episode."""
+    settings = tc.Flow("reno", recovery="rack-tlp", transport={"dsack": True})
+    load = tc.Workload(settings, tc.Conversation(200), interarrival=0.2, count=20)
+    case = overtaken("reno", 0.5, 10, share=0.05, duration=12.0, dsack=True)
+    run = tc.simulate(case.replace(flows=[], workloads=[load]))
+    assert int(np.isfinite(run.data["item_finished"]).sum()) == 20

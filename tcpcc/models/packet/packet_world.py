@@ -17,7 +17,7 @@ from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART, blank_bins
 from tcpcc.models.blame import RuleError, blame, suspects
-from tcpcc.models.controller_memory import ControllerMemory, record_of
+from tcpcc.models.controller_memory import ControllerMemory, header_places, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.delivery_memory import delivery_memory
@@ -390,10 +390,7 @@ class World:
         return address(self.flow_bins) + int(self.bin_row[i]) * self.flow_bins.strides[0]
 
     def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
-        """Where the state variables are that a flow's packets carry as header words."""
-        assert flow.controller is not None
-        fields: Any = flow.controller.state_dtype.fields
-        places = np.array([fields[name][1] // 8 for name in flow.controller.header], np.int64)
+        places = header_places(flow)
         self.words.append(places)
         row["words"], row["n_words"] = address(places), len(places)
 

@@ -16,10 +16,10 @@ case (`q.full`), but the discipline sees the arrival. A mark that a packet canno
 not ECN-capable, drops it: :func:`notify` is what an AQM with a parameter `ecn` calls.
 A discipline that decides when a packet arrives knows all that it needs then, and costs no event of
 its own. One with ``on_departure`` makes its link a scheduled one, with an event per departure; it
-runs in packets only, unless it has ``on_fluid`` or `in_amounts`. With several `inner` queues ``on_arrival`` sets
-`q.inner`, the queue (0, 1, ...) that the packet joins, and may let a full buffer push out others:
-it sets `q.evict` to an inner queue, `q.evictions` to how many at its head give way;
-``on_departure`` learns of each with `q.evicted`, when all is decided.
+runs in packets only, unless it has ``on_fluid`` or `in_amounts`. With several `inner` queues
+``on_arrival`` sets `q.inner`, the queue (0, 1, ...) that the packet joins, and may let a full
+buffer push out others: it sets `q.evict` to an inner queue, `q.evictions` to how many at its head
+give way; ``on_departure`` learns of each with `q.evicted`, when all is decided.
 
 A discipline with `reads_headers` sees four words of a packet's header, and may write them. One that
 drops and marks nothing, but counts `q.arrivals` packets with each call of ``on_arrival`` and
@@ -131,7 +131,8 @@ class Discipline(Definition):
     def __post_init__(self) -> None:
         if self.in_amounts and (self.on_fluid or self.on_arrival is None or self.inner != 1):
             raise ValueError(
-                f"queue {self.name!r}: in_amounts needs on_arrival, one inner queue, and no on_fluid"
+                f"queue {self.name!r}: in_amounts needs on_arrival and one inner queue, and takes"
+                " no on_fluid"
             )
         if self.on_interval and not (self.on_departure or (self.on_arrival and self.fluid_rule)):
             raise ValueError(

@@ -95,8 +95,8 @@ SLOT = record_dtype(
         "share": float,
         # losses that the sender has not noticed yet, in a ring
         "losses": int, "first_loss": int, "last_loss": int,
-        # first columns of the header words of what comes in and, after these, goes out, and of those
-        # that the stage before sends on (0: no header); what has left so far, in packets
+        # first columns of the header words of what comes in and, after these, of what goes out, and
+        # of those that the stage before sends on (0: no header); what has left so far, in packets
         "words": int, "words_before": int, "left": float,
     }
 )  # fmt: skip

@@ -73,7 +73,9 @@ def bring_back(w, f, route):
     if route.n_hops == 0:
         row = row_of(w, route.cursor, route.sent_at)
     else:
-        row = row_of(w, hop_at(w.hops, route.first_hop + route.n_hops - 1).passed, w.now - route.after)
+        row = row_of(
+            w, hop_at(w.hops, route.first_hop + route.n_hops - 1).passed, w.now - route.after
+        )
     show(sample_at(f.sample, 0), row_address(w, row), f.words_back)
 
 

@@ -67,6 +67,7 @@ class World:
         scenario: what to run.
         trace: keep every event of every flow, or of those named.
         shared: addresses of the records of the links that are shared with fluid, by link.
+        elsewhere: the memories of the disciplines that such links have and that count in amounts.
         growing: whether flows may be added (`added.add_flow`): links of the network then count as
             fed by others too, so that no packet is carried onto one before its time.
         stream: where the record is to be written; what is added up then lives on its disk.
@@ -77,6 +78,7 @@ class World:
         scenario: Scenario,
         trace: bool | Selection = False,
         shared: Mapping[int, int] | None = None,
+        elsewhere: Mapping[int, QueueMemory] | None = None,
         growing: bool = False,
         stream: Path | None = None,
     ) -> None:
@@ -84,6 +86,7 @@ class World:
         self.stream = stream
         self.scratch = None if stream is None else Scratch(stream.absolute().parent)
         self.shared = shared or {}
+        self.elsewhere = elsewhere or {}
         self.growing = growing
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
@@ -310,6 +313,8 @@ class World:
         """Link `i` has its queue elsewhere."""
         row = self.links[i]
         row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, self.shared[i]
+        if i in self.elsewhere:
+            self.elsewhere[i].fill(row)
 
     def _lay_out_stage(self, i: int, link: Link) -> None:
         """A stage after a link, in which packets take their time by chance, or wait for others."""

@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test fuzz lint bench docs clean
+.PHONY: setup reproduce report accept test pytest papers fuzz lint bench docs clean
 
 setup: $(READY)
 
@@ -29,12 +29,22 @@ endif
 report: $(READY)
 	$(BIN)/tcpcc reproduce --report report
 
-# The numbers and verdicts that tests hold every run to; `git diff experiments/data` shows what moved.
+# The numbers and verdicts that tests hold every run to, first those of all seeds, then the sample of
+# a few; `git diff experiments/data` shows what moved.
 accept: $(READY)
 	$(BIN)/tcpcc reproduce --accept --scorecard docs/scorecard.md --readme README.md
+	TCPCC_QUICK=1 $(BIN)/tcpcc reproduce --accept
 
-test: lint
+# All tests; of the papers' numbers the first few seeds. Lint takes one processor, tests take all.
+test: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest
+
+pytest: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto
+
+# Every number of every paper, all seeds, and the papers' notebooks; what `reproduce` has kept counts.
+papers: $(READY)
+	$(BIN)/python -m pytest --numprocesses auto -m all_seeds
 
 # Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 100.
 SCENARIOS ?= 1000

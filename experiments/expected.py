@@ -1,8 +1,10 @@
 """The numbers and verdicts that the models are expected to give, under version control.
 
 ``experiments/data/<paper>_expected.csv`` has a line for each cell, ``<paper>_claims.csv`` one for
-each thing that the paper says of two cells. `tcpcc reproduce --accept` writes them anew, and the
-diff shows what moved, from what to what. tests/test_reproduction.py holds every run to them.
+each thing that the paper says of two cells, and ``<paper>_sample.csv`` one for each cell of which
+the first few seeds give other numbers than all of them: what is quick to check. `tcpcc reproduce
+--accept` writes them anew, and the diff shows what moved, from what to what.
+tests/test_reproduction.py holds every run to them.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from experiments import published
-from experiments.published import Claim
-from experiments.records import MODELS, Record
+from experiments import published, seeds
+from experiments.published import Claim, Key
+from experiments.records import MODELS, Measured, Record, record
 
 ROUNDING = 1e-6
-"""Relative difference that is none: numbers are written with nine digits."""
+"""Relative difference that is none."""
 
 NUMBERS: Mapping[str, Callable[[Record], float | None]] = {
     "formula": lambda r: r.formula,
@@ -27,10 +29,12 @@ NUMBERS: Mapping[str, Callable[[Record], float | None]] = {
     "packet_low": lambda r: r.spread and r.spread[0],
     "packet_high": lambda r: r.spread and r.spread[1],
     "packet_sd": lambda r: r.sd,
+    "packet_seeds": lambda r: r.seeds,
     "fluid": lambda r: r.fluid,
     "fluid_low": lambda r: r.fluid_spread and r.fluid_spread[0],
     "fluid_high": lambda r: r.fluid_spread and r.fluid_spread[1],
     "fluid_sd": lambda r: r.fluid_sd,
+    "fluid_seeds": lambda r: r.fluid_seeds,
 }
 WORDS: Mapping[str, Callable[[Record], str | None]] = {
     "verdict": lambda r: r.verdict,
@@ -46,13 +50,17 @@ Line = Mapping[str, str]
 
 
 def accept(records: Iterable[Record], folder: Path = published.DATA) -> list[Path]:
-    """Make these records what is expected, from both models; cells that are not among them stay as
-    they were. Returns the files written."""
+    """Make these records what is expected, from both models, of all seeds or, if they are of a few
+    (`seeds.QUICK`), of the sample; cells that are not among them stay as they were. Returns the
+    files written."""
     files = []
     for paper, group in groupby(records, key=lambda r: r.paper):
         fresh = list(group)
+        if seeds.QUICK:
+            files.append(_accept_sample(paper, fresh, folder))
+            continue
         cells = {r.key: _line(r) for r in fresh}
-        lines = {tuple(line[name] for name in CELL): line for line in cells_of(paper, folder)}
+        lines = _by_cell(paper, folder)
         order = [cell.key for cell in published.of(paper).cells]
         found = [cells.get(key) or lines[key] for key in order if key in cells or key in lines]
         files.append(_file(paper, "expected", folder))
@@ -66,9 +74,46 @@ def accept(records: Iterable[Record], folder: Path = published.DATA) -> list[Pat
     return files
 
 
+def _accept_sample(paper: str, fresh: Iterable[Record], folder: Path) -> Path:
+    """Write of the sample what is not as all seeds have it."""
+    lines: dict[Key, Line] = {**_by_cell(paper, folder, "sample")}
+    lines |= {r.key: _line(r) for r in fresh}
+    whole = _by_cell(paper, folder)
+    order = [cell.key for cell in published.of(paper).cells]
+    other = [lines[key] for key in order if key in lines and lines[key] != whole.get(key)]
+    file = _file(paper, "sample", folder)
+    _write(file, [*CELL, *NUMBERS, *WORDS], other)
+    return file
+
+
 def cells_of(paper: str, folder: Path = published.DATA) -> list[Line]:
     """What is expected of a paper's cells; nothing if nothing was accepted yet."""
     return _read(_file(paper, "expected", folder))
+
+
+def numbers(paper: str, model: str, folder: Path = published.DATA) -> dict[Key, Measured]:
+    """The numbers that a model is expected to give of a paper's cells, a formula's included."""
+    found = {}
+    for line in cells_of(paper, folder):
+        key = (line["item"], line["row"], line["column"])
+        if line["formula"]:
+            found[key] = Measured(float(line["formula"]))
+        elif line[model]:
+            low, high, sd = (_number(line[model + end]) for end in ("_low", "_high", "_sd"))
+            of = line.get(f"{model}_seeds")
+            found[key] = Measured(float(line[model]), low, high, sd, int(of) if of else None)
+    return found
+
+
+def _number(told: str) -> float | None:
+    return float(told) if told else None
+
+
+def records_of(paper: str, folder: Path = published.DATA) -> list[Record]:
+    """The numbers expected, judged: the records of a run that gives what it is expected to."""
+    values = {model: numbers(paper, model, folder) for model in MODELS}
+    known = {key for of_model in values.values() for key in of_model}
+    return [record(cell, values) for cell in published.of(paper).cells if cell.key in known]
 
 
 def claims_of(paper: str, folder: Path = published.DATA) -> list[Line]:
@@ -77,17 +122,26 @@ def claims_of(paper: str, folder: Path = published.DATA) -> list[Line]:
 
 
 def moved(record: Record, folder: Path = published.DATA) -> list[str]:
-    """What of a record is not as expected, each as "packet: 21.2 -> 23.4"; empty if all is."""
+    """What of a record is not as expected, each as "packet: 21.2 -> 23.4"; empty if all is. Of a
+    few seeds (`seeds.QUICK`), what is not as in the sample."""
     old = _by_cell(record.paper, folder).get(record.key)
+    if seeds.QUICK:
+        old = _by_cell(record.paper, folder, "sample").get(record.key, old)
     if old is None:
         return ["nothing is expected yet: tcpcc reproduce --accept"]
     new = _line(record)
     elsewhere = _written_on(record.paper, folder) != this_platform()
     return [
-        f"{name}: {old[name] or 'none'} -> {new[name] or 'none'}"
+        f"{name}: {_told(name, old)} -> {_told(name, new)}"
         for name in (*NUMBERS, *WORDS)
-        if old[name] != new[name] and not _is_rounding(name, old, new, elsewhere)
+        if old.get(name, "") != new[name] and not _is_rounding(name, old, new, elsewhere)
     ]
+
+
+def _told(name: str, line: Line) -> str:
+    """An entry to people, a number with nine digits."""
+    told = line.get(name, "")
+    return (f"{float(told):.9g}" if name in NUMBERS and told else told) or "none"
 
 
 def _is_rounding(name: str, old: Line, new: Line, elsewhere: bool) -> bool:
@@ -145,7 +199,7 @@ def _line(record: Record) -> Line:
     numbers = {name: of(record) for name, of in NUMBERS.items()}
     return {
         **dict(zip(CELL, record.key, strict=True)),
-        **{name: "" if n is None else f"{n:.9g}" for name, n in numbers.items()},
+        **{name: "" if n is None else f"{n!r}".removesuffix(".0") for name, n in numbers.items()},
         **{name: of(record) or "" for name, of in WORDS.items()},
     }
 
@@ -154,8 +208,11 @@ def _file(paper: str, what: str, folder: Path) -> Path:
     return folder / f"{paper}_{what}.csv"
 
 
-def _by_cell(paper: str, folder: Path) -> Mapping[tuple[str, ...], Line]:
-    return {tuple(line[name] for name in CELL): line for line in cells_of(paper, folder)}
+def _by_cell(paper: str, folder: Path, what: str = "expected") -> Mapping[Key, Line]:
+    return {
+        (line["item"], line["row"], line["column"]): line
+        for line in _read(_file(paper, what, folder))
+    }
 
 
 def _written_on(paper: str, folder: Path) -> str:

@@ -1,9 +1,9 @@
 """Measured numbers kept on disk, so that what nothing has changed is not simulated again.
 
-A file holds the numbers of one item from one model. Its name has a hash of the code that decides
-them: of tcpcc but for what only shows, and of the paper's modules that the item's scenarios and
-numbers come from; comments and docstrings do not count. Loading a run takes longer than a quick
-simulation does; this takes no time.
+A file holds the numbers of one item from one model, of all seeds or of a few. Its name has a hash
+of the code that decides them: of tcpcc but for what only shows, and of the paper's modules that the
+item's scenarios and numbers come from; comments and docstrings do not count. Loading a run takes
+longer than a quick simulation does; this takes no time.
 """
 
 from __future__ import annotations
@@ -93,7 +93,11 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _place(folder: Path, paper: str, item: str, model: str, code: str) -> Path:
-    return folder / f"{paper}-{item}-{model}-{code}.json"
+    return folder / f"{_name(paper, item, model)}-{code}.json"
+
+
+def _name(paper: str, item: str, model: str) -> str:
+    return f"{paper}-{item}-{model}-{'few' if seeds.QUICK else 'all'}"
 
 
 def load(folder: Path, paper: str, item: str, model: str, code: str) -> Numbers | None:
@@ -114,13 +118,14 @@ def store(
     code: str,
     numbers: Mapping[tuple[str, str], Iterable[float | None]],
 ) -> None:
-    """Keep an item's numbers, whole or not at all, in place of those of older code."""
+    """Keep an item's numbers, whole or not at all, in place of those of as many seeds from older
+    code."""
     folder.mkdir(parents=True, exist_ok=True)
     place = _place(folder, paper, item, model, code)
     entries = [[row, column, list(values)] for (row, column), values in numbers.items()]
     unfinished = place.with_suffix(f".{os.getpid()}")
     unfinished.write_text(json.dumps(entries), encoding="utf-8")
     unfinished.replace(place)
-    for old in folder.glob(f"{paper}-{item}-{model}-*.json"):
+    for old in folder.glob(f"{_name(paper, item, model)}-*.json"):
         if old != place:
             old.unlink(missing_ok=True)

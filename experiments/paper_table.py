@@ -16,7 +16,7 @@ from typing import Any
 
 from experiments import published
 from experiments.records import Record
-from experiments.report import markdown_table, number
+from experiments.report import markdown_table, number, percent
 
 TEMPLATES = Path(__file__).parent / "templates"
 STYLE = TEMPLATES / "table.css"
@@ -153,7 +153,7 @@ class PaperTable:
             error = r.error(model)
             found[model] = Entry(
                 text=number(r.number(model)),
-                error="" if error is None or math.isnan(error) else _percent(error),
+                error="" if error is None or math.isnan(error) else percent(error),
                 verdict=verdict if verdict in MARKS else "",
                 spread=_spread(sd, spread),
                 note=self._note(r.cause if model == "packet" else r.fluid_cause, at),
@@ -202,13 +202,6 @@ def _named(name: str) -> str:
 
 def _with_unit(name: str, unit: str) -> str:
     return name if unit in ("1", "") else f"{name} ({unit})"
-
-
-def _percent(error: float) -> str:
-    if math.isinf(error):
-        return ""
-    told = f"{100 * error:+.0f}" if abs(error) >= 0.1 else f"{100 * error:+.1f}"
-    return ("0" if float(told) == 0 else told) + " %"
 
 
 def _spread(sd: float | None, spread: tuple[float, float] | None) -> str:

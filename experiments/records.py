@@ -89,6 +89,7 @@ class Record:
             `NEAR_PACKETS`.
         spread, fluid_spread: smallest and largest number of all runs, where chance plays a part.
         sd, fluid_sd: standard deviation over seeds.
+        seeds, fluid_seeds: of how many seeds a number is the mean; None: of a single run.
     """
 
     paper: str
@@ -109,8 +110,10 @@ class Record:
     agreement: str | None = None
     spread: tuple[float, float] | None = None
     sd: float | None = None
+    seeds: int | None = None
     fluid_spread: tuple[float, float] | None = None
     fluid_sd: float | None = None
+    fluid_seeds: int | None = None
 
     @property
     def key(self) -> Key:
@@ -133,9 +136,10 @@ class Record:
         return None if ours is None or self.target is None else difference(ours, self.target)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: ranges and deviations only where there are any, None for NaN."""
+        """Plain values for JSON: ranges, deviations and seeds only where there are any, None for
+        NaN."""
         plain = asdict(self)
-        for name in ("spread", "sd", "fluid_spread", "fluid_sd"):
+        for name in ("spread", "sd", "seeds", "fluid_spread", "fluid_sd", "fluid_seeds"):
             if plain[name] is None:
                 del plain[name]
         broken = {k for k, v in plain.items() if isinstance(v, float) and math.isnan(v)}
@@ -263,8 +267,10 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         fluid_cause=fluid_cause,
         spread=_spread(packet),
         sd=packet and packet.sd,
+        seeds=packet and packet.seeds,
         fluid_spread=_spread(fluid),
         fluid_sd=fluid and fluid.sd,
+        fluid_seeds=fluid and fluid.seeds,
     )
 
 

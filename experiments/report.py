@@ -286,9 +286,9 @@ def _said(r: Record, model: str, notes: dict[str, int]) -> str:
     verdict, error = _verdict(r, model), r.error(model)
     if verdict is None or error is None:
         return ""
-    told = "never" if math.isnan(error) else f"{error:+.1%}".replace("%", " %")
+    told = "never" if math.isnan(error) else percent(error)
     note = _note(r.cause, notes) if model == "packet" else ""
-    return f"{verdict}, {told}, {grade(error)}{note}"
+    return ", ".join(filter(None, (verdict, told, grade(error)))) + note
 
 
 def _note(cause: str, notes: dict[str, int]) -> str:
@@ -302,6 +302,15 @@ def _with_spread(value: float | None, sd: float | None, spread: tuple[float, flo
     if spread is not None:
         told += f" ({number(spread[0])} to {number(spread[1])})"
     return told
+
+
+def percent(error: float) -> str:
+    """A relative difference with its sign, "0 %" if it is none to a tenth of a per cent; nothing if
+    it is infinite."""
+    if math.isinf(error):
+        return ""
+    told = f"{100 * error:+.0f}" if abs(error) >= 0.1 else f"{100 * error:+.1f}"
+    return ("0" if float(told) == 0 else told) + " %"
 
 
 def number(value: float | None) -> str:

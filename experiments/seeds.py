@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 QUICK = os.environ.get("TCPCC_QUICK", "0") not in ("", "0")
 """Whether `FEW` seeds are enough for now: read once, when a paper is first asked for."""
 
-FEW = 3
+FEW = 2
 
 
 def seeds_up_to(count: int) -> range:

@@ -1,12 +1,16 @@
 """In which order tests run, and which of them on the same worker: all that need a paper's numbers,
 so that these are simulated once, else those of a module. What takes longest comes first, what needs
-all papers last. What a module registers is forgotten after it."""
+all papers last. What a module registers is forgotten after it.
+
+The papers' numbers are simulated with a few seeds; `-m all_seeds` (`make papers`) takes all, and
+what needs all is left out else."""
 
 from pathlib import Path
 
 import pytest
 
 import experiments
+from experiments import seeds
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.queues import QUEUES
 from tcpcc.slow_start import SLOW_STARTS
@@ -44,9 +48,16 @@ def rank(item):
     return 3 if module == "test_reproduction" else 2, 0, False
 
 
-def pytest_collection_modifyitems(items):
+def pytest_configure(config):
+    """Before any paper is imported, whose scenarios hang on it."""
+    seeds.QUICK = config.option.markexpr != "all_seeds"
+
+
+def pytest_collection_modifyitems(config, items):
     assert set(PAPERS) == set(experiments.papers())
-    items.sort(key=rank)
+    chosen = [each for each in items if not (seeds.QUICK and each.get_closest_marker("all_seeds"))]
+    config.hook.pytest_deselected(items=[each for each in items if each not in set(chosen)])
+    items[:] = sorted(chosen, key=rank)
 
 
 def pytest_xdist_make_scheduler(config, log):

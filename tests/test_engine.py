@@ -14,8 +14,17 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.engine import cache
-from tcpcc.engine.jit import INTERPRETED, call_rule, entry, rule_address
+from tcpcc.engine import cache, source
+from tcpcc.engine.jit import (
+    INTERPRETED,
+    address,
+    blank,
+    call_rule,
+    entry,
+    longer,
+    record_dtype,
+    rule_address,
+)
 from tcpcc.engine.source import code_digest, module_digest, modules_behind
 from tcpcc.models.fluid import kernel
 from tcpcc.models.packet import handlers
@@ -23,6 +32,19 @@ from tcpcc.models.packet import handlers
 compiled_only = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
 RECORD = np.dtype([("x", np.float64)])
+
+
+@pytest.mark.parametrize(("fields", "lines"), [(2, 1), (9, 3), (24, 3)])
+def test_records_of_whole_cache_lines_begin_and_end_with_one_however_many_are_added(fields, lines):
+    dtype = record_dtype({f"x{k}": np.float64 for k in range(fields)}, whole_lines=True)
+    some = blank(3, dtype)
+    some["x1"] = [1, 2, 3]
+    more = longer(some, 2)
+    for array in (some, more):
+        assert address(array) % 64 == 0
+        assert array.dtype == dtype
+        assert array.itemsize == array.strides[0] == 64 * lines
+    assert more["x1"].tolist() == [1, 2, 3, 0, 0]
 
 
 @pytest.mark.parametrize("module", [handlers, kernel])
@@ -121,6 +143,25 @@ def test_a_changed_global_changes_what_a_rule_does():
 
 
 @compiled_only
+def test_no_two_threads_parse_at_once(monkeypatch):
+    """Python 3.11.7 and older may fail then."""
+    inside, most = [], []
+
+    def slowly(text):
+        inside.append(text)
+        most.append(len(inside))
+        time.sleep(0.01)
+        inside.remove(text)
+
+    monkeypatch.setattr(source.ast, "parse", slowly)
+    threads = [threading.Thread(target=source.parse, args=(f"x = {k}",)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 4
+
+
 def test_threads_that_compile_at_once_each_find_their_own_folder(tmp_path, monkeypatch):
     """Numba's folder is a setting of the whole process; ours must not be. 8 threads, 2000 looks."""
     monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path))

@@ -11,10 +11,9 @@ from pathlib import Path
 import factories
 import matplotlib as mpl
 import pytest
-from test_report_site import accepted
 
 import experiments
-from experiments import dots, harness, pictures
+from experiments import dots, expected, harness, pictures
 from experiments.records import Measured, record
 from tcpcc import plots
 from tcpcc.scenario import CBR, Flow
@@ -42,7 +41,7 @@ def _close_figures():
 
 @pytest.fixture(scope="module")
 def records():
-    return {name: accepted(paper) for name, paper in PAPERS.items()}
+    return {name: expected.records_of(name) for name in PAPERS}
 
 
 def numbers(records, item):

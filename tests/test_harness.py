@@ -546,7 +546,13 @@ def test_a_chart_is_drawn_from_the_numbers_kept(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def accepted(records, tmp_path):
+def all_seeds(monkeypatch):
+    """As `make accept` has it, and tests do not."""
+    monkeypatch.setattr("experiments.seeds.QUICK", False)
+
+
+@pytest.fixture
+def accepted(records, tmp_path, all_seeds):
     """Figure 2's records, in a folder of what is expected."""
     expected.accept(records, tmp_path)
     return tmp_path
@@ -582,6 +588,32 @@ def test_on_another_platform_chance_may_move_a_number_inside_its_range(records, 
     assert expected.moved(outside, accepted) == ["packet: 2 -> 3.1"]
     fixed = replace(records[1], packet=records[1].packet * 1.001)
     assert len(expected.moved(fixed, accepted)) == 1
+
+
+def test_a_sample_of_few_seeds_is_accepted_and_held_by_itself(records, accepted, monkeypatch):
+    """It has lines only where few seeds give other numbers; all seeds are held to theirs."""
+    first, *others = records
+    few = [replace(first, packet=first.packet + 1), *others]
+    monkeypatch.setattr("experiments.seeds.QUICK", True)
+    (file,) = expected.accept(few, accepted)
+    assert file.name == "quick_vegas_sample.csv"
+    assert len(file.read_text().splitlines()) == 3
+    assert all(expected.moved(r, accepted) == [] for r in few)
+    assert expected.moved(first, accepted)
+    monkeypatch.setattr("experiments.seeds.QUICK", False)
+    assert expected.moved(first, accepted) == []
+    assert expected.moved(few[0], accepted)
+
+
+def test_accepted_numbers_are_judged_as_those_of_a_run(tmp_path, all_seeds):
+    """To the last bit, range, deviation and number of seeds too."""
+    paper = experiments.papers()["westwood_rbe"]
+    cells = paper.cells("figure_3")
+    spread = Measured(1 / 3, 0.1, 0.7, 0.2, 10)
+    values = {model: {cell.key: spread for cell in cells} for model in experiments.MODELS}
+    judged = [record(cell, values) for cell in cells]
+    expected.accept(judged, tmp_path)
+    assert expected.records_of("westwood_rbe", tmp_path) == judged
 
 
 def test_accepting_one_item_leaves_the_others(records, accepted):
@@ -638,11 +670,20 @@ def test_kept_numbers_come_back_as_they_were(tmp_path):
     assert kept.load(tmp_path, "p", "table_1", "fluid", "code") is None
 
 
-def test_numbers_of_other_code_are_not_found_and_make_room(tmp_path):
+def test_numbers_of_other_code_are_not_found_and_make_room(tmp_path, all_seeds):
     kept.store(tmp_path, "p", "table_1", "packet", "code", {})
     assert kept.load(tmp_path, "p", "table_1", "packet", "other") is None
     kept.store(tmp_path, "p", "table_1", "packet", "other", {})
-    assert [file.name for file in tmp_path.iterdir()] == ["p-table_1-packet-other.json"]
+    assert [file.name for file in tmp_path.iterdir()] == ["p-table_1-packet-all-other.json"]
+
+
+def test_numbers_of_few_and_of_all_seeds_are_kept_beside_each_other(tmp_path, monkeypatch):
+    for quick in (True, False):
+        monkeypatch.setattr("experiments.seeds.QUICK", quick)
+        kept.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(quick)})
+    for quick in (True, False):
+        monkeypatch.setattr("experiments.seeds.QUICK", quick)
+        assert kept.load(tmp_path, "p", "table_1", "packet", "code")["a", "b"][0] == quick
 
 
 def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
@@ -660,7 +701,7 @@ def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
     assert codes[0] == codes[1] != codes[2]
 
 
-def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch):
+def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, all_seeds):
     """Not on what draws its figure, nor on another paper."""
     behind = kept._behind({"experiments.red_fairness.studies"})
     assert {"experiments.red_fairness.scenarios", "experiments.seeds"} <= behind

@@ -9,6 +9,8 @@ import pytest
 from experiments import harness, notebook
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+MARKS = {paper: pytest.mark.all_seeds for paper in harness.papers()}
+RUN = [pytest.param(path, id=path.stem, marks=MARKS.get(path.stem, ())) for path in NOTEBOOKS]
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -41,7 +43,7 @@ def test_a_number_that_moved_is_found():
     assert differences("a 1 b", "a 1 c") == ([(" b", " c")], [])
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", RUN)
 def test_notebook_runs_and_gives_what_is_stored(path, monkeypatch):
     import nbclient
     import nbformat

@@ -18,7 +18,6 @@ import pytest
 
 import experiments
 from experiments import expected, published, report
-from experiments.records import Measured, record
 from experiments.site import build, pages, traces
 
 mpl.use("Agg")
@@ -28,24 +27,9 @@ PAPER, ITEM = "quick_vegas", "figure_2"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-def accepted(paper):
-    """Records of the numbers that a paper's items are expected to give."""
-    values = {"packet": {}, "fluid": {}}
-    for line in expected.cells_of(paper.name):
-        key = tuple(line[name] for name in expected.CELL)
-        for model, of_model in values.items():
-            told = [line[model + end] for end in ("", "_low", "_high", "_sd")]
-            if line["formula"]:
-                told = [line["formula"], "", "", ""]
-            if told[0]:
-                of_model[key] = Measured(*(float(each) if each else None for each in told))
-    known = values["packet"].keys() | values["fluid"].keys()
-    return [record(cell, values) for cell in paper.cells() if cell.key in known]
-
-
 @pytest.fixture(scope="module")
 def records():
-    return [r for paper in experiments.papers().values() for r in accepted(paper)]
+    return [r for paper in experiments.papers() for r in expected.records_of(paper)]
 
 
 def no_simulation(*args, **settings):

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 import tcpcc as tc
+from experiments.seeds import seeds_up_to
 
 NAMES = {"vegas": "Vegas", "quick_vegas": "Quick Vegas", "newreno": "New Reno"}
 
@@ -47,7 +48,7 @@ PHASES = tuple(k * 0.05 for k in range(8))
 
 FEW_PHASES = PHASES[::2]
 
-JITTERS = range(1, 9)
+JITTERS = seeds_up_to(8)
 """Seeds of the runs in which New Reno's starts are spread over `JITTER`."""
 
 JITTER = 1e-3

@@ -60,9 +60,44 @@ def entry(function: Callable[..., Any]) -> Any:
 # --------------------------------------------------------------------------------- records
 
 
-def record_dtype(fields: dict[str, type] | list[tuple[Any, ...]]) -> np.dtype:
-    """An aligned dtype of 8-byte fields; ``fields`` maps names to ``float`` or ``int``."""
-    return np.dtype(list(fields.items() if isinstance(fields, dict) else fields), align=True)
+CACHE_LINE = 64  # bytes that the processor takes out of memory at once
+
+
+def record_dtype(
+    fields: dict[str, type] | list[tuple[Any, ...]], whole_lines: bool = False
+) -> np.dtype:
+    """An aligned dtype; ``fields`` maps names to ``float``, ``int`` or a smaller kind of number.
+
+    With `whole_lines` a record takes a whole number of cache lines, so that in an array from
+    :func:`blank` what stands together in a record comes from memory together. The number is odd:
+    the same field of neighbours then does not fall on the few places of the cache that are common
+    to addresses which are multiples of a power of two apart.
+    """
+    plain = np.dtype(list(fields.items() if isinstance(fields, dict) else fields), align=True)
+    if not whole_lines:
+        return plain
+    columns: Any = plain.fields
+    layout: Any = {
+        "names": plain.names,
+        "formats": [columns[name][0] for name in plain.names or ()],
+        "offsets": [columns[name][1] for name in plain.names or ()],
+        "itemsize": (-(-plain.itemsize // CACHE_LINE) | 1) * CACHE_LINE,
+    }
+    return np.dtype(layout, align=True)
+
+
+def blank(number: int, dtype: np.dtype) -> np.ndarray[Any, Any]:
+    """So many records of zeros, the first at the beginning of a cache line."""
+    memory = np.zeros(number * dtype.itemsize + CACHE_LINE, np.uint8)
+    first = -address(memory) % CACHE_LINE
+    return memory[first : first + number * dtype.itemsize].view(dtype)
+
+
+def longer(array: np.ndarray[Any, Any], more: int) -> np.ndarray[Any, Any]:
+    """A copy with so many more records of zeros. (``np.concatenate`` may leave out padding.)"""
+    copy = blank(len(array) + more, array.dtype)
+    copy[: len(array)] = array
+    return copy
 
 
 class _View:

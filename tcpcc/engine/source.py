@@ -6,6 +6,7 @@ import ast
 import dis
 import hashlib
 import itertools
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,15 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
+
+_PARSING = threading.Lock()
+
+
+def parse(text: str | bytes) -> ast.Module:
+    """`ast.parse`, one thread at a time: up to Python 3.11.7 two at once may raise SystemError
+    (CPython issue 106905)."""
+    with _PARSING:
+        return ast.parse(text)
 
 
 def _file(name: str) -> Path | None:
@@ -26,7 +36,7 @@ def _file(name: str) -> Path | None:
 
 def _imports(file: Path) -> Iterator[str]:
     """Dotted names that a file imports at run time, anywhere in it."""
-    waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
+    waiting: list[ast.AST] = [parse(file.read_bytes())]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from tcpcc.engine.jit import Accessor
+from tcpcc.engine.source import parse
 from tcpcc.errors import ScenarioError, suggestion
 
 #: Built-in names that a rule may use.
@@ -94,7 +95,7 @@ def check_rule(owner: str, rule: Any, records: tuple[Fields | None, ...]) -> Non
 def _functions(file: str, text: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file by their first line."""
     found = {}
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parse(text)):
         if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             found[first] = node

@@ -83,6 +83,12 @@ class Record:
     def _repr_html_(self) -> str:
         return rich.headed(type(self).__name__, "", rich.settings(self.given()))
 
+    def _with(self, **values: Any) -> Self:
+        """A copy with some fields changed that are known to be right: nothing is checked."""
+        copy = object.__new__(type(self))
+        copy._store(**{f.name: getattr(self, f.name) for f in fields(self)} | values)
+        return copy
+
     def __repr__(self) -> str:
         listed = ", ".join(f"{k}={v!r}" for k, v in self.given().items())
         return f"{type(self).__name__}({listed})"

@@ -305,7 +305,7 @@ def _access_links(
     host, sink = f"{name}:source", f"{name}:sink"
 
     def link(src: str, dst: str, delay: float, end: str) -> Link:
-        return Link(src, dst, rate=rate, delay=delay, name=f"{name}:{end}", record=False)
+        return _own_link(rate, delay)._with(src=src, dst=dst, name=f"{name}:{end}")
 
     source_side = [link(host, nodes[0], near, "access")]
     sink_side = [link(nodes[-1], sink, delay, "egress")] if net.access else []
@@ -314,6 +314,12 @@ def _access_links(
     if back and net.access:
         sink_side.append(link(sink, nodes[-1], delay, "egress<"))
     return source_side, sink_side
+
+
+@lru_cache(maxsize=256)
+def _own_link(rate: float, delay: float) -> Link:
+    """An access link, but for its ends and its name: of hundreds alike one is checked."""
+    return Link("host", "node", rate=rate, delay=delay, record=False)
 
 
 def _processing_link(spec: Flow, name: str, node: str) -> Link:

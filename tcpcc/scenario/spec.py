@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -249,6 +250,18 @@ _ADDED: tuple[tuple[type, dict[str, Any]], ...] = (
 """Settings that came later, with their defaults: a scenario without them keeps its digest."""
 
 
+@cache
+def _told(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of record that its digest tells of, in order."""
+    return tuple(f.name for f in fields(kind) if f.init)
+
+
+@cache
+def _added(kind: type) -> tuple[dict[str, Any], ...]:
+    """What was added to a kind of record."""
+    return tuple(settings for one, settings in _ADDED if issubclass(kind, one))
+
+
 def _canonical(value: Any) -> Any:
     """The value as plain JSON, complete: defaults of controllers and queues are written out."""
     from tcpcc.queues.discipline import QueueSpec
@@ -258,12 +271,15 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_canonical(member) for member in value]
     if is_dataclass(value):
-        plain = {f.name: _canonical(getattr(value, f.name)) for f in fields(value) if f.init}
+        kind: type = type(value)
+        plain = {name: getattr(value, name) for name in _told(kind)}
         if isinstance(value, Scenario) and not value.workloads:
             del plain["workloads"]  # what has none has the digest that it had before there were any
-        for kind, settings in _ADDED:  # as before there were such settings
-            if isinstance(value, kind) and all(getattr(value, k) == v for k, v in settings.items()):
-                plain = {k: v for k, v in plain.items() if k not in settings}
+        for settings in _added(kind):  # as before there were such settings
+            if all(plain[k] == v for k, v in settings.items()):
+                for name in settings:
+                    del plain[name]
+        plain = {name: _canonical(setting) for name, setting in plain.items()}
         if isinstance(value, Flow):
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery
@@ -271,5 +287,5 @@ def _canonical(value: Any) -> Any:
             plain["params"] = value.rule.check(dict(value.params))
         if isinstance(value, QueueSpec):
             plain["params"] = value.discipline.check(dict(value.params))
-        return {"": type(value).__name__, **plain}
+        return {"": kind.__name__, **plain}
     return value

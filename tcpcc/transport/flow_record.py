@@ -6,6 +6,8 @@ what is its own in a record of its own (``recovery_state``), and so does a model
 numbers count packets from 0. Times are in seconds.
 """
 
+import numpy as np
+
 from tcpcc.engine.jit import accessor, record_dtype
 
 TCP, CBR = 0, 1  # kinds of flow
@@ -23,74 +25,81 @@ RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED, TOLD, PUSHED = 1, 2, 4, 8, 16, 32
 #: Packets that one call of a sender's handler may hand over; it asks to be called again for more.
 OUTBOX_SIZE = 16
 
-# In the order in which an ACK needs them, so that few cache lines take part.
+FLAG = np.int32  # a flag, a phase, a small number; four of them take the room of two others
+
+# What an ACK needs comes first, together, so that few cache lines take part; what is seldom needed
+# comes last (`SELDOM`), whoever it belongs to.
 SENDER: dict[str, type] = {
     "high_ack": int, "next_seq": int, "max_seq": int, "recover": int,
-    "phase": int, "dupacks": int, "inflation": int, "untold": int,
+    "phase": FLAG, "dupacks": FLAG, "more": FLAG, "awaits": FLAG, "inflation": int, "untold": int,
     "segments": int, "segment_mask": int, "outbox": int, "outbox_count": int, "delivery": int,
-    "more": int, "burst": float, "max_burst": float, "rwnd": float, "to_send": int,
-    "finished": float, "awaits": int,
+    "burst": float, "max_burst": float, "rwnd": float,
+    "to_send": int, "finished": float, "delay_growth": FLAG, "marked": FLAG,
     # the event that is being handled: an ACK of all up to `ack`, caused by segment `trigger`,
     # with the block low <= seq < high
     "now": float, "ack": int, "trigger": int, "low": int, "high": int,
 }  # fmt: skip
 CONTROLLER: dict[str, type] = {
-    "state": int, "params": int, "sample": int,
-    "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
-    "on_delivery": int, "on_lost_packet": int, "on_timer": int, "on_mark": int,
-    "on_restart": int,
-    # up to where a window of data was answered a mark; marked packets that the controller is to
-    # be told of
-    "mark_edge": int, "untold_marks": int, "gradual_marks": int,
-    # where in the state they are: bytes from its start, 0: there is none
-    "pacing_rate": int, "wake_at": int, "stream": int,
-    "owns_recovery": int, "owns_start": int,
+    "state": int, "params": int, "sample": int, "on_ack": int, "on_round": int,
+    # where in the state it is: bytes from its start, 0: there is none
+    "pacing_rate": int,
+    # marked packets that the controller is to be told of
+    "untold_marks": int,
+    "gradual_marks": FLAG, "owns_start": FLAG, "whole_window": FLAG, "count_delivered": FLAG,
 }  # fmt: skip
 LOSS_RECOVERY: dict[str, type] = {
-    "address": int, "recovery_state": int, "recovery_params": int,
-    "recovery_on_ack": int, "recovery_on_timeout": int, "recovery_resume": int,
-    "recovery_on_alarm": int,
+    "address": int, "recovery_state": int, "recovery_params": int, "recovery_on_ack": int,
+    "stale_rounds": FLAG, "newest_only": FLAG,
 }  # fmt: skip
 ROUNDS: dict[str, type] = {
     "last_rtt": float, "recent_rtt": float, "srtt": float, "min_rtt": float, "max_rtt": float,
     "round_seq": int, "round_start": float, "round_sum": float, "round_n": int,
     "round_min": float, "abc_limit": float,
-    "whole_window": int, "put_by": float,  # packets that do not make one yet
-    "count_delivered": int,
-    # packets of a piece, of the present one, and of these still to be sent
-    "gso_segments": int, "piece": int, "in_piece": int, "handshake": int, "stale_rounds": int,
+    "handshake": FLAG, "syn_rtt": FLAG, "window_validation": FLAG, "gso_segments": FLAG,
 }  # fmt: skip
 TIMER: dict[str, type] = {
-    "deadline": float, "rto": float, "backoff": int, "timing": int, "timed_seq": int,
-    "timed_at": float, "min_rto": float, "max_rto": float, "tick": float, "timestamps": int,
-    "srtt8": int, "rttvar4": int, "initial_rto": float, "clock_phase": float, "backoff_limit": int,
-    "coarse_timer": int,
+    "deadline": float, "rto": float, "backoff": int, "timed_seq": int, "timed_at": float,
+    "min_rto": float, "max_rto": float, "tick": float,
+    "timing": FLAG, "timestamps": FLAG, "coarse_timer": FLAG,
 }  # fmt: skip
 RECEIVER: dict[str, type] = {
-    "expected": int, "highest": int, "delayed_ack": float, "sack_low": int, "sack_high": int,
-    "held": int, "held_until": float, "ack_every": int, "block_low": int, "block_high": int,
-}  # fmt: skip
-SELDOM: dict[str, type] = {
-    "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
-    "idle_restart": int, "delay_growth": int, "window_validation": int, "newest_only": int,
-    "syn_rtt": int, "stamps": int, "stamp_mask": int, "on_start": int, "on_open": int,
-}  # fmt: skip
-# Of the sender: packets marked that the ACK being handled tells of (with classic ECN 1 for an ACK
-# with ECE), the newest count echoed, and whether the next new segment is to carry CWR; of the
-# receiver: marked packets so far, whether the last one was, and whether ECE is to be set.
-ECN: dict[str, type] = {
-    "ecn": int, "marked": int, "echoed": int, "cwr": int,
-    "marks_seen": int, "mark_last": int, "echoes": int,
+    "held": FLAG, "expected": int, "highest": int, "delayed_ack": float,
+    "sack_low": int, "sack_high": int, "held_until": float,
 }  # fmt: skip
 COUNTERS: dict[str, type] = {
-    "sent": int, "retransmitted": int, "acks": int, "timeouts": int, "loss_events": int,
-    "arrived": int, "delivered": int, "duplicates": int,
+    "sent": int, "acks": int, "timeouts": int, "loss_events": int, "arrived": int,
+    "delivered": int,
+}  # fmt: skip
+SELDOM: dict[str, type] = {
+    "retransmitted": int, "duplicates": int,
+    # of the controller: rules, and where in the state something is, as above; up to where a window
+    # of data was answered a mark
+    "on_loss": int, "on_timeout": int,
+    "on_delivery": int, "on_lost_packet": int, "on_timer": int, "on_mark": int,
+    "on_restart": int, "on_start": int, "on_open": int,
+    "wake_at": int, "stream": int, "mark_edge": int, "owns_recovery": FLAG,
+    "recovery_on_timeout": int, "recovery_resume": int, "recovery_on_alarm": int,
+    # packets that do not make a whole one yet; packets of the present piece, and of these still to
+    # be sent
+    "put_by": float, "piece": int, "in_piece": int,
+    "srtt8": int, "rttvar4": int, "initial_rto": float, "clock_phase": float, "backoff_limit": int,
+    "ack_every": int, "block_low": int, "block_high": int,
+    "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
+    "idle_restart": int, "stamps": int, "stamp_mask": int,
+}  # fmt: skip
+# Of the sender: whether the connection uses it, the newest count echoed, and whether the next new
+# segment is to carry CWR (`marked`, above: packets marked that the ACK being handled tells of, with
+# classic ECN 1 for an ACK with ECE); of the receiver: marked packets so far, whether the last one
+# was, and whether ECE is to be set.
+ECN: dict[str, type] = {
+    "ecn": int, "echoed": int, "cwr": int, "marks_seen": int, "mark_last": int, "echoes": int,
 }  # fmt: skip
 
 FLOW = record_dtype(
-    SENDER | CONTROLLER | LOSS_RECOVERY | ROUNDS | TIMER | RECEIVER | SELDOM | COUNTERS | ECN
+    SENDER | CONTROLLER | LOSS_RECOVERY | ROUNDS | TIMER | RECEIVER | COUNTERS | SELDOM | ECN,
+    whole_lines=True,
 )
-SEGMENT = record_dtype({"sent_at": float, "transmits": int, "flags": int})
+SEGMENT = record_dtype({"sent_at": float, "transmits": FLAG, "flags": FLAG})
 
 # What became of a segment that was sent; a segment in the network stands in the list of those in
 # the order of sending, one that is lost in the list of those, until it is sent again.

@@ -95,10 +95,11 @@ SLOT = record_dtype(
         "share": float,
         # losses that the sender has not noticed yet, in a ring
         "losses": int, "first_loss": int, "last_loss": int,
-        # first columns of the header words of what comes in and, after these, of what goes out, and
-        # of those that the stage before sends on (0: no header); what has left so far, in packets
-        "words": int, "words_before": int, "left": float,
-    }
+        # first column of the header words of what comes in and, after these, of what goes out
+        # (0: no header); what has left so far, in packets
+        "words": int, "left": float,
+    },
+    whole_lines=True,
 )  # fmt: skip
 
 # after how many of the flow's packets that the link took in it came; -1: at any place in its step
@@ -136,6 +137,8 @@ FLOW = record_dtype(
         "repair": float, "holes": float, "deadline": float,
         # s, how long its first window takes to pass the narrowest link (senders.note_clump)
         "clump": float,
+        # whether it has a header or a pacing rate
+        "extras": int,
         # --- identity and addresses
         "open": int, "member": int, "bins": int, "count": float,
         "state": int, "params": int, "sample": int,
@@ -183,7 +186,8 @@ FLOW = record_dtype(
         "rate": float,
         # --- counters
         "timeouts": int, "loss_events": int,
-    }
+    },
+    whole_lines=True,
 )  # fmt: skip
 
 INDEX = record_dtype({"at": int})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.jit import INTERPRETED, address, blank
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.blame import blame, suspects
@@ -65,10 +65,10 @@ class World:
         self.w = np.zeros(1, r.WORLD)
         self.routes = np.zeros(len(self.plans), r.ROUTE)
         self.hops = np.zeros(sum(len(plan.links) for plan in self.plans), r.HOP)
-        self.slots = np.zeros(sum(len(p.links) * len(p.flows) for p in self.plans), r.SLOT)
+        self.slots = blank(sum(len(p.links) * len(p.flows) for p in self.plans), r.SLOT)
         self.losses = np.zeros((len(self.slots), r.LOSSES), r.LOST)
         self.links = np.zeros(len(self.kept), r.LINK)
-        self.flows = np.zeros(len(self.resolved.flows), r.FLOW)
+        self.flows = blank(len(self.resolved.flows), r.FLOW)
         self.active = np.zeros(len(self.flows), np.int64)
         self.some_end = any(
             getattr(x.spec, "size", None) is not None or x.spec.stop is not None
@@ -192,6 +192,7 @@ class World:
         row["pacing_rate"] = place_of(flow, "pacing_rate")
         if flow.controller.header:
             self._lay_out_words(row, flow)
+        row["extras"] = row["pacing_rate"] != 0 or row["n_words"] > 0
 
     def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
         """Columns for a flow's header words, on its way and back, and where its state has them."""
@@ -200,7 +201,7 @@ class World:
         row["words"] = before = self._columns(r.WORDS)
         for hop in self._route_hops(row["route"]):
             slot = self.slots[hop["first_slot"] + row["member"]]
-            slot["words_before"], slot["words"] = before, self._columns(2 * r.WORDS)
+            slot["words"] = self._columns(2 * r.WORDS)
             before = slot["words"] + r.WORDS
             self.links["headers"][hop["link"]] = 1
         row["words_back"] = before

@@ -25,7 +25,7 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import between, crossing, number_at
 from tcpcc.models.fluid.losses import pay_debts
-from tcpcc.models.fluid.routes import append, look_before
+from tcpcc.models.fluid.routes import append, look_before, read_alone
 from tcpcc.models.fluid.victims import drop, drop_overflow
 from tcpcc.models.fluid.words import pass_words
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
@@ -46,12 +46,13 @@ def take_in(w, link):
         hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         if route_at(w.routes, hop.route).active == 0:
             continue
-        look_before(w, hop)
+        together = look_before(w, hop)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active == 0:
                 continue
-            fresh = max(slot.value - slot.offered, 0.0)
+            value = slot.value if together else read_alone(hop, hop.source + m)
+            fresh = max(value - slot.offered, 0.0)
             slot.offered += fresh
             slot.accepted += fresh
             slot.fresh = fresh

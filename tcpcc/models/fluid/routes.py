@@ -95,9 +95,17 @@ def acknowledged_by_now(w, f, route):
 
 
 @compiled
+def read_alone(place, column):
+    """Read one curve, by itself."""
+    low = number_at(place.row1, column).value
+    high = number_at(place.row2, column).value
+    return low if low == high else curve(place, column, low, high)
+
+
+@compiled
 def look_before(w, hop):
-    """Find when what arrives at `hop` now left the sender, or reached the link before, and read
-    how much of each flow that is."""
+    """Find when what arrives at `hop` now left the sender, or reached the link before. Returns
+    whether the flows' curves have to be read together, and then has read them."""
     time = w.now - hop.before
     newest = w.k - hop.behind
     if hop.through >= 0:  # it left the link before at this time, and had reached it earlier
@@ -105,7 +113,9 @@ def look_before(w, hop):
         time = between(w, hop.through, hop.left, fraction(w, hop.left, time))
     look_at(w, newest, time, hop)
     together = hop.through >= 0 and route_at(w.routes, hop.route).active > 1
-    read(w, hop, hop.source, hop, together)
+    if together:
+        read(w, hop, hop.source, hop, together)
+    return together
 
 
 @compiled

@@ -158,6 +158,15 @@ def release(w, f):
 
 
 @compiled
+def take_extras(w, f, route):
+    """What only some controllers have: words that come back, a pace."""
+    if f.n_words > 0:
+        bring_back(w, f, route)
+    if f.pacing_rate != 0:
+        release(w, f)
+
+
+@compiled
 def step_open(w, f, route):
     acked = acknowledged_by_now(w, f, route)
     if acked > f.acked + NONE:
@@ -173,10 +182,8 @@ def step_open(w, f, route):
 def step_sender(w, f, route):
     if f.phase != OPENING:
         if math.isnan(f.finished):
-            if f.n_words > 0:
-                bring_back(w, f, route)
-            if f.pacing_rate != 0:
-                release(w, f)
+            if f.extras != 0:
+                take_extras(w, f, route)
             step_open(w, f, route)
     elif route.sent_at >= f.opened_at - NONE * route.base_rtt:
         if f.n_words > 0:
@@ -185,7 +192,7 @@ def step_sender(w, f, route):
         note_clump(f)
     elif f.n_words > 0:
         carry_syn(w, f, route, w.now)
-    if f.n_words > 0:
+    if f.extras != 0:
         write(w, f)
     if f.clump < math.inf:
         w.wanted = min(w.wanted, max(f.clump / CLUMP_STEPS, route.finest))

@@ -17,9 +17,11 @@ from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
     TIME,
     WORDS,
+    flow_at,
     hop_at,
     index_at,
     link_at,
+    route_at,
     slot_at,
 )
 from tcpcc.models.fluid.history import between, cell, fraction, number_at, row_address
@@ -88,6 +90,15 @@ def source_of(w, hop):
 
 
 @compiled
+def column_before(w, hop, m):
+    """Where the stage before has the words of flow `m` of `hop`."""
+    if hop.place == 0:
+        return flow_at(w.flows, slot_at(w.slots, hop.first_slot + m).flow).words
+    before = hop_at(w.hops, route_at(w.routes, hop.route).first_hop + hop.place - 1)
+    return slot_at(w.slots, before.first_slot + m).words + WORDS
+
+
+@compiled
 def check(q):
     if q.drop != 0 or q.mark != 0:
         raise FloatingPointError("a discipline that counts in amounts dropped or marked some")
@@ -104,7 +115,7 @@ def take_words(w, link):
             if slot.active != 0 and slot.words != 0:
                 if source == 0:
                     source = source_of(w, hop)
-                put(w, source, slot.words_before, slot.words)
+                put(w, source, column_before(w, hop, m), slot.words)
 
 
 @compiled
@@ -126,7 +137,7 @@ def tell_of_arrivals(w, link, q, share):
                 if source == 0:
                     source = source_of(w, hop)
                 q.words = 1.0
-                show(q, source, slot.words_before)
+                show(q, source, column_before(w, hop, m))
             call_rule(link.rule, link.state, link.params, link.sample)
             check(q)
             link.idle = q.idle = 0.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import address
+from tcpcc.engine.jit import address, blank, longer
 from tcpcc.errors import ScenarioError, refuse
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.packet_world import uses_headers
@@ -58,7 +58,7 @@ def _add_rows(world: World) -> None:
     w = world.w[0]
     for name in ("flows", "tcp", "cbr"):
         array = getattr(world, name)
-        setattr(world, name, np.concatenate([array, np.zeros(1, array.dtype)]))
+        setattr(world, name, longer(array, 1))
         w[name] = address(getattr(world, name))
     world.tcp["address"] = w["tcp"] + world.tcp.itemsize * np.arange(len(world.tcp))
     number = len(world.flows) - 1
@@ -83,12 +83,12 @@ def _add_links(world: World, first: int) -> None:
             room += 1
     before, lanes = len(world.links), len(world.lanes)
     more = room - before
-    world.links = np.concatenate([world.links, np.zeros(more, r.LINK)])
-    world.lanes = np.concatenate([world.lanes, np.zeros(more, r.LANE)])
+    world.links = longer(world.links, more)
+    world.lanes = longer(world.lanes, more)
     world.lane_of = np.append(world.lane_of, np.arange(lanes, lanes + more))
     world.joint_of = np.append(world.joint_of, np.full(more, -1))
     for lane in range(lanes, lanes + more):
-        world.place_ring(world.lanes, "flight", lane, np.zeros(r.FIRST_RING, r.PACKET))
+        world.place_ring(world.lanes, "flight", lane, blank(r.FIRST_RING, r.PACKET))
     world.point_at_lanes()
     w = world.w[0]
     w["links"], w["lanes"] = address(world.links), address(world.lanes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcpcc.controllers.controller import sample_dtype
-from tcpcc.engine.jit import address
+from tcpcc.engine.jit import address, longer
 from tcpcc.models.controller_memory import sample_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
@@ -129,8 +129,8 @@ class ConversationMemory:
         """Make room for `number` more conversations at a time."""
         world = self.world
         first = len(world.flows)
-        world.flows = np.concatenate([world.flows, np.zeros(number, r.FLOW)])
-        world.tcp = np.concatenate([world.tcp, np.zeros(number, t.FLOW)])
+        world.flows = longer(world.flows, number)
+        world.tcp = longer(world.tcp, number)
         base, size = address(world.tcp), world.tcp.itemsize
         world.tcp["address"] = base + size * np.arange(len(world.tcp))
         rings = np.zeros((number, r.FIRST_RING), t.SEGMENT)

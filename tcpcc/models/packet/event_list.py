@@ -9,14 +9,18 @@ Where rates are multiples of each other such ties are the rule, and their order 
 packets are dropped.
 """
 
+import numpy as np
+
 from tcpcc.engine.jit import compiled
 from tcpcc.models.packet.packet_records import MARGIN, event_at, packet_at
 
 
 @compiled
 def before(time, since, order, other):
-    if time != other.time:
-        return time < other.time
+    if time < other.time:
+        return True
+    if time > other.time:
+        return False
     if since != other.since:
         return since < other.since
     return order < other.order
@@ -33,13 +37,18 @@ def put(w, i, time, since, order, kind, ident):
 
 
 @compiled
+def move(w, i, other):
+    put(w, i, other.time, other.since, other.order, np.int64(other.kind), np.int64(other.id))
+
+
+@compiled
 def sift_up(w, i, time, since, order, kind, ident):
     """Place an event at leaf `i` or above."""
     while i > 0:
         parent = event_at(w.heap, (i - 1) >> 1)
         if not before(time, since, order, parent):
             break
-        put(w, i, parent.time, parent.since, parent.order, parent.kind, parent.id)
+        move(w, i, parent)
         i = (i - 1) >> 1
     put(w, i, time, since, order, kind, ident)
 
@@ -61,7 +70,7 @@ def sift_down(w, time, since, order, kind, ident):
                 child += 1
         if before(time, since, order, least):
             break
-        put(w, i, least.time, least.since, least.order, least.kind, least.id)
+        move(w, i, least)
         i = child
     put(w, i, time, since, order, kind, ident)
 
@@ -90,7 +99,8 @@ def drop_first(w):
     w.heap_size -= 1
     if w.heap_size > 0:
         last = event_at(w.heap, w.heap_size)
-        sift_down(w, last.time, last.since, last.order, last.kind, last.id)
+        kind = np.int64(last.kind)
+        sift_down(w, last.time, last.since, last.order, kind, np.int64(last.id))
 
 
 @compiled

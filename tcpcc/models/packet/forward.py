@@ -259,7 +259,18 @@ def note_drop(w, flow, link, time, seq):
 
 
 @compiled
-def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, header):
+def fill_packet(p, flow, hop, seq, trigger, low, high, header):
+    p.flow = flow.index
+    p.hop = hop
+    p.seq = seq
+    p.trigger = trigger
+    p.low = low
+    p.span = high - low
+    p.header = header
+
+
+@compiled
+def put_in_flight(w, link, time, flow, hop, seq, trigger, low, high, header):
     """Let a packet wait for its turn: in the lane of several links if it comes after all that are
     there, else in the link's own."""
     since = link.begin
@@ -274,14 +285,7 @@ def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, heade
     p.time = time
     p.since = since
     p.order = order
-    p.flow = flow.index
-    p.hop = hop
-    p.size = size
-    p.seq = seq
-    p.trigger = trigger
-    p.low = low
-    p.high = high
-    p.header = header
+    fill_packet(p, flow, hop, seq, trigger, low, high, header)
     if lane.flight_head == lane.flight_tail:
         push(w, time, since, order, ARRIVAL, lane.ident)
     lane.flight_tail += 1
@@ -290,7 +294,7 @@ def put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, heade
 
 
 @seldom
-def let_loose(w, link, time, flow, hop, size, seq, trigger, low, high, header):
+def let_loose(w, link, time, flow, hop, seq, trigger, low, high, header):
     """Let a packet wait for its turn by itself: those that come after it may overtake it."""
     place = w.free_loose
     p = packet_at(w.loose, place)
@@ -299,14 +303,7 @@ def let_loose(w, link, time, flow, hop, size, seq, trigger, low, high, header):
     if w.n_free_loose < MARGIN:
         w.need = 1
     p.time = time
-    p.flow = flow.index
-    p.hop = hop
-    p.size = size
-    p.seq = seq
-    p.trigger = trigger
-    p.low = low
-    p.high = high
-    p.header = header
+    fill_packet(p, flow, hop, seq, trigger, low, high, header)
     push(w, time, link.begin, link.ident, LOOSE, place)
 
 
@@ -362,11 +359,11 @@ def forward(w, flow, hop, time, size, seq, trigger, low, high, header):
             return
         hop += 1
         if h.then == BY_EVENT:
-            put_in_flight(w, link, time, flow, hop, size, seq, trigger, low, high, header)
+            put_in_flight(w, link, time, flow, hop, seq, trigger, low, high, header)
             return
         if h.then != NEXT_LINK:
             if h.then == BY_ITSELF:
-                let_loose(w, link, time, flow, hop, size, seq, trigger, low, high, header)
+                let_loose(w, link, time, flow, hop, seq, trigger, low, high, header)
                 return
             if not receive(w, flow, seq, time, header):
                 return

@@ -5,6 +5,8 @@ Both drivers call :func:`step` and nothing else, so their runs are the same even
 
 import math
 
+import numpy as np
+
 from tcpcc.engine.jit import compiled, entry, seldom
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
@@ -66,6 +68,12 @@ from tcpcc.transport.flow_record import flow_at as tcp_at
 
 
 @compiled
+def data_size(flow, seq):
+    """Bytes of data packet `seq`; the SYN has no data."""
+    return flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
+
+
+@compiled
 def pump(w, flow, tcp, now):
     """Put what the sender handed over onto its first link, and ask for more while it has more."""
     while True:
@@ -80,7 +88,7 @@ def pump(w, flow, tcp, now):
                 b.retransmitted += 1
             cwnd = window_at(tcp.state, 0).cwnd
             trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
-            size = flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
+            size = data_size(flow, seq)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
             send(w, flow, 0, now, size, seq, 0, 0, 0, header)
         tcp.outbox_count = 0
@@ -155,13 +163,12 @@ def on_arrival(w, kind, ident):
     flow = flow_at(w.flows, p.flow)
     w.flow = p.flow
     now = p.time
-    hop = p.hop
+    hop = np.int64(p.hop)
     seq = p.seq
     trigger = p.trigger
     low = p.low
-    high = p.high
-    size = p.size
-    header = p.header
+    high = low + p.span
+    header = np.int64(p.header)
     if kind == ARRIVAL:
         advance_flight(w, lane_at(w.lanes, ident), ident, ARRIVAL)
     else:
@@ -172,6 +179,7 @@ def on_arrival(w, kind, ident):
     elif hop == flow.n_forward:
         on_data(w, flow, now, seq, header)
     else:
+        size = flow.ack_size if hop > flow.n_forward else data_size(flow, seq)
         send(w, flow, hop, now, size, seq, trigger, low, high, header)
 
 
@@ -433,8 +441,8 @@ def reschedule(w, i, time):
         t = e.time
         since = e.since
         o = e.order
-        kind = e.kind
-        ident = e.id
+        kind = np.int64(e.kind)
+        ident = np.int64(e.id)
         push(w, t, since, o, kind, ident)
 
 
@@ -474,16 +482,17 @@ def on_change(w, ident, now):
 def step(w):
     """Handle the next event on the event list."""
     e = event_at(w.heap, 0)
-    kind = e.kind
+    kind = np.int64(e.kind)
+    ident = np.int64(e.id)
     now = e.time
     w.now = now
     w.since = e.since
     w.events += 1
     w.turn = 0
     if kind <= ARRIVAL:
-        on_arrival(w, kind, e.id)
+        on_arrival(w, kind, ident)
     else:
-        handle(w, kind, e.id, now, e.order)
+        handle(w, kind, ident, now, e.order)
     flow = flow_at(w.flows, w.flow)
     if w.turn != 0:
         finish_turn(w, flow, now)

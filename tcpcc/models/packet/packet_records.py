@@ -10,6 +10,8 @@ from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.models.queue_memory import FIELDS as QUEUE_FIELDS
 
+SMALL, FEW = np.int32, np.int16  # kinds of number: below 2**31 (a flow, a hop); flags and kinds
+
 BEHIND = 2**36  # weight of a packet's place in its busy period, above all other orders
 FAR_BEHIND = 2**26  # places beyond this count as this
 MARGIN = 24  # free places a ring keeps, so that no event can overrun it
@@ -61,43 +63,46 @@ WORLD = record_dtype(
 # and of a source of constant bit rate CBR, in the row of the same number.
 FLOW = record_dtype(
     {
-        # its place in the arrays, and its number to queues and in traces (a place goes from hand to
-        # hand among conversations)
-        "index": int, "ident": int, "kind": int, "open": int,
-        # whether it is traced, the state variables of its controller that are noted then, and one
-        # more than the newest packet that was sent
-        "traced": int, "notes": int, "n_notes": int, "sent_to": int,
-        "path": int, "n_forward": int, "n_hops": int,
-        "handshake": int, "size": float, "ack_size": float,
-        "bins": int, "bin": int,
-        # the entry of the retransmission timer on the event list, and that of the ACK held back
+        # in the order in which a packet needs them: its place in the arrays, and its number to
+        # queues and in traces (a place goes from hand to hand among conversations)
+        "index": int, "path": int, "n_hops": int, "n_forward": int,
+        "bins": int, "bin": int, "size": float, "ack_size": float,
+        # whether it is traced; whether its packets carry headers
+        "kind": SMALL, "handshake": SMALL, "traced": SMALL, "has_header": SMALL,
+        "conversation": int, "inbound": int, "acks_sent": int,
+        # the entry of the retransmission timer on the event list
         "timer_at": float, "timer_order": int,
-        # those of pacing, and of what a controller or a loss recovery asked for
+        "ident": int, "open": int, "dropped": int,
+        # the state variables of its controller that are noted if it is traced, and one more than
+        # the newest packet that was sent
+        "notes": int, "n_notes": int, "sent_to": int,
+        # the entries of pacing, of what a controller or a loss recovery asked for, of the ACK
+        # held back, and the header of the packet whose ACK that is
         "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
-        "held_since": float, "held_order": int, "ack_timer": int,
-        "inbound": int, "acks_sent": int, "dropped": int,
-        # whether its packets carry headers; that of the packet whose ACK is held back
-        "has_header": int, "held_header": int,
+        "held_since": float, "held_order": int, "ack_timer": int, "held_header": int,
         # the state variables that go out as header words
         "words": int, "n_words": int,
-        # of a conversation: its number + 1, the next item, the first not done, one past the last;
+        # of a conversation (its number + 1): the next item, the first not done, one past the last;
         # whether an item waits for the one before
-        "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
-    }
+        "item": int, "undone": int, "last_item": int, "waits": int,
+    },
+    whole_lines=True,
 )  # fmt: skip
 CBR = record_dtype({"interval": float, "is_on": int, "order": int, "sent": int, "arrived": int})
 
 LINK = record_dtype(
     [
         # in the order in which a packet needs them
-        ("busy_until", float), ("begin", float), ("behind", int), ("ident", int),
+        ("busy_until", float), ("begin", float),
         ("size", float), ("duration", float),  # of the newest packet: its transmission
-        ("rate", float), ("delay", float), ("resumes", float),
-        ("tracked", int), ("recorded", int), ("arrived", int), ("lane", int), ("joint", int),
+        ("rate", float), ("delay", float), ("arrived", int),
+        ("behind", SMALL), ("tracked", FEW), ("scheduled", FEW),
+        ("lane", int), ("joint", int), ("ident", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
-        ("queue_bytes", float), ("sending_bytes", float), ("sending_since", float),
-        ("capacity", float), ("in_bytes", int), ("loss", float), ("bins", int), ("scheduled", int),
-        ("shared", int),  # address of what it shares with fluid
+        ("recorded", SMALL), ("in_bytes", SMALL),
+        ("sending_since", float), ("sending_bytes", float), ("queue_bytes", float),
+        ("capacity", float), ("loss", float), ("bins", int),
+        ("resumes", float), ("shared", int),  # address of what it shares with fluid
         *QUEUE_FIELDS, ("open", int), ("dropped", int), ("marked", int),
         *STREAM_FIELDS,
         # of a scheduled link: what waits, in places of a store, by inner queues
@@ -107,7 +112,8 @@ LINK = record_dtype(
         # of a stage of jitter: most that a packet takes, the share that takes any time at all; of
         # one that lets packets go together, how often
         ("jitter", float), ("share", float), ("reorders", int), ("period", float),
-    ]
+    ],
+    whole_lines=True,
 )  # fmt: skip
 
 # Packets under way that come out at a link's far end, in that order; `time`, `since` and `order` of
@@ -118,12 +124,14 @@ LANE = record_dtype(
         "time": float, "since": float, "order": int, "ident": int,
     }
 )  # fmt: skip
-HOP = record_dtype({"link": int, "then": int, "again": int})  # link: its address
+HOP = record_dtype({"link": int, "then": SMALL, "again": SMALL})  # link: its address
 QUEUED = record_dtype({"leaves": float, "size": float})
+# One cache line. `span`: packets of the block that begins with `low`; the packet's size follows
+# from the rest.
 PACKET = record_dtype(
     {
-        "time": float, "since": float, "order": int, "flow": int, "hop": int, "size": float,
-        "seq": int, "trigger": int, "low": int, "high": int, "header": int,
+        "time": float, "since": float, "order": int, "seq": int, "trigger": int, "low": int,
+        "span": SMALL, "flow": SMALL, "hop": SMALL, "header": SMALL,
     }
 )  # fmt: skip
 # What few packets carry: a place of it goes with the packet, and back with its ACK (headers).
@@ -138,7 +146,7 @@ HEADER = record_dtype(
         "word3": float,
     }
 )
-EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": int, "id": int})
+EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": SMALL, "id": SMALL})
 # A packet that waits at a scheduled link (place 0 stands for none), and an inner queue of these.
 STORED = record_dtype(
     {

@@ -248,9 +248,6 @@ def transmit(w, link, p, time):
         add_sending(w, link, time, link.busy_until, 8 * p.size, 1.0)
     link.newest = max(time + (duration + link.delay), link.newest)  # a link does not overtake
     flow = flow_at(w.flows, p.flow)
-    put_in_flight(
-        w, link, link.newest, flow, p.hop + 1, p.size, p.seq, p.trigger, p.low, p.high,
-        p.header,
-    )  # fmt: skip
+    put_in_flight(w, link, link.newest, flow, p.hop + 1, p.seq, p.trigger, p.low, p.high, p.header)
     order = link.behind * BEHIND + link.ident
     push(w, link.busy_until, time, order, DEPARTURE, link.ident)

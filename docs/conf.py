@@ -26,8 +26,16 @@ extensions = [
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
 html_theme = "pydata_sphinx_theme"
 html_title = "tcpcc"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
-html_static_path: list[str] = []
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 3,  # more do not fit a line beside the search
+}
+html_sidebars = {
+    page: [] for page in ("index", "guides/*", "extending", "architecture", "models", "scorecard")
+}
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 
 nb_execution_mode = "off"  # notebooks are committed executed, and tests execute them again
 myst_enable_extensions = ["dollarmath", "colon_fence"]

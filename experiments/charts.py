@@ -161,13 +161,19 @@ def _labels(axes: Iterable[Axes]) -> dict[str, Any]:
     return labels
 
 
+GENERAL = ("packets", "fluid", "range over seeds", "tolerance", "published", "reference")
+"""What a line or mark is of, whichever algorithm's: last in every legend."""
+
+
 def legend_above(
     figure: Figure, axes: Iterable[Axes], columns: int = 12, order: Sequence[str] = ()
 ) -> None:
-    """One legend for all panels, each label once, those in `order` as there and the rest after."""
+    """One legend for all panels, each label once: those in `order` as there, then the others, then
+    those of `GENERAL` as there."""
     labels = _labels(axes)
-    names = [name for name in order if name in labels]
-    names += [name for name in labels if name not in order]
+    own = [*order, *(name for name in labels if name not in {*order, *GENERAL})]
+    last = [name for name in GENERAL if name not in order]
+    names = [name for name in [*own, *last] if name in labels]
     figure.legend(
         [labels[name] for name in names],
         names,

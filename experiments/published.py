@@ -27,7 +27,7 @@ computed here::
       [[item.fluid_cause]]             # why the fluid model's differs from the packet model's; by
                                        # chance: the one's range must have room for the other
     [[claim]]                          # what the paper says of two cells: more > less
-    more = "table_1/Quick Vegas/{time}"
+    more = "table_1/Quick Vegas/{time}"  # or ["table_1", "Quick Vegas", "{time}"]
     less = "table_1/Vegas/{time}"
     each.time = ["0-25", "25-55"]      # may be left out; of several, every combination
 
@@ -218,18 +218,18 @@ def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
         for values in product(*names.values()):
             words = dict(zip(names, values, strict=True))
             try:
-                said = [entry[key].format_map(words) for key in ("more", "less", "text")]
+                more, less = (_key(entry[key], words, entry) for key in ("more", "less"))
+                text = entry["text"].format_map(words)
             except KeyError as missing:
                 raise ValueError(f"claim {entry}: `each` has no {missing}") from None
-            more, less = (_key(each, entry) for each in said[:2])
-            yield Claim(more, less, said[2], entry["text"])
+            yield Claim(more, less, text, entry["text"])
 
 
-def _key(name: str, entry: Mapping[str, Any]) -> Key:
-    parts = name.split("/", 2)
+def _key(name: str | Sequence[str], words: Mapping[str, str], entry: Mapping[str, Any]) -> Key:
+    parts = name.split("/", 2) if isinstance(name, str) else name
     if len(parts) != 3:
         raise ValueError(f"claim {entry}: {name!r} must be item/row/column")
-    item, row, column = parts
+    item, row, column = (part.format_map(words) for part in parts)
     return item, row, column
 
 

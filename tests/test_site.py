@@ -1,5 +1,6 @@
 """The documentation site builds without a warning, and shows everything that is public."""
 
+import csv
 import re
 import shutil
 import subprocess
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import tcpcc as tc
+from experiments import response
 from tcpcc.controllers import CONTROLLERS
-from tcpcc.models.evidence import evidence
+from tcpcc.models.evidence import evidence, models_for
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,12 +38,39 @@ def test_every_controller_has_its_page(site):
         assert CONTROLLERS[name].source.split(";")[0].split(",")[0] in page.replace("&amp;", "&")
         for each in evidence()[name].held:
             assert each.test.split("::")[0] in page
+        assert f"{name}.svg" in page
+        assert (site / "_images" / f"{name}.svg").stat().st_size > 5000
 
 
 def test_every_notebook_is_shown_with_its_outputs(site):
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         page = (site / "notebooks" / f"{notebook.stem}.html").read_text()
         assert "cell_output" in page
+
+
+def stored_curves():
+    with response.FILE.open(newline="") as file:
+        return {
+            (line["controller"], line["model"], float(line["loss"])): float(line["Mb/s"])
+            for line in csv.DictReader(file)
+        }
+
+
+def test_every_controller_has_a_response_curve_of_each_model():
+    wanted = {
+        (name, model, loss)
+        for name, controller in CONTROLLERS.items()
+        for model in ("packet", "fluid")
+        if model in models_for(controller)
+        for loss in response.LOSSES
+    }
+    assert set(stored_curves()) == wanted
+
+
+@pytest.mark.parametrize("cell", [("vegas", "packet", 1e-3), ("reno", "fluid", 1e-2)])
+def test_the_curves_are_what_the_models_give(cell):
+    name, model, loss = cell
+    assert response.rate(name, loss, model) / 1e6 == pytest.approx(stored_curves()[cell], rel=0.01)
 
 
 def test_every_public_name_is_in_the_reference():

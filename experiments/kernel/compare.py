@@ -104,8 +104,9 @@ def simulated(
     return found
 
 
+@cache
 def ours(name: str) -> list[list[Sender]]:
-    """Ours in a case, once; of two flows several times, with other starts."""
+    """Ours in a case, once; of two flows several times, with other starts. Simulated once."""
     case = CASES[name]
     shifts = SHIFTS if len(case.controls) > 1 else [0.0]
     return [simulated(case, shift=float(shift)) for shift in shifts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import warnings
 import zipfile
@@ -176,7 +177,15 @@ class _Page:
             for model in self.item.models:
                 fresh = simulate_many(list(chosen.values()), model=model, keep_from=1.0, **settings)
                 known[model] = dict(zip(chosen, fresh, strict=True))
-        found = [traces.trace(self.item, self.line.item, key, known) for key in choice.keys]
+        files = _files(self.scenarios)
+        found = [
+            {
+                **traces.trace(self.item, self.line.item, key, known),
+                "file": files[key],
+                "toml": self.scenarios[key].to_toml(),
+            }
+            for key in choice.keys
+        ]
         self.traced = [each["title"] for each in found]
         text = json.dumps(found, allow_nan=False, separators=(",", ":"))
         self._file("runs.js").write_text(f"tcpccRuns({text});\n", encoding="utf-8")
@@ -206,11 +215,19 @@ class _Page:
         self.figure = True
 
 
+def _files(scenarios: Mapping[Any, Scenario]) -> dict[Any, str]:
+    """Names of the scenarios' TOML files, numbered in their order."""
+    words = (re.sub(r"[^\w.+-]+", "_", traces.title(key)).strip("_") for key in scenarios)
+    return {
+        key: f"{k:03d}_{word}.toml"
+        for k, (key, word) in enumerate(zip(scenarios, words, strict=True))
+    }
+
+
 def _archive(scenarios: Mapping[Any, Scenario]) -> bytes:
-    """A ZIP of TOML files, numbered in their order; equal scenarios give equal bytes."""
+    """A ZIP of TOML files; equal scenarios give equal bytes."""
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
-        for k, (key, scenario) in enumerate(scenarios.items()):
-            words = "".join(c if c.isalnum() or c in ".+-" else "_" for c in traces.title(key))
-            archive.writestr(zipfile.ZipInfo(f"{k:03d}_{words}.toml"), scenario.to_toml())
+        for key, name in _files(scenarios).items():
+            archive.writestr(zipfile.ZipInfo(name), scenarios[key].to_toml())
     return memory.getvalue()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments import charts
+from experiments import charts, published
 from experiments.harness import Cells, Runs
 from experiments.records import Measured
 from experiments.westwood_rbe import scenarios as s
@@ -52,9 +52,11 @@ def logarithmic_ratio(ax: Axes, low: float, high: float) -> None:
 
 
 def draw_ratios(values: Mapping[str, Cells]) -> Figure:
-    """Throughput ratio against the buffer, a panel for each legacy protocol."""
+    """Throughput ratio against the buffer, a panel for each legacy protocol; rings are the text's
+    "friendly"."""
     import matplotlib.pyplot as plt
 
+    printed = published.of("westwood_rbe").printed("figure_1")
     sizes = list(s.BUFFERS.values())
     fine = np.geomspace(sizes[0], sizes[-1], 100)
     with plots.style():
@@ -66,6 +68,8 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
                 for name in s.PROPOSALS:
                     cells = [found[f"{name} / {legacy}", column] for column in s.BUFFERS]
                     curve(ax, sizes, cells, model, name)
+            told = [printed[f"Proposal / {legacy}", column] for column in s.BUFFERS]
+            charts.published(ax, sizes, told, mfc="none", ms=8)
             ax.set_xscale("log")
             logarithmic_ratio(ax, 0.45, 4)
             ax.set_xticks(sizes, [f"{b:g}" for b in sizes])
@@ -73,7 +77,7 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
             ax.set_xlabel("Buffer b (BDP)")
             charts.title(ax, k, legacy)
         axes[0].set_ylabel("Throughput ratio")
-        charts.legend_above(figure, axes, 5)
+        charts.legend_above(figure, axes, 3)
     return figure
 
 

@@ -13,7 +13,7 @@ import ipywidgets as w
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import TcpccError
 from tcpcc.interactive.canvas import MODELS, svg
-from tcpcc.interactive.setting import Lane, Setting, scenario_of, setting_of
+from tcpcc.interactive.setting import Lane, Setting, bottleneck, scenario_of, setting_of
 from tcpcc.models import estimate, simulate
 from tcpcc.queues.discipline import QUEUES
 from tcpcc.results import Run
@@ -115,12 +115,13 @@ class Explorer(w.HBox):
         self.start.layout = w.Layout(width="22em", display="" if len(starts) > 1 else "none")
         look: dict[str, Any] = {"style": NARROW, "layout": WIDE}
         self.rate = w.FloatLogSlider(
-            min=-1, max=4, step=0.01, description="Rate (Mb/s)", readout_format=".3g", **look
+            min=-1, max=4, step=0.001, description="Rate (Mb/s)", readout_format=".3g", **look
         )
         self.rtt = w.FloatSlider(
             min=0.1, max=500, step=0.1, description="Base RTT (ms)", readout_format=".1f", **look
         )
-        self.buffer = w.BoundedFloatText(min=1, max=1e9, description="Buffer", **look)
+        own = {"style": NARROW, "layout": w.Layout(width="22em")}  # hidden where there is none
+        self.buffer = w.BoundedFloatText(min=1, max=1e9, **own)
         self.queue = w.Dropdown(options=sorted(QUEUES), description="Queue", **look)
         self.duration = w.BoundedFloatText(min=0.1, max=1e5, description="Duration (s)", **look)
         self.add = w.Button(description="Add a controller", icon="plus")
@@ -167,6 +168,8 @@ class Explorer(w.HBox):
         self.rtt.value = first.rtt * 1e3
         endless = math.isinf(first.buffer)
         self.buffer.disabled = endless
+        self.buffer.layout.display = "none" if endless else ""
+        self.buffer.description = f"Buffer ({bottleneck(self.scenario.net).buffer_unit})"
         self.buffer.value = self.buffer.max if endless else first.buffer
         self.queue.value, self.duration.value = first.queue, first.duration
         self.lanes.children = tuple(self._controls(lane) for lane in first.lanes)

@@ -10,10 +10,12 @@
   const panels = document.getElementById("panels");
   const told = document.getElementById("cells");
   const NAMES = { packet: "packets", fluid: "fluid" };
-  const [HEIGHT, LEFT, RIGHT, BOTTOM] = [210, 58, 12, 30];
-  const [WIDEST, NARROW] = [860, 600]; // a narrow panel has its legend in a line of its own
+  const LOOKS = { packet: "solid", fluid: "dashed" };
+  const key = document.getElementById("legend");
+  const again = document.getElementById("again");
+  const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [210, 58, 12, 26, 30];
+  const [WIDEST, NARROW] = [860, 600];
   let WIDTH = WIDEST;
-  let TOP = 26;
   let runs = null;
   let chosen = 0;
 
@@ -73,24 +75,33 @@
       });
       make("path", { class: `line ${line.model}`, d: path, stroke: line.colour }, svg);
     }
-    legend(svg, lines);
   }
 
-  function legend(svg, lines) {
-    let right = WIDTH - RIGHT;
-    const y = WIDTH < NARROW ? 30 : 14;
-    const least = WIDTH < NARROW ? 0 : LEFT + 220;
-    for (const line of [...lines].reverse()) {
-      const text = make("text", { x: right, y, "text-anchor": "end" }, svg, line.name);
-      const start = right - text.getComputedTextLength() - 26;
-      if (start < least) {
-        text.remove();
-        break;
+  // Every flow once, above all panels, with its line of each model that has it.
+
+  function legend(panelsOf) {
+    const looks = new Map();
+    for (const { lines } of panelsOf.filter((each) => !each.name.startsWith("Queue"))) {
+      for (const { label, model, colour } of lines) {
+        if (!looks.has(label)) looks.set(label, new Map());
+        looks.get(label).set(model, colour);
       }
-      const d = `M${start} ${y - 4}H${start + 20}`;
-      make("path", { class: `line ${line.model}`, d, stroke: line.colour }, svg);
-      right = start - 14;
     }
+    const models = new Set(panelsOf.flatMap(({ lines }) => lines.map((line) => line.model)));
+    key.replaceChildren();
+    for (const [label, colours] of [...looks, ["queue", new Map([...models].map((m) => [m, "#000"]))]]) {
+      const entry = document.createElement("span");
+      const svg = make("svg", { viewBox: "0 0 56 12", "aria-hidden": "true" }, entry);
+      for (const [model, colour] of colours) {
+        const d = model === "fluid" ? "M30 6H55" : "M1 6H26";
+        make("path", { class: `line ${model}`, d, stroke: colour }, svg);
+      }
+      entry.append(label);
+      key.append(entry);
+    }
+    const said = document.createElement("span");
+    said.textContent = [...models].map((m) => `${NAMES[m]} ${LOOKS[m]}`).join(", ");
+    key.append(said);
   }
 
   function draw() {
@@ -98,19 +109,32 @@
     menu.value = String(chosen);
     panels.replaceChildren();
     WIDTH = Math.min(WIDEST, Math.max(300, panels.clientWidth || WIDEST));
-    TOP = WIDTH < NARROW ? 42 : 26;
     const models = Object.entries(run.models);
     const names = new Set(models.flatMap(([, of]) => Object.keys(of.panels)));
-    for (const name of names) {
-      const lines = models.flatMap(([model, of]) =>
+    const panelsOf = [...names].map((name) => ({
+      name,
+      lines: models.flatMap(([model, of]) =>
         (of.panels[name] || []).map((line) => ({
           ...line,
           model,
           name: `${line.label}, ${NAMES[model]}`,
         })),
-      );
+      ),
+    }));
+    legend(panelsOf);
+    for (const { name, lines } of panelsOf) {
       if (lines.length) panel(name, lines, models[0][1].duration);
     }
+    const file = document.createElement("a");
+    file.href = `data:application/toml;charset=utf-8,${encodeURIComponent(run.toml)}`;
+    file.download = run.file;
+    file.textContent = run.file;
+    const commands = models.map(([model]) => {
+      const code = document.createElement("code");
+      code.textContent = `tcpcc run ${run.file}${model === "packet" ? "" : ` --model ${model}`}`;
+      return code;
+    });
+    again.replaceChildren("This run again: ", file, ", then ", ...commands.flatMap((each, k) => (k ? [" or ", each] : [each])));
     const numbers = Object.entries(run.cells).flatMap(([model, cells]) =>
       cells.map((cell) => `${cell.row}, ${cell.column}: ${cell.value} (${NAMES[model]})`),
     );

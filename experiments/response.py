@@ -1,0 +1,58 @@
+"""Response curves: what one flow of each controller gets, against the rate of random loss.
+
+`python -m experiments.response` writes them into docs/response_curves.csv, from which the pages of
+the controllers draw theirs; tests/test_site.py simulates some of them again.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+import tcpcc as tc
+from tcpcc.controllers import CONTROLLERS
+from tcpcc.models.evidence import models_for
+
+FILE = Path(__file__).parent.parent / "docs" / "response_curves.csv"
+
+LOSSES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+RATE, DELAY = "100 Mbps", "20 ms"
+BUFFER = 333
+"""Packets: one bandwidth-delay product."""
+
+DURATION, AFTER = 60.0, 20.0
+"""s; what a flow gets is its throughput from `AFTER` on."""
+
+
+def scenario(controller: str, loss: float) -> tc.Scenario:
+    """One flow over 100 Mb/s with 40 ms and packets lost at random."""
+    queue = "xcp_router" if controller == "xcp" else None  # it does what its routers say
+    net = tc.dumbbell(RATE, DELAY, BUFFER, queue=queue, loss=loss)
+    return tc.Scenario(net, [tc.Flow(controller, packet_size=1500)], duration=DURATION, seed=1)
+
+
+def rate(controller: str, loss: float, model: str) -> float:
+    """What the flow gets, bit/s."""
+    run = tc.simulate(scenario(controller, loss), model=model, progress=False)
+    return float(run.throughput(after=AFTER).values[0])
+
+
+def curves() -> Iterator[tuple[str, str, float, str]]:
+    """(controller, model, loss rate, Mb/s with four digits) of all that is registered."""
+    for name in tqdm(sorted(CONTROLLERS), "response", unit="controller"):
+        for model in ("packet", "fluid"):
+            if model in models_for(CONTROLLERS[name]):
+                for loss in LOSSES:
+                    yield name, model, loss, f"{rate(name, loss, model) / 1e6:.4g}"
+
+
+if __name__ == "__main__":
+    with FILE.open("w", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(("controller", "model", "loss", "Mb/s"))
+        for line in curves():
+            lines.writerow(line)
+            file.flush()

@@ -179,6 +179,31 @@ def test_equal_packets_at_a_full_buffer_lose_more_by_their_phases():
     assert spread[0] > 1.7 * spread[1]
 
 
+def test_why_a_full_buffer_gives_flows_in_front_more():
+    """A clump of packets loses one, two, three, ... of them; in front of fluid nearly always two or
+    more, so that as many losses are fewer events. Docs: architecture, the hybrid model."""
+    from experiments.battery import SCENARIOS, several_sizes
+    from tcpcc.results.recording import EVENTS
+
+    case = SCENARIOS["drop-tail, 10 NewReno"](1, 60)
+    front = [f"front{k}" for k in range(8)]
+    clumps = {}
+    for run in (
+        tc.simulate(several_sizes(case), trace=front),
+        tc.simulate(case, model="hybrid", trace=front),
+    ):
+        lost = run.events[(run.events["event"] == EVENTS.index("drop")) & (run.events["time"] > 20)]
+        sizes = []
+        for flow in np.unique(lost["flow"]):
+            times = lost["time"][lost["flow"] == flow]
+            ends = np.flatnonzero(np.diff(times) > 0.12) + 1  # a round trip with a full queue
+            sizes += np.diff([0, *ends, len(times)]).tolist()
+        clumps[str(run.data.attrs["model"])] = np.array(sizes)
+    packets, hybrid = clumps["packet"], clumps["hybrid"]
+    assert (packets == 1).mean() > 0.3 > 0.2 > (hybrid == 1).mean()
+    assert hybrid.mean() > 1.15 * packets.mean()
+
+
 def test_the_front_has_its_share_before_a_crowd():
     """Ten flows like the 990 behind get a thousandth of the link each, at a full buffer where
     clumps pass in a twentieth of a step; they do not run away from it in slow start. Packets of

@@ -185,28 +185,33 @@ DISCIPLINES = {
 }
 
 
-#: Two, five and ten flows, without those disciplines beside which ours and ns-2 part on the way (at
-#: the 57th drop of 490, the 482nd of 1059).
-MIXES = {
-    ("table_3_1", "V vs R"): set(),
-    ("table_3_1", "R vs R"): set(),
-    ("table_4_1", "1V4R"): {"pi"},
-    ("table_4_2", "1V9R"): {"rem", "rem, fast"},
+#: Two, five and ten flows.
+MIXES = [
+    ("table_3_1", "V vs R"), ("table_3_1", "R vs R"), ("table_4_1", "1V4R"), ("table_4_2", "1V9R")
+]  # fmt: skip
+
+#: Where ours and ns-2 part on the way, and since when (s). None: since ns-2's Vegas has a window of
+#: nothing after a timeout and stands still until the next, where ours sends a packet. At 88.34 s a
+#: timeout of one flow and an ACK of another fall on one instant, to the last bit, and what both
+#: send reaches the bottleneck at one instant: ns-2 takes first what the older event has caused,
+#: ours, knowing only since when each packet is under way, what comes over the lower link.
+PARTED = {
+    ("1V4R", "pi"): None,
+    ("1V9R", "rem"): None,
+    ("1V9R", "rem, fast"): 88.3442,
 }
 
 
+def stands_still(folder):
+    """When a Vegas flow of ns-2 has had a window of nothing first."""
+    lines = (line.split() for line in (folder / "trace.windows").read_text().splitlines())
+    return min(float(time) for time, *_, window in lines if float(time) > 0 and float(window) < 1)
+
+
 @pytest.mark.parametrize(
-    ("table", "mix", "queue"),
-    [
-        (*where, queue)
-        for where, without in MIXES.items()
-        for queue in DISCIPLINES
-        if queue not in without
-    ],
+    ("table", "mix", "queue"), [(*where, queue) for where in MIXES for queue in DISCIPLINES]
 )
 def test_other_disciplines_are_equal_to_the_packet(table, mix, queue, tmp_path, monkeypatch):
-    """With more flows until ns-2's Vegas comes out of a timeout with a window of nothing and stands
-    still."""
     ours_is, theirs_is, more = DISCIPLINES[queue]
     scenario = s.mixed(table, mix, "drop-tail")
     links = tuple(
@@ -218,5 +223,13 @@ def test_other_disciplines_are_equal_to_the_packet(table, mix, queue, tmp_path, 
     *ours, dropped = in_ours(scenario)
     *theirs, there = in_ns2(table, mix, tmp_path, theirs_is)
     assert dropped
-    assert ours == theirs
-    same_drops(dropped, there)
+    if (mix, queue) not in PARTED:
+        assert ours == theirs
+        same_drops(dropped, there)
+        return
+    parted = PARTED[mix, queue] or stands_still(tmp_path)
+    before = [[drop for drop in drops if drop[0] < parted * 1e6] for drops in (dropped, there)]
+    assert len(before[0]) > 50
+    same_drops(*before)
+    soon = [drops[len(before[0]) : len(before[0]) + 20] for drops in (dropped, there)]
+    assert soon[0] != soon[1]  # there they part, and nowhere before

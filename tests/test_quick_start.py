@@ -155,7 +155,7 @@ def router(rate=10e6, **params):
     d = QUEUES.find("quick_start_router")
     s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
     p = SimpleNamespace(**d.check(params))
-    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
+    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0) | {"arrivals": 1.0})
 
     def arrival(now, code=0, idle=0.0, words=1):
         q.now, q.idle, q.rate, q.words, q.word1, q.word3 = now, idle, rate, words, 2.0, code
@@ -344,9 +344,74 @@ def test_what_does_not_go_with_it_is_told_in_a_line():
         transfer(transport={"handshake": False}).resolve()
     with pytest.raises(ScenarioError, match="both write the headers of packets"):
         transfer("xcp").resolve()
-    for model in ("fluid", "meanfield"):
-        with pytest.raises(ScenarioError, match=r"'cubic' needs packets \(on_start\)"):
-            tc.simulate(transfer(packets=None), model=model)
+    with pytest.raises(ScenarioError, match=r"'cubic' needs packets \(on_start\)"):
+        tc.simulate(transfer(packets=None), model="meanfield")
+
+
+# Fluid beside packets
+
+
+@pytest.mark.parametrize(
+    ("controller", "queue"),
+    [(name, tc.QuickStartRouter()) for name in ("reno", "cubic", "vegas", "westwood", "fast")]
+    + [("reno", "droptail")],
+)
+def test_a_transfer_takes_as_long_in_fluid(controller, queue):
+    """Asked, approved, paced over a round trip, and on from there; or, where a link on the way is
+    no router of its kind, as if it had not asked."""
+    packets, fluid = (
+        tc.simulate(transfer(controller, queue), model=m).data for m in ("packet", "fluid")
+    )
+    assert fluid["finished"].item() == pytest.approx(packets["finished"].item(), abs=0.005)
+    windows = [run["cwnd"].max().item() for run in (packets, fluid)]
+    assert windows[1] == pytest.approx(windows[0], rel=0.01)
+
+
+def test_later_requests_get_in_fluid_what_earlier_ones_and_traffic_leave():
+    """The first window of three requests one after another, beside a flow that does not ask."""
+    asks = {"name": "quick_start", "requested_rate": 6e6}
+    net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.QuickStartRouter())
+    flows = [tc.Flow("reno", transport={"rwnd": 20}), *(
+        tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)
+    )]  # fmt: skip
+    case = tc.Scenario(net, flows, duration=3, interval=0.01)
+    first = []
+    for model in ("packet", "fluid"):
+        cwnd = tc.simulate(case, model=model).data["cwnd"].values[:, 1:]
+        first.append([next(x for x in column[~np.isnan(column)] if x != 1) for column in cwnd.T])
+    assert len({round(x) for x in first[0]}) > 1  # they did not all get the same
+    np.testing.assert_allclose(first[1], first[0], rtol=0.02)
+
+
+def test_flows_that_one_stands_for_share_what_is_left():
+    d = QUEUES.find("quick_start_router")
+    s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
+    p = SimpleNamespace(**d.check({}))
+    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
+    q.now, q.idle, q.rate, q.words, q.word3, q.arrivals = 0.01, 0.01, 10e6, 1.0, 7.0, 4.0
+    d.on_arrival(s, p, q)
+    assert q.word3 == 5  # 8.5 Mb/s over four: 1.28 Mb/s each can be told
+    assert s.approved == pytest.approx(4 * 1.28e6)
+
+
+def test_a_paced_start_keeps_the_queue_short_in_fluid():
+    """A window of 32 that leaves in a round trip finds no queue; in one go it makes one of 29."""
+    for queue, longest in ((tc.QuickStartRouter(), 1), (None, 20)):
+        run = tc.simulate(transfer("vegas", queue, packets=64, transport={
+            "initial_window": 10 if queue else 32
+        }), model="fluid")  # fmt: skip
+        assert (run.queue_max() <= longest) == (queue is not None)
+
+
+def test_packets_over_fluid_ask_its_router():
+    net = tc.dumbbell("50 Mbps", "50 ms", 1000, queue=tc.QuickStartRouter())
+    asks = tc.Flow("reno", slow_start="quick_start", size=400, start=1.03)
+    crowd = [tc.Flow("reno", transport={"rwnd": 20}, start=0.01 * k, background=True)
+             for k in range(10)]  # fmt: skip
+    case = tc.Scenario(net, [asks, *crowd], duration=3)
+    packets, hybrid = (tc.simulate(case, model=m).data["finished"].values[0]
+                       for m in ("packet", "hybrid"))  # fmt: skip
+    assert hybrid == pytest.approx(packets, abs=0.005)
 
 
 def test_its_queue_is_drop_tail_to_fluid():

@@ -169,7 +169,7 @@ class Controller(Definition):
         source: the paper or RFC
         validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
         header: state variables, at most 4, that every data packet carries as its header words, for
-            routers to read and write; they come back as `a.word0`, `a.word1`, ... (packet model)
+            routers to read and write; they come back as `a.word0`, `a.word1`, ...
         record: state variables that a trace shows, beside the window: columns of ``run.trace()``
         on_delivery, on_lost_packet, on_mark, on_timer, on_restart, on_start, on_open, on_undo: see
             above

@@ -10,7 +10,7 @@ A packet carries, with R the smoothed round-trip time and W the window (packets)
     word 1    R / W, the time to a packet of the flow
     word 2    the change of its rate that the sender asks for, packets/s; routers lower it
 
-(1)  an ACK that brings back a change d:  W <- max(W + d R, 1)
+(1)  an ACK that brings back a change d for each of n packets:  W <- max(W + n d R, 1)
 (2)  loss, timeout: Reno's
 
 Differences from the paper
@@ -40,7 +40,7 @@ def fill_header(s, srtt):
 
 def on_ack(s, p, ack):
     if ack.word2 < UNLIMITED:  # else no router has read it
-        s.cwnd = max(s.cwnd + ack.word2 * ack.srtt, 1.0)  # (1)
+        s.cwnd = max(s.cwnd + ack.acked * ack.word2 * ack.srtt, 1.0)  # (1)
     fill_header(s, ack.srtt)
 
 

@@ -30,6 +30,19 @@ def sample_of(flow: ResolvedFlow) -> np.ndarray:
     return sample
 
 
+def place_of(flow: ResolvedFlow, name: str) -> int:
+    """Where a variable is in the state of a flow's controller, in bytes; 0 if it has none."""
+    assert flow.controller is not None
+    fields: Any = flow.controller.state_dtype.fields
+    return fields[name][1] if name in fields else 0
+
+
+def header_places(flow: ResolvedFlow) -> np.ndarray:
+    """Where the state variables are that a flow's packets carry as header words, in numbers."""
+    assert flow.controller is not None
+    return np.array([place_of(flow, name) // 8 for name in flow.controller.header], np.int64)
+
+
 class ControllerMemory:
     """The rules of the controllers of a run, and the records that they work on.
 

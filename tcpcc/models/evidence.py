@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import Controller
-from tcpcc.models.refusals import needs_packets
+from tcpcc.models.refusals import what_needs_packets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,9 +61,10 @@ def evidence() -> dict[str, Evidence]:
 
 def models_for(controller: Controller) -> tuple[str, ...]:
     """The models in which a controller runs, in the hybrid one perhaps only before the fluid."""
-    if needs_packets(controller):
-        return ("packet", "hybrid")
-    return ("packet", "fluid", "hybrid", "meanfield")
+    others = {m for m in ("fluid", "meanfield") if not what_needs_packets(controller, m)}
+    return tuple(
+        m for m in ("packet", "fluid", "hybrid", "meanfield") if m in {"packet", "hybrid", *others}
+    )
 
 
 def evidence_table() -> pd.DataFrame:

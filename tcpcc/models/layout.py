@@ -61,7 +61,7 @@ def queueing_links(resolved: Resolved) -> list[int]:
             or link.variable
             or link.loss > 0
             or math.isfinite(link.buffer)
-            or link.queue.discipline.on_fluid is not None
+            or link.queue.discipline.fluid_rule is not None
             or sum(loads[i].values()) > rates[i] * (1 + 1e-9)
         )
     ]

@@ -31,38 +31,39 @@ def warn_of_jitter(resolved: Resolved, model: str) -> None:
             )
 
 
-def needs_packets(controller: Controller) -> bool:
-    """Whether a controller is told of single packets, spaces them or writes into them."""
-    return bool(controller.extras or controller.header)
+#: What the models without packets have of `Controller.extras` and `header`, by model.
+HAVE = {"fluid": {"on_start", "on_open", "pacing_rate", "header"}}
+
+
+def what_needs_packets(controller: Controller, model: str) -> list[str]:
+    """What a controller has that a model without packets has not: it is told of single packets,
+    spaces them, or writes into them."""
+    used = [*controller.extras, *(["header"] if controller.header else [])]
+    return [name for name in used if name not in HAVE.get(model, ())]
 
 
 def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
-    """Refuse ECN, queue disciplines that say nothing of fluid, and controllers that are told of
-    single packets, or space them.
+    """Refuse ECN, queue disciplines that say nothing of fluid, and controllers that need packets.
 
     Raises:
         ScenarioError: the scenario has one.
     """
     for flow in resolved.rows:
         controller = flow.controller
-        if controller is not None and controller.extras:
+        needs = what_needs_packets(controller, model) if controller is not None else []
+        if controller is not None and needs:
             raise ScenarioError(
                 f"flow {flow.name!r}: controller {controller.name!r} needs packets"
-                f" ({controller.extras[0]}), and the {model} model has none; use the packet model"
+                f" ({needs[0]}), and the {model} model has none; use the packet model"
             )
         if not isinstance(flow.spec, CBR) and flow.spec.transport.ecn != "off":
             raise ScenarioError(
                 f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: the {model} model marks no"
                 " packets; use the packet model"
             )
-        if flow.controller is not None and flow.controller.header:
-            raise ScenarioError(
-                f"flow {flow.name!r}: controller {flow.controller.name!r} writes into packets, of"
-                f" which the {model} model has none; use the packet model"
-            )
     for link in resolved.links:
         discipline = link.queue.discipline
-        if discipline.decides_by_packet and discipline.on_fluid is None:
+        if not discipline.runs_in_fluid:
             raise ScenarioError(
                 f"link {link.name!r}: queue {discipline.name!r} has no on_fluid, so the {model}"
                 " model cannot run it; use the packet model"

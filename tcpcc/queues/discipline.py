@@ -16,13 +16,16 @@ case (`q.full`), but the discipline sees the arrival. A mark that a packet canno
 not ECN-capable, drops it: :func:`notify` is what an AQM with a parameter `ecn` calls.
 A discipline that decides when a packet arrives knows all that it needs then, and costs no event of
 its own. One with ``on_departure`` makes its link a scheduled one, with an event per departure; it
-runs in packets only, unless it has ``on_fluid``. With several `inner` queues ``on_arrival`` sets
-`q.inner`, the queue (0, 1, ...) that the packet joins, and may let a full buffer push out others:
-it sets `q.evict` to an inner queue, `q.evictions` to how many at its head give way;
-``on_departure`` learns of each with `q.evicted`, when all is decided.
+runs in packets only, unless it has ``on_fluid`` or `in_amounts`. With several `inner` queues
+``on_arrival`` sets `q.inner`, the queue (0, 1, ...) that the packet joins, and may let a full
+buffer push out others: it sets `q.evict` to an inner queue, `q.evictions` to how many at its head
+give way; ``on_departure`` learns of each with `q.evicted`, when all is decided.
 
-A discipline with `reads_headers` sees four words of a packet's header, and may write them. A
-discipline that needs chance calls ``uniform(s)`` of `engine.streams`: every queue's state carries a
+A discipline with `reads_headers` sees four words of a packet's header, and may write them. One that
+drops and marks nothing, but counts `q.arrivals` packets with each call of ``on_arrival`` and
+``on_departure`` as if they came one after another, says so by `in_amounts`: fluid then calls these
+rules with what of each flow comes and goes in a step, and needs no ``on_fluid``. A discipline that
+needs chance calls ``uniform(s)`` of `engine.streams`: every queue's state carries a
 stream of its own. The rules are written on the same helper functions, so that the packet and the
 fluid model read one drop law.
 """
@@ -105,7 +108,8 @@ class Discipline(Definition):
 
     `record` names state variables that a run keeps, as ``queue_<name>`` of ``run.data``. A name
     recorded means the same in every discipline: unit and text must agree. `reads_headers`: its
-    rules read and write the words of packets' headers.
+    rules read and write the words of packets' headers. `in_amounts`: they drop nothing, and count
+    `q.arrivals` packets at a time.
     """
 
     name: str
@@ -122,9 +126,15 @@ class Discipline(Definition):
     validate: Callable[[dict[str, float]], str | None] | None = None
     record: tuple[str, ...] = ()
     reads_headers: bool = False
+    in_amounts: bool = False
 
     def __post_init__(self) -> None:
-        if self.on_interval and not (self.on_departure or (self.on_arrival and self.on_fluid)):
+        if self.in_amounts and (self.on_fluid or self.on_arrival is None or self.inner != 1):
+            raise ValueError(
+                f"queue {self.name!r}: in_amounts needs on_arrival and one inner queue, and takes"
+                " no on_fluid"
+            )
+        if self.on_interval and not (self.on_departure or (self.on_arrival and self.fluid_rule)):
             raise ValueError(
                 f"queue {self.name!r}: on_interval needs on_arrival and on_fluid, or on_departure"
             )
@@ -170,6 +180,16 @@ class Discipline(Definition):
     def decides_by_packet(self) -> bool:
         """Whether it has to see packets as they come or go."""
         return self.on_arrival is not None or self.on_departure is not None
+
+    @property
+    def fluid_rule(self) -> Rule | None:
+        """The rule for what arrives in fluid."""
+        return self.on_arrival if self.in_amounts else self.on_fluid
+
+    @property
+    def runs_in_fluid(self) -> bool:
+        """Whether a model without packets can say what it drops."""
+        return self.in_amounts or self.on_fluid is not None or not self.decides_by_packet
 
     @property
     def state_dtype(self) -> np.dtype:

@@ -26,7 +26,7 @@ Differences from ns-2
     There it sits in a node, for all of its links; here in a link's queue. Rates are coded by (1)
     only, as with its ``rate_function_`` 2, and with `rounded` = 0 approvals count as they are.
 Fluid
-    Requests come in packets only; the queue is a drop-tail one.
+    Requests that come at once, of the flows that one stands for, share what is left.
 """
 
 from tcpcc.definition import Param, State, register
@@ -82,18 +82,18 @@ def age_approvals(s, p, now):
         s.slot = slot
 
 
-def grant(s, p, rate, asked):
-    """(2), (3): what is approved, bit/s."""
+def grant(s, p, rate, asked, requests):
+    """(2), (3): what is approved of each of so many requests, bit/s."""
     peak = 0.0
     for i in range(RECORDS):
         peak = max(peak, s.uses[i])
     used = peak * rate + s.last + s.approved
     if used >= p.threshold * rate:
         return 0.0
-    approved = max(min(asked, p.allocation * rate - used), 0.0)
+    approved = max(min(asked, (p.allocation * rate - used) / requests), 0.0)
     if p.rounded != 0:
         approved = rate_of(code_of(approved))
-    s.approved += approved
+    s.approved += approved * requests
     return approved
 
 
@@ -104,13 +104,9 @@ def on_arrival(s, p, q):
     if q.idle == 0:
         note_use(s, p, q.now, 1.0)
     age_approvals(s, p, q.now)
-    q.word3 = code_of(grant(s, p, q.rate, rate_of(q.word3)))  # (4)
+    q.word3 = code_of(grant(s, p, q.rate, rate_of(q.word3), q.arrivals))  # (4)
     if q.word3 > 0:
         q.word1 += 1
-
-
-def on_fluid(s, p, q):
-    q.prob = 0.0
 
 
 QuickStartRouter = register(
@@ -119,8 +115,8 @@ QuickStartRouter = register(
         summary="drop-tail that approves the rates with which Quick-Start senders begin",
         source="RFC 4782",
         on_arrival=on_arrival,
-        on_fluid=on_fluid,
         reads_headers=True,
+        in_amounts=True,
         params={
             "threshold": Param(
                 0.85, "", "share of the rate from which on nothing is approved (ns-2)", 0, 1

@@ -37,10 +37,10 @@ SHORTEST_SAMPLE = 0.002  # s
 
 
 def on_arrival(s, p, q):
-    s.input += q.size
+    s.input += q.size * q.arrivals
     if q.words != 0 and q.word0 != 0:
-        s.sum_x += q.word1
-        s.sum_rtt_x += min(q.word0, LONGEST) * q.word1
+        s.sum_x += q.word1 * q.arrivals
+        s.sum_rtt_x += min(q.word0, LONGEST) * q.word1 * q.arrivals
 
 
 def control(s, p, q):
@@ -93,17 +93,18 @@ def on_departure(s, p, q):
     if q.word0 == 0:
         q.word2 = 0.0
         return
-    up = min(s.up, s.share_up * q.word1)
-    down = min(s.down, s.share_down * q.size)
+    most_up, most_down = s.up / q.arrivals, s.down / q.arrivals  # for each of so many packets
+    up = min(most_up, s.share_up * q.word1)
+    down = min(most_down, s.share_down * q.size)
     change = up - down  # (6)
     asked = q.word2 * q.size
     if asked >= change:
         q.word2 = change / q.size
     else:
-        down = min(s.down, down + (change - asked))
+        down = min(most_down, down + (change - asked))
         up = asked + down
-    s.up = max(s.up - up, 0.0)  # (7)
-    s.down = max(s.down - down, 0.0)
+    s.up = max(s.up - up * q.arrivals, 0.0)  # (7)
+    s.down = max(s.down - down * q.arrivals, 0.0)
     if s.up == 0:
         s.share_up = 0.0
     if s.down == 0:
@@ -119,6 +120,7 @@ XCPRouter = register(
         on_departure=on_departure,
         on_interval=on_interval,
         reads_headers=True,
+        in_amounts=True,
         params={
             "alpha": Param(0.4, "", "share of the free rate that is given out in an interval", 0),
             "beta": Param(0.226, "", "share of the queue that is drained in an interval", 0),

@@ -21,10 +21,16 @@ def is_early(f, now):
 
 
 @compiled
-def note_paced(f, now):
-    """A packet leaves."""
+def pace(f):
+    """The controller's `pacing_rate`, packets/s."""
     rate = number_at(f.state + f.pacing_rate, 0).value
     if not rate > 0:
         raise FloatingPointError("a rule left a pacing_rate that is not a positive number")
+    return rate
+
+
+@compiled
+def note_paced(f, now):
+    """A packet leaves."""
     d = delivery_at(f.delivery, 0)
-    d.next_send = max(d.next_send, now) + 1 / rate
+    d.next_send = max(d.next_send, now) + 1 / pace(f)

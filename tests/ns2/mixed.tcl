@@ -1,6 +1,6 @@
 # ns-2: Vegas and Reno flows that start together on one dumbbell, with any queue and the settings
 # of ns-2.27 that the thesis must have used. Prints "name flow value" lines, and "drop time flow seq"
-# for each packet dropped at the bottleneck.
+# for each packet dropped at the bottleneck. Vegas' windows go into the file trace.windows.
 #
 #   ns mixed.tcl kinds rate(Mb/s) delay(ms) buffer access-rate(Mb/s) access-delay(ms) duration trace
 #      [queue [setting value] ...]
@@ -36,6 +36,7 @@ set monitor [$ns monitor-queue $left $right [open /dev/null w]]
 $ns trace-queue $left $right [open $trace w]
 
 set flows [string length $kinds]
+set windows [open $trace.windows w]
 for {set i 0} {$i < $flows} {incr i} {
     set source($i) [$ns node]
     set target($i) [$ns node]
@@ -51,6 +52,10 @@ for {set i 0} {$i < $flows} {incr i} {
     $ns attach-agent $target($i) $sink
     $ns connect $tcp($i) $sink
     $tcp($i) set fid_ $i
+    if {[string index $kinds $i] == "V"} {
+        $tcp($i) trace cwnd_
+        $tcp($i) attach $windows
+    }
     set ftp($i) [new Application/FTP]
     $ftp($i) attach-agent $tcp($i)
     $ns at 0 "$ftp($i) start"

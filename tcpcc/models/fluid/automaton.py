@@ -42,7 +42,8 @@ What packets do and fluid does not
     bunches; in fluid two-way traffic fills its links.
     Gaps between ACKs: fluid has none shorter than a step. Westwood's first bandwidth estimate,
     whose samples they are, needs steps of a hundredth of the round-trip time.
-    SYNs are never lost, so that few short flows wait for the first timeout.
+    SYNs weigh nothing (but carry header words) and are never lost, so that few short flows wait for
+    the first timeout.
     Where in its step a packet is lost is known of losses by chance; what a queue drops is taken to
     be the first that its flow brought in that step.
     Timeouts of small windows: which of a few packets are lost, and whether a fine timer finds the

@@ -73,18 +73,24 @@ def next_drop(link, q):
 
 
 @compiled
-def early_drops(w, link, packets, fluid):
-    """How many the queue discipline drops of the `fluid` among the `packets` that arrive."""
-    q = queue_sample_at(link.sample, 0)
+def describe(w, link, q):
+    """Tell a discipline what it finds."""
     q.now = w.now
     q.queue = max(link.waiting - HALF, 0.0)
     q.queue_bytes = q.queue * link.size
     q.size = link.size
-    q.arrivals = packets
     q.idle = link.idle
     q.rate = link.rate
     q.limit = link.limit / link.size if link.in_bytes != 0 else link.limit
     q.flows = open_flows(w, link)
+
+
+@compiled
+def early_drops(w, link, packets, fluid):
+    """How many the queue discipline drops of the `fluid` among the `packets` that arrive."""
+    q = queue_sample_at(link.sample, 0)
+    describe(w, link, q)
+    q.arrivals = packets
     if q.memory > 0:
         q.concentration = concentration(w, link, packets, q.memory)
     q.prob = 0.0

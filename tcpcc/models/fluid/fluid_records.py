@@ -20,6 +20,7 @@ from tcpcc.models.queue_memory import FIELDS as QUEUE_FIELDS
 # taken in, when the fluid that leaves now had arrived, packets taken in.
 TIME, PER_STEP, FIRST_COLUMN = 0, 1, 2
 TAKEN, ARRIVED, TAKEN_PACKETS, LINK_COLUMNS = 0, 1, 2, 3
+WORDS = 4  # of a header; columns of what a flow writes, and twice of what a slot carries
 
 LOSSES = 64  # losses of one slot that are remembered apart until the sender learns of them
 NONE = 1e-6  # packets: less is rounding
@@ -94,6 +95,9 @@ SLOT = record_dtype(
         "share": float,
         # losses that the sender has not noticed yet, in a ring
         "losses": int, "first_loss": int, "last_loss": int,
+        # first column of the header words of what comes in and, after these, of what goes out
+        # (0: no header); what has left so far, in packets
+        "words": int, "left": float,
     },
     whole_lines=True,
 )  # fmt: skip
@@ -116,6 +120,8 @@ LINK = record_dtype(
         ("credit", float), ("shared", int), ("unit", float),
         # how much of this step's arrivals came before the packet that is dropped; -1: unknown
         ("place", float),
+        # whether the discipline counts amounts; whether some flow on it has a header
+        ("in_amounts", int), ("headers", int),
         *QUEUE_FIELDS,
         ("bins", int),
     ]
@@ -131,6 +137,8 @@ FLOW = record_dtype(
         "repair": float, "holes": float, "deadline": float,
         # s, how long its first window takes to pass the narrowest link (senders.note_clump)
         "clump": float,
+        # whether it has a header or a pacing rate
+        "extras": int,
         # --- identity and addresses
         "open": int, "member": int, "bins": int, "count": float,
         "state": int, "params": int, "sample": int,
@@ -167,6 +175,13 @@ FLOW = record_dtype(
         # --- rounds
         "round_seq": float, "round_start": float, "round_sum": float, "round_n": float,
         "round_min": float, "round_lost": float, "stale_packets": float,
+        # --- what few controllers have: rules before the first window; where in the state the
+        # pacing rate is (0: nowhere), what may still go in this step
+        "on_start": int, "on_open": int, "pacing_rate": int, "allowance": float,
+        # places in the state of header words, columns of what is written and of what comes back
+        "n_words": int, "places": int, "words": int, "words_back": int,
+        # the SYN's header: stages passed, whether it waits at a link, since when; its bytes
+        "syn_hop": int, "syn_waits": int, "syn_at": float, "syn_size": float,
         # --- constant bit rate
         "rate": float,
         # --- counters

@@ -11,7 +11,7 @@ from tcpcc.engine.jit import INTERPRETED, address, blank
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.blame import blame, suspects
-from tcpcc.models.controller_memory import ControllerMemory
+from tcpcc.models.controller_memory import ControllerMemory, header_places, place_of
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
 from tcpcc.models.fluid.steps import FEW, FINER, first_step, step_length
@@ -80,6 +80,7 @@ class World:
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
 
+        self.places: list[np.ndarray] = []  # of header words in the state, see _lay_out_words
         self._lay_out_routes()
         for k, index in enumerate(self.kept):
             self._lay_out_link(k, index)
@@ -174,9 +175,10 @@ class World:
         if link.record:
             row["bins"] = address(self.link_bins[self.recorded.index(index)])
         discipline = link.queue.discipline
-        if discipline.on_fluid is not None:
+        row["in_amounts"] = discipline.in_amounts
+        if discipline.fluid_rule is not None:
             self.queues[index] = QueueMemory(
-                link, discipline.on_fluid, self.scenario.seed, self.n_bins
+                link, discipline.fluid_rule, self.scenario.seed, self.n_bins
             )
             self.queues[index].fill(row)
 
@@ -187,6 +189,22 @@ class World:
         if flow.controller is None:
             return
         self.controllers.fill(row, flow)
+        row["pacing_rate"] = place_of(flow, "pacing_rate")
+        if flow.controller.header:
+            self._lay_out_words(row, flow)
+        row["extras"] = row["pacing_rate"] != 0 or row["n_words"] > 0
+
+    def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
+        """Columns for a flow's header words, on its way and back, and where its state has them."""
+        self.places.append(header_places(flow))
+        row["n_words"], row["places"] = len(self.places[-1]), address(self.places[-1])
+        row["words"] = before = self._columns(r.WORDS)
+        for hop in self._route_hops(row["route"]):
+            slot = self.slots[hop["first_slot"] + row["member"]]
+            slot["words"] = self._columns(2 * r.WORDS)
+            before = slot["words"] + r.WORDS
+            self.links["headers"][hop["link"]] = 1
+        row["words_back"] = before
 
     def _lay_out_world(self) -> None:
         by_link: list[int] = []
@@ -260,7 +278,10 @@ class World:
         self.w["n_active"] = len(flows)
 
     def _hops_of(self, k: int) -> np.ndarray:
-        route = self.routes[self.flows["route"][k]]
+        return self._route_hops(self.flows["route"][k])
+
+    def _route_hops(self, number: int) -> np.ndarray:
+        route = self.routes[number]
         first = int(route["first_hop"])
         return self.hops[first : first + int(route["n_hops"])]
 

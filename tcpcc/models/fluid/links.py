@@ -27,6 +27,7 @@ from tcpcc.models.fluid.history import between, crossing, number_at
 from tcpcc.models.fluid.losses import pay_debts
 from tcpcc.models.fluid.routes import append, look_before, read_alone
 from tcpcc.models.fluid.victims import drop, drop_overflow
+from tcpcc.models.fluid.words import pass_words
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
 from tcpcc.models.shared_link import begin_step, shared_at
 
@@ -149,11 +150,13 @@ def step_link(w, link):
     dropped = 0.0
     if fluid > 0 and link.loss > 0:
         dropped += random_losses(w, link, fluid)
-    if arriving > 0 and link.rule != 0:
+    if arriving > 0 and link.rule != 0 and link.in_amounts == 0:
         early = early_drops(w, link, arriving, fluid)
         if early > 0:
             dropped += drop(w, link, early, fluid)
     sent = serve(w, link)
+    if link.in_amounts != 0 or link.headers != 0:
+        pass_words(w, link)
     excess = min(overflow(link), math.ceil(arriving))
     if excess > 0:
         taken = link.taken_packets

@@ -59,4 +59,5 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
     row["holes_per_round"] = recovery.holes_per_round
     row["holes_at_most"] = recovery.holes_at_most
     row["spacing"] = 8 * spec.packet_size / min(rates)
+    row["syn_size"] = spec.ack_size
     row["syn_shorter"] = sum(8 * (spec.packet_size - spec.ack_size) / rate for rate in rates)

@@ -16,7 +16,9 @@ from tcpcc.models.fluid.repair import (
 )
 from tcpcc.models.fluid.routes import acknowledged_by_now
 from tcpcc.models.fluid.window import acknowledged, opened, pump, reduce, start
+from tcpcc.models.fluid.words import bring_back, carry_syn, send_syn, write
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.pacing import pace
 from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import restart_timer
 
@@ -35,6 +37,8 @@ def note_clump(f):
 def start_flow(flows, index, now):
     f = flow_at(flows, index)
     start(f, now)
+    if f.n_words > 0:
+        send_syn(f, now)
     note_clump(f)
 
 
@@ -145,6 +149,24 @@ def watch_timer(w, f, route):
 
 
 @compiled
+def release(w, f):
+    """Send what pacing lets go in this step, which follows no ACK."""
+    f.allowance = pace(f) * w.step
+    before = f.next_seq
+    pump(f)
+    f.grown += f.next_seq - before
+
+
+@compiled
+def take_extras(w, f, route):
+    """What only some controllers have: words that come back, a pace."""
+    if f.n_words > 0:
+        bring_back(w, f, route)
+    if f.pacing_rate != 0:
+        release(w, f)
+
+
+@compiled
 def step_open(w, f, route):
     acked = acknowledged_by_now(w, f, route)
     if acked > f.acked + NONE:
@@ -160,10 +182,18 @@ def step_open(w, f, route):
 def step_sender(w, f, route):
     if f.phase != OPENING:
         if math.isnan(f.finished):
+            if f.extras != 0:
+                take_extras(w, f, route)
             step_open(w, f, route)
     elif route.sent_at >= f.opened_at - NONE * route.base_rtt:
+        if f.n_words > 0:
+            carry_syn(w, f, route, math.inf)
         opened(f, w.now, route.rtt - f.syn_shorter)
         note_clump(f)
+    elif f.n_words > 0:
+        carry_syn(w, f, route, w.now)
+    if f.extras != 0:
+        write(w, f)
     if f.clump < math.inf:
         w.wanted = min(w.wanted, max(f.clump / CLUMP_STEPS, route.finest))
     number_at(w.row, f.column).value = f.next_seq

@@ -11,8 +11,9 @@ import math
 from tcpcc.engine.jit import compiled
 from tcpcc.models.fluid.fluid_records import NONE, OPENING
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.pacing import pace
 from tcpcc.transport.rto import measure, reset_timer, restart_timer
-from tcpcc.transport.rules import apply, begin_round, fill_sample, grow, is_limited
+from tcpcc.transport.rules import apply, begin_round, fill_sample, grow, is_limited, started
 
 
 @compiled
@@ -37,10 +38,14 @@ def sample(f, now):
 
 @compiled
 def send_until(f, edge):
-    """Send up to `edge`, as far as the receiver's window and the data reach."""
+    """Send up to `edge`, as far as the receiver's window, the data and pacing reach."""
     if f.rwnd < math.inf:
         edge = min(edge, f.high_ack - f.dupacks + max(math.floor(f.rwnd + NONE), 1))
-    f.next_seq = max(f.next_seq, min(edge, f.limit + f.known_lost))
+    edge = min(edge, f.limit + f.known_lost)
+    if f.pacing_rate != 0:
+        edge = min(edge, f.next_seq + f.allowance)
+        f.allowance -= max(edge - f.next_seq, 0.0)
+    f.next_seq = max(f.next_seq, edge)
 
 
 @compiled
@@ -99,6 +104,10 @@ def new_data(f):
 @compiled
 def send_first_window(f, now):
     window_at(f.state, 0).cwnd = 1.0 if f.delay_growth != 0 else f.initial_window
+    if f.on_open != 0 and f.handshake != 0:
+        apply(f, f.on_open)
+    if f.pacing_rate != 0:
+        f.allowance = math.inf if math.isinf(pace(f)) else 1.0
     new_round(f, now)
     pump(f)
     f.grown = f.next_seq
@@ -114,6 +123,8 @@ def start(f, now):
     f.opened_at = now
     f.fine_rto = math.inf
     reset_timer(f)
+    if f.on_start != 0:
+        started(f, now)
     if f.handshake != 0:
         f.phase = OPENING
         window_at(f.state, 0).cwnd = 1.0

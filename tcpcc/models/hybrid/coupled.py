@@ -21,7 +21,7 @@ from tcpcc.models.fluid.timeline import events
 from tcpcc.models.hybrid.foreground import split
 from tcpcc.models.packet import read_out
 from tcpcc.models.packet.packet_world import World as PacketWorld
-from tcpcc.models.queue_memory import recorded_states
+from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.shared_link import SHARED
 from tcpcc.results import Run
 from tcpcc.results.recording import TOTALS, base_rtts, dataset
@@ -64,7 +64,7 @@ class Coupled:
         self.fluid = FluidWorld(back, step, representatives)
         look(self.fluid.resolved)
         self.shared = np.zeros(len(self.fluid.kept), SHARED)
-        self.packets = PacketWorld(front, trace, self._share(front))
+        self.packets = PacketWorld(front, trace, self._share(front), self._in_amounts())
         self.at = address(self.fluid.w)
         self.events = iter(events(self.fluid))
         self.event = next(self.events, None)
@@ -90,6 +90,11 @@ class Coupled:
             s["outflow"], s["limit"], s["together"] = link.rate / 8, math.inf, 1.0
             found[index] = self.fluid.links["shared"][k] = address(self.shared[k : k + 1])
         return {index: int(at) for index, at in found.items()}
+
+    def _in_amounts(self) -> dict[int, QueueMemory]:
+        """Memories of the disciplines that tell packets and fluid apart by their amount only."""
+        links, queues = self.fluid.resolved.links, self.fluid.queues
+        return {i: queues[i] for i in queues if links[i].queue.discipline.in_amounts}
 
     def begin_step(self) -> float:
         """Go on to the end of the next step; returns its time, inf when the run is over."""

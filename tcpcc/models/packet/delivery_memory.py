@@ -3,12 +3,13 @@ transport needs it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcpcc.engine.jit import address
+from tcpcc.models.controller_memory import place_of
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.recovery import RECOVERIES
 
@@ -24,11 +25,7 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
     """
     controller = flow.controller
     assert controller is not None
-    fields: Mapping[str, Any] = controller.state_dtype.fields or {}
-
-    def place(name: str) -> int:
-        return fields[name][1] if name in fields else 0
-
+    place = partial(place_of, flow)
     row["pacing_rate"], row["wake_at"] = place("pacing_rate"), place("wake_at")
     row["stream"] = place("mrg0") if controller.chance else 0
     row["owns_recovery"], row["owns_start"] = controller.owns_recovery, controller.owns_start

@@ -8,7 +8,7 @@ interfere, does it wait for its turn on the event list.
 
 import math
 
-from tcpcc.engine.jit import compiled, seldom
+from tcpcc.engine.jit import call_rule, compiled, seldom
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import before, push
@@ -133,7 +133,7 @@ def cross(w, link, flow, time, since, size, header):
     waiting = 0
     if link.tracked != UNTRACKED:
         if link.tracked == ELSEWHERE:
-            return cross_elsewhere(link, flow, time, since, size)
+            return cross_elsewhere(w, link, flow, time, since, size, header)
         waiting = leave_queue(link, time, since)
         if refuses(w, link, flow, time, since, size, waiting, header):
             link.dropped += 1
@@ -173,10 +173,10 @@ def cross(w, link, flow, time, since, size, header):
 
 
 @seldom
-def cross_elsewhere(link, flow, time, since, size):
+def cross_elsewhere(w, link, flow, time, since, size, header):
     """The same for what is no queue of this model."""
     if link.shared != 0:
-        return cross_shared(link, flow, time, size)
+        return cross_shared(w, link, flow, time, size, header)
     return linger(link, time, since)
 
 
@@ -199,9 +199,27 @@ def linger(link, time, since):
 
 
 @compiled
-def cross_shared(link, flow, time, size):
+def tell_elsewhere(w, link, flow, time, size, header, waiting):
+    """Let the discipline of a queue that is fluid's count a packet that comes, and will go, and
+    write into its header. What it has of fluid it knows of the last step."""
+    q = queue_sample_at(link.sample, 0)
+    flows = q.flows
+    describe(w, link, flow, time, size, waiting / size, False, header)
+    q.queue_bytes = waiting
+    q.idle, q.flows = 0.0, flows
+    call_rule(link.rule, link.state, link.params, link.sample)
+    if link.departure != 0:
+        q.sojourn = 8 * waiting / link.rate
+        call_rule(link.departure, link.state, link.params, link.sample)
+    take_verdict(w, q, link, header, time)
+
+
+@compiled
+def cross_shared(w, link, flow, time, size, header):
     """The same for a link that is shared with fluid, which has the queue and records it."""
     waiting = meet(shared_at(link.shared, 0), flow, link.open, time, size)
+    if link.rule != 0 and waiting >= 0:
+        tell_elsewhere(w, link, flow, time, size, header, waiting)
     if waiting < 0:
         link.dropped += 1
         return -1.0

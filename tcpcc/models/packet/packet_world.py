@@ -16,7 +16,7 @@ from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import RuleError, blame, suspects
-from tcpcc.models.controller_memory import ControllerMemory, record_of
+from tcpcc.models.controller_memory import ControllerMemory, header_places, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.delivery_memory import delivery_memory
@@ -63,6 +63,7 @@ class World:
         scenario: what to run.
         trace: keep every event of every flow, or of those named.
         shared: addresses of the records of the links that are shared with fluid, by link.
+        elsewhere: the memories of the disciplines that such links have and that count in amounts.
         growing: whether flows may be added (`added.add_flow`): links of the network then count as
             fed by others too, so that no packet is carried onto one before its time.
         stream: where the record is to be written; what is added up then lives on its disk.
@@ -73,6 +74,7 @@ class World:
         scenario: Scenario,
         trace: bool | Selection = False,
         shared: Mapping[int, int] | None = None,
+        elsewhere: Mapping[int, QueueMemory] | None = None,
         growing: bool = False,
         stream: Path | None = None,
     ) -> None:
@@ -80,6 +82,7 @@ class World:
         self.stream = stream
         self.scratch = None if stream is None else Scratch(stream.absolute().parent)
         self.shared = shared or {}
+        self.elsewhere = elsewhere or {}
         self.growing = growing
         self.resolved: Resolved = scenario.resolve()
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
@@ -305,6 +308,8 @@ class World:
         """Link `i` has its queue elsewhere."""
         row = self.links[i]
         row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, self.shared[i]
+        if i in self.elsewhere:
+            self.elsewhere[i].fill(row)
 
     def _lay_out_stage(self, i: int, link: Link) -> None:
         """A stage after a link, in which packets take their time by chance, or wait for others."""
@@ -385,10 +390,7 @@ class World:
         return address(self.flow_bins) + int(self.bin_row[i]) * self.flow_bins.strides[0]
 
     def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
-        """Where the state variables are that a flow's packets carry as header words."""
-        assert flow.controller is not None
-        fields: Any = flow.controller.state_dtype.fields
-        places = np.array([fields[name][1] // 8 for name in flow.controller.header], np.int64)
+        places = header_places(flow)
         self.words.append(places)
         row["words"], row["n_words"] = address(places), len(places)
 

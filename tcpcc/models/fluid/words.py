@@ -1,0 +1,275 @@
+"""Header words in fluid: what a controller writes travels with what its flow sends.
+
+Words may be codes or have no limit, so they are never interpolated: all that a flow sends in a step
+carries what its controller says at the end of the step, all that it brings to a link in a step what
+the newest of it carries, and so on along its way; an ACK brings back those of what it
+acknowledges. They are columns of the history (`fluid_records.WORDS`): of a flow, what it writes; of
+a slot, what comes in, and what goes out by the time at which it leaves.
+
+A discipline that counts in amounts is told of each flow what came and what left in a step, as of so
+many packets with these words. Where its timer is due within the step, what came before it is told
+before. The SYN, which weighs nothing in fluid, takes its words along by itself.
+"""
+
+from tcpcc.engine.jit import call_rule, compiled, seldom
+from tcpcc.models.fluid.drops import describe
+from tcpcc.models.fluid.fluid_records import (
+    ARRIVED,
+    TIME,
+    WORDS,
+    flow_at,
+    hop_at,
+    index_at,
+    link_at,
+    route_at,
+    slot_at,
+)
+from tcpcc.models.fluid.history import between, cell, fraction, number_at, row_address
+from tcpcc.models.queue_memory import note_state, run_timer
+from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.transport.rules import sample_at
+
+
+@compiled
+def row_of(w, row, time):
+    """The row whose step holds `time`, which is not before `row` and not after the next one."""
+    return row + 1 if cell(w, row, TIME).value < time else row
+
+
+@compiled
+def put(w, source, column, target):
+    """Copy the words in a row from `column` on into the present row from `target` on."""
+    for i in range(WORDS):
+        number_at(w.row, target + i).value = number_at(source, column + i).value
+
+
+@compiled
+def show(q, source, column):
+    """Let a discipline, or a controller, see the words in a row."""
+    q.word0 = number_at(source, column).value
+    q.word1 = number_at(source, column + 1).value
+    q.word2 = number_at(source, column + 2).value
+    q.word3 = number_at(source, column + 3).value
+
+
+@compiled
+def note(w, q, column):
+    """Write what a discipline has left of them into the present row."""
+    number_at(w.row, column).value = q.word0
+    number_at(w.row, column + 1).value = q.word1
+    number_at(w.row, column + 2).value = q.word2
+    number_at(w.row, column + 3).value = q.word3
+
+
+@compiled
+def write(w, f):
+    """What the controller of `f` puts into the header of what it sends now."""
+    for i in range(f.n_words):
+        place = index_at(f.places, i).at
+        number_at(w.row, f.words + i).value = number_at(f.state, place).value
+
+
+@compiled
+def bring_back(w, f, route):
+    """The words of what is acknowledged now become a part of the controller's sample."""
+    if route.n_hops == 0:
+        row = row_of(w, route.cursor, route.sent_at)
+    else:
+        row = row_of(
+            w, hop_at(w.hops, route.first_hop + route.n_hops - 1).passed, w.now - route.after
+        )
+    show(sample_at(f.sample, 0), row_address(w, row), f.words_back)
+
+
+@compiled
+def source_of(w, hop):
+    """Address of the row of the stage before that has the words of what arrives now at `hop`."""
+    if hop.through >= 0:
+        return row_address(w, row_of(w, hop.left, w.now - hop.before))
+    return row_address(w, row_of(w, hop.cursor, w.now - hop.before))
+
+
+@compiled
+def column_before(w, hop, m):
+    """Where the stage before has the words of flow `m` of `hop`."""
+    if hop.place == 0:
+        return flow_at(w.flows, slot_at(w.slots, hop.first_slot + m).flow).words
+    before = hop_at(w.hops, route_at(w.routes, hop.route).first_hop + hop.place - 1)
+    return slot_at(w.slots, before.first_slot + m).words + WORDS
+
+
+@compiled
+def check(q):
+    if q.drop != 0 or q.mark != 0:
+        raise FloatingPointError("a discipline that counts in amounts dropped or marked some")
+
+
+@compiled
+def take_words(w, link):
+    """What comes in brings the words of the stage before."""
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        source = 0
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active != 0 and slot.words != 0:
+                if source == 0:
+                    source = source_of(w, hop)
+                put(w, source, column_before(w, hop, m), slot.words)
+
+
+@compiled
+def tell_of_arrivals(w, link, q, share):
+    """Tell the discipline of a share of what came in this step."""
+    if share <= 0:
+        return
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        source = 0
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active == 0 or slot.fresh <= 0:
+                continue
+            q.arrivals = slot.fresh * slot.count * share
+            q.size = slot.size
+            q.words = 0.0
+            if slot.words != 0 and slot.carries_ack == 0:
+                if source == 0:
+                    source = source_of(w, hop)
+                q.words = 1.0
+                show(q, source, column_before(w, hop, m))
+            call_rule(link.rule, link.state, link.params, link.sample)
+            check(q)
+            link.idle = q.idle = 0.0
+            if q.words != 0:
+                note(w, q, slot.words)
+
+
+@compiled
+def send_words(w, link, q):
+    """What leaves has the words with which it came, or what the discipline makes of them."""
+    arrived = number_at(w.row, link.column + ARRIVED).value
+    part = fraction(w, link.cursor, arrived)
+    source = row_address(w, row_of(w, link.cursor, arrived))
+    for i in range(link.n_hops):
+        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        for m in range(hop.n_slots):
+            slot = slot_at(w.slots, hop.first_slot + m)
+            if slot.active == 0:
+                continue
+            left = between(w, hop.column + m, link.cursor, part)
+            amount = max(left - slot.left, 0.0)
+            slot.left += amount
+            if slot.words != 0:
+                put(w, source, slot.words, slot.words + WORDS)
+            if amount <= 0 or link.in_amounts == 0 or link.departure == 0:
+                continue
+            q.arrivals = amount * slot.count
+            q.size = slot.size
+            q.sojourn = w.now - arrived
+            q.words = 0.0
+            if slot.words != 0 and slot.carries_ack == 0:
+                q.words = 1.0
+                show(q, source, slot.words)
+            call_rule(link.departure, link.state, link.params, link.sample)
+            check(q)
+            if q.words != 0:
+                note(w, q, slot.words + WORDS)
+
+
+@seldom
+def pass_words(w, link):
+    """What came in and left in this step, to a discipline that counts it, and the words of it."""
+    q = queue_sample_at(link.sample, 0)
+    if link.headers != 0:
+        take_words(w, link)
+    if link.in_amounts != 0:
+        describe(w, link, q)
+        q.drop = 0.0
+        q.mark = 0.0
+        told = 0.0
+        while link.timer != 0 and q.wake <= w.now:
+            due = min(max(1 - (w.now - q.wake) / w.step, told), 1.0)
+            tell_of_arrivals(w, link, q, due - told)
+            told = due
+            run_timer(link, q.wake)
+        q.now = w.now
+        tell_of_arrivals(w, link, q, 1 - told)
+        q.queue_bytes = max(link.waiting - 1, 0.0) * link.size
+    send_words(w, link, q)
+    if link.in_amounts != 0:
+        note_state(link, min(w.bin, w.n_bins - 1) if link.bins != 0 else -1)
+
+
+# The SYN
+
+
+@seldom
+def send_syn(f, now):
+    """Words of the state go with the SYN."""
+    a = sample_at(f.sample, 0)
+    a.word0 = a.word1 = a.word2 = a.word3 = 0.0
+    if f.n_words > 0:
+        a.word0 = number_at(f.state, index_at(f.places, 0).at).value
+    if f.n_words > 1:
+        a.word1 = number_at(f.state, index_at(f.places, 1).at).value
+    if f.n_words > 2:
+        a.word2 = number_at(f.state, index_at(f.places, 2).at).value
+    if f.n_words > 3:
+        a.word3 = number_at(f.state, index_at(f.places, 3).at).value
+    f.syn_hop = 0
+    f.syn_waits = 0
+    f.syn_at = now
+
+
+@compiled
+def visit(w, f, link, rule):
+    """A discipline sees the SYNs of the flows that `f` stands for, and may write into them."""
+    if link.in_amounts == 0 or rule == 0:
+        return
+    a = sample_at(f.sample, 0)
+    q = queue_sample_at(link.sample, 0)
+    describe(w, link, q)
+    if link.idle > 0 and link.taken == link.served:
+        q.idle += w.step
+    q.arrivals = f.count
+    q.size = f.syn_size
+    q.words = 1.0
+    q.word0 = a.word0
+    q.word1 = a.word1
+    q.word2 = a.word2
+    q.word3 = a.word3
+    q.drop = 0.0
+    q.mark = 0.0
+    call_rule(rule, link.state, link.params, link.sample)
+    check(q)
+    a.word0 = q.word0
+    a.word1 = q.word1
+    a.word2 = q.word2
+    a.word3 = q.word3
+
+
+@seldom
+def carry_syn(w, f, route, until):
+    """Carry the SYN as far as it has come by `until`."""
+    while f.syn_hop < route.n_forward:
+        hop = hop_at(w.hops, route.first_hop + f.syn_hop)
+        link = link_at(w.links, hop.link)
+        if f.syn_waits == 0:
+            if f.syn_at + hop.before > until:
+                return
+            f.syn_at += hop.before
+            f.syn_waits = 1
+            visit(w, f, link, link.rule)
+            if link.in_amounts != 0:
+                link.idle = 0.0
+        served = cell(w, w.k - 1, link.column + ARRIVED).value
+        if served < f.syn_at and until <= w.now:
+            return
+        before = cell(w, w.k - 2, link.column + ARRIVED).value
+        if before < f.syn_at <= served:
+            part = (f.syn_at - before) / (served - before)
+            f.syn_at = between(w, TIME, w.k - 2, part)
+        visit(w, f, link, link.departure)
+        f.syn_waits = 0
+        f.syn_hop += 1

@@ -2,8 +2,8 @@
 so that these are simulated once, else those of a module. What takes longest comes first, what needs
 all papers last. What a module registers is forgotten after it.
 
-The papers' numbers are simulated with a few seeds; `-m all_seeds` (`make papers`) takes all, and what
-needs all is left out else."""
+The papers' numbers are simulated with a few seeds; `-m all_seeds` (`make papers`) takes all, and
+what needs all is left out else."""
 
 from pathlib import Path
 

@@ -19,6 +19,7 @@ from tcpcc.models.fluid.fluid_world import World as FluidWorld
 from tcpcc.models.fluid.limits import look
 from tcpcc.models.fluid.timeline import events
 from tcpcc.models.hybrid.foreground import split
+from tcpcc.models.packet import read_out
 from tcpcc.models.packet.packet_world import World as PacketWorld
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.models.shared_link import SHARED
@@ -118,7 +119,7 @@ class Coupled:
 
     def result(self, driver: str, cpu_seconds: float) -> Run:
         """The record of the run: the flows in front, those behind, the workloads."""
-        front, back = self.packets.series(), self.fluid.series()
+        front, back = read_out.series(self.packets), self.fluid.series()
         ours, theirs = self.packets.resolved, self.fluid.resolved
         first = sum(row < len(ours.flows) for row in ours.recorded)
         shown = list(theirs.recorded)

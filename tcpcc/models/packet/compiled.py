@@ -28,6 +28,7 @@ def simulate(
 
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` within a second, whatever the duration.
     """
+    from tcpcc.models.packet import read_out
     from tcpcc.models.packet.handlers import run_until
     from tcpcc.models.packet.packet_world import World
 
@@ -46,4 +47,4 @@ def simulate(
                 world.grow()
             world.release()
             bar.reach(min(float(w["now"]), scenario.duration) if more else scenario.duration)
-    return world.result("compiled", time.thread_time() - begin)
+    return read_out.result(world, "compiled", time.thread_time() - begin)

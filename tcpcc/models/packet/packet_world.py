@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address, blank, longer, record_view
+from tcpcc.engine.jit import address, blank, longer, record_view
 from tcpcc.engine.memory import memory_left
 from tcpcc.engine.scratch import Scratch
 from tcpcc.engine.streams import seed_stream
-from tcpcc.errors import ScenarioError, TcpccError
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART, blank_bins
+from tcpcc.errors import TcpccError
+from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, record_of
 from tcpcc.models.packet import packet_records as r
@@ -23,16 +22,12 @@ from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
 from tcpcc.models.packet.trace_memory import TraceMemory
-from tcpcc.models.queue_memory import QueueMemory, recorded_states
-from tcpcc.results import Run, netcdf
-from tcpcc.results.recording import dataset
+from tcpcc.models.queue_memory import QueueMemory
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.network import Link
@@ -591,7 +586,7 @@ class World:
     def address(self) -> int:
         return address(self.w)
 
-    # ----------------------------------------------------------------------- results
+    # ----------------------------------------------------------------------- running
 
     def explain(self, error: ArithmeticError) -> RuleError:
         """An error in a rule, with the rule, its line and what it worked on."""
@@ -608,144 +603,7 @@ class World:
             return flow, flow.name
         return self.conversations.kind_at(place), self.conversations.name_at(place)
 
-    def _counter(self, name: str) -> np.ndarray:
-        """A counter of every flow and, summed, of every kind of conversation."""
-        counts = self.tcp[name][: len(self.resolved.flows)]
-        if self.conversations is None:
-            return counts
-        return np.concatenate([counts, self.conversations.counters(name)])
-
-    def _items(self) -> dict[str, Any] | None:
-        """The items of conversations, with the rows of the record that these have."""
-        if self.conversations is None:
-            return None
-        items = self.conversations.record()
-        return items | {"item_flow": self.bin_row[items["item_flow"]]}
-
-    def _totals(self, n_bins: int) -> dict[str, np.ndarray]:
-        """What each row of the scenario sums up to, by `recording.TOTALS`."""
-        n = len(self.resolved.flows)
-        totals = {name: self._counter(name) for name in ("timeouts", "loss_events")}
-        finished = np.full(len(self.resolved.rows), math.nan)
-        finished[:n] = self.tcp["finished"][:n]
-        if len(self.kept) == len(finished):
-            return totals | {"finished": finished}
-        for name in ("sent", "retransmitted", "delivered"):
-            totals[name] = np.zeros(len(finished))
-        for bins in self._parts(n_bins):
-            for name in ("sent", "retransmitted", "delivered"):
-                totals[name][self.kept] += self._flow_bins(bins)[name].sum(axis=0)
-        silent = np.setdiff1d(np.arange(n), self.kept)
-        tcp = self.tcp[silent]
-        totals["sent"][silent] = tcp["sent"]
-        totals["retransmitted"][silent] = tcp["retransmitted"]
-        shaken = self.flows["handshake"][silent]
-        totals["delivered"][silent] = np.maximum(tcp["high_ack"] + 1 - shaken, 0)
-        return totals | {"finished": finished}
-
-    def result(self, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
-        """The record of the run, or of its part up to `until`: the bins that have ended by then.
-
-        Raises:
-            ScenarioError: none has.
-        """
-        changes = sorted([*self.resolved.changes, *self.by_hand], key=lambda c: c.spec.at)
-        resolved = replace(self.resolved, changes=tuple(changes))
-
-        def record(begin: float, series: dict[str, Any]) -> xr.Dataset:
-            return dataset(
-                self.scenario,
-                resolved,
-                model="packet",
-                driver=driver + (", interpreted" if INTERPRETED else ""),
-                begin=begin,
-                cpu_seconds=cpu_seconds,
-                **series,
-            ).assign_attrs(duration=end)
-
-        edges = self._edges(until)
-        end = float(edges[-1])
-        if self.stream is None:
-            return Run(record(0.0, self._series(edges)), self.trace.events(end))
-        parts = (record(begin, series) for begin, series in self._series_in_parts(edges))
-        netcdf.save_parts(self.stream, parts)
-        return Run(*netcdf.read(self.stream, lazy=True))
-
     def release(self) -> None:
         """Give back the memory of what is on disk."""
         if self.scratch is not None:
             self.scratch.release()
-
-    def series(self, until: float = math.inf) -> dict[str, Any]:
-        """What a record of the run, or of its part up to `until`, holds."""
-        return self._series(self._edges(until))
-
-    def _edges(self, until: float) -> np.ndarray:
-        """The ends of the bins that have ended by `until`, which are complete then."""
-        from tcpcc.models.packet.handlers import flush
-
-        flush(self.address, until)
-        interval = self.scenario.interval
-        edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
-        edges = edges[: np.searchsorted(edges, until + 1e-9 * interval, side="right")]
-        if not len(edges):
-            raise ScenarioError(
-                f"result at t = {until:g} s: the first bin of the record ends at {interval:g} s"
-            )
-        return edges
-
-    def _parts(self, n_bins: int) -> Iterator[slice]:
-        """The first bins, all at once, or where they are on disk as many as memory should hold."""
-        width = n_bins
-        if self.scratch is not None:
-            row = (len(self.flow_bins) + len(self.link_bins)) * FLOW_BIN.itemsize
-            width = max(PART // max(row, 1), 1)
-        for begin in range(0, n_bins, width):
-            yield slice(begin, min(begin + width, n_bins))
-            self.release()
-
-    def _flow_bins(self, bins: slice) -> np.ndarray:
-        """Some bins of the rows that are recorded, shape [time, row]."""
-        kept = self.bin_row[self.kept]
-        as_they_are = np.array_equal(kept, np.arange(len(kept)))
-        some = self.flow_bins[:, bins]
-        return (some[: len(kept)] if as_they_are else some[kept]).T
-
-    def _series_in_parts(self, edges: np.ndarray) -> Iterator[tuple[float, dict[str, Any]]]:
-        """Where each part of the record begins (s), and what it holds."""
-        totals = self._totals(len(edges))
-        for bins in self._parts(len(edges)):
-            begin = float(edges[bins.start - 1]) if bins.start else 0.0
-            yield begin, self._series(edges, bins, totals)
-
-    def _series(
-        self,
-        edges: np.ndarray,
-        bins: slice | None = None,
-        totals: dict[str, np.ndarray] | None = None,
-    ) -> dict[str, Any]:
-        """What a record holds of some bins; those end at `edges`."""
-        bins = bins or slice(0, len(edges))
-        totals = totals or self._totals(len(edges))
-        flow_bins, link_bins = self._flow_bins(bins), self.link_bins[:, bins].T
-        ends = edges[bins]
-        before = float(edges[bins.start - 1]) if bins.start else 0.0
-        widths = np.diff(ends, prepend=before)[:, None]
-        active = ~(ends[:, None] > totals["finished"][self.kept])
-        series: dict[str, Any] = {
-            name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
-        }
-        for name in ("sent", "retransmitted", "delivered", "dropped"):
-            series[name] = flow_bins[name]
-        for name in ("queue_max", "arrived", "drops", "sent_bits"):
-            series[name] = link_bins[name]
-        return series | {
-            "time": ends,
-            "queue": link_bins["waiting"] / widths,
-            "busy": link_bins["busy"] / widths,
-            **{k: totals[k][self.kept] for k in ("timeouts", "loss_events", "finished")},
-            "totals": totals if len(self.kept) < len(self.resolved.rows) else None,
-            "items": self._items(),
-            "marks": link_bins["marks"] if len(self.headers) > 1 else None,
-            "queue_states": recorded_states(self.resolved.links, self.queues, bins),
-        }

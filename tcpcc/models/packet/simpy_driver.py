@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet import read_out
 from tcpcc.models.packet.live_flow import LiveFlow
 from tcpcc.models.packet.packet_world import World
 from tcpcc.models.packet.streaming import stream_target
@@ -108,7 +109,7 @@ class PacketSimulation:
     def run(self, *, progress: bool = False) -> Run:
         """Run the environment to the scenario's end; returns the record."""
         self.advance(progress=progress)
-        return self.world.result("simpy", self._cpu)
+        return read_out.result(self.world, "simpy", self._cpu)
 
     def advance(self, *, progress: bool = False) -> None:
         """Run the environment to the scenario's end."""
@@ -132,7 +133,7 @@ class PacketSimulation:
         Raises:
             ScenarioError: not even the first bin of the record is over.
         """
-        return self.world.result("simpy", self._cpu, self.now)
+        return read_out.result(self.world, "simpy", self._cpu, self.now)
 
     # ------------------------------------------------------------- for users' processes
 

@@ -1,0 +1,168 @@
+"""What a run of the packet model gives: the bins of its world as a record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import INTERPRETED
+from tcpcc.errors import ScenarioError
+from tcpcc.models.bins import FLOW_BIN, PART
+from tcpcc.models.packet.handlers import flush
+from tcpcc.models.queue_memory import recorded_states
+from tcpcc.results import Run, netcdf
+from tcpcc.results.recording import dataset
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from tcpcc.models.packet.packet_world import World
+
+
+def result(world: World, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
+    """The record of the run, or of its part up to `until`: the bins that have ended by then.
+
+    Raises:
+        ScenarioError: none has.
+    """
+    changes = sorted([*world.resolved.changes, *world.by_hand], key=lambda c: c.spec.at)
+    resolved = replace(world.resolved, changes=tuple(changes))
+
+    def record(begin: float, series: dict[str, Any]) -> xr.Dataset:
+        return dataset(
+            world.scenario,
+            resolved,
+            model="packet",
+            driver=driver + (", interpreted" if INTERPRETED else ""),
+            begin=begin,
+            cpu_seconds=cpu_seconds,
+            **series,
+        ).assign_attrs(duration=end)
+
+    edges = _edges(world, until)
+    end = float(edges[-1])
+    if world.stream is None:
+        return Run(record(0.0, _series(world, edges)), world.trace.events(end))
+    parts = (record(begin, series) for begin, series in _series_in_parts(world, edges))
+    netcdf.save_parts(world.stream, parts)
+    return Run(*netcdf.read(world.stream, lazy=True))
+
+
+def series(world: World, until: float = math.inf) -> dict[str, Any]:
+    """What a record of the run, or of its part up to `until`, holds."""
+    return _series(world, _edges(world, until))
+
+
+def _edges(world: World, until: float) -> np.ndarray:
+    """The ends of the bins that have ended by `until`, which are complete then."""
+    flush(world.address, until)
+    interval = world.scenario.interval
+    edges = np.minimum(interval * np.arange(1, world.n_bins + 1), world.scenario.duration)
+    edges = edges[: np.searchsorted(edges, until + 1e-9 * interval, side="right")]
+    if not len(edges):
+        raise ScenarioError(
+            f"result at t = {until:g} s: the first bin of the record ends at {interval:g} s"
+        )
+    return edges
+
+
+def _series_in_parts(world: World, edges: np.ndarray) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Where each part of the record begins (s), and what it holds."""
+    totals = _totals(world, len(edges))
+    for bins in _parts(world, len(edges)):
+        begin = float(edges[bins.start - 1]) if bins.start else 0.0
+        yield begin, _series(world, edges, bins, totals)
+
+
+def _parts(world: World, n_bins: int) -> Iterator[slice]:
+    """The first bins, all at once, or where they are on disk as many as memory should hold."""
+    width = n_bins
+    if world.scratch is not None:
+        row = (len(world.flow_bins) + len(world.link_bins)) * FLOW_BIN.itemsize
+        width = max(PART // max(row, 1), 1)
+    for begin in range(0, n_bins, width):
+        yield slice(begin, min(begin + width, n_bins))
+        world.release()
+
+
+def _series(
+    world: World,
+    edges: np.ndarray,
+    bins: slice | None = None,
+    totals: dict[str, np.ndarray] | None = None,
+) -> dict[str, Any]:
+    """What a record holds of some bins; those end at `edges`."""
+    bins = bins or slice(0, len(edges))
+    totals = totals or _totals(world, len(edges))
+    flow_bins, link_bins = _flow_bins(world, bins), world.link_bins[:, bins].T
+    ends = edges[bins]
+    before = float(edges[bins.start - 1]) if bins.start else 0.0
+    widths = np.diff(ends, prepend=before)[:, None]
+    active = ~(ends[:, None] > totals["finished"][world.kept])
+    series: dict[str, Any] = {
+        name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
+    }
+    for name in ("sent", "retransmitted", "delivered", "dropped"):
+        series[name] = flow_bins[name]
+    for name in ("queue_max", "arrived", "drops", "sent_bits"):
+        series[name] = link_bins[name]
+    return series | {
+        "time": ends,
+        "queue": link_bins["waiting"] / widths,
+        "busy": link_bins["busy"] / widths,
+        **{k: totals[k][world.kept] for k in ("timeouts", "loss_events", "finished")},
+        "totals": totals if len(world.kept) < len(world.resolved.rows) else None,
+        "items": _items(world),
+        "marks": link_bins["marks"] if len(world.headers) > 1 else None,
+        "queue_states": recorded_states(world.resolved.links, world.queues, bins),
+    }
+
+
+def _flow_bins(world: World, bins: slice) -> np.ndarray:
+    """Some bins of the rows that are recorded, shape [time, row]."""
+    kept = world.bin_row[world.kept]
+    as_they_are = np.array_equal(kept, np.arange(len(kept)))
+    some = world.flow_bins[:, bins]
+    return (some[: len(kept)] if as_they_are else some[kept]).T
+
+
+def _totals(world: World, n_bins: int) -> dict[str, np.ndarray]:
+    """What each row of the scenario sums up to, by `recording.TOTALS`."""
+    n = len(world.resolved.flows)
+    totals = {name: _counter(world, name) for name in ("timeouts", "loss_events")}
+    finished = np.full(len(world.resolved.rows), math.nan)
+    finished[:n] = world.tcp["finished"][:n]
+    if len(world.kept) == len(finished):
+        return totals | {"finished": finished}
+    for name in ("sent", "retransmitted", "delivered"):
+        totals[name] = np.zeros(len(finished))
+    for bins in _parts(world, n_bins):
+        for name in ("sent", "retransmitted", "delivered"):
+            totals[name][world.kept] += _flow_bins(world, bins)[name].sum(axis=0)
+    silent = np.setdiff1d(np.arange(n), world.kept)
+    tcp = world.tcp[silent]
+    totals["sent"][silent] = tcp["sent"]
+    totals["retransmitted"][silent] = tcp["retransmitted"]
+    shaken = world.flows["handshake"][silent]
+    totals["delivered"][silent] = np.maximum(tcp["high_ack"] + 1 - shaken, 0)
+    return totals | {"finished": finished}
+
+
+def _counter(world: World, name: str) -> np.ndarray:
+    """A counter of every flow and, summed, of every kind of conversation."""
+    counts = world.tcp[name][: len(world.resolved.flows)]
+    if world.conversations is None:
+        return counts
+    return np.concatenate([counts, world.conversations.counters(name)])
+
+
+def _items(world: World) -> dict[str, Any] | None:
+    """The items of conversations, with the rows of the record that these have."""
+    if world.conversations is None:
+        return None
+    items = world.conversations.record()
+    return items | {"item_flow": world.bin_row[items["item_flow"]]}

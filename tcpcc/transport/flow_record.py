@@ -55,7 +55,7 @@ ROUNDS: dict[str, type] = {
     "last_rtt": float, "recent_rtt": float, "srtt": float, "min_rtt": float, "max_rtt": float,
     "round_seq": int, "round_start": float, "round_sum": float, "round_n": int,
     "round_min": float, "abc_limit": float,
-    "handshake": FLAG, "syn_rtt": FLAG, "window_validation": FLAG, "gso_segments": FLAG,
+    "gso_segments": int, "handshake": FLAG, "syn_rtt": FLAG, "window_validation": FLAG,
 }  # fmt: skip
 TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timed_seq": int, "timed_at": float,

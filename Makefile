@@ -42,9 +42,10 @@ test: $(READY)
 pytest: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto
 
-# Every number of every paper, all seeds, and the papers' notebooks; what `reproduce` has kept counts.
+# Every number of every paper, all seeds, and the notebooks; what `reproduce` has kept is not simulated
+# again.
 papers: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto -m all_seeds
+	$(BIN)/python -m pytest --numprocesses auto -m papers
 
 # Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 100.
 SCENARIOS ?= 1000

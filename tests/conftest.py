@@ -2,7 +2,7 @@
 so that these are simulated once, else those of a module. What takes longest comes first, what needs
 all papers last. What a module registers is forgotten after it.
 
-The papers' numbers are simulated with a few seeds; `-m all_seeds` (`make papers`) takes all, and
+The papers' numbers are simulated with a few seeds; `-m papers` (`make papers`) takes all, and
 what needs all is left out else."""
 
 from pathlib import Path
@@ -50,12 +50,12 @@ def rank(item):
 
 def pytest_configure(config):
     """Before any paper is imported, whose scenarios hang on it."""
-    seeds.QUICK = config.option.markexpr != "all_seeds"
+    seeds.QUICK = config.option.markexpr != "papers"
 
 
 def pytest_collection_modifyitems(config, items):
     assert set(PAPERS) == set(experiments.papers())
-    chosen = [each for each in items if not (seeds.QUICK and each.get_closest_marker("all_seeds"))]
+    chosen = [each for each in items if not (seeds.QUICK and each.get_closest_marker("papers"))]
     config.hook.pytest_deselected(items=[each for each in items if each not in set(chosen)])
     items[:] = sorted(chosen, key=rank)
 

@@ -9,8 +9,12 @@ import pytest
 from experiments import harness, notebook
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-MARKS = {paper: pytest.mark.all_seeds for paper in harness.papers()}
-RUN = [pytest.param(path, id=path.stem, marks=MARKS.get(path.stem, ())) for path in NOTEBOOKS]
+TUTORIAL = ("01_", "02_", "03_")
+LONG = pytest.mark.papers
+RUN = [
+    pytest.param(path, id=path.stem, marks=() if path.stem.startswith(TUTORIAL) else LONG)
+    for path in NOTEBOOKS
+]
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 

@@ -237,17 +237,17 @@ def test_a_disk_without_room_is_told_beforehand(tmp_path, monkeypatch):
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux what is used")
 @pytest.mark.parametrize("streamed", [True, False])
 def test_memory_of_a_streamed_run_is_flat_in_its_duration(streamed, tmp_path):
-    """A run of 290 MB goes on where 150 MiB are left, which one in memory does not. Pages of files
+    """A run of 145 MB goes on where 75 MiB are left, which one in memory does not. Pages of files
     do not count: the system takes them back when it needs them."""
     code = """if True:
         import re, resource, sys
         from pathlib import Path
         import tcpcc as tc
         many = [tc.Flow("reno", count=50, size=1)]
-        case = tc.Scenario(tc.dumbbell("1 Mbps", "20 ms", 20), many, duration=1, interval=1e-5)
-        tc.simulate(case.replace(interval=1e-4), stream=sys.argv[1])  # bins of 29 MB
+        case = tc.Scenario(tc.dumbbell("1 Mbps", "20 ms", 20), many, duration=1, interval=2e-5)
+        tc.simulate(case.replace(interval=2e-4), stream=sys.argv[1])
         used = re.search(r"VmData:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]
-        limit = 1024 * int(used) + 150 * 2**20
+        limit = 1024 * int(used) + 75 * 2**20
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         tc.simulate(case, stream=sys.argv[1] if sys.argv[2] == "True" else None)
     """

@@ -27,32 +27,32 @@ ROBUST = [
 ]  # these overlap in ns-2
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 @pytest.mark.parametrize(("table", "plain", "red"), ROBUST)
 def test_red_gives_vegas_more_in_every_seed(found, table, plain, red):
     assert claims.ratios(found[table, red]).min() > claims.ratios(found[table, plain]).max()
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 def test_more_reno_flows_lose_more_in_every_seed(found):
     assert claims.more_reno_more_drops(found)
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 def test_one_vegas_among_nine_reno_gains_too_little_for_one_run_to_show_it(found):
     """The printed gain is 5 %; from seed to seed the ratio varies by a fifth."""
     ratios = claims.ratios(found["table_4_2", "RED 1V9R"])
     assert ratios.std(ddof=1) / ratios.mean() > 0.1
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 def test_underestimating_helps_on_average_but_not_in_every_seed(found):
     means, in_order = claims.strict_order(found)
     assert means[0] < means[2] < means[4]
     assert in_order < 0.5
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 @pytest.mark.parametrize("mix", ["V vs V", "5V"])
 def test_red_leaves_vegas_among_its_like_as_it_is(found, mix):
     table = next(name for name, columns in s.TABLES.items() if mix in columns.mixes)
@@ -70,7 +70,7 @@ def agreement(request):
     return against_ns2.agreement(request.param)
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 @pytest.mark.parametrize("row", ["Fairness", "Total", "Drop", "Arrive", "Vegas", "Reno"])
 def test_means_are_those_of_ns2(agreement, row):
     """The squared differences, in standard errors, add up to no more than those of two samples of
@@ -82,7 +82,7 @@ def test_means_are_those_of_ns2(agreement, row):
     assert np.abs(z).max() < 3.5
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 def test_published_values_lie_in_the_range_over_seeds_where_they_do_in_ns2s(agreement):
     """Of setting B, which fits the thesis; with A many do not lie in ns-2's range either."""
     if agreement.attrs["setting"] == "B":
@@ -91,7 +91,7 @@ def test_published_values_lie_in_the_range_over_seeds_where_they_do_in_ns2s(agre
         assert agreement["ours_cover"].mean() > 0.75 * agreement["ns2_covers"].mean()
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 def test_what_never_varies_in_ns2_is_the_same_here(agreement):
     constant = agreement[agreement["ns2_sd"] == 0]
     assert len(constant) >= 8
@@ -124,6 +124,7 @@ def test_a_vegas_flow_keeps_a_few_packets_whatever_reno_keeps():
     assert ((b > 1) & (b < 4.5)).all()
 
 
+@pytest.mark.papers
 def test_without_ns2s_recovery_red_gains_nothing_among_as_many_reno_flows():
     """5 Vegas and 5 Reno flows: drop-tail 0.29, RED 0.47 with ns-2's Vegas and 0.29 with Vegas'."""
     mean = {}

@@ -49,7 +49,7 @@ def test_of_a_few_seeds_numbers_and_verdicts_are_those_expected(cell):
     assert expected.moved(simulated(cell.paper)[cell.key]) == []
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 @pytest.mark.parametrize("cell", CELLS, ids=name)
 def test_numbers_and_verdicts_are_those_expected(cell):
     assert not seeds.QUICK
@@ -102,7 +102,7 @@ def test_a_number_lies_in_the_range_printed_with_it(cell):
         assert spread is None or spread[0] - rounding <= value <= spread[1] + rounding
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 @pytest.mark.parametrize("paper", experiments.papers())
 def test_claims_hold_where_they_are_expected_to(paper):
     found = expected.claims(simulated(paper).values())

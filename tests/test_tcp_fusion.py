@@ -79,7 +79,7 @@ def test_friendly_variants_share(pair):
     assert 0.6 < first / second < 1.67
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 @pytest.mark.parametrize("variant", s.VARIANTS)
 def test_twins_share_evenly_in_the_mean(variant):
     twins = [s.pair(variant, variant, seed) for seed in s.SEEDS]
@@ -88,7 +88,7 @@ def test_twins_share_evenly_in_the_mean(variant):
     assert 0.75 < first / second < 1.33
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 @pytest.mark.parametrize("pair", [("CTCP", "BIC"), ("HSTCP", "BIC"), ("Reno", "CUBIC")])
 def test_table_1_has_settled(pair):
     """Its runs' means are those of 330 s within three standard errors."""
@@ -244,7 +244,7 @@ def test_reverse_traffic_takes_utilization(variant):
     assert found["Total", f"{variant} with"].value < found["Total", f"{variant} without"].value
 
 
-@pytest.mark.all_seeds
+@pytest.mark.papers
 def test_fluid_repairs_slow_starts_overshoot_with_fewer_timeouts():
     """Why fluid's Reno has more at 600 Mb/s in Figure 11: both lose as much, and packets wait for
     the timer more often."""

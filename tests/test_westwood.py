@@ -109,7 +109,11 @@ def test_rbe_at_a_loss_that_finds_the_queue_empty(b, compensated):
     assert s.full_rtt == pytest.approx(0.1 * (1 + b))
 
 
-@given(delays, st.floats(1, 50), st.floats(1, 50), st.floats(0, 1e6), st.floats(0, 1))
+capacities = st.just(0.0) | st.floats(1e-3, 1e6)
+"""Packets/s; 0: not known yet."""
+
+
+@given(delays, st.floats(1, 50), st.floats(1, 50), capacities, st.floats(0, 1))
 def test_rbe_cuts_neither_more_than_reno_nor_to_more_than_what_gets_through(
     base, full, rtt, capacity, forget
 ):

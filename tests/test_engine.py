@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -153,7 +154,7 @@ def test_no_two_threads_parse_at_once(monkeypatch):
         time.sleep(0.01)
         inside.remove(text)
 
-    monkeypatch.setattr(source.ast, "parse", slowly)
+    monkeypatch.setattr(source, "ast", SimpleNamespace(parse=slowly))
     threads = [threading.Thread(target=source.parse, args=(f"x = {k}",)) for k in range(4)]
     for thread in threads:
         thread.start()

@@ -199,7 +199,10 @@ def _line(record: Record) -> Line:
     numbers = {name: of(record) for name, of in NUMBERS.items()}
     return {
         **dict(zip(CELL, record.key, strict=True)),
-        **{name: "" if n is None else repr(float(n)).removesuffix(".0") for name, n in numbers.items()},
+        **{
+            name: "" if n is None else repr(float(n)).removesuffix(".0")
+            for name, n in numbers.items()
+        },
         **{name: of(record) or "" for name, of in WORDS.items()},
     }
 

@@ -53,6 +53,7 @@ def drive(flow, what, now, number, trigger, low, high, rtt):
     elif what == MEASURE:
         rto.measure(f, now, rtt)
     elif what == WRITE:
+        sender.before_write(f)
         f.to_send = number
         sender.write(f, now)
     elif what == RELEASE:
@@ -1036,6 +1037,38 @@ def test_vegas_raises_its_fine_timeout_when_it_retransmits():
     assert end.fine_rto == pytest.approx(fine * 9 / 4)
 
 
+@pytest.mark.parametrize("recovery", ["vegas", "vegas-ns2"])
+def test_the_ack_of_a_retransmission_does_not_set_vegas_fine_timeout(recovery):
+    """Karn's rule; the ACK of what was sent once after it does."""
+    end = Endpoint(recovery, controller="vegas", initial_window=8)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (2, 3, 4):
+        end.dupack(0.11, k)
+    fine = end.fine_rto
+    end.ack(0.15, 1)
+    assert end.fine_rto == fine
+    end.ack(0.25, 9)
+    assert end.fine_rto != fine
+
+
+@pytest.mark.parametrize(("duplicates", "seen"), [(3, [9]), (4, [9, 10]), (5, [9, 10, 11])])
+def test_ns2s_vegas_takes_its_inflation_back_after_the_fourth_duplicate_only(duplicates, seen):
+    """tcp-vegas.cc: then to what the cut has left, and slow start is over."""
+    end = Endpoint("vegas-ns2", controller="vegas", initial_window=8)
+    end.start()
+    end.ack(0.1, 0)
+    inflated = []
+    for k in range(2, 2 + duplicates):
+        end.dupack(0.11, k)
+        inflated.append(end.cwnd)
+    assert inflated[2:] == seen
+    end.ack(0.15, 1)
+    kept = duplicates == 3
+    assert end.cwnd == (9 if kept else 6)
+    assert float(end.state["ssthresh"][0]) == (math.inf if kept else 2)
+
+
 # RFC 5681's Reno
 
 
@@ -1327,10 +1360,12 @@ def test_pacing_lets_nothing_out_between_a_duplicate_ack_and_the_notice_of_a_los
 
 
 def test_a_pause_of_the_application_limits_until_what_went_before_it_is_delivered():
+    """Whether an ACK comes in the pause or not."""
     end = Endpoint("rack-tlp", initial_window=10)
-    end.set(to_send=4, awaits=1)
+    end.set(to_send=2, awaits=1)
     end.start()
-    assert end.write(0.05, 100) == [4, 5, 6, 7, 8, 9]
+    assert end.write(0.05, 4) == [2, 3]
+    assert end.write(0.06, 100) == [4, 5, 6, 7, 8, 9]
     limited = []
     for k in range(2, 6):
         end.ack(0.1, k)

@@ -473,6 +473,16 @@ def test_slow_start_then_congestion_avoidance():
     assert rounds == [2, 4, 8, 8, 9, 10]
 
 
+@pytest.mark.parametrize("recovery", ["reno", "sack", "rack-tlp"])
+def test_a_rest_of_a_piece_waits_for_an_ack_that_is_near(recovery):
+    """Linux' tcp_tso_should_defer; the first does not: nothing was sent for a round trip."""
+    end = Endpoint(recovery, initial_window=10, gso_segments=2)
+    end.state["ssthresh"] = 2.0
+    end.start()
+    sent = [end.ack(now, k) for k, now in enumerate((0.1, 0.1005, 0.1008))]
+    assert sent == [[10], [], [11, 12]]
+
+
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("cwnd", [0.3, 1e-9])
 def test_a_window_below_a_packet_lets_one_out(recovery, cwnd):
@@ -835,6 +845,7 @@ def test_sack_repairs_any_number_of_holes_in_about_one_round_trip(recovery, hole
     acked = next(t for t, number in wire.acks if number >= lost[-1])
     assert acked - repairs[0] <= 2 * 0.1 + 0.02
     assert (end.loss_events, end.timeouts, end.retransmitted) == (1, 0, holes)
+    assert end.known == end.high_ack + 1  # each is known to have come once, by SACK or without
 
 
 @settings(deadline=None, max_examples=60)
@@ -858,6 +869,16 @@ def test_sack_retransmits_only_what_is_lost():
     assert 1 not in end.dupack(0.2, 2) + end.ack(0.2, 0, 3, (2, 4))
     assert end.ack(0.2, 3, 1) == [24, 25]
     assert end.loss_events == 0
+
+
+def test_sack_repairs_nothing_that_came_late_after_all():
+    """1, 5, 6 and 7 are deemed lost, 1 is repaired; 5 and 6 come, and the ACKs of that are lost."""
+    end = Endpoint("sack", initial_window=20)
+    end.start()
+    end.ack(0.1, 0)
+    sent = [seq for k in (2, 3, 4, *range(8, 15)) for seq in end.dupack(0.2, k)]
+    assert (end.lost_edge > 7, sent) == (True, [22, 23, 1])
+    assert end.ack(0.3, 6, 1) == [7]
 
 
 def test_sack_keeps_the_network_as_full_as_the_window():

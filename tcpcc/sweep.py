@@ -12,8 +12,7 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache as once
 from pathlib import Path
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 Metric = Callable[[Run], Any]
+
+_Key = tuple[str, str]
+"""Of simulations that are the same: what the scenario comes to, and the model."""
 
 
 class SweepError(TcpccError):
@@ -104,25 +106,158 @@ def simulate_many(
             the finished runs, and all errors.
         ScenarioError: an option that a cache cannot tell apart by its text.
     """
-    todo = list(scenarios)
-    runs: list[Run | None] = [None] * len(todo)
-    failed: dict[int, Exception] = {}
-    bar = _bar(len(todo), progress, title)
-    stream = _stream(todo, [model] * len(todo), jobs, cache, bar, options, keep_from, processes)
-    try:
-        with closing(stream):
-            for index, run in stream:
+    settings: dict[str, Any] = {"cache": cache, "keep_from": keep_from, "processes": processes}
+    with Simulations(scenarios, model, jobs=jobs, **settings, **options) as simulations:
+        return simulations.runs(progress, title)
+
+
+class Simulations:
+    """Simulations of many scenarios, which go on in the background from `begin` until `runs` waits
+    for them; what is left of them ends with a `with` of this.
+
+    Args:
+        scenarios: what to simulate.
+        model: of all, or of each.
+        jobs, cache, keep_from, processes, **options: as in `simulate_many`.
+    """
+
+    def __init__(
+        self,
+        scenarios: Iterable[Scenario],
+        model: str | Sequence[str] = "packet",
+        *,
+        jobs: int | None = None,
+        cache: str | Path | None = None,
+        keep_from: float = 0.0,
+        processes: bool = False,
+        **options: Any,
+    ) -> None:
+        self._jobs = -1 if jobs is None else whole("jobs", jobs, low=1)
+        self._scenarios = list(scenarios)
+        self._cache = cache
+        self._keep_from = keep_from
+        self._prefer = "processes" if processes or options.get("driver") == "simpy" else "threads"
+        self._options = options
+        models = [model] * len(self._scenarios) if isinstance(model, str) else model
+        self._same: dict[_Key, list[int]] = {}
+        for index, (scenario, one) in enumerate(zip(self._scenarios, models, strict=True)):
+            self._same.setdefault((_fingerprint(scenario), one), []).append(index)
+        self._places: dict[_Key, Path | None] = dict.fromkeys(self._same)
+        if cache is not None:
+            Path(cache).mkdir(parents=True, exist_ok=True)
+            clean(Path(cache))
+            for key in self._same:
+                self._places[key] = Path(cache) / f"{_cache_name(*key, options)}{shelf.SUFFIX}"
+        self._id = (os.getpid(), next(_numbers))
+        self._todo: list[_Key] = []
+        self._kept: list[tuple[_Key, Run]] = []
+        self._work: Any = None
+
+    def __enter__(self) -> Simulations:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if hasattr(self._work, "close"):
+            self._work.close()
+        with _saving:
+            _ended.add(self._id)
+
+    def begin(self) -> None:
+        """Load what is kept and simulate the rest, in the background."""
+        self._kept = list(self._load())
+        self._start()
+
+    def runs(
+        self,
+        progress: bool | None = None,
+        title: str | None = None,
+        at_last: Callable[[], None] | None = None,
+    ) -> list[Run]:
+        """All runs, in the order of the scenarios.
+
+        Args:
+            progress, title: as in `simulate_many`, as are the errors.
+            at_last: called when the last is under way, so that a processor would have nothing to
+                do; before this returns in any case.
+        """
+        runs: list[Run | None] = [None] * len(self._scenarios)
+        failed: dict[int, Exception] = {}
+        try:
+            for index, run in self.finished(progress, title, at_last):
                 if isinstance(run, Run):
                     runs[index] = run
                 else:
                     failed[index] = run
-    except KeyboardInterrupt:
-        done = sum(run is not None for run in runs)
-        raise SweepInterrupted(_interrupted(done, len(todo), cache), runs) from None
-    if failed:
-        first = min(failed)
-        raise SweepError(_failed(failed, len(todo), _title(first, todo[first])), runs, failed)
-    return [run for run in runs if run is not None]
+        except KeyboardInterrupt:
+            done = sum(run is not None for run in runs)
+            raise SweepInterrupted(_interrupted(done, len(runs), self._cache), runs) from None
+        if failed:
+            first = min(failed)
+            name = _title(first, self._scenarios[first])
+            raise SweepError(_failed(failed, len(runs), name), runs, failed)
+        return [run for run in runs if run is not None]
+
+    def finished(
+        self,
+        progress: bool | None = None,
+        title: str | None = None,
+        at_last: Callable[[], None] | None = None,
+    ) -> Iterator[tuple[int, Run | Exception]]:
+        """(index, run or its error) in the order in which they are finished, kept ones first;
+        arguments as of `runs`."""
+        from joblib import effective_n_jobs
+
+        left = len(self._same)
+        with _bar(len(self._scenarios), progress, title) as bar:
+            for key, run in self._each():
+                bar.update(len(self._same[key]))
+                left -= 1
+                if at_last is not None and left < effective_n_jobs(self._jobs):
+                    at_last()
+                    at_last = None
+                yield from ((index, run) for index in self._same[key])
+        if at_last is not None:
+            at_last()
+
+    def _each(self) -> Iterator[tuple[_Key, Run | Exception]]:
+        if self._work is None:
+            yield from self._load()
+            self._start()
+        yield from self._kept
+        yield from self._work
+
+    def _load(self) -> Iterator[tuple[_Key, Run]]:
+        for key, place in self._places.items():
+            run = None if place is None else shelf.take(place)
+            if run is None:
+                self._todo.append(key)
+            else:
+                yield key, run
+
+    def _start(self) -> None:
+        if not self._todo:  # for which no process is started
+            self._work = ()
+            return
+        from joblib import Parallel, delayed
+        from joblib.parallel import get_active_backend
+
+        backend, _ = get_active_backend(prefer=self._prefer)
+        streams = backend.supports_return_generator  # Ray does not: all come at the end
+        return_as = "generator_unordered" if streams else "list"
+        parallel = Parallel(n_jobs=self._jobs, prefer=self._prefer, return_as=return_as)
+        work = ((key, self._scenarios[self._same[key][0]]) for key in self._todo)
+        self._work = parallel(
+            delayed(_one)(
+                key,
+                scenario,
+                self._options,
+                self._places[key],
+                self._keep_from,
+                _registered(scenario),
+                self._id,
+            )
+            for key, scenario in work
+        )
 
 
 def grid(
@@ -185,13 +320,12 @@ def sweep(
         rows += [{**({} if isinstance(model, str) else {"model": one}), **at} for at, _ in points]
     scenarios = [scenario for _ in models for _, scenario in points]
     each_model = [one for one in models for _ in points]
-    bar = _bar(len(scenarios), progress)
-    stream = _stream(scenarios, each_model, jobs, cache, bar, dict(options or {}))
+    simulations = Simulations(scenarios, each_model, jobs=jobs, cache=cache, **dict(options or {}))
     measured: dict[int, dict[str, Any]] = {}
     failed: dict[int, Exception] = {}
     try:
-        with closing(stream):
-            for index, run in stream:
+        with simulations:
+            for index, run in simulations.finished(progress):
                 if not isinstance(run, Run):
                     failed[index] = run
                     continue
@@ -257,60 +391,6 @@ def _interrupted(done: int, total: int, cache: str | Path | None) -> str:
     return f"interrupted with {done} of {total} runs finished, {where}"
 
 
-def _stream(
-    scenarios: Sequence[Scenario],
-    models: Sequence[str],
-    jobs: int | None,
-    cache: str | Path | None,
-    progress: Any,
-    options: dict[str, Any],
-    keep_from: float = 0.0,
-    processes: bool = False,
-) -> Generator[tuple[int, Run | Exception], None, None]:
-    """(index, run or its error) in the order in which they are finished, cached ones first."""
-    from joblib import Parallel, delayed
-    from joblib.parallel import get_active_backend
-
-    n_jobs = -1 if jobs is None else whole("jobs", jobs, low=1)
-    same: dict[tuple[str, str], list[int]] = {}
-    for index, (scenario, model) in enumerate(zip(scenarios, models, strict=True)):
-        same.setdefault((_fingerprint(scenario), model), []).append(index)
-    places: dict[tuple[str, str], Path | None] = dict.fromkeys(same)
-    if cache is not None:
-        Path(cache).mkdir(parents=True, exist_ok=True)
-        clean(Path(cache))
-        places |= {key: Path(cache) / f"{_cache_name(*key, options)}{shelf.SUFFIX}" for key in same}
-    sweep_id = (os.getpid(), next(_numbers))
-    todo = []
-    with progress as bar:
-        for key, indices in same.items():
-            place = places[key]
-            run = None if place is None else shelf.take(place)
-            if run is None:
-                todo.append(key)
-                continue
-            bar.update(len(indices))
-            yield from ((index, run) for index in indices)
-        prefer = "processes" if processes or options.get("driver") == "simpy" else "threads"
-        backend, _ = get_active_backend(prefer=prefer)
-        streams = backend.supports_return_generator  # Ray does not: all come at the end
-        return_as = "generator_unordered" if streams else "list"
-        work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as=return_as)(
-            delayed(_one)(
-                key, scenario, options, places[key], keep_from, _registered(scenario), sweep_id
-            )
-            for key, scenario in ((key, scenarios[same[key][0]]) for key in todo)
-        )
-        try:
-            with closing(work) if streams else nullcontext():
-                for key, run in work:
-                    bar.update(len(same[key]))
-                    yield from ((index, run) for index in same[key])
-        finally:
-            with _saving:
-                _ended.add(sweep_id)
-
-
 # Nothing is saved any more once a sweep has ended, and its end waits for a save in progress.
 _saving = threading.Lock()
 _ended: set[tuple[int, int]] = set()
@@ -318,14 +398,14 @@ _numbers = itertools.count()
 
 
 def _one(
-    key: tuple[str, str],
+    key: _Key,
     scenario: Scenario,
     options: dict[str, Any],
     place: Path | None,
     keep_from: float,
     definitions: list[Definition],
     sweep_id: tuple[int, int],
-) -> tuple[tuple[str, str], Run | Exception]:
+) -> tuple[_Key, Run | Exception]:
     from tcpcc import models
     from tcpcc.definition import register
 

@@ -24,7 +24,7 @@ from experiments.records import MODELS, Measured, Record, record
 from tcpcc import Flow, Run, Scenario, dumbbell
 from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown
-from tcpcc.sweep import Simulations
+from tcpcc.many import Simulations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

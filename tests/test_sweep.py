@@ -19,10 +19,11 @@ import tcpcc as tc
 from tcpcc import web
 from tcpcc.controllers import Controller, Param, register
 from tcpcc.errors import ScenarioError
+from tcpcc.many import Simulations, SweepError, SweepInterrupted, simulate_many
 from tcpcc.results import Run, shelf
 from tcpcc.scenario import Flow
 from tcpcc.slow_start import StartUp
-from tcpcc.sweep import Simulations, SweepError, SweepInterrupted, grid, simulate_many, sweep
+from tcpcc.sweep import grid, sweep
 from tcpcc.transport.output import fill
 from tcpcc.transport.recovery import Recovery
 from tcpcc.transport.recovery.classic import leave
@@ -114,7 +115,7 @@ def test_bad_jobs_are_refused_in_one_line(engine, jobs):
 
 def test_another_process_learns_the_controllers_that_were_registered_here(engine, monkeypatch):
     """`_one` as it begins in a fresh worker process, which knows the built-in ones only."""
-    from tcpcc import sweep as module
+    from tcpcc import many as module
     from tcpcc.controllers import CONTROLLERS
 
     own = own_controller(1)
@@ -304,7 +305,7 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
         sys.path.insert(0, {os.path.dirname(__file__)!r})
         import factories, test_sweep
         from tcpcc import models
-        from tcpcc.sweep import simulate_many
+        from tcpcc.many import simulate_many
         def simulate(scenario, model="packet"):
             time.sleep(0.05 if scenario.seed < 4 else 0.4)
             return factories.run(scenario, scenario.seed)

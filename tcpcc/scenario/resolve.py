@@ -193,7 +193,7 @@ def _single(
             start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
             one = name if spec.count == 1 else f"{name}.{k}"
             share = spec.count * k // n - spec.count * (k - 1) // n
-            yield spec.replace(start=start, count=share, jitter=0.0), one
+            yield spec._with(start=start, count=share, jitter=0.0), one
 
 
 def _check_times(spec: Flow | CBR, duration: float) -> None:

@@ -174,9 +174,12 @@ class World:
         for k, index in enumerate(self.kept):
             self._lay_out_link(k, index)
         slot = 0
+        ways: dict[Any, int] = {}
         for k, (kind, plan) in enumerate(zip(self.kinds, self.plans, strict=True)):
             self._lay_out_class(k, kind, plan, slot)
             slot += len(plan.links)
+            way = plan.links, plan.n_forward, tuple(plan.before), plan.after
+            self.classes[k]["way"] = ways.setdefault(way, k)
         self._lay_out_world(after)
 
     def _closed_plans(self) -> list[Route]:

@@ -127,7 +127,7 @@ def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) 
         record = _recorded(link)
         variable = link.variable or k in changed
         if (record, variable) != (link.record, link.variable):
-            links[k] = link.replace(record=record, variable=variable)
+            links[k] = link._with(record=record, variable=variable)
     return Resolved(tuple(links), tuple(flows), changes, workloads)
 
 
@@ -380,6 +380,7 @@ class _Routes:
         self.by_ends = {(link.src, link.dst): k for k, link in enumerate(net.links)}
         self.nodes = {node for ends in self.by_ends for node in ends}
         self.shortest = lru_cache(maxsize=None)(self._shortest)
+        self.along = lru_cache(maxsize=None)(self._along)
 
     def end(self, role: str, node: str | None) -> str:
         """The node where a flow begins or ends, if there is one."""
@@ -389,7 +390,7 @@ class _Routes:
             raise unknown(f"{role} node", node, self.nodes)
         return node
 
-    def along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
+    def _along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
         """Indices of the links from node to node."""
         for node in nodes:
             if node not in self.nodes:

@@ -307,7 +307,8 @@ class World:
         """
         c = self.classes
         seconds = max((self.end * self.step) - float(self.w["after"][0]), self.step)
-        sums = {name.removeprefix("sum_"): self._by_flow(c[name][None])[0] for name in r.CLASS_SUMS}
+        by_flow = self._by_flow(np.array([c[name] for name in r.CLASS_SUMS]))
+        sums = {name.removeprefix("sum_"): x for name, x in zip(r.CLASS_SUMS, by_flow, strict=True)}
         sizes = np.array([flow.spec.packet_size for flow in self.resolved.flows])
         with np.errstate(invalid="ignore", divide="ignore"):
             flows = {
@@ -385,8 +386,9 @@ class World:
         """Series of classes, shape [time, class], as those of the scenario's flows; the times that
         a source is on are added up."""
         total = np.zeros((series.shape[0], len(self.resolved.flows)))
-        for k, kind in enumerate(self.kinds):
-            total[:, kind.flows] += series[:, k : k + 1]
+        owners = np.array([k for k, kind in enumerate(self.kinds) for _ in kind.flows])
+        flows = np.array([flow for kind in self.kinds for flow in kind.flows])
+        np.add.at(total.T, flows, series.T[owners])
         return total
 
 

@@ -136,9 +136,30 @@ def test_what_cannot_be_meant(case, options, line):
 
 
 def test_the_battery_is_kept_in_one_place():
-    """Tests and the notebook of the models run the same scenarios."""
-    notebook = Path(__file__).parents[1] / "notebooks" / "models.ipynb"
-    assert "from experiments import battery" in notebook.read_text()
+    """Tests and the notebook of the models run the same scenarios, and one module draws costs."""
+    notebook = (Path(__file__).parents[1] / "notebooks" / "models.ipynb").read_text()
+    assert "from experiments import battery, crowd" in notebook
+    assert "crowd.draw(" in notebook
+
+
+def test_the_rest_of_a_long_run_of_packets_is_taken_to_cost_as_much_a_packet(monkeypatch):
+    """Of 100 flows' minute a share of 1/15 is run, and half of that; the difference scales."""
+    from experiments import crowd
+    from experiments.battery import PACKET, RATE
+
+    per_second = RATE * 101 / PACKET
+    spans = []
+
+    def run(case, model):
+        spans.append(case.duration)
+        packets = case.duration * per_second
+        return 3.0 + 1e-6 * packets, packets
+
+    monkeypatch.setattr(crowd, "_run", run)
+    seconds, share = crowd.packets_cost(100, 60.0, most=4 * per_second)
+    assert spans == [2.0, 4.0]
+    assert share == pytest.approx(1 / 15)
+    assert seconds == pytest.approx(3 + 1e-6 * 60 * per_second)
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,12 @@ def _record_at(dtype: np.dtype) -> Any:
 
 # --------------------------------------------------------------------------------- entries
 
-_KINDS = {None: types.none, bool: types.boolean, int: types.int64, float: types.float64}
+_KINDS: dict[Any, Any] = {
+    None: types.none,
+    bool: types.boolean,
+    int: types.int64,
+    float: types.float64,
+}
 
 
 def entry_address(entry: Any, returns: type | None, takes: tuple[type, ...]) -> int:

@@ -53,8 +53,7 @@ def site(records, tmp_path_factory):
     small = with_one_scenario(experiments.papers())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("experiments.harness.papers", lambda: small)
-        patch.setattr("experiments.harness.simulate_many", no_simulation)
-        patch.setattr("experiments.site.writing.simulate_many", no_simulation)
+        patch.setattr("tcpcc.models.simulate", no_simulation)
         build(records, folder, figures=False, runs=False)
     return folder
 

@@ -186,6 +186,20 @@ def test_runs_are_shown_up_to_a_cost_and_the_page_says_what_is_left_out():
     assert traces.choose(many, known=many).costly == 20 - traces.MOST
 
 
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [
+        (0.05, "run 0.05"),
+        ("Vegas", "Vegas"),
+        (("Vegas", 3), "Vegas (seed 3)"),
+        ((0.05, 3), "run 0.05 (seed 3)"),
+        ((("a", "b"), 0.5, 2), "a, b, 0.5 (seed 2)"),
+    ],
+)
+def test_a_runs_title_is_never_a_bare_number(key, title):
+    assert traces.title(key) == title
+
+
 def test_a_shown_runs_numbers_are_those_of_the_table(page, records):
     text = (page / PAPER / f"{ITEM}.runs.js").read_text(encoding="utf-8")
     (run,) = json.loads(text[len("tcpccRuns(") : text.rindex(")")])

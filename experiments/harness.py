@@ -9,7 +9,8 @@ line, notebooks, tests and scorecard all call `reproduce`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -23,7 +24,7 @@ from experiments.records import MODELS, Measured, Record, record
 from tcpcc import Flow, Run, Scenario, dumbbell
 from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown
-from tcpcc.sweep import simulate_many
+from tcpcc.many import Simulations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -158,15 +159,19 @@ def reproduce(
         ScenarioError: an unknown paper, item or model.
         SweepInterrupted: on Ctrl-C; says what is kept.
     """
-    records: list[Record] = []
     chosen = papers_of(paper)
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
     if watch is not None and len(chosen) > 1 and cache is not None:
         first = chosen[0].cells()[0].item
-        watch(chosen[0], first, _judged(chosen[0], {first}, model, settings))
-    for k, one in enumerate(chosen, 1):
-        place = f"paper {k} of {len(chosen)}, " if len(chosen) > 1 else ""
-        of_paper = _judged(one, items_of(one, item), model, settings, place)
+        if jobs != 1 and any(
+            kept_numbers(chosen[0], first, each, cache) is None for each in MODELS
+        ):
+            _compile()
+        for of_item in _judged([(chosen[0], {first})], model, settings):
+            watch(chosen[0], first, of_item)
+    records: list[Record] = []
+    wanted = [(one, items_of(one, item)) for one in chosen]
+    for one, of_paper in zip(chosen, _judged(wanted, model, settings), strict=True):
         records += of_paper
         if watch is not None:
             watch(one, item, of_paper)
@@ -174,28 +179,108 @@ def reproduce(
 
 
 def _judged(
-    paper: Paper, items: set[str], model: str, settings: Mapping[str, Any], place: str = ""
-) -> list[Record]:
-    """Records of some of a paper's items; bars are titled with the `place` among all papers."""
-    values = {}
-    if settings.get("jobs") != 1 and model == "both" and _waiting(paper, items, settings["cache"]):
-        _compile()
-    for each in _models(model):
-        title = f"{place}{paper.name}, {NAMES[each]}"
-        values[each] = numbers(paper, needed(paper, items, each), each, title=title, **settings)
-    known = {key for of_model in values.values() for key in of_model}
-    cells = [cell for cell in paper.cells() if cell.item in items]
-    return [record(cell, values) for cell in cells if cell.key in known]
-
-
-def _waiting(paper: Paper, items: set[str], cache: Path | None) -> bool:
-    """Whether there is so much to simulate that processes will."""
-    return any(
-        len(paper.items[name].scenarios()) >= MANY
-        for model in MODELS
-        for name in needed(paper, items, model)
-        if kept_numbers(paper, name, model, cache) is None
+    wanted: Sequence[tuple[Paper, set[str]]], model: str, settings: Mapping[str, Any]
+) -> Iterator[list[Record]]:
+    """Records of some items of each paper, one paper after another."""
+    models = _models(model)
+    steps = (
+        Step(
+            paper,
+            needed(paper, items, each),
+            each,
+            title=f"paper {k} of {len(wanted)}, {paper.name}, {NAMES[each]}",
+            **settings,
+        )
+        for k, (paper, items) in enumerate(wanted, 1)
+        for each in models
     )
+    with closing(_in_turn(steps)) as numbers_of_steps:
+        for paper, items in wanted:
+            values = {each: next(numbers_of_steps) for each in models}
+            known = {key for of_model in values.values() for key in of_model}
+            cells = [cell for cell in paper.cells() if cell.item in items]
+            yield [record(cell, values) for cell in cells if cell.key in known]
+
+
+def _in_turn(steps: Iterator[Step]) -> Generator[dict[Key, Measured], None, None]:
+    """The numbers of each step. While one is simulated, the scenarios of the next are made; while
+    the numbers of one are measured and looked at, the next is simulated."""
+    step = next(steps, None)
+    with ExitStack() as under_way:
+        if step is not None:
+            under_way.enter_context(step).begin()
+        while step is not None:
+            following = next(steps, None)
+            step.wait(under_way.enter_context(following).begin if following else None)
+            yield step.numbers()
+            step = following
+
+
+class Step:
+    """Some items' numbers by one model: what is kept of them, and simulations for the rest.
+
+    Args:
+        paper: whose items they are.
+        items: their names.
+        model: "packet" or "fluid".
+        cache, jobs, progress: as in `reproduce`.
+        title: of the bar.
+    """
+
+    def __init__(
+        self,
+        paper: Paper,
+        items: Iterable[str],
+        model: str,
+        *,
+        cache: Path | None,
+        jobs: int | None = None,
+        progress: bool | None = None,
+        title: str | None = None,
+    ) -> None:
+        self._paper, self._model, self._cache = paper, model, cache
+        self._bar = progress, title
+        self._kept: dict[Key, Measured] = {}
+        self._missing: list[str] = []
+        for name in sorted(items):
+            there = kept_numbers(paper, name, model, cache)
+            if there is None:
+                self._missing.append(name)
+                continue
+            self._kept |= {(name, *k): Measured(*values) for k, values in there.items()}  # type: ignore[arg-type]
+        self._wanted = scenarios_of(paper, self._missing)
+        self._simulations = _simulations(self._wanted, model, cache, jobs)
+        self._runs: dict[str, dict[Any, Run]] = {}
+        self._alone = jobs == 1
+
+    def __enter__(self) -> Step:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._simulations.__exit__(*error)
+
+    def begin(self) -> None:
+        """Let the simulations go on in the background."""
+        if len(self._wanted) >= MANY and not self._alone:
+            _compile()
+        self._simulations.begin()
+
+    def wait(self, at_last: Callable[[], None] | None = None) -> None:
+        """Until they are finished; `at_last` is called when the last is under way."""
+        runs = self._simulations.runs(*self._bar, at_last)
+        self._runs = by_item(self._missing, self._wanted, runs)
+
+    def numbers(self) -> dict[Key, Measured]:
+        """What was kept, and what is measured now and kept from now on."""
+        fresh = measure(self._paper, self._runs)
+        self._runs = {}
+        if self._cache is not None:
+            for name in self._missing:
+                of_item = {key[1:]: value for key, value in fresh.items() if key[0] == name}
+                code = self._paper.items[name].code
+                folder = numbers_of(self._cache)
+                kept.store(folder, self._paper.name, name, self._model, code, of_item)
+        return self._kept | fresh
 
 
 @cache
@@ -262,48 +347,58 @@ def draw_all(
 
 
 def simulate(
-    paper: Paper, items: Iterable[str], model: str, **settings: Any
+    paper: Paper,
+    items: Iterable[str],
+    model: str,
+    *,
+    cache: Path | None = CACHE,
+    jobs: int | None = None,
+    progress: bool | None = None,
 ) -> dict[str, dict[Any, Run]]:
     """Runs of each item by its keys; a scenario that several items share is simulated once."""
-    wanted = {
+    wanted = scenarios_of(paper, items)
+    with _simulations(wanted, model, cache, jobs) as simulations:
+        return by_item(items, wanted, simulations.runs(progress))
+
+
+Wanted = Mapping[tuple[str, Any], Scenario]
+"""Scenarios of several items, by an item and its key."""
+
+
+def scenarios_of(paper: Paper, items: Iterable[str]) -> Wanted:
+    return {
         (name, key): scenario
         for name in sorted(items)
         for key, scenario in paper.items[name].scenarios().items()
     }
-    runs = simulate_many(
-        list(wanted.values()),
-        model=model,
-        keep_from=WORTH_KEEPING,
-        processes=len(wanted) >= MANY,
-        **settings,
-    )
+
+
+def by_item(items: Iterable[str], wanted: Wanted, runs: Iterable[Run]) -> dict[str, dict[Any, Run]]:
+    """The runs of wanted scenarios, by item and key."""
     result: dict[str, dict[Any, Run]] = {name: {} for name in items}
     for (name, key), run in zip(wanted, runs, strict=True):
         result[name][key] = run
     return result
 
 
+def _simulations(wanted: Wanted, model: str, cache: Path | None, jobs: int | None) -> Simulations:
+    return Simulations(
+        wanted.values(),
+        model,
+        jobs=jobs,
+        cache=cache,
+        keep_from=WORTH_KEEPING,
+        processes=len(wanted) >= MANY,
+    )
+
+
 def numbers(
     paper: Paper, items: Iterable[str], model: str, *, cache: Path | None, **settings: Any
 ) -> dict[Key, Measured]:
     """Every number of `items`: what is kept of them in `cache`, the rest simulated and measured."""
-    found: dict[Key, Measured] = {}
-    missing = []
-    for name in sorted(items):
-        there = kept_numbers(paper, name, model, cache)
-        if there is None:
-            missing.append(name)
-            continue
-        found |= {(name, *key): Measured(*values) for key, values in there.items()}  # type: ignore[arg-type]
-    if missing:
-        fresh = measure(paper, simulate(paper, missing, model, cache=cache, **settings))
-        if cache is not None:
-            for name in missing:
-                of_item = {key[1:]: value for key, value in fresh.items() if key[0] == name}
-                code = paper.items[name].code
-                kept.store(numbers_of(cache), paper.name, name, model, code, of_item)
-        found |= fresh
-    return found
+    with Step(paper, items, model, cache=cache, **settings) as step:
+        step.wait()
+        return step.numbers()
 
 
 def numbers_of(cache: Path) -> Path:

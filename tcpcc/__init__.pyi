@@ -11,6 +11,9 @@ from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
 from .interactive import explore as explore
+from .many import SweepError as SweepError
+from .many import SweepInterrupted as SweepInterrupted
+from .many import simulate_many as simulate_many
 from .models import Estimate as Estimate
 from .models import LongRun as LongRun
 from .models import ResourceError as ResourceError
@@ -72,10 +75,7 @@ from .scenario.workload import poisson as poisson
 from .scenario.workload import web as web
 from .slow_start import StartUp as StartUp
 from .slow_start import slow_starts as slow_starts
-from .sweep import SweepError as SweepError
-from .sweep import SweepInterrupted as SweepInterrupted
 from .sweep import grid as grid
-from .sweep import simulate_many as simulate_many
 from .transport.recovery import Recovery as Recovery
 from .transport.recovery import recoveries as recoveries
 

@@ -187,7 +187,7 @@ def _packet(
     pool: ThreadPoolExecutor,
     workers: int,
 ) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
-    from tcpcc.sweep import simulate_many
+    from tcpcc.many import simulate_many
 
     options: dict[str, Any] = {} if step is None else {"step": step}
     runs = simulate_many(scenarios, model=model, jobs=workers, progress=False, **options)

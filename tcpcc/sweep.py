@@ -1,128 +1,22 @@
-"""Many simulations: in parallel, resumable, with progress; grids of scenarios and their metrics.
-
-Simulations run in threads, since the engines release the interpreter lock, or in processes for
-the SimPy driver, which does not. Inside `with joblib.parallel_config(backend="dask")` (or "ray")
-they run where that engine puts them.
-"""
+"""Grids of scenarios and their metrics, as tables."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import os
-import sys
-import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing, nullcontext
-from dataclasses import fields
-from functools import cache as once
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.engine.source import code_digest
-from tcpcc.errors import ScenarioError, TcpccError, refuse, whole
-from tcpcc.files import clean
-from tcpcc.results import Run, shelf
-from tcpcc.scenario.traffic import Flow
+from tcpcc.errors import ScenarioError
+from tcpcc.many import Simulations, SweepError, SweepInterrupted, told_failed, told_interrupted
+from tcpcc.results import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tcpcc.definition import Definition
     from tcpcc.scenario import Scenario
 
 Metric = Callable[[Run], Any]
-
-
-class SweepError(TcpccError):
-    """Some simulations of a sweep failed; the others were finished first.
-
-    Attributes:
-        finished: as in `SweepInterrupted`.
-        failed: the errors by the number of the scenario (from `sweep`: of the grid point).
-    """
-
-    def __init__(self, message: str, finished: Any, failed: dict[int, Exception]) -> None:
-        super().__init__(message)
-        self.finished = finished
-        self.failed = failed
-
-    def __reduce__(self) -> Any:
-        return type(self), (str(self), self.finished, self.failed)
-
-
-class SweepInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a sweep.
-
-    Attributes:
-        finished: what there was by then: from `simulate_many` the list of runs, None for those
-            not finished; from `sweep` the table with the rows measured.
-    """
-
-    def __init__(self, message: str, finished: Any) -> None:
-        super().__init__(message)
-        self.finished = finished
-
-
-def simulate_many(
-    scenarios: Iterable[Scenario],
-    *,
-    model: str = "packet",
-    jobs: int | None = None,
-    cache: str | Path | None = None,
-    keep_from: float = 0.0,
-    processes: bool = False,
-    progress: bool | None = None,
-    title: str | None = None,
-    **options: Any,
-) -> list[Run]:
-    """Simulate every scenario; the runs come back in the order of the scenarios.
-
-    Scenarios that are the same are simulated once.
-
-    Args:
-        scenarios: what to simulate.
-        model: "packet" or "fluid".
-        jobs: how many at a time. Default: one per processor.
-        cache: folder where each run is kept as soon as it is finished, made if need be. Runs that
-            are there are loaded, not simulated, so an interrupted sweep resumes where it was. A
-            run is found again only if scenario, model, options, the controllers' rules and the
-            code of tcpcc are all the same.
-        keep_from: CPU seconds that a run must have taken to be kept. To keep and to find one takes
-            some milliseconds.
-        processes: simulate in processes in place of threads, which cannot share what each run
-            takes beside the compiled loop: some milliseconds. It is for hundreds of short runs,
-            since a process takes seconds to start. The SimPy driver always does. A backend chosen
-            by `joblib.parallel_config` comes before this.
-        progress: show a bar. Default: only on a terminal or in a notebook.
-        title: of the bar.
-        **options: for `simulate`: driver, trace, ...
-
-    Raises:
-        SweepInterrupted: on Ctrl-C; finished runs are in its `finished`, and in the cache.
-        SweepError: some scenarios failed, after all others were simulated; names the first, has
-            the finished runs, and all errors.
-        ScenarioError: an option that a cache cannot tell apart by its text.
-    """
-    todo = list(scenarios)
-    runs: list[Run | None] = [None] * len(todo)
-    failed: dict[int, Exception] = {}
-    bar = _bar(len(todo), progress, title)
-    stream = _stream(todo, [model] * len(todo), jobs, cache, bar, options, keep_from, processes)
-    try:
-        with closing(stream):
-            for index, run in stream:
-                if isinstance(run, Run):
-                    runs[index] = run
-                else:
-                    failed[index] = run
-    except KeyboardInterrupt:
-        done = sum(run is not None for run in runs)
-        raise SweepInterrupted(_interrupted(done, len(todo), cache), runs) from None
-    if failed:
-        first = min(failed)
-        raise SweepError(_failed(failed, len(todo), _title(first, todo[first])), runs, failed)
-    return [run for run in runs if run is not None]
 
 
 def grid(
@@ -185,13 +79,12 @@ def sweep(
         rows += [{**({} if isinstance(model, str) else {"model": one}), **at} for at, _ in points]
     scenarios = [scenario for _ in models for _, scenario in points]
     each_model = [one for one in models for _ in points]
-    bar = _bar(len(scenarios), progress)
-    stream = _stream(scenarios, each_model, jobs, cache, bar, dict(options or {}))
+    simulations = Simulations(scenarios, each_model, jobs=jobs, cache=cache, **dict(options or {}))
     measured: dict[int, dict[str, Any]] = {}
     failed: dict[int, Exception] = {}
     try:
-        with closing(stream):
-            for index, run in stream:
+        with simulations:
+            for index, run in simulations.finished(progress):
                 if not isinstance(run, Run):
                     failed[index] = run
                     continue
@@ -200,12 +93,12 @@ def sweep(
                 measured[index] = {**rows[index], **found}
     except KeyboardInterrupt:
         table = pd.DataFrame([measured[index] for index in sorted(measured)])
-        line = _interrupted(len(measured), len(rows), cache)
+        line = told_interrupted(len(measured), len(rows), cache)
         raise SweepInterrupted(line, table) from None
     if failed:
         table = pd.DataFrame([measured[index] for index in sorted(measured)])
         at = ", ".join(f"{k} = {v!r}" for k, v in rows[min(failed)].items())
-        raise SweepError(_failed(failed, len(rows), f"at {at}"), table, failed)
+        raise SweepError(told_failed(failed, len(rows), f"at {at}"), table, failed)
     return pd.DataFrame([measured[index] for index in range(len(rows))])
 
 
@@ -236,170 +129,6 @@ def _parts(found: Any) -> dict[str, Any]:
     return {"": found.item() if hasattr(found, "item") else found}
 
 
-def _title(index: int, scenario: Scenario) -> str:
-    """How a message calls a scenario."""
-    kinds = [f.controller if isinstance(f, Flow) else "cbr" for f in scenario.flows]
-    shown = ", ".join(kinds[:3]) + (f" and {len(kinds) - 3} more" if len(kinds) > 3 else "")
-    return f"scenarios[{index}] ({shown}; {scenario.duration:g} s, seed {scenario.seed})"
-
-
-def _failed(failed: Mapping[int, Exception], total: int, name: str) -> str:
-    first = failed[min(failed)]
-    kind = "" if isinstance(first, TcpccError) else f"{type(first).__name__}: "
-    return (
-        f"{len(failed)} of {total} runs failed, the finished ones are in this error's `finished`;"
-        f" {name}: {kind}{first}"
-    )
-
-
-def _interrupted(done: int, total: int, cache: str | Path | None) -> str:
-    where = f"kept in {cache}; run it again to resume" if cache else "in this error's `finished`"
-    return f"interrupted with {done} of {total} runs finished, {where}"
-
-
-def _stream(
-    scenarios: Sequence[Scenario],
-    models: Sequence[str],
-    jobs: int | None,
-    cache: str | Path | None,
-    progress: Any,
-    options: dict[str, Any],
-    keep_from: float = 0.0,
-    processes: bool = False,
-) -> Generator[tuple[int, Run | Exception], None, None]:
-    """(index, run or its error) in the order in which they are finished, cached ones first."""
-    from joblib import Parallel, delayed
-    from joblib.parallel import get_active_backend
-
-    n_jobs = -1 if jobs is None else whole("jobs", jobs, low=1)
-    same: dict[tuple[str, str], list[int]] = {}
-    for index, (scenario, model) in enumerate(zip(scenarios, models, strict=True)):
-        same.setdefault((_fingerprint(scenario), model), []).append(index)
-    places: dict[tuple[str, str], Path | None] = dict.fromkeys(same)
-    if cache is not None:
-        Path(cache).mkdir(parents=True, exist_ok=True)
-        clean(Path(cache))
-        places |= {key: Path(cache) / f"{_cache_name(*key, options)}{shelf.SUFFIX}" for key in same}
-    sweep_id = (os.getpid(), next(_numbers))
-    todo = []
-    with progress as bar:
-        for key, indices in same.items():
-            place = places[key]
-            run = None if place is None else shelf.take(place)
-            if run is None:
-                todo.append(key)
-                continue
-            bar.update(len(indices))
-            yield from ((index, run) for index in indices)
-        prefer = "processes" if processes or options.get("driver") == "simpy" else "threads"
-        backend, _ = get_active_backend(prefer=prefer)
-        streams = backend.supports_return_generator  # Ray does not: all come at the end
-        return_as = "generator_unordered" if streams else "list"
-        work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as=return_as)(
-            delayed(_one)(
-                key, scenario, options, places[key], keep_from, _registered(scenario), sweep_id
-            )
-            for key, scenario in ((key, scenarios[same[key][0]]) for key in todo)
-        )
-        try:
-            with closing(work) if streams else nullcontext():
-                for key, run in work:
-                    bar.update(len(same[key]))
-                    yield from ((index, run) for index in same[key])
-        finally:
-            with _saving:
-                _ended.add(sweep_id)
-
-
-# Nothing is saved any more once a sweep has ended, and its end waits for a save in progress.
-_saving = threading.Lock()
-_ended: set[tuple[int, int]] = set()
-_numbers = itertools.count()
-
-
-def _one(
-    key: tuple[str, str],
-    scenario: Scenario,
-    options: dict[str, Any],
-    place: Path | None,
-    keep_from: float,
-    definitions: list[Definition],
-    sweep_id: tuple[int, int],
-) -> tuple[tuple[str, str], Run | Exception]:
-    from tcpcc import models
-    from tcpcc.definition import register
-
-    if os.getpid() != sweep_id[0]:  # another process does not know what a notebook registered
-        for definition in definitions:
-            register(definition)
-    try:
-        run = models.simulate(scenario, model=key[1], **options)
-    except Exception as error:
-        return key, error
-    if place is not None and not run.data.attrs["cpu_seconds"] < keep_from:
-        with _saving:
-            if sweep_id not in _ended:
-                shelf.put(place, run)
-    return key, run
-
-
-def _definitions(scenario: Scenario) -> list[Definition]:
-    """The controllers, slow-start rules, loss recoveries and queue disciplines that a scenario
-    uses, each once."""
-    from tcpcc.transport.recovery import RECOVERIES
-
-    found: dict[Definition, None] = {}
-    for flow in (*scenario.flows, *(load.flow for load in scenario.workloads)):
-        if isinstance(flow, Flow):
-            controller = flow.definition
-            recovery = RECOVERIES.find(flow.recovery or controller.recovery)
-            found |= dict.fromkeys((controller, flow.slow_start.rule, recovery))
-    return list(found | dict.fromkeys(link.queue.discipline for link in scenario.net.links))
-
-
-def _registered(scenario: Scenario) -> list[Definition]:
-    """Those that are known by their names; a flow carries one that was given to it itself."""
-    return [d for d in _definitions(scenario) if type(d).registry.get(d.name) is d]
-
-
-def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:
-    """Name of a run in a cache: a hash of everything that decides what it holds."""
-    plain = (str, int, float, bool, type(None))
-    for name, value in options.items():
-        if not isinstance(value, plain):
-            raise refuse(name, value, "a number, a string or None when runs are cached")
-    parts = [_code_digest(), scenario, model, *(f"{k}={v!r}" for k, v in sorted(options.items()))]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
-
-
-def _fingerprint(scenario: Scenario) -> str:
-    """The scenario's digest and the code of its rules, which a user edits between runs."""
-    digest = hashlib.sha256(scenario.digest.encode())
-    for definition in _definitions(scenario):
-        for setting in fields(definition):  # type: ignore[arg-type]
-            value = getattr(definition, setting.name)
-            if setting.name in _WORDS:
-                continue
-            if isinstance(value, Mapping):
-                value = dict(value)
-            text = code_digest(value) if callable(value) else repr(value)
-            digest.update(f"{type(definition).__name__}.{setting.name}={text}\n".encode())
-    return digest.hexdigest()
-
-
-_WORDS = ("summary", "source")  # what a definition says of itself, for readers
-
-
-@once
-def _code_digest() -> str:
-    """Hash of the package's source: an edited engine must not find its old runs."""
-    digest = hashlib.sha256()
-    here = Path(__file__).parent
-    for file in sorted(here.rglob("*.py")):
-        digest.update(file.relative_to(here).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()
-
-
 def _values(name: str, axis: Any) -> list[Any]:
     if isinstance(axis, str) or not isinstance(axis, Iterable):
         return [axis]
@@ -407,13 +136,3 @@ def _values(name: str, axis: Any) -> list[Any]:
     if not values:
         raise ScenarioError(f"{name} = []: an axis needs at least one value")
     return values
-
-
-def _bar(total: int, progress: bool | None, title: str | None = None) -> Any:
-    """A progress bar; one that shows nothing unless asked for or watched."""
-    from tqdm import tqdm
-
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    watched = terminal or "ipykernel" in sys.modules
-    shown = watched if progress is None else progress
-    return tqdm(total=total, desc=title, unit="run", disable=not shown, dynamic_ncols=True)

@@ -10,7 +10,7 @@ import experiments
 import tcpcc as tc
 from experiments.records import Record
 from tcpcc import cli
-from tcpcc.sweep import SweepInterrupted
+from tcpcc.many import SweepInterrupted
 
 SCENARIO = """
 duration = "5 s"

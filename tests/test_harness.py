@@ -419,7 +419,7 @@ def test_a_data_file_that_contradicts_itself_is_refused(tmp_path, addition, mess
     ],
 )
 def test_unknown_names_are_told_before_anything_runs(arguments, message, monkeypatch):
-    monkeypatch.setattr(harness, "simulate_many", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr("tcpcc.models.simulate", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(ScenarioError, match=message):
         experiments.reproduce(**arguments)
 
@@ -432,11 +432,10 @@ def records(tmp_path_factory):
 
 
 def test_the_first_item_is_told_before_all_else_and_then_paper_by_paper(tmp_path, monkeypatch):
-    judged, told = [], []
+    told = []
 
-    def fake(paper, items, model, settings, place=""):
-        judged.append((paper.name, place))
-        return [(paper.name, len(items))]
+    def fake(wanted, model, settings):
+        yield from ([(paper.name, len(items))] for paper, items in wanted)
 
     monkeypatch.setattr(harness, "_judged", fake)
     found = experiments.reproduce(
@@ -447,8 +446,50 @@ def test_the_first_item_is_told_before_all_else_and_then_paper_by_paper(tmp_path
     assert told[0] == (first, item, [(first, 1)])
     assert [each[:2] for each in told[1:]] == [(name, None) for name in PAPERS]
     assert found == [(name, len(PAPERS[name].items)) for name in PAPERS]
-    assert judged[1] == (first, f"paper 1 of {len(PAPERS)}, ")
     assert others
+
+
+class FakeStep:
+    """Writes down what is asked of it."""
+
+    def __init__(self, name, told):
+        self.name, self.told = name, told
+        told.append(f"{name} made")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.told.append(f"{self.name} closed")
+
+    def begin(self):
+        self.told.append(f"{self.name} begun")
+
+    def wait(self, at_last):
+        if at_last:
+            at_last()
+        self.told.append(f"{self.name} there")
+
+    def numbers(self):
+        self.told.append(f"{self.name} measured")
+        return self.name
+
+
+def test_the_next_step_is_under_way_while_one_is_measured_and_looked_at():
+    told = []
+    steps = harness._in_turn(FakeStep(name, told) for name in "ab")
+    assert list(steps) == ["a", "b"]
+    assert told[:-2] == [
+        "a made", "a begun", "b made", "b begun", "a there", "a measured", "b there", "b measured",
+    ]  # fmt: skip
+
+
+def test_no_simulation_outlives_what_asked_for_it():
+    told = []
+    steps = harness._in_turn(FakeStep(name, told) for name in "abc")
+    assert next(steps) == "a"
+    steps.close()
+    assert told[-2:] == ["b closed", "a closed"]
 
 
 def test_one_item_gives_its_own_records_only(records):
@@ -536,7 +577,7 @@ def test_a_chart_is_drawn_from_the_numbers_kept(tmp_path, monkeypatch):
     assert PAPERS[paper].items[item].chart is not None
     cache = tmp_path / "runs"
     first = experiments.draw(paper, item, "fluid", cache=cache)
-    monkeypatch.setattr(harness, "simulate_many", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr("tcpcc.models.simulate", lambda *_, **__: pytest.fail("it ran"))
     again = experiments.draw(paper, item, "fluid", cache=cache)
     points = [[line.get_xydata().tolist() for line in f.axes[0].lines] for f in (first, again)]
     assert points[0] == points[1] != []
@@ -727,6 +768,6 @@ def test_what_is_kept_is_not_simulated_again(tmp_path, monkeypatch):
     def simulate(*args, **settings):
         raise AssertionError("simulated again")
 
-    monkeypatch.setattr(harness, "simulate_many", simulate)
+    monkeypatch.setattr("tcpcc.models.simulate", simulate)
     again = experiments.reproduce("quick_vegas", "figure_2", "fluid", cache=tmp_path / "runs")
     assert again == first

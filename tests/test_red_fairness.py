@@ -7,7 +7,7 @@ from scipy import stats
 import tcpcc as tc
 from experiments.red_fairness import against_ns2, claims, studies, tables
 from experiments.red_fairness import scenarios as s
-from tcpcc.sweep import simulate_many
+from tcpcc.many import simulate_many
 
 pytestmark = pytest.mark.slow
 

@@ -53,8 +53,7 @@ def site(records, tmp_path_factory):
     small = with_one_scenario(experiments.papers())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("experiments.harness.papers", lambda: small)
-        patch.setattr("experiments.harness.simulate_many", no_simulation)
-        patch.setattr("experiments.site.writing.simulate_many", no_simulation)
+        patch.setattr("tcpcc.models.simulate", no_simulation)
         build(records, folder, figures=False, runs=False)
     return folder
 
@@ -185,6 +184,20 @@ def test_runs_are_shown_up_to_a_cost_and_the_page_says_what_is_left_out():
     assert (choice.seeds, choice.costly) == (20, 20 - len(choice.keys))
     assert "20 with other seeds" in choice.left_out
     assert traces.choose(many, known=many).costly == 20 - traces.MOST
+
+
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [
+        (0.05, "run 0.05"),
+        ("Vegas", "Vegas"),
+        (("Vegas", 3), "Vegas (seed 3)"),
+        ((0.05, 3), "run 0.05 (seed 3)"),
+        ((("a", "b"), 0.5, 2), "a, b, 0.5 (seed 2)"),
+    ],
+)
+def test_a_runs_title_is_never_a_bare_number(key, title):
+    assert traces.title(key) == title
 
 
 def test_a_shown_runs_numbers_are_those_of_the_table(page, records):

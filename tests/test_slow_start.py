@@ -9,8 +9,8 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.controllers import Controller, Param, get, names
+from tcpcc.many import _fingerprint
 from tcpcc.slow_start import SLOW_STARTS, composed
-from tcpcc.sweep import _fingerprint
 
 MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
 RULES = ["limited", "hystart", "hystart++"]

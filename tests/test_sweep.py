@@ -19,10 +19,11 @@ import tcpcc as tc
 from tcpcc import web
 from tcpcc.controllers import Controller, Param, register
 from tcpcc.errors import ScenarioError
+from tcpcc.many import Simulations, SweepError, SweepInterrupted, simulate_many
 from tcpcc.results import Run, shelf
 from tcpcc.scenario import Flow
 from tcpcc.slow_start import StartUp
-from tcpcc.sweep import SweepError, SweepInterrupted, grid, simulate_many, sweep
+from tcpcc.sweep import grid, sweep
 from tcpcc.transport.output import fill
 from tcpcc.transport.recovery import Recovery
 from tcpcc.transport.recovery.classic import leave
@@ -114,7 +115,7 @@ def test_bad_jobs_are_refused_in_one_line(engine, jobs):
 
 def test_another_process_learns_the_controllers_that_were_registered_here(engine, monkeypatch):
     """`_one` as it begins in a fresh worker process, which knows the built-in ones only."""
-    from tcpcc import sweep as module
+    from tcpcc import many as module
     from tcpcc.controllers import CONTROLLERS
 
     own = own_controller(1)
@@ -304,7 +305,7 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
         sys.path.insert(0, {os.path.dirname(__file__)!r})
         import factories, test_sweep
         from tcpcc import models
-        from tcpcc.sweep import simulate_many
+        from tcpcc.many import simulate_many
         def simulate(scenario, model="packet"):
             time.sleep(0.05 if scenario.seed < 4 else 0.4)
             return factories.run(scenario, scenario.seed)
@@ -329,6 +330,36 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
 
 
 # Progress
+
+
+def test_simulations_go_on_before_anybody_waits_for_them(engine, tmp_path):
+    """Those that are kept are loaded, and not simulated."""
+    simulate_many(cases(2), cache=tmp_path)
+    with Simulations(cases(1, 2, 3), cache=tmp_path) as simulations:
+        simulations.begin()
+        until = time.monotonic() + 60
+        while len(engine.asked) < 3 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert sorted(seed for seed, _, _ in engine.asked) == [1, 2, 3]
+        assert [run.scenario.seed for run in simulations.runs()] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_when_the_last_is_under_way_something_else_can_begin(engine, tmp_path, count):
+    """Told once, also where all are kept or there are none."""
+    asked = []
+    for _ in range(2):
+        with Simulations(cases(*range(count)), jobs=1, cache=tmp_path) as simulations:
+            assert len(simulations.runs(at_last=lambda: asked.append(len(engine.asked)))) == count
+    assert asked == [count, count]
+
+
+def test_simulations_end_with_the_block_that_they_are_of(engine):
+    with Simulations(cases(*range(1, 1001)), jobs=1) as simulations:
+        simulations.begin()
+    asked = len(engine.asked)
+    time.sleep(0.1)
+    assert asked == len(engine.asked) < 1000
 
 
 def test_progress_is_silent_unless_asked_or_watched(engine, capfd, monkeypatch):

@@ -13,7 +13,7 @@ from experiments.seeds import over_seeds
 from experiments.tcp_fusion import PAPER
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
-from tcpcc.sweep import simulate_many
+from tcpcc.many import simulate_many
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from experiments import harness, kept, published
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import Quantities, of_each_seed, over_seeds
-from tcpcc.sweep import simulate_many
+from tcpcc.many import simulate_many
 
 if TYPE_CHECKING:
     import pandas as pd

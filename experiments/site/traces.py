@@ -92,8 +92,9 @@ def _has_seed(key: Any) -> bool:
 def title(key: Any) -> str:
     """A run's key in words."""
     if _has_seed(key):
-        return f"{', '.join(_words(key[:-1]))} (seed {key[-1]})"
-    return ", ".join(_words(key))
+        return f"{title(key[:-1])} (seed {key[-1]})"
+    words = ", ".join(_words(key))
+    return words if any(letter.isalpha() for letter in words) else f"run {words}"
 
 
 def _words(key: Any) -> list[str]:

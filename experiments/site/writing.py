@@ -22,7 +22,7 @@ from experiments.paper_table import STYLE, PaperTable
 from experiments.records import MODELS, Record
 from experiments.site import pages, traces
 from tcpcc import Scenario
-from tcpcc.sweep import simulate_many
+from tcpcc.many import simulate_many
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -209,7 +209,7 @@ def _hosts(
     routes: list[tuple[str, tuple[str, ...]]], nodes: Mapping[str, Place]
 ) -> dict[str, tuple[str, Place]]:
     """By node: what is written in its hosts' box, and where that stands."""
-    targets = {route[-1] for _, route in routes}
+    targets = dict.fromkeys(route[-1] for _, route in routes)
     begin: dict[str, Counter[tuple[str, str]]] = {node: Counter() for node in targets}
     for kind, route in routes:
         begin.setdefault(route[0], Counter())[kind, route[-1]] += 1

@@ -262,6 +262,10 @@ def _added(kind: type) -> tuple[dict[str, Any], ...]:
     return tuple(settings for one, settings in _ADDED if issubclass(kind, one))
 
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+"""Kinds that JSON has."""
+
+
 def _canonical(value: Any) -> Any:
     """The value as plain JSON, complete: defaults of controllers and queues are written out."""
     from tcpcc.queues.discipline import QueueSpec
@@ -279,7 +283,9 @@ def _canonical(value: Any) -> Any:
             if all(plain[k] == v for k, v in settings.items()):
                 for name in settings:
                     del plain[name]
-        plain = {name: _canonical(setting) for name, setting in plain.items()}
+        for name, setting in plain.items():
+            if type(setting) not in _PLAIN:
+                plain[name] = _canonical(setting)
         if isinstance(value, Flow):
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from tcpcc.scenario import Scenario
+
+GROUP = 16  # worlds that a thread runs while Python, one thread at a time, lays out the next
 
 Means = tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]
 
@@ -91,7 +93,7 @@ def batch(
     labels: tuple[list[str], list[str]] | None = None
     with _bar(total, progress) as bar, ThreadPoolExecutor(workers) as pool:
         while part := list(itertools.islice(points, size)):
-            scenarios = [make(**dict(zip(values, point, strict=True))) for point in part]
+            scenarios = (make(**dict(zip(values, point, strict=True))) for point in part)
             for found, names in MODELS[model](scenarios, model, after, step, pool, workers):
                 if labels is None:
                     labels = names
@@ -133,7 +135,7 @@ def _dataset(
 
 
 def _mean_field(
-    scenarios: Sequence[Scenario],
+    scenarios: Iterable[Scenario],
     model: str,
     after: float,
     step: float | None,
@@ -144,17 +146,30 @@ def _mean_field(
     from tcpcc.models.meanfield.meanfield_world import World, run_many
 
     memory = ControllerMemory()
-    worlds = [World(x, step, after, bins=False, controllers=memory) for x in scenarios]
-    shares = [worlds[k::workers] for k in range(workers)]
-    list(pool.map(run_many, filter(None, shares)))
-    for world in worlds:
-        names = [flow.name for flow in world.resolved.flows]
-        links = [world.resolved.links[k].name for k in world.recorded if k in world.place]
-        yield world.means(), (names, links)
+    waiting: list[World] = []
+    sent: list[tuple[list[World], Future[None]]] = []
+
+    def send(size: int) -> None:
+        for k in range(0, len(waiting), size):
+            group = waiting[k : k + size]
+            sent.append((group, pool.submit(run_many, group)))
+        waiting.clear()
+
+    for scenario in scenarios:
+        waiting.append(World(scenario, step, after, bins=False, controllers=memory))
+        if len(waiting) == GROUP:
+            send(GROUP)
+    send(max(-(-len(waiting) // workers), 1))
+    for group, done in sent:
+        done.result()
+        for world in group:
+            names = [flow.name for flow in world.resolved.flows]
+            links = [world.resolved.links[k].name for k in world.recorded if k in world.place]
+            yield world.means(), (names, links)
 
 
 def _fluid(
-    scenarios: Sequence[Scenario],
+    scenarios: Iterable[Scenario],
     model: str,
     after: float,
     step: float | None,
@@ -180,7 +195,7 @@ def _fluid(
 
 
 def _packet(
-    scenarios: Sequence[Scenario],
+    scenarios: Iterable[Scenario],
     model: str,
     after: float,
     step: float | None,
@@ -190,6 +205,7 @@ def _packet(
     from tcpcc.many import simulate_many
 
     options: dict[str, Any] = {} if step is None else {"step": step}
+    scenarios = list(scenarios)
     runs = simulate_many(scenarios, model=model, jobs=workers, progress=False, **options)
     for scenario, run in zip(scenarios, runs, strict=True):
         series = {name: run.data[name].values for name in AVERAGED}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import tcpcc as tc
-from tcpcc.models.meanfield.meanfield_world import World
+from tcpcc.models.meanfield.meanfield_world import FIRST_ROWS, World
 
 
 def scenario(*flows, rate="10 Mbps", delay="50 ms", buffer=1e6, duration=60, **link):
@@ -190,3 +190,16 @@ def test_what_it_refuses(flow, changes, line):
 def test_a_step_longer_than_the_way_back_is_refused():
     with pytest.raises(tc.ScenarioError, match=r"step = 0.2: must be at most"):
         tc.simulate(scenario(tc.Flow("reno")), "meanfield", step=0.2)
+
+
+def test_the_past_is_kept_for_as_long_as_a_round_trip():
+    """A minute of a path of 0.1 s, in steps of 0.05 s, on one link and on three."""
+    one = scenario(tc.Flow("reno", count=10), buffer=50, rate="10 Mbps")
+    lot = tc.parking_lot(3, "10 Mbps", "15 ms", 50)
+    long = tc.Flow("reno", source="r0", target="r3", count=3)
+    for case in (one, tc.Scenario(lot, [long], duration=60)):
+        world = World(case, bins=False)
+        world.start()
+        world.run(world.end)
+        assert world.end > 1000
+        assert len(world.history) == FIRST_ROWS

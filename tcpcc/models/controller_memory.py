@@ -52,7 +52,7 @@ class ControllerMemory:
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
-        self._rules: dict[Controller, tuple[dict[str, int], tuple[np.dtype, ...]]] = {}
+        self._known: dict[Controller, tuple[dict[str, int], np.dtype, np.ndarray]] = {}
         self._owned: list[np.ndarray] = []
 
     def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
@@ -63,12 +63,12 @@ class ControllerMemory:
         """
         controller = flow.controller
         assert controller is not None
-        addresses, (state, params, _) = self._compiled(controller)
+        addresses, params, first_state = self._compiled(controller)
         for name, rule in addresses.items():
             if name in row.dtype.names:
                 row[name] = rule
         records = (
-            record_of(state, controller.initial_state),
+            first_state.copy(),
             record_of(params, list(flow.params.values()) or [0.0]),
             sample_of(flow),
         )
@@ -79,9 +79,9 @@ class ControllerMemory:
             row[name] = address(record)
         return records[0]
 
-    def _compiled(self, controller: Controller) -> tuple[dict[str, int], tuple[np.dtype, ...]]:
-        """Addresses of the rules by name, and the types of state, parameters and sample."""
-        if controller not in self._rules:
+    def _compiled(self, controller: Controller) -> tuple[dict[str, int], np.dtype, np.ndarray]:
+        """Addresses of the rules by name, the type of the parameters, the state at first."""
+        if controller not in self._known:
             dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
             addresses = {}
             for name, rule in controller.rules.items():
@@ -89,5 +89,7 @@ class ControllerMemory:
                     addresses[name] = rule_address(rule, *dtypes)
                 except TypeError as error:
                     raise TcpccError(f"controller {controller.name!r}, {name}: {error}") from None
-            self._rules[controller] = addresses, dtypes
-        return self._rules[controller]
+            state, params, _ = dtypes
+            first_state = record_of(state, controller.initial_state)
+            self._known[controller] = addresses, params, first_state
+        return self._known[controller]

@@ -127,7 +127,7 @@ def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) 
         record = _recorded(link)
         variable = link.variable or k in changed
         if (record, variable) != (link.record, link.variable):
-            links[k] = link.replace(record=record, variable=variable)
+            links[k] = link._with(record=record, variable=variable)
     return Resolved(tuple(links), tuple(flows), changes, workloads)
 
 
@@ -193,7 +193,7 @@ def _single(
             start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
             one = name if spec.count == 1 else f"{name}.{k}"
             share = spec.count * k // n - spec.count * (k - 1) // n
-            yield spec.replace(start=start, count=share, jitter=0.0), one
+            yield spec._with(start=start, count=share, jitter=0.0), one
 
 
 def _check_times(spec: Flow | CBR, duration: float) -> None:
@@ -380,6 +380,7 @@ class _Routes:
         self.by_ends = {(link.src, link.dst): k for k, link in enumerate(net.links)}
         self.nodes = {node for ends in self.by_ends for node in ends}
         self.shortest = lru_cache(maxsize=None)(self._shortest)
+        self.along = lru_cache(maxsize=None)(self._along)
 
     def end(self, role: str, node: str | None) -> str:
         """The node where a flow begins or ends, if there is one."""
@@ -389,7 +390,7 @@ class _Routes:
             raise unknown(f"{role} node", node, self.nodes)
         return node
 
-    def along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
+    def _along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
         """Indices of the links from node to node."""
         for node in nodes:
             if node not in self.nodes:

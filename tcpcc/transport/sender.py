@@ -177,14 +177,19 @@ def on_alarm(f, now):
 
 
 @compiled
+def before_write(f):
+    """The application is about to hand over more data, above ``f.to_send``."""
+    if f.delivery != 0:
+        note_limited(f, window_at(f.state, 0).cwnd)
+
+
+@compiled
 def write(f, now):
     """The application has handed over more data, up to ``f.to_send``.
 
     After a silence of more than a retransmission timeout the window falls back to the initial one
     (RFC 5681, 4.1). During a loss recovery the ACKs to come let the new data out.
     """
-    if f.delivery != 0:
-        note_limited(f, window_at(f.state, 0).cwnd)
     if f.high_ack == f.max_seq:
         last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
         s = window_at(f.state, 0)

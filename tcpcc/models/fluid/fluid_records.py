@@ -36,7 +36,7 @@ WORLD = record_dtype(
         "step": float, "wanted": float, "ramp": float,
         "coarse": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
-        "flows": int, "active": int, "n_active": int,
+        "flows": int, "active": int, "n_active": int, "wakes": int, "awake": int,
         "links": int, "n_links": int, "by_link": int,
     }
 )  # fmt: skip
@@ -44,6 +44,7 @@ WORLD = record_dtype(
 # A moment of the past: the rows around it and how to weigh them (tcpcc.models.fluid.history.turn).
 PLACE: dict[str, type] = {
     "cursor": int, "part": float, "four": int, "row0": int, "row1": int, "row2": int, "row3": int,
+    "earlier": int,  # row1 of the step before
     "w0": float, "w1": float, "w2": float, "w3": float, "onward": float, "back": float,
 }  # fmt: skip
 
@@ -132,8 +133,9 @@ FLOW = record_dtype(
     {
         # --- what every step needs, also one in which nothing comes back
         "kind": int, "route": int, "phase": int, "finished": float,
-        # slot at the last hop (-1: there is none); columns of what it sent, and of its growth
-        "last_slot": int, "column": int, "grown_column": int,
+        # slot at the last hop (-1: there is none); columns of what it sent, of its growth, and of
+        # what comes back
+        "last_slot": int, "column": int, "grown_column": int, "back_column": int,
         "acked": float, "next_seq": float, "high_ack": float, "grown": float,
         "repair": float, "holes": float, "deadline": float,
         # s, how long its first window takes to pass the narrowest link (senders.note_clump)

@@ -70,6 +70,10 @@ class World:
         self.links = np.zeros(len(self.kept), r.LINK)
         self.flows = blank(len(self.resolved.flows), r.FLOW)
         self.active = np.zeros(len(self.flows), np.int64)
+        # Apart, so that a step in which nothing happens to most flows takes little memory: when
+        # each sender wakes, and whether something came to each slot of late.
+        self.wakes = np.zeros(len(self.flows))
+        self.awake = np.zeros(len(self.slots), np.int64)
         self.some_end = any(
             getattr(x.spec, "size", None) is not None or x.spec.stop is not None
             for x in self.resolved.flows
@@ -120,6 +124,7 @@ class World:
                 self.slots["hop"][slot : slot + n] = hop
                 slot += n
                 hop += 1
+            self.flows["back_column"][plan.flows] = source + np.arange(n)
             self.flows["last_slot"][plan.flows] = slot - n + np.arange(n) if plan.links else -1
         self.slots["losses"] = address(self.losses) + self.losses.strides[0] * np.arange(
             len(self.slots)
@@ -217,7 +222,8 @@ class World:
         np.maximum.at(self.links["unit"], owners, self.slots["count"])
         self.by_link = np.array(by_link, dtype=np.int64)
         w = self.w[0]
-        for name in ("routes", "hops", "slots", "flows", "active", "links", "by_link"):
+        arrays = "routes", "hops", "slots", "flows", "active", "wakes", "awake", "links", "by_link"
+        for name in arrays:
             w[name] = address(getattr(self, name))
         w["n_routes"], w["n_links"] = len(self.routes), len(self.links)
         w["interval"], w["n_bins"] = self.scenario.interval, self.n_bins
@@ -299,6 +305,7 @@ class World:
         place = int(np.searchsorted(before, k))
         self.active[place + 1 : len(before) + 1] = before[place:].copy()
         self.active[place] = k
+        self.wakes[k] = -math.inf
         self.w["n_active"] = len(before) + 1
         self.w["ramp"] = self.first_step
 

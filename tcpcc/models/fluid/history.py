@@ -34,7 +34,7 @@ def find(w, newest, cursor, time):
 @compiled
 def locate(w, newest, time):
     """The same without a cursor, for moments that are looked up once in a while."""
-    low = max(newest - w.mask, 0)
+    low = max(w.k - w.mask, 0)
     high = newest
     while high - low > 1:
         middle = (low + high) // 2
@@ -112,6 +112,12 @@ def turn(w, newest, row, part, place):
     place.w3 = -a * part * b / ((before + 1 + after) * (1 + after) * after)
     place.onward = part / before
     place.back = b / after
+
+
+@compiled
+def may_have_risen(place, column):
+    """Whether a curve that never falls could be higher at a place than a step before."""
+    return number_at(place.earlier, column).value != number_at(place.row2, column).value
 
 
 @compiled

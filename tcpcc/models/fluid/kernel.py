@@ -5,6 +5,7 @@ import math
 from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.fluid.fluid_records import (
+    FIRST_COLUMN,
     PER_STEP,
     TIME,
     flow_at,
@@ -18,7 +19,7 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.fluid.history import number_at, row_address
 from tcpcc.models.fluid.links import step_link
 from tcpcc.models.fluid.routes import delivered, look_at_receivers, look_back, oldest_row
-from tcpcc.models.fluid.senders import step_cbr, step_sender
+from tcpcc.models.fluid.senders import step_flow
 from tcpcc.transport.flow_record import CBR, window_at
 
 CHECK_EVERY = 16  # steps between two looks at the room that the history has left
@@ -29,6 +30,13 @@ SPARE = 24  # rows that are free after such a look
 def end_of_bin(w):
     """When the present bin ends; the last one does when the run is over."""
     return (w.bin + 1) * w.interval if w.bin + 1 < w.n_bins else math.inf
+
+
+@compiled
+def stay(before, row, columns):
+    """Let all curves stay where they were, for those to which nothing happens."""
+    for column in range(FIRST_COLUMN, columns):
+        number_at(row, column).value = number_at(before, column).value
 
 
 @compiled
@@ -53,6 +61,7 @@ def next_step(w, until):
     w.row = row_address(w, w.k)
     number_at(w.row, TIME).value = w.now
     number_at(w.row, PER_STEP).value = 1 / w.step
+    stay(row_address(w, w.k - 1), w.row, w.columns)
 
 
 @compiled
@@ -107,11 +116,11 @@ def step(w):
             look_back(w, route)
     w.wanted = w.coarse
     for i in range(w.n_active):
-        f = flow_at(w.flows, index_at(w.active, i).at)
-        if f.kind == CBR:
-            step_cbr(w, f)
-        else:
-            step_sender(w, f, route_at(w.routes, f.route))
+        number = index_at(w.active, i).at
+        wake = number_at(w.wakes, number)
+        if wake.value <= w.now:
+            f = flow_at(w.flows, number)
+            wake.value = step_flow(w, f, route_at(w.routes, f.route))
     for i in range(w.n_links):
         step_link(w, link_at(w.links, i))
 

@@ -23,9 +23,9 @@ from tcpcc.models.fluid.fluid_records import (
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import between, crossing, number_at
+from tcpcc.models.fluid.history import between, crossing, may_have_risen, number_at
 from tcpcc.models.fluid.losses import pay_debts
-from tcpcc.models.fluid.routes import append, look_before, read_alone
+from tcpcc.models.fluid.routes import append, look_before, value_at
 from tcpcc.models.fluid.victims import drop, drop_overflow
 from tcpcc.models.fluid.words import pass_words
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
@@ -48,10 +48,14 @@ def take_in(w, link):
             continue
         together = look_before(w, hop)
         for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
+            number = hop.first_slot + m
+            awake = index_at(w.awake, number)
+            if awake.at == 0 and not may_have_risen(hop, hop.source + m):
+                continue
+            slot = slot_at(w.slots, number)
             if slot.active == 0:
                 continue
-            value = slot.value if together else read_alone(hop, hop.source + m)
+            value = value_at(w, hop, hop.source + m, number if together else -1)
             fresh = max(value - slot.offered, 0.0)
             slot.offered += fresh
             slot.accepted += fresh
@@ -63,9 +67,10 @@ def take_in(w, link):
             size += fresh * slot.count * slot.size
             number_at(w.row, hop.column + m).value = slot.accepted
             if slot.recent > 0:
-                first, last = append(w, first, last, hop.first_slot + m)
+                first, last = append(w, first, last, number)
             if slot.debt > 0:
                 owed += (slot.debt - min(fresh, slot.debt)) * slot.count
+            awake.at = 1 if slot.recent > 0 or slot.debt > 0 else 0
     link.first_busy = first
     link.owed = owed
     if link.shared != 0:

@@ -2,12 +2,23 @@
 
 from tcpcc.engine.jit import compiled
 from tcpcc.models.fluid.fluid_records import ARRIVED, hop_at, link_at, route_at, slot_at
-from tcpcc.models.fluid.history import between, curve, find, fraction, locate, number_at, turn
+from tcpcc.models.fluid.history import (
+    between,
+    curve,
+    find,
+    fraction,
+    locate,
+    may_have_risen,
+    number_at,
+    row_address,
+    turn,
+)
 
 
 @compiled
 def look_at(w, newest, time, place):
     """Turn `place` to a moment of the past."""
+    place.earlier = row_address(w, place.cursor)
     row = find(w, newest, place.cursor, time)
     turn(w, newest, row, fraction(w, row, time), place)
 
@@ -23,8 +34,9 @@ def append(w, first, last, number):
 
 
 @compiled
-def read(w, place, column, hop, together):
-    """Read the curves of all flows of `hop`, from `column` on, into their slots.
+def read(w, place, column, hop, together, wake):
+    """Read the curves of all flows of `hop` that rise, from `column` on, into their slots; `wake`
+    the senders of those that may have risen since the step before.
 
     A link sends at its rate; what it sends of each flow, read from curves that are bent (see
     `history.curve`), may add up to a little more or less. When the flows are
@@ -36,14 +48,16 @@ def read(w, place, column, hop, together):
     adjust = together and place.four != 0
     first = last = -1
     for m in range(hop.n_slots):
+        if not may_have_risen(place, column + m):  # mostly: a window is a clump, or several
+            continue
         slot = slot_at(w.slots, hop.first_slot + m)
         if slot.active == 0:
             continue
+        if wake:
+            number_at(w.wakes, slot.flow).value = w.now
         low = number_at(place.row1, column + m).value
         high = number_at(place.row2, column + m).value
-        if low == high:  # mostly: a window is a clump, or several
-            slot.value = low
-            slot.leeway = 0.0
+        if low == high:
             continue
         slot.value = curve(place, column + m, low, high)
         if adjust:
@@ -75,7 +89,7 @@ def look_back(w, route):
         hop.seen = between(w, link.column + ARRIVED, hop.passed, fraction(w, hop.passed, time))
         if i == route.n_hops - 1:
             look_at(w, newest, hop.seen, route)
-            read(w, route, hop.column, hop, route.active > 1 or link.n_hops == 1)
+            read(w, route, hop.column, hop, route.active > 1 or link.n_hops == 1, True)
         time = hop.seen - hop.before
     if route.n_hops == 0:
         look_at(w, newest, time, route)
@@ -85,21 +99,14 @@ def look_back(w, route):
 
 
 @compiled
-def acknowledged_by_now(w, f, route):
-    """What has come back of a flow by now, in packets since its start."""
-    if f.last_slot < 0:
-        low = number_at(route.row1, f.column).value
-        high = number_at(route.row2, f.column).value
-        return curve(route, f.column, low, high)
-    return slot_at(w.slots, f.last_slot).value
-
-
-@compiled
-def read_alone(place, column):
-    """Read one curve, by itself."""
+def value_at(w, place, column, slot):
+    """A curve at a place: where it rises, as it was read together with others into number `slot`;
+    if that is -1, by itself."""
     low = number_at(place.row1, column).value
     high = number_at(place.row2, column).value
-    return low if low == high else curve(place, column, low, high)
+    if low == high:
+        return low
+    return curve(place, column, low, high) if slot < 0 else slot_at(w.slots, slot).value
 
 
 @compiled
@@ -114,7 +121,7 @@ def look_before(w, hop):
     look_at(w, newest, time, hop)
     together = hop.through >= 0 and route_at(w.routes, hop.route).active > 1
     if together:
-        read(w, hop, hop.source, hop, together)
+        read(w, hop, hop.source, hop, together, False)
     return together
 
 

@@ -14,10 +14,10 @@ from tcpcc.models.fluid.repair import (
     is_noticed,
     look_for_holes,
 )
-from tcpcc.models.fluid.routes import acknowledged_by_now
+from tcpcc.models.fluid.routes import value_at
 from tcpcc.models.fluid.window import acknowledged, opened, pump, reduce, start
 from tcpcc.models.fluid.words import bring_back, carry_syn, send_syn, write
-from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.flow_record import CBR, LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.pacing import pace
 from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import restart_timer
@@ -168,7 +168,7 @@ def take_extras(w, f, route):
 
 @compiled
 def step_open(w, f, route):
-    acked = acknowledged_by_now(w, f, route)
+    acked = value_at(w, route, f.back_column, f.last_slot)
     if acked > f.acked + NONE:
         receive(w, f, route, acked - f.acked)
         note_clump(f)
@@ -205,3 +205,19 @@ def step_cbr(w, f):
     """A source of constant bit rate, which is 0 while it is off."""
     f.next_seq += f.rate * w.step
     number_at(w.row, f.column).value = f.next_seq
+
+
+@compiled
+def step_flow(w, f, route):
+    """A flow's time step; returns when it wakes even if nothing comes back: a step that has changed
+    nothing does so again until then."""
+    if f.kind == CBR:
+        step_cbr(w, f)
+        return w.now
+    acked, sent, deadline = f.acked, f.next_seq, f.deadline
+    step_sender(w, f, route)
+    if f.last_slot < 0 or f.extras != 0 or f.phase == OPENING or f.clump < math.inf:
+        return w.now  # nothing wakes the first of these, the others act at every step
+    if f.acked != acked or f.next_seq != sent or f.deadline != deadline:
+        return w.now
+    return f.deadline if math.isnan(f.finished) else math.inf

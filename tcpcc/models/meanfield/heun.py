@@ -14,7 +14,15 @@ from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.meanfield import buffers
 from tcpcc.models.meanfield.drift import advance, find_drift, lose, see, settle, window
 from tcpcc.models.meanfield.drift import apply as apply_rule
-from tcpcc.models.meanfield.lookback import BACKLOG, MARKED, PROB, cell, look_ahead, look_back
+from tcpcc.models.meanfield.lookback import (
+    BACKLOG,
+    MARKED,
+    PROB,
+    cell,
+    follow_back,
+    look_ahead,
+    look_back,
+)
 from tcpcc.models.meanfield.meanfield_records import (
     class_at,
     flow_bin_at,
@@ -27,7 +35,8 @@ from tcpcc.models.meanfield.meanfield_records import (
 from tcpcc.transport.flow_record import CBR, window_at
 
 DONE, GROW, FAILED = 0, 1, 2
-SPARE = 4  # rows of the history that the newest look-up does not need
+CHECK_EVERY = 16  # steps between two looks at the room that the history has left
+SPARE = CHECK_EVERY + 4  # rows that are free after such a look
 
 
 @compiled
@@ -37,17 +46,23 @@ def is_on(c, time, step):
 
 
 @compiled
-def sending(w, c, time, state, trial):
+def round_trip_ahead(w, c, trial):
+    """The round-trip time of what class `c` sends now."""
+    rtt = c.base_rtt
+    for j in range(c.n_slots):
+        link = link_at(w.links, slot_at(w.slots, c.first_slot + j).link)
+        rtt += (link.trial if trial else link.backlog) / link.rate
+    return rtt
+
+
+@compiled
+def sending(w, c, time, state):
     """Packets per second of one flow: a window in the round-trip time of what it sends now."""
     if not is_on(c, time, w.step):
         return 0.0
     if c.kind == CBR:
         return c.rate
-    rtt = c.base_rtt
-    for j in range(c.n_slots):
-        link = link_at(w.links, slot_at(w.slots, c.first_slot + j).link)
-        rtt += (link.trial if trial else link.backlog) / link.rate
-    return window(c, state) / rtt
+    return window(c, state) / class_at(w.classes, c.way).rtt_ahead
 
 
 @compiled
@@ -56,7 +71,9 @@ def load_links(w, time, trial):
     buffers.clear_arrivals(w)
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
-        c.now_rate = sending(w, c, time, c.trial if trial else c.state, trial)
+        if c.way == i:
+            c.rtt_ahead = round_trip_ahead(w, c, trial)
+        c.now_rate = sending(w, c, time, c.trial if trial else c.state)
         if c.n_slots > 0 and slot_at(w.slots, c.first_slot).before <= 0:
             slot_at(w.slots, c.first_slot).rate = c.now_rate
         buffers.add_arrivals(w, c, c.count if is_on(c, time, w.step) else 0.0)
@@ -81,7 +98,9 @@ def correct(w, then):
     """The second half: drifts at the step's end, and the mean of both."""
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
-        look_back(w, c, then, w.k)
+        if c.way == i:
+            follow_back(w, c, then, w.k)
+        look_back(w, c, then)
         look_ahead(w, c, then, w.k)
     load_links(w, then, True)
     for i in range(w.n_links):
@@ -243,17 +262,20 @@ def take_step(w):
 
 @compiled
 def needs_room(w):
-    """Whether the next look-ups could reach behind the ring's oldest row."""
+    """Whether the ring may not have room until the next look."""
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
         longest = c.base_rtt
+        oldest = w.k
         for j in range(c.n_slots):
-            link = link_at(w.links, slot_at(w.slots, c.first_slot + j).link)
+            slot = slot_at(w.slots, c.first_slot + j)
+            link = link_at(w.links, slot.link)
             longest += link.backlog / link.rate
-        if c.n_slots > 0:
-            slot = slot_at(w.slots, c.first_slot)
-            longest = max(longest, (w.k - min(slot.seen, slot.cursor)) * w.step)
-        if longest / w.step + SPARE > w.mask:
+            if c.way == i:
+                oldest = min(oldest, slot.seen)
+            if j > 0:  # what comes to the first link is looked up without a cursor
+                oldest = min(oldest, slot.cursor)
+        if max(longest / w.step, w.k - oldest) + SPARE > w.mask:
             return True
     return False
 
@@ -272,7 +294,7 @@ def start(w):
 @compiled
 def run(w, until):
     while w.k < until:
-        if needs_room(w):
+        if w.k % CHECK_EVERY == 0 and needs_room(w):
             return GROW
         take_step(w)
         if w.failed != 0:

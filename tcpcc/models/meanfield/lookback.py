@@ -10,7 +10,7 @@ method of second order. What came in at rate x leaves at x du/dD: a full link le
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.meanfield.meanfield_records import BYTES, link_at, number_at, slot_at
+from tcpcc.models.meanfield.meanfield_records import BYTES, class_at, link_at, number_at, slot_at
 
 ALL = 1 - 1e-9  # most that counts as lost of what arrives
 BACKLOG, PROB, MARKED, LINK_COLUMNS = 0, 1, 2, 3  # columns of a link
@@ -64,8 +64,8 @@ def arrived(w, link, cursor, time, newest):
 
 
 @compiled
-def look_back(w, c, now, newest):
-    """What reaches the sender of class `c` now: acknowledgements, losses and marks, an RTT."""
+def follow_back(w, c, now, newest):
+    """Follow what reaches the sender of class `c` now back to when it was sent, link by link."""
     time = now - c.after
     kept = unmarked = 1.0
     for j in range(c.n_slots - 1, -1, -1):
@@ -79,13 +79,26 @@ def look_back(w, c, now, newest):
             kept *= max(passing, 1 - ALL)
             unmarked *= 1 - at(w, row, part, link.column + MARKED)
         if j == c.n_slots - 1:
-            c.acks = at(w, row, part, slot.column) * passing * pace
+            c.back_row, c.back_part, c.back_pace, c.back_passing = row, part, pace, passing
         time -= slot.before
     if c.n_slots == 0:
-        row, part = split(w, time, newest)
-        c.acks = at(w, row, part, c.column)
-    c.losses = c.acks * ((1 - kept) / kept + 1 - unmarked)
-    c.rtt = now - time if c.acks > 0 else c.base_rtt
+        c.back_row, c.back_part = split(w, time, newest)
+    c.lost_per_ack = (1 - kept) / kept + 1 - unmarked
+    c.sent_at = time
+
+
+@compiled
+def look_back(w, c, now):
+    """What reaches the sender of class `c` now: acknowledgements, losses and marks, an RTT."""
+    way = class_at(w.classes, c.way)
+    if c.n_slots > 0:
+        column = slot_at(w.slots, c.first_slot + c.n_slots - 1).column
+        acks = at(w, way.back_row, way.back_part, column)
+        c.acks = acks * way.back_passing * way.back_pace
+    else:
+        c.acks = at(w, way.back_row, way.back_part, c.column)
+    c.losses = c.acks * way.lost_per_ack
+    c.rtt = now - way.sent_at if c.acks > 0 else c.base_rtt
     if c.acks > 0:
         c.min_rtt = min(c.min_rtt, c.rtt)
         c.max_rtt = max(c.max_rtt, c.rtt)

@@ -65,6 +65,11 @@ CLASS = record_dtype(
         # --- what reaches the sender now: acknowledgements and losses of one flow, 1/s; the
         # round-trip time of the packet that is acknowledged; the smallest and the largest so far
         "acks": float, "losses": float, "rtt": float, "min_rtt": float, "max_rtt": float,
+        # the first class on the same way; of that one, found once for all: where what comes back
+        # now stands in the history, the share of it that passed the last link, its du/dD, losses
+        # and marks per acknowledgement, when it was sent; round-trip time of what is sent now
+        "way": int, "back_row": int, "back_part": float, "back_passing": float, "back_pace": float,
+        "lost_per_ack": float, "sent_at": float, "rtt_ahead": float,
         # --- slow start, before the first loss
         "slow": int, "round_end": float, "lost": float,
         # rate at which it sends, packets and the same so far

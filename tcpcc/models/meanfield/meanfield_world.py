@@ -174,9 +174,12 @@ class World:
         for k, index in enumerate(self.kept):
             self._lay_out_link(k, index)
         slot = 0
+        ways: dict[Any, int] = {}
         for k, (kind, plan) in enumerate(zip(self.kinds, self.plans, strict=True)):
             self._lay_out_class(k, kind, plan, slot)
             slot += len(plan.links)
+            way = plan.links, plan.n_forward, tuple(plan.before), plan.after
+            self.classes[k]["way"] = ways.setdefault(way, k)
         self._lay_out_world(after)
 
     def _closed_plans(self) -> list[Route]:
@@ -304,7 +307,8 @@ class World:
         """
         c = self.classes
         seconds = max((self.end * self.step) - float(self.w["after"][0]), self.step)
-        sums = {name.removeprefix("sum_"): self._by_flow(c[name][None])[0] for name in r.CLASS_SUMS}
+        by_flow = self._by_flow(np.array([c[name] for name in r.CLASS_SUMS]))
+        sums = {name.removeprefix("sum_"): x for name, x in zip(r.CLASS_SUMS, by_flow, strict=True)}
         sizes = np.array([flow.spec.packet_size for flow in self.resolved.flows])
         with np.errstate(invalid="ignore", divide="ignore"):
             flows = {
@@ -382,8 +386,9 @@ class World:
         """Series of classes, shape [time, class], as those of the scenario's flows; the times that
         a source is on are added up."""
         total = np.zeros((series.shape[0], len(self.resolved.flows)))
-        for k, kind in enumerate(self.kinds):
-            total[:, kind.flows] += series[:, k : k + 1]
+        owners = np.array([k for k, kind in enumerate(self.kinds) for _ in kind.flows])
+        flows = np.array([flow for kind in self.kinds for flow in kind.flows])
+        np.add.at(total.T, flows, series.T[owners])
         return total
 
 

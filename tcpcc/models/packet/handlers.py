@@ -310,6 +310,7 @@ def on_write(w, ident, now):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
     begin_turn(w, flow, tcp)
+    sender.before_write(tcp)
     hand_over(w, flow, tcp, now)
     sender.write(tcp, now)
 
@@ -580,6 +581,7 @@ def send_more(world, ident, packets, now):
     flow = flow_at(w.flows, ident)
     f = tcp_at(w.tcp, ident)
     begin_turn(w, flow, f)
+    sender.before_write(f)
     f.to_send += packets
     f.finished = math.nan
     set_open(w, flow, 1)

@@ -199,6 +199,8 @@ def set_probe(s, f, d, now):
     d.recheck_at = math.inf
     if f.phase != OPEN or s.probed >= 0 or d.pipe == 0 or d.total != f.high_ack + 1:
         return
+    if f.handshake != 0 and f.high_ack < 0:
+        return  # data wait for the SYN, and that for the timer
     wait = 2 * d.srtt if d.srtt > 0 else 1.0
     if d.pipe == 1:
         wait += f.delayed_ack

@@ -136,9 +136,30 @@ def test_what_cannot_be_meant(case, options, line):
 
 
 def test_the_battery_is_kept_in_one_place():
-    """Tests and the notebook of the models run the same scenarios."""
-    notebook = Path(__file__).parents[1] / "notebooks" / "models.ipynb"
-    assert "from experiments import battery" in notebook.read_text()
+    """Tests and the notebook of the models run the same scenarios, and one module draws costs."""
+    notebook = (Path(__file__).parents[1] / "notebooks" / "models.ipynb").read_text()
+    assert "from experiments import battery, crowd" in notebook
+    assert "crowd.draw(" in notebook
+
+
+def test_the_rest_of_a_long_run_of_packets_is_taken_to_cost_as_much_a_packet(monkeypatch):
+    """Of 100 flows' minute a share of 1/15 is run, and half of that; the difference scales."""
+    from experiments import crowd
+    from experiments.battery import PACKET, RATE
+
+    per_second = RATE * 101 / PACKET
+    spans = []
+
+    def run(case, model):
+        spans.append(case.duration)
+        packets = case.duration * per_second
+        return 3.0 + 1e-6 * packets, packets
+
+    monkeypatch.setattr(crowd, "_run", run)
+    seconds, share = crowd.packets_cost(100, 60.0, most=4 * per_second)
+    assert spans == [2.0, 4.0]
+    assert share == pytest.approx(1 / 15)
+    assert seconds == pytest.approx(3 + 1e-6 * 60 * per_second)
 
 
 @pytest.mark.parametrize(
@@ -207,16 +228,18 @@ def test_why_a_full_buffer_gives_flows_in_front_more():
 def test_the_front_has_its_share_before_a_crowd():
     """Ten flows like the 990 behind get a thousandth of the link each, at a full buffer where
     clumps pass in a twentieth of a step; they do not run away from it in slow start. Packets of
-    several sizes have a queue of 11.37 packets a flow (seeds 1 and 2)."""
+    several sizes have a queue of 11.37 packets a flow (seeds 1 and 2, as here)."""
     from experiments.battery import dumbbell
 
-    case = dumbbell(990, ["newreno"], in_front=10, rate=1e6)(1, 40)
-    run = tc.simulate(case, model="hybrid")
-    assert run.throughput(after=20).values[:10].mean() == pytest.approx(1e6, rel=0.3)
-    start = run.data.sel(time=slice(0, 20))
-    assert float(start.sent[:, :10].sum()) < 2.5 * 10 * 20 * 1e6 / 8000
-    late = run.data.sel(time=slice(20, None))
-    assert float(late.queue[:, 0].mean()) == pytest.approx(11.37 * 1000, rel=0.05)
+    queues = []
+    for seed in (1, 2):
+        case = dumbbell(990, ["newreno"], in_front=10, rate=1e6)(seed, 40)
+        run = tc.simulate(case, model="hybrid")
+        assert run.throughput(after=20).values[:10].mean() == pytest.approx(1e6, rel=0.3)
+        start = run.data.sel(time=slice(0, 20))
+        assert float(start.sent[:, :10].sum()) < 2.5 * 10 * 20 * 1e6 / 8000
+        queues.append(float(run.data.sel(time=slice(20, None)).queue[:, 0].mean()))
+    assert np.mean(queues) == pytest.approx(11.37 * 1000, rel=0.05)
 
 
 def test_a_busy_queue_is_not_noisy():
@@ -228,6 +251,35 @@ def test_a_busy_queue_is_not_noisy():
     s.limit, s.size, s.trip, s.outflow = 1e9, 1000.0, 0.05, 1e6
     begin_step(s, 0.0, 50_000.0, 1e6, 1e6, 1000.0, 0.0)
     assert [meet(s, 0, 1, 0.001 * k, 0.0) for k in range(1, 40)] == pytest.approx([50_000.0] * 39)
+
+
+def test_no_packet_meets_less_than_the_fluid_has_left():
+    """Also where much fluid came in the last step, and what it would be by now overruns the
+    buffer: that was a guess, the next step knows better."""
+    memory = np.zeros(1, SHARED)
+    s = shared_at(address(memory), 0)
+    seed_stream(memory[0], 1, "grain")
+    s.limit, s.size, s.trip, s.outflow = 60_000.0, 1000.0, 0.05, 1e6
+    begin_step(s, 0.0, 50_000.0, 1e8, 1e6, 1000.0, 0.0)
+    assert meet(s, 0, 1, 0.002, 0.0) == 60_000.0
+    begin_step(s, 0.002, 50_000.0, 1e6, 1e6, 1000.0, 0.0)
+    assert meet(s, 0, 1, 0.004, 0.0) == pytest.approx(50_000.0)
+
+
+def test_vegas_takes_the_same_for_its_base_delay_in_front_and_behind():
+    """The least round trip that flows have seen, while one after another fills the queue: what is
+    in front sees what those behind see, which decides over their shares."""
+    net = tc.dumbbell("200 Mbps", "20 ms", 1200)
+    flows = [  # in front and behind in turn
+        tc.Flow(
+            "vegas", start=0.04 * k, access_delay=0.004 * (1 + k // 2 % 4), background=k % 2 > 0
+        )
+        for k in range(100)
+    ]
+    run = tc.simulate(tc.Scenario(net, flows, duration=5), model="hybrid")
+    least = run.data["rtt"].min("time").values - run.data["base_rtt"].values
+    assert least[50:].mean() > 0.01
+    assert least[:50].mean() == pytest.approx(least[50:].mean(), abs=0.001)
 
 
 def test_a_hundred_thousand_flows_behind():

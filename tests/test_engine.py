@@ -18,6 +18,7 @@ import tcpcc as tc
 from tcpcc.engine import cache, source
 from tcpcc.engine.jit import (
     INTERPRETED,
+    Caller,
     address,
     blank,
     call_rule,
@@ -141,6 +142,40 @@ def test_a_changed_global_changes_what_a_rule_does():
         scope["GAIN"] = gain
         apply(rule_address(scope["rule"], RECORD, RECORD, RECORD), record.ctypes.data)
         assert record["x"][0] == gain
+
+
+@entry
+def longer_than(seconds, number):
+    return seconds * 60 > 1 / number
+
+
+@entry
+def count(first, last):
+    return last - first
+
+
+compare = Caller(bool, float, int)
+distance = Caller(int, int, int)
+
+
+@entry
+def both(comparing, counting, seconds, number):
+    if compare(comparing, seconds, number):
+        return distance(counting, 3, number)
+    return -1
+
+
+def test_one_entry_calls_another_by_its_address():
+    """Of several types; what it raises reaches the caller."""
+    at = compare.address(longer_than), distance.address(count)
+    assert both(*at, 1.0, 5) == 2
+    assert both(*at, 0.001, 5) == -1
+
+
+@compiled_only
+def test_an_entry_returns_what_its_caller_expects():
+    with pytest.raises(TypeError, match="count returns int64"):
+        Caller(float, int, int).address(count)
 
 
 @compiled_only

@@ -5,7 +5,8 @@ Everything the engines run is ordinary Python on records. This module offers
 * :func:`compiled` and :func:`entry` for the engines' own functions,
 * :func:`accessor`, which views memory at an address as the record with a given dtype,
 * :func:`rule_address` and :func:`call_rule`, by which an engine calls a rule that it has never
-  heard of: the engine is compiled once, whatever the mix of algorithms.
+  heard of: the engine is compiled once, whatever the mix of algorithms,
+* :class:`Caller`, by which one engine calls another's entry without being compiled with it.
 
 The compiler itself (:mod:`tcpcc.engine.machine`) is imported when there is something to compile:
 to name a rule, to list or to describe a scenario costs no import of Numba.
@@ -174,3 +175,38 @@ def call_rule(address: int, state: int, params: int, sample: int) -> None:
     caller. The compiler puts machine code in its place."""
     rule, state_at, params_at, sample_at = _interpreted_rules[address - 1]
     rule(state_at(state, 0), params_at(params, 0), sample_at(sample, 0))
+
+
+# --------------------------------------------------------------------------------- entries
+
+_interpreted_entries: list[Callable] = []
+
+
+class Caller:
+    """Calls entries by their addresses; the compiler puts machine code in its place.
+
+    ``Caller(bool, int, float)(address, 3, 0.5)`` calls the entry at an address, which takes a whole
+    number and a number and returns a bool. Exceptions reach the caller.
+
+    Args:
+        returns: `bool`, `int`, `float` or `None`.
+        takes: types of the arguments.
+    """
+
+    def __init__(self, returns: type | None, *takes: type) -> None:
+        self.returns, self.takes = returns, takes
+
+    def address(self, function: Any) -> int:
+        """Address of an :func:`entry`, compiled for these types if it has not been.
+
+        Raises ``TypeError`` when it returns something else.
+        """
+        if not INTERPRETED:
+            from tcpcc.engine.machine import entry_address
+
+            return entry_address(function, self.returns, self.takes)
+        _interpreted_entries.append(function)
+        return len(_interpreted_entries)
+
+    def __call__(self, address: int, *arguments: Any) -> Any:
+        return _interpreted_entries[address - 1](*arguments)

@@ -68,6 +68,8 @@ def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
         return _call_compiled
     if isinstance(value, jit.Accessor):
         return _record_at(value.dtype)
+    if isinstance(value, jit.Caller):
+        return _call_entry(value.returns, value.takes)
     return _compiled_helper(value, seen) if isinstance(value, pytypes.FunctionType) else value
 
 
@@ -102,6 +104,48 @@ def _record_at(dtype: np.dtype) -> Any:
         return numba_type(types.int64, types.int64), codegen
 
     return at
+
+
+# --------------------------------------------------------------------------------- entries
+
+_KINDS: dict[Any, Any] = {
+    None: types.none,
+    bool: types.boolean,
+    int: types.int64,
+    float: types.float64,
+}
+
+
+def entry_address(entry: Any, returns: type | None, takes: tuple[type, ...]) -> int:
+    """See :meth:`tcpcc.engine.jit.Caller.address`. Entries live as long as their modules."""
+    signature = tuple(_KINDS[kind] for kind in takes)
+    entry.compile(signature)
+    made = entry.overloads[signature]
+    if made.signature.return_type != _KINDS[returns]:
+        raise TypeError(f"{entry.__name__} returns {made.signature.return_type}, not {returns}")
+    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+
+@cache
+def _call_entry(returns: type | None, takes: tuple[type, ...]) -> Any:
+    """What a caller of entries of these types is in machine code."""
+    result, arguments = _KINDS[returns], tuple(_KINDS[kind] for kind in takes)
+
+    @intrinsic
+    def call(typingctx: Any, address: Any, *given: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            convention = context.call_conv
+            function_type = convention.get_function_type(result, arguments)
+            function = builder.inttoptr(args[0], function_type.as_pointer())
+            values = [builder.extract_value(args[1], i) for i in range(len(arguments))]
+            status, value = convention.call_function(builder, function, result, arguments, values)
+            with cgutils.if_unlikely(builder, status.is_error):
+                convention.return_status_propagate(builder, status)
+            return value if returns else context.get_dummy_value()
+
+        return result(types.int64, types.StarArgTuple(arguments)), codegen
+
+    return call
 
 
 # ----------------------------------------------------------------------------------- rules

@@ -76,7 +76,7 @@ def move(s, time):
     net = s.inflow - s.outflow
     before = s.level + s.grain
     rest = s.level + net * passed  # below 0: what the link could have sent and had not
-    s.level = max(rest, 0.0)
+    s.level = max(min(rest, max(s.level, s.limit)), 0.0)
     kept = math.exp(-passed / (s.trip + s.level / s.outflow))
     after = s.level + kept * s.grain + min(rest, 0.0)
     if net < 0 and rest < 0:
@@ -84,7 +84,7 @@ def move(s, time):
         after += math.sqrt(variance) * normal(s)
         if variance > 0:
             after -= min(least_between(s, before, after, variance), 0.0)
-    s.grain = min(max(after, 0.0), s.limit) - s.level
+    s.grain = max(min(after, s.limit) - s.level, 0.0)
 
 
 @compiled
@@ -131,7 +131,6 @@ def begin_step(s, now, backlog, inflow, outflow, size, prob):
         s.owed = 0.0
         s.run = 0.0
     s.level = backlog
-    s.grain = max(s.grain, -backlog)
     s.inflow = inflow
     s.outflow = outflow
     s.size = size

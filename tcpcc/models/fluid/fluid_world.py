@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from tcpcc.engine.jit import INTERPRETED, address, blank
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
-from tcpcc.models.blame import blame, suspects
+from tcpcc.models.blame import Suspect, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, header_places, place_of
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
@@ -245,15 +246,22 @@ class World:
             while self._go_on(run_until, until):
                 pass
         except ArithmeticError as error:
-            flows = self.resolved.flows
-            active = ((flows[k].name, flows[k].controller, self.flows[k]) for k in self._active())
-            rules = suspects(active, self.resolved.links, self.queues)
-            raise blame(error, float(self.w["now"][0]), rules) from None
+            raise blame(error, float(self.w["now"][0]), self.suspects()) from None
+
+    def suspects(self) -> Iterator[Suspect]:
+        """The rules that may have failed just now."""
+        flows = self.resolved.flows
+        active = ((flows[k].name, flows[k].controller, self.flows[k]) for k in self._active())
+        return suspects(active, self.resolved.links, self.queues)
+
+    def steps_at_once(self) -> int:
+        """Steps after which Python is asked again, so that it can answer Ctrl-C."""
+        return max(AT_ONCE // max(int(self.w["n_active"][0]), 1), 1)
 
     def _go_on(self, run_until: Any, until: float) -> bool:
         """Some steps towards `until`, few enough for Ctrl-C; whether there are more."""
         w = self.w[0]
-        w["pause"] = w["k"] + max(AT_ONCE // max(int(w["n_active"]), 1), 1)
+        w["pause"] = w["k"] + self.steps_at_once()
         if not run_until(address(self.w), until):
             return False
         if w["short"]:

@@ -142,7 +142,10 @@ def tell_packets(w, link, fluid):
     if link.rule != 0:
         prob += (1 - prob) * queue_sample_at(link.sample, 0).prob
     backlog = link.taken - link.served
-    begin_step(s, w.now, backlog, fluid * link.size / w.step, link.rate / 8, link.size, prob)
+    inflow = fluid * link.size / w.step
+    if w.step < w.coarse:  # what comes in so short a time says little of the next
+        inflow = s.inflow + w.step / w.coarse * (inflow - s.inflow)
+    begin_step(s, w.now, backlog, inflow, link.rate / 8, link.size, prob)
 
 
 @compiled

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED, address
 from tcpcc.engine.streams import seed_stream
+from tcpcc.models.blame import RuleError, blame
 from tcpcc.models.fluid.fluid_world import World as FluidWorld
 from tcpcc.models.fluid.limits import look
 from tcpcc.models.fluid.timeline import events
@@ -69,6 +71,7 @@ class Coupled:
         self.events = iter(events(self.fluid))
         self.event = next(self.events, None)
         self.retire_at = 0.0
+        self.until = scenario.duration  # the latest end of the present step
         self.now = self.begin_step()  # the end of the present step; inf at the end of the run
 
     def _share(self, front: Scenario) -> dict[int, int]:
@@ -110,8 +113,8 @@ class Coupled:
         if now >= self.retire_at:
             world.retire()
             self.retire_at += end / RETIRE
-        until = min(end, self.event[0]) if self.event is not None else end
-        while (time := begin_step(self.at, until)) < 0:
+        self.until = min(end, self.event[0]) if self.event is not None else end
+        while (time := begin_step(self.at, self.until)) < 0:
             world.grow()
         return float(time)
 
@@ -121,6 +124,11 @@ class Coupled:
 
         end_step(self.at)
         self.now = self.begin_step()
+
+    def explain(self, error: ArithmeticError) -> RuleError:
+        """An error in a rule, of a packet flow or of the fluid behind."""
+        now = float(self.packets.w["now"][0])
+        return blame(error, now, chain(self.packets.suspects(), self.fluid.suspects()))
 
     def result(self, driver: str, cpu_seconds: float) -> Run:
         """The record of the run: the flows in front, those behind, the workloads."""

@@ -10,6 +10,10 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.models.packet.compiled import EVENTS_AT_ONCE
 from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.models.progress import Progress
 
@@ -19,22 +23,35 @@ if TYPE_CHECKING:
 
 
 def run_compiled(coupled: Coupled, progress: bool) -> Run:
-    """Run to the end in machine code, step by step; it can be interrupted after each."""
-    from tcpcc.models.packet.handlers import run_until
+    """Run to the end in machine code, in pieces that can be interrupted."""
+    from tcpcc.models.fluid import kernel
+    from tcpcc.models.hybrid import turns
+    from tcpcc.models.packet import handlers
 
     begin = time.thread_time()
-    world, duration = coupled.packets, coupled.scenario.duration
-    at = world.address
+    world, w, duration = coupled.packets, coupled.packets.w[0], coupled.scenario.duration
+    memory = np.zeros(1, turns.TURNS)
+    t = memory[0]
+    t["run_packets"] = turns.run_packets.address(handlers.run_until)
+    t["begin_step"] = turns.begin_step.address(kernel.begin_step)
+    t["end_step"] = turns.end_step.address(kernel.end_step)
+    t["packets"], t["fluid"] = world.address, coupled.at
     with Progress(duration, progress) as bar:
         while coupled.now < math.inf:
+            t["now"], t["until"] = coupled.now, coupled.until
+            t["stop"] = min(coupled.until, coupled.retire_at)
+            t["steps"] = coupled.fluid.steps_at_once()
+            w["pause"] = w["events"] + EVENTS_AT_ONCE
             try:
-                while run_until(at, coupled.now):
-                    world.grow()
+                waiting = turns.take_turns(address(memory))
             except ArithmeticError as error:
-                world.explain(error)
-                raise
+                raise coupled.explain(error) from None
+            coupled.now = float(t["now"])
             bar.reach(coupled.now)
-            coupled.end_step()
+            if not waiting:
+                coupled.now = coupled.begin_step()
+            elif w["need"]:
+                world.grow()
     return coupled.result("compiled", time.thread_time() - begin)
 
 

@@ -15,7 +15,7 @@ from tcpcc.engine.scratch import Scratch
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
-from tcpcc.models.blame import RuleError, blame, suspects
+from tcpcc.models.blame import RuleError, Suspect, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, header_places, record_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
@@ -593,11 +593,14 @@ class World:
 
     def explain(self, error: ArithmeticError) -> RuleError:
         """An error in a rule, with the rule, its line and what it worked on."""
+        return blame(error, float(self.w["now"][0]), self.suspects())
+
+    def suspects(self) -> Iterator[Suspect]:
+        """The rules that may have failed just now."""
         place = int(self.w["flow"][0])
         flow, name = self._sender_at(place)
         called = [(name, flow.controller, self.tcp[place])]
-        rules = suspects(called, self.resolved.links, self.queues)
-        return blame(error, float(self.w["now"][0]), rules)
+        return suspects(called, self.resolved.links, self.queues)
 
     def _sender_at(self, place: int) -> tuple[ResolvedFlow, str]:
         """The flow, or the kind of conversation, that has a place, and what to call it."""

@@ -208,7 +208,8 @@ def go_on_recovering(f, now):
             restart_timer(f, now)
     elif f.repaired >= f.holes:
         newest = f.repairs_end - 1
-        if newest > f.recover and f.high_ack <= newest + NONE:  # that one is still to come back
+        still_out = newest > f.recover and f.high_ack <= newest + NONE
+        if still_out and f.hole_known != 0:  # holes of a full queue have no places
             f.recover = newest
             restart_timer(f, now)
         else:

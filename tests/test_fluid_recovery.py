@@ -69,15 +69,18 @@ def after_losses(
     return tc.simulate(case, model).data.isel(flow=0)
 
 
-def after_placed_losses(lost, recovery, *, duration=3.0, rate="10 Mbps", size=None, **settings):
+def after_placed_losses(
+    lost, recovery, *, controller="reno", duration=3.0, rate="10 Mbps", size=None, **settings
+):
     """Timeouts and loss events of a fluid flow that begins with a whole window and loses packets by
     chance that is no chance: arrivals `lost`, counted from 1."""
     net = tc.dumbbell(rate, "50 ms", 1e9, loss=1e-12)
     transport = tc.Transport(handshake=False, **settings)
-    flow = tc.Flow("reno", recovery=recovery, transport=transport, size=size)
+    flow = tc.Flow(controller, recovery=recovery, transport=transport, size=size)
     world = World(tc.Scenario(net, [flow], duration=duration))
     gaps = list(np.diff(lost, prepend=0))
     never = 1e6
+    world.links["loss_clock"] = 1
     for _, happen in events(world):
         happen()
     for until in np.arange(5e-4, duration, 5e-4):
@@ -114,8 +117,46 @@ def test_each_retransmission_that_is_lost_waits_for_the_timer(recovery, waits, h
     assert sum(runs) == (len(holes) if waits else 0)
 
 
+@pytest.mark.parametrize("recovery", ["newreno", "reno", "sack"])
+def test_two_losses_mean_the_same_in_both_models(two_drops, recovery):
+    """The second packet of a window of four, and each of the packets that follow it in the next two
+    round trips: a first window's, a limited transmit, the retransmission, new packets.
+
+    The first new packet after a fast retransmit is one that duplicate ACKs never tell of, unless
+    they are selective: RFC 6582 wants more acknowledged than was outstanding (`recover`).
+    """
+    packet, fluid = {}, {}
+    for second in range(7, 19):
+        settings = {"controller": "holds_four", "duration": 1.5, "recovery": recovery}
+        run = after_losses(two_drops(first=6, second=second), "packet", window=4, **settings)
+        packet[second] = int(run["timeouts"]), int(run["loss_events"])
+        fluid[second] = after_placed_losses([6, second], initial_window=4, **settings)
+    assert fluid == packet
+    assert packet[13] == ((0, 2) if recovery == "sack" else (1, 1))
+
+
+def test_as_many_packets_are_lost_by_chance_as_told():
+    net = tc.Network([tc.Link("a", "b", rate="10 Mbps", delay="1 ms", loss=0.1)])
+    run = tc.simulate(
+        tc.Scenario(net, [tc.CBR(1e6, source="a", target="b")], duration=800), "fluid"
+    )
+    assert float(run.data["dropped"].sum() / run.data["sent"].sum()) == pytest.approx(0.1, rel=0.02)
+
+
 def keep_window(s, p, a):
     s.cwnd = p.window
+
+
+def hold_four(s, p, a):
+    s.cwnd = min(s.cwnd + a.acked, 4.0)
+
+
+def stay(s, p, a):
+    s.cwnd = 4.0
+
+
+def begin_again(s, p, a):
+    s.cwnd = 1.0
 
 
 def show_flight(s, p, a):
@@ -133,6 +174,7 @@ def spies():
     window = {"window": Param(20, "packets", "congestion window", 0)}
     for name, show in {"show_flight": show_flight, "show_rest": show_rest}.items():
         tc.register(tc.Controller(name, "keeps its window", keep_window, show, show, params=window))
+    tc.register(tc.Controller("holds_four", "four packets", hold_four, stay, begin_again))
 
 
 @pytest.mark.parametrize("k", [3, 4, 10, 20, 30, 37, 38, 39])

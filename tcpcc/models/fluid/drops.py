@@ -7,7 +7,7 @@ import math
 
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import flow_at, hop_at, index_at, slot_at
+from tcpcc.models.fluid.fluid_records import NONE, flow_at, hop_at, index_at, slot_at
 from tcpcc.models.fluid.victims import drop
 from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
@@ -19,17 +19,26 @@ HALF = 0.5  # of a packet: what is left of the one being sent as a packet arrive
 
 
 @compiled
+def next_loss(link):
+    """Draw which of the packets after a lost one is the next: the distance is geometric."""
+    return max(math.ceil(math.log(uniform(link)) / math.log(1 - link.loss)), 1.0)
+
+
+@compiled
 def random_losses(w, link, packets):
-    """Lose some of `packets` by chance: the distance of losses is geometric. Returns how many."""
+    """Lose some of `packets` by chance; returns how many. A packet is lost as it begins to come;
+    the clock tells how much has come since the last one lost did."""
     count = 0.0
+    if link.loss_at == 0:
+        link.loss_at = next_loss(link)
+        link.loss_clock = 1.0
     link.loss_clock += packets
-    while link.loss_at <= link.loss_clock:
-        if link.loss_at > 0:
-            link.loss_clock -= link.loss_at
-            link.place = 1 - link.loss_clock / packets
-            count += drop(w, link, 1.0, packets)
-            link.place = -1.0
-        link.loss_at = math.log(uniform(link)) / math.log(1 - link.loss)
+    while link.loss_clock - link.loss_at > NONE:
+        link.loss_clock -= link.loss_at
+        link.place = 1 - link.loss_clock / packets
+        count += drop(w, link, 1.0, packets)
+        link.place = -1.0
+        link.loss_at = next_loss(link)
     return count
 
 

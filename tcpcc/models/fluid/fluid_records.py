@@ -103,8 +103,9 @@ SLOT = record_dtype(
     whole_lines=True,
 )  # fmt: skip
 
-# after how many of the flow's packets that the link took in it came; -1: at any place in its step
-LOST = record_dtype({"time": float, "packets": float, "place": float})
+# after how many of its packets that the link took in, and that the flow had sent, it came;
+# -1: at any place in its step
+LOST = record_dtype({"time": float, "packets": float, "place": float, "sent": float})
 
 LINK = record_dtype(
     [
@@ -155,11 +156,11 @@ FLOW = record_dtype(
         "spacing": float, "syn_shorter": float,
         "impatient": int, "careful": int, "fine": int,
         "holes_per_round": float, "holes_at_most": float,
-        "stale_rounds": int, "keeps_inflation": int, "proportional": int,
+        "stale_rounds": int, "newest_only": int, "keeps_inflation": int, "proportional": int,
         "selective": int, "repeats": int,
         # --- sender: next_seq is what it sent, high_ack what has left the network, acked or lost
         "opened_at": float, "unseen": float, "later": float, "dupacks": float, "checked": float,
-        "hole_sent_at": float, "hole_at": float,
+        "hole_sent_at": float, "hole_at": float, "hole_known": int,
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
         "untold": float,
         "repaired": float, "repair_lost": int, "recover": float, "partial": int,
@@ -168,7 +169,11 @@ FLOW = record_dtype(
         "repairs_from": float, "repairs_end": float,
         # --- proportional rate reduction, as in tcpcc.transport.flow_record
         "prr_delivered": float, "prr_out": float, "flight_at_loss": float,
-        "event_at": float, "expired_at": float, "given_up": float, "to_repair": float,
+        # the last cut and the last timeout: when, and what had been sent by then; where the first
+        # new packet after the last fast retransmit is, and whether duplicate ACKs never tell of it
+        "event_at": float, "expired_at": float, "event_seq": float, "expired_seq": float,
+        "first_new": float, "blind": int,
+        "given_up": float, "to_repair": float,
         "known_lost": float, "retransmitted": float,
         # --- coarse timer (tcpcc.transport.rto) and round-trip times
         "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,

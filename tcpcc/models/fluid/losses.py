@@ -91,43 +91,68 @@ def pay_debts(w, link):
 
 
 @compiled
-def note_loss(slot, time, place, packets, together):
-    """Remember a loss for the sender to find (:func:`tcpcc.models.fluid.repair.look_for_holes`)."""
+def note_loss(slot, time, packets, together):
+    """Remember a loss for the sender to find (:func:`tcpcc.models.fluid.repair.look_for_holes`),
+    with the one before if that is so close or there is no room; returns whether it is apart."""
     newest = lost_at(slot.losses, (slot.last_loss - 1) % LOSSES)
     count = slot.last_loss - slot.first_loss
     if count > 0 and (count == LOSSES or time - newest.time < together):
         newest.packets += packets
-    else:
-        loss = lost_at(slot.losses, slot.last_loss % LOSSES)
-        loss.time = time
-        loss.place = place
-        loss.packets = packets
-        slot.last_loss += 1
+        return False
+    loss = lost_at(slot.losses, slot.last_loss % LOSSES)
+    loss.time = time
+    loss.packets = packets
+    loss.place = loss.sent = -1.0
+    slot.last_loss += 1
+    return True
 
 
 @compiled
-def is_repair(w, link, hop, m):
-    """Whether the packet just lost was a retransmission that a sender in recovery waits for."""
-    slot = slot_at(w.slots, hop.first_slot + m)
-    f = flow_at(w.flows, slot.flow)
-    if f.phase != RECOVERY or f.repeats != 0:
-        return False
-    after = uniform(link) if link.place < 0 else 1 - link.place
-    place = slot.offered - after * slot.fresh
+def sent_before(w, hop, m, behind):
+    """What flow `m` of `hop` had sent before the last `behind` packets that came here."""
+    sent = slot_at(w.slots, hop.first_slot + m).offered - behind
     for i in range(hop.place):
         before = hop_at(w.hops, route_at(w.routes, hop.route).first_hop + i)
-        place += slot_at(w.slots, before.first_slot + m).dropped
-    return f.repairs_from < place <= f.repairs_end
+        sent += slot_at(w.slots, before.first_slot + m).dropped
+    return sent
+
+
+@compiled
+def note_repair(f, sent):
+    """The packet after `sent` is lost; if it was a retransmission that a sender in recovery waits
+    for, only the timer tells, unless the sender finds such losses itself."""
+    if f.phase == RECOVERY and f.repeats == 0 and f.repairs_from <= sent < f.repairs_end:
+        f.repair_lost = 1
+
+
+@compiled
+def lose_here(w, link, hop, m, packets):
+    """The packet of flow `m` that begins to come at ``link.place`` of this step is lost."""
+    slot = slot_at(w.slots, hop.first_slot + m)
+    behind = (1 - link.place) * slot.fresh
+    place = slot.offered - behind - slot.dropped - slot.debt
+    owed = packets - take_back(w, link, hop, m, min(packets, behind))
+    slot.debt += owed
+    link.debt += owed * slot.count
+    if slot.carries_ack != 0:
+        return
+    f = flow_at(w.flows, slot.flow)
+    f.unseen += packets
+    sent = sent_before(w, hop, m, behind)
+    if note_loss(slot, w.now - (1 - link.place) * w.step, packets, 0.0):
+        loss = lost_at(slot.losses, (slot.last_loss - 1) % LOSSES)
+        loss.place = place
+        loss.sent = sent
+    note_repair(f, sent + NONE)  # what is sent ends where another packet begins, but for rounding
 
 
 @compiled
 def lose(w, link, hop, m, packets):
     """`packets`, a whole number, of flow `m` of `hop` are lost at `link`."""
-    slot = slot_at(w.slots, hop.first_slot + m)
-    place = -1.0
     if link.place >= 0:
-        place = slot.offered - (1 - link.place) * slot.fresh - slot.dropped - slot.debt
-        place = max(place - 1, 0.0)  # itself is none of them
+        lose_here(w, link, hop, m, packets)
+        return
+    slot = slot_at(w.slots, hop.first_slot + m)
     owed = packets - take_back(w, link, hop, m, packets)
     if owed > 0 and slot.carries_ack == 0:
         owed -= take_from_queue(w, link, hop, m, owed)
@@ -137,10 +162,6 @@ def lose(w, link, hop, m, packets):
         return
     f = flow_at(w.flows, slot.flow)
     f.unseen += packets
-    together = TOGETHER * route_at(w.routes, hop.route).base_rtt
-    if link.place < 0:
-        note_loss(slot, w.now - w.step, place, packets, together)
-    else:
-        note_loss(slot, w.now - (1 - link.place) * w.step, place, packets, together)
-    if is_repair(w, link, hop, m):
-        f.repair_lost = 1
+    note_loss(slot, w.now - w.step, packets, TOGETHER * route_at(w.routes, hop.route).base_rtt)
+    if f.phase == RECOVERY and f.repeats == 0:
+        note_repair(f, sent_before(w, hop, m, uniform(link) * slot.fresh))

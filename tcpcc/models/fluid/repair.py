@@ -25,6 +25,9 @@ from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import back_off, restart_timer
 from tcpcc.transport.rules import loss_event, timed_out
 
+HALF = 0.5  # of a packet: whether two are the same
+RAISED, DOUBLED = 9 / 8, 2  # the fine timeout by a retransmission, and by a repeated one
+
 
 @compiled
 def write_off(f, packets):
@@ -49,6 +52,8 @@ def retransmit(f, now, packets):
     f.repair_lost = 0
     f.retransmitted += packets
     f.recover = f.next_seq
+    if f.next_seq - f.first_new <= NONE:
+        f.first_new += packets
     f.repairs_end = -1.0
     mark_repairs(f, packets if f.selective != 0 else 1.0)
     f.repair_sent_at = now
@@ -74,12 +79,23 @@ def newest_duplicate(f):
 
 
 @compiled
+def is_called_for(f):
+    """Whether three duplicate ACKs call for a fast retransmit: not for the first packet that is new
+    after the last one (:func:`tcpcc.transport.recovery.classic.duplicate_ack`)."""
+    return f.blind == 0 or f.hole_known == 0 or abs(f.hole_at - f.first_new) >= HALF
+
+
+@compiled
 def is_noticed(f, now):
     """Whether the newest duplicate ACK tells of the first hole: the third one does, and with fine
     timers an earlier one that finds it late."""
     number = newest_duplicate(f)
     if number >= f.dupack_threshold:
-        return True
+        if is_called_for(f):
+            return True
+        f.phase = STUCK
+        f.repaired = 0.0
+        return False
     if f.fine == 0 or number <= f.checked:
         return False
     f.checked = number
@@ -111,9 +127,10 @@ def keep_inflation(f):
 
 @compiled
 def enter_recovery(f, now):
-    if f.fine == 0 or f.hole_sent_at > f.event_at:  # fine timers tell what was sent before a cut
+    if f.fine == 0 or f.hole_at >= f.event_seq - NONE:  # sent before a cut, it is none
         loss_event(f, now, 1.0, flight_size(f))
         f.event_at = now
+        f.event_seq = f.next_seq
         if f.keeps_inflation != 0:
             keep_inflation(f)
     if f.keeps_inflation != 0:
@@ -125,7 +142,13 @@ def enter_recovery(f, now):
     f.later = 0.0
     f.partial = 0
     f.repaired = 0.0
+    f.first_new = f.next_seq
     repair_more(f, now)
+    if f.fine != 0:
+        f.fine_rto *= RAISED
+        if f.event_at == now:  # what the cut window lets out at once is sent at the time of the cut
+            edge = f.high_ack + math.floor(window_at(f.state, 0).cwnd + NONE)
+            f.event_seq = max(edge, f.next_seq + 1)
     restart_timer(f, now)
 
 
@@ -147,10 +170,12 @@ def has_sent_on(f):
 
 @compiled
 def go_on_finely(f, now):
-    """The next hole is repaired at once if it is late. The ACK that tells of it has been held back
-    by the first one, and raises the timeout; so it often has to wait for more duplicates."""
+    """The next hole is repaired at once if it is late. Where the ACK that tells of it is timed
+    (``newest_only``), it has been held back by the first hole and raises the timeout; so it often
+    has to wait for more duplicates."""
     age = now - f.hole_sent_at
-    update_fine_timeout(f, age + f.gap)
+    if f.newest_only != 0:
+        update_fine_timeout(f, age + f.gap)
     if age >= f.fine_rto:
         f.partial = 1
         forget_duplicates(f)
@@ -158,6 +183,14 @@ def go_on_finely(f, now):
         restart_timer(f, now)
     else:
         leave_recovery(f, now)
+
+
+@compiled
+def is_answered(f):
+    """Whether the first retransmission of the round begins to come back, or another packet sent
+    after it. (With fine timers, whether all that was sent before has.)"""
+    left = f.high_ack + unrepaired(f)
+    return left >= f.recover if f.fine != 0 else left > f.recover + NONE
 
 
 @compiled
@@ -169,10 +202,18 @@ def go_on_recovering(f, now):
             if f.repair_sent_at > f.event_at:
                 loss_event(f, now, 2.0, flight_size(f))
                 f.event_at = now
+                f.event_seq = f.next_seq
+            f.fine_rto *= DOUBLED
             retransmit(f, now, 1.0)
             restart_timer(f, now)
     elif f.repaired >= f.holes:
-        leave_recovery(f, now)
+        newest = f.repairs_end - 1
+        still_out = newest > f.recover and f.high_ack <= newest + NONE
+        if still_out and f.hole_known != 0:  # holes of a full queue have no places
+            f.recover = newest
+            restart_timer(f, now)
+        else:
+            leave_recovery(f, now)
     elif f.fine != 0:
         go_on_finely(f, now)
     elif f.careful == 0:  # the next hole is another event, if enough duplicate ACKs tell of it
@@ -189,32 +230,40 @@ def go_on_recovering(f, now):
 
 
 @compiled
-def first_hole(w, f, sent_at):
-    """Remember when the first of the holes to repair was sent, and after how many packets."""
+def first_hole(f, sent_at, sent, known):
+    """Remember when the first of the holes to repair was sent, after how many packets, and whether
+    it is `known` to be that one of its step."""
     f.hole_sent_at = sent_at
-    row = locate(w, w.k - 1, sent_at)
-    f.hole_at = between(w, f.column, row, fraction(w, row, sent_at))
+    f.hole_at = sent
+    f.hole_known = known
 
 
 @compiled
-def note_hole(w, f, packets, sent_at):
-    """The loss of `packets` sent at `sent_at` has become known."""
+def sent_by(w, f, time):
+    """How much a flow had sent by `time`."""
+    row = locate(w, w.k - 1, time)
+    return between(w, f.column, row, fraction(w, row, time))
+
+
+@compiled
+def note_hole(f, packets, sent_at, sent, known):
+    """The loss of `packets` sent at `sent_at`, after `sent` others, has become known."""
     f.unseen -= packets
-    if sent_at < f.expired_at:  # given up at the last timeout
+    if sent < f.expired_seq - NONE:  # given up at the last timeout
         f.given_up = max(f.given_up - packets, 0.0)
         f.known_lost += packets
         f.retransmitted += packets
     elif f.phase != RECOVERY:
         if f.holes == 0:
-            first_hole(w, f, sent_at)
+            first_hole(f, sent_at, sent, known)
         f.holes += packets
-    elif sent_at >= f.event_at:
+    elif sent >= f.event_seq - NONE:
         if f.later == 0 and unrepaired(f) == 0:
-            first_hole(w, f, sent_at)
+            first_hole(f, sent_at, sent, known)
         f.later += packets
     else:
         if unrepaired(f) == 0:
-            first_hole(w, f, sent_at)
+            first_hole(f, sent_at, sent, known)
         f.holes += packets
         if math.isinf(f.holes_per_round):
             write_off(f, packets)
@@ -235,7 +284,9 @@ def look_for_holes(w, f, route):
             if loss.time > hop.seen:
                 break
             slot.first_loss += 1
-            note_hole(w, f, loss.packets, route.sent_at - (hop.seen - loss.time))
+            sent_at = route.sent_at - (hop.seen - loss.time)
+            sent = loss.sent if loss.sent >= 0 else sent_by(w, f, sent_at)
+            note_hole(f, loss.packets, sent_at, sent, loss.sent >= 0)
 
 
 @compiled
@@ -293,7 +344,9 @@ def expire(w, f, route):
     f.repair = 0.0
     f.phase = LOSS
     f.high_ack = f.next_seq
-    f.expired_at = now - w.step  # what goes out now lies between this row and the last
+    f.expired_at = now
+    f.expired_seq = f.event_seq = f.next_seq
+    f.first_new = f.next_seq + f.to_repair
     if f.stale_rounds == 0:
         new_round(f, now)
     else:  # the next acknowledgement ends the round, which sends no more

@@ -52,7 +52,9 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
         row["limited_transmit"] = recovery.limited_transmit
     row["impatient"], row["careful"] = recovery.impatient, recovery.careful
     row["fine"] = recovery.fine_timer
+    row["blind"] = recovery.careful and not recovery.selective and not recovery.fine_timer
     row["stale_rounds"] = recovery.stale_rounds
+    row["newest_only"] = recovery.newest_only
     row["keeps_inflation"] = recovery.keeps_inflation
     row["proportional"] = recovery.proportional
     row["selective"], row["repeats"] = recovery.selective, recovery.repeats

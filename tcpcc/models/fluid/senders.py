@@ -10,9 +10,9 @@ from tcpcc.models.fluid.repair import (
     enter_recovery,
     expire,
     go_on_recovering,
+    is_answered,
     is_noticed,
     look_for_holes,
-    unrepaired,
 )
 from tcpcc.models.fluid.routes import value_at
 from tcpcc.models.fluid.window import acknowledged, opened, pump, reduce, start
@@ -71,7 +71,7 @@ def receive_repaired(w, f, fresh):
         f.repair -= clocked
         if f.proportional != 0:
             reduce(f, fresh)
-        if f.high_ack + unrepaired(f) >= f.recover:
+        if is_answered(f):
             go_on_recovering(f, now)
     pump(f)
 

@@ -120,6 +120,7 @@ def start(f, now):
     f.min_rtt = math.inf
     f.finished = math.nan
     f.expired_at = f.event_at = -math.inf
+    f.first_new = -1.0
     f.opened_at = now
     f.fine_rto = math.inf
     reset_timer(f)

@@ -131,6 +131,40 @@ def test_the_page_has_what_the_models_give(make):
         assert told == pytest.approx(found, rel=0.03)
 
 
+LOSSES = (1e-2, 1e-1)
+LOSSY = {
+    **{name: (name, None) for name in ("newreno", "reno", "tahoe", "cubic", "fast", "areno")},
+    **{name: (name, None) for name in ("fusion", "vegas", "westwood")},
+    "newreno, SACK": ("newreno", "sack"),
+}
+
+
+def lossy(name, model, loss):
+    """Timeouts and goodput of a flow that loses packets by chance only, means of twelve seeds."""
+    controller, recovery = LOSSY[name]
+    net = tc.dumbbell("20 Mbps", "49.8 ms", np.inf, loss=loss)
+    case = tc.Scenario(net, [tc.Flow(controller, recovery=recovery)], duration=600, interval=600)
+    runs = [tc.simulate(case.replace(seed=seed), model) for seed in range(1, 13)]
+    return np.mean([(float(x.data.timeouts[0]), float(x.goodput()[0])) for x in runs], axis=0)
+
+
+def lossy_row(name):
+    """Timeouts in packets, those in fluid and fluid's goodput over theirs, at each of `LOSSES`."""
+    cells = []
+    for loss in LOSSES:
+        packet, fluid = (lossy(name, model, loss) for model in ("packet", "fluid"))
+        cells += [packet[0], *(fluid / packet)]
+    return cells
+
+
+@pytest.mark.papers
+@pytest.mark.parametrize("name", LOSSY)
+def test_the_page_has_what_losses_by_chance_give(name):
+    row = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{name}` |"))
+    told = [float(cell) for cell in row.split("|")[2:-1]]
+    assert told == pytest.approx(lossy_row(name), rel=0.03, abs=0.006)
+
+
 def test_in_a_mesh_most_of_what_differs_is_the_packets_phase_effect():
     equal, mixed, fluid = kinds(mesh)
     pairs = ((equal, fluid), (equal, mixed), (mixed, fluid))

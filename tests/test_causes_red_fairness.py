@@ -36,7 +36,7 @@ def test_fluid_loses_more_in_the_first_slow_start(table, mix):
         late[model] = np.mean([float(each.sum()) for each in drops]) - early[model]
     assert 66 < early["packet"] < 73
     assert 14 < early["fluid"] - early["packet"] < 20
-    assert late["fluid"] - late["packet"] < 0.7 * (early["fluid"] - early["packet"])
+    assert late["fluid"] - late["packet"] < early["fluid"] - early["packet"]
 
 
 @pytest.mark.parametrize(("mix", "least"), [("9V1R", 0.6), ("5V5R", 4), ("1V9R", 4)])

@@ -163,7 +163,7 @@ def test_short_round_trip_times_have_most_beside_either(model, link):
     short, *_, long = s.RTT_CLASSES
     for name in s.PROPOSALS:
         assert values[short, f"Reno beside {name}, {link}"].value > 1.2
-        assert values[long, f"Reno beside {name}, {link}"].value < 0.8
+        assert values[long, f"Reno beside {name}, {link}"].value < 0.85
 
 
 # One flow.

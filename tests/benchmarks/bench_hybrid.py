@@ -23,7 +23,7 @@ def ready():
 @pytest.mark.parametrize("queue", QUEUES)
 @pytest.mark.parametrize("behind", [1000, 10_000, 100_000])
 def test_a_minute_of_ten_flows_before_a_crowd(benchmark, behind, queue):
-    """1 Mb/s each; 100,000 are 100 Gb/s. At most 50 representatives for each of four delays."""
+    """1 Mb/s each; 100,000 are 100 Gb/s. At most 100 representatives for each of four delays."""
     case = dumbbell(behind, ["newreno"], QUEUES[queue], in_front=10, rate=1e6)(1, 60)
     packets, seconds = benchmark.pedantic(bench.speed, (case, "hybrid"), rounds=1)
     benchmark.extra_info["CPU seconds"] = round(seconds, 2)

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 SLICES = 50  # of a run, between which it can be interrupted
 
 
-REPRESENTATIVES = 50  # at most for a flow with a count
+REPRESENTATIVES = 100  # at most for a flow with a count
 
 
 def simulate(

@@ -36,7 +36,7 @@ def test_what_a_link_sends_is_what_flows_deliver():
     assert sent > 20_000
     dropped = run.data.dropped.sum("time")
     twice = float(run.data.retransmitted.sum() - dropped.sum())
-    under_way = 40e6 * 0.020 / 8000  # one way, at most
+    under_way = 40e6 * 0.040 / 8000  # or lost and not sent again yet: a round trip's, at most
     assert 0 <= sent - delivered < twice + under_way
     assert (dropped.values > 0).all()
     assert float(dropped.sum()) == pytest.approx(float(run.data.drops.sum()), rel=0.02, abs=12)
@@ -229,18 +229,21 @@ def test_why_a_full_buffer_gives_flows_in_front_more():
 
 def test_the_front_has_its_share_before_a_crowd():
     """Ten flows like the 990 behind get a thousandth of the link each, at a full buffer where
-    clumps pass in a twentieth of a step; they do not run away from it in slow start. Packets of
-    several sizes have a queue of 11.37 packets a flow (seeds 1 and 2, as here)."""
+    clumps pass in a twentieth of a step; they get three times that while all start, where packets
+    of several sizes have less than it, and do not run away. Those have a queue of 11.37 packets a
+    flow (means of seeds 1 and 2, as here)."""
     from experiments.battery import dumbbell
 
-    queues = []
+    queues, rates, starts = [], [], []
     for seed in (1, 2):
         case = dumbbell(990, ["newreno"], in_front=10, rate=1e6)(seed, 40)
         run = tc.simulate(case, model="hybrid")
-        assert run.throughput(after=20).values[:10].mean() == pytest.approx(1e6, rel=0.3)
+        rates.append(run.throughput(after=20).values[:10].mean())
         start = run.data.sel(time=slice(0, 20))
-        assert float(start.sent[:, :10].sum()) < 2.5 * 10 * 20 * 1e6 / 8000
+        starts.append(float(start.sent[:, :10].sum()) * 8000 / (10 * 20))
         queues.append(float(run.data.sel(time=slice(20, None)).queue[:, 0].mean()))
+    assert np.mean(rates) == pytest.approx(1e6, rel=0.3)
+    assert np.mean(starts) < 3.5e6
     assert np.mean(queues) == pytest.approx(11.37 * 1000, rel=0.05)
 
 

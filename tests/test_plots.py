@@ -11,7 +11,7 @@ import pytest
 from tcpcc import plots
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
-from tcpcc.results import Run
+from tcpcc.results import Run, topology
 from tcpcc.results.recording import EVENTS
 from tcpcc.scenario import CBR, Flow, Link, Network
 
@@ -210,6 +210,14 @@ def test_a_topology_names_its_nodes_and_links():
     nodes = {node for link in net.links for node in (link.src, link.dst)}
     assert nodes <= set(told)
     assert any("50 Mb/s, 20 ms\n250 packets" in text for text in told)
+
+
+def test_hosts_are_drawn_in_the_order_of_their_routes():
+    """Not in that of a set, which is another in every process: equal figures give equal bytes."""
+    ends = ["e", "b", "f", "d", "c"]
+    places = {node: (float(k), 0.0) for k, node in enumerate("abcdefg")}
+    hosts = topology._hosts([("reno", ("a", end)) for end in ends], places)
+    assert list(hosts) == [*ends, "a"]
 
 
 def test_a_topology_in_several_pieces_is_drawn():

@@ -354,12 +354,13 @@ def test_when_the_last_is_under_way_something_else_can_begin(engine, tmp_path, c
     assert asked == [count, count]
 
 
+@pytest.mark.filterwarnings("ignore:.*tasks which were still being processed")
 def test_simulations_end_with_the_block_that_they_are_of(engine):
-    with Simulations(cases(*range(1, 1001)), jobs=1) as simulations:
+    with Simulations(cases(*range(1, 1001)), jobs=2) as simulations:
         simulations.begin()
     asked = len(engine.asked)
-    time.sleep(0.1)
-    assert asked == len(engine.asked) < 1000
+    time.sleep(0.3)
+    assert len(engine.asked) <= asked + 2 < 1000  # two may have been under way
 
 
 def test_progress_is_silent_unless_asked_or_watched(engine, capfd, monkeypatch):

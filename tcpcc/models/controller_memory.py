@@ -56,6 +56,12 @@ class ControllerMemory:
         self._known: dict[Controller, tuple[dict[str, int], np.dtype, np.ndarray]] = {}
         self._owned: list[np.ndarray] = []
 
+    def with_seed(self, seed: int) -> ControllerMemory:
+        """The same rules for a scenario with another seed; compiled once for both."""
+        other = ControllerMemory(seed)
+        other._known = self._known
+        return other
+
     def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
         """Write the addresses of rules and records into a flow's record; returns the state.
 

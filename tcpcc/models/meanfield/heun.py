@@ -308,12 +308,16 @@ def run_world(address, until):
 def run_worlds(addresses, count):
     """Start and run worlds, whose addresses stand one after the other, to their ends.
 
-    Stops none for another: one that lacks room, or has failed, is left where it is.
+    Stops none for another: one that lacks room, or has failed, is left where it is. Tells how many
+    are.
     """
+    left = 0
     for i in range(count):
-        address = index_at(addresses, i).at
-        start(world_at(address, 0))
-        run(world_at(address, 0), world_at(address, 0).end)
+        w = world_at(index_at(addresses, i).at, 0)
+        start(w)
+        if run(w, w.end) != DONE:
+            left += 1
+    return left
 
 
 __all__ = ["DONE", "FAILED", "GROW", "run_world", "run_worlds", "start_world"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +25,16 @@ from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved
 
 STEPS = 5  # in the shortest base round-trip time, where series are recorded
 FEWEST_STEPS = 2  # likewise, where they are not: a long swing's extremes differ by 1e-4
 CURVES = ("first", "second", "trial", "scratch")  # of a class
 NO_CONTROLLER = np.dtype([("cwnd", float), ("ssthresh", float)])  # state of one that has none
 FIRST_ROWS = 64  # of the history, a power of two; doubled when a round trip takes more steps
+
+
+Means = tuple[dict[str, np.ndarray], dict[str, np.ndarray]]  # by name: of flows, and of links
 
 
 def _each(table: np.ndarray) -> np.ndarray:
@@ -75,7 +78,8 @@ class World:
         after: s, from when on sums are taken.
         bins: whether series are recorded.
         marking: whether queue disciplines mark what they would drop, as with ECN.
-        controllers: where rules and states are kept, if several worlds are to share one.
+        controllers: where compiled rules are known, if several worlds are to share them.
+        resolved: the scenario resolved and not expanded, if that has been done.
 
     Raises:
         ScenarioError: a flow with a size, a scheduled change, a step that is too long.
@@ -89,10 +93,11 @@ class World:
         bins: bool = True,
         marking: bool = False,
         controllers: ControllerMemory | None = None,
+        resolved: Resolved | None = None,
     ) -> None:
         self.scenario = scenario
         self.marking = marking
-        self.resolved = scenario.resolve(expand=False)
+        self.resolved = resolved or scenario.resolve(expand=False)
         refuse_what_is_not_smooth(self.resolved)
         if not marking:
             refuse_what_needs_packets(self.resolved, "meanfield")
@@ -104,7 +109,7 @@ class World:
         self.step = step_length(plans, step, interval, STEPS if bins else FEWEST_STEPS)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1) if bins else 0
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
-        self.controllers = controllers or ControllerMemory(scenario.seed)
+        self.controllers = (controllers or ControllerMemory()).with_seed(scenario.seed)
         self.queues: dict[int, QueueMemory] = {}
         self.n_columns = LINK_COLUMNS * len(self.kept)
         n, m = len(self.kinds), len(self.kept)
@@ -285,7 +290,7 @@ class World:
                 " finite number"
             )
 
-    def means(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    def means(self) -> Means:
         """What was summed up since `after`: by flow, and by recorded link.
 
         Flows: cwnd, rtt (nan if it has not sent), throughput in bit/s and loss. Links: queue,
@@ -377,13 +382,3 @@ class World:
         flows = np.array([flow for kind in self.kinds for flow in kind.flows])
         np.add.at(total.T, flows, series.T[owners])
         return total
-
-
-def run_many(worlds: Sequence[World]) -> None:
-    """Start and run worlds to their ends, in one go without the interpreter's lock."""
-    from tcpcc.models.meanfield.heun import run_worlds
-
-    addresses = np.array([address(world.w) for world in worlds], np.int64)
-    run_worlds(address(addresses), len(addresses))
-    for world in worlds:
-        world.run(world.end)  # what is left: those that ran short of history, or failed

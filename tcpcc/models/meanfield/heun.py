@@ -64,13 +64,13 @@ def round_trip_ahead(w, c, trial):
 
 
 @compiled
-def send(w, c, i, time, trial):
-    """The rate of class `c`, number `i`, and what it brings to the links, as its state and the
-    backlogs are, or as they are tried: a window in the round-trip time of what it sends now."""
+def send(w, c, i, on, trial):
+    """The rate of class `c`, number `i`, if it is `on`, and what it brings to the links, as states
+    and backlogs are, or as they are tried: a window in the round-trip time of what it sends now."""
     if c.way == i:
         c.rtt_ahead = round_trip_ahead(w, c, trial)
     rate = flows = 0.0
-    if is_on(c, time, w.step):
+    if on:
         flows = c.count
         state = c.trial if trial else c.state
         rate = c.rate if c.kind == CBR else window(c, state) / class_at(w.classes, c.way).rtt_ahead
@@ -104,7 +104,7 @@ def leave_slow_start(c, now):
 def events(w, c, moved, then):
     """A start; in slow start, the end of a round and the first loss."""
     if not moved:
-        if is_on(c, then, w.step):
+        if c.on != 0:
             begin(c, then)
         return
     if c.slow == 0:
@@ -124,25 +124,36 @@ def events(w, c, moved, then):
 
 
 @compiled
-def step_class(w, c, i, now, then):
-    """The step of class `c`, number `i`: a drift at `now`, what comes back at `then` and what it
-    sends if it goes on so, a drift at `then`, and the mean of both."""
-    moves = is_on(c, now, w.step) and c.kind != CBR
-    if moves:
+def predict(w, c, now):
+    """The first half of the step of class `c`: a drift at `now`, and where it leads."""
+    if c.on != 0 and c.kind != CBR:
         c.quantum = c.acks * w.step
         find_drift(c, c.state, now, c.first)
         advance(c, w.step, c.first, c.state, c.trial)
+
+
+@compiled
+def hear(w, c, i, then):
+    """What comes back to class `c`, number `i`, at `then`, and what it sends as predicted."""
     if c.way == i:
         follow_back(w, c, then, w.k)
     look_back(w, c, then)
     look_ahead(w, c, then, w.k)
-    send(w, c, i, then, True)
-    if moves:
+    send(w, c, i, is_on(c, then, w.step), True)
+
+
+@compiled
+def correct(w, c, then):
+    """The second half: a drift at `then`, the mean of both, and what happens at once."""
+    moved = c.on != 0
+    c.on = 1 if is_on(c, then, w.step) else 0
+    if c.kind == CBR:
+        return
+    if moved:
         c.quantum = c.acks * w.step
         find_drift(c, c.trial, then, c.second)
         advance_by_mean(c, w.step)
-    if c.kind != CBR:
-        events(w, c, moves, then)
+    events(w, c, moved, then)
 
 
 @compiled
@@ -188,7 +199,7 @@ def record(w, then, b):
             bin.drops += lost * w.step
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
-        on, cwnd = is_on(c, then, w.step), window_at(c.state, 0).cwnd
+        on, cwnd = c.on != 0, window_at(c.state, 0).cwnd
         if on and c.kind != CBR and not 0 < cwnd < math.inf:
             w.failed = i + 1
         if on and counted:
@@ -217,12 +228,12 @@ def record_class(w, c, on, b):
 
 
 @compiled
-def reach(w, time, row):
+def reach(w, row):
     """Rates and drifts of the state that is reached, which is noted in the history."""
     buffers.clear_arrivals(w)
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
-        send(w, c, i, time, False)
+        send(w, c, i, c.on != 0, False)
         cell(w, row, c.column).value = c.now_rate
         for j in range(c.n_slots):
             slot = slot_at(w.slots, c.first_slot + j)
@@ -244,10 +255,14 @@ def take_step(w):
         link.trial = buffers.bounded(link, link.backlog + w.step * link.drift)
     buffers.clear_arrivals(w)
     for i in range(w.n_classes):
-        step_class(w, class_at(w.classes, i), i, now, then)
+        predict(w, class_at(w.classes, i), now)
+    for i in range(w.n_classes):
+        hear(w, class_at(w.classes, i), i, then)
+    for i in range(w.n_classes):
+        correct(w, class_at(w.classes, i), then)
     step_links(w, then, b)
     w.k += 1
-    reach(w, then, w.k)
+    reach(w, w.k)
     record(w, then, b)
 
 
@@ -276,9 +291,10 @@ def start(w):
     """Row 0."""
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
-        if is_on(c, 0.0, w.step) and c.kind != CBR:
+        c.on = 1 if is_on(c, 0.0, w.step) else 0
+        if c.on != 0 and c.kind != CBR:
             begin(c, 0.0)
-    reach(w, 0.0, 0)
+    reach(w, 0)
 
 
 @compiled

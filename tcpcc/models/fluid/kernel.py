@@ -81,7 +81,7 @@ def is_short(w):
 def record_flow(w, f):
     """Write a flow's state at the end of a bin; what a bin holds is a difference, made later."""
     route = route_at(w.routes, f.route)
-    b = flow_bin_at(f.bins, w.bin)
+    b = flow_bin_at(f.bins, w.bin * f.each_bin)
     if f.kind != CBR:
         s = window_at(f.state, 0)
         b.cwnd = s.cwnd

@@ -1,7 +1,8 @@
 """Thousands of scenarios in one call, and one labelled array of what came out.
 
 Where `sweep` keeps or measures a run for each scenario, a batch keeps only means over time: the
-mean field adds them up while it runs and makes no record at all.
+mean field adds them up while it runs and makes no record at all. Where nothing draws, it runs once
+for all seeds.
 """
 
 from __future__ import annotations

@@ -43,6 +43,10 @@ class _Integral:
         self.done: Future[None] | None = None
         self._means: Means | None = None
 
+    @property
+    def ended(self) -> bool:
+        return self.done is not None and self.done.done()
+
     def means(self) -> Means:
         """Waits for them."""
         if self._means is None:
@@ -84,11 +88,9 @@ def run_all(
             if len(waiting) == GROUP:
                 send(GROUP)
         asked.append(known[what])
-        while (done := asked[0].done) is not None and done.done():
+        while asked and asked[0].ended:
             one = asked.popleft()
             yield one.means(), one.resolved
-            if not asked:
-                break
     send(max(-(-len(waiting) // workers), 1))
     for one in asked:
         yield one.means(), one.resolved

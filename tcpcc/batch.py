@@ -1,7 +1,8 @@
 """Thousands of scenarios in one call, and one labelled array of what came out.
 
 Where `sweep` keeps or measures a run for each scenario, a batch keeps only means over time: the
-mean field adds them up while it runs and makes no record at all.
+mean field adds them up while it runs and makes no record at all. Where nothing draws, it runs once
+for all seeds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from tcpcc.scenario import Scenario
-
-GROUP = 16  # worlds that a thread runs while Python, one thread at a time, lays out the next
 
 Means = tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]
 
@@ -142,30 +141,12 @@ def _mean_field(
     pool: ThreadPoolExecutor,
     workers: int,
 ) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
-    from tcpcc.models.controller_memory import ControllerMemory
-    from tcpcc.models.meanfield.meanfield_world import World, run_many
+    from tcpcc.models.meanfield.many_worlds import run_all
 
-    memory = ControllerMemory()
-    waiting: list[World] = []
-    sent: list[tuple[list[World], Future[None]]] = []
-
-    def send(size: int) -> None:
-        for k in range(0, len(waiting), size):
-            group = waiting[k : k + size]
-            sent.append((group, pool.submit(run_many, group)))
-        waiting.clear()
-
-    for scenario in scenarios:
-        waiting.append(World(scenario, step, after, bins=False, controllers=memory))
-        if len(waiting) == GROUP:
-            send(GROUP)
-    send(max(-(-len(waiting) // workers), 1))
-    for group, done in sent:
-        done.result()
-        for world in group:
-            names = [flow.name for flow in world.resolved.flows]
-            links = [world.resolved.links[k].name for k in world.recorded if k in world.place]
-            yield world.means(), (names, links)
+    for world_means, resolved in run_all(scenarios, step, after, pool, workers):
+        names = [flow.name for flow in resolved.flows]
+        links = [link.name for link in resolved.links if link.record]
+        yield world_means, (names, links)
 
 
 def _fluid(

@@ -51,7 +51,8 @@ def real(field: str, value: Any, what: str = "a number", unit: str = "") -> floa
         what: what is allowed, for the message ("a positive finite number").
         unit: unit of the setting, for the message ("bit/s").
     """
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+    plain = type(value) in (float, int)  # of which to ask for the abstract kind takes its time
+    if plain or (isinstance(value, numbers.Real) and not isinstance(value, bool)):
         number = float(value) + 0.0  # no negative zero
         if not math.isnan(number):
             return number

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from tcpcc.models.meanfield import many_worlds
+from tcpcc.models.meanfield.meanfield_world import FIRST_ROWS, World
 
 
 def make(buffer, alpha=1.0, flows=2):
@@ -49,3 +51,67 @@ def test_scenarios_of_a_batch_are_alike():
         tc.batch(unlike, n=[1, 2])
     with pytest.raises(tc.ScenarioError, match="unknown model of a batch 'fluidd'"):
         tc.batch(make, model="fluidd", buffer=[10])
+
+
+@pytest.fixture
+def laid_out(monkeypatch):
+    """The worlds that are laid out."""
+    worlds = []
+
+    def world(*args, **kwargs):
+        worlds.append(World(*args, **kwargs))
+        return worlds[-1]
+
+    monkeypatch.setattr(many_worlds, "World", world)
+    return worlds
+
+
+def seeded(seed, controller="reno", queue=None, size=50):
+    net = tc.dumbbell("10 Mbps", "20 ms", size, queue=queue)
+    return tc.Scenario(net, [tc.Flow(controller, count=5)], duration=20, seed=seed)
+
+
+def test_a_mean_field_without_chance_is_integrated_once_for_all_seeds(laid_out):
+    table = tc.batch(lambda size, seed: seeded(seed, size=size), seed=[1, 2, 3], size=[20, 50])
+    assert len(laid_out) == 2
+    assert (table.cwnd == table.cwnd.sel(seed=1)).all()
+    assert float(table.cwnd[0, 0, 0]) != float(table.cwnd[0, 1, 0])
+
+
+@pytest.mark.parametrize("chance", [{"controller": "cdg"}, {"queue": "red"}])
+def test_where_a_rule_may_draw_every_seed_is_a_run_of_its_own(laid_out, chance):
+    table = tc.batch(lambda seed: seeded(seed, **chance), seed=[1, 2], after=5)
+    assert len(laid_out) == 2
+    for seed in (1, 2):
+        alone = World(seeded(seed, **chance), after=5, bins=False)
+        alone.start()
+        alone.run(alone.end)
+        assert (table.cwnd.sel(seed=seed) == alone.means()[0]["cwnd"]).all()
+
+
+def test_worlds_that_run_short_of_history_are_finished(laid_out):
+    """A full buffer of 0.8 s on a path of 4 ms takes longer to pass than the rows at first last."""
+
+    def deep(seed, size):
+        net = tc.dumbbell("10 Mbps", "2 ms", size)
+        return tc.Scenario(net, [tc.Flow("reno")], duration=20)
+
+    table = tc.batch(deep, seed=[1], size=[20, 1000])
+    assert [len(world.history) > FIRST_ROWS for world in laid_out] == [False, True]
+    assert float(table.queue_max.sel(size=1000)[0, 0]) == pytest.approx(1000)
+
+
+def test_a_failed_scenario_of_many_is_named():
+    def wrong(s, p, a):
+        s.cwnd = -1.0
+
+    broken = tc.Controller(
+        name="broken", summary="", source="", on_ack=wrong, on_loss=None, on_timeout=None
+    )
+
+    def make(kind):
+        net = tc.dumbbell("10 Mbps", "2 ms", 50)
+        return tc.Scenario(net, [tc.Flow(kind)], duration=20)
+
+    with pytest.raises(FloatingPointError, match="flow 'broken1' at"):
+        tc.batch(make, kind=["reno", broken])

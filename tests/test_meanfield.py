@@ -1,5 +1,6 @@
 """The mean field as an integrator: known solutions, order, scaling, signs; and against packets."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -171,6 +172,14 @@ def test_cost_hangs_on_classes_and_neither_on_bandwidth_nor_on_flows():
     assert small.end == large.end == alike.end
     assert len(small.classes) == len(large.classes) == len(alike.classes) == 1
     assert alike.classes["count"][0] == 10
+
+
+def test_controllers_of_one_name_are_classes_of_their_own():
+    """As two versions of a rule are, which a notebook has under one name."""
+    reno = tc.controllers.get("reno")
+    slower = dataclasses.replace(reno, params={**reno.params})
+    world = World(scenario(tc.Flow(reno), tc.Flow(slower), tc.Flow(reno)))
+    assert [kind.flows for kind in world.kinds] == [(0, 2), (1,)]
 
 
 @pytest.mark.parametrize(

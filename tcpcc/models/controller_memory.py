@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,12 @@ class ControllerMemory:
         self._known: dict[Controller, tuple[dict[str, int], np.dtype, np.ndarray]] = {}
         self._owned: list[np.ndarray] = []
 
+    def with_seed(self, seed: int) -> ControllerMemory:
+        """The same rules for a scenario with another seed; compiled once for both."""
+        other = ControllerMemory(seed)
+        other._known = self._known
+        return other
+
     def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
         """Write the addresses of rules and records into a flow's record; returns the state.
 
@@ -78,6 +85,35 @@ class ControllerMemory:
             self._owned.append(record)
             row[name] = address(record)
         return records[0]
+
+    def fill_alike(
+        self, rows: np.ndarray, places: Sequence[int], flows: Sequence[ResolvedFlow]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """:meth:`fill`, for the records at some `places` in `rows` of flows that differ neither in
+        their controller and its parameters nor in what their samples begin with.
+
+        Returns:
+            the states, the parameters that all share (no rule may write them), the samples: for
+            the caller to keep alive.
+        """
+        first = flows[0]
+        assert first.controller is not None
+        addresses, params, first_state = self._compiled(first.controller)
+        for name in set(addresses).intersection(rows.dtype.names or ()):
+            rows[name][places] = addresses[name]
+        states, samples = (
+            np.repeat(first_state, len(flows)),
+            np.repeat(sample_of(first), len(flows)),
+        )
+        shared = record_of(params, list(first.params.values()) or [0.0])
+        if first.controller.chance:
+            for state, flow in zip(states, flows, strict=True):
+                seed_stream(state, self._seed, f"flow {flow.name}: controller")
+        for name, records in (("state", states), ("sample", samples)):
+            steps = records.itemsize * np.arange(len(flows))
+            rows[name][places] = address(records) + steps
+        rows["params"][places] = address(shared)
+        return states, shared, samples
 
     def _compiled(self, controller: Controller) -> tuple[dict[str, int], np.dtype, np.ndarray]:
         """Addresses of the rules by name, the type of the parameters, the state at first."""

@@ -48,10 +48,14 @@ def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
     Raises:
         ScenarioError: the scenario has one.
     """
+    needs_of = {
+        controller: what_needs_packets(controller, model)
+        for controller in {flow.controller for flow in resolved.rows}
+        if controller is not None
+    }
     for flow in resolved.rows:
         controller = flow.controller
-        needs = what_needs_packets(controller, model) if controller is not None else []
-        if controller is not None and needs:
+        if controller is not None and (needs := needs_of[controller]):
             raise ScenarioError(
                 f"flow {flow.name!r}: controller {controller.name!r} needs packets"
                 f" ({needs[0]}), and the {model} model has none; use the packet model"

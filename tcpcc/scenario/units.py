@@ -78,9 +78,11 @@ def _convert(
     value: Quantity, field: str, table: Mapping[str, int | str], base: str, example: str
 ) -> tuple[float, str]:
     """The value in the table's base unit, and the unit it was written in."""
-    allowed = ", ".join(table)
+    if type(value) in (float, int) and value == value:  # most are, and need no words
+        return float(value) + 0.0, base
     if not isinstance(value, str):
         return real(field, value, f"a number or a string such as '{example}'", base), base
+    allowed = ", ".join(table)
     match = _NUMBER_AND_UNIT.fullmatch(value.strip())
     if match is None:
         raise ScenarioError(f"{field} = {value!r}: must be a number and a unit, as '{example}'")

@@ -34,9 +34,12 @@ def add_arrivals(w, c, flows):
     for j in range(c.n_slots):
         slot = slot_at(w.slots, c.first_slot + j)
         link = link_at(w.links, slot.link)
-        link.arriving += c.count * slot.rate
-        link.arriving_bits += c.count * slot.rate * BITS * slot.size
-        link.squares += c.count * slot.rate * slot.rate
+        rate = slot.rate
+        packets = c.count * rate
+        bits = packets * BITS * slot.size
+        link.arriving += packets
+        link.arriving_bits += bits
+        link.squares += packets * rate
         link.flows += flows
 
 

@@ -57,19 +57,21 @@ def apply(c, rule, state):
 
 
 @compiled
-def add_jump(c, state, rate, drift):
-    """Add `rate` times the jump from `state` to what a rule has made of it in the scratch.
+def jump(c, state, rate, drift, more):
+    """`rate` times the jump from `state` to what a rule has made of it in the scratch: the drift,
+    or what is added to it if there is `more` than one.
 
     What was infinite, before a first measurement, takes its value at once.
     """
     for i in range(c.n):
-        old = number_at(state, i)
-        new = number_at(c.scratch, i).value
+        old, new = number_at(state, i), number_at(c.scratch, i).value
+        moved = number_at(drift, i).value if more else 0.0
         if new != old.value:
             if math.isinf(old.value):
                 old.value = new
             else:
-                number_at(drift, i).value += rate * (new - old.value)
+                moved += rate * (new - old.value)
+        number_at(drift, i).value = moved
 
 
 @compiled
@@ -93,23 +95,24 @@ def lose(c, state):
 @compiled
 def find_drift(c, state, now, drift):
     """Write dy/dt at `state` to `drift`. In slow start losses and rounds are no drift: `heun`."""
-    for i in range(c.n):
-        number_at(drift, i).value = 0.0
     see(c, state, now)
     if c.acks > 0:
         copy(c.n, state, c.scratch)
         apply(c, c.on_ack, c.scratch)
-        add_jump(c, state, c.acks / c.quantum, drift)
+        jump(c, state, c.acks / c.quantum, drift, False)
+    else:
+        for i in range(c.n):
+            number_at(drift, i).value = 0.0
     if c.slow != 0:
         return
     if c.losses > 0:
         copy(c.n, state, c.scratch)
         lose(c, c.scratch)
-        add_jump(c, state, min(c.losses, 1 / c.rtt), drift)
+        jump(c, state, min(c.losses, 1 / c.rtt), drift, True)
     if c.on_round != 0 and c.acks > 0:
         copy(c.n, state, c.scratch)
         apply(c, c.on_round, c.scratch)
-        add_jump(c, state, 1 / c.rtt, drift)
+        jump(c, state, 1 / c.rtt, drift, True)
 
 
 @entry
@@ -119,12 +122,22 @@ def drift_of(classes, index, state, now, drift):
 
 
 @compiled
-def advance(c, step, drift, weight, start, target):
-    """target <- start + weight x step x drift."""
+def advance(c, step, drift, start, target):
+    """target <- start + step x drift."""
     for i in range(c.n):
-        number_at(target, i).value = (
-            number_at(start, i).value + weight * step * number_at(drift, i).value
-        )
+        number_at(target, i).value = number_at(start, i).value + step * number_at(drift, i).value
 
 
-__all__ = ["BYTES", "advance", "drift_of", "find_drift", "lose", "see", "settle", "window"]
+@compiled
+def advance_by_mean(c, step):
+    """A class's state <- state + step x the mean of its two drifts."""
+    half = 0.5 * step
+    for i in range(c.n):
+        y = number_at(c.state, i)
+        y.value = y.value + half * number_at(c.first, i).value + half * number_at(c.second, i).value
+
+
+__all__ = [
+    "BYTES", "advance", "advance_by_mean", "drift_of", "find_drift", "lose", "see", "settle",
+    "window",
+]  # fmt: skip

@@ -12,7 +12,15 @@ import math
 
 from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.meanfield import buffers
-from tcpcc.models.meanfield.drift import advance, find_drift, lose, see, settle, window
+from tcpcc.models.meanfield.drift import (
+    advance,
+    advance_by_mean,
+    find_drift,
+    lose,
+    see,
+    settle,
+    window,
+)
 from tcpcc.models.meanfield.drift import apply as apply_rule
 from tcpcc.models.meanfield.lookback import (
     BACKLOG,
@@ -56,66 +64,20 @@ def round_trip_ahead(w, c, trial):
 
 
 @compiled
-def sending(w, c, time, state):
-    """Packets per second of one flow: a window in the round-trip time of what it sends now."""
-    if not is_on(c, time, w.step):
-        return 0.0
-    if c.kind == CBR:
-        return c.rate
-    return window(c, state) / class_at(w.classes, c.way).rtt_ahead
-
-
-@compiled
-def load_links(w, time, trial):
-    """Count the arrivals at all links, with the states as they are or as they are tried."""
-    buffers.clear_arrivals(w)
-    for i in range(w.n_classes):
-        c = class_at(w.classes, i)
-        if c.way == i:
-            c.rtt_ahead = round_trip_ahead(w, c, trial)
-        c.now_rate = sending(w, c, time, c.trial if trial else c.state)
-        if c.n_slots > 0 and slot_at(w.slots, c.first_slot).before <= 0:
-            slot_at(w.slots, c.first_slot).rate = c.now_rate
-        buffers.add_arrivals(w, c, c.count if is_on(c, time, w.step) else 0.0)
-
-
-@compiled
-def predict(w, now):
-    """The first half: drifts at `now`, states and backlogs as they lead to the step's end."""
-    for i in range(w.n_classes):
-        c = class_at(w.classes, i)
-        if c.kind != CBR and is_on(c, now, w.step):
-            c.quantum = c.acks * w.step
-            find_drift(c, c.state, now, c.first)
-            advance(c, w.step, c.first, 1.0, c.state, c.trial)
-    for i in range(w.n_links):
-        link = link_at(w.links, i)
-        link.trial = buffers.bounded(link, link.backlog + w.step * link.drift)
-
-
-@compiled
-def correct(w, then):
-    """The second half: drifts at the step's end, and the mean of both."""
-    for i in range(w.n_classes):
-        c = class_at(w.classes, i)
-        if c.way == i:
-            follow_back(w, c, then, w.k)
-        look_back(w, c, then)
-        look_ahead(w, c, then, w.k)
-    load_links(w, then, True)
-    for i in range(w.n_links):
-        link = link_at(w.links, i)
-        first, link.before = link.drift, link.backlog
-        guess = min(max(2 * link.early - link.early_before, 0.0), 1.0)
-        buffers.set_drift(link, link.trial, guess)
-        link.backlog = buffers.bounded(link, link.before + 0.5 * w.step * (first + link.drift))
-    for i in range(w.n_classes):
-        c = class_at(w.classes, i)
-        if c.kind != CBR and is_on(c, then - w.step, w.step):
-            c.quantum = c.acks * w.step
-            find_drift(c, c.trial, then, c.second)
-            advance(c, w.step, c.first, 0.5, c.state, c.trial)
-            advance(c, w.step, c.second, 0.5, c.trial, c.state)
+def send(w, c, i, on, trial):
+    """The rate of class `c`, number `i`, if it is `on`, and what it brings to the links, as states
+    and backlogs are, or as they are tried: a window in the round-trip time of what it sends now."""
+    if c.way == i:
+        c.rtt_ahead = round_trip_ahead(w, c, trial)
+    rate = flows = 0.0
+    if on:
+        flows = c.count
+        state = c.trial if trial else c.state
+        rate = c.rate if c.kind == CBR else window(c, state) / class_at(w.classes, c.way).rtt_ahead
+    c.now_rate = rate
+    if c.n_slots > 0 and slot_at(w.slots, c.first_slot).before <= 0:
+        slot_at(w.slots, c.first_slot).rate = rate
+    buffers.add_arrivals(w, c, flows)
 
 
 @compiled
@@ -139,10 +101,10 @@ def leave_slow_start(c, now):
 
 
 @compiled
-def events(w, c, then):
+def events(w, c, moved, then):
     """A start; in slow start, the end of a round and the first loss."""
-    if not is_on(c, then - w.step, w.step):
-        if is_on(c, then, w.step):
+    if not moved:
+        if c.on != 0:
             begin(c, then)
         return
     if c.slow == 0:
@@ -159,6 +121,53 @@ def events(w, c, then):
         c.slow = 0
     elif s.cwnd >= s.ssthresh:
         leave_slow_start(c, then)
+
+
+@compiled
+def predict(w, c, now):
+    """The first half of the step of class `c`: a drift at `now`, and where it leads."""
+    if c.on != 0 and c.kind != CBR:
+        c.quantum = c.acks * w.step
+        find_drift(c, c.state, now, c.first)
+        advance(c, w.step, c.first, c.state, c.trial)
+
+
+@compiled
+def hear(w, c, i, then):
+    """What comes back to class `c`, number `i`, at `then`, and what it sends as predicted."""
+    if c.way == i:
+        follow_back(w, c, then, w.k)
+    look_back(w, c, then)
+    look_ahead(w, c, then, w.k)
+    send(w, c, i, is_on(c, then, w.step), True)
+
+
+@compiled
+def correct(w, c, then):
+    """The second half: a drift at `then`, the mean of both, and what happens at once."""
+    moved = c.on != 0
+    c.on = 1 if is_on(c, then, w.step) else 0
+    if c.kind == CBR:
+        return
+    if moved:
+        c.quantum = c.acks * w.step
+        find_drift(c, c.trial, then, c.second)
+        advance_by_mean(c, w.step)
+    events(w, c, moved, then)
+
+
+@compiled
+def step_links(w, then, b):
+    """The other half of the links' step, with arrivals counted as tried; `b` is the bin."""
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        first, link.before = link.drift, link.backlog
+        guess = min(max(2 * link.early - link.early_before, 0.0), 1.0)
+        buffers.set_drift(link, link.trial, guess)
+        link.backlog = buffers.bounded(link, link.before + 0.5 * w.step * (first + link.drift))
+        middle = 0.5 * (link.backlog + link.before)
+        noted = b if link.bins != 0 and b < w.n_bins else -1
+        buffers.ask_discipline(link, then, w.step, middle, link.arriving * w.step, noted)
 
 
 @compiled
@@ -190,73 +199,70 @@ def record(w, then, b):
             bin.drops += lost * w.step
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
-        c.sent += c.now_rate * w.step
-        c.delivered += c.acks * w.step
-        c.dropped += c.losses * w.step
-        if not is_on(c, then, w.step):
-            continue
-        s = window_at(c.state, 0)
-        if counted:
+        on, cwnd = c.on != 0, window_at(c.state, 0).cwnd
+        if on and c.kind != CBR and not 0 < cwnd < math.inf:
+            w.failed = i + 1
+        if on and counted:
             c.sum_time += w.step
-            c.sum_cwnd += s.cwnd * w.step
+            c.sum_cwnd += cwnd * w.step
             c.sum_rtt += c.rtt * w.step
             c.sum_sent += c.now_rate * w.step
             c.sum_acked += c.acks * w.step
             c.sum_lost += c.losses * w.step
-        if c.kind != CBR and not 0 < s.cwnd < math.inf:
-            w.failed = i + 1
-        if c.bins != 0 and b < w.n_bins:
-            bin = flow_bin_at(c.bins, b)
-            bin.cwnd, bin.ssthresh, bin.rtt = s.cwnd, s.ssthresh, c.rtt
-    for i in range(w.n_classes):
-        c = class_at(w.classes, i)
-        if c.bins != 0 and b < w.n_bins:
-            bin = flow_bin_at(c.bins, b)
-            bin.sent, bin.delivered, bin.dropped = c.sent, c.delivered, c.dropped
+        if c.bins != 0:
+            record_class(w, c, on, b)
 
 
 @compiled
-def write_row(w, row):
-    for i in range(w.n_links):
-        link = link_at(w.links, i)
-        cell(w, row, link.column + BACKLOG).value = link.backlog
-        cell(w, row, link.column + PROB).value = link.prob
-        cell(w, row, link.column + MARKED).value = link.marked
+def record_class(w, c, on, b):
+    """Add what a class did in a step to its bin, where series are recorded."""
+    c.sent += c.now_rate * w.step
+    c.delivered += c.acks * w.step
+    c.dropped += c.losses * w.step
+    if b < w.n_bins:
+        bin = flow_bin_at(c.bins, b)
+        bin.sent, bin.delivered, bin.dropped = c.sent, c.delivered, c.dropped
+        if on:
+            s = window_at(c.state, 0)
+            bin.cwnd, bin.ssthresh, bin.rtt = s.cwnd, s.ssthresh, c.rtt
+
+
+@compiled
+def reach(w, row):
+    """Rates and drifts of the state that is reached, which is noted in the history."""
+    buffers.clear_arrivals(w)
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
+        send(w, c, i, c.on != 0, False)
         cell(w, row, c.column).value = c.now_rate
         for j in range(c.n_slots):
             slot = slot_at(w.slots, c.first_slot + j)
             cell(w, row, slot.column).value = slot.rate
-
-
-@compiled
-def now_at(w, then):
-    """Rates and drifts of a state that is reached."""
-    load_links(w, then, False)
     for i in range(w.n_links):
         link = link_at(w.links, i)
         buffers.set_drift(link, link.backlog, link.early)
+        cell(w, row, link.column + BACKLOG).value = link.backlog
+        cell(w, row, link.column + PROB).value = link.prob
+        cell(w, row, link.column + MARKED).value = link.marked
 
 
 @compiled
 def take_step(w):
     now, then = w.k * w.step, (w.k + 1) * w.step
-    predict(w, now)
-    correct(w, then)
     b = int((then - 0.5 * w.step) / w.interval)
     for i in range(w.n_links):
         link = link_at(w.links, i)
-        middle = 0.5 * (link.backlog + link.before)
-        noted = b if link.bins != 0 and b < w.n_bins else -1
-        buffers.ask_discipline(link, then, w.step, middle, link.arriving * w.step, noted)
+        link.trial = buffers.bounded(link, link.backlog + w.step * link.drift)
+    buffers.clear_arrivals(w)
     for i in range(w.n_classes):
-        c = class_at(w.classes, i)
-        if c.kind != CBR:
-            events(w, c, then)
-    now_at(w, then)
+        predict(w, class_at(w.classes, i), now)
+    for i in range(w.n_classes):
+        hear(w, class_at(w.classes, i), i, then)
+    for i in range(w.n_classes):
+        correct(w, class_at(w.classes, i), then)
+    step_links(w, then, b)
     w.k += 1
-    write_row(w, w.k)
+    reach(w, w.k)
     record(w, then, b)
 
 
@@ -285,10 +291,10 @@ def start(w):
     """Row 0."""
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
-        if is_on(c, 0.0, w.step) and c.kind != CBR:
+        c.on = 1 if is_on(c, 0.0, w.step) else 0
+        if c.on != 0 and c.kind != CBR:
             begin(c, 0.0)
-    now_at(w, 0.0)
-    write_row(w, 0)
+    reach(w, 0)
 
 
 @compiled
@@ -318,12 +324,16 @@ def run_world(address, until):
 def run_worlds(addresses, count):
     """Start and run worlds, whose addresses stand one after the other, to their ends.
 
-    Stops none for another: one that lacks room, or has failed, is left where it is.
+    Stops none for another: one that lacks room, or has failed, is left where it is. Tells how many
+    are.
     """
+    left = 0
     for i in range(count):
-        address = index_at(addresses, i).at
-        start(world_at(address, 0))
-        run(world_at(address, 0), world_at(address, 0).end)
+        w = world_at(index_at(addresses, i).at, 0)
+        start(w)
+        if run(w, w.end) != DONE:
+            left += 1
+    return left
 
 
 __all__ = ["DONE", "FAILED", "GROW", "run_world", "run_worlds", "start_world"]

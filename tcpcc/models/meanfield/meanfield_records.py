@@ -70,6 +70,8 @@ CLASS = record_dtype(
         # and marks per acknowledgement, when it was sent; round-trip time of what is sent now
         "way": int, "back_row": int, "back_part": float, "back_passing": float, "back_pace": float,
         "lost_per_ack": float, "sent_at": float, "rtt_ahead": float,
+        # --- whether it sends
+        "on": int,
         # --- slow start, before the first loss
         "slow": int, "round_end": float, "lost": float,
         # rate at which it sends, packets and the same so far

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,81 +14,32 @@ from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.layout import Route, queueing_links, route_of
 from tcpcc.models.meanfield import meanfield_records as r
+from tcpcc.models.meanfield.flow_classes import flow_classes, refuse_what_is_not_smooth
 from tcpcc.models.meanfield.lookback import LINK_COLUMNS
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.refusals import refuse_what_needs_packets
 from tcpcc.results import Run
 from tcpcc.results.recording import dataset
-from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+    from tcpcc.scenario.resolve import Resolved
 
 STEPS = 5  # in the shortest base round-trip time, where series are recorded
 FEWEST_STEPS = 2  # likewise, where they are not: a long swing's extremes differ by 1e-4
+CURVES = ("first", "second", "trial", "scratch")  # of a class
+NO_CONTROLLER = np.dtype([("cwnd", float), ("ssthresh", float)])  # state of one that has none
 FIRST_ROWS = 64  # of the history, a power of two; doubled when a round trip takes more steps
 
 
-@dataclass(frozen=True)
-class FlowClass:
-    """Flows that are alike: the scenario's flows that it stands for, all of them counted, when
-    they send."""
-
-    flows: tuple[int, ...]
-    count: int
-    start: float
-    stop: float
-
-    @property
-    def flow(self) -> int:
-        """The first of them."""
-        return self.flows[0]
+Means = tuple[dict[str, np.ndarray], dict[str, np.ndarray]]  # by name: of flows, and of links
 
 
-def flow_classes(resolved: Resolved) -> list[FlowClass]:
-    """One class for flows that are the same but for their names; a source that is on and off has
-    one for each time that it is on."""
-    classes: list[FlowClass] = []
-    alike: dict[Any, list[int]] = {}
-    for k, flow in enumerate(resolved.flows):
-        if isinstance(flow.spec, CBR):
-            times = [(a, math.inf if b is None else b) for a, b in flow.spec.on]
-            classes += [FlowClass((k,), 1, a, b) for a, b in times]
-        else:
-            spec = flow.spec.replace(name=None) if flow.spec.name else flow.spec
-            alike.setdefault(spec, []).append(k)
-    for spec, flows in alike.items():
-        stop = math.inf if spec.stop is None else spec.stop
-        start = spec.start + spec.jitter / 2
-        classes.append(FlowClass(tuple(flows), len(flows) * spec.count, start, stop))
-    return classes
-
-
-def refuse_what_is_not_smooth(resolved: Resolved) -> None:
-    """A mean field has no files, no workloads and no scheduled changes.
-
-    Raises:
-        ScenarioError: the scenario has one.
-    """
-    if resolved.workloads:
-        raise ScenarioError(
-            f"workload {resolved.workloads[0].name!r}: the meanfield model takes endless flows;"
-            " use the packet model"
-        )
-    for flow in resolved.flows:
-        if isinstance(flow.spec, Flow) and flow.spec.size is not None:
-            raise ScenarioError(
-                f"flow {flow.name!r}: size = {flow.spec.size}: the meanfield model takes endless"
-                " flows; use the packet or the fluid model"
-            )
-    if resolved.changes:
-        change = resolved.changes[0].spec
-        raise ScenarioError(
-            f"change of link {change.link!r} at {change.at:g}: the meanfield model takes constant"
-            " links; use the packet or the fluid model"
-        )
+def _each(table: np.ndarray) -> np.ndarray:
+    """Where the rows of a table begin."""
+    return address(table) + table.strides[0] * np.arange(len(table))
 
 
 def step_length(
@@ -128,7 +78,8 @@ class World:
         after: s, from when on sums are taken.
         bins: whether series are recorded.
         marking: whether queue disciplines mark what they would drop, as with ECN.
-        controllers: where rules and states are kept, if several worlds are to share one.
+        controllers: where compiled rules are known, if several worlds are to share them.
+        resolved: the scenario resolved and not expanded, if that has been done.
 
     Raises:
         ScenarioError: a flow with a size, a scheduled change, a step that is too long.
@@ -142,25 +93,25 @@ class World:
         bins: bool = True,
         marking: bool = False,
         controllers: ControllerMemory | None = None,
+        resolved: Resolved | None = None,
     ) -> None:
         self.scenario = scenario
         self.marking = marking
-        self.resolved = scenario.resolve(expand=False)
+        self.resolved = resolved or scenario.resolve(expand=False)
         refuse_what_is_not_smooth(self.resolved)
         if not marking:
             refuse_what_needs_packets(self.resolved, "meanfield")
         self.kinds = flow_classes(self.resolved)
         self.kept = queueing_links(self.resolved)
         self.place = {link: k for k, link in enumerate(self.kept)}
-        kept = set(self.kept)
-        flows = self.resolved.flows
-        self.plans = [route_of(self.resolved.links, flows[x.flow], kept) for x in self.kinds]
+        self.plans = self._routes()
         plans, interval = self._closed_plans(), scenario.interval if bins else None
         self.step = step_length(plans, step, interval, STEPS if bins else FEWEST_STEPS)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1) if bins else 0
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
-        self.controllers = controllers or ControllerMemory(scenario.seed)
+        self.controllers = (controllers or ControllerMemory()).with_seed(scenario.seed)
         self.queues: dict[int, QueueMemory] = {}
+        self.n_columns = LINK_COLUMNS * len(self.kept)
         n, m = len(self.kinds), len(self.kept)
         self.w = np.zeros(1, r.WORLD)
         self.classes = np.zeros(n, r.CLASS)
@@ -168,19 +119,26 @@ class World:
         self.links = np.zeros(m, r.LINK)
         self.flow_bins = np.zeros((n, self.n_bins), FLOW_BIN)
         self.link_bins = np.zeros((m, self.n_bins), LINK_BIN)
-        self.states: list[np.ndarray] = []
-        self.vectors: list[np.ndarray] = []
-        self.n_columns = LINK_COLUMNS * m
         for k, index in enumerate(self.kept):
             self._lay_out_link(k, index)
-        slot = 0
-        ways: dict[Any, int] = {}
-        for k, (kind, plan) in enumerate(zip(self.kinds, self.plans, strict=True)):
-            self._lay_out_class(k, kind, plan, slot)
-            slot += len(plan.links)
-            way = plan.links, plan.n_forward, tuple(plan.before), plan.after
-            self.classes[k]["way"] = ways.setdefault(way, k)
+        self._lay_out_classes()
+        self._lay_out_slots()
+        self.states = self._lay_out_controllers()
+        self._lay_out_curves()
         self._lay_out_world(after)
+
+    def _routes(self) -> list[Route]:
+        """The route of each class; those of packets that go the same way are one object."""
+        known: dict[Any, Route] = {}
+        routes, kept = [], set(self.kept)
+        for kind in self.kinds:
+            flow = self.resolved.flows[kind.flow]
+            sizes = flow.spec.packet_size, getattr(flow.spec, "ack_size", 0)
+            key = flow.forward, flow.reverse, sizes
+            if key not in known:
+                known[key] = route_of(self.resolved.links, flow, kept)
+            routes.append(known[key])
+        return routes
 
     def _closed_plans(self) -> list[Route]:
         """The routes of those that hear back; of all, if none does."""
@@ -208,49 +166,83 @@ class World:
             memory.fill(row)
             self.queues[index] = memory
 
-    def _lay_out_class(self, k: int, kind: FlowClass, plan: Route, first: int) -> None:
-        row, flow = self.classes[k], self.resolved.flows[kind.flow]
-        row["count"], row["start"], row["stop"] = kind.count, kind.start, kind.stop
-        row["first_slot"], row["n_slots"], row["n_forward"] = first, len(plan.links), plan.n_forward
-        row["after"], row["base_rtt"] = plan.after, plan.base_rtt
-        row["min_rtt"], row["rtt"] = math.inf, plan.base_rtt
-        row["column"] = self._column()
+    def _lay_out_classes(self) -> None:
+        rows, kinds, plans = self.classes, self.kinds, self.plans
+        specs = [self.resolved.flows[kind.flow].spec for kind in kinds]
+        rows["kind"] = [t.CBR if isinstance(spec, CBR) else t.TCP for spec in specs]
+        for name in ("count", "start", "stop"):
+            rows[name] = [getattr(kind, name) for kind in kinds]
+        for name in ("n_forward", "after", "base_rtt"):
+            rows[name] = [getattr(plan, name) for plan in plans]
+        lengths = np.array([len(plan.links) for plan in plans])
+        rows["n_slots"], rows["first_slot"] = lengths, np.cumsum(lengths) - lengths
+        # in the history the rate at which a class sends stands before those of its slots
+        rows["column"] = self.n_columns + np.arange(len(rows)) + rows["first_slot"]
+        self.n_columns += len(rows) + len(self.slots)
+        rows["min_rtt"], rows["rtt"] = math.inf, rows["base_rtt"]
+        rows["rate"] = [
+            spec.rate / (8 * spec.packet_size) if isinstance(spec, CBR) else 0.0 for spec in specs
+        ]
+        settings = [None if isinstance(spec, CBR) else spec.transport for spec in specs]
+        rows["initial_window"] = [0.0 if x is None else x.initial_window for x in settings]
+        rows["rwnd"] = [0.0 if x is None else x.rwnd for x in settings]
+        ways: dict[Any, int] = {}
+        rows["way"] = [
+            ways.setdefault((plan.links, plan.n_forward, tuple(plan.before), plan.after), k)
+            for k, plan in enumerate(plans)
+        ]
         if self.n_bins:
-            row["bins"] = address(self.flow_bins[k])
-        for j, index in enumerate(plan.links):
-            slot = self.slots[first + j]
-            acks = j >= plan.n_forward
-            slot["link"], slot["before"], slot["carries_ack"] = (
-                self.place[index],
-                plan.before[j],
-                acks,
-            )
-            slot["size"] = getattr(flow.spec, "ack_size", 0) if acks else flow.spec.packet_size
-            slot["column"] = self._column()
-        if isinstance(flow.spec, CBR):
-            row["kind"] = t.CBR
-            row["rate"] = flow.spec.rate / (8 * flow.spec.packet_size)
-            self.states.append(np.zeros(1, np.dtype([("cwnd", float), ("ssthresh", float)])))
-            row["state"] = row["trial"] = address(self.states[-1])
-            return
-        row["kind"] = t.TCP
-        self._lay_out_controller(row, flow, flow.spec)
+            rows["bins"] = _each(self.flow_bins)
 
-    def _lay_out_controller(self, row: Any, flow: ResolvedFlow, spec: Flow) -> None:
-        settings = spec.transport
-        row["initial_window"], row["rwnd"] = settings.initial_window, settings.rwnd
-        state = self.controllers.fill(row, flow)
-        self.states.append(state)
-        n = state.dtype.itemsize // r.BYTES
-        row["n"], row["settles"] = n, flow.controller is not None and len(flow.controller.state) > 0
-        vectors = np.zeros((4, n))
-        self.vectors.append(vectors)
-        for name, vector in zip(("first", "second", "trial", "scratch"), vectors, strict=True):
-            row[name] = address(vector)
+    def _lay_out_slots(self) -> None:
+        rows, specs = self.slots, [self.resolved.flows[kind.flow].spec for kind in self.kinds]
+        passed = [
+            (spec, plan, k, j)
+            for k, (spec, plan) in enumerate(zip(specs, self.plans, strict=True))
+            for j in range(len(plan.links))
+        ]
+        rows["link"] = [self.place[plan.links[j]] for _, plan, _, j in passed]
+        rows["before"] = [plan.before[j] for _, plan, _, j in passed]
+        rows["carries_ack"] = [j >= plan.n_forward for _, plan, _, j in passed]
+        rows["size"] = [
+            spec.packet_size if j < plan.n_forward else getattr(spec, "ack_size", 0)
+            for spec, plan, _, j in passed
+        ]
+        columns = self.classes["column"]
+        rows["column"] = [columns[k] + 1 + j for _, _, k, j in passed]
 
-    def _column(self) -> int:
-        self.n_columns += 1
-        return self.n_columns - 1
+    def _lay_out_controllers(self) -> list[np.ndarray]:
+        """Gives each class the rules and records of its controller; returns the states."""
+        states: dict[int, np.ndarray] = {}
+        alike: dict[Any, list[int]] = {}
+        for k, kind in enumerate(self.kinds):
+            flow = self.resolved.flows[kind.flow]
+            if flow.controller is None:
+                states[k] = np.zeros(1, NO_CONTROLLER)
+                self.classes["state"][k] = address(states[k])
+            else:
+                told = tuple(flow.params.values()), flow.spec.packet_size, flow.hops
+                alike.setdefault((flow.controller, *told), []).append(k)
+        self._records = []  # owned here, by the addresses in the rows
+        for (controller, *_), members in alike.items():
+            flows = [self.resolved.flows[self.kinds[k].flow] for k in members]
+            records = self.controllers.fill_alike(self.classes, members, flows)
+            self._records.append(records)
+            self.classes["settles"][members] = len(controller.state) > 0
+            states.update((k, records[0][i : i + 1]) for i, k in enumerate(members))
+        return [states[k] for k in range(len(self.kinds))]
+
+    def _lay_out_curves(self) -> None:
+        """Room for what a class's state does in a step. A source without a controller has none."""
+        rows = self.classes
+        closed = rows["kind"] != t.CBR
+        sizes = np.array([state.dtype.itemsize // r.BYTES for state in self.states]) * closed
+        self.curves = np.zeros(len(CURVES) * int(sizes.sum()))
+        begin = address(self.curves) + r.BYTES * len(CURVES) * (np.cumsum(sizes) - sizes)
+        rows["n"] = sizes
+        for place, name in enumerate(CURVES):
+            rows[name] = np.where(closed, begin + r.BYTES * place * sizes, 0)
+        rows["trial"][~closed] = rows["state"][~closed]
 
     def _lay_out_world(self, after: float) -> None:
         w = self.w[0]
@@ -298,7 +290,7 @@ class World:
                 " finite number"
             )
 
-    def means(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    def means(self) -> Means:
         """What was summed up since `after`: by flow, and by recorded link.
 
         Flows: cwnd, rtt (nan if it has not sent), throughput in bit/s and loss. Links: queue,
@@ -390,13 +382,3 @@ class World:
         flows = np.array([flow for kind in self.kinds for flow in kind.flows])
         np.add.at(total.T, flows, series.T[owners])
         return total
-
-
-def run_many(worlds: Sequence[World]) -> None:
-    """Start and run worlds to their ends, in one go without the interpreter's lock."""
-    from tcpcc.models.meanfield.heun import run_worlds
-
-    addresses = np.array([address(world.w) for world in worlds], np.int64)
-    run_worlds(address(addresses), len(addresses))
-    for world in worlds:
-        world.run(world.end)  # what is left: those that ran short of history, or failed

@@ -4,7 +4,15 @@ import math
 
 from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.meanfield import buffers
-from tcpcc.models.meanfield.drift import advance, find_drift, lose, see, settle, window
+from tcpcc.models.meanfield.drift import (
+    advance,
+    advance_by_mean,
+    find_drift,
+    lose,
+    see,
+    settle,
+    window,
+)
 from tcpcc.models.meanfield.meanfield_records import class_at, link_at
 from tcpcc.transport.flow_record import window_at
 
@@ -53,14 +61,13 @@ def settle_class(classes, index, loss, mark, rounds, most):
         hear(c, c.state, loss, mark)
         c.quantum = c.acks * step
         find_drift(c, c.state, now, c.first)
-        advance(c, step, c.first, 1.0, c.state, c.trial)
+        advance(c, step, c.first, c.state, c.trial)
         now += step
         hear(c, c.trial, loss, mark)
         c.quantum = c.acks * step
         find_drift(c, c.trial, now, c.second)
-        advance(c, step, c.first, 0.5, c.state, c.trial)
         before = window_at(c.state, 0).cwnd
-        advance(c, step, c.second, 0.5, c.trial, c.state)
+        advance_by_mean(c, step)
         cwnd = window_at(c.state, 0).cwnd
         if not 0 < cwnd < math.inf:
             return cwnd, False

@@ -1,0 +1,106 @@
+"""Many worlds, one after the other: laid out in Python, integrated in threads meanwhile.
+
+Nothing in a mean field is drawn, unless a controller or a queue discipline draws in its own rules:
+of scenarios that differ in their seed alone, one is integrated.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.models.controller_memory import ControllerMemory
+from tcpcc.models.meanfield.meanfield_world import Means, World
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved
+
+GROUP = 16  # worlds that a thread runs while Python, one thread at a time, lays out the next
+
+
+def run_many(worlds: Sequence[World]) -> None:
+    """Start and run worlds to their ends, in one go without the interpreter's lock."""
+    from tcpcc.models.meanfield.heun import run_worlds
+
+    addresses = np.array([address(world.w) for world in worlds], np.int64)
+    if run_worlds(address(addresses), len(addresses)):
+        for world in worlds:
+            world.run(world.end)  # what is left: those that ran short of history, or failed
+
+
+class _Integral:
+    """A scenario's means over time, when they are there; until then the world that makes them."""
+
+    def __init__(self, world: World) -> None:
+        self.resolved = world.resolved
+        self.world: World | None = world
+        self.done: Future[None] | None = None
+        self._means: Means | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.done is not None and self.done.done()
+
+    def means(self) -> Means:
+        """Waits for them."""
+        if self._means is None:
+            assert self.world is not None
+            assert self.done is not None
+            self.done.result()
+            self._means, self.world = self.world.means(), None
+        return self._means
+
+
+def run_all(
+    scenarios: Iterable[Scenario],
+    step: float | None,
+    after: float,
+    pool: ThreadPoolExecutor,
+    workers: int,
+) -> Iterator[tuple[Means, Resolved]]:
+    """The means of each scenario in its turn; arguments as those of `tcpcc.batch`."""
+    memory = ControllerMemory()
+    known: dict[Any, _Integral] = {}
+    waiting: list[_Integral] = []
+    asked: deque[_Integral] = deque()
+
+    def send(size: int) -> None:
+        for k in range(0, len(waiting), size):
+            group = waiting[k : k + size]
+            done = pool.submit(run_many, [one.world for one in group if one.world])
+            for one in group:
+                one.done = done
+        waiting.clear()
+
+    for scenario in scenarios:
+        resolved = scenario.resolve(expand=False)
+        what = _what_counts(scenario, resolved)
+        if what not in known:
+            world = World(scenario, step, after, bins=False, controllers=memory, resolved=resolved)
+            known[what] = _Integral(world)
+            waiting.append(known[what])
+            if len(waiting) == GROUP:
+                send(GROUP)
+        asked.append(known[what])
+        while asked and asked[0].ended:
+            one = asked.popleft()
+            yield one.means(), one.resolved
+    send(max(-(-len(waiting) // workers), 1))
+    for one in asked:
+        yield one.means(), one.resolved
+
+
+def _what_counts(scenario: Scenario, resolved: Resolved) -> tuple[Any, ...]:
+    """All that a mean field depends on, for comparison: the seed only where a rule may draw."""
+    controllers = tuple(flow.controller for flow in resolved.flows)
+    queues = tuple(link.queue.discipline for link in resolved.links)
+    draws = any(x is not None and x.chance for x in controllers) or any(
+        queue.on_fluid is not None for queue in queues
+    )
+    return scenario if draws else scenario._with(seed=0), controllers, queues

@@ -185,21 +185,70 @@ def test_the_hybrid_agrees_with_packets(name, tolerance):
     assert hybrid["goodput"] == pytest.approx(packet["goodput"], rel=0.12)
 
 
+def test_packets_of_several_sizes_start_when_the_scenario_does():
+    """Else runs differ by the draw of the starts, which alone moves the queue of Vegas flows by a
+    tenth."""
+    from experiments.battery import SCENARIOS, several_sizes
+
+    for name in ("100 Vegas", "parking lot, RED, 120 NewReno"):
+        case = SCENARIOS[name](1, 5)
+        one, other = (x.resolve().flows for x in (case, several_sizes(case)))
+        assert [x.spec.start for x in one] == [x.spec.start for x in other]
+        assert len({x.spec.packet_size for x in other}) > 50
+
+
+def vegas_queue(case, model):
+    """Mean queue of the Vegas battery once all are in it, packets."""
+    run = tc.simulate(case.replace(interval=0.05), model=model)
+    return float(run.data.queue[:, 0].sel(time=slice(9, None)).mean())
+
+
+def test_the_queue_of_a_hundred_vegas_flows_is_as_long_as_in_packets():
+    """With the same starts, which decide over it: seeds differ by 8 %, the models in one seed by 5,
+    so that the means of four should agree within three times 2.7 %. Docs: models."""
+    from experiments.battery import SCENARIOS, several_sizes
+
+    cases = [SCENARIOS["100 Vegas"](seed, 12) for seed in (1, 2, 3, 4)]
+    packets = [vegas_queue(several_sizes(case), "packet") for case in cases]
+    assert min(packets) < 0.9 * max(packets)
+    for model in ("fluid", "hybrid"):
+        found = [vegas_queue(case, model) for case in cases]
+        assert np.mean(found) == pytest.approx(np.mean(packets), rel=0.08)
+        assert np.corrcoef(found, packets)[0, 1] > 0.5
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_an_early_vegas_flow_that_doubles_once_more_lengthens_the_queue_for_good(model):
+    """The second of 108 flows ends its slow start at a backlog of 20, not 1: for some seconds it
+    has a hundred packets more in the queue, and those that start meanwhile take them for a part of
+    their base delay. Whether it doubles once more by itself some ms of its start decide."""
+    from experiments.battery import SCENARIOS
+
+    queues = []
+    for seed in (1, 3):
+        case = SCENARIOS["100 Vegas"](seed, 12)
+        flows = [x.spec.replace(name=x.name, background=False) for x in case.resolve().flows]
+        second = sorted(range(len(flows)), key=lambda k: flows[k].start)[1]
+        later = [x.replace(gamma=20) if k == second else x for k, x in enumerate(flows)]
+        queues.append([vegas_queue(case.replace(flows=x), model) for x in (flows, later)])
+    assert np.mean([after / before for before, after in queues]) > 1.1
+
+
 def test_equal_packets_at_a_full_buffer_lose_more_by_their_phases():
     """Why drop-tail is held to packets of several sizes: equal ones keep their order, so some flows
     win and others starve, and the same queue has a quarter more losses. Nothing without packets
     can have that."""
     from experiments.battery import SCENARIOS, several_sizes
 
-    case = SCENARIOS["drop-tail, 100 NewReno"](1, 40)
-    runs = [tc.simulate(x) for x in (case, several_sizes(case))]
-    equal, several = (run.data.sel(time=slice(20, None)) for run in runs)
-    losses = [float(x.drops.sum() / x.arrived.sum()) for x in (equal, several)]
-    assert losses[0] > 1.2 * losses[1]
-    assert float(equal.queue.mean()) > 1.03 * float(several.queue.mean())
-    rates = [run.throughput(after=20).values for run in runs]
-    spread = [x.std() / x.mean() for x in rates]
-    assert spread[0] > 1.7 * spread[1]
+    found = []
+    for seed in (1, 2):
+        case = SCENARIOS["drop-tail, 100 NewReno"](seed, 40)
+        for run in (tc.simulate(case), tc.simulate(several_sizes(case))):
+            late, rates = run.data.sel(time=slice(20, None)), run.throughput(after=20).values
+            loss = float(late.drops.sum() / late.arrived.sum())
+            found.append([loss, float(late.queue.mean()), rates.std() / rates.mean()])
+    equal, several = np.mean(found[::2], axis=0), np.mean(found[1::2], axis=0)
+    assert (equal > np.array([1.2, 1.03, 1.7]) * several).all()
 
 
 def test_why_a_full_buffer_gives_flows_in_front_more():

@@ -242,16 +242,22 @@ def measure_losses(w, link, s):
 def drop_overflow(w, link, packets):
     """Drop `packets` that a full buffer has no room for; returns how many were at once.
 
-    What falls to the packets of a shared link is refused when the next of them come.
+    Packets of a shared link owe their share, of what is dropped too much as well: the next of them
+    to come are refused.
     """
     total = blame(w, link, packets)
+    mine = 0
     if link.shared != 0:
         s = shared_at(link.shared, 0)
         if s.weight > 0:
             measure_losses(w, link, s)
             mine = math.floor(s.weight + uniform(s))
-            s.owed = min(s.owed + mine, max(s.front, mine))
             packets -= mine
-    if packets <= 0 or total <= 0:
-        return 0.0
-    return drop_at_once(w, link, packets, total, True)
+    given = 0.0
+    if packets > 0 and total > 0:
+        given = drop_at_once(w, link, packets, total, True)
+    if link.shared != 0:
+        s = shared_at(link.shared, 0)
+        due = mine + max(given - packets, 0.0) * s.front / max(s.behind, NONE)
+        s.owed = min(s.owed + due, max(s.front, due))
+    return given

@@ -186,8 +186,9 @@ def _fluid(
         world = finished_world(scenario, step, REPRESENTATIVES)
         series, resolved = world.series(), world.resolved
         series["capacity"] = capacities(resolved, world.recorded, series["time"])
-        sizes = np.array([flow.spec.packet_size for flow in resolved.flows], float)
-        names = [flow.name for flow in resolved.flows]
+        shown = [resolved.flows[k] for k in world.shown]
+        sizes = np.array([flow.spec.packet_size for flow in shown], float)
+        names = [flow.name for flow in shown]
         links = [resolved.links[k].name for k in world.recorded]
         return _over_time(series, sizes, scenario.interval, after), (names, links)
 

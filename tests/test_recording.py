@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import tcpcc as tc
+from tcpcc.models.fluid.fluid_world import World
 from tcpcc.models.packet import read_out
 
 NET = tc.dumbbell("5 Mbps", "20 ms", 20, access_rate="50 Mbps")
@@ -109,6 +110,16 @@ def test_memory_hangs_on_what_is_recorded():
     )
     assert most > 1.3e9
     assert least < most / 3
+
+
+def test_fluid_keeps_no_series_of_what_is_not_recorded():
+    flows = [tc.Flow("reno", record=k % 10 == 0, start=0.1 * k) for k in range(50)]
+    case = scenario(*flows)
+    world = World(case)
+    assert len(world.flow_bins) == 5
+    most = tc.estimate(scenario(*(f.replace(record=True) for f in flows)), "fluid").memory
+    assert tc.estimate(case, "fluid").memory < most
+    assert len(tc.simulate(case, "fluid").totals()) == 50
 
 
 # Delays

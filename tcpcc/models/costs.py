@@ -112,7 +112,7 @@ def estimate(
     counts = [min(_count(flow.spec), most) for flow in resolved.flows]
     flows = sum(counts)
     rows = flows + len(resolved.rows) - len(resolved.flows)
-    if model == "packet":
+    if model != "meanfield":
         rows -= sum(counts[k] for k in set(range(len(counts))) - set(resolved.recorded))
     series = FLOW_BIN.itemsize * rows + LINK_BIN.itemsize * recorded
     memory = COPIES * n_bins * series

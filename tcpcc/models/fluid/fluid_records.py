@@ -143,7 +143,9 @@ FLOW = record_dtype(
         # whether it has a header or a pacing rate
         "extras": int,
         # --- identity and addresses
-        "open": int, "member": int, "bins": int, "count": float,
+        "open": int, "member": int, "count": float,
+        # where it is written down, and 1: in each bin, 0: only what it sums up to
+        "bins": int, "each_bin": int,
         "state": int, "params": int, "sample": int,
         "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,
         # --- settings, as in tcpcc.transport.flow_record

@@ -79,9 +79,12 @@ class World:
             getattr(x.spec, "size", None) is not None or x.spec.stop is not None
             for x in self.resolved.flows
         )
-        self.flow_bins = np.zeros((len(self.flows), self.n_bins), FLOW_BIN)
+        self.shown = list(self.resolved.recorded)
+        self.silent = np.setdiff1d(np.arange(len(self.flows)), self.shown)
+        self.flow_bins = np.zeros((len(self.shown), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
+        self.sums = np.zeros(len(self.silent), FLOW_BIN)
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
 
@@ -89,6 +92,9 @@ class World:
         self._lay_out_routes()
         for k, index in enumerate(self.kept):
             self._lay_out_link(k, index)
+        self.flows["each_bin"][self.shown] = 1
+        for bins, flows in ((self.flow_bins, self.shown), (self.sums, self.silent)):
+            self.flows["bins"][flows] = address(bins) + bins.strides[0] * np.arange(len(bins))
         for k, flow in enumerate(self.resolved.flows):
             self._lay_out_flow(k, flow)
         self._lay_out_world()
@@ -190,7 +196,7 @@ class World:
 
     def _lay_out_flow(self, k: int, flow: ResolvedFlow) -> None:
         row = self.flows[k]
-        row["bins"], row["count"] = address(self.flow_bins[k]), self.counts[k]
+        row["count"] = self.counts[k]
         fill_flow(row, flow, [self.resolved.links[i].rate for i in flow.forward])
         if flow.controller is None:
             return
@@ -238,12 +244,13 @@ class World:
 
     # ------------------------------------------------------------------- while running
 
-    def run(self, until: float) -> None:
-        """Advance to time `until`, with as long a history as that takes."""
-        from tcpcc.models.fluid.kernel import run_until
+    def run(self, *moments: float) -> None:
+        """Advance through these times, with as long a history as that takes."""
+        from tcpcc.models.fluid.kernel import run_through
 
+        times = np.array(moments)
         try:
-            while self._go_on(run_until, until):
+            while self._go_on(run_through, times):
                 pass
         except ArithmeticError as error:
             raise blame(error, float(self.w["now"][0]), self.suspects()) from None
@@ -258,11 +265,11 @@ class World:
         """Steps after which Python is asked again, so that it can answer Ctrl-C."""
         return max(AT_ONCE // max(int(self.w["n_active"][0]), 1), 1)
 
-    def _go_on(self, run_until: Any, until: float) -> bool:
-        """Some steps towards `until`, few enough for Ctrl-C; whether there are more."""
+    def _go_on(self, run_through: Any, times: np.ndarray) -> bool:
+        """Some steps through these times, few enough for Ctrl-C; whether there are more."""
         w = self.w[0]
         w["pause"] = w["k"] + self.steps_at_once()
-        if not run_until(address(self.w), until):
+        if not run_through(address(self.w), address(times), len(times)):
             return False
         if w["short"]:
             self.grow()
@@ -346,8 +353,8 @@ class World:
         return Run(record)
 
     def series(self) -> dict[str, Any]:
-        """What a record of the run holds; rates and numbers of packets are those of all the flows
-        that one stands for."""
+        """What a record of the run holds, of the flows that are recorded; rates and numbers of
+        packets are those of all the flows that one stands for."""
         from tcpcc.models.fluid.kernel import finish
 
         finish(address(self.w))
@@ -355,7 +362,8 @@ class World:
         edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
         widths = np.diff(edges, prepend=0.0)[:, None]
         flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
-        active = ~(edges[:, None] > self.flows["finished"])
+        counts, flows = self.counts[self.shown], self.flows[self.shown]
+        active = ~(edges[:, None] > flows["finished"])
         series: dict[str, Any] = {
             "queue": link_bins["waiting"] / widths,
             "busy": link_bins["busy"] / widths,
@@ -366,13 +374,23 @@ class World:
             series[name] = np.where(active, flow_bins[name], np.nan)
         for name in ("sent", "retransmitted", "delivered", "dropped"):
             so_far = np.maximum.accumulate(flow_bins[name], axis=0)
-            series[name] = np.diff(so_far, axis=0, prepend=0.0) * self.counts
+            series[name] = np.diff(so_far, axis=0, prepend=0.0) * counts
         return series | {
             "time": edges,
-            "timeouts": self.flows["timeouts"] * self.counts,
-            "loss_events": self.flows["loss_events"] * self.counts,
-            "finished": self.flows["finished"],
+            "timeouts": flows["timeouts"] * counts,
+            "loss_events": flows["loss_events"] * counts,
+            "finished": flows["finished"],
+            "totals": self._totals(series) if len(self.silent) else None,
             "queue_states": recorded_states(
                 self.resolved.links, self.queues, slice(0, self.n_bins)
             ),
         }
+
+    def _totals(self, series: dict[str, Any]) -> dict[str, np.ndarray]:
+        """What each flow sums up to, recorded or not, by `recording.TOTALS`."""
+        totals = {k: self.flows[k] * self.counts for k in ("timeouts", "loss_events")}
+        for name in ("sent", "retransmitted", "delivered"):
+            totals[name] = np.zeros(len(self.flows))
+            totals[name][self.shown] = np.ascontiguousarray(series[name]).sum(axis=0)
+            totals[name][self.silent] = self.sums[name] * self.counts[self.silent]
+        return totals | {"finished": self.flows["finished"].copy()}

@@ -1,4 +1,4 @@
-"""The clock: one time step after another, until a given time or until the history is too short."""
+"""The clock: one time step after another, through given times or until the history is too short."""
 
 import math
 
@@ -81,7 +81,7 @@ def is_short(w):
 def record_flow(w, f):
     """Write a flow's state at the end of a bin; what a bin holds is a difference, made later."""
     route = route_at(w.routes, f.route)
-    b = flow_bin_at(f.bins, w.bin)
+    b = flow_bin_at(f.bins, w.bin * f.each_bin)
     if f.kind != CBR:
         s = window_at(f.state, 0)
         b.cwnd = s.cwnd
@@ -126,20 +126,22 @@ def step(w):
 
 
 @entry
-def run_until(world, until):
-    """Advance to time `until`; returns early, True, when the history must be enlarged
-    (``w.short``), and at step ``w.pause``, so that Python can answer Ctrl-C."""
+def run_through(world, moments, n_moments):
+    """Advance through the times at address `moments`; returns early, True, when the history must
+    be enlarged (``w.short``), and at step ``w.pause``, so that Python can answer Ctrl-C."""
     w = world_at(world, 0)
-    while w.now < until:
-        if w.k >= w.pause:
-            return True
-        if w.k % CHECK_EVERY == 0 and is_short(w):
-            w.short = 1
-            return True
-        next_step(w, until)
-        step(w)
-        if w.now >= end_of_bin(w):
-            record_bin(w)
+    for i in range(n_moments):
+        until = number_at(moments, i).value
+        while w.now < until:
+            if w.k >= w.pause:
+                return True
+            if w.k % CHECK_EVERY == 0 and is_short(w):
+                w.short = 1
+                return True
+            next_step(w, until)
+            step(w)
+            if w.now >= end_of_bin(w):
+                record_bin(w)
     return False
 
 

@@ -135,19 +135,20 @@ class Coupled:
         front, back = read_out.series(self.packets), self.fluid.series()
         ours, theirs = self.packets.resolved, self.fluid.resolved
         first = sum(row < len(ours.flows) for row in ours.recorded)
-        shown = list(theirs.recorded)
         series: dict[str, Any] = {
-            name: _between(front[name], back[name][..., shown], first) for name in BY_FLOW
+            name: _between(front[name], back[name], first) for name in BY_FLOW
         }
         series |= {name: front[name] + back[name] for name in BY_LINK}
         resolved = replace(ours, flows=ours.flows + theirs.flows)
         if len(resolved.recorded) < len(resolved.rows):
-            in_front, behind = front["totals"] or _sums(front), _sums(back)
+            in_front, behind = (x["totals"] or _sums(x) for x in (front, back))
             n = len(ours.flows)
             series["totals"] = {k: _between(in_front[k], behind[k], n) for k in TOTALS}
         if items := front["items"]:
             row = items["item_flow"]
-            series["items"] = items | {"item_flow": np.where(row < first, row, row + len(shown))}
+            series["items"] = items | {
+                "item_flow": np.where(row < first, row, row + len(self.fluid.shown))
+            }
         queues = {**self.packets.queues, **self.fluid.queues}
         record = dataset(
             self.scenario,
@@ -164,7 +165,7 @@ class Coupled:
         )
         events = self.packets.trace.events(self.scenario.duration)
         if events is not None:  # connections of workloads are numbered after all rows
-            events["flow"][events["flow"] >= first] += len(shown)
+            events["flow"][events["flow"] >= first] += len(self.fluid.shown)
         return Run(record, events)
 
 

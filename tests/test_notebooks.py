@@ -1,12 +1,14 @@
 """Every notebook runs from top to bottom, and what it is committed with is what it gives."""
 
+import html
 import re
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
-from experiments import harness, notebook
+from experiments import harness, notebook, published
+from experiments.records import BEYOND_CHANCE, NEAR_PACKETS, UNDECIDED
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 TUTORIAL = ("01_", "02_", "03_")
@@ -85,3 +87,20 @@ def test_every_table_and_figure_is_in_its_papers_notebook(paper):
         wanted = {("compute", name)} if harness.papers()[paper].cells(name) else set()
         wanted |= {("draw", name)} if item.has_figure else set()
         assert wanted <= calls
+
+
+@pytest.mark.parametrize("paper", harness.papers())
+def test_the_causes_that_a_stored_table_tells_are_those_of_today(paper):
+    """Quick, where executing the notebook is not: causes that were edited want it executed anew."""
+    import nbformat
+
+    book = nbformat.read(NOTEBOOKS[0].parent / f"{paper}.ipynb", as_version=4)
+    outputs = [o for cell in book.cells for o in cell.get("outputs", [])]
+    page = " ".join("".join(o.get("data", {}).get("text/html", "")) for o in outputs)
+    found = re.findall(r'<li id="note-[^"]*">(.*?)(?:<span|</li>)', page, flags=re.DOTALL)
+    told = {html.unescape(re.sub(r"<a [^>]*>.*?</a>|<[^>]*>", "", text)).strip() for text in found}
+    cells = published.of(paper).cells
+    causes = {c.text for cell in cells for c in (cell.cause, cell.fluid_cause) if c}
+    by_rule = (BEYOND_CHANCE, NEAR_PACKETS, UNDECIDED, "Chance: the means differ by no more than")
+    assert told
+    assert {text for text in told - causes if not text.startswith(by_rule)} == set()

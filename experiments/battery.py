@@ -113,25 +113,23 @@ SCENARIOS: dict[str, Callable[[int, float], tc.Scenario]] = {
 
 
 def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
-    """Its flows, each with a packet size of its own, evenly over +- `SPREAD` of what it was.
+    """Its flows, each with a packet size of its own, evenly over +- `SPREAD` of what it was. They
+    start when the scenario's do.
 
     Equal packets come to a full drop-tail buffer in an order that lasts: some flows win for good
     and others starve (S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched
     gateways", 1992), which no model without packets does. Of several sizes no order lasts.
     """
-    single = [
-        flow.replace(
-            count=1, background=False, name=f"{flow.name}.{k}" if flow.count > 1 else flow.name
-        )
-        for flow in scenario.flows
-        if isinstance(flow, tc.Flow)
-        for k in range(flow.count)
-    ]
+    single = scenario.resolve().flows
     draw = np.random.default_rng(scenario.seed)
     sizes = draw.permutation(np.linspace(1 - SPREAD, 1 + SPREAD, len(single)))
     return scenario.replace(
         flows=[
-            flow.replace(packet_size=round(flow.packet_size * share))
+            flow.spec.replace(
+                name=flow.name,
+                packet_size=round(flow.spec.packet_size * share),
+                **({"background": False} if isinstance(flow.spec, tc.Flow) else {}),
+            )
             for flow, share in zip(single, sizes, strict=True)
         ]
     )

@@ -86,7 +86,7 @@ def test_the_chance_of_a_drop_is_that_of_the_step():
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "drops")
-    s.limit, s.outflow = 1e9, 1e6
+    s.limit, s.outflow, s.trip = 1e9, 1e6, 0.1
     begin_step(s, 0.0, 5000.0, 1e6, 1e6, 1000.0, 0.1)
     refused = np.mean([meet(s, 0, 1, 0.0, 0.0) < 0 for _ in range(20_000)])
     assert refused == pytest.approx(0.1, rel=0.1)
@@ -185,66 +185,140 @@ def test_the_hybrid_agrees_with_packets(name, tolerance):
     assert hybrid["goodput"] == pytest.approx(packet["goodput"], rel=0.12)
 
 
+def test_packets_of_several_sizes_start_when_the_scenario_does():
+    """Else runs differ by the draw of the starts, which alone moves the queue of Vegas flows by a
+    tenth."""
+    from experiments.battery import SCENARIOS, several_sizes
+
+    for name in ("100 Vegas", "parking lot, RED, 120 NewReno"):
+        case = SCENARIOS[name](1, 5)
+        one, other = (x.resolve().flows for x in (case, several_sizes(case)))
+        assert [x.spec.start for x in one] == [x.spec.start for x in other]
+        assert len({x.spec.packet_size for x in other}) > 50
+
+
+def vegas_queue(case, model):
+    """Mean queue of the Vegas battery once all are in it, packets."""
+    run = tc.simulate(case.replace(interval=0.05), model=model)
+    return float(run.data.queue[:, 0].sel(time=slice(9, None)).mean())
+
+
+def test_the_queue_of_a_hundred_vegas_flows_is_as_long_as_in_packets():
+    """With the same starts, which decide over it: seeds differ by 8 %, the models in one seed by 5,
+    so that the means of four should agree within three times 2.7 %. Docs: models."""
+    from experiments.battery import SCENARIOS, several_sizes
+
+    cases = [SCENARIOS["100 Vegas"](seed, 12) for seed in (1, 2, 3, 4)]
+    packets = [vegas_queue(several_sizes(case), "packet") for case in cases]
+    assert min(packets) < 0.9 * max(packets)
+    for model in ("fluid", "hybrid"):
+        found = [vegas_queue(case, model) for case in cases]
+        assert np.mean(found) == pytest.approx(np.mean(packets), rel=0.08)
+        assert np.corrcoef(found, packets)[0, 1] > 0.5
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_an_early_vegas_flow_that_doubles_once_more_lengthens_the_queue_for_good(model):
+    """The second of 108 flows ends its slow start at a backlog of 20, not 1: for some seconds it
+    has a hundred packets more in the queue, and those that start meanwhile take them for a part of
+    their base delay. Whether it doubles once more by itself some ms of its start decide."""
+    from experiments.battery import SCENARIOS
+
+    queues = []
+    for seed in (1, 3):
+        case = SCENARIOS["100 Vegas"](seed, 12)
+        flows = [x.spec.replace(name=x.name, background=False) for x in case.resolve().flows]
+        second = sorted(range(len(flows)), key=lambda k: flows[k].start)[1]
+        later = [x.replace(gamma=20) if k == second else x for k, x in enumerate(flows)]
+        queues.append([vegas_queue(case.replace(flows=x), model) for x in (flows, later)])
+    assert np.mean([after / before for before, after in queues]) > 1.1
+
+
 def test_equal_packets_at_a_full_buffer_lose_more_by_their_phases():
     """Why drop-tail is held to packets of several sizes: equal ones keep their order, so some flows
     win and others starve, and the same queue has a quarter more losses. Nothing without packets
     can have that."""
     from experiments.battery import SCENARIOS, several_sizes
 
-    case = SCENARIOS["drop-tail, 100 NewReno"](1, 40)
-    runs = [tc.simulate(x) for x in (case, several_sizes(case))]
-    equal, several = (run.data.sel(time=slice(20, None)) for run in runs)
-    losses = [float(x.drops.sum() / x.arrived.sum()) for x in (equal, several)]
-    assert losses[0] > 1.2 * losses[1]
-    assert float(equal.queue.mean()) > 1.03 * float(several.queue.mean())
-    rates = [run.throughput(after=20).values for run in runs]
-    spread = [x.std() / x.mean() for x in rates]
-    assert spread[0] > 1.7 * spread[1]
+    found = []
+    for seed in (1, 2):
+        case = SCENARIOS["drop-tail, 100 NewReno"](seed, 40)
+        for run in (tc.simulate(case), tc.simulate(several_sizes(case))):
+            late, rates = run.data.sel(time=slice(20, None)), run.throughput(after=20).values
+            loss = float(late.drops.sum() / late.arrived.sum())
+            found.append([loss, float(late.queue.mean()), rates.std() / rates.mean()])
+    equal, several = np.mean(found[::2], axis=0), np.mean(found[1::2], axis=0)
+    assert (equal > np.array([1.2, 1.03, 1.7]) * several).all()
 
 
-def test_why_a_full_buffer_gives_flows_in_front_more():
-    """A clump of packets loses one, two, three, ... of them; in front of fluid nearly always two or
-    more, so that as many losses are fewer events. Docs: architecture, the hybrid model."""
-    from experiments.battery import SCENARIOS, several_sizes
+def losses_in_front(case, model):
+    """Of the flows in front, after 20 s: packets lost, times that some of a flow's are lost within
+    a round trip with a full queue, both of a packet sent; how often it is one alone."""
     from tcpcc.results.recording import EVENTS
 
-    case = SCENARIOS["drop-tail, 10 NewReno"](1, 60)
-    front = [f"front{k}" for k in range(8)]
-    clumps = {}
-    for run in (
-        tc.simulate(several_sizes(case), trace=front),
-        tc.simulate(case, model="hybrid", trace=front),
-    ):
-        lost = run.events[(run.events["event"] == EVENTS.index("drop")) & (run.events["time"] > 20)]
-        sizes = []
-        for flow in np.unique(lost["flow"]):
-            times = lost["time"][lost["flow"] == flow]
-            ends = np.flatnonzero(np.diff(times) > 0.12) + 1  # a round trip with a full queue
-            sizes += np.diff([0, *ends, len(times)]).tolist()
-        clumps[str(run.data.attrs["model"])] = np.array(sizes)
-    packets, hybrid = clumps["packet"], clumps["hybrid"]
-    assert (packets == 1).mean() > 0.3 > 0.2 > (hybrid == 1).mean()
-    assert hybrid.mean() > 1.15 * packets.mean()
+    front = [x.name for x in case.flows if (x.name or "").startswith("front")]
+    run = tc.simulate(case, model=model, trace=front)
+    lost = run.events[(run.events["event"] == EVENTS.index("drop")) & (run.events["time"] > 20)]
+    sizes = []
+    for flow in np.unique(lost["flow"]):
+        times = lost["time"][lost["flow"] == flow]
+        ends = np.flatnonzero(np.diff(times) > 0.155) + 1
+        sizes += np.diff([0, *ends, len(times)]).tolist()
+    sent = float(run.data.sent.sel(time=slice(20, None))[:, : len(front)].sum())
+    return np.array([sum(sizes) / sent, len(sizes) / sent, np.mean(np.array(sizes) == 1)])
+
+
+def test_a_full_buffer_refuses_as_many_packets_in_front_at_a_time_as_packets_lose():
+    """As many of all, and as often: a clump loses 1, 2, 3, ... with falling frequency."""
+    from experiments.battery import SCENARIOS, several_sizes
+
+    cases = [SCENARIOS["drop-tail, 100 NewReno"](seed, 45) for seed in (1, 2, 3)]
+    packets = np.mean([losses_in_front(several_sizes(x), "packet") for x in cases], axis=0)
+    hybrid = np.mean([losses_in_front(x, "hybrid") for x in cases], axis=0)
+    assert hybrid == pytest.approx(packets, rel=0.2)
+
+
+def test_what_is_owed_is_paid_by_who_sends():
+    """All of it, by flows in the share of their packets, each next one of a clump as likely. Ten
+    flows, whose clumps of 30 and of 10 packets pass a full link once in a round trip."""
+    memory = np.zeros(1, SHARED)
+    s = shared_at(address(memory), 0)
+    seed_stream(memory[0], 1, "a full buffer")
+    s.limit, s.size, s.trip, s.outflow, s.together = 1e9, 1000.0, 0.1, 1e6, 1.5
+    trips, owed = 200, 3.0  # packets, in a round trip
+    refused = np.zeros((trips, 10))
+    for trip in range(trips):
+        for k in range(10):
+            now = 0.1 * trip + 0.01 * k
+            begin_step(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0)
+            s.owed += owed / 10
+            hits = [meet(s, k, 10, now + 1e-5 * i, 0.0) < 0 for i in range(10 + k % 2 * 20)]
+            refused[trip, k] = sum(hits)
+    assert refused.mean() * 10 == pytest.approx(owed, rel=0.05)
+    assert refused[:, 1::2].sum() / refused[:, ::2].sum() == pytest.approx(3, rel=0.25)
+    assert refused[refused > 0].mean() == pytest.approx(1.5, rel=0.1)
 
 
 def test_the_front_has_its_share_before_a_crowd():
     """Ten flows like the 990 behind get a thousandth of the link each, at a full buffer where
-    clumps pass in a twentieth of a step; they get three times that while all start, where packets
-    of several sizes have less than it, and do not run away. Those have a queue of 11.37 packets a
-    flow (means of seeds 1 and 2, as here)."""
-    from experiments.battery import dumbbell
+    clumps pass in a twentieth of a step, also while all start and a sixth of all packets are lost.
+    The queue is 5 % shorter than the 11.38 packets a flow of packets of several sizes."""
+    from experiments.battery import dumbbell, several_sizes
 
-    queues, rates, starts = [], [], []
+    found = []
     for seed in (1, 2):
         case = dumbbell(990, ["newreno"], in_front=10, rate=1e6)(seed, 40)
-        run = tc.simulate(case, model="hybrid")
-        rates.append(run.throughput(after=20).values[:10].mean())
-        start = run.data.sel(time=slice(0, 20))
-        starts.append(float(start.sent[:, :10].sum()) * 8000 / (10 * 20))
-        queues.append(float(run.data.sel(time=slice(20, None)).queue[:, 0].mean()))
-    assert np.mean(rates) == pytest.approx(1e6, rel=0.3)
-    assert np.mean(starts) < 3.5e6
-    assert np.mean(queues) == pytest.approx(11.37 * 1000, rel=0.05)
+        hybrid = tc.simulate(case, model="hybrid")
+        packet = tc.simulate(several_sizes(case).replace(duration=15), model="packet")
+        starts = [
+            float(x.data.delivered.sel(time=slice(0, 15))[:, :10].sum()) for x in (hybrid, packet)
+        ]
+        queue = float(hybrid.data.queue.sel(time=slice(20, None))[:, 0].mean())
+        found.append([hybrid.throughput(after=20).values[:10].mean(), queue, *starts])
+    rate, queue, start, of_packets = np.mean(found, axis=0)
+    assert rate == pytest.approx(1e6, rel=0.2)
+    assert queue == pytest.approx(0.95 * 11.38 * 1000, rel=0.02)
+    assert start == pytest.approx(of_packets, rel=0.5)
 
 
 def test_a_busy_queue_is_not_noisy():

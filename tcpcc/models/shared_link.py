@@ -15,9 +15,11 @@ numbers of packets in 1 to 100 ms have a variance of 0.5 to 3 times their mean; 
 0.8 to 0.9 of it, the rest in less than a step.)
 
 Losses: a queue discipline drops a packet with the probability of the last step. A full buffer
-decides by the step how many packets it has no room for and draws whose they are; of packets the
-next ones to come are refused, of one flow as many as a flow behind loses at a time (a window
-comes in clumps, and a full buffer refuses several of one), that often less.
+decides by the step how many packets it has no room for; those in front owe as many of these as they
+have of what came in a round trip. (Of what came in the step they would pay for the overflow that
+their own clumps make, while those of fluid, smeared over steps, make none.) What is owed the next
+packets to come pay, each with the same chance, so that who sends more is hit more often; a full
+buffer refuses several packets of a clump, of each a number with the mean of those behind.
 """
 
 import math
@@ -25,7 +27,7 @@ import math
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS, uniform
 
-MOST_OWED = 4  # losses of a flow: of more that are due any packet takes its part
+SOON = 4  # what is owed is paid by the packets of such a part of a round trip, in the mean
 
 SHARED = record_dtype(
     [
@@ -37,10 +39,13 @@ SHARED = record_dtype(
         ("size", float), ("trip", float),
         # packets that came and bytes taken in since the last step; packets refused
         ("packets", float), ("bytes", float), ("refused", float),
-        # to be refused; how many a flow behind loses at a time, in the mean, and still now the one
-        # in front whose turn it is, since when; when the last draw was
+        # to be refused; how many a flow behind loses at a time, in the mean, and still now of a
+        # clump in front; whose that is and when it was hit; when a packet came
         ("owed", float), ("together", float), ("run", float),
-        ("victim", int), ("victim_at", float), ("drawn_at", float),
+        ("victim", int), ("victim_at", float), ("met_at", float),
+        # packets that came in front and behind, older ones weighing less; the last step's end and
+        # length
+        ("front", float), ("behind", float), ("stepped", float), ("step", float),
         # where the count of what the fluid behind loses at a time begins
         ("packets_before", float), ("events_before", float),
         # those that came in the time of some packets; weight in a draw
@@ -88,20 +93,32 @@ def move(s, time):
 
 
 @compiled
+def round_trip(s):
+    """With what waits now, s."""
+    return s.trip + s.level / s.outflow
+
+
+@compiled
+def clump(s):
+    """How many packets of a clump a full buffer refuses: the next one always with the same chance,
+    as packets show it."""
+    more = 1 - 1 / s.together
+    return 1 + math.floor(math.log(uniform(s)) / math.log(more)) if more > 0 else 1.0
+
+
+@compiled
 def is_hit(s, flow, time):
     """Whether a packet that comes is one of those that a full buffer is to refuse."""
-    if s.owed > MOST_OWED * s.together:  # whoever comes
-        s.owed -= 1
-        return True
-    if s.run < 1:
-        s.run = math.floor(min(s.together + uniform(s), s.owed))
+    if s.run >= 1 and time - s.victim_at <= s.step:
+        if flow != s.victim:
+            return False
+    else:
+        s.run = 0.0  # its clump has passed
+        if uniform(s) * s.front * s.together >= SOON * s.owed:
+            return False
+        s.run = clump(s)
         s.victim = flow
-        s.victim_at = time
-    elif time - s.victim_at > s.trip:  # it sends no more
-        s.victim = flow
-        s.victim_at = time
-    if flow != s.victim:
-        return False
+    s.victim_at = time
     s.run -= 1
     s.owed -= 1
     return True
@@ -112,9 +129,12 @@ def meet(s, flow, open_sources, time, size):
     """A packet of `size` bytes of `flow` comes at `time`: the bytes before it in the queue, or -1
     if it is refused."""
     move(s, time)
+    s.met_at = time
     s.open = open_sources
     s.packets += 1
-    if (s.prob > 0 and uniform(s) < s.prob) or (s.owed >= 1 and is_hit(s, flow, time)):
+    if (s.prob > 0 and uniform(s) < s.prob) or (
+        (s.owed > 0 or s.run >= 1) and is_hit(s, flow, time)
+    ):
         s.refused += 1
         return -1.0
     waiting = s.level + s.grain
@@ -126,9 +146,14 @@ def meet(s, flow, open_sources, time, size):
 @compiled
 def begin_step(s, now, backlog, inflow, outflow, size, prob):
     """The fluid has taken a step: what packets are to know of it, and their accounts anew."""
+    kept = math.exp((s.stepped - now) / round_trip(s))
+    s.front = kept * s.front + s.packets
+    s.behind = kept * s.behind + inflow * (now - s.stepped) / size
+    s.step = now - s.stepped
+    s.stepped = now
     move(s, now)
-    if now - s.drawn_at > s.trip:  # nobody has come for it; the fluid loses it if it still must
-        s.owed = 0.0
+    if now - s.met_at > round_trip(s):  # nobody comes; the fluid loses it if it still must
+        s.owed = min(s.owed, 0.0)
         s.run = 0.0
     s.level = backlog
     s.inflow = inflow

@@ -141,5 +141,5 @@ def overflow(link):
     else:
         excess = link.waiting - link.limit + 1
     if link.shared != 0:
-        excess -= shared_at(link.shared, 0).owed
+        excess -= max(shared_at(link.shared, 0).owed, 0.0)
     return float(math.ceil(excess - min(link.debt, link.unit - SLACK) - SLACK))

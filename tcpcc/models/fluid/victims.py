@@ -23,7 +23,7 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import between, cell, fraction, locate
 from tcpcc.models.fluid.losses import lose
-from tcpcc.models.shared_link import MOST_OWED, shared_at
+from tcpcc.models.shared_link import shared_at
 from tcpcc.transport.flow_record import CBR, window_at
 
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
@@ -80,7 +80,7 @@ def blame(w, link, packets):
     share = max(packets - explained, BLAMELESS * packets) / recent
     if link.shared != 0:
         s = shared_at(link.shared, 0)
-        s.weight = packets * s.recent / recent
+        s.weight = packets * s.front / max(s.front + s.behind, NONE)
     number = link.first_busy
     while number >= 0:
         slot = slot_at(w.slots, number)
@@ -242,19 +242,22 @@ def measure_losses(w, link, s):
 def drop_overflow(w, link, packets):
     """Drop `packets` that a full buffer has no room for; returns how many were at once.
 
-    What falls to the packets of a shared link is refused when the next of them come.
+    Packets of a shared link owe their share, of what is dropped too much as well: the next of them
+    to come are refused.
     """
     total = blame(w, link, packets)
+    mine = 0
     if link.shared != 0:
         s = shared_at(link.shared, 0)
         if s.weight > 0:
             measure_losses(w, link, s)
-            turns = math.floor(s.weight / s.together + uniform(s))
-            mine = math.floor(turns * s.together + uniform(s))
-            if mine > 0:
-                s.drawn_at = w.now
-            s.owed = min(s.owed + mine, max(MOST_OWED * s.together, mine))
+            mine = math.floor(s.weight + uniform(s))
             packets -= mine
-    if packets <= 0 or total <= 0:
-        return 0.0
-    return drop_at_once(w, link, packets, total, True)
+    given = 0.0
+    if packets > 0 and total > 0:
+        given = drop_at_once(w, link, packets, total, True)
+    if link.shared != 0:
+        s = shared_at(link.shared, 0)
+        due = mine + max(given - packets, 0.0) * s.front / max(s.behind, NONE)
+        s.owed = min(s.owed + due, max(s.front, due))
+    return given

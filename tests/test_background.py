@@ -74,7 +74,7 @@ def test_packets_see_the_grain_of_fluid(utilization):
     seed_stream(memory[0], 1, "grain")
     s.limit, s.size, s.trip = 1e9, 1000.0, 1e9
     s.outflow = 1e6
-    begin_step(s, 0.0, 0.0, utilization * 1e6, 1e6, 1000.0, 0.0)
+    begin_step(s, 0.0, 0.0, utilization * 1e6, 1e6, 1000.0, 0.0, 0.0)
     waits = np.array([meet(s, 0, 1, 0.02 * k, 0.0) for k in range(1, 20_000)]) / 1000
     mean = utilization / (2 * (1 - utilization))
     assert waits.mean() == pytest.approx(mean, rel=0.05)
@@ -82,15 +82,30 @@ def test_packets_see_the_grain_of_fluid(utilization):
     assert np.quantile(waits, 0.99) == pytest.approx(-mean * np.log(0.01), rel=0.1)
 
 
-def test_the_chance_of_a_drop_is_that_of_the_step():
+@pytest.mark.parametrize(("spread", "two"), [(1.0, 0.086), (1 / 3, 0.0)])
+def test_a_discipline_drops_as_often_and_as_regularly_as_it_says(spread, two):
+    """Every twentieth packet, and of clumps of ten that come at once two or more as often as a coin
+    would, or never where at least 13 pass from one drop to the next."""
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "drops")
     s.limit, s.outflow, s.trip = 1e9, 1e6, 0.1
-    begin_step(s, 0.0, 5000.0, 1e6, 1e6, 1000.0, 0.1)
-    refused = np.mean([meet(s, 0, 1, 0.0, 0.0) < 0 for _ in range(20_000)])
-    assert refused == pytest.approx(0.1, rel=0.1)
+    begin_step(s, 0.0, 5000.0, 1e6, 1e6, 1000.0, 0.05, spread)
+    lost = [sum(meet(s, 0, 1, 0.03 * k, 0.0) < 0 for _ in range(10)) for k in range(2000)]
+    assert np.mean(lost) == pytest.approx(0.5, rel=0.1)
+    assert np.mean(np.array(lost) > 1) == pytest.approx(two, abs=0.02)
     assert s.packets == 20_000
+
+
+def test_after_many_packets_behind_any_place_between_two_drops_is_as_likely():
+    memory = np.zeros(1, SHARED)
+    s = shared_at(address(memory), 0)
+    seed_stream(memory[0], 1, "drops")
+    s.limit, s.outflow, s.trip = 1e9, 1e6, 0.1
+    begin_step(s, 0.0, 5000.0, 1e8, 1e6, 1000.0, 0.05, 1 / 3)
+    assert np.mean([meet(s, 0, 1, k, 0.0) < 0 for k in range(20_000)]) == pytest.approx(
+        0.05, rel=0.1
+    )
 
 
 @pytest.mark.parametrize("representatives", [20, 60])
@@ -290,7 +305,7 @@ def test_what_is_owed_is_paid_by_who_sends():
     for trip in range(trips):
         for k in range(10):
             now = 0.1 * trip + 0.01 * k
-            begin_step(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0)
+            begin_step(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
             s.owed += owed / 10
             hits = [meet(s, k, 10, now + 1e-5 * i, 0.0) < 0 for i in range(10 + k % 2 * 20)]
             refused[trip, k] = sum(hits)
@@ -328,7 +343,7 @@ def test_a_busy_queue_is_not_noisy():
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "grain")
     s.limit, s.size, s.trip, s.outflow = 1e9, 1000.0, 0.05, 1e6
-    begin_step(s, 0.0, 50_000.0, 1e6, 1e6, 1000.0, 0.0)
+    begin_step(s, 0.0, 50_000.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
     assert [meet(s, 0, 1, 0.001 * k, 0.0) for k in range(1, 40)] == pytest.approx([50_000.0] * 39)
 
 
@@ -339,9 +354,9 @@ def test_no_packet_meets_less_than_the_fluid_has_left():
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "grain")
     s.limit, s.size, s.trip, s.outflow = 60_000.0, 1000.0, 0.05, 1e6
-    begin_step(s, 0.0, 50_000.0, 1e8, 1e6, 1000.0, 0.0)
+    begin_step(s, 0.0, 50_000.0, 1e8, 1e6, 1000.0, 0.0, 0.0)
     assert meet(s, 0, 1, 0.002, 0.0) == 60_000.0
-    begin_step(s, 0.002, 50_000.0, 1e6, 1e6, 1000.0, 0.0)
+    begin_step(s, 0.002, 50_000.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
     assert meet(s, 0, 1, 0.004, 0.0) == pytest.approx(50_000.0)
 
 

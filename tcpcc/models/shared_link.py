@@ -14,12 +14,14 @@ to a busy link are the answers to what it has sent at an even pace. (With 100 fl
 numbers of packets in 1 to 100 ms have a variance of 0.5 to 3 times their mean; fluid by itself has
 0.8 to 0.9 of it, the rest in less than a step.)
 
-Losses: a queue discipline drops a packet with the probability of the last step. A full buffer
-decides by the step how many packets it has no room for; those in front owe as many of these as they
-have of what came in a round trip. (Of what came in the step they would pay for the overflow that
-their own clumps make, while those of fluid, smeared over steps, make none.) What is owed the next
-packets to come pay, each with the same chance, so that who sends more is hit more often; a full
-buffer refuses several packets of a clump, of each a number with the mean of those behind.
+Losses: a queue discipline drops of all that come, in front and behind, as often as in the last step
+and as regularly as it does: of a clump RED takes one packet, seldom two. (What is dropped behind is
+not told to the fluid, which drops its own.) A full buffer decides by the step how many packets it
+has no room for; those in front owe as many of these as they have of what came in a round trip. (Of
+what came in the step they would pay for the overflow that their own clumps make, while those of
+fluid, smeared over steps, make none.) What is owed the next packets to come pay, each with the same
+chance, so that who sends more is hit more often; a full buffer refuses several packets of a clump,
+of each a number with the mean of those behind.
 """
 
 import math
@@ -27,16 +29,20 @@ import math
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS, uniform
 
+FORGOTTEN = 4  # gaps between drops, after which the first of them tells nothing of the last
 SOON = 4  # what is owed is paid by the packets of such a part of a round trip, in the mean
 
 SHARED = record_dtype(
     [
         *STREAM_FIELDS,
         # what a packet meets: bytes and the time of which they are; the grain's bytes; bytes/s of
-        # fluid coming in, and going out; probability of a drop; room in packets or bytes
+        # fluid coming in, and going out; room in packets or bytes
         ("level", float), ("seen", float), ("grain", float),
-        ("inflow", float), ("outflow", float), ("prob", float), ("limit", float),
+        ("inflow", float), ("outflow", float), ("limit", float),
         ("size", float), ("trip", float),
+        # probability that the link loses a packet, and that its discipline drops one; how irregular
+        # its drops are; when the next is due, as part of the mean gap, and when that was told
+        ("loss", float), ("prob", float), ("spread", float), ("due", float), ("dropped_at", float),
         # packets that came and bytes taken in since the last step; packets refused
         ("packets", float), ("bytes", float), ("refused", float),
         # to be refused; how many a flow behind loses at a time, in the mean, and still now of a
@@ -125,6 +131,45 @@ def is_hit(s, flow, time):
 
 
 @compiled
+def next_drop(s):
+    """Arrivals from a drop of the discipline to the next, as a multiple of their mean number. With
+    a spread of 1 it keeps no distance, and tosses a coin for each."""
+    if s.spread < 1:
+        return 1 + s.spread * (2 * uniform(s) - 1)
+    return -math.log(uniform(s))
+
+
+@compiled
+def rest_of_one(s):
+    """The same from any arrival on: of a gap that is likelier the longer it is, a part."""
+    gap = next_drop(s)
+    while s.spread < 1 and uniform(s) * (1 + s.spread) >= gap:
+        gap = next_drop(s)
+    return gap * uniform(s) if s.spread < 1 else gap
+
+
+@compiled
+def pass_behind(s, time):
+    """Let the discipline drop of what came behind until `time`, which only moves its next drop."""
+    s.due -= s.prob * s.inflow / s.size * (time - s.dropped_at) if s.prob > 0 else 0.0
+    s.dropped_at = time
+    if s.due < -FORGOTTEN:
+        s.due = rest_of_one(s)
+    while s.due < 0:
+        s.due += next_drop(s)
+
+
+@compiled
+def is_dropped(s, time):
+    """Whether the discipline drops a packet that comes."""
+    if s.prob == 0:
+        return False
+    pass_behind(s, time)
+    s.due -= s.prob
+    return s.due < 0
+
+
+@compiled
 def meet(s, flow, open_sources, time, size):
     """A packet of `size` bytes of `flow` comes at `time`: the bytes before it in the queue, or -1
     if it is refused."""
@@ -132,8 +177,10 @@ def meet(s, flow, open_sources, time, size):
     s.met_at = time
     s.open = open_sources
     s.packets += 1
-    if (s.prob > 0 and uniform(s) < s.prob) or (
-        (s.owed > 0 or s.run >= 1) and is_hit(s, flow, time)
+    if (
+        (s.loss > 0 and uniform(s) < s.loss)
+        or is_dropped(s, time)
+        or ((s.owed > 0 or s.run >= 1) and is_hit(s, flow, time))
     ):
         s.refused += 1
         return -1.0
@@ -144,8 +191,9 @@ def meet(s, flow, open_sources, time, size):
 
 
 @compiled
-def begin_step(s, now, backlog, inflow, outflow, size, prob):
+def begin_step(s, now, backlog, inflow, outflow, size, prob, spread):
     """The fluid has taken a step: what packets are to know of it, and their accounts anew."""
+    pass_behind(s, now)
     kept = math.exp((s.stepped - now) / round_trip(s))
     s.front = kept * s.front + s.packets
     s.behind = kept * s.behind + inflow * (now - s.stepped) / size
@@ -160,6 +208,7 @@ def begin_step(s, now, backlog, inflow, outflow, size, prob):
     s.outflow = outflow
     s.size = size
     s.prob = prob
+    s.spread = spread
     s.packets = 0.0
     s.bytes = 0.0
     s.refused = 0.0

@@ -138,14 +138,17 @@ def tell_packets(w, link, fluid):
     """Packets meet the queue as it is now, and as much fluid as in this step."""
     s = shared_at(link.shared, 0)
     s.limit = link.limit if link.in_bytes != 0 else (link.limit - 1) * link.size
-    prob = link.loss
-    if link.rule != 0:
-        prob += (1 - prob) * queue_sample_at(link.sample, 0).prob
+    s.loss = link.loss
     backlog = link.taken - link.served
     inflow = fluid * link.size / w.step
     if w.step < w.coarse:  # what comes in so short a time says little of the next
         inflow = s.inflow + w.step / w.coarse * (inflow - s.inflow)
-    begin_step(s, w.now, backlog, inflow, link.rate / 8, link.size, prob)
+    prob = spread = 0.0
+    if link.rule != 0:
+        q = queue_sample_at(link.sample, 0)
+        prob = q.prob
+        spread = q.spread
+    begin_step(s, w.now, backlog, inflow, link.rate / 8, link.size, prob, spread)
 
 
 @compiled

@@ -18,7 +18,7 @@ import numpy as np
 
 from tcpcc import rich
 from tcpcc.engine.subset import Fields
-from tcpcc.errors import ScenarioError, real, refuse, unknown
+from tcpcc.errors import ScenarioError, real, refuse, shown, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,13 +139,13 @@ class Definition:
             if name not in self.params:
                 raise unknown(f"parameter of {owner}", name, self.params)
             param = self.params[name]
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            try:
+                number = real(name, value)
+            except ScenarioError:
                 number = math.nan
-            else:
-                number = float(value)
             if not param.low <= number <= param.high:
                 raise ScenarioError(
-                    f"{owner} {name} = {value!r}: must be a number in"
+                    f"{owner} {name} = {shown(value)}: must be a number in"
                     f" [{param.low:g}, {param.high:g}] ({param.unit or 'no unit'})"
                 )
             values[name] = number

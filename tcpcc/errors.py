@@ -53,19 +53,31 @@ def real(field: str, value: Any, what: str = "a number", unit: str = "") -> floa
     """
     plain = type(value) in (float, int)  # of which to ask for the abstract kind takes its time
     if plain or (isinstance(value, numbers.Real) and not isinstance(value, bool)):
-        number = float(value) + 0.0  # no negative zero
+        try:
+            number = float(value) + 0.0  # no negative zero
+        except OverflowError:  # a whole number of more than 308 digits
+            raise refuse(field, value, what, unit) from None
         if not math.isnan(number):
             return number
     raise refuse(field, value, what, unit)
 
 
+def shown(value: object) -> str:
+    """A value as messages tell it: in one line, not too long."""
+    plain: Any = value
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        plain = value.item()
+    try:
+        line = " ".join(repr(plain).split())
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return f"a whole number of {plain.bit_length()} bits"
+    line = line.removesuffix(".0") if isinstance(plain, float) else line
+    return line if len(line) <= 80 else line[:77] + "..."
+
+
 def refuse(field: str, value: object, what: str, unit: str = "") -> ScenarioError:
     """The error "field = value: must be what (unit)"; the caller raises it."""
-    plain = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
-    line = " ".join(repr(plain).split())
-    line = line.removesuffix(".0") if isinstance(plain, float) else line
-    shown = line if len(line) <= 80 else line[:77] + "..."
-    return ScenarioError(f"{field} = {shown}: must be {what}{f' ({unit})' if unit else ''}")
+    return ScenarioError(f"{field} = {shown(value)}: must be {what}{f' ({unit})' if unit else ''}")
 
 
 def finite(field: str, value: Any, unit: str = "") -> float:

@@ -2,7 +2,6 @@
 
 import math
 import random
-import signal
 import subprocess
 import sys
 import textwrap
@@ -101,29 +100,30 @@ def test_memory_is_estimated_within_a_factor_of_two():
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
 def test_ctrl_c_answers_within_a_second_whatever_the_duration(model):
+    """A second of the processor's time, which a busy machine does not make longer."""
     script = f"""
-        import signal, tcpcc as tc, warnings
+        import os, signal, threading, time, tcpcc as tc, warnings
         signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
         warnings.simplefilter("ignore")
         net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
         tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), {model!r})
-        print("ready", flush=True)
-        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1e8), {model!r}, force=True)
+
+        def press():
+            global pressed
+            time.sleep(0.5)
+            pressed = time.process_time()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=press).start()
+        try:
+            tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1e8), {model!r}, force=True)
+        except KeyboardInterrupt:
+            print(time.process_time() - pressed)
     """
-    child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(0.5)
-    begin = time.perf_counter()
-    child.send_signal(signal.SIGINT)
-    try:
-        errors = child.communicate(timeout=20)[1]
-    finally:
-        child.kill()
-    assert time.perf_counter() - begin < 2  # one, and the end of the process
-    assert "KeyboardInterrupt" in errors
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True
+    )
+    assert float(found.stdout) < 1
 
 
 @pytest.mark.parametrize(("model", "size"), [("packet", "EVENTS_AT_ONCE"), ("fluid", "AT_ONCE")])

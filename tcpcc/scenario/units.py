@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -15,6 +16,8 @@ from tcpcc.errors import ScenarioError, real
 
 Quantity = float | str
 """A number in SI units, or a string of a number and a unit."""
+
+LARGEST = sys.float_info.max
 
 _RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9, "Tbit/s": 10**12}
 _TIMES = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9", "min": "60", "h": "3600"}
@@ -78,9 +81,9 @@ def _convert(
     value: Quantity, field: str, table: Mapping[str, int | str], base: str, example: str
 ) -> tuple[float, str]:
     """The value in the table's base unit, and the unit it was written in."""
-    if type(value) in (float, int) and value == value:  # most are, and need no words
-        return float(value) + 0.0, base
     if not isinstance(value, str):
+        if type(value) in (float, int) and -LARGEST <= value <= LARGEST:  # most: need no words
+            return float(value) + 0.0, base
         return real(field, value, f"a number or a string such as '{example}'", base), base
     allowed = ", ".join(table)
     match = _NUMBER_AND_UNIT.fullmatch(value.strip())

@@ -69,8 +69,8 @@ def shown(value: object) -> str:
         plain = value.item()
     try:
         line = " ".join(repr(plain).split())
-    except ValueError:  # Python writes no number of more than 4300 digits
-        return f"a whole number of {plain.bit_length()} bits"
+    except ValueError:  # Python does not write it
+        return "a number of more than 4300 digits"
     line = line.removesuffix(".0") if isinstance(plain, float) else line
     return line if len(line) <= 80 else line[:77] + "..."
 

@@ -102,7 +102,7 @@ def test_after_many_packets_behind_any_place_between_two_drops_is_as_likely():
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "drops")
     s.limit, s.outflow, s.trip = 1e9, 1e6, 0.1
-    begin_step(s, 0.0, 5000.0, 1e8, 1e6, 1000.0, 0.05, 1 / 3)
+    begin_step(s, 0.0, 5000.0, 1e8, 1e6, 1000.0, 0.05, 0.9)
     assert np.mean([meet(s, 0, 1, k, 0.0) < 0 for k in range(20_000)]) == pytest.approx(
         0.05, rel=0.1
     )

@@ -8,7 +8,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.engine.jit import address
 from tcpcc.models.fluid.fluid_world import World
-from tcpcc.models.fluid.kernel import run_through
+from tcpcc.models.fluid.kernel import run_until
 from tcpcc.models.fluid.timeline import events
 
 
@@ -19,10 +19,9 @@ def series(scenario, sleepless):
     due = events(world)
     asleep = []
     for until in [*(at for at, _ in due), scenario.duration]:
-        times = np.array([until])
         while True:
             world.w["pause"] = world.w["k"] + 1
-            more = run_through(address(world.w), address(times), 1)
+            more = run_until(address(world.w), until)
             if not more:
                 break
             if world.w["short"][0]:

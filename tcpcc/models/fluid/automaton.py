@@ -128,12 +128,9 @@ def finished_world(
     duration = scenario.duration
     due = iter(events(world))
     event = next(due, None)
-    slices = [duration * k / SLICES for k in range(1, SLICES + 1)]
     with Progress(duration, progress) as bar:
-        for k, until in enumerate(slices):
-            if event is None and not (progress or world.some_end):  # nothing between the rest
-                world.run(*slices[k:])
-                break
+        for k in range(1, SLICES + 1):
+            until = duration * k / SLICES
             while event is not None and event[0] < until:
                 last = min(event[0] + world.together, until)
                 world.run(last)

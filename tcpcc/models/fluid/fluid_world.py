@@ -244,13 +244,12 @@ class World:
 
     # ------------------------------------------------------------------- while running
 
-    def run(self, *moments: float) -> None:
-        """Advance through these times, with as long a history as that takes."""
-        from tcpcc.models.fluid.kernel import run_through
+    def run(self, until: float) -> None:
+        """Advance to time `until`, with as long a history as that takes."""
+        from tcpcc.models.fluid.kernel import run_until
 
-        times = np.array(moments)
         try:
-            while self._go_on(run_through, times):
+            while self._go_on(run_until, until):
                 pass
         except ArithmeticError as error:
             raise blame(error, float(self.w["now"][0]), self.suspects()) from None
@@ -265,11 +264,11 @@ class World:
         """Steps after which Python is asked again, so that it can answer Ctrl-C."""
         return max(AT_ONCE // max(int(self.w["n_active"][0]), 1), 1)
 
-    def _go_on(self, run_through: Any, times: np.ndarray) -> bool:
-        """Some steps through these times, few enough for Ctrl-C; whether there are more."""
+    def _go_on(self, run_until: Any, until: float) -> bool:
+        """Some steps towards `until`, few enough for Ctrl-C; whether there are more."""
         w = self.w[0]
         w["pause"] = w["k"] + self.steps_at_once()
-        if not run_through(address(self.w), address(times), len(times)):
+        if not run_until(address(self.w), until):
             return False
         if w["short"]:
             self.grow()

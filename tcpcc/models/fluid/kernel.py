@@ -1,4 +1,4 @@
-"""The clock: one time step after another, through given times or until the history is too short."""
+"""The clock: one time step after another, until a given time or until the history is too short."""
 
 import math
 
@@ -126,22 +126,20 @@ def step(w):
 
 
 @entry
-def run_through(world, moments, n_moments):
-    """Advance through the times at address `moments`; returns early, True, when the history must
-    be enlarged (``w.short``), and at step ``w.pause``, so that Python can answer Ctrl-C."""
+def run_until(world, until):
+    """Advance to time `until`; returns early, True, when the history must be enlarged
+    (``w.short``), and at step ``w.pause``, so that Python can answer Ctrl-C."""
     w = world_at(world, 0)
-    for i in range(n_moments):
-        until = number_at(moments, i).value
-        while w.now < until:
-            if w.k >= w.pause:
-                return True
-            if w.k % CHECK_EVERY == 0 and is_short(w):
-                w.short = 1
-                return True
-            next_step(w, until)
-            step(w)
-            if w.now >= end_of_bin(w):
-                record_bin(w)
+    while w.now < until:
+        if w.k >= w.pause:
+            return True
+        if w.k % CHECK_EVERY == 0 and is_short(w):
+            w.short = 1
+            return True
+        next_step(w, until)
+        step(w)
+        if w.now >= end_of_bin(w):
+            record_bin(w)
     return False
 
 

@@ -119,7 +119,8 @@ _KINDS: dict[Any, Any] = {
 def entry_address(entry: Any, returns: type | None, takes: tuple[type, ...]) -> int:
     """See :meth:`tcpcc.engine.jit.Caller.address`. Entries live as long as their modules."""
     signature = tuple(_KINDS[kind] for kind in takes)
-    entry.compile(signature)
+    if signature not in entry.overloads:
+        entry.compile(signature)
     made = entry.overloads[signature]
     if made.signature.return_type != _KINDS[returns]:
         raise TypeError(f"{entry.__name__} returns {made.signature.return_type}, not {returns}")

@@ -196,7 +196,8 @@ def _fluid(scenario: Scenario, resolved: Resolved, step: float | None) -> tuple[
 
     kept = queueing_links(resolved)
     plans = find_routes(resolved, kept)
-    length = step_length(resolved, kept, plans, step)
+    many = any(_count(flow.spec) > REPRESENTATIVES for flow in resolved.flows)
+    length = step_length(resolved, kept, plans, step, many)
     links = [resolved.links[i] for i in kept]
     finite = (link for link in links if math.isfinite(link.buffer) and math.isfinite(link.rate))
     size = max(flow.spec.packet_size for flow in resolved.flows)

@@ -49,6 +49,17 @@ def named(target: C) -> C:
     return target
 
 
+@functools.cache
+def arguments(record: type) -> tuple[str, ...]:
+    """Names of the fields of a kind of record that are arguments, in order."""
+    return tuple(f.name for f in fields(record) if f.init)
+
+
+@functools.cache
+def _all_fields(record: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(record))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
     """Base of the frozen records: what differs from the defaults, and copies with changes.
@@ -69,7 +80,8 @@ class Record:
     def given(self) -> dict[str, Any]:
         """The arguments that make this record again: every field that is not at its default."""
         defaults = self._defaults | self._implied()
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        kind: Any = type(self)
+        values = {name: getattr(self, name) for name in arguments(kind)}
         return {k: v for k, v in values.items() if k not in defaults or v != defaults[k]}
 
     def replace(self, **changes: Any) -> Self:
@@ -85,8 +97,11 @@ class Record:
 
     def _with(self, **values: Any) -> Self:
         """A copy with some fields changed that are known to be right: nothing is checked."""
-        copy = object.__new__(type(self))
-        copy._store(**{f.name: getattr(self, f.name) for f in fields(self)} | values)
+        kind: Any = type(self)
+        copy = object.__new__(kind)
+        for name in _all_fields(kind):
+            value = values[name] if name in values else getattr(self, name)
+            object.__setattr__(copy, name, value)
         return copy
 
     def __repr__(self) -> str:

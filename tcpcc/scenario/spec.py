@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from tcpcc import rich
 from tcpcc.errors import ScenarioError, positive, refuse, whole
 from tcpcc.files import whole_file
 from tcpcc.scenario import units
-from tcpcc.scenario.frozen import Record, named
+from tcpcc.scenario.frozen import Record, arguments, named
 from tcpcc.scenario.network import Access, Change, Link, Network, tuple_of
 from tcpcc.scenario.traffic import CBR, Flow, SlowStart, Transport
 from tcpcc.scenario.units import Quantity
@@ -251,12 +251,6 @@ _ADDED: tuple[tuple[type, dict[str, Any]], ...] = (
 
 
 @cache
-def _told(kind: type) -> tuple[str, ...]:
-    """The fields of a kind of record that its digest tells of, in order."""
-    return tuple(f.name for f in fields(kind) if f.init)
-
-
-@cache
 def _added(kind: type) -> tuple[dict[str, Any], ...]:
     """What was added to a kind of record."""
     return tuple(settings for one, settings in _ADDED if issubclass(kind, one))
@@ -276,7 +270,7 @@ def _canonical(value: Any) -> Any:
         return [_canonical(member) for member in value]
     if is_dataclass(value):
         kind: type = type(value)
-        plain = {name: getattr(value, name) for name in _told(kind)}
+        plain = {name: getattr(value, name) for name in arguments(kind)}
         if isinstance(value, Scenario) and not value.workloads:
             del plain["workloads"]  # what has none has the digest that it had before there were any
         for settings in _added(kind):  # as before there were such settings

@@ -20,7 +20,7 @@ from tcpcc.errors import (
     whole,
 )
 from tcpcc.scenario import units
-from tcpcc.scenario.frozen import Record, named
+from tcpcc.scenario.frozen import Record, arguments, named
 from tcpcc.scenario.network import node_name, node_path, number_pairs
 from tcpcc.scenario.units import Quantity
 
@@ -438,7 +438,7 @@ class CBR(Record):
 
 def _unknown_keyword(keyword: str, algorithm: Controller) -> ScenarioError:
     """The error for a keyword that is neither a setting of Flow nor a controller's parameter."""
-    settings = [f.name for f in fields(Flow) if f.init]
+    settings = arguments(Flow)
     params = ", ".join(algorithm.params) or "none"
     hint = suggestion(keyword, [*algorithm.params, *settings]) or ";"
     return ScenarioError(

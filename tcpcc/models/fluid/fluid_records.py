@@ -33,7 +33,7 @@ WORLD = record_dtype(
     {
         "now": float, "k": int, "pause": int, "short": int,
         "history": int, "row": int, "mask": int, "columns": int,
-        "step": float, "wanted": float, "ramp": float,
+        "step": float, "wanted": float, "ramp": float, "grid": float,
         "coarse": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
         "flows": int, "active": int, "n_active": int, "wakes": int, "awake": int,
@@ -58,6 +58,9 @@ ROUTE = record_dtype(
         # where the fluid that is acknowledged now stands in the history, and when it was sent
         **PLACE,
         "sent_at": float, "rtt": float, "last_rtt": float,
+        # how many of its flows are in clumps; a long step ahead: the row of what will have come
+        # back, and when that was sent
+        "clumps": int, "in_clumps": int, "ahead": int, "sent_ahead": float,
     }
 )  # fmt: skip
 
@@ -70,6 +73,8 @@ HOP = record_dtype(
         "left": int, **PLACE,
         # fluid that is acknowledged now: when it arrived here
         "passed": int, "seen": float,
+        # the same a long step ahead: rows of what will have arrived, and of what will come back
+        "left_ahead": int, "ahead": int, "passed_ahead": int,
     }
 )  # fmt: skip
 
@@ -112,6 +117,7 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
         ("first_hop", int), ("n_hops", int), ("column", int), ("cursor", int),
+        ("ahead", int),  # cursor of what will have left a long step ahead
         # the first slot of those of which something has come of late; packets owed after this step
         ("first_busy", int), ("owed", float),
         ("taken", float), ("taken_packets", float), ("served", float),

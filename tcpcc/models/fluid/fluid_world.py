@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
 from tcpcc.results.recording import dataset
+from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -55,13 +56,13 @@ class World:
         self.kept = queueing_links(self.resolved)
         self.place = {link: k for k, link in enumerate(self.kept)}
         self.plans = find_routes(self.resolved, self.kept)
-        self.coarse = step_length(self.resolved, self.kept, self.plans, step)
+        self.counts = np.array([getattr(x.spec, "count", 1) for x in self.resolved.flows], float)
+        many = bool((self.counts > 1).any())
+        self.coarse = step_length(self.resolved, self.kept, self.plans, step, many)
         self.first_step = self.coarse * first_step(len(self.resolved.flows))
         self.together = self.first_step if len(self.resolved.flows) > FEW else 0.0
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.controllers = ControllerMemory(scenario.seed)
-
-        self.counts = np.array([getattr(x.spec, "count", 1) for x in self.resolved.flows], float)
 
         self.w = np.zeros(1, r.WORLD)
         self.routes = np.zeros(len(self.plans), r.ROUTE)
@@ -89,6 +90,7 @@ class World:
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
 
         self.places: list[np.ndarray] = []  # of header words in the state, see _lay_out_words
+        self._lay_out_senders()
         self._lay_out_routes()
         for k, index in enumerate(self.kept):
             self._lay_out_link(k, index)
@@ -96,10 +98,43 @@ class World:
         for bins, flows in ((self.flow_bins, self.shown), (self.sums, self.silent)):
             self.flows["bins"][flows] = address(bins) + bins.strides[0] * np.arange(len(bins))
         for k, flow in enumerate(self.resolved.flows):
-            self._lay_out_flow(k, flow)
+            if flow.controller is not None and flow.controller.header:
+                self._lay_out_words(self.flows[k], flow)
+        self.flows["extras"] = (self.flows["pacing_rate"] != 0) | (self.flows["n_words"] > 0)
         self._lay_out_world()
 
     # ------------------------------------------------------------------------- layout
+
+    def _lay_out_senders(self) -> None:
+        """Settings and controllers: of flows that are alike, the first one's for all."""
+        bytes_of = self.flows.view(np.uint8).reshape(len(self.flows), -1)
+        self._records = []  # owned here, by the addresses in the rows
+        for alike in self._alike():
+            first, members = self.resolved.flows[alike[0]], [self.resolved.flows[k] for k in alike]
+            row = self.flows[alike[0]]
+            fill_flow(row, first, [self.resolved.links[i].rate for i in first.forward])
+            if first.controller is not None:
+                row["pacing_rate"] = place_of(first, "pacing_rate")
+            bytes_of[alike] = bytes_of[alike[0]]
+            if first.controller is not None:
+                self._records.append(self.controllers.fill_alike(self.flows, alike, members))
+        self.flows["count"] = self.counts
+
+    def _alike(self) -> Iterable[list[int]]:
+        """Groups of flows that differ in nothing but their route, their name and their times."""
+        alike: dict[Any, list[int]] = {}
+        for k, flow in enumerate(self.resolved.flows):
+            spec = flow.spec
+            what: tuple[Any, ...] = (k,)
+            if not isinstance(spec, CBR):
+                sizes = spec.packet_size, spec.ack_size, spec.size
+                rates = (self.resolved.links[i].rate for i in flow.forward)
+                what = (
+                    flow.controller, flow.recovery, spec.transport, *sizes, flow.hops, *rates,
+                    *flow.params.values(),
+                )  # fmt: skip
+            alike.setdefault(what, []).append(k)
+        return alike.values()
 
     def _lay_out_routes(self) -> None:
         """Routes, hops and slots, and the columns of all of them."""
@@ -193,18 +228,6 @@ class World:
                 link, discipline.fluid_rule, self.scenario.seed, self.n_bins
             )
             self.queues[index].fill(row)
-
-    def _lay_out_flow(self, k: int, flow: ResolvedFlow) -> None:
-        row = self.flows[k]
-        row["count"] = self.counts[k]
-        fill_flow(row, flow, [self.resolved.links[i].rate for i in flow.forward])
-        if flow.controller is None:
-            return
-        self.controllers.fill(row, flow)
-        row["pacing_rate"] = place_of(flow, "pacing_rate")
-        if flow.controller.header:
-            self._lay_out_words(row, flow)
-        row["extras"] = row["pacing_rate"] != 0 or row["n_words"] > 0
 
     def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
         """Columns for a flow's header words, on its way and back, and where its state has them."""

@@ -4,6 +4,7 @@ import math
 
 from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.fluid.clumps import look_ahead
 from tcpcc.models.fluid.fluid_records import (
     FIRST_COLUMN,
     PER_STEP,
@@ -23,6 +24,7 @@ from tcpcc.models.fluid.senders import step_flow
 from tcpcc.transport.flow_record import CBR, window_at
 
 CHECK_EVERY = 16  # steps between two looks at the room that the history has left
+NEARLY = 1e-6  # of a step: so little before a point of the grid is on it
 SPARE = 24  # rows that are free after such a look
 
 
@@ -46,22 +48,26 @@ def next_step(w, until):
     The grid divides the shortest base round-trip time. Points of it, ends of bins and `until` are
     always rows, so that what comes back after that time finds a row and is not smeared.
     """
-    grid = (math.floor(w.now / w.coarse + 1e-6) + 1) * w.coarse
-    end = min(grid, until, end_of_bin(w))
-    left = end - w.now
-    parts = math.ceil(left / min(w.wanted, w.ramp) - 1e-6)
+    now = w.now
+    if now > w.grid - NEARLY * w.coarse:
+        w.grid = (math.floor(now / w.coarse + NEARLY) + 1) * w.coarse
+    end = min(w.grid, until, end_of_bin(w))
+    step = end - now
+    longest = min(w.wanted, w.ramp)
     w.ramp = min(2 * w.ramp, w.coarse)
-    if parts <= 1:
-        w.step = left
-        w.now = end
-    else:
-        w.step = left / parts
-        w.now += w.step
+    if step > longest:
+        parts = math.ceil(step / longest - NEARLY)
+        if parts > 1:
+            step /= parts
+            end = now + step
+    before = row_address(w, w.k)
+    w.now = end
+    w.step = step
     w.k += 1
     w.row = row_address(w, w.k)
-    number_at(w.row, TIME).value = w.now
-    number_at(w.row, PER_STEP).value = 1 / w.step
-    stay(row_address(w, w.k - 1), w.row, w.columns)
+    number_at(w.row, TIME).value = end
+    number_at(w.row, PER_STEP).value = 1 / step
+    stay(before, w.row, w.columns)
 
 
 @compiled
@@ -114,6 +120,10 @@ def step(w):
         route = route_at(w.routes, r)
         if route.active > 0:
             look_back(w, route)
+            route.in_clumps = route.clumps
+            if route.clumps != 0:
+                look_ahead(w, route)
+                route.clumps = 0
     w.wanted = w.coarse
     for i in range(w.n_active):
         number = index_at(w.active, i).at

@@ -56,21 +56,25 @@ def take_in(w, link):
             if slot.active == 0:
                 continue
             value = value_at(w, hop, hop.source + m, number if together else -1)
-            fresh = max(value - slot.offered, 0.0)
-            slot.offered += fresh
-            slot.accepted += fresh
+            offered, accepted, debt = slot.offered, slot.accepted, slot.debt
+            fresh = max(value - offered, 0.0)
+            accepted += fresh
+            recent = slot.recent * keep + fresh
+            weight = fresh * slot.count
+            slot.offered = offered + fresh
+            slot.accepted = accepted
             slot.fresh = fresh
-            slot.recent = slot.recent * keep + fresh
+            slot.recent = recent
             slot.taken = fresh
-            slot.weight = fresh * slot.count
-            packets += fresh * slot.count
-            size += fresh * slot.count * slot.size
-            number_at(w.row, hop.column + m).value = slot.accepted
-            if slot.recent > 0:
+            slot.weight = weight
+            packets += weight
+            size += weight * slot.size
+            number_at(w.row, hop.column + m).value = accepted
+            if recent > 0:
                 first, last = append(w, first, last, number)
-            if slot.debt > 0:
-                owed += (slot.debt - min(fresh, slot.debt)) * slot.count
-            awake.at = 1 if slot.recent > 0 or slot.debt > 0 else 0
+            if debt > 0:
+                owed += (debt - min(fresh, debt)) * slot.count
+            awake.at = 1 if recent > 0 or debt > 0 else 0
     link.first_busy = first
     link.owed = owed
     if link.shared != 0:

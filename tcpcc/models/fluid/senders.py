@@ -3,6 +3,7 @@
 import math
 
 from tcpcc.engine.jit import compiled, entry
+from tcpcc.models.fluid.clumps import note_clump, want_steps
 from tcpcc.models.fluid.fluid_records import NONE, OPENING, flow_at
 from tcpcc.models.fluid.history import number_at
 from tcpcc.models.fluid.repair import (
@@ -17,20 +18,10 @@ from tcpcc.models.fluid.repair import (
 from tcpcc.models.fluid.routes import value_at
 from tcpcc.models.fluid.window import acknowledged, opened, pump, reduce, start
 from tcpcc.models.fluid.words import bring_back, carry_syn, send_syn, write
-from tcpcc.transport.flow_record import CBR, LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.flow_record import CBR, LOSS, OPEN, RECOVERY
 from tcpcc.transport.pacing import pace
 from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import restart_timer
-
-CLUMP_STEPS = 100  # while a first slow start sends its window in a clump: steps that this takes
-
-
-@compiled
-def note_clump(f):
-    """Remember, as often as a rule may have set the window, how long a clump it is: in a first slow
-    start, of a flow that stands for itself alone; else infinitely long."""
-    s = window_at(f.state, 0)
-    f.clump = s.cwnd * f.spacing if math.isinf(s.ssthresh) and f.count == 1 else math.inf
 
 
 @entry
@@ -195,7 +186,8 @@ def step_sender(w, f, route):
     if f.extras != 0:
         write(w, f)
     if f.clump < math.inf:
-        w.wanted = min(w.wanted, max(f.clump / CLUMP_STEPS, route.finest))
+        want_steps(w, f, route)
+        route.clumps = 1
     number_at(w.row, f.column).value = f.next_seq
     number_at(w.row, f.grown_column).value = f.grown
 

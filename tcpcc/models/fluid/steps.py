@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from tcpcc.models.layout import Route
     from tcpcc.scenario.resolve import Resolved
 
-STEPS = 25  # in the shortest base round-trip time, at least
+STEPS = 25  # in the shortest base round-trip time, at least,
+STEPS_OF_MANY = 12  # where a flow stands for many, of whose windows none is seen as a clump
 DRAIN_STEPS = 8  # and in the time that the smallest full buffer takes to drain, at least,
 MOST_STEPS = 200  # but not more than so many in a round trip
 FEWEST_STEPS = 10  # in a round trip, that may be asked for
@@ -24,10 +25,10 @@ FEW = 30  # flows; where there are more, a flow's slow start is seen less sharpl
 
 
 def step_length(
-    resolved: Resolved, kept: list[int], routes: list[Route], step: float | None
+    resolved: Resolved, kept: list[int], routes: list[Route], step: float | None, many: bool = False
 ) -> float:
     """The time step in s: `step` if one is given, else a part of the shortest base round-trip time
-    and of the time that the smallest buffer takes to drain.
+    and of the time that the smallest buffer takes to drain. `many`: some flow stands for many.
 
     Raises ``ScenarioError`` for a `step` that no round trip would be seen with.
     """
@@ -42,7 +43,8 @@ def step_length(
             )
         return float(step)
     drain = min((_drain_time(resolved, index) for index in kept), default=math.inf)
-    return max(min(trip / STEPS, drain / DRAIN_STEPS), trip / MOST_STEPS)
+    steps = STEPS_OF_MANY if many else STEPS
+    return max(min(trip / steps, drain / DRAIN_STEPS), trip / MOST_STEPS)
 
 
 def first_step(n_flows: int) -> float:

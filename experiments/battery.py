@@ -174,3 +174,16 @@ def compare(
                     run = tc.simulate(scenario, model=model)
                 rows.append({"scenario": name, "model": model, "seed": seed, **measure(run)})
     return pd.DataFrame(rows)
+
+
+def share_in_front(name: str, seeds: Iterable[int], duration: float = 60.0) -> np.ndarray:
+    """Goodput of a flow in front in the hybrid over the mean of all flows, for each seed. Where
+    those behind are the same, and start as they do, it is 1 in packets, in the mean of many."""
+    shares = []
+    for seed in seeds:
+        run = tc.simulate(SCENARIOS[name](seed, duration), model="hybrid")
+        rates = run.throughput(after=AFTER).values
+        front = [k for k, flow in enumerate(run.flows) if flow.startswith("front")]
+        number = sum(getattr(flow, "count", 1) for flow in run.scenario.flows)
+        shares.append(rates[front].mean() * number / rates.sum())
+    return np.array(shares)

@@ -8,7 +8,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.engine.jit import address
 from tcpcc.engine.streams import seed_stream
-from tcpcc.models.shared_link import SHARED, begin_step, meet, shared_at
+from tcpcc.models.shared_link import OTHERS, SHARED, begin_step, meet, shared_at
 
 RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=1, weight=0.01)
 
@@ -184,8 +184,8 @@ def test_the_rest_of_a_long_run_of_packets_is_taken_to_cost_as_much_a_packet(mon
     [("RED, 100 NewReno", 0.04), ("RED, 100 CUBIC", 0.04), ("drop-tail, 100 NewReno", 0.05)],
 )
 def test_the_hybrid_agrees_with_packets(name, tolerance):
-    """Queue, losses, and what packets in front wait and get; the notebook has all scenarios and
-    more seeds. Goodput in front differs from seed to seed by 5 %."""
+    """Queue, losses, and what packets in front wait; the notebook has all scenarios and more
+    seeds."""
     from experiments.battery import SEVERAL_SIZES, compare
 
     table = (
@@ -197,7 +197,24 @@ def test_the_hybrid_agrees_with_packets(name, tolerance):
     assert hybrid["queue"] == pytest.approx(packet["queue"], rel=tolerance)
     assert hybrid["delay_p99"] == pytest.approx(packet["delay_p99"], rel=0.1)
     assert hybrid["loss"] == pytest.approx(packet["loss"], rel=0.15)
-    assert hybrid["goodput"] == pytest.approx(packet["goodput"], rel=0.12)
+
+
+SHARES = {  # of those in front; standard errors of 24 seeds are 0.005, under drop-tail 0.01
+    "RED, 100 NewReno": 1.014,
+    "RED, 100 CUBIC": 1.023,
+    "drop-tail, 10 NewReno": 1.01,
+    "drop-tail, 100 NewReno": 1.005,
+    "drop-tail, 100 CUBIC": 1.068,
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_packets_in_front_get_what_the_same_flows_behind_get(name):
+    """Within 2.5 %, but before CUBIC flows at a full buffer; in packets both are the same."""
+    from experiments.battery import share_in_front
+
+    found = share_in_front(name, range(1, 13))
+    assert found.mean() == pytest.approx(SHARES[name], abs=0.025)
 
 
 def test_packets_of_several_sizes_start_when_the_scenario_does():
@@ -314,10 +331,56 @@ def test_what_is_owed_is_paid_by_who_sends():
     assert refused[refused > 0].mean() == pytest.approx(1.5, rel=0.1)
 
 
+def test_who_has_just_grown_is_refused_five_times_as_often():
+    """Of ten packets in a round trip one follows on another at once."""
+    memory = np.zeros(1, SHARED)
+    s = shared_at(address(memory), 0)
+    seed_stream(memory[0], 1, "refused")
+    s.limit, s.size, s.trip, s.outflow, s.together = 1e9, 1000.0, 0.1, 1e6, 1.0
+    refused = np.zeros((8000, 10), bool)
+    for trip in range(len(refused)):
+        now = 0.1 * trip
+        begin_step(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
+        s.owed += 0.1
+        times = sorted([*(now + 0.01 * k for k in range(9)), now + 0.04 + 0.0004])
+        refused[trip] = [meet(s, 3, 1, time, 1000.0) < 0 for time in times]
+    assert refused.sum() == pytest.approx(0.1 * len(refused), rel=0.03)
+    others = np.delete(refused, 5, axis=1)
+    assert refused[:, 5].mean() / others.mean() == pytest.approx(1 / OTHERS, rel=0.2)
+
+
+@pytest.mark.parametrize("controller", ["newreno", "cubic"])
+def test_packets_refuse_others_a_fifth_as_often(controller):
+    """The first of those that a flow loses at a time follows on another at once five times as often
+    as the share of such packets would have it."""
+    from experiments.battery import dumbbell, several_sizes
+
+    lost = {True: 0, False: 0}
+    sent = {True: 0, False: 0}
+    traces = []
+    for seed in (1, 2, 3):
+        case = several_sizes(dumbbell(100, [controller])(seed, 50))
+        trace = tc.simulate(case, trace=[f"front{k}" for k in range(8)]).trace()
+        traces += [x for _, x in trace[trace.time > 15].groupby("flow", observed=True)]
+    at_once = 0.5 * 8000 / case.net.links[0].rate
+    for events in traces:
+        sends = events[events.event == "send"]
+        follows = sends.time.diff().to_numpy() < at_once
+        drops = events[events.event == "drop"]
+        first = drops[~(drops.time.diff() < 0.1)]
+        for extra in (True, False):
+            sent[extra] += int((follows == extra).sum())
+        for time, seq in zip(first.time, first.seq, strict=True):
+            mine = (sends.seq == seq) & (sends.time <= time) & (sends.time > time - 0.05)
+            if mine.any():
+                lost[bool(follows[mine.to_numpy()][-1])] += 1
+    assert lost[False] / sent[False] / (lost[True] / sent[True]) == pytest.approx(OTHERS, rel=0.25)
+
+
 def test_the_front_has_its_share_before_a_crowd():
     """Ten flows like the 990 behind get a thousandth of the link each, at a full buffer where
     clumps pass in a twentieth of a step, also while all start and a sixth of all packets are lost.
-    The queue is 5 % shorter than the 11.38 packets a flow of packets of several sizes."""
+    The queue is 3 % shorter than the 11.38 packets a flow of packets of several sizes."""
     from experiments.battery import dumbbell, several_sizes
 
     found = []
@@ -332,7 +395,7 @@ def test_the_front_has_its_share_before_a_crowd():
         found.append([hybrid.throughput(after=20).values[:10].mean(), queue, *starts])
     rate, queue, start, of_packets = np.mean(found, axis=0)
     assert rate == pytest.approx(1e6, rel=0.2)
-    assert queue == pytest.approx(0.95 * 11.38 * 1000, rel=0.02)
+    assert queue == pytest.approx(0.97 * 11.38 * 1000, rel=0.02)
     assert start == pytest.approx(of_packets, rel=0.5)
 
 

@@ -19,9 +19,11 @@ and as regularly as it does: of a clump RED takes one packet, seldom two. (What 
 not told to the fluid, which drops its own.) A full buffer decides by the step how many packets it
 has no room for; those in front owe as many of these as they have of what came in a round trip. (Of
 what came in the step they would pay for the overflow that their own clumps make, while those of
-fluid, smeared over steps, make none.) What is owed the next packets to come pay, each with the same
-chance, so that who sends more is hit more often; a full buffer refuses several packets of a clump,
-of each a number with the mean of those behind.
+fluid, smeared over steps, make none.) What is owed the next packets to come pay. A packet that a
+window has grown by follows on another at once, and finds the place taken that the ACK has told of:
+in packets it is refused five times as often as others (of 10 to 1000 NewReno flows or 100 CUBIC
+flows others have 0.17 to 0.25 of its chance, `tests/test_background.py`). A full buffer refuses
+several packets of a clump, of each a number with the mean of those behind.
 """
 
 import math
@@ -30,6 +32,7 @@ from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS, uniform
 
 FORGOTTEN = 4  # gaps between drops, after which the first of them tells nothing of the last
+OTHERS = 0.2  # chance to be refused by a full buffer, if the window has not just grown by a packet
 SOON = 4  # what is owed is paid by the packets of such a part of a round trip, in the mean
 
 SHARED = record_dtype(
@@ -43,15 +46,18 @@ SHARED = record_dtype(
         # probability that the link loses a packet, and that its discipline drops one; how irregular
         # its drops are; when the next is due, as part of the mean gap, and when that was told
         ("loss", float), ("prob", float), ("spread", float), ("due", float), ("dropped_at", float),
-        # packets that came and bytes taken in since the last step; packets refused
-        ("packets", float), ("bytes", float), ("refused", float),
+        # since the last step: packets that came, and by which windows have grown, bytes taken in,
+        # packets refused
+        ("packets", float), ("extras", float), ("bytes", float), ("refused", float),
         # to be refused; how many a flow behind loses at a time, in the mean, and still now of a
-        # clump in front; whose that is and when it was hit; when a packet came
+        # clump in front; whose that is and when it was hit
         ("owed", float), ("together", float), ("run", float),
-        ("victim", int), ("victim_at", float), ("met_at", float),
-        # packets that came in front and behind, older ones weighing less; the last step's end and
-        # length
-        ("front", float), ("behind", float), ("stepped", float), ("step", float),
+        ("victim", int), ("victim_at", float),
+        # when a packet came, and of which flow
+        ("met_at", float), ("met", int),
+        # packets that came in front, those by which windows have grown, and behind, older ones
+        # weighing less; the last step's end and length
+        ("front", float), ("extra", float), ("behind", float), ("stepped", float), ("step", float),
         # where the count of what the fluid behind loses at a time begins
         ("packets_before", float), ("events_before", float),
         # those that came in the time of some packets; weight in a draw
@@ -113,14 +119,22 @@ def clump(s):
 
 
 @compiled
-def is_hit(s, flow, time):
+def is_extra(s, flow, time, size):
+    """Whether a packet follows on another of its flow at once: by it the window has grown."""
+    return flow == s.met and 2 * (time - s.met_at) * s.outflow < size
+
+
+@compiled
+def is_hit(s, flow, time, extra):
     """Whether a packet that comes is one of those that a full buffer is to refuse."""
     if s.run >= 1 and time - s.victim_at <= s.step:
         if flow != s.victim:
             return False
     else:
         s.run = 0.0  # its clump has passed
-        if uniform(s) * s.front * s.together >= SOON * s.owed:
+        among = s.extra + OTHERS * (s.front - s.extra)
+        weight = 1.0 if extra else OTHERS
+        if uniform(s) * among * s.together >= weight * SOON * s.owed:
             return False
         s.run = clump(s)
         s.victim = flow
@@ -174,13 +188,16 @@ def meet(s, flow, open_sources, time, size):
     """A packet of `size` bytes of `flow` comes at `time`: the bytes before it in the queue, or -1
     if it is refused."""
     move(s, time)
+    extra = is_extra(s, flow, time, size)
     s.met_at = time
+    s.met = flow
     s.open = open_sources
     s.packets += 1
+    s.extras += 1 if extra else 0
     if (
         (s.loss > 0 and uniform(s) < s.loss)
         or is_dropped(s, time)
-        or ((s.owed > 0 or s.run >= 1) and is_hit(s, flow, time))
+        or ((s.owed > 0 or s.run >= 1) and is_hit(s, flow, time, extra))
     ):
         s.refused += 1
         return -1.0
@@ -196,6 +213,7 @@ def begin_step(s, now, backlog, inflow, outflow, size, prob, spread):
     pass_behind(s, now)
     kept = math.exp((s.stepped - now) / round_trip(s))
     s.front = kept * s.front + s.packets
+    s.extra = kept * s.extra + s.extras
     s.behind = kept * s.behind + inflow * (now - s.stepped) / size
     s.step = now - s.stepped
     s.stepped = now
@@ -209,6 +227,6 @@ def begin_step(s, now, backlog, inflow, outflow, size, prob, spread):
     s.size = size
     s.prob = prob
     s.spread = spread
-    s.packets = 0.0
+    s.packets = s.extras = 0.0
     s.bytes = 0.0
     s.refused = 0.0

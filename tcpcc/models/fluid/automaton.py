@@ -24,9 +24,10 @@ of the rate W / RTT, and with one more departure: who loses a packet to a full b
 by the share of arrivals alone.
 
 The cost is the number of steps times the number of flows, whatever the bandwidth. `step` is the
-longest time step; in a first slow start, while the window is a clump shorter than a round trip,
-steps are shorter, the less so the more flows there are (`steps.FEW`), and with thousands of them
-what is due within one step happens at its end. Halving it tells how exact a result is.
+longest time step; in a first slow start, while a window that is a clump passes its sender or a
+link, steps are shorter (`clumps`), the less so the more flows there are (`steps.FEW`), and with
+thousands of them what is due within one step happens at its end. Halving it tells how exact a
+result is.
 
 What packets do and fluid does not
     Numbers, and whose doing each is: docs/models.md.
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
 
-SLICES = 50  # of a run, between which it can be interrupted
+SLICES = 50  # of a run, after which flows that have finished are taken out, and progress is shown
 
 
 REPRESENTATIVES = 100  # at most for a flow with a count
@@ -105,7 +106,7 @@ def simulate(
         ScenarioError: a `step` that is too long or not a positive number; a scenario
             with workloads, and what else fluid does not have (`limits`)
 
-    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
+    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` after some hundredths of a second.
     """
     begin = time.thread_time()
     world = finished_world(
@@ -128,9 +129,14 @@ def finished_world(
     duration = scenario.duration
     due = iter(events(world))
     event = next(due, None)
+    # Without slices a thread seldom asks for the lock under which others lay out their worlds. They
+    # end with bins, so that their number makes no row of the history and so no difference.
+    slices = min(SLICES, world.n_bins) if progress or world.some_end else 1
     with Progress(duration, progress) as bar:
-        for k in range(1, SLICES + 1):
-            until = duration * k / SLICES
+        for k in range(1, slices + 1):
+            until = duration
+            if k < slices:
+                until = world.n_bins * k // slices * scenario.interval
             while event is not None and event[0] < until:
                 last = min(event[0] + world.together, until)
                 world.run(last)

@@ -1,9 +1,13 @@
 """Windows that are clumps: in a first slow start a flow sends its window in less than a round trip.
 
 While a clump passes its sender or a link, steps are a part of the time that this takes; in between
-nothing of the flow moves, and steps are as long as others. What will come back or arrive within a
-long step is in the history already, since the ways are longer than that; where one is shorter,
-whatever is on it counts.
+nothing of the flow moves, and steps are as long as others. What will come back or arrive within
+some long steps is in the history already, since the ways are longer than that; where one is
+shorter, whatever is on it counts.
+
+From long to short and back each step is half or twice the one before. Where it is less or more,
+cubics through four rows give way to straight lines (`history.turn`), which smear what passes: one
+of eight Vegas flows then stayed in slow start for a round trip too many.
 """
 
 import math
@@ -14,6 +18,7 @@ from tcpcc.models.fluid.history import between, cell, crossing, find, fraction
 from tcpcc.transport.flow_record import window_at
 
 CLUMP_STEPS = 100  # that a clump takes to pass
+AHEAD = 4  # long steps, after which something may move: by then steps have become short
 
 
 @compiled
@@ -26,17 +31,17 @@ def note_clump(f):
 
 @compiled
 def look_ahead(w, route):
-    """Find the rows up to which a long step from now will come: of what comes back on `route`, and
-    of what arrives at each of its links."""
+    """Find the rows up to which what comes in some long steps from now will have come: back on
+    `route`, and to each of its links."""
     newest = w.k - 1
-    then = w.now + w.coarse
+    then = w.now + AHEAD * w.coarse
     time = then - route.after
     for i in range(route.n_hops - 1, -1, -1):
         hop = hop_at(w.hops, route.first_hop + i)
         row = find(w, newest, max(hop.passed_ahead, hop.passed), time)
         hop.passed_ahead = row
         link = link_at(w.links, hop.link)
-        served = link.served + link.rate * w.coarse / 8
+        served = link.served + link.rate * AHEAD * w.coarse / 8
         link.ahead, _ = crossing(
             w, link.column + TAKEN, newest, max(link.ahead, link.cursor), served
         )
@@ -61,7 +66,7 @@ def rises(w, column, cursor, ahead):
 
 @compiled
 def moves_soon(w, f, route):
-    """Whether something of a flow comes back or arrives anywhere within a long step from now."""
+    """Whether something of a flow comes back, arrives or leaves anywhere within some long steps."""
     if f.phase == OPENING:
         return route.sent_ahead >= f.opened_at - NONE * route.base_rtt
     if rises(w, f.back_column, route.cursor, route.ahead):

@@ -33,7 +33,7 @@ WORLD = record_dtype(
     {
         "now": float, "k": int, "pause": int, "short": int,
         "history": int, "row": int, "mask": int, "columns": int,
-        "step": float, "wanted": float, "ramp": float, "grid": float,
+        "step": float, "wanted": float, "length": float, "grid": float,
         "coarse": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
         "flows": int, "active": int, "n_active": int, "wakes": int, "awake": int,

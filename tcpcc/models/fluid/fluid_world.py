@@ -257,7 +257,7 @@ class World:
             w[name] = address(getattr(self, name))
         w["n_routes"], w["n_links"] = len(self.routes), len(self.links)
         w["interval"], w["n_bins"] = self.scenario.interval, self.n_bins
-        w["coarse"] = w["wanted"] = w["ramp"] = w["step"] = self.coarse
+        w["coarse"] = w["wanted"] = w["length"] = w["step"] = self.coarse
         w["k"] = 1  # rows 0 and 1: long ago and now, with idle links
         self._set_history(np.zeros((FIRST_ROWS, self.n_columns)))
         ago = 1 + 2 * max(plan.base_rtt for plan in self.plans)
@@ -344,7 +344,7 @@ class World:
         self.active[place] = k
         self.wakes[k] = -math.inf
         self.w["n_active"] = len(before) + 1
-        self.w["ramp"] = self.first_step
+        self.w["length"] = self.first_step / 2  # the next step may be twice as long
 
     def retire(self) -> None:
         """Flows that have finished, and whose last bin is written, take part no more."""

@@ -53,8 +53,8 @@ def next_step(w, until):
         w.grid = (math.floor(now / w.coarse + NEARLY) + 1) * w.coarse
     end = min(w.grid, until, end_of_bin(w))
     step = end - now
-    longest = min(w.wanted, w.ramp)
-    w.ramp = min(2 * w.ramp, w.coarse)
+    longest = min(max(w.wanted, w.length / 2), 2 * w.length, w.coarse)
+    w.length = longest
     if step > longest:
         parts = math.ceil(step / longest - NEARLY)
         if parts > 1:

@@ -58,8 +58,8 @@ ROUTE = record_dtype(
         # where the fluid that is acknowledged now stands in the history, and when it was sent
         **PLACE,
         "sent_at": float, "rtt": float, "last_rtt": float,
-        # how many of its flows are in clumps; a long step ahead: the row of what will have come
-        # back, and when that was sent
+        # whether the window of one of its flows is a clump, in this step and in the last; the row
+        # of what will have come back some long steps from now, and when that was sent (`clumps`)
         "clumps": int, "in_clumps": int, "ahead": int, "sent_ahead": float,
     }
 )  # fmt: skip
@@ -73,7 +73,8 @@ HOP = record_dtype(
         "left": int, **PLACE,
         # fluid that is acknowledged now: when it arrived here
         "passed": int, "seen": float,
-        # the same a long step ahead: rows of what will have arrived, and of what will come back
+        # the same some long steps from now: rows of what will have left the stage before, arrived
+        # here, come back
         "left_ahead": int, "ahead": int, "passed_ahead": int,
     }
 )  # fmt: skip
@@ -117,7 +118,7 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
         ("first_hop", int), ("n_hops", int), ("column", int), ("cursor", int),
-        ("ahead", int),  # cursor of what will have left a long step ahead
+        ("ahead", int),  # the same of what will leave some long steps from now
         # the first slot of those of which something has come of late; packets owed after this step
         ("first_busy", int), ("owed", float),
         ("taken", float), ("taken_packets", float), ("served", float),

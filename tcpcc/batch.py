@@ -21,9 +21,8 @@ from tcpcc.errors import ScenarioError, nonnegative, unknown, whole
 if TYPE_CHECKING:
     import xarray as xr
 
+    from tcpcc.results.recording import Means
     from tcpcc.scenario import Scenario
-
-Means = tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]
 
 FLOW_MEANS = {
     "cwnd": ("packets", "congestion window, mean over time"),
@@ -158,20 +157,21 @@ def _fluid(
     workers: int,
 ) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
     """Without records, which would take a quarter of the time."""
+    from tcpcc.models.controller_memory import ControllerMemory
     from tcpcc.models.costs import check
     from tcpcc.models.fluid.automaton import REPRESENTATIVES, finished_world
-    from tcpcc.results.recording import capacities
+    from tcpcc.models.fluid.over_time import means
+
+    compiled = ControllerMemory()
 
     def one(scenario: Scenario) -> tuple[Means, tuple[list[str], list[str]]]:
         check(scenario, model, step=step)
-        world = finished_world(scenario, step, REPRESENTATIVES)
-        series, resolved = world.series(), world.resolved
-        series["capacity"] = capacities(resolved, world.recorded, series["time"])
-        shown = [resolved.flows[k] for k in world.shown]
-        sizes = np.array([flow.spec.packet_size for flow in shown], float)
-        names = [flow.name for flow in shown]
-        links = [resolved.links[k].name for k in world.recorded]
-        return _over_time(series, sizes, scenario.interval, after), (names, links)
+        world = finished_world(
+            scenario, step, REPRESENTATIVES, controllers=compiled.with_seed(scenario.seed)
+        )
+        names = [world.resolved.flows[k].name for k in world.shown]
+        links = [world.resolved.links[k].name for k in world.recorded]
+        return means(world, after), (names, links)
 
     return pool.map(one, scenarios)
 
@@ -209,13 +209,11 @@ def _over_time(
 ) -> Means:
     """Means of a run's series (`AVERAGED`, shaped as in a record) over the bins that end later than
     `after`; `sizes` are those of the flows' packets, bytes."""
-    from tcpcc.results.recording import bins_within
+    from tcpcc.results.recording import late_bins
 
     ends = series["time"]
-    first, stop = bins_within(ends, interval, after)
-    if first == stop:
-        raise ScenarioError(f"after = {after:g}: no bin ends later; the last ends at {ends[-1]:g}")
-    seconds = ends[-1] - (ends[first - 1] if first else 0.0)
+    first, begin = late_bins(ends, interval, after)
+    seconds = ends[-1] - begin
     late = {name: series[name][first:] for name in AVERAGED}
     total = {name: late[name].sum(axis=0) for name in AVERAGED}
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tcpcc.errors import ScenarioError
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 FORMAT = "tcpcc-run-1"
+
+#: Means over time by name: of flows, and of links.
+Means = tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]
 
 VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "cwnd": (("time", "flow"), "packets", "congestion window at the bin's end"),
@@ -321,6 +326,18 @@ def bins_within(
     limits = np.array([after, before]) + ROUNDING * interval
     first, stop = np.searchsorted(ends, limits, side="right")
     return int(first), int(stop)
+
+
+def late_bins(ends: NDArray[np.float64], interval: float, after: float) -> tuple[int, float]:
+    """The first of the bins, `interval` s long, that ends later than `after`, and when it begins.
+
+    Raises:
+        ScenarioError: none does.
+    """
+    first, stop = bins_within(ends, interval, after)
+    if first == stop:
+        raise ScenarioError(f"after = {after:g}: no bin ends later; the last ends at {ends[-1]:g}")
+    return first, float(ends[first - 1]) if first else 0.0
 
 
 def base_rtts(resolved: Resolved) -> NDArray[np.float64]:

@@ -41,6 +41,7 @@ class World:
         step: s, the longest time step; None: the default.
         representatives: how many flows at most run for a flow with a count; each of them stands for
             its share of the count.
+        controllers: the rules, with the scenario's seed; None: they are looked up.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class World:
         scenario: Scenario,
         step: float | None = None,
         representatives: float = math.inf,
+        controllers: ControllerMemory | None = None,
     ) -> None:
         self.scenario = scenario
         self.resolved: Resolved = scenario.resolve(at_most=representatives)
@@ -62,7 +64,7 @@ class World:
         self.first_step = self.coarse * first_step(len(self.resolved.flows))
         self.together = self.first_step if len(self.resolved.flows) > FEW else 0.0
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
-        self.controllers = ControllerMemory(scenario.seed)
+        self.controllers = controllers or ControllerMemory(scenario.seed)
 
         self.w = np.zeros(1, r.WORLD)
         self.routes = np.zeros(len(self.plans), r.ROUTE)
@@ -81,7 +83,9 @@ class World:
             for x in self.resolved.flows
         )
         self.shown = list(self.resolved.recorded)
-        self.silent = np.setdiff1d(np.arange(len(self.flows)), self.shown)
+        hidden = np.ones(len(self.flows), bool)
+        hidden[self.shown] = False
+        self.silent = np.flatnonzero(hidden)
         self.flow_bins = np.zeros((len(self.shown), self.n_bins), FLOW_BIN)
         for name in ("cwnd", "ssthresh", "rtt"):
             self.flow_bins[name] = np.nan
@@ -374,14 +378,18 @@ class World:
         )
         return Run(record)
 
+    def bin_ends(self) -> np.ndarray:
+        """When each bin of the record ends, s."""
+        ends = self.scenario.interval * np.arange(1, self.n_bins + 1)
+        return np.minimum(ends, self.scenario.duration)
+
     def series(self) -> dict[str, Any]:
         """What a record of the run holds, of the flows that are recorded; rates and numbers of
         packets are those of all the flows that one stands for."""
         from tcpcc.models.fluid.kernel import finish
 
         finish(address(self.w))
-        interval = self.scenario.interval
-        edges = np.minimum(interval * np.arange(1, self.n_bins + 1), self.scenario.duration)
+        edges = self.bin_ends()
         widths = np.diff(edges, prepend=0.0)[:, None]
         flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
         counts, flows = self.counts[self.shown], self.flows[self.shown]

@@ -175,5 +175,7 @@ def end_step(world):
 
 @entry
 def finish(world):
-    """Write the last bin."""
-    record_bin(world_at(world, 0))
+    """Write the last bin, once."""
+    w = world_at(world, 0)
+    if w.bin < w.n_bins:
+        record_bin(w)

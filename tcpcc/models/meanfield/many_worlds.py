@@ -15,7 +15,8 @@ import numpy as np
 
 from tcpcc.engine.jit import address
 from tcpcc.models.controller_memory import ControllerMemory
-from tcpcc.models.meanfield.meanfield_world import Means, World
+from tcpcc.models.meanfield.meanfield_world import World
+from tcpcc.results.recording import Means
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario

@@ -19,7 +19,7 @@ from tcpcc.models.meanfield.lookback import LINK_COLUMNS
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.refusals import refuse_what_needs_packets
 from tcpcc.results import Run
-from tcpcc.results.recording import dataset
+from tcpcc.results.recording import Means, dataset
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 
@@ -32,9 +32,6 @@ FEWEST_STEPS = 2  # likewise, where they are not: a long swing's extremes differ
 CURVES = ("first", "second", "trial", "scratch")  # of a class
 NO_CONTROLLER = np.dtype([("cwnd", float), ("ssthresh", float)])  # state of one that has none
 FIRST_ROWS = 64  # of the history, a power of two; doubled when a round trip takes more steps
-
-
-Means = tuple[dict[str, np.ndarray], dict[str, np.ndarray]]  # by name: of flows, and of links
 
 
 def _each(table: np.ndarray) -> np.ndarray:

@@ -1,0 +1,63 @@
+"""Means over time of a finished world, without the series that a record has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.engine.jit import address
+from tcpcc.results.recording import Means, capacities, late_bins
+
+if TYPE_CHECKING:
+    from tcpcc.models.fluid.fluid_world import World
+
+
+def means(world: World, after: float) -> Means:
+    """What :func:`tcpcc.batch` gives of a run that is over: of each recorded flow, of each recorded
+    link, over the bins that end later than `after`, s.
+
+    Raises:
+        ScenarioError: no bin ends later.
+    """
+    from tcpcc.models.fluid.kernel import finish
+
+    finish(address(world.w))
+    ends = world.bin_ends()
+    first, begin = late_bins(ends, world.scenario.interval, after)
+    seconds = ends[-1] - begin
+    shown = [world.resolved.flows[k] for k in world.shown]
+    sizes = np.array([flow.spec.packet_size for flow in shown], float)
+    bins, counts = world.flow_bins, world.counts[world.shown]
+    over = ends > world.flows["finished"][world.shown, None]
+    total = {}
+    for name in ("sent", "delivered", "dropped"):
+        total[name] = bins[name].max(axis=1) * counts
+        if first:
+            total[name] -= bins[name][:, :first].max(axis=1) * counts
+    late = world.link_bins[:, first:]
+    widths = np.diff(ends[first:], prepend=begin)
+    queue = late["waiting"] / widths
+    capacity = capacities(world.resolved, world.recorded, ends[first:], begin).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        flows = {
+            **{name: _mean(bins[name], over, first) for name in ("cwnd", "rtt")},
+            "throughput": total["delivered"] * sizes * 8 / seconds,
+            "loss": total["dropped"] / total["sent"],
+        }
+        links = {
+            "queue": queue.mean(axis=1),
+            "queue_min": queue.min(axis=1),
+            "queue_max": late["queue_max"].max(axis=1),
+            "utilization": late["sent_bits"].sum(axis=1) / capacity,
+            "drop_rate": late["drops"].sum(axis=1) / late["arrived"].sum(axis=1),
+        }
+    return flows, links
+
+
+def _mean(series: NDArray[np.float64], over: NDArray[np.bool_], first: int) -> NDArray[np.float64]:
+    """Mean of each row over the late bins in which its flow was at work; NaN if in none."""
+    late = series[:, first:]
+    known = ~(np.isnan(late) | over[:, first:])
+    return np.where(known, late, 0.0).sum(axis=1) / known.sum(axis=1)

@@ -35,7 +35,7 @@ def blank_bins(
 ) -> np.ndarray[Any, Any]:
     """Bins in which nothing has been added up, and no window seen; on disk where `scratch` is."""
     windows = [name for name in ("cwnd", "ssthresh", "rtt") if name in (dtype.names or ())]
-    bins = np.zeros(() if scratch is not None else shape, dtype)
+    blank = np.zeros((), dtype)
     for name in windows:
-        bins[name] = np.nan
-    return bins if scratch is None else scratch.array(shape, bins)
+        blank[name] = np.nan
+    return np.full(shape, blank) if scratch is None else scratch.array(shape, blank)

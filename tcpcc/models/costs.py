@@ -35,6 +35,7 @@ PER_STEP = 1.2e-7  # fluid and meanfield model: one flow, one time step
 COPIES = 2.5  # of the series of a run at the moment when its record is put together
 PAGES = 2 * 4096  # bytes of each row of a streamed record that are written to at a time
 PER_BIN = 24  # bytes of each bin of a streamed record: when it ends
+LITTLE = 2**26  # bytes that any machine has free
 PER_FLOW = 12_000  # bytes: a flow's objects and records
 PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
 LEAST = 4  # packets that a flow has outstanding, however many there are
@@ -299,7 +300,7 @@ def check(
     if model == "packet" and driver == "compiled" and not trace and _is_small(scenario):
         return
     found = estimate(scenario, model, driver=driver, trace=bool(trace), step=step, stream=stream)
-    free = memory_left()
+    free = memory_left() if found.memory > LITTLE else math.inf
     beyond = [
         *([f"{free / 2**30:.2g} GiB are free"] if not found.memory <= free else []),
         *([f"more than {TOO_LONG / 3600:g} h"] if not found.seconds <= TOO_LONG else []),

@@ -17,7 +17,8 @@ from tcpcc.models.fluid.fluid_records import ARRIVED, NONE, OPENING, TAKEN, hop_
 from tcpcc.models.fluid.history import between, cell, crossing, find, fraction
 from tcpcc.transport.flow_record import window_at
 
-CLUMP_STEPS = 100  # that a clump takes to pass
+CLUMP_STEPS = 100  # that a clump takes to pass,
+PACKET_STEPS = 8  # of them in the time of a packet, at most
 AHEAD = 4  # long steps, after which something may move: by then steps have become short
 
 
@@ -84,5 +85,6 @@ def moves_soon(w, f, route):
 @compiled
 def want_steps(w, f, route):
     """Ask for short steps while a clump of flow `f` moves."""
-    if route.in_clumps == 0 or moves_soon(w, f, route):
-        w.wanted = min(w.wanted, max(f.clump / CLUMP_STEPS, route.finest))
+    wanted = max(f.clump / CLUMP_STEPS, f.spacing / PACKET_STEPS, route.finest)
+    if wanted < w.wanted and (route.in_clumps == 0 or moves_soon(w, f, route)):
+        w.wanted = wanted

@@ -151,7 +151,7 @@ FLOW = record_dtype(
         "extras": int,
         # --- identity and addresses
         "open": int, "member": int, "count": float,
-        # where it is written down, and 1: in each bin, 0: only what it sums up to
+        # where it is written down, and how far one bin is from the next; 0: only what it sums up to
         "bins": int, "each_bin": int,
         "state": int, "params": int, "sample": int,
         "on_ack": int, "on_round": int, "on_loss": int, "on_timeout": int,

@@ -10,7 +10,7 @@ import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED, address, blank
 from tcpcc.engine.streams import seed_stream
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import Suspect, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, header_places, place_of
 from tcpcc.models.fluid import fluid_records as r
@@ -86,9 +86,7 @@ class World:
         hidden = np.ones(len(self.flows), bool)
         hidden[self.shown] = False
         self.silent = np.flatnonzero(hidden)
-        self.flow_bins = np.zeros((len(self.shown), self.n_bins), FLOW_BIN)
-        for name in ("cwnd", "ssthresh", "rtt"):
-            self.flow_bins[name] = np.nan
+        self.flow_bins = blank_bins((self.n_bins, len(self.shown)), FLOW_BIN)
         self.sums = np.zeros(len(self.silent), FLOW_BIN)
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
@@ -98,9 +96,9 @@ class World:
         self._lay_out_routes()
         for k, index in enumerate(self.kept):
             self._lay_out_link(k, index)
-        self.flows["each_bin"][self.shown] = 1
+        self.flows["each_bin"][self.shown] = len(self.shown)
         for bins, flows in ((self.flow_bins, self.shown), (self.sums, self.silent)):
-            self.flows["bins"][flows] = address(bins) + bins.strides[0] * np.arange(len(bins))
+            self.flows["bins"][flows] = address(bins) + bins.itemsize * np.arange(len(flows))
         for k, flow in enumerate(self.resolved.flows):
             if flow.controller is not None and flow.controller.header:
                 self._lay_out_words(self.flows[k], flow)
@@ -391,7 +389,7 @@ class World:
         finish(address(self.w))
         edges = self.bin_ends()
         widths = np.diff(edges, prepend=0.0)[:, None]
-        flow_bins, link_bins = self.flow_bins.T, self.link_bins.T
+        flow_bins, link_bins = self.flow_bins, self.link_bins.T
         counts, flows = self.counts[self.shown], self.flows[self.shown]
         active = ~(edges[:, None] > flows["finished"])
         series: dict[str, Any] = {

@@ -29,35 +29,51 @@ def means(world: World, after: float) -> Means:
     seconds = ends[-1] - begin
     shown = [world.resolved.flows[k] for k in world.shown]
     sizes = np.array([flow.spec.packet_size for flow in shown], float)
-    bins, counts = world.flow_bins, world.counts[world.shown]
-    over = ends > world.flows["finished"][world.shown, None]
+    bins, counts = _columns(world.flow_bins), world.counts[world.shown]
+    finished = world.flows["finished"][world.shown]
     total = {}
     for name in ("sent", "delivered", "dropped"):
-        total[name] = bins[name].max(axis=1) * counts
+        total[name] = bins[name].max(axis=0) * counts
         if first:
-            total[name] -= bins[name][:, :first].max(axis=1) * counts
-    late = world.link_bins[:, first:]
+            total[name] -= bins[name][:first].max(axis=0) * counts
+    late = _columns(np.ascontiguousarray(world.link_bins.T[first:]))
     widths = np.diff(ends[first:], prepend=begin)
-    queue = late["waiting"] / widths
+    queue = late["waiting"] / widths[:, None]
     capacity = capacities(world.resolved, world.recorded, ends[first:], begin).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         flows = {
-            **{name: _mean(bins[name], over, first) for name in ("cwnd", "rtt")},
+            **{name: _mean(bins[name], ends, finished, first) for name in ("cwnd", "rtt")},
             "throughput": total["delivered"] * sizes * 8 / seconds,
             "loss": total["dropped"] / total["sent"],
         }
         links = {
-            "queue": queue.mean(axis=1),
-            "queue_min": queue.min(axis=1),
-            "queue_max": late["queue_max"].max(axis=1),
-            "utilization": late["sent_bits"].sum(axis=1) / capacity,
-            "drop_rate": late["drops"].sum(axis=1) / late["arrived"].sum(axis=1),
+            "queue": queue.mean(axis=0),
+            "queue_min": queue.min(axis=0),
+            "queue_max": late["queue_max"].max(axis=0),
+            "utilization": late["sent_bits"].sum(axis=0) / capacity,
+            "drop_rate": late["drops"].sum(axis=0) / late["arrived"].sum(axis=0),
         }
     return flows, links
 
 
-def _mean(series: NDArray[np.float64], over: NDArray[np.bool_], first: int) -> NDArray[np.float64]:
-    """Mean of each row over the late bins in which its flow was at work; NaN if in none."""
-    late = series[:, first:]
-    known = ~(np.isnan(late) | over[:, first:])
-    return np.where(known, late, 0.0).sum(axis=1) / known.sum(axis=1)
+def _columns(bins: NDArray[np.void]) -> dict[str, NDArray[np.float64]]:
+    """Arrays [bin, column] of what bins hold, by name: all are read in one go."""
+    assert bins.dtype.names is not None
+    numbers = bins.view(np.float64).reshape(*bins.shape, -1)
+    return dict(
+        zip(bins.dtype.names, np.ascontiguousarray(np.moveaxis(numbers, 2, 0)), strict=True)
+    )
+
+
+def _mean(
+    series: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    finished: NDArray[np.float64],
+    first: int,
+) -> NDArray[np.float64]:
+    """Mean of each column over the late bins in which its flow was at work; NaN if in none."""
+    late = series[first:]
+    known = ~np.isnan(late)
+    if not np.isnan(finished).all():
+        known &= ~(ends[first:, None] > finished)
+    return np.where(known, late, 0.0).sum(axis=0) / known.sum(axis=0)

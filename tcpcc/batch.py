@@ -71,7 +71,7 @@ def batch(
 
     Raises:
         ScenarioError: scenarios with different numbers of flows or links, a model that is not
-            known, what the model does not take.
+            known, what the model does not take, an axis with the name of something in the result.
 
     >>> import tcpcc as tc
     >>> def make(flows, buffer):
@@ -84,6 +84,11 @@ def batch(
         raise unknown("model of a batch", model, MODELS)
     after, size = nonnegative("after", after, "s"), whole("chunk", chunk, low=1)
     workers = whole("jobs", os.cpu_count() or 1 if jobs is None else jobs, low=1)
+    for name in axes:
+        if name in (*FLOW_MEANS, *LINK_MEANS, "flow", "link"):
+            raise ScenarioError(
+                f"axis {name!r}: the result has this of its own; give it another name"
+            )
     values = {name: list(axis) for name, axis in axes.items()}
     points = itertools.product(*values.values())
     total = int(np.prod([len(axis) for axis in values.values()]))

@@ -53,6 +53,12 @@ def test_scenarios_of_a_batch_are_alike():
         tc.batch(make, model="fluidd", buffer=[10])
 
 
+@pytest.mark.parametrize("name", ["rtt", "queue", "flow", "link"])
+def test_an_axis_has_a_name_of_its_own(name):
+    with pytest.raises(tc.ScenarioError, match=f"axis '{name}': the result has this of its own"):
+        tc.batch(lambda **axis: make(50), **{name: [1, 2]})
+
+
 @pytest.fixture
 def laid_out(monkeypatch):
     """The worlds that are laid out."""

@@ -138,4 +138,4 @@ def test_many_starts_cost_no_more_than_few():
     assert steps.first_step(10_000) == 1
     net = tc.dumbbell("1 Gbps", "50 ms", 1000)
     world = World(tc.Scenario(net, [tc.Flow("newreno", count=4000, jitter=1)], duration=2))
-    assert world.routes["finest"].min() == world.coarse == world.together
+    assert world.flows["finest"].min() == world.coarse == world.together

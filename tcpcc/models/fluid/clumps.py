@@ -1,9 +1,9 @@
 """Windows that are clumps: in a first slow start a flow sends its window in less than a round trip.
 
-While a clump passes its sender or a link, steps are a part of the time that this takes; in between
-nothing of the flow moves, and steps are as long as others. What will come back or arrive within
-some long steps is in the history already, since the ways are longer than that; where one is
-shorter, whatever is on it counts.
+While a clump passes its sender or a link, steps are a part of the time that this takes, but of no
+packet less than an eighth; in between nothing of the flow moves, and steps are as long as others.
+What will come back or arrive within some long steps is in the history already, since the ways are
+longer than that; where one is shorter, whatever is on it counts.
 
 From long to short and back each step is half or twice the one before. Where it is less or more,
 cubics through four rows give way to straight lines (`history.turn`), which smear what passes: one
@@ -17,8 +17,7 @@ from tcpcc.models.fluid.fluid_records import ARRIVED, NONE, OPENING, TAKEN, hop_
 from tcpcc.models.fluid.history import between, cell, crossing, find, fraction
 from tcpcc.transport.flow_record import window_at
 
-CLUMP_STEPS = 100  # that a clump takes to pass,
-PACKET_STEPS = 8  # of them in the time of a packet, at most
+CLUMP_STEPS = 100  # that a clump takes to pass
 AHEAD = 4  # long steps, after which something may move: by then steps have become short
 
 
@@ -85,6 +84,6 @@ def moves_soon(w, f, route):
 @compiled
 def want_steps(w, f, route):
     """Ask for short steps while a clump of flow `f` moves."""
-    wanted = max(f.clump / CLUMP_STEPS, f.spacing / PACKET_STEPS, route.finest)
+    wanted = max(f.clump / CLUMP_STEPS, f.finest)
     if wanted < w.wanted and (route.in_clumps == 0 or moves_soon(w, f, route)):
         w.wanted = wanted

@@ -52,7 +52,7 @@ ROUTE = record_dtype(
     {
         "active": int, "first_hop": int, "n_hops": int, "n_forward": int,
         "column": int, "grown": int,
-        "after": float, "to_receiver": float, "base_rtt": float, "finest": float,
+        "after": float, "to_receiver": float, "base_rtt": float,
         # of the end of a bin: where what reaches the receivers then stands in the history
         "bin_row": int, "bin_part": float, "bin_column": int,
         # where the fluid that is acknowledged now stands in the history, and when it was sent
@@ -146,7 +146,7 @@ FLOW = record_dtype(
         "acked": float, "next_seq": float, "high_ack": float, "grown": float,
         "repair": float, "holes": float, "deadline": float,
         # s, how long its first window takes to pass the narrowest link (senders.note_clump)
-        "clump": float,
+        "clump": float, "finest": float,  # the shortest steps meanwhile
         # whether it has a header or a pacing rate
         "extras": int,
         # --- identity and addresses

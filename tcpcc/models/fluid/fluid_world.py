@@ -15,7 +15,7 @@ from tcpcc.models.blame import Suspect, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, header_places, place_of
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
-from tcpcc.models.fluid.steps import FEW, FINER, first_step, step_length
+from tcpcc.models.fluid.steps import FEW, FINER, PACKET_STEPS, first_step, step_length
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
@@ -60,7 +60,11 @@ class World:
         self.plans = find_routes(self.resolved, self.kept)
         self.counts = np.array([getattr(x.spec, "count", 1) for x in self.resolved.flows], float)
         many = bool((self.counts > 1).any())
-        self.coarse = step_length(self.resolved, self.kept, self.plans, step, many)
+        usual = step_length(self.resolved, self.kept, self.plans, None, many)
+        self.coarse = (
+            usual if step is None else step_length(self.resolved, self.kept, self.plans, step)
+        )
+        self.finer = self.coarse / usual  # than usual, where a step is given
         self.first_step = self.coarse * first_step(len(self.resolved.flows))
         self.together = self.first_step if len(self.resolved.flows) > FEW else 0.0
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
@@ -121,6 +125,8 @@ class World:
             if first.controller is not None:
                 self._records.append(self.controllers.fill_alike(self.flows, alike, members))
         self.flows["count"] = self.counts
+        of_packets = self.flows["spacing"] / PACKET_STEPS * self.finer
+        self.flows["finest"] = np.maximum(of_packets, max(self.coarse / FINER, self.first_step))
 
     def _alike(self) -> Iterable[list[int]]:
         """Groups of flows that differ in nothing but their route, their name and their times."""
@@ -173,7 +179,6 @@ class World:
         self.slots["losses"] = address(self.losses) + self.losses.strides[0] * np.arange(
             len(self.slots)
         )
-        self.routes["finest"] = max(self.coarse / FINER, self.first_step)
         self._set_delays()
 
     def _columns(self, n: int) -> int:

@@ -24,7 +24,7 @@ from tcpcc.models.hybrid.foreground import split
 from tcpcc.models.packet import read_out
 from tcpcc.models.packet.packet_world import World as PacketWorld
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
-from tcpcc.models.shared_link import SHARED
+from tcpcc.models.shared_link import SHARED, no_victims
 from tcpcc.results import Run
 from tcpcc.results.recording import TOTALS, base_rtts, dataset
 
@@ -66,6 +66,7 @@ class Coupled:
         self.fluid = FluidWorld(back, step, representatives)
         look(self.fluid.resolved)
         self.shared = np.zeros(len(self.fluid.kept), SHARED)
+        self.victims = no_victims(len(self.fluid.kept))
         self.packets = PacketWorld(front, trace, self._share(front), self._in_amounts())
         self.at = address(self.fluid.w)
         self.events = iter(events(self.fluid))
@@ -90,6 +91,7 @@ class Coupled:
             trips = self.fluid.routes["base_rtt"][self.fluid.flows["route"][mine]]
             s["trip"] = np.average(trips, weights=self.fluid.counts[mine])
             s["size"] = self.fluid.resolved.flows[mine[0]].spec.packet_size
+            s["victims"] = address(self.victims[k])
             s["outflow"], s["limit"], s["together"] = link.rate / 8, math.inf, 1.0
             found[index] = self.fluid.links["shared"][k] = address(self.shared[k : k + 1])
         return {index: int(at) for index, at in found.items()}

@@ -1,7 +1,7 @@
 """Windows that are clumps: in a first slow start a flow sends its window in less than a round trip.
 
 While a clump passes its sender or a link, steps are a part of the time that this takes, but of no
-packet less than an eighth; in between nothing of the flow moves, and steps are as long as others.
+packet less than a tenth; in between nothing of the flow moves, and steps are as long as others.
 What will come back or arrive within some long steps is in the history already, since the ways are
 longer than that; where one is shorter, whatever is on it counts.
 

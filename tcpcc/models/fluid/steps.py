@@ -19,7 +19,7 @@ MOST_STEPS = 200  # but not more than so many in a round trip
 FEWEST_STEPS = 10  # in a round trip, that may be asked for
 
 FINER = 40  # how much shorter steps may be while a window is a clump in slow start,
-PACKET_STEPS = 8  # but not more than so many in the time of a packet
+PACKET_STEPS = 10  # but not more than so many in the time of a packet
 TINY = 1e-4  # of a step: the first one after a flow has started, whose window leaves at once
 FEW = 30  # flows; where there are more, a flow's slow start is seen less sharply, else the short
 # steps of all of them would cost more than the rest

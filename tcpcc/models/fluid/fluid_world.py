@@ -413,17 +413,18 @@ class World:
             "timeouts": flows["timeouts"] * counts,
             "loss_events": flows["loss_events"] * counts,
             "finished": flows["finished"],
-            "totals": self._totals(series) if len(self.silent) else None,
+            "totals": self._totals() if len(self.silent) else None,
             "queue_states": recorded_states(
                 self.resolved.links, self.queues, slice(0, self.n_bins)
             ),
         }
 
-    def _totals(self, series: dict[str, Any]) -> dict[str, np.ndarray]:
+    def _totals(self) -> dict[str, np.ndarray]:
         """What each flow sums up to, recorded or not, by `recording.TOTALS`."""
         totals = {k: self.flows[k] * self.counts for k in ("timeouts", "loss_events")}
+        counts = self.counts[self.shown]
         for name in ("sent", "retransmitted", "delivered"):
             totals[name] = np.zeros(len(self.flows))
-            totals[name][self.shown] = np.ascontiguousarray(series[name]).sum(axis=0)
+            totals[name][self.shown] = self.flow_bins[name].max(axis=0) * counts
             totals[name][self.silent] = self.sums[name] * self.counts[self.silent]
         return totals | {"finished": self.flows["finished"].copy()}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BEHIND = (10, 100, 1000, 10_000, 100_000)
 SPAN = 1.6  # s, the least that packets are run for
-MOST = 4e6  # packets; of a run of more some are simulated and the rest is taken to cost the same
+MOST = 1.6e7  # packets; of a run of more some are simulated and the rest is taken to cost the same
 WANTED = {1000: 100, 100_000: 1000}  # speed-up, by the number of flows behind
 FEW = 12  # representatives: the least that agree with packets under RED (docs/architecture.md)
 HYBRIDS: dict[str, dict[str, Any]] = {

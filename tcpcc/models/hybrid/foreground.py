@@ -25,7 +25,7 @@ def split(scenario: Scenario) -> tuple[Scenario, Scenario]:
     back: list[Flow | CBR] = []
     for flow in whole.flows:
         behind = isinstance(flow.spec, Flow) and flow.spec.background
-        (back if behind else front).append(flow.spec.replace(name=flow.name))
+        (back if behind else front).append(flow.spec._with(name=flow.name))
     if not back:
         raise ScenarioError(
             "flows: none has background=True: the hybrid model runs such flows as fluid;"
@@ -46,13 +46,13 @@ def split(scenario: Scenario) -> tuple[Scenario, Scenario]:
         return link.rpartition(":")[0].partition(".")[0] in names
 
     return (
-        scenario.replace(
-            flows=front,
-            changes=[c for c in scenario.changes if c.link in shared or not is_behind(c.link)],
+        scenario._with(
+            flows=tuple(front),
+            changes=tuple(c for c in scenario.changes if c.link in shared or not is_behind(c.link)),
         ),
-        scenario.replace(
-            flows=back,
+        scenario._with(
+            flows=tuple(back),
             workloads=(),
-            changes=[c for c in scenario.changes if c.link in shared or is_behind(c.link)],
+            changes=tuple(c for c in scenario.changes if c.link in shared or is_behind(c.link)),
         ),
     )

@@ -1,5 +1,7 @@
 """Batches: means over time for a grid, in one labelled array."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,23 @@ def test_other_models_answer_in_the_same_words(model):
         run.throughput(after=5).values
     )
     assert np.isfinite(table.queue.values).all()
+
+
+@pytest.mark.parametrize("after", [0, 5, 5.013])
+def test_fluid_sums_up_what_its_series_hold(after):
+    """Of a flow that ends, one that stands for many, one of which nothing is recorded."""
+    own = [{}, {"size": 500}, {"count": 3}, {"record": False}, {"start": 6}]
+    flows = [tc.Flow("newreno", **{"start": 0.1 * k, **more}) for k, more in enumerate(own)]
+    case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 30), flows, duration=10)
+    table = tc.batch(lambda seed: case.replace(seed=seed), model="fluid", seed=[3], after=after)
+    run = tc.simulate(case.replace(seed=3), "fluid")
+    batch = sys.modules["tcpcc.batch"]
+    series = {name: run.data[name].values for name in batch.AVERAGED}
+    sizes = run.data["packet_size"].values
+    for means in batch._over_time(series, sizes, case.interval, after):
+        for name, values in means.items():
+            assert table[name].values[0] == pytest.approx(values, rel=1e-12, nan_ok=True), name
+    assert np.isnan(table.rtt.values).any() == (after >= 5)
 
 
 def test_scenarios_of_a_batch_are_alike():

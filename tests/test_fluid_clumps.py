@@ -6,6 +6,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.models.fluid.fluid_records import TIME
 from tcpcc.models.fluid.fluid_world import World
+from tcpcc.models.fluid.steps import FINER, PACKET_STEPS
 from tcpcc.models.fluid.timeline import start
 
 
@@ -46,6 +47,14 @@ def test_that_is_as_exact_as_short_steps_throughout(flows):
     )
     assert exact[-1].min() > 10
     assert usual == pytest.approx(exact, abs=0.5)
+
+
+def test_with_a_shorter_step_the_shortest_are_shorter_too():
+    usual = World(doubling(delay="20 ms"))
+    finer = World(doubling(delay="20 ms"), step=usual.coarse / 4)
+    assert usual.flows["finest"][0] == pytest.approx(0.8e-3 / PACKET_STEPS)
+    assert usual.flows["finest"][0] > usual.coarse / FINER
+    assert finer.flows["finest"] == pytest.approx(usual.flows["finest"] / 4)
 
 
 def test_vegas_flows_settle_alike_whatever_the_step():

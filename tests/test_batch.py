@@ -47,9 +47,9 @@ def test_other_models_answer_in_the_same_words(model):
 @pytest.mark.parametrize("after", [0, 5, 5.013])
 def test_fluid_sums_up_what_its_series_hold(after):
     """Of a flow that ends, one that stands for many, one of which nothing is recorded."""
-    own = [{}, {"size": 500}, {"count": 3}, {"record": False}, {"start": 6}]
+    own = [{}, {"size": 50}, {"count": 120}, {"record": False}, {"start": 6}]
     flows = [tc.Flow("newreno", **{"start": 0.1 * k, **more}) for k, more in enumerate(own)]
-    case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 30), flows, duration=10)
+    case = tc.Scenario(tc.dumbbell("50 Mbps", "20 ms", 200), flows, duration=10)
     table = tc.batch(lambda seed: case.replace(seed=seed), model="fluid", seed=[3], after=after)
     run = tc.simulate(case.replace(seed=3), "fluid")
     batch = sys.modules["tcpcc.batch"]

@@ -144,7 +144,8 @@ def test_the_proposal_is_no_fairer_among_unlike_round_trip_times():
 @pytest.mark.parametrize("link", s.RTT_LINKS)
 def test_the_reason_given_for_it_holds_all_the_same(model, link):
     """Westwood falls behind Reno of like round-trip time where the buffer is several of its BDPs,
-    by what equations 4 to 6 give; the proposal does not."""
+    by what equations 4 to 6 give, and where it is less does not, as far as ten seeds tell; the
+    proposal never does."""
     values = numbers("round_trips", model)
     short, *_, long = s.RTT_CLASSES
     rate, buffer = s.RTT_LINKS[link]
@@ -152,7 +153,8 @@ def test_the_reason_given_for_it_holds_all_the_same(model, link):
     expected = tables.LAWS["eqs. 4-6, RTT = RTTmin + Tq"](own)
     assert values[short, f"Westwood / Reno, {link}"].value == pytest.approx(expected, rel=0.1)
     assert values[short, f"Proposal / Reno, {link}"].value == pytest.approx(1, abs=0.1)
-    assert values[long, f"Westwood / Reno, {link}"].value > 1
+    far = values[long, f"Westwood / Reno, {link}"]
+    assert far.value + 2 * far.sd / far.seeds**0.5 > 1
 
 
 @MODELS

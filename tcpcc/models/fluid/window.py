@@ -15,6 +15,9 @@ from tcpcc.transport.pacing import pace
 from tcpcc.transport.rto import measure, reset_timer, restart_timer
 from tcpcc.transport.rules import apply, begin_round, fill_sample, grow, is_limited, started
 
+PARTS = 16  # of a window, of which rules learn one by one,
+PARTS_OF_MANY = 4  # where a flow stands for many, whose clumps nobody sees
+
 
 @compiled
 def flight_size(f):
@@ -210,7 +213,7 @@ def tell(f, now, acked, delivered, rtt):
 def acknowledged(f, now, packets, rtt):
     """New data was acknowledged.
 
-    ``on_ack`` learns of it by a packet, or a sixteenth of the window, at a time, so that what the
+    ``on_ack`` learns of it by a packet, or a part of the window, at a time, so that what the
     window lets out follows closely; a part ends where a round does. What came back unseen by
     the rules, during a recovery or of fluid given up, is delivered with the first.
     """
@@ -219,7 +222,8 @@ def acknowledged(f, now, packets, rtt):
         f.delay_growth = 0
         window_at(f.state, 0).cwnd = f.initial_window
     while packets > NONE:
-        part = min(packets, max(window_at(f.state, 0).cwnd / 16, 1.0))
+        cwnd = window_at(f.state, 0).cwnd
+        part = min(packets, max(cwnd / (PARTS if f.count == 1 else PARTS_OF_MANY), 1.0))
         ahead = f.round_seq - f.high_ack
         if ahead <= NONE:
             measure(f, now, f.recent_rtt)

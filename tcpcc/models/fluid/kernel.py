@@ -108,8 +108,11 @@ def record_bin(w):
         route = route_at(w.routes, r)
         if route.active > 0:
             look_at_receivers(w, route)
+    last = w.bin + 1 == w.n_bins
     for i in range(w.n_active):
-        record_flow(w, flow_at(w.flows, index_at(w.active, i).at))
+        f = flow_at(w.flows, index_at(w.active, i).at)
+        if f.each_bin != 0 or last or not math.isnan(f.finished):  # of others what it sums up to
+            record_flow(w, f)
     w.bin += 1
 
 

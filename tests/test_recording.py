@@ -245,6 +245,18 @@ def test_a_disk_without_room_is_told_beforehand(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_fluid_sums_up_an_unrecorded_flow_that_ends():
+    """It is taken out of the run long before the last bin is written."""
+    one, cubic = tc.Flow("reno", size=100), tc.Flow("cubic")
+    vegas = tc.Flow("vegas", record=False)
+    with_it, without = (
+        tc.simulate(scenario(cubic, vegas, one.replace(record=record)), "fluid").totals()
+        for record in (True, False)
+    )
+    assert without["sent"].iloc[2] == with_it["sent"].iloc[2] > 99
+    assert without["finished_s"].iloc[2] < 4
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux what is used")
 @pytest.mark.parametrize("streamed", [True, False])
 def test_memory_of_a_streamed_run_is_flat_in_its_duration(streamed, tmp_path):

@@ -97,8 +97,9 @@ def simulate(
     Args:
         scenario: what to simulate; its seed decides losses by chance and who loses
         step: longest time step in s, at most a tenth of the shortest base round-trip time. Default:
-            1/25 of that, 1/12 where a flow stands for many, or 1/8 of the time in which the
-            smallest full buffer drains if this is shorter (down to 1/200 of the round-trip time)
+            1/25 of that, 1/12 where a flow stands for many, 1/10 if all their queues drop before
+            they are full, or 1/8 of the time in which the smallest full buffer drains if this is
+            shorter (down to 1/200 of the round-trip time)
         representatives: of a flow with a larger `count`, so many run, each for its share of the
             count. Their windows and times in the record are those of one flow, their rates and
             numbers of packets those of all they stand for

@@ -92,7 +92,7 @@ def receive_whole(w, f, route, fresh):
             update_fine_timeout(f, route.rtt)
     if f.phase == LOSS:
         f.to_repair -= fresh
-        if f.to_repair <= 0:
+        if f.to_repair <= NONE:
             f.phase = OPEN
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 STEPS = 25  # in the shortest base round-trip time, at least,
 STEPS_OF_MANY = 12  # where a flow stands for many, of whose windows none is seen as a clump
+STEPS_BEFORE_FULL = 10  # where, besides, every queue drops by a rule before its buffer is full
 DRAIN_STEPS = 8  # and in the time that the smallest full buffer takes to drain, at least,
 MOST_STEPS = 200  # but not more than so many in a round trip
 FEWEST_STEPS = 10  # in a round trip, that may be asked for
@@ -44,7 +45,10 @@ def step_length(
             )
         return float(step)
     drain = min((_drain_time(resolved, index) for index in kept), default=math.inf)
-    steps = STEPS_OF_MANY if many else STEPS
+    steps = STEPS
+    if many:
+        early = all(resolved.links[index].queue.discipline.on_fluid for index in kept)
+        steps = STEPS_BEFORE_FULL if early else STEPS_OF_MANY
     return max(min(trip / steps, drain / DRAIN_STEPS), trip / MOST_STEPS)
 
 

@@ -226,8 +226,9 @@ def acknowledged(f, now, packets, rtt):
         part = min(packets, max(cwnd / (PARTS if f.count == 1 else PARTS_OF_MANY), 1.0))
         ahead = f.round_seq - f.high_ack
         if ahead <= NONE:
-            measure(f, now, f.recent_rtt)
-            f.backoff = 1
+            if f.phase != LOSS:  # Karn's rule: what comes back then was sent twice
+                measure(f, now, f.recent_rtt)
+                f.backoff = 1
         elif ahead < part:
             part = ahead
         tell(f, now, part * f.counted, part + f.untold, rtt)

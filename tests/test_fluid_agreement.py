@@ -139,3 +139,23 @@ def test_many_starts_cost_no_more_than_few():
     net = tc.dumbbell("1 Gbps", "50 ms", 1000)
     world = World(tc.Scenario(net, [tc.Flow("newreno", count=4000, jitter=1)], duration=2))
     assert world.flows["finest"].min() == world.coarse == world.together
+
+
+def test_windows_of_three_time_out_and_lose_as_in_packets():
+    """A hundred flows with room for one packet each, of which a sixth of all packets are lost. The
+    timeout stays doubled until a packet that was sent once is acknowledged (Karn's rule): with the
+    answer to a retransmission already ending it there were 1.5 times packets' timeouts and 1.25
+    times their losses."""
+    from experiments.battery import DELAYS, JITTER, several_sizes
+
+    found = []
+    for seed in (1, 2):
+        flows = [tc.Flow("newreno", access_delay=DELAYS[k % 4], jitter=JITTER) for k in range(100)]
+        net = tc.dumbbell("10 Mbps", "20 ms", 100)
+        case = several_sizes(tc.Scenario(net, flows, duration=60, seed=seed))
+        for run in (tc.simulate(case), tc.simulate(case, "fluid")):
+            late = run.data.sel(time=slice(20, None))
+            found.append([float(late.drops.sum() / late.arrived.sum()), run.data.timeouts.sum()])
+    packet, fluid = np.mean(found[::2], axis=0), np.mean(found[1::2], axis=0)
+    assert packet[0] > 0.13
+    assert fluid == pytest.approx(packet, rel=0.15)

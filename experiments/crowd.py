@@ -1,7 +1,7 @@
 """What a crowd costs in packets and in the hybrid: one packet flow before more and more NewReno
 flows under RED, each with its 2 Mb/s.
 
-``python -m experiments.crowd`` measures it, for half a minute, and draws
+``python -m experiments.crowd`` measures it, for a minute, and draws
 ``figures/hybrid_speed.png``; `notebooks/models.ipynb` does the same for a shorter time.
 """
 
@@ -54,14 +54,15 @@ def _run(case: tc.Scenario, model: str, **options: Any) -> tuple[float, float]:
 
 
 def packets_cost(behind: int, duration: float, most: float = MOST) -> tuple[float, float]:
-    """CPU seconds of the packet model, and the share of `duration` that was simulated.
+    """CPU seconds of the packet model, the less of two runs as of the hybrid's, and the share of
+    `duration` that was simulated.
 
     Of a run of more than `most` packets (but at least `SPAN`) a part is run, and the half of that;
     the packets by which they differ tell what the rest would cost.
     """
     span = max(duration * min(most / (RATE * (behind + 1) * duration / PACKET), 1), SPAN)
     if span >= duration:
-        return _run(crowd(behind, duration), "packet")[0], 1.0
+        return min(_run(crowd(behind, duration), "packet")[0] for _ in range(2)), 1.0
     half, fewer = _run(crowd(behind, span / 2), "packet")
     part, more = _run(crowd(behind, span), "packet")
     rest = RATE * (behind + 1) * (duration - span) / PACKET

@@ -351,7 +351,8 @@ class World:
         self.active[place] = k
         self.wakes[k] = -math.inf
         self.w["n_active"] = len(before) + 1
-        self.w["length"] = self.first_step / 2  # the next step may be twice as long
+        if self.counts[k] == 1:  # of those that stand for many nobody sees a clump
+            self.w["length"] = self.first_step / 2  # the next step may be twice as long
 
     def retire(self) -> None:
         """Flows that have finished, and whose last bin is written, take part no more."""

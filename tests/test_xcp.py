@@ -236,11 +236,11 @@ def test_the_tighter_of_two_routers_counts_in_fluid_too(rates):
 
 
 def test_a_buffer_that_the_router_overruns_leaves_timeouts_in_both():
-    """15 packets, 43 given out in a round trip: 1.4 % of the link in packets, 4 in fluid."""
+    """15 packets, 43 given out in a round trip: 1.7 % of the link in packets, 0.9 in fluid."""
     for model in ("packet", "fluid"):
         run = tc.simulate(scenario(flows=1, buffer=15, duration=8), model=model)
-        assert run.data["timeouts"].item() > 5
-        assert run.utilization() < 0.08
+        assert run.data["timeouts"].item() > 4
+        assert run.utilization() < 0.03
 
 
 def test_what_a_flow_stands_for_counts_in_the_router():

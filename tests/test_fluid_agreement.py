@@ -141,6 +141,20 @@ def test_many_starts_cost_no_more_than_few():
     assert world.flows["finest"].min() == world.coarse == world.together
 
 
+@pytest.mark.parametrize(("count", "queue", "parts"), [
+    (1, tc.RED(), 25), (1000, tc.RED(), 10), (1000, tc.DropTail(), 12)
+])  # fmt: skip
+def test_steps_are_longer_for_flows_that_stand_for_many(count, queue, parts):
+    """Most where the queue drops before it is full; and none is shorter when such a flow starts."""
+    net = tc.dumbbell("1 Gbps", "50 ms", 10_000, queue=queue)
+    case = tc.Scenario(net, [tc.Flow("newreno", count=count)], duration=2)
+    world = World(case, representatives=1)
+    assert world.coarse == pytest.approx(0.1 / parts, rel=0.01)
+    before = world.w["length"][0]
+    world.activate(0)
+    assert (world.w["length"][0] < before) == (count == 1)
+
+
 def test_windows_of_three_time_out_and_lose_as_in_packets():
     """A hundred flows with room for one packet each, of which a sixth of all packets are lost. The
     timeout stays doubled until a packet that was sent once is acknowledged (Karn's rule): with the

@@ -4,7 +4,7 @@
 each thing that the paper says of two cells, and ``<paper>_sample.csv`` one for each cell of which
 the first few seeds give other numbers than all of them: what is quick to check. `tcpcc reproduce
 --accept` writes them anew, and the diff shows what moved, from what to what.
-tests/test_reproduction.py holds every run to them.
+tests/papers/test_reproduction.py holds every run to them.
 """
 
 from __future__ import annotations

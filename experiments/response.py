@@ -1,7 +1,7 @@
 """Response curves: what one flow of each controller gets, against the rate of random loss.
 
 `python -m experiments.response` writes them into docs/response_curves.csv, from which the pages of
-the controllers draw theirs; tests/test_site.py simulates some of them again.
+the controllers draw theirs; tests/docs/test_site.py simulates some of them again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Our means over seeds beside ns-2's, for every column with RED.
 
 The random numbers are others than ns-2's, so the two samples are independent; with the same ones
-the runs are the same (tests/test_mixed_against_ns2.py).
+the runs are the same (tests/external/test_mixed_against_ns2.py).
 """
 
 from __future__ import annotations

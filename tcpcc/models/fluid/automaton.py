@@ -52,7 +52,7 @@ What packets do and fluid does not
     next one late, hangs on single packets; of Vegas' timeouts under RED fluid has a third or fewer.
     Probably for that reason, BaseRTT being set anew less often (recovery ``vegas-ns2``), a single
     Vegas flow against four Reno flows can get a sixth less (RED with ``max_p`` 1/10). Columns that
-    agree: tests/test_fluid_thesis.py.
+    agree: tests/models/fluid/test_fluid_thesis.py.
     Waiting below capacity: where several flows share a link that is not full, a packet still waits
     for others to be sent; fluid does not (two-way Vegas traffic fills its links).
     Blocks of packets: contiguous packets stay so for ever; fluid's blocks spread by a fraction of

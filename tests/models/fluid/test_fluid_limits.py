@@ -15,7 +15,7 @@ import pytest
 
 import tcpcc as tc
 
-PAGE = Path(__file__).parent.parent / "docs" / "models.md"
+PAGE = Path(__file__).parents[3] / "docs" / "models.md"
 SEEDS = (1, 2)
 pytestmark = pytest.mark.filterwarnings("ignore::tcpcc.models.fluid.limits.FluidWarning")
 

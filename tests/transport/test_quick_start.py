@@ -19,7 +19,7 @@ from tcpcc.queues.discipline import sample_dtype
 from tcpcc.queues.quick_start_router import code_of, rate_of
 from tcpcc.slow_start import SLOW_STARTS, composed
 
-SCRIPT = Path(__file__).parent / "ns2" / "quick_start.tcl"
+SCRIPT = Path(__file__).parents[1] / "external" / "ns2" / "quick_start.tcl"
 RECORDED = json.loads((SCRIPT.parent / "quick_start.json").read_text())
 
 

@@ -14,7 +14,7 @@ from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import Discipline, sample_dtype
 
-SCRIPT = Path(__file__).parent / "ns2" / "xcp.tcl"
+SCRIPT = Path(__file__).parents[1] / "external" / "ns2" / "xcp.tcl"
 
 
 def scenario(flows=2, rate=20, delay=20, buffer=500, duration=10, near=1, stagger=2.0, **router):

@@ -302,7 +302,7 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
     script = textwrap.dedent(
         f"""
         import sys, time
-        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        sys.path[:0] = {[os.path.dirname(f) for f in (__file__, factories.__file__)]!r}
         import factories, test_sweep
         from tcpcc import models
         from tcpcc.many import simulate_many

@@ -162,7 +162,7 @@ def test_what_cannot_be_meant(case, options, line):
 
 def test_the_battery_is_kept_in_one_place():
     """Tests and the notebook of the models run the same scenarios, and one module draws costs."""
-    notebook = (Path(__file__).parents[1] / "notebooks" / "models.ipynb").read_text()
+    notebook = (Path(__file__).parents[3] / "notebooks" / "models.ipynb").read_text()
     assert "from experiments import battery, crowd" in notebook
     assert "crowd.draw(" in notebook
 

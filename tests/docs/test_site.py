@@ -14,7 +14,7 @@ from experiments import response
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.models.evidence import evidence, models_for
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def test_a_users_code_passes(checker, user_file, tmp_path):
     program = shutil.which(checker[0], path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip(f"{checker[0]} is not installed")
-    root = str(Path(__file__).parent.parent)
+    root = str(Path(__file__).parents[2])
     environment = {**os.environ, "MYPYPATH": root, "PYTHONPATH": root}
     options = (
         [f"--cache-dir={tmp_path}"] if checker[0] == "mypy" else ["--pythonpath", sys.executable]

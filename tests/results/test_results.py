@@ -478,7 +478,7 @@ def test_a_killed_save_leaves_no_file_that_looks_whole(tmp_path):
     script = textwrap.dedent(
         f"""
         import sys
-        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        sys.path.insert(0, {os.path.dirname(factories.__file__)!r})
         import factories
         case = factories.scenario(duration=2000, interval=0.05)
         runs = [factories.run(case, seed) for seed in (1, 2)]

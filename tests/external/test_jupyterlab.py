@@ -25,7 +25,7 @@ import experiments
 
 experiments.explore("quick_vegas", "figure_2")"""
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

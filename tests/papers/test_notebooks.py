@@ -10,7 +10,7 @@ import pytest
 from experiments import harness, notebook, published
 from experiments.records import BEYOND_CHANCE, NEAR_PACKETS, UNDECIDED
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 TUTORIAL = ("01_", "02_", "03_")
 LONG = pytest.mark.papers
 RUN = [

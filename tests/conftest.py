@@ -19,7 +19,13 @@ from tcpcc.transport.recovery import RECOVERIES
 PAPERS = ["tcp_fusion", "westwood_rbe", "tcp_vegas", "quick_vegas", "red_fairness"]
 """The longest first."""
 
-LONG = ["test_notebooks", "test_fast_compound_fusion", "test_controller_battery", "test_site", "test_typing"]
+LONG = [
+    "test_notebooks",
+    "test_fast_compound_fusion",
+    "test_controller_battery",
+    "test_site",
+    "test_typing",
+]
 """Modules that are not to be left for the end."""
 
 

@@ -139,7 +139,7 @@ def check_rules(draw: random.Random, calls: int) -> None:
     s, p, a = controller.example()
     s.cwnd, s.ssthresh = draw.uniform(1, 100), draw.choice([math.inf, draw.uniform(2, 100)])
     base = draw.uniform(1e-3, 0.5)
-    a.now, a.min_rtt, a.max_rtt = 0.0, base * draw.uniform(1, 2), base
+    a.now, a.base_rtt, a.max_rtt = 0.0, base * draw.uniform(1, 2), base
     rules = {name: rule for name, rule in controller.rules.items() if rule is not None}
     for _ in range(calls):
         name = draw.choices(
@@ -150,9 +150,9 @@ def check_rules(draw: random.Random, calls: int) -> None:
         a.now += draw.expovariate(1 / base)
         a.rtt = 0.0 if at_loss or draw.random() < 0.1 else base * draw.uniform(1, 5)
         if a.rtt > 0:
-            a.min_rtt, a.max_rtt = min(a.min_rtt, a.rtt), max(a.max_rtt, a.rtt)
+            a.base_rtt, a.max_rtt = min(a.base_rtt, a.rtt), max(a.max_rtt, a.rtt)
         for field in ("srtt", "round_rtt", "round_min_rtt", "round_time", "rate_interval"):
-            setattr(a, field, draw.uniform(a.min_rtt, max(a.max_rtt, a.min_rtt)))
+            setattr(a, field, draw.uniform(a.base_rtt, max(a.max_rtt, a.base_rtt)))
         a.acked, a.delivered = (0.0, 0.0) if at_loss else (1.0, float(draw.randint(1, 3)))
         a.window = max(s.cwnd, 1.0)
         a.inflight = a.round_packets = a.pipe = a.lost_inflight = max(a.window // 1, 1.0)

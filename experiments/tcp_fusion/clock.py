@@ -23,7 +23,7 @@ def read_clock(p, ack):
     if ack.rtt > 0:
         ticks = math.floor(ack.now / p.tick) - math.floor((ack.now - ack.rtt) / p.tick)
         ack.rtt = ticks * p.tick
-    ack.min_rtt = math.floor(ack.min_rtt / p.tick) * p.tick
+    ack.base_rtt = math.floor(ack.base_rtt / p.tick) * p.tick
 
 
 def on_ack_of_fusion(s, p, ack):

@@ -54,7 +54,7 @@ def reduction(controller: str, ratio: float, congested: float = math.nan) -> flo
     state, params, ack = c.example()
     window, base = 1000.0, 0.1
     ack.rtt = ack.srtt = ratio * base
-    ack.min_rtt, ack.window, ack.inflight = base, window, window
+    ack.base_rtt, ack.window, ack.inflight = base, window, window
     state.cwnd, state.ssthresh = window, 2.0
     for name, value in {
         "rtt": ack.rtt,

@@ -23,7 +23,7 @@ from tcpcc.definition import Param, register
 def on_ack(s, p, ack):
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
-    elif s.cwnd * (ack.srtt - ack.min_rtt) < p.alpha * ack.srtt:  # (1)
+    elif s.cwnd * (ack.srtt - ack.base_rtt) < p.alpha * ack.srtt:  # (1)
         s.cwnd += increase(p, s.cwnd) / s.cwnd * ack.acked  # (2)
     else:
         s.cwnd += ack.acked / s.cwnd  # (3)

@@ -45,11 +45,11 @@ from tcpcc.definition import Param, State, register
 
 def congestion(s, p, ack):
     """(1)"""
-    if s.rtt - ack.min_rtt < p.no_queue:
+    if s.rtt - ack.base_rtt < p.no_queue:
         return 0.0
     if s.rtt >= s.rtt_cong:
         return 1.0
-    return (s.rtt - ack.min_rtt) / (s.rtt_cong - ack.min_rtt)
+    return (s.rtt - ack.base_rtt) / (s.rtt_cong - ack.base_rtt)
 
 
 def increase(p, most, c):

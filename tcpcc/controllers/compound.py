@@ -41,7 +41,7 @@ def set_dwnd(s, dwnd):
 def on_round(s, p, ack):
     if s.cwnd < s.ssthresh:
         return
-    diff = ack.window * (1 - ack.min_rtt / ack.round_rtt)
+    diff = ack.window * (1 - ack.base_rtt / ack.round_rtt)
     if diff < p.gamma:
         if ack.limited == 0:
             set_dwnd(s, s.dwnd + max(p.alpha * ack.window**p.k - 1, 0.0))  # (2)

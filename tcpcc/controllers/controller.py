@@ -88,7 +88,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
         "twice (Karn), if it had been selectively acknowledged before, on a loss and a timeout",
     ),
     "srtt": ("s", "smoothed round-trip time, gain 1/8 (RFC 6298)"),
-    "min_rtt": ("s", "smallest round-trip time measured so far (BaseRTT)"),
+    "base_rtt": ("s", "smallest round-trip time measured so far (BaseRTT)"),
     "max_rtt": ("s", "largest round-trip time measured so far"),
     "round_rtt": ("s", "mean round-trip time over the round that ended last"),
     "round_min_rtt": ("s", "smallest round-trip time in the round that ended last"),
@@ -113,7 +113,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "pipe": (
         "packets",
         "in the network: sent, neither delivered nor deemed lost. Like all that follows, only in "
-        "``on_delivery`` and ``on_lost_packet``, where rtt, srtt and min_rtt take in what "
+        "``on_delivery`` and ``on_lost_packet``, where rtt, srtt and base_rtt take in what "
         "selective acknowledgements tell; this and `total_delivered` in ``on_mark`` and "
         "``on_undo``, `phase` in ``on_undo`` as well",
     ),
@@ -321,7 +321,7 @@ class Controller(Definition):
         s.cwnd, s.ssthresh = 10.0, 5.0
         p = SimpleNamespace(**{n: float(v.default) for n, v in self.params.items()})
         a = SimpleNamespace(
-            now=1.0, acked=1.0, delivered=1.0, rtt=0.11, srtt=0.11, min_rtt=0.1, max_rtt=0.12,
+            now=1.0, acked=1.0, delivered=1.0, rtt=0.11, srtt=0.11, base_rtt=0.1, max_rtt=0.12,
             round_rtt=0.11, round_min_rtt=0.105, round_time=0.11, round_packets=10.0,
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0, marked=0.0,
             pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,

@@ -38,8 +38,8 @@ from tcpcc.definition import Param, State, register
 
 def bounded(s, p, ack):
     """Increase per packet by (6)."""
-    t = ack.now - s.epoch + ack.min_rtt
-    limit = p.max_increment * ack.min_rtt / 0.1 / s.cwnd
+    t = ack.now - s.epoch + ack.base_rtt
+    limit = p.max_increment * ack.base_rtt / 0.1 / s.cwnd
     if p.fixed == 0:
         return min(step(s, curve(s, p.c * 32 / 410, t)), limit / 8)
     growth = step(s, curve(s, p.c, t))

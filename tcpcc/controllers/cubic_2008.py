@@ -40,7 +40,7 @@ def on_ack(s, p, ack):
         return
     enter(s, p, ack)
     s.reno += friendly(p) * ack.acked / s.cwnd
-    growth = step(s, curve(s, p.c, ack.now - s.epoch + ack.min_rtt))  # (6)
+    growth = step(s, curve(s, p.c, ack.now - s.epoch + ack.base_rtt))  # (6)
     growth = max(growth, (s.reno - s.cwnd) / s.cwnd)  # (7)
     if s.last_max == 0:
         growth = max(growth, p.early_growth)

@@ -46,7 +46,7 @@ def back_off(s):
 def on_round(s, p, ack):
     if not every_other(s) or s.repairing != 0:
         return
-    if newest_rtt(ack) > (ack.min_rtt + s.max_rtt) / 2:
+    if newest_rtt(ack) > (ack.base_rtt + s.max_rtt) / 2:
         back_off(s)  # (1)
 
 

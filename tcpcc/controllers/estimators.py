@@ -146,7 +146,7 @@ def update_abse(s, p, ack):
         return
     if ack.now > s.abse_time:
         gap = s.abse_time - s.abse_since
-        if gap > 0 and gap >= ack.srtt * (1 - s.abse * ack.min_rtt / s.cwnd):
+        if gap > 0 and gap >= ack.srtt * (1 - s.abse * ack.base_rtt / s.cwnd):
             sample_abse(s, p, gap, max(ack.srtt, gap))
         s.abse_time = ack.now
     s.abse_acked += ack.delivered

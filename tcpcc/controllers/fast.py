@@ -52,7 +52,7 @@ def measure(s, p, ack):
 def on_ack(s, p, ack):
     measure(s, p, ack)
     if s.cwnd < s.ssthresh:
-        if s.avg_rtt - ack.min_rtt < p.mi_threshold:
+        if s.avg_rtt - ack.base_rtt < p.mi_threshold:
             s.cwnd += ack.acked  # (2)
         else:
             s.ssthresh = 2.0
@@ -65,7 +65,7 @@ def on_round(s, p, ack):
     if s.cwnd < s.ssthresh or s.rounds < p.period or s.avg_rtt == 0:
         return
     s.rounds = 0.0
-    target = ack.min_rtt / s.avg_rtt * sent_with + p.alpha
+    target = ack.base_rtt / s.avg_rtt * sent_with + p.alpha
     s.cwnd = max(min(2 * s.cwnd, (1 - p.gamma) * s.cwnd + p.gamma * target), 2.0)  # (3)
 
 

@@ -41,7 +41,7 @@ from tcpcc.definition import Param, State, register
 
 def per_round(s, p, ack):
     """(2): packets by which W is to change in a round trip."""
-    queueing = s.rtt - ack.min_rtt
+    queueing = s.rtt - ack.base_rtt
     if queueing < p.d_min:
         return s.be * p.d_inc
     if queueing > 3 * p.d_min:
@@ -69,7 +69,7 @@ def on_ack(s, p, ack):
 def on_loss(s, p, ack):
     left = 0.5
     if s.cwnd >= s.ssthresh and s.rtt > 0:
-        left = max(ack.min_rtt / s.rtt, 0.5)
+        left = max(ack.base_rtt / s.rtt, 0.5)
     s.reno_cwnd = max(min(s.reno_cwnd, ack.window) / 2, 2.0)
     s.cwnd = max(left * ack.window, s.reno_cwnd)  # (3)
     s.ssthresh = s.cwnd

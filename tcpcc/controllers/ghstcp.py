@@ -43,7 +43,7 @@ def forget(s):
 
 
 def on_round(s, p, ack):
-    if ack.round_rtt - ack.min_rtt < p.no_queue:
+    if ack.round_rtt - ack.base_rtt < p.no_queue:
         s.gentle = 0.0
     elif s.pairs > 0:
         pct = s.rises / s.pairs  # (1)

@@ -38,7 +38,7 @@ SHORTEST = 1e-6  # s: a span of the throughput that can be divided by
 FADE = 0.95  # of what the largest RTT is above the least one is left after a loss
 
 
-def factor(p, elapsed, min_rtt):
+def factor(p, elapsed, base_rtt):
     """(1) and (2): f after so many seconds without congestion."""
     f = 1.0
     if elapsed > p.delta_l:
@@ -46,8 +46,8 @@ def factor(p, elapsed, min_rtt):
         f = 1 + 10 * more + more * more / 4
     if p.integer != 0:
         f = float(math.floor(f))
-    if p.rtt_scaling != 0 and min_rtt > 0:
-        f /= min(max(1 / (10 * min_rtt), 0.5), 10.0)
+    if p.rtt_scaling != 0 and base_rtt > 0:
+        f /= min(max(1 / (10 * base_rtt), 0.5), 10.0)
         if p.integer != 0:
             f = float(math.floor(f))
     return max(f, 1.0)
@@ -62,13 +62,13 @@ def measure(s, ack):
         s.counted_from = ack.now
     else:
         s.counted += ack.delivered
-    s.rtt_max = max(s.rtt_max, ack.min_rtt)
+    s.rtt_max = max(s.rtt_max, ack.base_rtt)
     if s.rtt_max < ack.rtt <= s.rtt_max + NEAR_MAX:
         s.rtt_max = ack.rtt
     span = ack.now - s.counted_from
-    if s.counted >= s.cwnd - max(s.alpha, 1.0) and span >= max(ack.min_rtt, SHORTEST):
+    if s.counted >= s.cwnd - max(s.alpha, 1.0) and span >= max(ack.base_rtt, SHORTEST):
         b = s.counted / span
-        if ack.now - s.last_loss <= 4 * ack.min_rtt:
+        if ack.now - s.last_loss <= 4 * ack.base_rtt:
             s.b = b
             s.b_max = b
         else:
@@ -83,7 +83,7 @@ def on_ack(s, p, ack):
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
     else:
-        s.alpha = 2 * (1 - s.beta) * factor(p, ack.now - s.last_loss, ack.min_rtt)
+        s.alpha = 2 * (1 - s.beta) * factor(p, ack.now - s.last_loss, ack.base_rtt)
         s.cwnd += min(s.alpha / s.cwnd, 1.0) * ack.acked  # (3)
 
 
@@ -94,12 +94,12 @@ def adapt(s, p, ack):
     s.beta = p.beta_min
     if p.bandwidth_switch != 0 and not steady:
         s.adaptive = 0.0
-    elif s.adaptive != 0 and ack.min_rtt > SHORT and s.rtt_max > 0:
-        s.beta = min(max(ack.min_rtt / s.rtt_max, p.beta_min), p.beta_max)
+    elif s.adaptive != 0 and ack.base_rtt > SHORT and s.rtt_max > 0:
+        s.beta = min(max(ack.base_rtt / s.rtt_max, p.beta_min), p.beta_max)
     else:
         s.adaptive = 1.0
-    if s.rtt_max > ack.min_rtt:
-        s.rtt_max = ack.min_rtt + FADE * (s.rtt_max - ack.min_rtt)
+    if s.rtt_max > ack.base_rtt:
+        s.rtt_max = ack.base_rtt + FADE * (s.rtt_max - ack.base_rtt)
     s.last_loss = ack.now
     s.in_recovery = 1.0
 

@@ -31,7 +31,7 @@ LN2 = math.log(2)  # exp() gives the same bits compiled and interpreted, 2**rho 
 
 
 def on_ack(s, p, ack):
-    rho = max(ack.min_rtt / p.rtt0, 1.0)  # (1)
+    rho = max(ack.base_rtt / p.rtt0, 1.0)  # (1)
     if s.cwnd < s.ssthresh:
         more = (math.exp(rho * LN2) - 1) * ack.acked
         s.cwnd = min(s.cwnd + more, s.ssthresh)  # (2)

@@ -63,8 +63,8 @@ def on_round(s, p, ack):
     if s.cwnd < p.win_thresh:
         base(s)
         return
-    d_m = ack.max_rtt - ack.min_rtt
-    d_a = ack.round_rtt - ack.min_rtt
+    d_m = ack.max_rtt - ack.base_rtt
+    d_a = ack.round_rtt - ack.base_rtt
     s.alpha = increase(s, p, d_a, d_m)
     s.beta = decrease(p, d_a, d_m)
 

@@ -28,7 +28,7 @@ Differences from the paper
 In the fluid model
     Queues of packets change by whole packets, so that a flow's RTT is often the same twice; fluid's
     change all the time, and every change counts here. Alone, among its like on equal paths and
-    beside Reno the flow does as in packets (tests/controllers/test_vegas_variants.py), but on paths of unequal
+    beside Reno the flow does as in packets, but on paths of unequal
     delays several of a kind raise each other's thresholds, where packets do so by a packet or two.
 """
 

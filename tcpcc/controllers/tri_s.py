@@ -37,7 +37,7 @@ def on_round(s, p, ack):
     throughput = flight / newest_rtt(ack)  # (1)
     step, gain = flight - s.last_flight, throughput - s.last_throughput
     slow = s.cwnd < s.ssthresh
-    if s.last_flight > 0 and step > 0 and gain < step / ack.min_rtt / 2:
+    if s.last_flight > 0 and step > 0 and gain < step / ack.base_rtt / 2:
         s.cwnd = max(s.cwnd - step, 1.0)  # (2)
         s.ssthresh = max(min(s.ssthresh, s.cwnd), 2.0)
     elif not slow:

@@ -41,7 +41,7 @@ def backlog(s, p, ack):
     if p.distinguished != 0 and ack.rtt > 0:
         rtt = ack.rtt
     s.decided = ack.now
-    s.base_rtt = ack.min_rtt
+    s.base_rtt = ack.base_rtt
     s.expected = ack.inflight / s.base_rtt
     s.actual = ack.round_packets / rtt
     delta = (s.expected - s.actual) * s.base_rtt

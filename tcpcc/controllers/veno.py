@@ -22,7 +22,7 @@ from tcpcc.definition import Param, State, register
 
 def on_ack(s, p, ack):
     if ack.rtt > 0:
-        s.backlog = s.cwnd * (1 - min(ack.min_rtt / ack.rtt, 1.0))  # (1)
+        s.backlog = s.cwnd * (1 - min(ack.base_rtt / ack.rtt, 1.0))  # (1)
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
     elif s.backlog < p.beta:

@@ -41,12 +41,12 @@ def on_ack(s, p, ack):
 
 
 def on_loss(s, p, ack):
-    threshold(s, s.be * ack.min_rtt)
+    threshold(s, s.be * ack.base_rtt)
 
 
 def on_timeout(s, p, ack):
     silence_be(s, p, ack)
-    restart(s, s.be * ack.min_rtt)
+    restart(s, s.be * ack.base_rtt)
 
 
 westwood = register(

@@ -21,11 +21,11 @@ def on_ack(s, p, ack):
 
 
 def on_loss(s, p, ack):
-    threshold(s, s.abse * ack.min_rtt)
+    threshold(s, s.abse * ack.base_rtt)
 
 
 def on_timeout(s, p, ack):
-    restart(s, s.abse * ack.min_rtt)
+    restart(s, s.abse * ack.base_rtt)
 
 
 westwood_abse = register(

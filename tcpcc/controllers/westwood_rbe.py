@@ -53,19 +53,19 @@ def diff_delay(s, ack):
     """By how much the delay of the full buffer exceeds RTTmin, s; 0 before C is known."""
     if s.rce == 0:
         return 0.0
-    buffer = (s.full_rtt - ack.min_rtt) * s.rce  # (9)
-    return (buffer - s.rce * ack.min_rtt) / s.rce  # (10)
+    buffer = (s.full_rtt - ack.base_rtt) * s.rce  # (9)
+    return (buffer - s.rce * ack.base_rtt) / s.rce  # (10)
 
 
 def compensated_rtt(s, ack):
     """(12); 0 where no round-trip time has been measured, so that the floor of (13) holds."""
     if s.rtt == 0:
         return 0.0
-    return ack.min_rtt * s.rtt / max(s.rtt - diff_delay(s, ack), ack.min_rtt)
+    return ack.base_rtt * s.rtt / max(s.rtt - diff_delay(s, ack), ack.base_rtt)
 
 
 def on_loss(s, p, ack):
-    s.rtt = max(s.rtt, ack.min_rtt)
+    s.rtt = max(s.rtt, ack.base_rtt)
     s.full_rtt = max(s.rtt, s.full_rtt - p.forget * (s.full_rtt - s.rtt))
     threshold(s, s.re * compensated_rtt(s, ack))  # (13)
 

@@ -20,11 +20,11 @@ def on_ack(s, p, ack):
 
 
 def on_loss(s, p, ack):
-    threshold(s, s.re * ack.min_rtt)
+    threshold(s, s.re * ack.base_rtt)
 
 
 def on_timeout(s, p, ack):
-    restart(s, s.re * ack.min_rtt)
+    restart(s, s.re * ack.base_rtt)
 
 
 westwood_re = register(

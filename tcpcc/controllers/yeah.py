@@ -38,9 +38,9 @@ def early_decongestion(s, p, queue):
 def on_round(s, p, ack):
     if ack.round_packets <= ENOUGH:
         return
-    waiting = max(ack.round_min_rtt - ack.min_rtt, 0.0)
+    waiting = max(ack.round_min_rtt - ack.base_rtt, 0.0)
     queue = s.cwnd * waiting / ack.round_min_rtt  # (1)
-    if queue > p.alpha or waiting > ack.min_rtt / p.phi:
+    if queue > p.alpha or waiting > ack.base_rtt / p.phi:
         early_decongestion(s, p, queue)
         s.reno_count = max(s.cwnd / 2, LEAST) if s.reno_count <= LEAST else s.reno_count + 1  # (5)
         s.slow_rounds += 1

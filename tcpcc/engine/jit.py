@@ -40,7 +40,7 @@ def compiled(function: F) -> F:
     return function
 
 
-def seldom(function: F) -> F:
+def not_inlined(function: F) -> F:
     """As :func:`compiled`, for what is seldom needed: compiled once, and called.
 
     What is put into many callers takes its time to compile in each.

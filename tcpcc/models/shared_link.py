@@ -22,7 +22,7 @@ what came in the step they would pay for the overflow that their own clumps make
 fluid, smeared over steps, make none.) What is owed the next packets to come pay. A packet that a
 window has grown by follows on another at once, and finds the place taken that the ACK has told of:
 in packets it is refused five times as often as others (of 10 to 1000 NewReno flows or 100 CUBIC
-flows others have 0.17 to 0.25 of its chance, `tests/models/hybrid/test_hybrid.py`). A full buffer refuses
+flows others have 0.17 to 0.25 of its chance). A full buffer refuses
 several packets of a clump, of each a number with the mean of those behind. That is the mean of all
 that a sender notices together, so a flow is drawn once in a round trip. (In packets, of 100 CUBIC
 flows with round trips of 105 ms, one that has lost some loses no more 20 to 80 ms later, while

@@ -36,14 +36,14 @@ def train(s, p, ack):
     if ack.now - s.hystart_last > p.hystart_ack_delta * max(ack.delivered, 1.0):
         return False
     s.hystart_last = ack.now
-    return ack.now - s.hystart_began > ack.min_rtt / 2
+    return ack.now - s.hystart_began > ack.base_rtt / 2
 
 
 def delayed(s, p, ack):
     """(2)"""
     if s.hystart_samples < p.rtt_samples:
         return False
-    return s.hystart_rtt > ack.min_rtt + rise(p, ack.min_rtt)
+    return s.hystart_rtt > ack.base_rtt + rise(p, ack.base_rtt)
 
 
 def rise(p, rtt):

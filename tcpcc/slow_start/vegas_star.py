@@ -45,7 +45,7 @@ def on_ack(s, p, ack, before):
     came, went = ack.now - s.train_began, ack.now - ack.rtt - s.train_sent
     if came > 0 and went <= p.dispersion * came:
         bandwidth = s.train_acked / came  # (1)
-        s.ssthresh = max(bandwidth * ack.min_rtt, 2.0)  # (2)
+        s.ssthresh = max(bandwidth * ack.base_rtt, 2.0)  # (2)
     begin_train(s, ack)
 
 

@@ -34,7 +34,7 @@ def reset_delivery(f):
     for k in range(2):
         d.first[k] = d.last[k] = -1
     d.release_at = d.recheck_at = float("inf")
-    d.min_rtt = float("inf")
+    d.base_rtt = float("inf")
     d.undo_from = -1
 
 
@@ -148,7 +148,7 @@ def take_delivery(f, now):
             k += 1
     if d.news > 0 and d.rtt > 0:
         d.srtt = d.rtt if d.srtt == 0 else d.srtt + (d.rtt - d.srtt) / 8
-        d.min_rtt = min(d.min_rtt, d.rtt)
+        d.base_rtt = min(d.base_rtt, d.rtt)
     if d.limited_until > 0 and d.total > d.limited_until:
         d.limited_until = 0
 

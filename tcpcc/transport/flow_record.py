@@ -52,7 +52,7 @@ LOSS_RECOVERY: dict[str, type] = {
     "stale_rounds": FLAG, "newest_only": FLAG,
 }  # fmt: skip
 ROUNDS: dict[str, type] = {
-    "last_rtt": float, "recent_rtt": float, "srtt": float, "min_rtt": float, "max_rtt": float,
+    "last_rtt": float, "recent_rtt": float, "srtt": float, "base_rtt": float, "max_rtt": float,
     "round_seq": int, "round_start": float, "round_sum": float, "round_n": int,
     "round_min": float, "abc_limit": float,
     "gso_segments": int, "handshake": FLAG, "syn_rtt": FLAG, "window_validation": FLAG,
@@ -113,7 +113,7 @@ DELIVERY = record_dtype(
         ("lost", int), ("pipe", int), ("next_send", float),
         # what the ACK that is being handled brought; the newest of the packets and its sending
         ("news", int), ("newest", int), ("newest_sent", float), ("rtt", float), ("owd", float),
-        ("srtt", float), ("min_rtt", float),
+        ("srtt", float), ("base_rtt", float),
         ("prior", int), ("prior_at", float), ("send_elapsed", float), ("limited", int),
         ("prior_lost", int), ("prior_pipe", int),
         # when pacing lets the next packet go that waits for it; when the loss recovery is to look

@@ -8,7 +8,7 @@ itself is `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``; wi
 
 import math
 
-from tcpcc.engine.jit import compiled, seldom
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import PUSHED, RECEIVED, delivery_at, segment_at
 
@@ -26,7 +26,7 @@ def is_pushed(f, seq):
     return segment_at(f.segments, seq & f.segment_mask).flags & PUSHED != 0
 
 
-@seldom
+@not_inlined
 def note_block(f, seq):
     """The block of received segments around `seq`, as far as it is cheap to tell."""
     low = seq

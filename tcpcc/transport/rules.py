@@ -9,7 +9,7 @@ Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, include/net/tcp.h,
 import math
 
 from tcpcc.controllers.controller import sample_dtype
-from tcpcc.engine.jit import accessor, call_rule, compiled, seldom
+from tcpcc.engine.jit import accessor, call_rule, compiled, not_inlined
 from tcpcc.transport.delivery import move_to_lost
 from tcpcc.transport.flow_record import (
     OPEN,
@@ -131,8 +131,8 @@ def fill_sample(f, now):
     a = sample_at(f.sample, 0)
     a.now = now
     a.srtt = f.srtt
-    a.min_rtt = f.min_rtt if f.min_rtt < math.inf else f.srtt
-    a.max_rtt = max(f.max_rtt, a.min_rtt)
+    a.base_rtt = f.base_rtt if f.base_rtt < math.inf else f.srtt
+    a.max_rtt = max(f.max_rtt, a.base_rtt)
     a.inflight = f.next_seq - f.high_ack
     a.window = in_force(f, window_at(f.state, 0).cwnd)
     return a
@@ -211,17 +211,17 @@ def acknowledged(f, now, packets, rtt):
         a.round_packets = float(f.next_seq - f.round_seq)
         anew = f.stale_rounds != 0 and a.round_packets <= 1
         # the ACKs that follow a timeout may end a round that took no time, and measured none
-        empty = f.round_n == 0 and math.isfinite(f.min_rtt) and f.stale_rounds == 0
-        if not syn and ((a.round_rtt < f.min_rtt and not empty) or anew):
-            f.min_rtt = a.round_rtt
-            a.min_rtt = a.round_rtt
-        if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.min_rtt):
+        empty = f.round_n == 0 and math.isfinite(f.base_rtt) and f.stale_rounds == 0
+        if not syn and ((a.round_rtt < f.base_rtt and not empty) or anew):
+            f.base_rtt = a.round_rtt
+            a.base_rtt = a.round_rtt
+        if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.base_rtt):
             tell(f, f.on_round)
         begin_round(f, now)
     if rtt > 0 and not syn:
-        f.min_rtt = min(f.min_rtt, rtt)
+        f.base_rtt = min(f.base_rtt, rtt)
         f.max_rtt = max(f.max_rtt, rtt)
-        a.min_rtt = f.min_rtt
+        a.base_rtt = f.base_rtt
         a.max_rtt = f.max_rtt
         f.round_sum += rtt
         f.round_n += 1
@@ -320,7 +320,7 @@ def fill_delivery_sample(f, now):
     a = fill_sample(f, now)
     if d.srtt > 0:
         a.srtt = d.srtt
-        a.min_rtt = d.min_rtt
+        a.base_rtt = d.base_rtt
     a.acked = 0.0
     a.transmits = 0.0
     a.pipe = float(d.pipe)
@@ -342,7 +342,7 @@ def tell_delivery(f, now):
     a.rtt = 0.0 if is_syn(f, d.newest) else d.rtt
     a.owd = 0.0 if is_syn(f, d.newest) else d.owd
     interval = max(d.send_elapsed, d.last_at - d.prior_at)
-    if interval > 0 and interval >= d.min_rtt:
+    if interval > 0 and interval >= d.base_rtt:
         a.rate_interval = interval
         a.rate_delivered = float(d.total - d.prior)
         a.delivery_rate = a.rate_delivered / interval
@@ -378,7 +378,7 @@ def deem_all_lost(f, now):
         deem_lost(f, now, d.first[0])
 
 
-@seldom
+@not_inlined
 def told_twice(f, now, seq):
     """A D-SACK: segment `seq` came twice. If no repair of this episode was needed the answer to it
     is taken back: the window is at least what it was before, and the controller is told."""

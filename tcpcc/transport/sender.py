@@ -59,7 +59,7 @@ def start(f, now):
     f.high_ack = -1
     f.recover = -2  # so that the loss of the very first packet can be repaired fast
     f.phase = OPEN
-    f.min_rtt = math.inf
+    f.base_rtt = math.inf
     f.finished = math.nan
     f.mark_edge = -1
     f.put_by = 0.0

@@ -102,7 +102,7 @@ class AnySequence(RuleBasedStateMachine):
         window = min(self.pair.s.cwnd, self.receiver)
         inflight = max(1, math.floor(used * window))
         return {
-            "now": self.now, "rtt": rtt, "srtt": self.srtt, "min_rtt": self.base,
+            "now": self.now, "rtt": rtt, "srtt": self.srtt, "base_rtt": self.base,
             "max_rtt": self.longest, "round_rtt": rtt, "round_min_rtt": self.base,
             "round_time": rtt, "round_packets": inflight, "inflight": inflight,
             "window": window, "acked": 1.0, "delivered": 1.0, "transmits": 1.0, "marked": 0.0,
@@ -226,7 +226,7 @@ class Path:
         for k in range(sent):
             self.now += rtt / sent
             sample = {
-                "now": self.now, "rtt": rtt, "srtt": rtt, "min_rtt": self.base, "max_rtt": rtt,
+                "now": self.now, "rtt": rtt, "srtt": rtt, "base_rtt": self.base, "max_rtt": rtt,
                 "round_rtt": rtt, "round_min_rtt": rtt, "round_time": rtt, "round_packets": sent,
                 "inflight": min(math.floor(self.cwnd), limit), "window": self.cwnd,
                 "acked": 1.0, "delivered": 1.0, "transmits": 1.0,
@@ -276,7 +276,7 @@ def test_loss_in_slow_start(name):
 def test_nothing_measured_yet(name, ssthresh, event):
     """The first packet is lost, and what was sent again tells no round-trip time."""
     path = Path(name, cwnd=10.0, ssthresh=ssthresh)
-    times = dict.fromkeys(("rtt", "srtt", "min_rtt", "max_rtt", "round_rtt", "round_min_rtt"), 0)
+    times = dict.fromkeys(("rtt", "srtt", "base_rtt", "max_rtt", "round_rtt", "round_min_rtt"), 0)
     sample = times | {"window": 10, "inflight": 10, "acked": 1, "delivered": 1, "transmits": 1}
     path.pair.call(event, **sample, now=0.1)
     assert SMALLEST_WINDOW <= path.cwnd <= 10

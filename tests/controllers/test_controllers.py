@@ -33,7 +33,7 @@ def with_delta(a, delta, window, base=0.1):
     """Make the sample of a round in which a full window's backlog was `delta` packets:
     W - W BaseRTT / RTT = delta."""
     a.inflight = a.round_packets = window
-    a.min_rtt, a.round_rtt = base, base * window / (window - delta)
+    a.base_rtt, a.round_rtt = base, base * window / (window - delta)
     return a
 
 
@@ -137,7 +137,7 @@ def test_vegas_rounds_its_backlog_as_a_cast_in_c_does(delta):
     """int(x + 0.5) cuts towards zero: half up for x >= 0, one higher below -0.5."""
     s, p, a = records("vegas", p={"integer_delta": 1.0})
     with_delta(a, delta, 100.0)
-    exact = (a.inflight / a.min_rtt - a.round_packets / a.round_rtt) * a.min_rtt
+    exact = (a.inflight / a.base_rtt - a.round_packets / a.round_rtt) * a.base_rtt
     expected = math.floor(exact + 0.5) if exact >= -0.5 else math.ceil(exact + 0.5)
     assert backlog(s, p, a) == expected
 
@@ -145,7 +145,7 @@ def test_vegas_rounds_its_backlog_as_a_cast_in_c_does(delta):
 def test_vegas_backlog_counts_what_was_sent_in_the_round():
     """Actual is packets sent over RTT, also when that is less than the window."""
     s, p, a = records(
-        "vegas", inflight=20.0, round_packets=10.0, min_rtt=0.1, round_rtt=0.125,
+        "vegas", inflight=20.0, round_packets=10.0, base_rtt=0.1, round_rtt=0.125,
         p={"integer_delta": 0.0},
     )  # fmt: skip
     assert backlog(s, p, a) == pytest.approx((20 / 0.1 - 10 / 0.125) * 0.1)
@@ -291,7 +291,7 @@ def test_quick_vegas_follows_the_paper(deltas, cwnd):
     s, p, a = records("quick_vegas", cwnd=cwnd, ssthresh=2.0, p={"integer_delta": 0.0})
     rule = get("quick_vegas")
     for delta, expected in zip(deltas, quick_vegas_reference(deltas, cwnd), strict=True):
-        a.min_rtt, a.round_rtt = 0.1, 0.2  # Delta = 1000 - sent / 2
+        a.base_rtt, a.round_rtt = 0.1, 0.2  # Delta = 1000 - sent / 2
         a.inflight, a.round_packets = 1000.0, 2 * (1000 - delta)
         rule.on_round(s, p, a)
         window = s.cwnd
@@ -699,7 +699,7 @@ def test_quick_vegas_doubles_also_after_a_slow_start_that_ended_at_ssthresh():
     c = get("quick_vegas")
     s, p, a = c.example()
     s.cwnd, s.ssthresh, s.frozen, s.succ = 8.0, 6.0, 1.0, 5.0
-    a.round_rtt = a.min_rtt = 0.1
+    a.round_rtt = a.base_rtt = 0.1
     a.inflight = a.round_packets = 8.0
     c.on_round(s, p, a)
     for _ in range(8):

@@ -35,7 +35,7 @@ class Estimator:
         self.p = SimpleNamespace(**({n: v.default for n, v in params.items()} | p))
 
     def ack(self, now, delivered=1.0, rtt=RTT):
-        sample = SimpleNamespace(now=now, delivered=delivered, srtt=rtt, min_rtt=RTT)
+        sample = SimpleNamespace(now=now, delivered=delivered, srtt=rtt, base_rtt=RTT)
         self.update(self.s, self.p, sample)
         return self.value
 

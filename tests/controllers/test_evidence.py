@@ -33,7 +33,9 @@ def test_the_tests_named_are_there_and_know_the_controller(name):
         text = (TESTS / file).read_text()
         if test:
             assert test in {x.name for x in ast.parse(text).body if isinstance(x, ast.FunctionDef)}
-        if file != "papers/test_reproduction.py":  # of whole papers; their packages name controllers
+        if (
+            file != "papers/test_reproduction.py"
+        ):  # of whole papers; their packages name controllers
             assert name in text.lower()
 
 

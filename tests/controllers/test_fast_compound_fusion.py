@@ -48,7 +48,7 @@ class Rules:
         fields = self.controller.state_dtype.names
         vars(self.s).update(zip(fields, self.controller.initial_state, strict=True))
         vars(self.s).update({"cwnd": cwnd, "ssthresh": 2.0} | state)
-        self.base = self.a.min_rtt = base
+        self.base = self.a.base_rtt = base
         self.see(0.0)
 
     def see(self, queueing):

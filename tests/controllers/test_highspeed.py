@@ -21,7 +21,7 @@ def begin(name, window=100.0, rtt=0.1, **params):
     vars(s).update(zip(columns, controller.initial_state, strict=True))
     vars(p).update(controller.check(params))
     s.cwnd, s.ssthresh, a.window, a.now = window, 2.0, window, 0.0
-    a.rtt = a.srtt = a.min_rtt = a.max_rtt = rtt
+    a.rtt = a.srtt = a.base_rtt = a.max_rtt = rtt
     return controller, s, p, a
 
 
@@ -304,7 +304,7 @@ def test_early_linux_begins_with_a_threshold(name):
 @pytest.mark.parametrize("queue", [0.0, 1.0, 1.5, 1.8, 30.0])
 def test_africa_is_hstcp_below_alpha_and_reno_above(queue):
     controller, s, p, a = begin("africa", 1000)
-    a.min_rtt = a.srtt * (1 - queue / 1000)
+    a.base_rtt = a.srtt * (1 - queue / 1000)
     controller.on_ack(s, p, a)
     fast = growth("hstcp", 1000)
     assert (s.cwnd - 1000) * 1000 == pytest.approx(fast if queue < 1.641 else 1)

@@ -18,13 +18,13 @@ def at(name, cwnd=100.0, **params):
         setattr(p, key, value)
     s.cwnd, s.ssthresh = cwnd, 2.0
     a.window = cwnd
-    a.rtt = a.min_rtt = a.max_rtt = a.round_rtt = a.round_min_rtt = 0.1
+    a.rtt = a.base_rtt = a.max_rtt = a.round_rtt = a.round_min_rtt = 0.1
     return s, p, a
 
 
 def queueing(a, delay, most=0.1):
-    a.rtt = a.round_rtt = a.round_min_rtt = a.min_rtt + delay
-    a.max_rtt = a.min_rtt + most
+    a.rtt = a.round_rtt = a.round_min_rtt = a.base_rtt + delay
+    a.max_rtt = a.base_rtt + most
 
 
 # --- H-TCP
@@ -81,7 +81,7 @@ def test_htcp_measures_its_throughput_round_by_round():
 @pytest.mark.parametrize(("rtt", "rho"), [(0.01, 1.0), (0.025, 1.0), (0.1, 4.0)])
 def test_hybla_grows_as_reno_with_a_short_round_trip(rtt, rho):
     s, p, a = at("hybla")
-    a.min_rtt = rtt
+    a.base_rtt = rtt
     get("hybla").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(100 + rho**2 / 100)
     s.cwnd, s.ssthresh = 10.0, math.inf

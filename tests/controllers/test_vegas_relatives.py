@@ -37,7 +37,7 @@ def in_rounds(name, samples, **start):
 def test_dual_takes_an_eighth_when_the_rtt_is_past_the_middle(cwnd, low, width, place):
     """(1), in the second of two rounds; the middle itself is not past it."""
     rtt, high = low + place * width, low + width
-    s, p, a = records("dual", cwnd=cwnd, ssthresh=2.0, acked=0.0, min_rtt=low, rtt=high)
+    s, p, a = records("dual", cwnd=cwnd, ssthresh=2.0, acked=0.0, base_rtt=low, rtt=high)
     get("dual").on_ack(s, p, a)
     a.rtt = rtt
     get("dual").on_round(s, p, a)
@@ -62,7 +62,7 @@ def test_dual_does_not_take_the_wait_for_a_repair_for_a_queue(event):
 
 @pytest.mark.parametrize("name", ["dual", "card"])
 def test_a_window_taken_back_in_slow_start_ends_it(name):
-    s, p, a = records(name, cwnd=16.0, ssthresh=math.inf, acked=8.0, min_rtt=0.1)
+    s, p, a = records(name, cwnd=16.0, ssthresh=math.inf, acked=8.0, base_rtt=0.1)
     for rtt in (0.1, 0.1, 0.2, 0.2):
         a.rtt = rtt
         get(name).on_round(s, p, a)
@@ -73,7 +73,7 @@ def test_a_window_taken_back_in_slow_start_ends_it(name):
 
 def test_a_repeated_packet_s_round_is_told_by_its_mean():
     """It has no round-trip time of its own."""
-    s, p, a = records("dual", cwnd=16.0, ssthresh=2.0, rtt=0.0, round_rtt=0.2, min_rtt=0.1)
+    s, p, a = records("dual", cwnd=16.0, ssthresh=2.0, rtt=0.0, round_rtt=0.2, base_rtt=0.1)
     s.max_rtt, s.odd = 0.2, 1.0
     get("dual").on_round(s, p, a)
     assert s.cwnd == 14
@@ -114,7 +114,7 @@ def test_card_takes_rounding_for_no_change():
 def in_a_pipe(rounds, cwnd, ssthresh=2.0, rate=200.0, base=0.1):
     """Tri-S' windows round by round; W packets have the round-trip time max(base, W / rate), which
     the packet that ends a round tells of the window before."""
-    s, p, a = records("tri_s", cwnd=cwnd, ssthresh=ssthresh, min_rtt=base)
+    s, p, a = records("tri_s", cwnd=cwnd, ssthresh=ssthresh, base_rtt=base)
     found, before = [], cwnd
     for _ in range(rounds):
         a.inflight, a.rtt = s.cwnd, max(base, before / rate)
@@ -134,7 +134,7 @@ def test_tri_s_takes_a_packet_back_that_adds_less_than_half_of_the_first_ones_th
     share, after
 ):
     """(2) and (3): with 10 packets T' = 100/s, and the 11th adds a share of T1 = 10/s."""
-    s, p, a = records("tri_s", cwnd=11.0, ssthresh=2.0, min_rtt=0.1, inflight=12.0)
+    s, p, a = records("tri_s", cwnd=11.0, ssthresh=2.0, base_rtt=0.1, inflight=12.0)
     s.flight, s.last_flight, s.last_throughput = 11.0, 10.0, 100.0
     a.rtt = 11 / (100 + 10 * share)
     get("tri_s").on_round(s, p, a)
@@ -226,7 +226,7 @@ def test_the_handshake_counts_for_base_rtt_where_it_is_told_to(model, syn_rtt):
 def train(sent, came, start_up="vegas_star", **params):
     """ssthresh after the ACKs of packets sent and come back at these times, in slow start."""
     c, s, p, a = begin("vegas", start_up, **params)
-    a.min_rtt = 0.1
+    a.base_rtt = 0.1
     c.on_round(s, p, a)
     s.incr = 0.0
     for go, come in zip(sent, came, strict=True):

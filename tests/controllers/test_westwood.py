@@ -26,10 +26,10 @@ rates = st.floats(0, 1e6)
 delays = st.floats(1e-4, 1)
 
 
-def records(name, *, cwnd=100.0, ssthresh=50.0, min_rtt=0.1, **state):
+def records(name, *, cwnd=100.0, ssthresh=50.0, base_rtt=0.1, **state):
     s, p, a = get(name).example()
     vars(s).update({"cwnd": cwnd, "ssthresh": ssthresh} | state)
-    vars(a).update(min_rtt=min_rtt, window=cwnd)
+    vars(a).update(base_rtt=base_rtt, window=cwnd)
     return s, p, a
 
 
@@ -38,21 +38,21 @@ def records(name, *, cwnd=100.0, ssthresh=50.0, min_rtt=0.1, **state):
 
 @pytest.mark.parametrize("name", ESTIMATE)
 @given(rates, delays, st.floats(2, 1e5))
-def test_a_loss_leaves_what_fills_the_pipe(name, rate, min_rtt, cwnd):
+def test_a_loss_leaves_what_fills_the_pipe(name, rate, base_rtt, cwnd):
     """Kaneko 2005, eq. 1, and the floor."""
-    s, p, a = records(name, cwnd=cwnd, min_rtt=min_rtt, **{ESTIMATE[name]: rate})
+    s, p, a = records(name, cwnd=cwnd, base_rtt=base_rtt, **{ESTIMATE[name]: rate})
     get(name).on_loss(s, p, a)
-    assert s.ssthresh == max(rate * min_rtt, 2)
+    assert s.ssthresh == max(rate * base_rtt, 2)
     assert s.cwnd == min(cwnd, s.ssthresh)
 
 
 @pytest.mark.parametrize("name", [*ESTIMATE, "westwood_rbe"])
 @given(rates, delays)
-def test_a_timeout_starts_again_up_to_what_fills_the_pipe(name, rate, min_rtt):
+def test_a_timeout_starts_again_up_to_what_fills_the_pipe(name, rate, base_rtt):
     """Kaneko 2005, eq. 2, for all of them."""
-    s, p, a = records(name, min_rtt=min_rtt, **{ESTIMATE.get(name, "re"): rate})
+    s, p, a = records(name, base_rtt=base_rtt, **{ESTIMATE.get(name, "re"): rate})
     get(name).on_timeout(s, p, a)
-    assert (s.cwnd, s.ssthresh) == (1, max(rate * min_rtt, 2))
+    assert (s.cwnd, s.ssthresh) == (1, max(rate * base_rtt, 2))
 
 
 def test_a_timeout_after_a_long_silence_counts_it_as_bandwidth_unused():
@@ -77,7 +77,7 @@ def test_the_window_grows_as_renos(name, ssthresh, acked):
 def lossy(full, rtt, *, base=0.1, rate=1000.0, capacity=1250.0, **p):
     """A loss at round-trip time `rtt` where the one with a full buffer has been `full`."""
     s, params, a = records(
-        "westwood_rbe", cwnd=1e6, min_rtt=base, re=rate, rce=capacity, full_rtt=full, rtt=rtt
+        "westwood_rbe", cwnd=1e6, base_rtt=base, re=rate, rce=capacity, full_rtt=full, rtt=rtt
     )
     vars(params).update(p)
     get("westwood_rbe").on_loss(s, params, a)
@@ -266,7 +266,7 @@ def test_rbe_under_random_loss_gets_little_more_than_reno(on_a_lossy_link, model
 
 def tell_base(s, p, a):
     reno_on_ack(s, p, a)
-    s.told = min(s.told, a.min_rtt)
+    s.told = min(s.told, a.base_rtt)
 
 
 def record_base(s, p, a):

@@ -38,7 +38,7 @@ def rounds(c, s, p, a, rtts):
     windows = []
     for rtt in rtts:
         a.rtt = rtt
-        a.min_rtt = min(rtts)
+        a.base_rtt = min(rtts)
         if c.on_round:
             c.on_round(s, p, a)
         for _ in range(int(s.cwnd)):

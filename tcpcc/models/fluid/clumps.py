@@ -13,7 +13,7 @@ of eight Vegas flows then stayed in slow start for a round trip too many.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import ARRIVED, NONE, OPENING, TAKEN, hop_at, link_at
+from tcpcc.models.fluid.fluid_records import ARRIVED, EPS, OPENING, TAKEN, hop_at, link_at
 from tcpcc.models.fluid.history import between, cell, crossing, find, fraction
 from tcpcc.transport.flow_record import window_at
 
@@ -68,7 +68,7 @@ def rises(w, column, cursor, ahead):
 def moves_soon(w, f, route):
     """Whether something of a flow comes back, arrives or leaves anywhere within some long steps."""
     if f.phase == OPENING:
-        return route.sent_ahead >= f.opened_at - NONE * route.base_rtt
+        return route.sent_ahead >= f.opened_at - EPS * route.base_rtt
     if rises(w, f.back_column, route.cursor, route.ahead):
         return True
     for i in range(route.n_hops):

@@ -7,7 +7,7 @@ import math
 
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import NONE, flow_at, hop_at, index_at, slot_at
+from tcpcc.models.fluid.fluid_records import EPS, flow_at, hop_at, index_at, slot_at
 from tcpcc.models.fluid.victims import drop
 from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
@@ -33,7 +33,7 @@ def random_losses(w, link, packets):
         link.loss_at = next_loss(link)
         link.loss_clock = 1.0
     link.loss_clock += packets
-    while link.loss_clock - link.loss_at > NONE:
+    while link.loss_clock - link.loss_at > EPS:
         link.loss_clock -= link.loss_at
         link.place = 1 - link.loss_clock / packets
         count += drop(w, link, 1.0, packets)

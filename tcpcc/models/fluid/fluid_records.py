@@ -23,7 +23,7 @@ TAKEN, ARRIVED, TAKEN_PACKETS, LINK_COLUMNS = 0, 1, 2, 3
 WORDS = 4  # of a header; columns of what a flow writes, and twice of what a slot carries
 
 LOSSES = 64  # losses of one slot that are remembered apart until the sender learns of them
-NONE = 1e-6  # packets: less is rounding
+EPS = 1e-6  # packets: less is rounding
 
 # Phases of a sender beside those of flow_record (OPEN, RECOVERY, LOSS): the handshake
 # is under way; only the timer helps.
@@ -187,7 +187,7 @@ FLOW = record_dtype(
         # --- coarse timer (tcpcc.transport.rto) and round-trip times
         "srtt8": int, "rttvar4": int, "rto": float, "backoff": int,
         "timing": int, "timed_seq": int, "timed_at": float,
-        "recent_rtt": float, "min_rtt": float, "max_rtt": float, "srtt": float,
+        "recent_rtt": float, "base_rtt": float, "max_rtt": float, "srtt": float,
         # --- rounds
         "round_seq": float, "round_start": float, "round_sum": float, "round_n": float,
         "round_min": float, "round_lost": float, "stale_packets": float,

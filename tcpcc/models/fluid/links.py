@@ -15,7 +15,7 @@ from tcpcc.models.bins import link_bin_at
 from tcpcc.models.fluid.drops import early_drops, overflow, random_losses
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
-    NONE,
+    EPS,
     TAKEN,
     TAKEN_PACKETS,
     TIME,
@@ -61,7 +61,7 @@ def take_in(w, link):
             fresh = max(value - offered, 0.0)
             accepted += fresh
             recent = slot.recent * keep + fresh
-            if recent < NONE:
+            if recent < EPS:
                 recent = 0.0
             weight = fresh * slot.count
             slot.offered = offered + fresh

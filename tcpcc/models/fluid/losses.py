@@ -11,7 +11,7 @@ from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     LOSSES,
-    NONE,
+    EPS,
     TAKEN,
     TAKEN_PACKETS,
     flow_at,
@@ -57,7 +57,7 @@ def take_from_queue(w, link, hop, m, packets):
     if read >= w.k:
         return 0.0
     now = min(slot.accepted - cell(w, read, hop.column + m).value, packets)
-    if now <= NONE:
+    if now <= EPS:
         return 0.0
     slot.accepted -= now
     slot.dropped += now
@@ -143,7 +143,7 @@ def lose_here(w, link, hop, m, packets):
         loss = lost_at(slot.losses, (slot.last_loss - 1) % LOSSES)
         loss.place = place
         loss.sent = sent
-    note_repair(f, sent + NONE)  # what is sent ends where another packet begins, but for rounding
+    note_repair(f, sent + EPS)  # what is sent ends where another packet begins, but for rounding
 
 
 @compiled

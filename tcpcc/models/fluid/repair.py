@@ -17,7 +17,7 @@ coarse timer if there are none.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import LOSSES, NONE, STUCK, hop_at, lost_at, slot_at
+from tcpcc.models.fluid.fluid_records import LOSSES, EPS, STUCK, hop_at, lost_at, slot_at
 from tcpcc.models.fluid.history import between, fraction, locate
 from tcpcc.models.fluid.window import flight_size, new_data, new_round
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
@@ -52,7 +52,7 @@ def retransmit(f, now, packets):
     f.repair_lost = 0
     f.retransmitted += packets
     f.recover = f.next_seq
-    if f.next_seq - f.first_new <= NONE:
+    if f.next_seq - f.first_new <= EPS:
         f.first_new += packets
     f.repairs_end = -1.0
     mark_repairs(f, packets if f.selective != 0 else 1.0)
@@ -75,7 +75,7 @@ def duplicates(f):
 def newest_duplicate(f):
     """Number of the duplicate ACK that comes in now: that of a packet is due as it begins to be
     acknowledged, and the last one has none after it."""
-    return min(math.floor(f.dupacks + NONE) + 1.0, math.floor(duplicates(f) + 0.5))
+    return min(math.floor(f.dupacks + EPS) + 1.0, math.floor(duplicates(f) + 0.5))
 
 
 @compiled
@@ -127,7 +127,7 @@ def keep_inflation(f):
 
 @compiled
 def enter_recovery(f, now):
-    if f.fine == 0 or f.hole_at >= f.event_seq - NONE:  # sent before a cut, it is none
+    if f.fine == 0 or f.hole_at >= f.event_seq - EPS:  # sent before a cut, it is none
         loss_event(f, now, 1.0, flight_size(f))
         f.event_at = now
         f.event_seq = f.next_seq
@@ -147,7 +147,7 @@ def enter_recovery(f, now):
     if f.fine != 0:
         f.fine_rto *= RAISED
         if f.event_at == now:  # what the cut window lets out at once is sent at the time of the cut
-            edge = f.high_ack + math.floor(window_at(f.state, 0).cwnd + NONE)
+            edge = f.high_ack + math.floor(window_at(f.state, 0).cwnd + EPS)
             f.event_seq = max(edge, f.next_seq + 1)
     restart_timer(f, now)
 
@@ -165,7 +165,7 @@ def leave_recovery(f, now):
 @compiled
 def has_sent_on(f):
     """Whether new packets have followed the last retransmission, and bring duplicate ACKs."""
-    return f.next_seq - f.recover >= 2 - NONE
+    return f.next_seq - f.recover >= 2 - EPS
 
 
 @compiled
@@ -190,7 +190,7 @@ def is_answered(f):
     """Whether the first retransmission of the round begins to come back, or another packet sent
     after it. (With fine timers, whether all that was sent before has.)"""
     left = f.high_ack + unrepaired(f)
-    return left >= f.recover if f.fine != 0 else left > f.recover + NONE
+    return left >= f.recover if f.fine != 0 else left > f.recover + EPS
 
 
 @compiled
@@ -208,7 +208,7 @@ def go_on_recovering(f, now):
             restart_timer(f, now)
     elif f.repaired >= f.holes:
         newest = f.repairs_end - 1
-        still_out = newest > f.recover and f.high_ack <= newest + NONE
+        still_out = newest > f.recover and f.high_ack <= newest + EPS
         if still_out and f.hole_known != 0:  # holes of a full queue have no places
             f.recover = newest
             restart_timer(f, now)
@@ -249,7 +249,7 @@ def sent_by(w, f, time):
 def note_hole(f, packets, sent_at, sent, known):
     """The loss of `packets` sent at `sent_at`, after `sent` others, has become known."""
     f.unseen -= packets
-    if sent < f.expired_seq - NONE:  # given up at the last timeout
+    if sent < f.expired_seq - EPS:  # given up at the last timeout
         f.given_up = max(f.given_up - packets, 0.0)
         f.known_lost += packets
         f.retransmitted += packets
@@ -257,7 +257,7 @@ def note_hole(f, packets, sent_at, sent, known):
         if f.holes == 0:
             first_hole(f, sent_at, sent, known)
         f.holes += packets
-    elif sent >= f.event_seq - NONE:
+    elif sent >= f.event_seq - EPS:
         if f.later == 0 and unrepaired(f) == 0:
             first_hole(f, sent_at, sent, known)
         f.later += packets

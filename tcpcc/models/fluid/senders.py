@@ -4,7 +4,7 @@ import math
 
 from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.fluid.clumps import note_clump, want_steps
-from tcpcc.models.fluid.fluid_records import NONE, OPENING, flow_at
+from tcpcc.models.fluid.fluid_records import EPS, OPENING, flow_at
 from tcpcc.models.fluid.history import number_at
 from tcpcc.models.fluid.repair import (
     before_hole,
@@ -36,11 +36,11 @@ def start_flow(flows, index, now):
 @compiled
 def count_duplicates(f, now, fresh):
     """Duplicate ACKs, one after another until they tell of the hole; returns the packets left."""
-    while fresh > NONE and f.phase == OPEN:
+    while fresh > EPS and f.phase == OPEN:
         if is_noticed(f, now):
             enter_recovery(f, now)
             break
-        part = min(fresh, math.floor(f.dupacks + NONE) + 1 - f.dupacks)
+        part = min(fresh, math.floor(f.dupacks + EPS) + 1 - f.dupacks)
         f.high_ack += part
         f.dupacks += part
         fresh -= part
@@ -72,8 +72,8 @@ def packet_rtt(f, route, fresh):
     """Round-trip time of those packets whose first ones are among the `fresh` that come next. It is
     that of a packet's first bit: the rest of a packet waits for its own transmission, which is a
     part of the base round-trip time."""
-    first = math.ceil(f.acked - NONE)
-    count = math.ceil(f.acked + fresh - NONE) - first
+    first = math.ceil(f.acked - EPS)
+    count = math.ceil(f.acked + fresh - EPS) - first
     if count < 1:
         return f.recent_rtt
     part = (first + (count - 1) / 2 - f.acked) / fresh
@@ -92,7 +92,7 @@ def receive_whole(w, f, route, fresh):
             update_fine_timeout(f, route.rtt)
     if f.phase == LOSS:
         f.to_repair -= fresh
-        if f.to_repair <= NONE:
+        if f.to_repair <= EPS:
             f.phase = OPEN
 
 
@@ -102,7 +102,7 @@ def receive(w, f, route, fresh):
     if f.unseen > 0:
         if f.holes == 0 and f.phase != RECOVERY and f.given_up == 0:
             whole = before_hole(w, f, route, fresh)
-            if whole > NONE:
+            if whole > EPS:
                 receive_whole(w, f, route, whole)
                 fresh -= whole
         look_for_holes(w, f, route)
@@ -112,7 +112,7 @@ def receive(w, f, route, fresh):
         f.acked += late
         f.untold += late
         fresh -= late
-    if fresh <= NONE:
+    if fresh <= EPS:
         return
     if f.holes > 0 or f.phase == RECOVERY:
         f.acked += fresh
@@ -128,7 +128,7 @@ def watch_timer(w, f, route):
         expire(w, f, route)
         pump(f)
         note_clump(f)
-    in_flight = f.next_seq - f.high_ack > NONE
+    in_flight = f.next_seq - f.high_ack > EPS
     if f.repair > 0 and not in_flight:  # no ACK comes any more that could clock it
         f.next_seq += f.repair
         f.repair = 0.0
@@ -160,10 +160,10 @@ def take_extras(w, f, route):
 @compiled
 def step_open(w, f, route):
     acked = value_at(w, route, f.back_column, f.last_slot)
-    if acked > f.acked + NONE:
+    if acked > f.acked + EPS:
         receive(w, f, route, acked - f.acked)
         note_clump(f)
-        if f.acked >= f.limit - NONE:
+        if f.acked >= f.limit - EPS:
             f.finished = w.now
             return
     watch_timer(w, f, route)
@@ -176,7 +176,7 @@ def step_sender(w, f, route):
             if f.extras != 0:
                 take_extras(w, f, route)
             step_open(w, f, route)
-    elif route.sent_at >= f.opened_at - NONE * route.base_rtt:
+    elif route.sent_at >= f.opened_at - EPS * route.base_rtt:
         if f.n_words > 0:
             carry_syn(w, f, route, math.inf)
         opened(f, w.now, route.rtt - f.syn_shorter)

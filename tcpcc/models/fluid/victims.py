@@ -13,7 +13,7 @@ from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
-    NONE,
+    EPS,
     flow_at,
     hop_at,
     index_at,
@@ -80,11 +80,11 @@ def blame(w, link, packets):
     share = max(packets - explained, BLAMELESS * packets) / recent
     if link.shared != 0:
         s = shared_at(link.shared, 0)
-        s.weight = packets * s.front / max(s.front + s.behind, NONE)
+        s.weight = packets * s.front / max(s.front + s.behind, EPS)
     number = link.first_busy
     while number >= 0:
         slot = slot_at(w.slots, number)
-        if slot.debt > NONE:
+        if slot.debt > EPS:
             slot.weight = 0.0
         else:
             slot.weight += share * slot.recent * slot.count
@@ -258,6 +258,6 @@ def drop_overflow(w, link, packets):
         given = drop_at_once(w, link, packets, total, True)
     if link.shared != 0:
         s = shared_at(link.shared, 0)
-        due = mine + max(given - packets, 0.0) * s.front / max(s.behind, NONE)
+        due = mine + max(given - packets, 0.0) * s.front / max(s.behind, EPS)
         s.owed = min(s.owed + due, max(s.front, due))
     return given

@@ -9,7 +9,7 @@ of fluid flows as they are.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import NONE, OPENING
+from tcpcc.models.fluid.fluid_records import EPS, OPENING
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.pacing import pace
 from tcpcc.transport.rto import measure, reset_timer, restart_timer
@@ -43,7 +43,7 @@ def sample(f, now):
 def send_until(f, edge):
     """Send up to `edge`, as far as the receiver's window, the data and pacing reach."""
     if f.rwnd < math.inf:
-        edge = min(edge, f.high_ack - f.dupacks + max(math.floor(f.rwnd + NONE), 1))
+        edge = min(edge, f.high_ack - f.dupacks + max(math.floor(f.rwnd + EPS), 1))
     edge = min(edge, f.limit + f.known_lost)
     if f.pacing_rate != 0:
         edge = min(edge, f.next_seq + f.allowance)
@@ -56,7 +56,7 @@ def reduce(f, delivered):
     """Send what `delivered` packets let out during a proportional rate reduction (RFC 6937, with
     the slow-start reduction bound; :mod:`tcpcc.transport.recovery.rate_reduction`)."""
     f.prr_delivered += delivered
-    window = max(math.floor(window_at(f.state, 0).cwnd + NONE), 1)
+    window = max(math.floor(window_at(f.state, 0).cwnd + EPS), 1)
     in_network = f.next_seq - f.high_ack
     if in_network > window:
         more = f.prr_delivered * window / f.flight_at_loss - f.prr_out
@@ -87,7 +87,7 @@ def pump(f):
         # what had arrived beyond the next hole fills the window, and only what arrives since then
         # makes room
         left = min(left, f.hole_at + f.repaired + f.dupacks)
-    edge = left + max(math.floor(window_at(f.state, 0).cwnd + NONE), 1)
+    edge = left + max(math.floor(window_at(f.state, 0).cwnd + EPS), 1)
     send_until(f, edge)
 
 
@@ -120,7 +120,7 @@ def send_first_window(f, now):
 @compiled
 def start(f, now):
     """Open the connection: with the initial window, or a handshake first, which weighs nothing."""
-    f.min_rtt = math.inf
+    f.base_rtt = math.inf
     f.finished = math.nan
     f.expired_at = f.event_at = -math.inf
     f.first_new = -1.0
@@ -146,7 +146,7 @@ def opened(f, now, rtt):
     f.srtt = rtt
     measure(f, now, rtt)
     if f.syn_rtt != 0:
-        f.min_rtt = min(f.min_rtt, rtt)
+        f.base_rtt = min(f.base_rtt, rtt)
         f.max_rtt = max(f.max_rtt, rtt)
     a = sample(f, now)
     a.rtt = rtt
@@ -161,7 +161,7 @@ def opened(f, now, rtt):
 def sample_rtt(f, rtt, packets):
     """Take in the round-trip time of `packets`; the smoothed one moves by 1/8 for each."""
     f.recent_rtt = rtt
-    f.min_rtt = min(f.min_rtt, rtt)
+    f.base_rtt = min(f.base_rtt, rtt)
     f.max_rtt = max(f.max_rtt, rtt)
     if f.srtt == 0:
         f.srtt = rtt
@@ -180,9 +180,9 @@ def end_round(f, a, now):
     if f.stale_rounds != 0:
         if f.stale_packets >= 0:
             a.round_packets = f.stale_packets
-        if min(a.round_packets, new_data(f)) <= 1 + NONE:
-            f.min_rtt = a.round_rtt
-            a.min_rtt = a.round_rtt
+        if min(a.round_packets, new_data(f)) <= 1 + EPS:
+            f.base_rtt = a.round_rtt
+            a.base_rtt = a.round_rtt
     if f.on_round != 0 and a.round_rtt > 0:
         grow(f, f.on_round)
     new_round(f, now)
@@ -191,7 +191,7 @@ def end_round(f, a, now):
 @compiled
 def outstanding_at_most(f):
     """As :func:`tcpcc.transport.rules.outstanding_before`."""
-    if f.next_seq >= f.limit + f.known_lost - NONE:
+    if f.next_seq >= f.limit + f.known_lost - EPS:
         return min(f.next_seq - f.high_ack, f.rwnd)
     return f.rwnd
 
@@ -204,7 +204,7 @@ def tell(f, now, acked, delivered, rtt):
     a.acked = acked
     a.delivered = delivered
     a.rtt = rtt
-    if f.round_seq - f.high_ack <= NONE:
+    if f.round_seq - f.high_ack <= EPS:
         end_round(f, a, now)
     grow(f, f.on_ack)
 
@@ -218,14 +218,14 @@ def acknowledged(f, now, packets, rtt):
     the rules, during a recovery or of fluid given up, is delivered with the first.
     """
     sample_rtt(f, rtt, packets)
-    if f.delay_growth != 0 and f.high_ack >= 1 - NONE:  # the second packet's ACK begins to come in
+    if f.delay_growth != 0 and f.high_ack >= 1 - EPS:  # the second packet's ACK begins to come in
         f.delay_growth = 0
         window_at(f.state, 0).cwnd = f.initial_window
-    while packets > NONE:
+    while packets > EPS:
         cwnd = window_at(f.state, 0).cwnd
         part = min(packets, max(cwnd / (PARTS if f.count == 1 else PARTS_OF_MANY), 1.0))
         ahead = f.round_seq - f.high_ack
-        if ahead <= NONE:
+        if ahead <= EPS:
             if f.phase != LOSS:  # Karn's rule: what comes back then was sent twice
                 measure(f, now, f.recent_rtt)
                 f.backoff = 1

@@ -11,7 +11,7 @@ many packets with these words. Where its timer is due within the step, what came
 before. The SYN, which weighs nothing in fluid, takes its words along by itself.
 """
 
-from tcpcc.engine.jit import call_rule, compiled, seldom
+from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.models.fluid.drops import describe
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
@@ -177,7 +177,7 @@ def send_words(w, link, q):
                 note(w, q, slot.words + WORDS)
 
 
-@seldom
+@not_inlined
 def pass_words(w, link):
     """What came in and left in this step, to a discipline that counts it, and the words of it."""
     q = queue_sample_at(link.sample, 0)
@@ -204,7 +204,7 @@ def pass_words(w, link):
 # The SYN
 
 
-@seldom
+@not_inlined
 def send_syn(f, now):
     """Words of the state go with the SYN."""
     a = sample_at(f.sample, 0)
@@ -249,7 +249,7 @@ def visit(w, f, link, rule):
     a.word3 = q.word3
 
 
-@seldom
+@not_inlined
 def carry_syn(w, f, route, until):
     """Carry the SYN as far as it has come by `until`."""
     while f.syn_hop < route.n_forward:

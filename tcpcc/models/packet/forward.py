@@ -8,7 +8,7 @@ interfere, does it wait for its turn on the event list.
 
 import math
 
-from tcpcc.engine.jit import call_rule, compiled, seldom
+from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import before, push
@@ -172,7 +172,7 @@ def cross(w, link, flow, time, since, size, header):
     return begin + (duration + link.delay)
 
 
-@seldom
+@not_inlined
 def cross_elsewhere(w, link, flow, time, since, size, header):
     """The same for what is no queue of this model."""
     if link.shared != 0:
@@ -293,7 +293,7 @@ def put_in_flight(w, link, time, flow, hop, seq, trigger, low, high, header):
         w.need = 1
 
 
-@seldom
+@not_inlined
 def let_loose(w, link, time, flow, hop, seq, trigger, low, high, header):
     """Let a packet wait for its turn by itself: those that come after it may overtake it."""
     place = w.free_loose

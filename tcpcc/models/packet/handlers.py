@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, entry, seldom
+from tcpcc.engine.jit import compiled, entry, not_inlined
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
@@ -269,7 +269,7 @@ def set_ack_timer(w, flow, tcp):
         push(w, tcp.held_until, flow.held_since, flow.held_order, ACK_TIMER, flow.index)
 
 
-@seldom
+@not_inlined
 def on_ack_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
@@ -286,7 +286,7 @@ def on_ack_timer(w, ident, now, order):
         leave_place(w, flow)
 
 
-@seldom
+@not_inlined
 def on_beginning(w, now):
     """The next conversation begins: its connection opens, with the first item to send."""
     number = w.next_conversation
@@ -340,7 +340,7 @@ def on_cbr(w, ident, now, order):
         send_cbr(w, flow_at(w.flows, ident), source, now)
 
 
-@seldom
+@not_inlined
 def send_cbr(w, flow, source, now):
     """A CBR source sends and schedules its next packet."""
     seq = source.sent
@@ -362,13 +362,13 @@ def on_stop(w, ident):
         sender.stop(tcp_at(w.tcp, ident))
 
 
-@seldom
+@not_inlined
 def on_queue_timer(w, ident, now):
     """A queue discipline's timer is due."""
     schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
 
 
-@seldom
+@not_inlined
 def on_departure(w, ident, now):
     """A scheduled link has sent a packet: the next one's turn."""
     link = link_at(w.links, ident)
@@ -376,7 +376,7 @@ def on_departure(w, ident, now):
     serve(w, link, now)
 
 
-@seldom
+@not_inlined
 def retime(w, link, ident, now):
     """After a change of rate or delay: the packets that wait will leave at other times.
 
@@ -431,7 +431,7 @@ def retime(w, link, ident, now):
             return
 
 
-@seldom
+@not_inlined
 def reschedule(w, i, time):
     """Give the event at place `i` of the heap another time, and sort the heap anew."""
     event_at(w.heap, i).time = time
@@ -447,7 +447,7 @@ def reschedule(w, i, time):
         push(w, t, since, o, kind, ident)
 
 
-@seldom
+@not_inlined
 def on_change(w, ident, now):
     """A scheduled change of a link: fields that are not NaN take their new value."""
     c = change_at(w.changes, ident)
@@ -531,7 +531,7 @@ def handle(w, kind, ident, now, order):
         on_write(w, ident, now)
 
 
-@seldom
+@not_inlined
 def continue_pending(w):
     """After the driver made room: the sender that ran out of it goes on."""
     if w.pending >= 0:

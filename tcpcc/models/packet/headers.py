@@ -5,7 +5,7 @@ sender over every link to the receiver and back with the ACK that it causes; the
 when packet or ACK is consumed or dropped. Number 0 stands for a packet without: it costs a test.
 """
 
-from tcpcc.engine.jit import accessor, compiled, record_dtype, seldom
+from tcpcc.engine.jit import accessor, compiled, not_inlined, record_dtype
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.packet_records import MARGIN, header_at, number_at
 from tcpcc.models.packet.recorder import bin_of
@@ -40,7 +40,7 @@ def word_of(flow, tcp, i):
     return number_at(tcp.state, place_at(flow.words, i).number).value
 
 
-@seldom
+@not_inlined
 def write_header(w, flow, tcp, seq, again):
     """The header of a segment that the sender hands over."""
     header = take_header(w)
@@ -55,7 +55,7 @@ def write_header(w, flow, tcp, seq, again):
     return header
 
 
-@seldom
+@not_inlined
 def read_at_receiver(w, flow, tcp, header, due):
     """A segment's header reaches the receiver, which had `due` for whether to acknowledge it;
     returns whether it does. The header goes back with the ACK, at once or when it is due."""
@@ -69,7 +69,7 @@ def read_at_receiver(w, flow, tcp, header, due):
     return due
 
 
-@seldom
+@not_inlined
 def read_at_sender(w, flow, tcp, ack, header):
     """An ACK's header reaches the sender, and ends there."""
     h = header_at(w.headers, header)

@@ -103,9 +103,9 @@ class LiveFlow:
         return float(self._row["srtt"])
 
     @property
-    def min_rtt(self) -> float:
+    def base_rtt(self) -> float:
         """Least round-trip time seen, s."""
-        return float(self._row["min_rtt"])
+        return float(self._row["base_rtt"])
 
     @property
     def timeouts(self) -> int:

@@ -6,7 +6,7 @@ it is added to the bins of those times at once. Nothing has to be sampled, and t
 
 import math
 
-from tcpcc.engine.jit import compiled, seldom
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.packet_records import (
     DELIVER,
@@ -67,7 +67,7 @@ def trace(w, flow, time, event, seq, value):
         write_trace(w, flow, time, event, seq, value)
 
 
-@seldom
+@not_inlined
 def write_trace(w, flow, time, event, seq, value):
     """Those at the sender with its window and what its controller records."""
     entry = trace_at(w.trace, w.trace_count)

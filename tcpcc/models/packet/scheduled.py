@@ -7,7 +7,7 @@ by an event always (see the layout of paths); only links whose discipline has ``
 of this class, all others are those of `forward`.
 """
 
-from tcpcc.engine.jit import call_rule, compiled, seldom
+from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.conversations import leave_place
@@ -31,7 +31,7 @@ from tcpcc.models.queue_memory import sample_at as queue_sample_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
 
 
-@seldom
+@not_inlined
 def send(w, flow, hop, time, size, seq, trigger, low, high, header):
     """Put a packet onto the link at `hop` of its way, of whichever class that is."""
     link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
@@ -77,7 +77,7 @@ def has_no_room(link, size):
     return link.stored + link.sending >= link.capacity
 
 
-@seldom
+@not_inlined
 def enter(w, link, flow, hop, time, size, seq, trigger, low, high, header):
     """A packet arrives at a scheduled link: it is dropped, or waits, or is sent at once."""
     link.arrived += 1
@@ -112,7 +112,7 @@ def enter(w, link, flow, hop, time, size, seq, trigger, low, high, header):
         bin.queue_max = max(bin.queue_max, float(link.stored))
 
 
-@seldom
+@not_inlined
 def store(w, link, number, flow, hop, time, size, seq, trigger, low, high, header):
     """Put a packet at the end of an inner queue."""
     inner = inner_of(link, number)
@@ -167,7 +167,7 @@ def take_first(link, inner):
     return place
 
 
-@seldom
+@not_inlined
 def lose(w, link, p, time):
     """Drop a packet that has waited."""
     link.dropped += 1
@@ -178,7 +178,7 @@ def lose(w, link, p, time):
         leave_place(w, flow)
 
 
-@seldom
+@not_inlined
 def consult(w, link, p, inner, number, time):
     """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
     q = describe(
@@ -193,7 +193,7 @@ def consult(w, link, p, inner, number, time):
     return q
 
 
-@seldom
+@not_inlined
 def push_out(w, link, number, count, time):
     """Drop packets from the head of an inner queue, so that the buffer has room."""
     inner = inner_of(link, number)
@@ -208,7 +208,7 @@ def push_out(w, link, number, count, time):
         lose(w, link, p, time)
 
 
-@seldom
+@not_inlined
 def serve(w, link, time):
     """Send the next packet that the discipline lets pass, if any waits."""
     count_waiting(w, link, time)

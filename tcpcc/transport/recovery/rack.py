@@ -64,7 +64,7 @@ def note_newest(s, f, d, now):
     """Steps 2 and 3: the segment sent last among those delivered; whether one came out of order."""
     transmits = segment_at(f.segments, d.newest & f.segment_mask).transmits
     rtt = now - d.newest_sent
-    if transmits > 1 and rtt < d.min_rtt:
+    if transmits > 1 and rtt < d.base_rtt:
         return  # an ACK of the one sent first
     if d.newest < s.highest and transmits == 1:
         s.reordered = 1
@@ -80,7 +80,7 @@ def reordering_window(s, f, d):
     told = d.total - (f.high_ack + 1)
     if s.reordered == 0 and (f.phase != OPEN or told >= f.dupack_threshold):
         return 0.0
-    return min(s.quarters * (d.min_rtt / 4), d.srtt)
+    return min(s.quarters * (d.base_rtt / 4), d.srtt)
 
 
 def widen(s, f):

@@ -1,6 +1,6 @@
 """The fluid model on the thesis' scenarios: Vegas against Reno, behind drop-tail and RED.
 
-The packet model agrees with ns-2 packet for packet there (`tests/external/test_against_ns2.py`), so its
+The packet model agrees with ns-2 packet for packet there, so its
 means over seeds are what the fluid model is held to.
 """
 

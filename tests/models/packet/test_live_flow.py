@@ -74,7 +74,7 @@ def test_a_window_that_is_set_is_used():
         yield sim.env.timeout(5)
         sim.flow("reno1").set(cwnd=2, ssthresh=2)
         assert sim.flow("reno1").state["cwnd"] == 2
-        assert 0.04 < sim.flow("reno1").min_rtt <= sim.flow("reno1").rtt
+        assert 0.04 < sim.flow("reno1").base_rtt <= sim.flow("reno1").rtt
 
     cwnd = run(sim, process).data["cwnd"].sel(flow="reno1")
     assert float(cwnd.sel(time=5.01, method="nearest")) < 6

@@ -10,8 +10,8 @@ flows share stays within its buffer.
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
-    LOSSES,
     EPS,
+    LOSSES,
     TAKEN,
     TAKEN_PACKETS,
     flow_at,

@@ -17,7 +17,7 @@ coarse timer if there are none.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import LOSSES, EPS, STUCK, hop_at, lost_at, slot_at
+from tcpcc.models.fluid.fluid_records import EPS, LOSSES, STUCK, hop_at, lost_at, slot_at
 from tcpcc.models.fluid.history import between, fraction, locate
 from tcpcc.models.fluid.window import flight_size, new_data, new_round
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at

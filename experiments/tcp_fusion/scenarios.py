@@ -125,7 +125,7 @@ def flow(
     return tc.Flow(
         CONTROLLERS.get(variant, variant),
         start=start,
-        recovery="sack-prr",
+        recovery="sack-prr-6937",
         packet_size=PACKET,
         header=HEADER,
         transport=tc.Transport(min_rto=0.2, tick=0.01, **RECEIVERS[receiver]),

@@ -54,6 +54,12 @@ class Transport(Record):
         initial_rto: retransmission timeout before the first round-trip time is measured.
         min_rto: smallest retransmission timeout.
         max_rto: largest retransmission timeout.
+        rto_margin: least distance of the timeout from the smoothed RTT. Linux has 0.2 s there, not
+            in `min_rto`.
+        hold_ssthresh: whether a timeout keeps ssthresh where the same loss has cut it already: in
+            recovery (Linux), or if the timer repairs the same segment again (RFC 5681, 3.1).
+        frto: whether the sender takes back the answer to a spurious timeout (F-RTO, RFC 5682); with
+            the recovery "rack-tlp" (packet model).
         tick: clock granularity that the timeout is rounded to; 0 for none.
         clock_phase: how long before time 0 the clock has ticked. ns-2 draws it for each flow.
         coarse_timer: whether the timer expires at a tick of that clock and measures by its ticks,
@@ -104,6 +110,9 @@ class Transport(Record):
     initial_rto: float = _setting(3.0, positive, "s")
     min_rto: float = _setting(0.2, nonnegative, "s")
     max_rto: float = _setting(60.0, positive, "s", inf=True)
+    rto_margin: float = _setting(0.0, nonnegative, "s")
+    hold_ssthresh: bool = _setting(False, flag)
+    frto: bool = _setting(False, flag)
     tick: float = _setting(0.01, nonnegative, "s")
     clock_phase: float = _setting(0.0, nonnegative, "s")
     coarse_timer: bool = _setting(False, flag)
@@ -149,6 +158,7 @@ class Transport(Record):
             "initial_window": 10.0, "initial_rto": 1.0, "tick": 0.004, "timestamps": True,
             "delayed_ack": 0.04, "quick_acks": 16, "abc_limit": math.inf, "count_delivered": True,
             "whole_window": True, "gso_segments": 2, "gradual_marks": True, "dsack": True,
+            "rto_margin": 0.2, "hold_ssthresh": True, "frto": True,
         }  # fmt: skip
         return cls(**{**known, **changes})
 

@@ -109,6 +109,8 @@ def credit(f, d, seq, now):
     remove(f, d, seq)
     if t.status == IN_NETWORK:
         d.pipe -= 1
+    elif segment_at(f.segments, seq & f.segment_mask).transmits == 1:
+        d.originals += 1
     t.status = DELIVERED
     d.total += 1
     d.last_at = now
@@ -135,6 +137,7 @@ def take_delivery(f, now):
     """Read the ACK that is being handled."""
     d = delivery_at(f.delivery, 0)
     d.news = 0
+    d.originals = 0
     d.newest_sent = -1.0
     for seq in range(f.high_ack + 1, f.ack + 1):
         credit(f, d, seq, now)
@@ -175,6 +178,30 @@ def sort_lost(f):
     for seq in range(f.high_ack + 1, f.max_seq + 1):
         if stamp_at(f.stamps, seq & f.stamp_mask).status == LOST:
             append(f, d, seq, LOST)
+
+
+@compiled
+def unmark_lost(f):
+    """After a spurious timeout: segments marked lost and not sent again are in the network, before
+    those sent later."""
+    d = delivery_at(f.delivery, 0)
+    lost, network = LOST - IN_NETWORK, 0
+    if d.first[lost] < 0:
+        return
+    seq = d.first[lost]
+    while seq >= 0:
+        t = stamp_at(f.stamps, seq & f.stamp_mask)
+        t.status = IN_NETWORK
+        d.pipe += 1
+        d.lost -= 1
+        seq = t.after
+    if d.first[network] >= 0:
+        stamp_at(f.stamps, d.last[lost] & f.stamp_mask).after = d.first[network]
+        stamp_at(f.stamps, d.first[network] & f.stamp_mask).before = d.last[lost]
+    else:
+        d.last[network] = d.last[lost]
+    d.first[network] = d.first[lost]
+    d.first[lost] = d.last[lost] = -1
 
 
 @compiled

@@ -59,7 +59,7 @@ ROUNDS: dict[str, type] = {
 }  # fmt: skip
 TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timed_seq": int, "timed_at": float,
-    "min_rto": float, "max_rto": float, "tick": float,
+    "min_rto": float, "max_rto": float, "tick": float, "rto_margin": float,
     "timing": FLAG, "timestamps": FLAG, "coarse_timer": FLAG,
 }  # fmt: skip
 RECEIVER: dict[str, type] = {
@@ -86,6 +86,8 @@ SELDOM: dict[str, type] = {
     "ack_every": int, "quick_acks": int, "block_low": int, "block_high": int,
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "stamps": int, "stamp_mask": int,
+    # whether a repeated timeout keeps ssthresh, and the last segment that the timer has repaired
+    "hold_ssthresh": FLAG, "timer_seq": int,
 }  # fmt: skip
 # Of the sender: whether the connection uses it, the newest count echoed, and whether the next new
 # segment is to carry CWR (`marked`, above: packets marked that the ACK being handled tells of, with
@@ -118,10 +120,12 @@ DELIVERY = record_dtype(
         ("prior_lost", int), ("prior_pipe", int),
         # when pacing lets the next packet go that waits for it; when the loss recovery is to look
         ("release_at", float), ("recheck_at", float),
-        # whether D-SACK is used; of the episode of repair whose answer may be taken back: its first
-        # segment (-1: none), the last that was outstanding then, repairs that may have been needed,
-        # and the window before
-        ("dsack", int), ("undo_from", int), ("undo_until", int), ("undo_repairs", int),
+        # whether answers to losses may be undone, F-RTO is used, D-SACK is used; segments marked
+        # lost, not sent again and reported by this ACK. Of the episode that may be undone:
+        # its first segment (-1: none), the last one outstanding then, repairs that may have been
+        # needed, and the window before
+        ("undo", FLAG), ("frto", FLAG), ("dsack", int), ("originals", int), ("undo_from", int),
+        ("undo_until", int), ("undo_repairs", int),
         ("undo_cwnd", float), ("undo_ssthresh", float),
         # lists of segments, first and last; -1: empty
         ("first", int, (2,)), ("last", int, (2,)),

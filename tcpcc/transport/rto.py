@@ -7,6 +7,7 @@ with 3 and 2 fraction bits as in BSD:
 
     srtt  <- 7/8 srtt + 1/8 m,   rttvar <- 3/4 rttvar + 1/4 |m - srtt|,   rto = srtt + 4 rttvar
 
+With `rto_margin` the variance term is at least that (Linux bounds it, not the sum, by 200 ms).
 An RTO below `min_rto` is raised to it, then multiplied by the backoff (1, 2, 4, ...), which returns
 to 1 when a packet that was sent once is acknowledged (Karn's rule), and never exceeds `max_rto`.
 As in BSD and ns-2 a retransmission ends the timing of a packet, but one that is sent for the first
@@ -58,6 +59,8 @@ def measure(f, now, rtt):
         f.srtt8 = ticks << 3
         f.rttvar4 = ticks << 1
     f.rto = ((f.rttvar4 << 3) + f.srtt8 >> 3) * f.tick
+    if f.rto_margin > 0:
+        f.rto = max(f.rto, f.srtt8 / 8 * f.tick + f.rto_margin)
 
 
 @compiled
@@ -99,12 +102,4 @@ def time_acknowledged(f, now, ack, rtt):
         f.backoff = 1
         if f.timestamps == 0:
             measure(f, now, now - f.timed_at)
-    restart_or_stop(f, now, ack)
-
-
-@compiled
-def restart_or_stop(f, now, ack):
-    if f.next_seq > ack or ack < f.max_seq:
-        restart_timer(f, now)
-    else:
-        f.deadline = math.inf
+    restart_timer(f, now)

@@ -382,8 +382,13 @@ def deem_all_lost(f, now):
 def told_twice(f, now, seq):
     """A D-SACK: segment `seq` came twice. If no repair of this episode was needed the answer to it
     is taken back: the window is at least what it was before, and the controller is told."""
-    if not was_the_last(f, seq):
-        return
+    if was_the_last(f, seq):
+        take_back(f, now)
+
+
+@compiled
+def take_back(f, now):
+    """Undo the answer to a loss or a timeout that was none."""
     d = delivery_at(f.delivery, 0)
     d.undo_from = -1
     if f.owns_recovery == 0:

@@ -64,6 +64,7 @@ def start(f, now):
     f.mark_edge = -1
     f.put_by = 0.0
     f.in_piece = 0
+    f.timer_seq = -1
     reset_timer(f)
     if f.delivery != 0:
         reset_delivery(f)
@@ -107,11 +108,23 @@ def on_ack(f, now, ack, trigger, low, high):
 
 
 @compiled
+def is_answered(f):
+    """Whether this window's loss has cut ssthresh already, so that a timeout keeps it: in recovery
+    (Linux, ``tcp_enter_loss``), or where the timer repairs a segment again (RFC 5681, 3.1)."""
+    if f.hold_ssthresh == 0:
+        return False
+    return f.phase == RECOVERY or (f.phase == LOSS and f.timer_seq == f.high_ack + 1)
+
+
+@compiled
 def on_timer(f, now):
     """The retransmission timer expired: go back to the first unacknowledged packet."""
     f.deadline = math.inf
     if f.high_ack == f.max_seq:
         return
+    s = window_at(f.state, 0)
+    ssthresh = s.ssthresh if is_answered(f) else 0.0
+    f.timer_seq = f.high_ack + 1
     f.recover = f.max_seq
     f.phase = LOSS
     f.dupacks = 0
@@ -121,6 +134,7 @@ def on_timer(f, now):
         deem_all_lost(f, now)
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     timed_out(f, now, first.transmits, f.max_seq - f.high_ack)
+    s.ssthresh = max(s.ssthresh, ssthresh)
     back_off(f)
     restart_timer(f, now)
     f.timing = 0

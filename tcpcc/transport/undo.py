@@ -25,7 +25,7 @@ def note_answer(f):
     """The window is about to be cut. A tail loss probe's loss, in no recovery, was repaired before:
     nothing tells whether that was needed."""
     d = delivery_at(f.delivery, 0)
-    if d.dsack == 0 or (d.undo_from >= 0 and f.high_ack < d.undo_until):
+    if d.undo == 0 or (d.undo_from >= 0 and f.high_ack < d.undo_until):
         return
     s = window_at(f.state, 0)
     d.undo_from = -1 if f.phase == OPEN else f.high_ack + 1

@@ -161,6 +161,7 @@ FLOW = record_dtype(
         "whole_window": int, "put_by": float,  # 0: a window of fluid is not whole
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
+        "rto_margin": float,
         "clock_phase": float, "coarse_timer": int, "backoff_limit": int, "syn_rtt": int,
         "spacing": float, "syn_shorter": float,
         "impatient": int, "careful": int, "fine": int,

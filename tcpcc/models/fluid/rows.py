@@ -39,6 +39,7 @@ def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
         "initial_window", "handshake", "delay_growth", "rwnd", "window_validation",
         "dupack_threshold",
         "initial_rto", "min_rto", "max_rto", "coarse_timer", "backoff_limit", "syn_rtt",
+        "rto_margin",
     ):  # fmt: skip
         row[name] = getattr(settings, name)
     row["tick"] = settings.tick or _SMALLEST_TICK

@@ -404,7 +404,7 @@ class World:
             "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
             "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every",
             "quick_acks",
-            "syn_rtt", "idle_restart", "gradual_marks",
+            "syn_rtt", "idle_restart", "gradual_marks", "rto_margin", "hold_ssthresh",
         ):  # fmt: skip
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK

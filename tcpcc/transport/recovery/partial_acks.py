@@ -14,7 +14,7 @@ from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.output import emit
 from tcpcc.transport.recovery.classic import advance, duplicate_ack, fast_recovery, leave, send
 from tcpcc.transport.recovery.loss_recovery import Recovery
-from tcpcc.transport.rto import restart_or_stop
+from tcpcc.transport.rto import restart_timer
 
 BURST = 2.0  # packets that an ACK lets out in recovery, at most
 
@@ -31,7 +31,7 @@ def partial_ack(s, p, f, now, ack):
         f.inflation = 1
     if p.impatient == 0 or s.partial == 0:
         s.partial = 1
-        restart_or_stop(f, now, ack)
+        restart_timer(f, now)
     f.untold += advance(f, ack)
     if f.timing != 0 and ack >= f.timed_seq:
         f.timing = 0

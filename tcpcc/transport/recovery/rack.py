@@ -28,8 +28,9 @@ Differences from RFC 8985
 import math
 
 from tcpcc.definition import State, register
-from tcpcc.transport.delivery import sort_lost
+from tcpcc.transport.delivery import sort_lost, unmark_lost
 from tcpcc.transport.flow_record import (
+    LOSS,
     LOST,
     OPEN,
     RECOVERY,
@@ -55,9 +56,10 @@ from tcpcc.transport.recovery.rate_reduction import (
     may_go,
 )
 from tcpcc.transport.rto import measure, restart_timer
-from tcpcc.transport.rules import deem_lost, lost, tell_delivery
+from tcpcc.transport.rules import deem_lost, lost, take_back, tell_delivery
 
 LATE, PROBE = 1, 2  # what the alarm is set for
+DECIDED, UNDECIDED, NEW_DATA = 0, 1, 2  # F-RTO: whether the last timeout was spurious
 
 
 def note_newest(s, f, d, now):
@@ -165,7 +167,7 @@ def send(s, f, now, burst, reducing):
             f.more = 1
             f.burst = burst
             break
-        if d.first[1] >= 0:
+        if d.first[1] >= 0 and s.frto != NEW_DATA:
             repair(f, d, now)
         elif f.next_seq < f.to_send and f.next_seq <= f.high_ack + f.rwnd:
             if f.gso_segments > 1 and not may_begin(f, now, allowed(f, window - d.pipe, burst)):
@@ -235,9 +237,27 @@ def judge_probe(s, f, now):
             lost(f, now, transmits, f.max_seq - f.high_ack)
 
 
+def judge_timeout(s, f, d, advances):
+    """Whether the last timeout was spurious: F-RTO (RFC 5682, 3.1, with SACK; Linux).
+
+    It was if an ACK reports a segment that the timer marked lost and that was not sent again. The
+    first ACK that `advances` sends new data, no repairs, so that the next one decides.
+    """
+    if d.originals > 0:
+        s.frto = DECIDED
+        unmark_lost(f)
+        f.phase = OPEN
+        f.backoff = 1
+        take_back(f, f.now)
+    elif s.frto == NEW_DATA:
+        s.frto = DECIDED
+    elif advances:
+        s.frto = NEW_DATA if f.phase == LOSS and f.next_seq < f.to_send else DECIDED
+
+
 def on_ack(s, p, f):
     d = delivery_at(f.delivery, 0)
-    known = s.known
+    known, lost_before, high_ack = s.known, d.lost, f.high_ack
     news = d.news
     begin_answer(s, f)
     if s.probed >= 0:
@@ -247,22 +267,25 @@ def on_ack(s, p, f):
         f.backoff = 1
     if f.ack > f.high_ack:
         advance_by(s, f, f.now)
+    if s.frto != 0:
+        judge_timeout(s, f, d, f.high_ack > high_ack)
     widen(s, f)
     if news > 0:
         note_newest(s, f, d, f.now)
         if detect(s, f, f.now) and f.phase == OPEN:
             enter(s, f, f.now)
     tell_delivery(f, f.now)
-    go_on(s, f, known, f.max_burst)
+    safe = f.high_ack > high_ack and d.lost == lost_before
+    go_on(s, f, known, f.max_burst, safe)
 
 
-def go_on(s, f, known, burst):
+def go_on(s, f, known, burst, safe):
     """Send what may be sent, after news or a look at the clock."""
     d = delivery_at(f.delivery, 0)
     s.pipe = d.pipe
     s.known = d.total
     if is_reducing(f):
-        burst = min(burst, may_go(s, f, s.known - known))
+        burst = min(burst, may_go(s, f, s.known - known, safe))
     send(s, f, f.now, burst, is_reducing(f))
 
 
@@ -270,7 +293,7 @@ def on_alarm(s, p, f):
     if s.alarm == LATE:
         if detect(s, f, f.now) and f.phase == OPEN:
             enter(s, f, f.now)
-        go_on(s, f, s.known, f.max_burst)
+        go_on(s, f, s.known, f.max_burst, False)
     elif s.alarm == PROBE:
         probe(s, f, f.now)
 
@@ -280,6 +303,7 @@ def on_timeout(s, p, f):
     sort_lost(f)
     s.probed = -1
     s.alarm = 0
+    s.frto = UNDECIDED if delivery_at(f.delivery, 0).frto != 0 else DECIDED
 
 
 def resume(s, p, f):
@@ -303,6 +327,7 @@ register(
             "highest": State(-1, "", "largest number of a packet delivered", kind=int),
             "rtt": State(0, "s", "round-trip time of the newest packet"),
             "reordered": State(0, "0 or 1", "a packet came out of order", kind=int),
+            "frto": State(DECIDED, "", "whether F-RTO judges the last timeout", kind=int),
             "alarm": State(0, "", "what the alarm is set for", kind=int),
             "probed": State(-1, "", "last packet when a probe was sent; -1: none", kind=int),
             "quarters": State(1, "", "of the smallest RTT in the reordering window", kind=int),

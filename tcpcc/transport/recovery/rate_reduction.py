@@ -1,6 +1,9 @@
-"""Loss recovery with selective acknowledgements and proportional rate reduction, as in Linux.
+"""Loss recovery with selective acknowledgements and proportional rate reduction.
 
-Source: RFC 6937, slow-start reduction bound; the scoreboard is that of :mod:`.sack`.
+Source: RFC 9937, which obsoletes RFC 6937; the scoreboard is that of :mod:`.sack`. RFC 6937's bound
+(PRR-SSRB) adds one packet for every ACK; RFC 9937 and Linux only if the cumulative ACK advances and
+nothing new is lost (SafeACK). ``sack-prr-6937`` is the former, with RFC 2018's advice to forget all
+SACK information after a timeout, as Linux did in 2007; the Fusion paper's scenarios use it.
 
 During recovery not pipe and the window decide what an ACK lets out, but what has been delivered
 since the loss. Of a window that falls from F to ssthresh a share ssthresh/F of what is delivered is
@@ -14,11 +17,18 @@ acknowledged (Linux, net/ipv4/tcp_input.c, ``tcp_enter_cwr``; RFC 3168, 6.1.2, a
 
 import math
 
-from tcpcc.definition import State, register
+from tcpcc.definition import Param, State, register
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import Recovery
-from tcpcc.transport.recovery.sack import SCOREBOARD, give_up, may_send, send, take_in
+from tcpcc.transport.recovery.sack import (
+    SCOREBOARD,
+    give_up,
+    mark_all_lost,
+    may_send,
+    send,
+    take_in,
+)
 from tcpcc.transport.rules import is_answering_mark, tell_delivery
 
 REDUCTION = {
@@ -38,18 +48,24 @@ def begin_answer(s, f):
         s.prr_out = 0
 
 
-def may_go(s, f, delivered):
-    """Packets that an ACK of `delivered` packets lets out during a proportional reduction."""
+def may_go(s, f, delivered, safe):
+    """Packets that an ACK may send during a proportional reduction (RFC 9937, section 6.2).
+
+    Args:
+        delivered: packets that the ACK reports for the first time.
+        safe: SafeACK, one packet more: the cumulative ACK advances and nothing new is lost.
+    """
     ssthresh = max(math.floor(window_at(f.state, 0).cwnd), 1.0)
     prr_delivered = s.known - s.known_at_loss
     if s.pipe > ssthresh:
         share = prr_delivered * ssthresh / s.flight_at_loss
         return max(math.ceil(share) - s.prr_out, 0.0)
-    return min(ssthresh - s.pipe, max(prr_delivered - s.prr_out, delivered) + 1.0)
+    more = 1.0 if safe else 0.0
+    return min(ssthresh - s.pipe, max(prr_delivered - s.prr_out, delivered) + more)
 
 
 def on_ack(s, p, f):
-    known = s.known
+    known, lost, high_ack = s.known, s.marked_lost, f.high_ack
     burst = f.max_burst
     begin_answer(s, f)
     if take_in(s, f, f.now, f.ack):
@@ -60,8 +76,9 @@ def on_ack(s, p, f):
     if f.delivery != 0:
         tell_delivery(f, f.now)
     if is_reducing(f):
-        burst = min(burst, may_go(s, f, s.known - known))
-    if may_send(f):
+        safe = p.safe_ack == 0 or (f.high_ack > high_ack and s.marked_lost == lost)
+        burst = min(burst, may_go(s, f, s.known - known, safe))
+    if p.keep_sack != 0 or may_send(f):
         s.prr_out += send(s, f, f.now, burst, is_reducing(f))
 
 
@@ -71,23 +88,40 @@ def is_reducing(f):
     return f.owns_recovery == 0 and (f.phase == RECOVERY or is_answering_mark(f))
 
 
+def on_timeout(s, p, f):
+    if p.keep_sack != 0:
+        mark_all_lost(s, f)
+    else:
+        give_up(s, p, f)
+
+
 def resume(s, p, f):
-    if may_send(f):
+    if p.keep_sack != 0 or may_send(f):
         s.prr_out += send(s, f, f.now, f.burst, is_reducing(f))
 
 
-register(
-    Recovery(
-        "sack-prr",
-        "the same with proportional rate reduction (RFC 6937), as Linux",
-        on_ack,
-        on_timeout=give_up,
-        resume=resume,
-        state=SCOREBOARD | REDUCTION,
-        source="RFC 6937",
-        selective=True,
-        limited_transmit=True,
-        proportional=True,
-        holes_per_round=math.inf,
+def add(name, summary, source, today):
+    """Register the recovery as RFC 9937 has it (`today` = 1), or as RFC 6937 had (0)."""
+    register(
+        Recovery(
+            name,
+            summary,
+            on_ack,
+            on_timeout=on_timeout,
+            resume=resume,
+            params={
+                "safe_ack": Param(today, "0 or 1", "a packet more for a SafeACK only", 0, 1),
+                "keep_sack": Param(today, "0 or 1", "SACK information outlives a timeout", 0, 1),
+            },
+            state=SCOREBOARD | REDUCTION,
+            source=source,
+            selective=True,
+            limited_transmit=True,
+            proportional=True,
+            holes_per_round=math.inf,
+        )
     )
-)
+
+
+add("sack-prr", "SACK with proportional rate reduction (RFC 9937)", "RFC 9937; RFC 6675", 1)
+add("sack-prr-6937", "SACK with RFC 6937's reduction, as Linux before 2014", "RFC 6937", 0)

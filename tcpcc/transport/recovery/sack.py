@@ -43,6 +43,7 @@ SCOREBOARD = {
     "next_repair": State(0, "", "no lost segment below this waits to be sent again", kind=int),
     "sacked_ahead": State(0, "packets", "selectively acknowledged, from lost_edge on", kind=int),
     "known": State(0, "packets", "known to have arrived, in all", kind=int),
+    "marked_lost": State(0, "packets", "marked lost so far", kind=int),
 }
 
 
@@ -90,6 +91,7 @@ def mark_lost(s, f):
         elif segment.flags & DEEMED_LOST == 0:
             segment.flags |= DEEMED_LOST
             s.pipe -= 1
+            s.marked_lost += 1
             if f.delivery != 0:
                 deem_lost(f, f.now, s.lost_edge)
         s.lost_edge += 1
@@ -132,6 +134,18 @@ def give_up(s, p, f):
     s.pipe = 0
     s.sacked_ahead = 0
     s.lost_edge = s.next_repair = f.high_ack + 1
+
+
+def mark_all_lost(s, f):
+    """After a timeout: nothing is in the network; what was selectively acknowledged stays so."""
+    for k in range(f.high_ack + 1, f.max_seq + 1):
+        segment = segment_at(f.segments, k & f.segment_mask)
+        if segment.flags & SACKED == 0:
+            segment.flags = (segment.flags | DEEMED_LOST) & ~RETRANSMITTED
+    s.pipe = 0
+    s.sacked_ahead = 0
+    s.lost_edge = f.max_seq + 1
+    s.next_repair = f.high_ack + 1
 
 
 def repair(s, f, now):

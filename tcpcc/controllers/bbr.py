@@ -47,9 +47,10 @@ def bdp(s, p, gain):
     return math.ceil(gain * s.bw_best[0] * s.base_rtt)
 
 
-def target(s, p, gain):
+def target(s, p, gain, more):
+    """gain x BDP and `more` packets, with the quantum, rounded up to an even number (Linux)."""
     probing = 2.0 if s.mode == PROBE_BW and s.phase == 0 else 0.0
-    return bdp(s, p, gain) + p.quantum + probing
+    return 2 * math.ceil((bdp(s, p, gain) + more + p.quantum) / 2) + probing
 
 
 def pacing_gain(s, p):
@@ -79,7 +80,8 @@ def update_bandwidth(s, p, a):
         s.rounds += 1
         s.round_start = 1.0
         s.conserving = 0.0
-    if a.limited == 0 or a.delivery_rate >= s.bw_best[0]:
+    limited = a.limited != 0 or a.total_delivered - a.rate_delivered <= s.limited_until
+    if not limited or a.delivery_rate >= s.bw_best[0]:
         update_max(s.bw_at, s.bw_best, p.bw_rounds, s.rounds, a.delivery_rate)
 
 
@@ -126,9 +128,9 @@ def update_cycle(s, p, a):
     long = a.now - s.phase_at > s.base_rtt
     before = a.pipe + a.delivered + s.losses
     if s.phase == 0:
-        over = long and (s.losses > 0 or before >= target(s, p, p.probe_gain))
+        over = long and (s.losses > 0 or before >= target(s, p, p.probe_gain, 0.0))
     elif s.phase == 1:
-        over = long or before <= target(s, p, 1.0)
+        over = long or before <= target(s, p, 1.0, 0.0)
     else:
         over = long
     if over:
@@ -157,7 +159,7 @@ def check_drain(s, p, a):
     """(3)."""
     if s.mode == STARTUP and s.full != 0:
         s.mode = DRAIN
-    if s.mode == DRAIN and a.pipe <= target(s, p, 1.0):
+    if s.mode == DRAIN and a.pipe <= target(s, p, 1.0, 0.0):
         begin_probing(s, a.now)
 
 
@@ -175,11 +177,14 @@ def update_base_rtt(s, p, a):
     if a.rtt > 0 and (a.rtt < s.base_rtt or expired):
         s.base_rtt = a.rtt
         s.base_rtt_at = a.now
-    if expired and s.mode != PROBE_RTT:
+    if expired and s.mode != PROBE_RTT and s.restarted == 0:
         save_window(s, False)
         s.mode = PROBE_RTT
         s.probed_until = math.inf
+    if a.delivered > 0:
+        s.restarted = 0.0
     if s.mode == PROBE_RTT:
+        s.limited_until = a.total_delivered + a.pipe
         if s.probed_until == math.inf:
             if a.pipe <= p.least_window:
                 s.probed_until = a.now + p.probe_time
@@ -188,13 +193,18 @@ def update_base_rtt(s, p, a):
             return
         if s.round_start != 0:
             s.probed_round = 1.0
-        if s.probed_round != 0 and a.now > s.probed_until:
-            s.base_rtt_at = a.now
-            s.cwnd = max(s.cwnd, s.saved)
-            if s.full != 0:
-                begin_probing(s, a.now)
-            else:
-                s.mode = STARTUP
+        if s.probed_round != 0:
+            end_probe_rtt(s, a)
+
+
+def end_probe_rtt(s, a):
+    if a.now > s.probed_until:
+        s.base_rtt_at = a.now
+        s.cwnd = max(s.cwnd, s.saved)
+        if s.full != 0:
+            begin_probing(s, a.now)
+        else:
+            s.mode = STARTUP
 
 
 def set_rate(s, p, a):
@@ -230,7 +240,7 @@ def recover_or_restore(s, p, a):
 
 def set_window(s, p, a):
     if not recover_or_restore(s, p, a):
-        goal = target(s, p, window_gain(s, p)) + extra(s, p)
+        goal = target(s, p, window_gain(s, p), extra(s, p))
         if s.full != 0:
             s.cwnd = min(s.cwnd + a.delivered, goal)
         elif s.cwnd < goal or a.total_delivered < p.first_window:
@@ -272,6 +282,17 @@ def on_timeout(s, p, a):
     s.cwnd = 1.0
 
 
+def on_restart(s, p, a):
+    """After an idle period (Linux, CA_EVENT_TX_START): pace at the estimate, and no PROBE_RTT."""
+    s.restarted = 1.0
+    s.epoch_at = a.now
+    s.epoch_acked = 0.0
+    if s.mode == PROBE_BW and s.bw_best[0] > 0:
+        s.pacing_rate = 0.99 * s.bw_best[0]
+    elif s.mode == PROBE_RTT:
+        end_probe_rtt(s, a)
+
+
 def on_undo(s, p, a):
     """Linux' ``bbr_undo_cwnd``: (6) restores the window."""
     s.full_bw = 0.0
@@ -294,6 +315,7 @@ bbr = register(
         on_timeout=on_timeout,
         on_delivery=on_delivery,
         on_lost_packet=on_lost_packet,
+        on_restart=on_restart,
         on_undo=on_undo,
         params={
             "probe_gain": Param(1.25, "", "of the rate in the first phase of PROBE_BW", 1),
@@ -320,6 +342,8 @@ bbr = register(
             "flat_rounds": State(0, "", "rounds in which it was not"),
             "phase": State(0, "", "of the cycle of PROBE_BW"),
             "phase_at": State(0, "s", "when it began"),
+            "limited_until": State(-1, "packets", "delivered before this: PROBE_RTT limited the rate"),
+            "restarted": State(0, "0 or 1", "nothing was delivered since an idle period"),
             "probed_until": State(math.inf, "s", "least end of PROBE_RTT"),
             "probed_round": State(0, "0 or 1", "a round of it is over"),
             "saved": State(0, "packets", "window to return to"),

@@ -140,6 +140,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "word1": ("", "second header word"),
     "word2": ("", "third header word"),
     "word3": ("", "fourth header word"),
+    "idle": ("s", "in ``on_restart``: time since the last packet was sent; else 0"),
     "packet_size": ("bytes", "of a full data packet, with headers; always the same"),
     "hops": (
         "",
@@ -275,7 +276,7 @@ class Controller(Definition):
     @property
     def extras(self) -> list[str]:
         """What it has that needs packets: rules, state and flags of the second table."""
-        told = ("on_delivery", "on_lost_packet", "on_timer", "on_restart", "on_start", "on_open")
+        told = ("on_delivery", "on_lost_packet", "on_timer", "on_start", "on_open")
         found = [n for n in told if self.rules[n]]
         found += [n for n in ("pacing_rate",) if n in self.state]
         return found + [n for n in ("stamps", "owns_recovery", "owns_start") if getattr(self, n)]
@@ -326,7 +327,7 @@ class Controller(Definition):
             inflight=10.0, window=10.0, transmits=1.0, limited=0.0, marked=0.0,
             pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,
             rate_delivered=10.0, lost=0.0, lost_inflight=10.0, phase=0.0, owd=0.06,
-            word0=0.0, word1=0.0, word2=0.0, word3=0.0, packet_size=1000.0, hops=1.0,
+            word0=0.0, word1=0.0, word2=0.0, word3=0.0, packet_size=1000.0, hops=1.0, idle=0.0,
         )  # fmt: skip
         return s, p, a
 

@@ -20,13 +20,12 @@ Differences from the RFC
     (7) never takes anything away: by the letter W would fall to W_est where the look-ahead of (6)
     has carried it further.
     The RFC cuts to beta times the packets in flight, this file to beta times the window in force.
-    ECN and what concerns senders that are limited by the application (sections 4.7 and 5.8) are
-    left out. With `Transport(dsack=True)` a loss that was none gives cwnd and ssthresh back, as in
+    ECN (section 4.7) is left out. With `Transport(dsack=True)` a loss that was none gives cwnd and ssthresh back, as in
     Linux, but not W_max and the time since the last loss (section 4.9).
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.cubic_curve import STATE, curve, enter, friendly, make_params
+from tcpcc.controllers.cubic_curve import STATE, curve, enter, friendly, make_params, on_restart
 from tcpcc.controllers.cubic_curve import on_loss as cut
 from tcpcc.controllers.cubic_curve import on_timeout as restart
 from tcpcc.definition import State, register
@@ -65,6 +64,7 @@ cubic = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
+        on_restart=on_restart,
         params=make_params(beta=(0.7, "RFC 9438, 4.6"), c=(0.4, "RFC 9438, 5")),
         state={**STATE, "prior": State(0, "packets", "W_prior: window before the last loss")},
         recovery="sack-prr",

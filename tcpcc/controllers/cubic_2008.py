@@ -13,6 +13,7 @@ of which together at most one packet. With one loss in 1/p packets the mean wind
 1.17 (RTT/p)^(3/4) outside that region.
 
 Taken from Linux, where asked for
+    Idle periods do not count as time since the last loss (since 2015).
     Before the first loss, and after a timeout, `early_growth` packets at least (Linux: 1/20).
 
 Differences from the paper
@@ -28,6 +29,7 @@ from tcpcc.controllers.cubic_curve import (
     friendly,
     make_params,
     on_loss,
+    on_restart,
     on_timeout,
     step,
 )
@@ -55,6 +57,7 @@ cubic_2008 = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
+        on_restart=on_restart,
         params=make_params(beta=(0.8, "paper, section 3.1"), c=(0.4, "paper, section 3.1"))
         | {"early_growth": Param(0, "packets", "least growth before the first loss", 0, 1)},
         state=STATE,

@@ -32,6 +32,12 @@ def curve(s, c, t):
     return s.origin + c * distance * distance * distance
 
 
+def on_restart(s, p, a):
+    """An idle period does not count as time since the last loss (RFC 9438, 5.8; Linux)."""
+    if s.epoch >= 0:
+        s.epoch = min(s.epoch + a.idle, a.now)
+
+
 def friendly(p):
     """alpha of (3)."""
     return 3 * (1 - p.beta) / (1 + p.beta)

@@ -408,10 +408,17 @@ def started(f, now):
 
 
 @compiled
-def restarted(f, now):
-    """Tell the controller that the application has data again."""
-    fill_delivery_sample(f, now).limited = 1.0
+def restarted(f, now, idle):
+    """Tell the controller that the application has data again, `idle` s after the last packet."""
+    if f.delivery != 0:
+        fill_delivery_sample(f, now)
+    else:
+        fill_loss_sample(f, now, 0, 0)
+    a = sample_at(f.sample, 0)
+    a.limited = 1.0
+    a.idle = idle
     apply(f, f.on_restart)
+    a.idle = 0.0
 
 
 @compiled

@@ -211,7 +211,7 @@ def write(f, now):
             s.cwnd = min(s.cwnd, f.initial_window)
         begin_round(f, now)
         if f.on_restart != 0:
-            restarted(f, now)
+            restarted(f, now, now - last)
     if f.phase == OPEN and f.dupacks == 0:
         f.burst = f.max_burst
         resume(f, now)

@@ -342,7 +342,9 @@ bbr = register(
             "flat_rounds": State(0, "", "rounds in which it was not"),
             "phase": State(0, "", "of the cycle of PROBE_BW"),
             "phase_at": State(0, "s", "when it began"),
-            "limited_until": State(-1, "packets", "delivered before this: PROBE_RTT limited the rate"),
+            "limited_until": State(
+                -1, "packets", "delivered before this: PROBE_RTT limited the rate"
+            ),
             "restarted": State(0, "0 or 1", "nothing was delivered since an idle period"),
             "probed_until": State(math.inf, "s", "least end of PROBE_RTT"),
             "probed_round": State(0, "0 or 1", "a round of it is over"),

@@ -20,8 +20,8 @@ Differences from the RFC
     (7) never takes anything away: by the letter W would fall to W_est where the look-ahead of (6)
     has carried it further.
     The RFC cuts to beta times the packets in flight, this file to beta times the window in force.
-    ECN (section 4.7) is left out. With `Transport(dsack=True)` a loss that was none gives cwnd and ssthresh back, as in
-    Linux, but not W_max and the time since the last loss (section 4.9).
+    ECN (section 4.7) is left out. With `Transport(dsack=True)` a spurious loss gives cwnd and
+    ssthresh back, as in Linux, but not W_max and the time since the last loss (section 4.9).
 """
 
 from tcpcc.controllers.controller import Controller

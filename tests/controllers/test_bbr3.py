@@ -455,18 +455,18 @@ def test_it_holds_its_rate_up_to_one_percent_of_random_loss_and_yields_to_two():
 
 
 def test_beside_cubic_it_takes_about_half_where_version_1_takes_most_or_little():
-    """In 0.5 and 20 BDP of buffer."""
+    """In 0.5 and 20 BDP of buffer, where each phase takes a minute."""
     share = {}
     for name in ("bbr", "bbr3"):
         for buffer in (20, 800):
             net = tc.dumbbell("10 Mbps", "20 ms", buffer)
             flows = [tc.Flow(name), tc.Flow("cubic")]
-            run = tc.simulate(tc.Scenario(net, flows, duration=60, seed=1))
+            run = tc.simulate(tc.Scenario(net, flows, duration=300, seed=1))
             share[name, buffer] = float(
                 run.throughput(after=10)[0] / run.throughput(after=10).sum()
             )
     assert share["bbr", 20] > 0.65
-    assert share["bbr", 800] < 0.3
+    assert share["bbr", 800] < 0.4
     assert 0.4 < share["bbr3", 20] < 0.55
     assert 0.4 < share["bbr3", 800] < 0.55
 

@@ -153,7 +153,9 @@ def test_on_restart_is_called_when_data_comes_after_a_silence():
 def test_packets_delivered_lost_and_in_the_network_are_all_that_were_sent(recovery):
     s, d, f = states(path(PROBE, 20.0, loss=0.02, recovery=recovery))
     again = f["sent"] - (d["total"] + d["lost"] + d["pipe"])  # although they had been delivered
-    assert 0 <= again <= (0 if recovery == "rack-tlp" else f["duplicates"])
+    # after a timeout of "sack-prr" a packet that was marked lost may arrive and is not sent again
+    late = 60 * f["timeouts"] if recovery == "sack-prr" else 0
+    assert -late <= again <= (0 if recovery == "rack-tlp" else f["duplicates"])
     assert d["total"] == pytest.approx(f["delivered"], abs=30)
     unannounced = d["lost"] - s["lost"]  # sent again after a timeout without a notice
     assert 0 <= unannounced <= (0 if recovery == "rack-tlp" else 10 * f["timeouts"])
@@ -271,14 +273,14 @@ def sends(some, lost, recovery="rack-tlp"):
     return list(found)[1:], int(run.data["timeouts"][0])
 
 
-def test_a_tail_is_repaired_by_a_probe_and_a_lost_repair_by_rack(some):
-    """RFC 8985's example: P1 to P3 are lost, and the repair of P1. The probe, P3, leaves two round
-    trips after the ACK of P0; its SACK shows that P1 and P2 are lost, and that of P2 that P1 is
-    again. The fifth arrival is P3, the sixth the probe, the seventh P1's repair."""
+def test_a_tail_is_repaired_by_a_probe(some):
+    """RFC 8985's example: P1 to P3 are lost. The probe, P3, leaves two round trips after the ACK of
+    P0; its SACK shows that P1 and P2 are lost. RFC 9937 sends one repair for it, and the other for
+    the ACK of the first."""
     first = [(0.1, 0), (0.1, 1), (0.1, 2), (0.1, 3)]
-    lost = (3, 4, 5, 7)
+    lost = (3, 4, 5)
     found, timeouts = sends(some, lost)
-    assert found == [*first, (0.4, 3), (0.5, 1), (0.5, 2), (0.6, 1)]
+    assert found == [*first, (0.4, 3), (0.5, 1), (0.6, 2)]
     assert timeouts == 0
     assert sends(some, lost, "sack-prr")[1] > 0
 
@@ -435,7 +437,7 @@ def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
     shares = []
     for mode in (0, 1):
         flows = [tc.Flow("copa", competitive=mode), tc.Flow("cubic")]
-        found = tc.simulate(tc.Scenario(net, flows, duration=60)).throughput(after=20)
+        found = tc.simulate(tc.Scenario(net, flows, duration=300)).throughput(after=20)
         shares.append(float(found[0] / found.sum()))
     assert shares[0] < 0.1
     assert 0.3 < shares[1] < 0.6

@@ -924,15 +924,25 @@ def test_a_reduction_ends_with_the_window_in_the_network(recovery):
     assert (end.phase, end.pipe) == (OPEN, 21)
 
 
-def test_after_many_losses_a_reduction_fills_the_window_again():
-    """The slow-start bound: two packets for each that is delivered, until pipe is ssthresh."""
-    end = Endpoint("sack-prr", initial_window=41)
+@pytest.mark.parametrize(("recovery", "most"), [("sack-prr", 1), ("sack-prr-6937", 2)])
+def test_a_duplicate_ack_sends_what_it_delivers_and_by_rfc_6937_one_packet_more(recovery, most):
+    """RFC 9937's SafeACK: the repairs would otherwise go at twice the rate of the full queue."""
+    end = Endpoint(recovery, initial_window=41)
     end.start()
     end.ack(0.1, 0)  # 1 .. 42 outstanding, of which 1 .. 30 are lost
     sent = [end.ack(0.2, 0, k, (31, k + 1)) for k in range(31, 43)]
-    assert max(len(each) for each in sent) == 2
+    assert max(len(each) for each in sent) == most
     assert end.pipe <= end.cwnd == 21
     assert [seq for each in sent for seq in each][3:6] == [2, 3, 4]
+
+
+def test_an_ack_that_advances_and_reports_no_loss_sends_one_packet_more():
+    end = Endpoint("sack-prr", initial_window=41)
+    end.start()
+    end.ack(0.1, 0)  # 1 .. 42 outstanding, of which 1 .. 30 are lost
+    for k in range(31, 43):
+        end.ack(0.2, 0, k, (31, k + 1))
+    assert [len(end.ack(0.3, k, k, (31, 43))) for k in (1, 2)] == [2, 2]
 
 
 def test_a_deep_overshoot_costs_repairs_that_are_lost_again():

@@ -91,7 +91,7 @@ def test_a_report_names_the_packet_that_came_twice():
 @pytest.fixture
 def sender(monkeypatch):
     """Of packets 10 to 29, with a window of 20: it takes one for lost, and sends it again."""
-    d = SimpleNamespace(dsack=1, undo_from=-1)
+    d = SimpleNamespace(undo=1, undo_from=-1)
     s = SimpleNamespace(cwnd=20.0, ssthresh=30.0)
     f = SimpleNamespace(delivery=1, state=1, phase=RECOVERY, high_ack=9, max_seq=29, d=d, s=s)
     monkeypatch.setattr(undo, "delivery_at", lambda *_: d)
@@ -122,13 +122,13 @@ def test_an_answer_before_all_of_it_is_acknowledged_belongs_to_the_episode(sende
 
 
 def test_what_a_probe_repaired_is_not_judged(sender):
-    """The probe had gone before; and without D-SACK nothing is."""
+    """The probe had gone before; and without D-SACK and F-RTO nothing is."""
     sender.phase = OPEN
     undo.note_answer(sender)
     undo.note_repair(sender.d)
     assert sender.d.undo_from == -1
     assert not undo.was_the_last(sender, 29)
-    sender.phase, sender.d.dsack = RECOVERY, 0
+    sender.phase, sender.d.undo = RECOVERY, 0
     undo.note_answer(sender)
     assert sender.d.undo_from == -1
 

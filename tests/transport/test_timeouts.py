@@ -1,0 +1,161 @@
+"""What a timeout costs today: Linux' margin, ssthresh that is held, F-RTO, SACK information."""
+
+import math
+
+import numpy as np
+import pytest
+from late_packets import all_late
+from test_transport import MEASURE, Endpoint
+
+import tcpcc as tc
+
+NEW = {"rto_margin": 0.2, "hold_ssthresh": True, "frto": True}
+
+
+def test_the_margin_bounds_the_variance_term_not_the_timeout():
+    """Linux: srtt + max(4 rttvar, 200 ms). A first RTT of 0.5 s has a variance of 0.25 s."""
+    end = Endpoint(rto_margin=0.2, min_rto=0.2)
+    end.start(10.0)
+    end.ack(10.5, 0)
+    assert end.deadline == pytest.approx(10.5 + 0.5 + 4 * 0.25)
+    for k in range(1, 60):
+        end.call(MEASURE, 10.5 + k, rtt=0.5)
+    assert end.rto == pytest.approx(0.5 + 0.2, abs=0.02)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_timeout_in_recovery_keeps_ssthresh(held):
+    """Linux, tcp_enter_loss; ns-2 and RFC 5681 cut again."""
+    end = Endpoint("sack-prr", initial_window=40, hold_ssthresh=held)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (2, 3, 4):
+        end.dupack(0.2, k)
+    after_loss = float(end.state["ssthresh"][0])
+    end.time_out()
+    assert end.cwnd == 1
+    assert float(end.state["ssthresh"][0]) == (after_loss if held else after_loss / 2)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_the_second_timeout_of_a_segment_keeps_ssthresh(held):
+    """RFC 5681, 3.1, below equation 4."""
+    end = Endpoint("sack", initial_window=40, hold_ssthresh=held)
+    end.start()
+    end.ack(0.1, 0)
+    end.time_out()
+    first = float(end.state["ssthresh"][0])
+    end.time_out()
+    assert first > 10
+    assert float(end.state["ssthresh"][0]) == (first if held else 2)
+
+
+def test_after_a_timeout_nothing_is_sent_again_that_the_receiver_reported():
+    """RFC 2018's advice to forget it is what "sack-prr-6937" follows."""
+    again = {}
+    for recovery in ("sack-prr", "sack-prr-6937"):
+        end = Endpoint(recovery, initial_window=20)
+        end.start()
+        end.ack(0.1, 0)
+        for k in range(5, 21):
+            end.dupack(0.2, k)
+        sent = end.time_out()
+        for k in range(1, 5):
+            sent += end.ack(2.0 + k, k)
+        again[recovery] = sorted(seq for seq in sent if 5 <= seq <= 20)
+    assert again["sack-prr"] == []
+    assert again["sack-prr-6937"] != []
+
+
+@pytest.mark.parametrize("frto", [False, True])
+def test_a_spurious_timeout_is_taken_back(frto):
+    """All packets are late by half a second: the timer expires, and nothing was lost."""
+    case = all_late("reno", 4, recovery="rack-tlp", frto=frto, rto_margin=0.2, rwnd=60)
+    run = tc.simulate(case, trace=True)
+    table = run.trace("flow")
+    before = table["cwnd"][table["time"] < 4].iloc[-1]
+    after = table["cwnd"][table["time"] < 6].iloc[-1]
+    assert int(run.data["timeouts"][0]) >= 1
+    assert int(run.data["drops"].sum()) == 0
+    again = int(run.data["retransmitted"].sum())
+    if frto:
+        assert after >= before
+        assert again <= 2
+    else:
+        assert after < before
+        assert again > 20
+
+
+def test_a_real_timeout_is_not_taken_back():
+    """An outage of a second: all that was under way is lost."""
+    link = tc.Link("a", "b", rate="10 Mbps", delay="20 ms", buffer=100, name="there", variable=True)
+    back = tc.Link("b", "a", rate="10 Mbps", delay="20 ms")
+    cut = [tc.Change(at=4.0, link="there", loss=0.999), tc.Change(at=5.0, link="there", loss=0.0)]
+    runs = [
+        tc.simulate(
+            tc.Scenario(
+                tc.Network([link, back], default_path=("a", "b")),
+                [tc.Flow("reno", recovery="rack-tlp", transport={**NEW, "frto": frto})],
+                duration=10,
+                changes=cut,
+            )
+        )
+        for frto in (False, True)
+    ]
+    ours = [float(run.data["ssthresh"].sel(time=slice(6, 7)).max()) for run in runs]
+    assert all(math.isfinite(x) for x in ours)
+    assert ours[1] == pytest.approx(ours[0], rel=0.1)
+    assert all(run.utilization(after=8) > 0.9 for run in runs)
+
+
+@pytest.mark.parametrize("kind", ["cubic", "reno"])
+@pytest.mark.parametrize("recovery", ["sack-prr", "rack-tlp"])
+@pytest.mark.parametrize(
+    ("rate", "rtt", "bdp", "first"),
+    [(10e6, 0.04, 1, 0.95), (50e6, 0.1, 1, 0.8), (100e6, 0.1, 0.5, 0.8), (100e6, 0.2, 1, 0.6)],
+)
+def test_the_first_overshoot_costs_no_timeout(kind, recovery, rate, rtt, bdp, first):
+    """A clean path; what the first 5 s lack is the slow start, log2(BDP / 2) round trips."""
+    buffer = int(bdp * rate * rtt / 8 / 1500)
+    net = tc.dumbbell(rate=rate, delay=rtt / 2, buffer=buffer)
+    flow = tc.Flow(kind, packet_size=1500, recovery=recovery, transport=NEW)
+    run = tc.simulate(tc.Scenario(net, [flow], duration=15))
+    assert int(run.data["timeouts"][0]) == 0
+    assert run.utilization(before=5) > first
+    assert run.utilization(after=5) > 0.95
+
+
+@pytest.mark.parametrize("name", ["cubic", "cubic_2008", "reno"])
+def test_an_idle_period_is_no_time_since_the_last_loss(name):
+    """RFC 9438, 5.8; Linux. After 20 s of silence CUBIC's curve would begin a second slow start."""
+    net = tc.dumbbell("50 Mbps", "20 ms", 167)
+    talk = tc.Conversation(40_000, items=3, gap=20)
+    flow = tc.Flow(name, packet_size=1500, recovery="rack-tlp", transport=NEW)
+    load = tc.Workload(flow, talk, interarrival=0.1, count=1)
+    run = tc.simulate(tc.Scenario(net, [], workloads=[load], duration=90, interval=0.5))
+    drops = run.data["drops"].sum("link").values
+    starts = np.sort(run.data["item_start"].values)
+    assert len(starts) == 3
+    for start in starts[1:]:
+        at = (run.data["time"].values > start) & (run.data["time"].values < start + 3)
+        assert drops[at].sum() <= 30
+
+
+def test_bbr_keeps_its_bandwidth_estimate_through_probe_rtt():
+    """Linux marks packets sent in PROBE_RTT as limited: 100 Mb/s, 10 ms, where it lasts 20 RTTs."""
+    net = tc.dumbbell("100 Mbps", "5 ms", 83)
+    case = tc.Scenario(net, [tc.Flow("bbr", packet_size=1500)], duration=25)
+    table = tc.simulate(case, trace=True).trace("bbr1").dropna(subset="mode")
+    left = table[(table["mode"].shift() == 3) & (table["mode"] != 3)]
+    assert len(left) >= 1
+    assert (left["pacing_rate"] * 1500 * 8 > 70e6).all()
+
+
+def test_bbr_paces_at_its_estimate_after_an_idle_period_and_probes_no_round_trip_time():
+    net = tc.dumbbell("50 Mbps", "20 ms", 167)
+    talk = tc.Conversation(7_000, items=4, gap=12)
+    load = tc.Workload(tc.Flow("bbr", packet_size=1500), talk, interarrival=0.1, count=1)
+    run = tc.simulate(tc.Scenario(net, [], workloads=[load], duration=70))
+    took = run.data["item_finished"].values - run.data["item_start"].values
+    least = 7_000 * 1500 * 8 / 50e6
+    assert (took[1:] < 1.06 * least + 0.1).all()

@@ -21,6 +21,7 @@ PACKET = 8000  # bits
 ROOM = 12  # packets of buffer, a flow
 DELAYS = (0.004, 0.008, 0.012, 0.016)  # s, of access links: base round trips of 48 to 72 ms
 JITTER = 4.0  # s, over which flows start
+NS2 = tc.Transport.ns2()
 AFTER = 20.0  # s, from when on runs are compared
 SEVERAL_SIZES = "packets of several sizes"  # the packet model, of `several_sizes`
 SPREAD = 0.05  # by so much packets of `several_sizes` differ at most
@@ -49,13 +50,19 @@ def dumbbell(
         )
         kinds = [(name, delay) for name in controllers for delay in DELAYS]
         flows = [
-            tc.Flow(name, access_delay=delay, jitter=JITTER, name=f"front{k}")
+            tc.Flow(name, access_delay=delay, jitter=JITTER, transport=NS2, name=f"front{k}")
             for k, (name, delay) in zip(range(in_front), itertools.cycle(kinds), strict=False)
         ]
         edges = np.linspace(0, behind, len(kinds) + 1).round().astype(int)
         flows += [
             tc.Flow(
-                name, access_delay=delay, jitter=JITTER, count=int(n), background=True, name=f"b{k}"
+                name,
+                access_delay=delay,
+                jitter=JITTER,
+                transport=NS2,
+                count=int(n),
+                background=True,
+                name=f"b{k}",
             )
             for k, ((name, delay), n) in enumerate(zip(kinds, np.diff(edges), strict=True))
         ]
@@ -75,19 +82,32 @@ def parking_lot(behind: int, in_front: int = 8) -> Callable[[int, float], tc.Sce
         )
         ends = [(f"r{k}", f"r{k + 1}") for k in range(3)]
         flows = [
-            tc.Flow("newreno", access_delay=DELAYS[k % 4], jitter=JITTER, name=f"front{k}")
+            tc.Flow(
+                "newreno",
+                access_delay=DELAYS[k % 4],
+                jitter=JITTER,
+                transport=NS2,
+                name=f"front{k}",
+            )
             for k in range(long)
         ]
         for k in range(in_front - long):
             a, b = ends[k % 3]
             flows.append(
-                tc.Flow("newreno", source=a, target=b, jitter=JITTER, name=f"front{long + k}")
+                tc.Flow(
+                    "newreno",
+                    source=a,
+                    target=b,
+                    jitter=JITTER,
+                    transport=NS2,
+                    name=f"front{long + k}",
+                )
             )
         for k in range(12):
             a, b = ends[k % 3]
             flows.append(
                 tc.Flow(
-                    "newreno", source=a, target=b, access_delay=DELAYS[k // 3], jitter=JITTER,
+                    "newreno", source=a, target=b, access_delay=DELAYS[k // 3], jitter=JITTER, transport=NS2,
                     count=behind // 12, background=True, name=f"b{k}",
                 )
             )  # fmt: skip

@@ -33,7 +33,13 @@ def hmtg(
     )  # fmt: skip
     delay = (rtt - queue / C - 8 * 540 / rate) / 2
     net = tc.dumbbell(rate, delay, 2000, queue=red)
-    flow = tc.Flow("reno", count=flows, packet_size=500, jitter=settings.pop("jitter", 0))
+    flow = tc.Flow(
+        "reno",
+        count=flows,
+        packet_size=500,
+        jitter=settings.pop("jitter", 0),
+        transport=tc.Transport.ns2(),
+    )
     return tc.Scenario(net, [flow], duration=duration, interval=0.02, **settings)
 
 

@@ -31,7 +31,12 @@ def scenario(controller: str, loss: float) -> tc.Scenario:
     """One flow over 100 Mb/s with 40 ms and packets lost at random."""
     queue = "xcp_router" if controller == "xcp" else None  # it does what its routers say
     net = tc.dumbbell(RATE, DELAY, BUFFER, queue=queue, loss=loss)
-    return tc.Scenario(net, [tc.Flow(controller, packet_size=1500)], duration=DURATION, seed=1)
+    return tc.Scenario(
+        net,
+        [tc.Flow(controller, packet_size=1500, transport=tc.Transport.ns2())],
+        duration=DURATION,
+        seed=1,
+    )
 
 
 def rate(controller: str, loss: float, model: str) -> float:

@@ -55,7 +55,7 @@ JITTER = 1e-3
 """s; a hundredth of the round-trip time. It moves Vegas' utilization by less than 0.005."""
 
 
-OPENING = tc.Transport(initial_window=1, handshake=False, window_validation=False)
+OPENING = tc.Transport.ns2(initial_window=1, handshake=False, window_validation=False)
 """The first packet is data, the window starts at one packet, and grows, as in ns-2, also where a
 flow that was stopped has nothing to send."""
 

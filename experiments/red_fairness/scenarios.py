@@ -77,7 +77,7 @@ def flow(
         **params: of the controller.
     """
     reno = kind == "reno"
-    transport = tc.Transport(
+    transport = tc.Transport.ns2(
         initial_window=2, handshake=reno, min_rto=1.0, initial_rto=6.0, tick=TICK, clock_phase=phase
     )
     ends: dict[str, Any] = {"source": source, "target": target, "name": name, "start": start}

@@ -128,7 +128,7 @@ def flow(
         recovery="sack-prr-6937",
         packet_size=PACKET,
         header=HEADER,
-        transport=tc.Transport(min_rto=0.2, tick=0.01, **RECEIVERS[receiver]),
+        transport=tc.Transport.ns2(min_rto=0.2, tick=0.01, **RECEIVERS[receiver]),
         params=params,
         **more,
     )

@@ -97,7 +97,9 @@ def dumbbell(
         recovery: of all flows.
     """
     flows = [
-        tc.Flow(kind, start=start, recovery=recovery, packet_size=PACKET)
+        tc.Flow(
+            kind, start=start, recovery=recovery, packet_size=PACKET, transport=tc.Transport.ns2()
+        )
         for kind, start in zip(kinds, starts(seed, len(kinds)), strict=True)
     ]
     net = tc.dumbbell(path.rate, path.delay, buffer, **ACCESS)
@@ -219,6 +221,7 @@ def unlike(kind: str, link: str, n: int, seed: int) -> tc.Scenario:
             recovery="reno",
             packet_size=PACKET,
             access_delay=rtt / 2 - 2 * NEAR,
+            transport=tc.Transport.ns2(),
         )
         for each, start, rtt in zip(kinds, starts(seed, n), trips, strict=True)
     ]

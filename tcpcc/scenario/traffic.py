@@ -36,6 +36,10 @@ def _setting(
     return field(default=default, metadata={"unit": unit, "check": partial(check, **limits)})
 
 
+#: Timeouts as before 2000: ns-2's and 4.3BSD's.
+_CLASSIC = {"rto_margin": 0.0, "hold_ssthresh": False, "frto": False}
+
+
 @named
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Transport(Record):
@@ -102,17 +106,17 @@ class Transport(Record):
             model; in the others nothing overtakes, so no loss is none.
     """
 
-    initial_window: float = _setting(2.0, positive, "packets")
+    initial_window: float = _setting(10.0, positive, "packets")
     handshake: bool = _setting(True, flag)
     delay_growth: bool = _setting(False, flag)
     rwnd: float = _setting(math.inf, positive, "packets", inf=True)
     window_validation: bool = _setting(True, flag)
-    initial_rto: float = _setting(3.0, positive, "s")
+    initial_rto: float = _setting(1.0, positive, "s")
     min_rto: float = _setting(0.2, nonnegative, "s")
     max_rto: float = _setting(60.0, positive, "s", inf=True)
-    rto_margin: float = _setting(0.0, nonnegative, "s")
-    hold_ssthresh: bool = _setting(False, flag)
-    frto: bool = _setting(False, flag)
+    rto_margin: float = _setting(0.2, nonnegative, "s")
+    hold_ssthresh: bool = _setting(True, flag)
+    frto: bool = _setting(True, flag)
     tick: float = _setting(0.01, nonnegative, "s")
     clock_phase: float = _setting(0.0, nonnegative, "s")
     coarse_timer: bool = _setting(False, flag)
@@ -136,14 +140,22 @@ class Transport(Record):
     dsack: bool = _setting(False, flag)
 
     @classmethod
+    def ns2(cls, **changes: Any) -> Transport:
+        """The sender of ns-2.35: an initial window of 2, a first timeout of 3 s, a floor of 0.2 s for
+        the whole timeout, ssthresh cut at every timeout, no F-RTO. `changes` are further settings,
+        or others in their place.
+        """
+        return cls(**{**_CLASSIC, "initial_window": 2.0, "initial_rto": 3.0, **changes})
+
+    @classmethod
     def bsd(cls, **changes: Any) -> Transport:
         """The sender of 4.3BSD-Reno: a clock of 500 ms that the retransmission timer is checked
         by, so that a timeout of 2 ticks, the least, comes after 0.5 to 1 s; no limited transmit;
         an initial window of one packet. `changes` are further settings, or others in their place.
         """
         known: dict[str, Any] = {
-            "initial_window": 1.0, "tick": 0.5, "coarse_timer": True, "initial_rto": 6.0,
-            "min_rto": 1.0, "max_rto": 64.0, "limited_transmit": False,
+            **_CLASSIC, "initial_window": 1.0, "tick": 0.5, "coarse_timer": True,
+            "initial_rto": 6.0, "min_rto": 1.0, "max_rto": 64.0, "limited_transmit": False,
         }  # fmt: skip
         return cls(**{**known, **changes})
 
@@ -155,10 +167,9 @@ class Transport(Record):
         goes with the recovery "rack-tlp". `changes` are further settings, or others in their place.
         """
         known: dict[str, Any] = {
-            "initial_window": 10.0, "initial_rto": 1.0, "tick": 0.004, "timestamps": True,
+            "tick": 0.004, "timestamps": True,
             "delayed_ack": 0.04, "quick_acks": 16, "abc_limit": math.inf, "count_delivered": True,
             "whole_window": True, "gso_segments": 2, "gradual_marks": True, "dsack": True,
-            "rto_margin": 0.2, "hold_ssthresh": True, "frto": True,
         }  # fmt: skip
         return cls(**{**known, **changes})
 

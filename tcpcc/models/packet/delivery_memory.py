@@ -35,13 +35,13 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
         or RECOVERIES[flow.recovery].on_alarm is not None
         or settings.count_delivered
         or settings.dsack
-        or settings.frto
     )
     record = np.zeros(1 if needed else 0, t.DELIVERY)
     if needed:
         row["delivery"] = address(record)
-        record["undo"] = settings.dsack or settings.frto
-        record["dsack"], record["frto"] = settings.dsack, settings.frto
+        frto = settings.frto and RECOVERIES[flow.recovery].on_alarm is not None
+        record["undo"], record["frto"] = settings.dsack or frto, frto
+        record["dsack"] = settings.dsack
         record["n_stamps"] = len(controller.stamps)
         for i, (name, back) in enumerate(controller.stamps.items()):
             record["stamped"][0, i], record["given_back"][0, i] = place(name), place(back)

@@ -107,8 +107,8 @@ def parking_lot(behind: int, in_front: int = 8) -> Callable[[int, float], tc.Sce
             a, b = ends[k % 3]
             flows.append(
                 tc.Flow(
-                    "newreno", source=a, target=b, access_delay=DELAYS[k // 3], jitter=JITTER, transport=NS2,
-                    count=behind // 12, background=True, name=f"b{k}",
+                    "newreno", source=a, target=b, access_delay=DELAYS[k // 3], jitter=JITTER,
+                    transport=NS2, count=behind // 12, background=True, name=f"b{k}",
                 )
             )  # fmt: skip
         return tc.Scenario(net, flows, duration=duration, seed=seed)

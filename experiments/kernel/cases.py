@@ -11,7 +11,7 @@ RATE = 10e6  # bit/s
 DELAY = 0.02  # s, one way
 DURATION = 40.0  # s
 STEP = 0.02  # s, between records
-PACKET, HEADER = 1500, 52  # bytes: IP, TCP, and TCP's timestamps
+PACKET, HEADER = tc.Flow.linux("reno").packet_size, tc.Flow.linux("reno").header  # bytes
 BDP = round(2 * RATE * DELAY / (8 * PACKET))  # packets
 SMALL, LARGE = 20, 100  # packets: 0.6 and 3 BDP
 QUICK_ACKS = 740
@@ -65,19 +65,6 @@ CASES = {
     "cubic, 40 beside 100 ms": Case(("cubic", "cubic"), 40, (0.0, 0.06), runs=3),
 }
 
-SENDERS: dict[str, dict[str, Any]] = {
-    "reno": {"controller": "reno"},
-    "cubic": {
-        "controller": "cubic_2008",
-        "beta": 717 / 1024,
-        "early_growth": 1 / 20,
-        "slow_start": "hystart",
-    },
-    "bbr": {"controller": "bbr", "quantum": 6},
-}
-"""Ours by the kernel's name. ``tcp_cubic`` is its authors' of 2008 with RFC 9438's beta.
-``tcp_bbr`` adds three pieces to its window, at this rate of two segments each."""
-
 
 def scenario(
     case: Case, duration: float = DURATION, shift: float = 0.0, **changes: Any
@@ -91,18 +78,13 @@ def scenario(
         **changes: settings of the transport that are not as in Linux.
     """
     known = {"gso_segments": case.segments, "quick_acks": QUICK_ACKS}
-    transport = tc.Transport.linux(**{**known, **changes})
     net = tc.dumbbell(RATE, DELAY, case.buffer, access_delay=0.0)
     flows = [
-        tc.Flow(
-            **SENDERS[control],
+        tc.Flow.linux(
+            control,
             start=start + (shift if k else 0.0),
-            packet_size=PACKET,
-            header=HEADER,
-            ack_size=HEADER,
             access_delay=longer / 2,
-            recovery="rack-tlp",
-            transport=transport,
+            transport={**known, **changes},
             name=f"{control}{k}",
         )
         for k, (control, start, longer) in enumerate(

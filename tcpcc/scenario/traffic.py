@@ -17,6 +17,7 @@ from tcpcc.errors import (
     refuse,
     suggestion,
     text,
+    unknown,
     whole,
 )
 from tcpcc.scenario import units
@@ -141,9 +142,9 @@ class Transport(Record):
 
     @classmethod
     def ns2(cls, **changes: Any) -> Transport:
-        """The sender of ns-2.35: an initial window of 2, a first timeout of 3 s, a floor of 0.2 s for
-        the whole timeout, ssthresh cut at every timeout, no F-RTO. `changes` are further settings,
-        or others in their place.
+        """The sender of ns-2.35: an initial window of 2, a first timeout of 3 s, a floor of 0.2 s
+        for the whole timeout, ssthresh cut at every timeout, no F-RTO. `changes` are further
+        settings, or others in their place.
         """
         return cls(**{**_CLASSIC, "initial_window": 2.0, "initial_rto": 3.0, **changes})
 
@@ -239,6 +240,28 @@ def _slow_start(spec: object) -> SlowStart:
     if isinstance(spec, Mapping) and "name" in spec:
         return SlowStart(spec["name"], params={k: v for k, v in spec.items() if k != "name"})
     raise refuse("slow_start", spec, 'a SlowStart(...), its name, or a mapping with "name"')
+
+
+#: Settings of `Flow` by the kernel's name of a congestion control, where ours has another name or
+#: another default. ``tcp_cubic`` is its authors' of 2008 with RFC 9438's beta. ``tcp_bbr`` adds
+#: three pieces of two segments to its window.
+LINUX: dict[str, Mapping[str, Any]] = {
+    "cubic": {
+        "controller": "cubic_2008", "beta": 717 / 1024, "early_growth": 1 / 20,
+        "slow_start": "hystart",
+    },
+    "bbr": {"controller": "bbr", "quantum": 6},
+    "westwood": {"controller": "westwood_plus"},
+    "highspeed": {"controller": "hstcp"},
+    **{
+        name: {"controller": name}
+        for name in (
+            "reno", "vegas", "htcp", "hybla", "illinois", "veno", "yeah", "nv", "cdg", "lp", "bic",
+            "scalable", "dctcp",
+        )
+    },
+}  # fmt: skip
+LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {"dctcp": {"ecn": "accurate"}}
 
 
 @named
@@ -386,6 +409,36 @@ class Flow(Record):
             params=given,
             _instance=None if named_only else algorithm,
         )
+
+    @classmethod
+    def linux(
+        cls, control: str, *, transport: Mapping[str, Any] | None = None, **settings: Any
+    ) -> Flow:
+        """The flow of a Linux 6 host whose congestion control is `control`.
+
+        Its packets have 1500 bytes, of which 52 are headers; the recovery is RACK-TLP.
+
+        Args:
+            control: as the kernel calls it: "reno", "cubic", "bbr", "dctcp", "vegas", "htcp", "hybla",
+                "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic", "highspeed",
+                "scalable".
+            transport: settings that differ from those of `Transport.linux`.
+            **settings: further settings of the flow, or others in place of Linux'.
+
+        Raises:
+            ScenarioError: the kernel has no congestion control of that name, or a bad setting.
+
+        >>> import tcpcc as tc
+        >>> tc.Flow.linux("cubic").controller
+        'cubic_2008'
+        """
+        if control not in LINUX:
+            raise unknown("congestion control of Linux", control, LINUX)
+        known: dict[str, Any] = {
+            "packet_size": 1500, "header": 52, "ack_size": 52, "recovery": "rack-tlp",
+        }  # fmt: skip
+        sender = Transport.linux(**{**LINUX_TRANSPORT.get(control, {}), **(transport or {})})
+        return cls(**{**known, **LINUX[control], "transport": sender, **settings})
 
     @property
     def definition(self) -> Controller:

@@ -8,8 +8,9 @@ import pytest
 
 import tcpcc as tc
 from experiments.kernel import compare, hosts, record
-from experiments.kernel.cases import CASES, DURATION, SENDERS, scenario
+from experiments.kernel.cases import CASES, DURATION, scenario
 from experiments.kernel.path import Link, missing
+from tcpcc.scenario.traffic import LINUX as SENDERS
 
 ALONE = [name for name, case in CASES.items() if len(case.controls) == 1]
 BESIDE = [name for name in CASES if name not in ALONE]

@@ -35,6 +35,7 @@ def hmtg(
     net = tc.dumbbell(rate, delay, 2000, queue=red)
     flow = tc.Flow(
         "reno",
+        recovery="reno",
         count=flows,
         packet_size=500,
         jitter=settings.pop("jitter", 0),

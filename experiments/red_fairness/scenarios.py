@@ -71,7 +71,7 @@ def flow(
         kind: controller; "reno", or one of Vegas' family.
         start: s.
         phase: of the sender's clock, s.
-        recovery: of Vegas' family; None: the controller's own. Reno keeps its own.
+        recovery: of Vegas' family; None: the controller's own. Reno has "reno".
         source, target: nodes; None: the network's.
         name: None: the controller's name and a number.
         **params: of the controller.
@@ -84,6 +84,7 @@ def flow(
     if reno:
         return tc.Flow(
             "reno",
+            recovery="reno",
             packet_size=PACKET + HEADER,
             header=HEADER,
             transport=transport,

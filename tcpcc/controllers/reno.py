@@ -73,6 +73,6 @@ reno = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params=PARAMS,
-        recovery="reno",
+        recovery="sack-prr",
     )
 )

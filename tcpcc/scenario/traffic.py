@@ -38,7 +38,7 @@ def _setting(
 
 
 #: Timeouts as before 2000: ns-2's and 4.3BSD's.
-_CLASSIC = {"rto_margin": 0.0, "hold_ssthresh": False, "frto": False}
+_CLASSIC = {"rto_margin": 0.0, "hold_ssthresh": False, "frto": False, "timestamps": False}
 
 
 @named
@@ -134,7 +134,7 @@ class Transport(Record):
     max_burst: float = _setting(math.inf, positive, "packets", inf=True)
     gso_segments: int = _setting(1, whole, low=1)
     idle_restart: bool = _setting(True, flag)
-    timestamps: bool = _setting(False, flag)
+    timestamps: bool = _setting(True, flag)
     syn_rtt: bool = _setting(False, flag)
     ecn: str = _setting("off", one_of, known=("off", "classic", "accurate"))
     gradual_marks: bool = _setting(False, flag)
@@ -168,7 +168,7 @@ class Transport(Record):
         goes with the recovery "rack-tlp". `changes` are further settings, or others in their place.
         """
         known: dict[str, Any] = {
-            "tick": 0.004, "timestamps": True,
+            "tick": 0.004,
             "delayed_ack": 0.04, "quick_acks": 16, "abc_limit": math.inf, "count_delivered": True,
             "whole_window": True, "gso_segments": 2, "gradual_marks": True, "dsack": True,
         }  # fmt: skip
@@ -419,8 +419,8 @@ class Flow(Record):
         Its packets have 1500 bytes, of which 52 are headers; the recovery is RACK-TLP.
 
         Args:
-            control: as the kernel calls it: "reno", "cubic", "bbr", "dctcp", "vegas", "htcp", "hybla",
-                "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic", "highspeed",
+            control: as the kernel calls it: "reno", "cubic", "bbr", "dctcp", "vegas", "htcp",
+                "hybla", "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic", "highspeed",
                 "scalable".
             transport: settings that differ from those of `Transport.linux`.
             **settings: further settings of the flow, or others in place of Linux'.

@@ -264,7 +264,7 @@ def stay(s, p, a):
 def estimate(name, model, window, *others, after=10):
     """Mean estimate, and the true rate, of a flow over 1000 packets/s, base RTT 93 ms."""
     net = tc.dumbbell("8 Mbps", "46 ms", 1000)
-    flow = tc.Flow(probe(name), window=window)
+    flow = tc.Flow(probe(name), window=window, transport=tc.Transport.ns2())
     run = tc.simulate(tc.Scenario(net, [flow, *others], duration=20), model)
     values = run.data["ssthresh"].sel(time=slice(after, None)).isel(flow=0) - 2
     return float(values.mean()), float(run.throughput(after=after)[0]) / 8000

@@ -20,7 +20,8 @@ BDP = 333
 
 
 def flow(controller, **settings):
-    return tc.Flow(controller, packet_size=1500, recovery="sack", **settings)
+    sender = {"recovery": "sack", "transport": tc.Transport.ns2()}
+    return tc.Flow(controller, packet_size=1500, **sender | settings)
 
 
 def simulate(

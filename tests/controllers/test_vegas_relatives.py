@@ -167,7 +167,9 @@ def test_loss_and_timeout_are_reno_s(name):
 
 def alone(name, model, buffer=60, **flow):
     net = tc.dumbbell("2 Mbps", "50 ms", buffer)
-    case = tc.Scenario(net, [tc.Flow(name, **flow)], duration=120)
+    case = tc.Scenario(
+        net, [tc.Flow(name, **{"transport": tc.Transport.ns2()} | flow)], duration=120
+    )
     return tc.simulate(case, model)
 
 

@@ -158,7 +158,9 @@ def simulate(model, b, *flows, duration=100, **settings):
 
 
 def flow(name, recovery="sack", start=0.0):
-    return tc.Flow(name, recovery=recovery, start=start, packet_size=1500)
+    return tc.Flow(
+        name, recovery=recovery, start=start, packet_size=1500, transport=tc.Transport.ns2()
+    )
 
 
 @pytest.mark.parametrize(("b", "duration"), [(0.1, 60), (0.25, 80), (0.5, 100), (1, 150), (2, 500)])

@@ -23,7 +23,7 @@ def scenario(flows=2, rate=20, delay=20, buffer=500, duration=10, near=1, stagge
         rate * 1e6, delay / 1e3, buffer, queue=tc.XCPRouter(**router),
         access_rate="1 Gbps", access_delay=near / 1e3,
     )  # fmt: skip
-    transport = tc.Transport(initial_window=2, handshake=False)
+    transport = tc.Transport.ns2(initial_window=2, handshake=False)
     each = [tc.Flow("xcp", start=stagger * k + 1e-4, transport=transport) for k in range(flows)]
     return tc.Scenario(net, each, duration=duration, interval=0.1)
 

@@ -28,7 +28,7 @@ NARROW = {"rate": 1.5, "delay": 18, "buffer": 20, "duration": 100, "access": 10,
 
 KINDS = {
     "Tahoe": ("tahoe", None),
-    "Reno": ("reno", None),
+    "Reno": ("reno", "reno"),
     "Newreno": ("newreno", "newreno"),
     "NewrenoSteady": ("newreno", "newreno-steady"),
     "Sack1": ("reno", "sack"),
@@ -55,7 +55,7 @@ def in_ours(kind, flows, stagger, path, initial_window=1, **params):
     instead, and sends no header."""
     controller, recovery = KINDS[kind]
     vegas = kind == "Vegas"
-    transport = tc.Transport(
+    transport = tc.Transport.ns2(
         initial_window=initial_window,
         handshake=not vegas,
         delay_growth=vegas,

@@ -79,7 +79,13 @@ def traces(request):
 
     name, params = PORTS[request.param]
     net = tc.dumbbell(RATE * 1e6, DELAY / 1e3, BUFFER, access_rate=1e9, access_delay=0.5e-3)
-    flow = tc.Flow(name, packet_size=1500, params=params, recovery="sack-prr")
+    flow = tc.Flow(
+        name,
+        packet_size=1500,
+        params=params,
+        recovery="sack-prr-6937",
+        transport=tc.Transport.ns2(),
+    )
     data = tc.simulate(tc.Scenario(net, [flow], duration=DURATION, interval=STEP)).data.isel(flow=0)
     counts = (data[each].values.cumsum() for each in ("sent", "retransmitted"))
     return request.param, theirs, Trace(data["time"].values, data["cwnd"].values, *counts)

@@ -46,7 +46,13 @@ def ours(controller, loss, params=(), seeds=SEEDS):
     net = tc.dumbbell(
         RATE * 1e6, DELAY / 1e3, BUFFER, access_rate=1e9, access_delay=0.5e-3, loss=loss
     )
-    flow = tc.Flow(controller, packet_size=1500, params=dict(params), recovery="sack-prr")
+    flow = tc.Flow(
+        controller,
+        packet_size=1500,
+        params=dict(params),
+        recovery="sack-prr-6937",
+        transport=tc.Transport.ns2(),
+    )
     runs = tc.simulate_many(
         [tc.Scenario(net, [flow], duration=DURATION, seed=1 + k) for k in range(seeds)]
     )

@@ -57,7 +57,7 @@ def in_ours(transfers, buffer, tick=s.TICK):
     flows = []
     for kind, size, start in transfers:
         vegas = kind == "Vegas"
-        sender = tc.Transport(
+        sender = tc.Transport.ns2(
             initial_window=1, rwnd=WINDOW, handshake=not vegas, delay_growth=vegas, tick=tick,
             min_rto=2 * tick, initial_rto=FIRST_INITIAL_RTO,
         )  # fmt: skip

@@ -17,7 +17,7 @@ from experiments import expected, published
 from experiments.published import NOT_TRACED, Cause
 from experiments.westwood_rbe import tables as westwood
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 PAPERS = list(experiments.papers())
 
 
@@ -35,7 +35,7 @@ def causes():
 @cache
 def names_of(file):
     """Names of a file's tests; not of those that are always skipped."""
-    tree = ast.parse((HERE / file).read_text())
+    tree = ast.parse((TESTS / file).read_text())
     return {
         node.name
         for node in tree.body
@@ -57,9 +57,9 @@ def test_a_cause_names_a_test_that_there_is(paper, item, cause):
 def test_every_piece_of_evidence_is_of_a_cause():
     named = {cause.check for _, _, cause in causes()}
     made = {
-        f"{file.name}::{name}"
-        for file in HERE.glob("test_causes*.py")
-        for name in names_of(file.name)
+        f"papers/{file.name}::{name}"
+        for file in (TESTS / "papers").glob("test_causes*.py")
+        for name in names_of(f"papers/{file.name}")
         if name.startswith("test_")
     }
     structure = {name for name in made if name.endswith(("_there_is", "_of_a_cause", "_refused"))}

@@ -191,9 +191,9 @@ def test_with_a_constant_number_it_is_red(n, model):
 def test_the_thresholds_follow_flows_that_come_and_go(model):
     """One, then three, then two, one of which finishes: 1, 3, 2, 1 connections."""
     flows = [
-        tc.Flow("vegas"),
-        tc.Flow("vegas", start=4, stop=8),
-        tc.Flow("vegas", start=4, size=800),
+        tc.Flow("vegas", transport=tc.Transport.ns2()),
+        tc.Flow("vegas", start=4, stop=8, transport=tc.Transport.ns2()),
+        tc.Flow("vegas", start=4, size=800, transport=tc.Transport.ns2()),
     ]
     net = tc.dumbbell(**DUMBBELL, queue=tc.ConnectionRED(error=0.1))
     run = tc.simulate(tc.Scenario(net, flows, duration=20), model=model)

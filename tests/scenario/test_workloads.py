@@ -213,7 +213,7 @@ def test_after_a_silence_the_window_begins_anew():
     grow although no more than an item was ever sent."""
 
     def second(**transport):
-        flow = tc.Flow("reno", transport=tc.Transport(**transport))
+        flow = tc.Flow("reno", transport=tc.Transport.ns2(**transport))
         load = tc.Workload(flow, tc.Conversation(16_000, items=2, gap=5), interarrival=1, count=1)
         return tc.simulate(busy(workloads=load, flows=[])).fct()["fct_s"][1]
 

@@ -19,7 +19,8 @@ RULES = ["limited", "hystart", "hystart++"]
 def scenario(controller, slow_start, *, buffer=333, duration=5.0, rate="100 Mbps", **settings):
     """One flow alone, on 100 Mb/s and 40 ms: 333 packets in the pipe."""
     net = tc.dumbbell(rate, "20 ms", buffer)
-    flow = tc.Flow(controller, slow_start=slow_start, packet_size=1500, recovery="sack", **settings)
+    sender = {"recovery": "sack", "transport": tc.Transport.ns2()}
+    flow = tc.Flow(controller, slow_start=slow_start, packet_size=1500, **sender | settings)
     return tc.Scenario(net, [flow], duration=duration, interval=0.005)
 
 

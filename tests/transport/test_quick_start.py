@@ -89,7 +89,7 @@ def in_ours(name):
         flow = tc.Flow("newreno", recovery="newreno-steady", start=start, size=packets)
         each.append(
             flow.replace(
-                packet_size=1040, transport=tc.Transport(**transport, rwnd=window),
+                packet_size=1040, transport=tc.Transport.ns2(**transport, rwnd=window),
                 slow_start=asks if request else "standard",
             )
         )  # fmt: skip
@@ -287,7 +287,8 @@ def test_a_loss_before_the_proof_takes_the_window_back_and_a_later_one_does_not(
 def transfer(controller="cubic", queue=None, request=1e9, packets=120, **settings):
     net = tc.dumbbell("10 Mbps", "50 ms", 100, queue=queue, access_rate="100 Mbps")
     asks = {"name": "quick_start", "requested_rate": request}
-    flow = tc.Flow(controller, size=packets, slow_start=asks, **settings)
+    sender = {"transport": tc.Transport.ns2()}
+    flow = tc.Flow(controller, size=packets, slow_start=asks, **sender | settings)
     return tc.Scenario(net, [flow], duration=5)
 
 

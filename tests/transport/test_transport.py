@@ -76,7 +76,7 @@ class Endpoint:
     """
 
     def __init__(
-        self, recovery="reno", *, controller=None, size=None, make=tc.Transport, **transport
+        self, recovery="reno", *, controller=None, size=None, make=tc.Transport.ns2, **transport
     ):
         flow = tc.Flow(
             controller or CONTROLLER.get(recovery, "reno"),

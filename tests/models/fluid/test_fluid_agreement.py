@@ -10,10 +10,12 @@ from tcpcc.models.fluid import steps
 from tcpcc.models.fluid.fluid_world import World
 from tcpcc.models.fluid.timeline import events
 
+NS2 = tc.Transport.ns2()
+
 
 def lone(controller, rate=20e6, delay=0.0498, buffer=math.inf, loss=0.0, duration=300, **flow):
     net = tc.dumbbell(rate, delay, buffer, loss=loss)
-    return tc.Scenario(net, [tc.Flow(controller, **flow)], duration=duration)
+    return tc.Scenario(net, [tc.Flow(controller, **{"transport": NS2} | flow)], duration=duration)
 
 
 @pytest.mark.parametrize("b", [0.125, 0.25, 0.5, 1.0])
@@ -164,7 +166,10 @@ def test_windows_of_three_time_out_and_lose_as_in_packets():
 
     found = []
     for seed in (1, 2):
-        flows = [tc.Flow("newreno", access_delay=DELAYS[k % 4], jitter=JITTER) for k in range(100)]
+        flows = [
+            tc.Flow("newreno", access_delay=DELAYS[k % 4], jitter=JITTER, transport=NS2)
+            for k in range(100)
+        ]
         net = tc.dumbbell("10 Mbps", "20 ms", 100)
         case = several_sizes(tc.Scenario(net, flows, duration=60, seed=seed))
         for run in (tc.simulate(case), tc.simulate(case, "fluid")):

@@ -13,7 +13,7 @@ from tcpcc.models.fluid.timeline import start
 def doubling(flows=1, duration=0.8, delay="55 ms"):
     """Flows that double their windows until the end, a tenth of a second one after the other."""
     net = tc.dumbbell("10 Mbps", delay, 2000)
-    starts = [tc.Flow("newreno", start=0.1 * k) for k in range(flows)]
+    starts = [tc.Flow("newreno", start=0.1 * k, transport=tc.Transport.ns2()) for k in range(flows)]
     return tc.Scenario(net, starts, duration=duration, interval=0.01)
 
 

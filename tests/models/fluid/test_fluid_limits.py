@@ -31,7 +31,9 @@ class Draw:
 
     def flow(self, controller="newreno", start=None, **settings):
         start = float(self.rng.uniform(0, 1)) if start is None else start
-        return tc.Flow(controller, start=start, packet_size=self.size(), **settings)
+        sender = tc.Transport.ns2(**settings.pop("transport", {}))
+        size = self.size()
+        return tc.Flow(controller, start=start, packet_size=size, transport=sender, **settings)
 
 
 def both_ways(pairs, buffer, delay):
@@ -143,7 +145,12 @@ def lossy(name, model, loss):
     """Timeouts and goodput of a flow that loses packets by chance only, means of twelve seeds."""
     controller, recovery = LOSSY[name]
     net = tc.dumbbell("20 Mbps", "49.8 ms", np.inf, loss=loss)
-    case = tc.Scenario(net, [tc.Flow(controller, recovery=recovery)], duration=600, interval=600)
+    case = tc.Scenario(
+        net,
+        [tc.Flow(controller, recovery=recovery, transport=tc.Transport.ns2())],
+        duration=600,
+        interval=600,
+    )
     runs = [tc.simulate(case.replace(seed=seed), model) for seed in range(1, 13)]
     return np.mean([(float(x.data.timeouts[0]), float(x.goodput()[0])) for x in runs], axis=0)
 

@@ -34,7 +34,7 @@ def sawtooth(b):
 def sawteeth():
     """Runs of one Reno flow with SACK by (BDP in packets, buffer in BDP)."""
     cases = [(bdp, b) for bdp in (100, 200) for b in (0.125, 0.25, 0.5, 1)]
-    reno = tc.Flow("reno", recovery="sack")
+    reno = tc.Flow("reno", recovery="sack", transport=tc.Transport.ns2())
     return {
         (bdp, b): single([reno], rate=bdp * 100e3, buffer=round(b * bdp), duration=400)
         for bdp, b in cases
@@ -90,7 +90,7 @@ def test_reno_obeys_the_square_root_law(recovery, p):
     ideal = packets / rounds
     law = math.sqrt(3 / (2 * p))
     assert ideal / law == pytest.approx(1.07, abs=0.015)
-    flow = tc.Flow("reno", recovery=recovery)
+    flow = tc.Flow("reno", recovery=recovery, transport=tc.Transport.ns2())
     means = []
     for seed in range(8):
         run = single([flow], rate=1e9, rtt=0.1, buffer=1e5, loss=p, duration=300, seed=seed)

@@ -348,7 +348,7 @@ def probing_again(path, *when, dsack):
 def test_18_19_packets_that_are_late_interrupt_a_probe(path, when):
     """Nothing is lost: the probe begins anew and the bounds are gone. Without D-SACK it stays over,
     or goes on below a bound."""
-    more = {"share": 0.2} if path is overtaken else {}
+    more = {"share": 0.2} if path is overtaken else {"frto": False}
 
     def run(dsack):
         return probing_again(lambda *a, **b: path(*a, **b, **more), *when, dsack=dsack)
@@ -448,9 +448,10 @@ def test_it_holds_its_rate_up_to_one_percent_of_random_loss_and_yields_to_two():
     share = {}
     for name in ("bbr", "bbr3"):
         for loss in (0.01, 0.05):
-            run = tc.simulate(scenario(name, 30.0, rate="20 Mbps", buffer=1000, loss=loss))
-            share[name, loss] = float(run.throughput(after=5)[0]) / 20e6
-    assert share["bbr3", 0.01] > 0.8
+            case = scenario(name, 60.0, rate="20 Mbps", buffer=1000, loss=loss)
+            runs = [tc.simulate(case.replace(seed=seed)) for seed in range(1, 9)]
+            share[name, loss] = np.mean([float(x.throughput(after=5)[0]) for x in runs]) / 20e6
+    assert share["bbr3", 0.01] > 0.78  # 0.80 +- 0.01
     assert share["bbr3", 0.05] < 0.2 < 0.9 < share["bbr", 0.05]
 
 

@@ -19,8 +19,8 @@ def flow(controller, start=0.0, **settings):
     loss_based = controller in ("reno", "newreno")
     return tc.Flow(
         controller, start=start, packet_size=1040 if loss_based else 1000,
-        header=40 if loss_based else 0,
-        transport={"min_rto": 1.0, "initial_window": 2, "handshake": loss_based}, **settings,
+        header=40 if loss_based else 0, recovery="reno" if controller == "reno" else None,
+        transport=tc.Transport.ns2(min_rto=1.0, initial_window=2, handshake=loss_based), **settings,
     )  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def sizes(run, *kinds):
 
 @pytest.mark.parametrize("recovery", ["newreno", "sack-prr", "rack-tlp"])
 def test_a_whole_window_is_whole_and_grows_by_one(recovery):
-    events = run(recovery=recovery, whole_window=True).events
+    events = run(recovery=recovery, whole_window=True, initial_window=2).events
     cwnd = events["cwnd"][(events["event"] == EVENTS.index("ack")) & (events["time"] > 2)]
     assert np.all(cwnd == np.round(cwnd))
     steps = np.diff(cwnd)

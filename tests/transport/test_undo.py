@@ -35,7 +35,7 @@ def test_the_window_returns(controller, recovery, late):
         if late == "overtaken":
             case = overtaken(controller, 5, 5.05, share=0.3, **settings)
         else:
-            case = all_late(controller, 5, **settings)
+            case = all_late(controller, 5, frto=False, **settings)
         run, table = windows(case)
         assert int(run.data.drops.sum()) == 0
         assert int(run.data.loss_events.sum() + run.data.timeouts.sum()) > 0

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments import published
+from experiments import expected, published
 from experiments.harness import papers
 from experiments.records import (
     GRADES,
@@ -33,12 +33,12 @@ VERDICTS = ("reproduced", "direction holds", "deviates")
 REFERENCE = "as the reference"
 
 EXPLANATION = (
-    "Each model is held against print by itself. *Reproduced*: its number is within the stated "
-    "tolerance of the published one. *Direction holds*: it is not, but what the paper says of the "
-    "number (an ordering) is true of it. *Deviates*: neither. A *reference* stands where the paper "
-    "prints no number: what another simulator or a closed form gives. However wide a tolerance is, "
-    "errors are told apart: within 10 %, 25 %, 50 %, beyond. Fluid *agrees* with packets where it "
-    "is within 10 % of them, whether a number is published or not."
+    "Each model is compared with the published numbers separately. *Reproduced*: the number is "
+    "within the tolerance that the data file states. *Direction holds*: it is outside, but the "
+    "paper's qualitative claim (A beats B) still holds. *Deviates*: neither. A *reference* comes "
+    "from another simulator or a closed form, where the paper publishes no number. Errors are also "
+    "graded independently of the tolerance: within 10 %, 25 %, 50 %, or beyond. Fluid *agrees* "
+    "with packets if it is within 10 % of them, whether or not a number is published."
 )
 
 
@@ -116,10 +116,16 @@ def markdown(records: Sequence[Record]) -> str:
     lines = [
         "# Scorecard",
         "",
-        f"Written by `make reproduce`. {EXPLANATION} What differs has its cause stated, "
-        "with the test that computes its evidence, or says that it is not traced. A range in "
-        "brackets, and a standard deviation before it, is over phases or seeds that the paper does "
-        "not give; the number is in it. Tolerances with their reasons are in `experiments/data/`.",
+        f"Written by `make reproduce`. {EXPLANATION} Each difference states its cause and the "
+        "test that computes the evidence, or says that it is not traced. A number is followed by "
+        "its standard deviation and, in brackets, its range over seeds or start times that the "
+        "paper does not give. Tolerances and their reasons are in `experiments/data/`.",
+        "",
+        overview_markdown(records),
+        "",
+        "## By table and figure",
+        "",
+        "Reproduced / direction holds / deviates, and the median error of the published numbers.",
         "",
         summary_markdown(records),
         "",
@@ -144,7 +150,7 @@ MARKS = ("<!-- summary: written by tcpcc reproduce --readme -->", "<!-- end of s
 
 
 def write_summary(records: Sequence[Record], path: Path) -> None:
-    """Replace what stands between `MARKS` in a file by `summary_markdown` and what is explained.
+    """Replace the text between `MARKS` in a file by `overview_markdown`.
 
     Raises:
         ValueError: the file has not both marks.
@@ -154,9 +160,60 @@ def write_summary(records: Sequence[Record], path: Path) -> None:
         raise ValueError(f"{path}: must have {MARKS[0]!r} and {MARKS[1]!r}, once each")
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    told = [before + MARKS[0], summary_markdown(records), explained_markdown(records), MARKS[1]]
-    table = "\n\n".join(told)
-    path.write_text(table + after, encoding="utf-8")
+    page = path.parent / "docs" / "scorecard.md"
+    table = overview_markdown(records, page.relative_to(path.parent).as_posix())
+    path.write_text("\n\n".join([before + MARKS[0], table, MARKS[1]]) + after, encoding="utf-8")
+
+
+def overview(records: Sequence[Record]) -> pd.DataFrame:
+    """One row per paper: `published`, the number of published cells; of each model how many it
+    `tested`, and how many of these are "reproduced", "direction holds" or "deviates"; and of the
+    paper's claims how many were `tested` and `hold`."""
+    import pandas as pd
+
+    rows = []
+    for paper, group in groupby(records, key=lambda r: r.paper):
+        cells = list(group)
+        row: dict[str, Any] = {"paper": paper}
+        row["published"] = sum(r.published is not None for r in cells)
+        said = [found for _, _, found in expected.claims(cells)]
+        for model in MODELS:
+            verdicts = [
+                _verdict(r, model)
+                for r in cells
+                if r.published is not None and r.formula is None and r.number(model) is not None
+            ]
+            row |= {f"{model} {verdict}": verdicts.count(verdict) for verdict in VERDICTS}
+            row[f"{model} tested"] = len(verdicts)
+            row[f"{model} claims"] = sum(model in found for found in said)
+            row[f"{model} claims hold"] = sum(found.get(model, False) for found in said)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def overview_markdown(records: Sequence[Record], page: str = "") -> str:
+    """`overview` as a Markdown table with a sum; `page` is where the sections of papers are."""
+    lines = [
+        "| Paper | Published numbers | Reproduced by packets | by fluid "
+        "| Claims that hold in packets | in fluid |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    known = papers()
+    table = overview(records)
+    total = {"paper": "", **table.drop(columns="paper").sum().to_dict()}
+    for row in [*table.to_dict("records"), total]:
+        title = known[row["paper"]].title if row["paper"] else "All"
+        name = f"[{title}]({page}#{_anchor(title)})" if row["paper"] else title
+        cells = [name, row["published"]]
+        cells += [f"{row[f'{m} reproduced']} of {row[f'{m} tested']}" for m in MODELS]
+        cells += [f"{row[f'{m} claims hold']} of {row[f'{m} claims']}" for m in MODELS]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
+def _anchor(title: str) -> str:
+    """The anchor of a heading, as GitHub and MyST make it."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def summary_markdown(records: Sequence[Record]) -> str:
@@ -219,19 +276,18 @@ def _kind(r: Record, which: str) -> str:
 
 def explained_markdown(records: Sequence[Record]) -> str:
     """The same in two sentences."""
-    told = []
+    sentences = []
     for which, what in (
-        ("cause", "packets are not within the tolerance of print"),
-        ("fluid_cause", "fluid is not within 10 % of packets"),
+        ("cause", "packets are outside the tolerance of the published number"),
+        ("fluid_cause", "fluid differs from packets by more than 10 %"),
     ):
         n = explained(records, which)
-        told.append(
+        sentences.append(
             f"In {n.total()} cells {what}: {n['tested']} have a cause whose evidence a test "
-            f"computes, {n['chance']} are within what phases and seeds make of the runs, "
-            f"{n['undecided'] + n['not traced']} are not explained ({n['not traced']} not traced, "
-            f"{n['undecided']} undecided with so many seeds)."
+            f"computes, {n['chance']} lie within the spread over seeds and start times, "
+            f"{n['not traced']} are not traced, {n['undecided']} are undecided with these seeds."
         )
-    return "\n".join(told)
+    return "\n".join(sentences)
 
 
 def _items(there: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

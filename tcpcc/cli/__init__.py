@@ -431,7 +431,7 @@ def reproduce(options: argparse.Namespace) -> None:
         for cause in dict.fromkeys(cause for cause, _ in told if cause):
             where = "; ".join(cell for each, cell in told if each == cause)
             print(f"\n{where}:\n  {'Fluid: ' if kind == 'fluid_cause' else ''}{cause}")
-    print("\n" + book.summary_markdown(records))
+    print("\n" + book.report.overview_markdown(records))
 
 
 def _scores(book: Any, records: Sequence[Any]) -> str:

@@ -554,14 +554,14 @@ def test_differences_are_counted_by_how_they_are_explained(records, text, told):
 
 def test_the_summary_is_renewed_between_its_marks(records, tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("before\n{}\nold\n{}\nafter\n".format(*experiments.report.MARKS))
+    page.write_text("before\n{}\nstale\n{}\nafter\n".format(*experiments.report.MARKS))
     for _ in range(2):
         experiments.write_summary(records, page)
         text = page.read_text()
         assert text.startswith("before\n")
         assert text.endswith("\nafter\n")
-        assert "old" not in text
-        assert text.count(experiments.summary_markdown(records)) == 1
+        assert "stale" not in text
+        assert text.count(report.overview_markdown(records, "docs/scorecard.md")) == 1
     page.write_text("no marks")
     with pytest.raises(ValueError, match="must have"):
         experiments.write_summary(records, page)

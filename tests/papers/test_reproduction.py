@@ -130,8 +130,7 @@ def test_scorecard_and_readme_are_of_these_numbers():
     found, root = of_all(), Path(experiments.__file__).parents[1]
     assert experiments.markdown(found) == (root / "docs" / "scorecard.md").read_text()
     readme = (root / "README.md").read_text()
-    assert experiments.summary_markdown(found) in readme
-    assert experiments.report.explained_markdown(found) in readme
+    assert experiments.report.overview_markdown(found, "docs/scorecard.md") in readme
 
 
 def test_every_difference_is_explained_or_counted_as_not():

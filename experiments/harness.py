@@ -117,8 +117,8 @@ class Paper:
         return [c for c in self.published.cells if item in (None, c.item)]
 
 
-Watch = Callable[[Paper, str | None, Sequence[Record]], None]
-"""Is told of a paper, one of its items or None for all that were asked for, and the records."""
+Watch = Callable[[Paper, Any, Sequence[Record]], None]
+"""Receives a paper, the item or items asked for (None: all), and the records."""
 
 
 def papers() -> dict[str, Paper]:
@@ -133,7 +133,7 @@ def papers() -> dict[str, Paper]:
 
 def reproduce(
     paper: str | None = None,
-    item: str | None = None,
+    item: str | Iterable[str] | None = None,
     model: str = "both",
     *,
     cache: Path | None = CACHE,
@@ -145,7 +145,7 @@ def reproduce(
 
     Args:
         paper: name; None: all.
-        item: name of one of its tables or figures; None: all.
+        item: name of one of its tables or figures, or several; None: all.
         model: "packet", "fluid" or "both".
         cache: folder of finished runs, so that what was interrupted resumes, beside that of the
             numbers measured (`experiments.kept`); None: no cache.
@@ -433,12 +433,13 @@ def papers_of(name: str | None) -> Sequence[Paper]:
     return [known[name]]
 
 
-def items_of(paper: Paper, name: str | None) -> set[str]:
-    if name is None:
+def items_of(paper: Paper, names: str | Iterable[str] | None) -> set[str]:
+    if names is None:
         return set(paper.items)
-    if name not in paper.items:
+    chosen = {names} if isinstance(names, str) else set(names)
+    for name in chosen - set(paper.items):
         raise unknown(f"item of {paper.name}", name, paper.items)
-    return {name}
+    return chosen
 
 
 def needed(paper: Paper, items: Iterable[str], model: str) -> set[str]:

@@ -36,8 +36,8 @@ class Param:
     """
 
     default: float
-    unit: str
-    doc: str
+    unit: str = ""
+    doc: str = ""
     low: float = -math.inf
     high: float = math.inf
 

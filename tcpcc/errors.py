@@ -59,6 +59,7 @@ def real(field: str, value: Any, what: str = "a number", unit: str = "") -> floa
             raise refuse(field, value, what, unit) from None
         if not math.isnan(number):
             return number
+        what += ", not NaN"
     raise refuse(field, value, what, unit)
 
 

@@ -80,7 +80,7 @@ def simulate_many(
 
     Args:
         scenarios: what to simulate.
-        model: "packet" or "fluid".
+        model: as in `simulate`.
         jobs: how many at a time. Default: one per processor.
         cache: folder where each run is kept as soon as it is finished, made if need be. Runs that
             are there are loaded, not simulated, so an interrupted sweep resumes where it was. A

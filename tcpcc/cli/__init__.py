@@ -139,7 +139,9 @@ def _importing(sub: argparse.ArgumentParser) -> None:
 def _simulating(sub: argparse.ArgumentParser) -> None:
     """What every command that simulates a file takes."""
     sub.add_argument("scenario", type=Path, help="TOML file")
-    sub.add_argument("--model", default="packet", help="packet (default) or fluid")
+    sub.add_argument(
+        "--model", default="packet", help="packet (default), fluid, hybrid or meanfield"
+    )
     sub.add_argument("--driver", default="compiled", help="compiled (default) or simpy")
     sub.add_argument("--seed", type=int, help="in place of the file's")
     setting = "a value in place of the file's: network.rate='5 Mbps', flow.2.start=3"

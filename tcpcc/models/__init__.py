@@ -110,6 +110,8 @@ def simulate(
     if not isinstance(scenario, Scenario):
         hint = "; tc.Scenario.load(...) reads a file" if isinstance(scenario, str | Path) else ""
         raise refuse("scenario", scenario, f"a Scenario{hint}")
+    if not isinstance(model, str):
+        raise refuse("model", model, f"one of {', '.join(MODELS)}; run several one after the other")
     if model not in MODELS:
         raise unknown("model", model, MODELS)
     chosen = MODELS[model]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from tcpcc import rich
-from tcpcc.errors import ScenarioError, unknown
+from tcpcc.errors import ScenarioError, suggestion, unknown
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -36,6 +36,12 @@ def named(target: C) -> C:
             try:
                 signature.bind(*args, **kwargs)
             except TypeError as wrong:
+                missing = [
+                    p.name for p in parameters if p.default is p.empty and p.name not in kwargs
+                ]
+                for name in kwargs:  # a misspelt required argument
+                    if name not in known and suggestion(name, missing):
+                        raise unknown(f"setting of {label}", name, known, limit=8) from None
                 raise ScenarioError(f"{label}: {wrong}") from None
             raise
 

@@ -343,7 +343,10 @@ def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
     room, told = units.packets_or_bytes(buffer)
     if isinstance(buffer, str) and math.isfinite(room):  # "inf" has no unit of its own
         unit = told
-    return positive("buffer", room, unit, inf=True), unit
+    room = positive("buffer", room, unit, inf=True)
+    if unit == "packets" and room < 1:
+        raise refuse("buffer", buffer, "at least 1", unit)
+    return room, unit
 
 
 def node_name(field: str, node: Hashable, allowed: str = "a node name") -> str:

@@ -30,6 +30,7 @@ def dumbbell(
     loss: float = 0.0,
     jitter: Quantity = 0.0,
     reordering: bool = False,
+    variable: bool = False,
 ) -> Network:
     """One bottleneck that all flows share, from node "left" to node "right".
 
@@ -43,7 +44,7 @@ def dumbbell(
             base round-trip time is 2 (delay + 2 access_delay).
         reverse_buffer: of the reverse direction, which ACKs take; default unlimited.
         loss: random loss probability of the bottleneck, in [0, 1).
-        jitter, reordering: of the bottleneck, as in `Link`.
+        jitter, reordering, variable: of the bottleneck, as in `Link`.
 
     Returns:
         a network with the links "bottleneck" (always recorded) and "bottleneck<", and
@@ -54,7 +55,7 @@ def dumbbell(
     look_for_units(rate, delay)
     there = Link(
         "left", "right", rate=rate, delay=delay, buffer=buffer, queue=queue, loss=loss,
-        jitter=jitter, reordering=reordering, name="bottleneck", record=True,
+        jitter=jitter, reordering=reordering, variable=variable, name="bottleneck", record=True,
     )  # fmt: skip
     back = Link("right", "left", rate=rate, delay=delay, buffer=reverse_buffer, name="bottleneck<")
     return Network((there, back), _access(access_rate, access_delay), ("left", "right"))

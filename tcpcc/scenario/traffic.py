@@ -419,9 +419,9 @@ class Flow(Record):
         Its packets have 1500 bytes, of which 52 are headers; the recovery is RACK-TLP.
 
         Args:
-            control: as the kernel calls it: "reno", "cubic", "bbr", "dctcp", "vegas", "htcp",
-                "hybla", "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic", "highspeed",
-                "scalable".
+            control: as the kernel calls it: "reno", "cubic", "bbr", "dctcp", "vegas",
+                "htcp", "hybla", "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic",
+                "highspeed", "scalable".
             transport: settings that differ from those of `Transport.linux`.
             **settings: further settings of the flow, or others in place of Linux'.
 

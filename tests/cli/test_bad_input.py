@@ -34,7 +34,7 @@ def toml(flow='[[flow]]\ncontroller = "reno"', top="duration = 10", net=None):
 LINKS = {
     "rate 0": (lambda: link(rate=0), r"rate = 0: must be a positive number or inf \(bit/s\)"),
     "rate < 0": (lambda: link(rate="-1 Mbps"), r"rate = -1000000: must be a positive"),
-    "rate NaN": (lambda: link(rate=NAN), r"rate = nan: must be a number"),
+    "rate NaN": (lambda: link(rate=NAN), r"rate = nan: must be a number or .*, not NaN"),
     "rate huge": (lambda: link(rate=10**400), r"rate = 10+\.\.\.: must be a number"),
     "rate vast": (lambda: link(rate=10**5000), r"rate = a number of more than 4300 digits: must"),
     "rate ratio": (lambda: link(rate=Fraction(10**5000)), r"rate = a number of more than 4300 dig"),
@@ -48,6 +48,7 @@ LINKS = {
     "delay inf": (lambda: link(delay=INF), r"delay = inf: must be a non-negative finite number"),
     "delay unit": (lambda: link(delay="1 Mbps"), r"'Mbps' is no unit of delay; allowed units: s"),
     "buffer 0": (lambda: link(buffer=0), r"buffer = 0: must be a positive .*\(packets\)"),
+    "buffer < 1": (lambda: link(buffer=0.5), r"buffer = 0\.5: must be at least 1 \(packets\)"),
     "buffer 0 B": (lambda: link(buffer="0 kB"), r"buffer = 0: must be .*\(bytes\)"),
     "buffer unit": (lambda: link(buffer_unit="byte"), r"unknown buffer_unit 'byte': .*'bytes'"),
     "loss 1": (lambda: link(loss=1), r"loss = 1: must be a probability in \[0, 1\)"),
@@ -332,6 +333,10 @@ TOML = {
     "flow key": (
         lambda: toml(flow='[[flow]]\ncontroller = "reno"\n[[flow]]\ncontroller="reno"\nstrt=1'),
         r"flow 2: unknown keyword 'strt' of Flow\('reno'\): did you mean 'start'\?",
+    ),
+    "controler": (
+        lambda: toml(flow='[[flow]]\ncontroler = "cubic"'),
+        r"flow 1: unknown setting of Flow 'controler': did you mean 'controller'\?",
     ),
     "no controller": (lambda: toml(flow="[[flow]]"), r"flow 1: Flow: missing .* 'controller'"),
     "flow kind": (lambda: toml(top="duration = 10\nflow = 5", flow=""), r"flow = 5: must be a tab"),

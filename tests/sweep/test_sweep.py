@@ -314,8 +314,9 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
         """
     )
     child = subprocess.Popen(
-        [sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
     while len(list(tmp_path.glob("kept/*.run"))) < 3 and child.poll() is None:
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)

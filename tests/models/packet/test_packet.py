@@ -886,3 +886,17 @@ def test_mistakes_of_a_process_are_told_in_one_line(act, says):
     with pytest.raises(ScenarioError, match=says) as error:
         act(sim)
     assert "\n" not in str(error.value)
+
+
+def test_several_models_at_once_are_refused_in_one_line():
+    with pytest.raises(tc.ScenarioError, match=r"model = \['packet', 'fluid'\]: must be one of"):
+        tc.simulate(scenario("dumbbell"), model=["packet", "fluid"])
+
+
+def test_the_bottleneck_of_a_dumbbell_can_be_changed_by_hand():
+    net = tc.dumbbell("10 Mbps", "20 ms", 50, variable=True)
+    sim = tc.PacketSimulation(tc.Scenario(net, [tc.Flow("reno")], duration=4))
+    sim.env.run(until=2)
+    sim.set_link("bottleneck", rate=5e6)
+    sim.env.run(until=4)
+    assert sim.result().throughput(after=3).item() == pytest.approx(5e6, rel=0.05)

@@ -64,7 +64,7 @@ def in_ours(transfers, buffer, tick=s.TICK):
         flow = tc.Flow(
             kind.lower(), size=size, start=start, packet_size=s.PACKET, transport=sender,
             params={} if vegas else {"integer_ssthresh": 1},
-            recovery="vegas-ns2" if vegas else None,
+            recovery="vegas-ns2" if vegas else "reno",
         )  # fmt: skip
         flows.append(flow)
     run = tc.simulate(tc.Scenario(s.network(buffer), flows, duration=DURATION))

@@ -14,7 +14,7 @@ from tcpcc.results.recording import EVENTS, TRACED
 NET = tc.dumbbell(rate="1.6 Mbps", delay="50 ms", buffer=8)
 FLOWS = [
     tc.Flow("reno", recovery="sack", size=400, name="sack", transport={"rwnd": 64}),
-    tc.Flow("reno", size=300, start=0.3, name="plain"),
+    tc.Flow("reno", recovery="reno", size=300, start=0.3, name="plain"),
     tc.Flow("vegas", size=300, name="held", header=40, transport={"delayed_ack": 0.2}),
     tc.CBR("100 kbps", name="udp"),
 ]

@@ -286,7 +286,8 @@ def test_places_go_from_hand_to_hand():
 def test_the_fluid_model_refuses_and_says_what_to_do():
     with pytest.raises(tc.ScenarioError, match=r"workloads: .*spelled_out"):
         tc.simulate(busy(), model="fluid")
-    few = busy(workloads=tc.web("reno", rate=2, size=30_000), duration=20.0)
+    old = tc.Flow("reno", recovery="reno", transport=tc.Transport.ns2())
+    few = busy(workloads=tc.web(old, rate=2, size=30_000), duration=20.0)
     times = tc.simulate(few.spelled_out(), model="fluid").fct()
     packets = tc.simulate(few).fct()
     assert times["fct_s"].mean() == pytest.approx(packets["fct_s"].mean(), rel=0.2)

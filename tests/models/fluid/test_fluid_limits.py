@@ -80,10 +80,9 @@ def many_flows(draw):
 
 def short_flows(draw, **settings):
     """99th percentile of the times of 400 transfers of 10 packets beside two long flows, s."""
-    transport = tc.Transport(**settings)
     flows = [draw.flow(start=0.1 * k) for k in range(2)]
     starts = np.sort(draw.rng.uniform(2, 38, 400))
-    flows += [draw.flow(start=float(t), size=10, transport=transport) for t in starts]
+    flows += [draw.flow(start=float(t), size=10, transport=dict(settings)) for t in starts]
     case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), flows, duration=60)
     return case, lambda run: [float((run.data.finished - run.data.start)[2:].quantile(0.99))]
 
@@ -98,7 +97,10 @@ def mesh(draw):
     pairs = nx.connected_watts_strogatz_graph(20, 4, 0.3, seed=1).edges
     fixed = np.random.default_rng(1)
     ends = [fixed.choice(20, 2, replace=False) for _ in range(30)]
-    flows = [draw.flow("cubic", source=f"n{a}", target=f"n{b}") for a, b in ends]
+    flows = [
+        draw.flow("cubic", source=f"n{a}", target=f"n{b}", recovery="sack-prr-6937")
+        for a, b in ends
+    ]
     case = tc.Scenario(both_ways(pairs, 50, "5 ms"), flows, duration=60)
     return case, lambda run: run.goodput(after=10).values / 1e6
 
@@ -194,7 +196,8 @@ def test_westwoods_first_estimate_needs_short_steps():
 
     def goodput(model, **options):
         net = tc.dumbbell("20 Mbps", "49.8 ms", np.inf, loss=0.1)
-        case = tc.Scenario(net, [tc.Flow("westwood")], duration=300)
+        flow = tc.Flow("westwood", recovery="sack-prr-6937", transport=tc.Transport.ns2())
+        case = tc.Scenario(net, [flow], duration=300)
         runs = [tc.simulate(case.replace(seed=seed), model, **options) for seed in SEEDS]
         return np.mean([float(run.goodput()[0]) for run in runs])
 

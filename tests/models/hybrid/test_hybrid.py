@@ -480,7 +480,11 @@ def test_vegas_takes_the_same_for_its_base_delay_in_front_and_behind():
     net = tc.dumbbell("200 Mbps", "20 ms", 1200)
     flows = [  # in front and behind in turn
         tc.Flow(
-            "vegas", start=0.04 * k, access_delay=0.004 * (1 + k // 2 % 4), background=k % 2 > 0
+            "vegas",
+            start=0.04 * k,
+            access_delay=0.004 * (1 + k // 2 % 4),
+            background=k % 2 > 0,
+            transport=tc.Transport.ns2(),
         )
         for k in range(100)
     ]

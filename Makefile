@@ -42,14 +42,14 @@ test: $(READY)
 	@$(MAKE) --no-print-directory --jobs 2 lint pytest
 
 pytest: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # Every number of every paper, all seeds, and the notebooks; what `reproduce` has kept is not simulated
 # again.
 papers: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto -m papers
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m papers
 
-# Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 100.
+# Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 40.
 SCENARIOS ?= 1000
 SEED ?= 1
 fuzz: $(READY)

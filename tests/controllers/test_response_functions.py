@@ -98,7 +98,13 @@ def response(every_nth, model, name, p, cycles):
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize(
     ("p", "cycles"),
-    [(1e-3, 40), (1e-4, 40), (1e-5, 10), (1e-6, 4), pytest.param(1e-7, 3, marks=pytest.mark.slow)],
+    [
+        (1e-3, 40),
+        (1e-4, 40),
+        (1e-5, 10),
+        (1e-6, 4),
+        pytest.param(1e-7, 3, marks=pytest.mark.papers),
+    ],
 )
 def test_packets_obey_the_closed_form(every_nth, name, p, cycles):
     """From 1e-3 to 1e-7. Scalable TCP takes some twenty cycles from the law's peak to its own, 6 %

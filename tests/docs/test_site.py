@@ -32,6 +32,7 @@ def site(tmp_path_factory):
     return out
 
 
+@pytest.mark.papers
 def test_every_controller_has_its_page(site):
     for name in CONTROLLERS:
         page = (site / "controllers" / f"{name}.html").read_text()
@@ -42,6 +43,7 @@ def test_every_controller_has_its_page(site):
         assert (site / "_images" / f"{name}.svg").stat().st_size > 5000
 
 
+@pytest.mark.papers
 def test_every_notebook_is_shown_with_its_outputs(site):
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         page = (site / "notebooks" / f"{notebook.stem}.html").read_text()

@@ -9,6 +9,8 @@ import tcpcc as tc
 from experiments.quick_vegas import scenarios as s
 from experiments.quick_vegas import tables as t
 
+pytestmark = pytest.mark.papers
+
 MODELS = ("packet", "fluid")
 
 

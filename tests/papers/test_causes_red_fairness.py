@@ -7,6 +7,8 @@ import tcpcc as tc
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables as t
 
+pytestmark = pytest.mark.papers
+
 MODELS = ("packet", "fluid")
 SEEDS = range(1, 7)
 

@@ -7,6 +7,8 @@ import tcpcc as tc
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
 
+pytestmark = pytest.mark.papers
+
 MODELS = ("packet", "fluid")
 FEW = range(1, 4)
 

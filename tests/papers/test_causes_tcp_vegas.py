@@ -9,6 +9,8 @@ import tcpcc as tc
 from experiments.tcp_vegas import scenarios as s
 from experiments.tcp_vegas import tables as t
 
+pytestmark = pytest.mark.papers
+
 MODELS = ("packet", "fluid")
 ONE_CUT = "one cut for a window's losses"
 

@@ -9,6 +9,8 @@ import tcpcc as tc
 from experiments.westwood_rbe import scenarios as s
 from experiments.westwood_rbe import tables as t
 
+pytestmark = pytest.mark.papers
+
 MODELS = ("packet", "fluid")
 JITTER = 1e-3
 FLOWS, SEEDS = 16, range(1, 4)

@@ -83,6 +83,7 @@ def test_a_legend_over_its_data_is_found():
     assert misplaced(figure)
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize(("paper", "item"), CHARTS, ids=map("/".join, CHARTS))
 def test_legends_of_charts_stand_beside_the_data(paper, item, records):
     one = PAPERS[paper].items[item]
@@ -146,6 +147,7 @@ def marks(figure, label):
     ]
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_item_that_prints_numbers_has_a_dot_plot(paper, records):
     for item in PAPERS[paper].items:

@@ -11,7 +11,7 @@ from experiments import harness, notebook, published
 from experiments.records import BEYOND_CHANCE, NEAR_PACKETS, UNDECIDED
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-TUTORIAL = ("01_", "02_", "03_")
+TUTORIAL = ("01_",)
 LONG = pytest.mark.papers
 RUN = [
     pytest.param(path, id=path.stem, marks=() if path.stem.startswith(TUTORIAL) else LONG)

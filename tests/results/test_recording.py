@@ -258,6 +258,7 @@ def test_fluid_sums_up_an_unrecorded_flow_that_ends():
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux what is used")
+@pytest.mark.papers
 @pytest.mark.parametrize("streamed", [True, False])
 def test_memory_of_a_streamed_run_is_flat_in_its_duration(streamed, tmp_path):
     """A run of 145 MB goes on where 75 MiB are left, which one in memory does not. Pages of files

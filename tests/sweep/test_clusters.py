@@ -13,6 +13,8 @@ import pytest
 
 import tcpcc as tc
 
+pytestmark = pytest.mark.papers
+
 NET = tc.dumbbell(rate="2 Mbps", delay="20 ms", buffer=20)
 
 

@@ -17,7 +17,10 @@ import tcpcc as tc
 
 PAGE = Path(__file__).parents[3] / "docs" / "models.md"
 SEEDS = (1, 2)
-pytestmark = pytest.mark.filterwarnings("ignore::tcpcc.models.fluid.limits.FluidWarning")
+pytestmark = [
+    pytest.mark.papers,
+    pytest.mark.filterwarnings("ignore::tcpcc.models.fluid.limits.FluidWarning"),
+]
 
 
 class Draw:

@@ -10,6 +10,8 @@ import pytest
 import tcpcc as tc
 from experiments.red_fairness import scenarios
 
+pytestmark = pytest.mark.papers
+
 SEEDS = range(1, 21)
 MIXES = [(table, mix) for table, t in scenarios.TABLES.items() for mix in t.mixes]
 

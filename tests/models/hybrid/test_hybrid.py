@@ -105,6 +105,7 @@ def test_a_discipline_drops_as_often_and_as_regularly_as_it_says(spread, two):
     assert s.packets == 20_000
 
 
+@pytest.mark.papers
 def test_after_many_packets_behind_any_place_between_two_drops_is_as_likely():
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
@@ -216,6 +217,7 @@ SHARES = {  # of those in front; standard errors of 24 seeds are 0.005, under dr
 }
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize("name", SHARES)
 def test_packets_in_front_get_what_the_same_flows_behind_get(name):
     """Within 2.5 %; in packets both are the same. Of twenty seeds the standard error is at most
@@ -244,6 +246,7 @@ def vegas_queue(case, model):
     return float(run.data.queue[:, 0].sel(time=slice(9, None)).mean())
 
 
+@pytest.mark.papers
 def test_the_queue_of_a_hundred_vegas_flows_is_as_long_as_in_packets():
     """With the same starts, which decide over it: seeds differ by 8 %, the models in one seed by 5,
     so that the means of four should agree within three times 2.7 %. Docs: models."""
@@ -309,6 +312,7 @@ def losses_in_front(case, model):
     return np.array([sum(sizes) / sent, len(sizes) / sent, np.mean(np.array(sizes) == 1)])
 
 
+@pytest.mark.papers
 def test_a_full_buffer_refuses_as_many_packets_in_front_at_a_time_as_packets_lose():
     """As many of all, and as often: a clump loses 1, 2, 3, ... with falling frequency."""
     from experiments.battery import SCENARIOS, several_sizes
@@ -363,6 +367,7 @@ def refused_of(flows, owed, together, trips=200):
     return times
 
 
+@pytest.mark.papers
 def test_a_flow_is_drawn_once_in_a_round_trip():
     """So that those in front notice losses as often as those behind do."""
     times = refused_of(flows=8, owed=3.0, together=2.0)
@@ -374,12 +379,14 @@ def test_a_flow_is_drawn_once_in_a_round_trip():
     assert at_a_time == pytest.approx(2, rel=0.15)
 
 
+@pytest.mark.papers
 def test_what_one_clump_of_each_flow_does_not_pay_the_next_packets_do():
     """A source that takes half of a link owes more in a round trip than a clump loses."""
     (times,) = refused_of(flows=1, owed=20.0, together=2.0)
     assert len(times) == pytest.approx(200 * 20, rel=0.02)
 
 
+@pytest.mark.papers
 def test_who_has_just_grown_is_refused_five_times_as_often():
     """Of ten packets in a round trip one follows on another at once."""
     memory = np.zeros(1, SHARED)
@@ -400,6 +407,7 @@ def test_who_has_just_grown_is_refused_five_times_as_often():
     assert refused[:, 5].mean() / others.mean() == pytest.approx(1 / OTHERS, rel=0.2)
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize("controller", ["newreno", "cubic"])
 def test_packets_refuse_others_a_fifth_as_often(controller):
     """The first of those that a flow loses at a time follows on another at once five times as often

@@ -10,7 +10,7 @@ import tcpcc
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import write_controllers, write_notebooks  # noqa: E402
+from pages import write_controllers, write_notebooks, write_rules  # noqa: E402
 
 project = "tcpcc"
 author = "The tcpcc developers"
@@ -47,4 +47,5 @@ napoleon_numpy_docstring = False
 default_role = "code"  # single backquotes in docstrings are code
 
 write_controllers(HERE)
+write_rules(HERE)
 write_notebooks(HERE)

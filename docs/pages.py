@@ -1,4 +1,4 @@
-"""Pages that are made of what the package knows: one per controller, and the notebooks."""
+"""Pages generated from the package: one per controller, what rules may read, the notebooks."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import csv
 import inspect
 import math
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 from tcpcc import plots
-from tcpcc.controllers import CONTROLLERS
+from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.models.evidence import evidence, evidence_table, models_for
-from tcpcc.queues import QUEUES
-from tcpcc.slow_start import SLOW_STARTS
+from tcpcc.queues import QUEUES, discipline
+from tcpcc.slow_start import SLOW_STARTS, start_up
 from tcpcc.transport.recovery import RECOVERIES
 
 
@@ -155,7 +157,7 @@ def write_controllers(docs: Path) -> None:
         if not drawn.exists() or drawn.stat().st_mtime < data.stat().st_mtime:
             _draw_response(name, curves[name], drawn)
     for old in folder.glob("*.md"):
-        if old.stem != "index" and old.stem not in CONTROLLERS:
+        if old.stem not in CONTROLLERS and not old.stem.startswith(("index", "rules_")):
             old.unlink()
     rows: list[tuple[object, ...]] = [
         (f"[`{name}`]({name}.md)", CONTROLLERS[name].summary, *facts)
@@ -179,6 +181,32 @@ def write_controllers(docs: Path) -> None:
         + "\n\n".join(others)
         + f"\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n",
     )
+
+
+def _rules(module: ModuleType) -> str:
+    """The rules of a contract, in the words of its module."""
+    words = inspect.getdoc(module) or ""
+    return "```{eval-rst}\n" + words.replace(":data:`SAMPLE`", "below") + "\n```"
+
+
+def _fields(sample: Mapping[str, tuple[str, str]], letter: str) -> str:
+    rows: list[tuple[object, ...]] = [
+        (f"`{letter}.{name}`", unit, text.replace("``", "`"))
+        for name, (unit, text) in sample.items()
+    ]
+    return _table(("field", "unit", "meaning"), rows)
+
+
+def write_rules(docs: Path) -> None:
+    """What a rule may read: the rules and the sample of each contract."""
+    pages = (
+        ("rules_of_controllers", "Rules of a controller", controller, controller.SAMPLE, "a"),
+        ("rules_of_queues", "Rules of a queue discipline", discipline, discipline.SAMPLE, "q"),
+        ("rules_of_slow_starts", "Rules of a slow start", start_up, controller.SAMPLE, "a"),
+    )
+    for name, title, module, sample, letter in pages:
+        text = f"# {title}\n\n{_rules(module)}\n\n## The sample\n\n{_fields(sample, letter)}\n"
+        _write(docs / "controllers" / f"{name}.md", text)
 
 
 def write_notebooks(docs: Path) -> None:

@@ -1,54 +1,53 @@
 """The contract of a congestion controller: parameters, private state, rules.
 
-A controller is four plain functions on records, written once and run by every model:
+A controller is a set of plain functions (rules) on three records. It is written once, and every
+model runs it:
 
 ===================  =========================================================================
-``on_ack(s, p, a)``      new data was acknowledged: `a.acked` packets, a **real** number
-``on_round(s, p, a)``    one round trip ended: the first packet of the last round came back
-``on_loss(s, p, a)``     a loss event; at most one per window of data
-``on_timeout(s, p, a)``  the retransmission timer expired
+``on_ack(s, p, a)``      an ACK acknowledges `a.acked` new packets, a **real** number
+``on_round(s, p, a)``    a round trip ends: the first packet of the last round is acknowledged
+``on_loss(s, p, a)``     a loss event, at most one per window of data
+``on_timeout(s, p, a)``  the retransmission timer expires
 ===================  =========================================================================
 
-`s` is the state: the window that all share (``cwnd``, ``ssthresh``, in packets) and the
-controller's own variables. `p` holds the parameters, `a` the sample (:data:`SAMPLE`). A rule may
-use arithmetic, ``if``, loops, ``math`` and other such functions, and nothing else: that subset
-compiles. Times are in seconds, windows in packets, rates in packets per second.
+`s` is the state: the window (``cwnd``, ``ssthresh``, in packets) and the controller's variables.
+`p` holds the parameters, `a` the sample (:data:`SAMPLE`). A rule may use arithmetic, ``if``, loops,
+and functions of ``math``; this subset of Python is compiled. Times are in seconds, windows in
+packets, rates in packets per second.
 
-What a controller may have beside these; nothing is called, kept or measured for one that has not:
+The packet model calls ``on_ack`` with ``acked = 1``, a fluid model with ``acked = rate * dt``, so
+that a rule that is linear in `acked` means the same in both.
+
+Optional rules and settings. What a controller does not have is neither called nor measured:
 
 ==========================  ==================================================================
-``on_delivery(s, p, a)``    an ACK brought news, in recovery too: `a.delivered` packets. After
-                            ``on_ack`` and ``on_loss`` and before anything is sent
-``on_lost_packet(s, p, a)``  a packet is deemed lost, each one by itself; before ``on_delivery``
-``on_mark(s, p, a)``        an ACK tells of a mark (ECN), once per window of data and not in
-                            recovery; None: ``on_loss`` is called
-``on_timer(s, p, a)``       the time of the state variable `wake_at` has come; it is infinite
-                            until a rule sets it anew
-``on_restart(s, p, a)``     the application has data again after all that was sent had been
-                            acknowledged; before any of it goes
-``on_start(s, p, a)``       before the first segment, the SYN if there is a handshake
-``on_open(s, p, a)``        the SYN is acknowledged, cwnd is the transport's initial window; before
-                            anything is sent in it. Only with a handshake
-``on_undo(s, p, a)``        the last loss or timeout was none, as D-SACK tells (`Transport.dsack`):
-                            what it did to the state may be taken back; cwnd and ssthresh are again
-                            at least what they were, unless the controller owns its recovery
-state `pacing_rate`         packets per second at which the sender spaces what it sends;
-                            infinite: as the window lets it
-state `wake_at`             s, when ``on_timer`` is to be called
-`stamps`                    state that is noted with each packet when it is sent, and given back
-                            before ``on_delivery`` (of the packet sent last among those
-                            delivered) and ``on_lost_packet``
-`owns_recovery`             no rate reduction, no inflation: in recovery cwnd is what the rules say
-`owns_start`                no window of the transport's after the first: none after a silence, nor
-                            is growth taken back
-`chance`                    the state carries a random stream of its own: ``uniform(s)`` of
-                            `engine.streams`
+``on_delivery(s, p, a)``    an ACK reports `a.delivered` new packets, in recovery too. Called after
+                            ``on_ack`` and ``on_loss``, before anything is sent
+``on_lost_packet(s, p, a)``  a packet is marked lost; called once for each, before ``on_delivery``
+``on_mark(s, p, a)``        an ACK reports an ECN mark: at most once per window of data, not in
+                            recovery. Without it ``on_loss`` is called
+``on_timer(s, p, a)``       the time in the state variable `wake_at` has come; it is infinite until
+                            a rule sets it
+``on_restart(s, p, a)``     the application has data again after everything sent was acknowledged;
+                            called before any of it is sent. `a.idle` is the time since then
+``on_start(s, p, a)``       before the first segment (the SYN if there is a handshake)
+``on_open(s, p, a)``        the SYN is acknowledged and cwnd is the initial window; called before
+                            anything is sent. Only with a handshake
+``on_undo(s, p, a)``        the last loss or timeout was spurious (`Transport.dsack`, `frto`). cwnd
+                            and ssthresh are restored already, unless `owns_recovery`
+state `pacing_rate`         packets per second at which the sender paces; infinite: no pacing
+state `wake_at`             s, time of the next ``on_timer``
+`stamps`                    state variables that are saved with each packet when it is sent, and
+                            restored before ``on_delivery`` (from the newest packet delivered) and
+                            ``on_lost_packet``
+`owns_recovery`             cwnd is what the rules say in recovery too: no rate reduction, no
+                            inflation
+`owns_start`                the transport never changes the window: no restart after an idle period,
+                            and growth of an unused window stays
+`chance`                    the state has a random stream: ``uniform(s)`` of `engine.streams`
 ==========================  ==================================================================
 
-Rules that keep a largest or smallest value over a time: ``update_max`` of `windowed`.
-
-A packet model calls ``on_ack`` with ``acked = 1``; a fluid model with ``acked = rate * dt``. A rule
-that is linear in `acked` therefore means the same in both.
+``update_max`` of `windowed` keeps the largest value of a sliding window.
 """
 
 from __future__ import annotations
@@ -74,79 +73,78 @@ WINDOW: dict[str, tuple[float, str, str]] = {
 
 MOST_STAMPS = 4  # that a packet has room for
 
-#: What a rule learns about the event, field by field: (unit, meaning).
+#: What a rule may read of the event: name -> (unit, meaning).
 SAMPLE: dict[str, tuple[str, str]] = {
     "now": ("s", "time of the event"),
     "acked": (
         "packets",
         "newly acknowledged, at most `abc_limit` per ACK (RFC 3465, 2.3); 0 on a loss or timeout",
     ),
-    "delivered": ("packets", "acknowledged since the last on_ack, in recovery too; not limited"),
+    "delivered": (
+        "packets",
+        "acknowledged since the last on_ack, in recovery too; without that limit",
+    ),
     "rtt": (
         "s",
-        "round-trip time of the newest acknowledged packet; 0 if one that the ACK covers was sent "
-        "twice (Karn), if it had been selectively acknowledged before, on a loss and a timeout",
+        "RTT of the newest acknowledged packet. 0 if the ACK covers a retransmission (Karn), if "
+        "the packet was selectively acknowledged before, on a loss and on a timeout",
     ),
-    "srtt": ("s", "smoothed round-trip time, gain 1/8 (RFC 6298)"),
-    "base_rtt": ("s", "smallest round-trip time measured so far (BaseRTT)"),
-    "max_rtt": ("s", "largest round-trip time measured so far"),
-    "round_rtt": ("s", "mean round-trip time over the round that ended last"),
-    "round_min_rtt": ("s", "smallest round-trip time in the round that ended last"),
-    "round_time": ("s", "length of the round that ended last"),
-    "round_packets": ("packets", "sent during the round that ended last"),
+    "srtt": ("s", "smoothed RTT, gain 1/8 (RFC 6298)"),
+    "base_rtt": ("s", "smallest RTT so far (BaseRTT)"),
+    "max_rtt": ("s", "largest RTT so far"),
+    "round_rtt": ("s", "mean RTT of the last round"),
+    "round_min_rtt": ("s", "smallest RTT of the last round"),
+    "round_time": ("s", "duration of the last round"),
+    "round_packets": ("packets", "sent in the last round"),
     "inflight": (
         "packets",
-        "FlightSize (RFC 5681): sent and not yet cumulatively acknowledged. On an ACK, and where a "
-        "round ends, one packet that this ACK acknowledges still counts, so that a window in use "
-        "is all in flight; and after a timeout only what was sent since (as ns-2's Vegas has it)",
+        "FlightSize (RFC 5681): sent and not cumulatively acknowledged. On an ACK and at the end "
+        "of a round it includes one packet that this ACK acknowledges, so that a window in full "
+        "use is all in flight. After a timeout only packets sent since then count (as in ns-2)",
     ),
-    "window": ("packets", "window in force: cwnd, or the receiver's if smaller; at least 1"),
-    "transmits": ("", "on a loss or timeout: how often the lost packet had been sent; else 0"),
+    "window": ("packets", "window in force: min(cwnd, receiver's window), at least 1"),
+    "transmits": ("", "on a loss or timeout: how often the lost packet was sent before; else 0"),
     "limited": (
         "0 or 1",
-        "the receiver or the application, not cwnd, limits what is sent (RFC 7661): whatever "
-        "``on_ack`` and ``on_round`` add to cwnd is taken back, and parts of a window that a "
-        "controller keeps by itself should not grow; 0 on a loss or timeout. In ``on_delivery``: "
-        "the rate is of a time in which the application had nothing to send",
+        "the receiver or the application limits sending, not cwnd (RFC 7661). The transport then "
+        "takes back what ``on_ack`` and ``on_round`` add to cwnd; a controller should not let "
+        "private parts of the window grow. 0 on a loss or timeout. In ``on_delivery``: the "
+        "delivery rate was limited by the application",
     ),
-    "marked": ("packets", "marked (ECN), of those that ACKs have told of since the last on_ack"),
+    "marked": ("packets", "ECN-marked, of those that ACKs reported since the last on_ack"),
     "pipe": (
         "packets",
-        "in the network: sent, neither delivered nor deemed lost. Like all that follows, only in "
-        "``on_delivery`` and ``on_lost_packet``, where rtt, srtt and base_rtt take in what "
-        "selective acknowledgements tell; this and `total_delivered` in ``on_mark`` and "
-        "``on_undo``, `phase` in ``on_undo`` as well",
+        "in the network: sent, neither delivered nor marked lost. This field and those below are "
+        "known in ``on_delivery`` and ``on_lost_packet`` only; rtt, srtt and base_rtt include "
+        "selective acknowledgements. `pipe` and `total_delivered` are known in ``on_mark`` and "
+        "``on_undo`` too, `phase` in ``on_undo``",
     ),
-    "total_delivered": ("packets", "known to have arrived since the start, in any order"),
+    "total_delivered": ("packets", "delivered since the start, in any order"),
     "delivery_rate": (
         "packets/s",
-        "`rate_delivered` over `rate_interval`, or 0 where these are no measure "
+        "`rate_delivered` / `rate_interval`, or 0 if there is no valid sample "
         "(draft-cheng-iccrg-delivery-rate-estimation, 3.3)",
     ),
     "rate_interval": (
         "s",
-        "from the delivery before the newest of these packets was sent until now, or what it took "
-        "to send as many, if longer",
+        "time from the delivery before the newest packet was sent until now, or the time it took "
+        "to send as many packets, if longer",
     ),
-    "rate_delivered": ("packets", "delivered since the newest of these packets was sent"),
-    "lost": ("packets", "deemed lost since that packet, or the lost one, was sent"),
-    "lost_inflight": ("packets", "`pipe` when that packet, or the lost one, had been sent"),
-    "phase": ("", "of the loss recovery: 0: none, 1: repairing, 2: after a timeout"),
+    "rate_delivered": ("packets", "delivered since the newest packet was sent"),
+    "lost": ("packets", "marked lost since the newest packet, or the lost one, was sent"),
+    "lost_inflight": ("packets", "`pipe` when that packet, or the lost one, was sent"),
+    "phase": ("", "loss recovery: 0 none, 1 fast recovery, 2 after a timeout"),
     "owd": (
         "s",
-        "one-way delay of the newest packet, by clocks that agree; 0 if it was sent twice",
+        "one-way delay of the newest packet (synchronized clocks); 0 if it was sent twice",
     ),
-    "word0": ("", "first header word as the ACK brought it back, of a controller with `header`"),
-    "word1": ("", "second header word"),
-    "word2": ("", "third header word"),
-    "word3": ("", "fourth header word"),
+    "word0": ("", "first header field as the ACK returned it, for a controller with `header`"),
+    "word1": ("", "second header field"),
+    "word2": ("", "third header field"),
+    "word3": ("", "fourth header field"),
     "idle": ("s", "in ``on_restart``: time since the last packet was sent; else 0"),
-    "packet_size": ("bytes", "of a full data packet, with headers; always the same"),
-    "hops": (
-        "",
-        "links of the network on the way of its data, as the TTL tells; not its own access links; "
-        "always the same",
-    ),
+    "packet_size": ("bytes", "of a full data packet with headers; constant"),
+    "hops": ("", "number of links on the path of the data, without access links; constant"),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
@@ -158,31 +156,42 @@ def nothing(s: Any, p: Any, ack: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Controller(Definition):
-    """A congestion-control algorithm, ready for every model.
+    """A congestion-control algorithm that every model can run.
 
     Args:
-        name: registered name, lower case
-        summary: one line
-        on_ack, on_round, on_loss, on_timeout: the rules; ``None`` where there is nothing to do
-        params: name -> :class:`Param`
-        state: name -> :class:`State`, beside ``cwnd`` and ``ssthresh``
-        recovery: default loss recovery (one of ``tcpcc.recoveries()``)
-        source: the paper or RFC
-        validate: of the complete dict of parameters, to a complaint or ``None``; may be ``None``
-        header: state variables, at most 4, that every data packet carries as its header words, for
-            routers to read and write; they come back as `a.word0`, `a.word1`, ...
-        record: state variables that a trace shows, beside the window: columns of ``run.trace()``
-        on_delivery, on_lost_packet, on_mark, on_timer, on_restart, on_start, on_open, on_undo: see
-            above
-        stamps: from a state variable to the one that it is given back in
-        owns_recovery, owns_start, chance: see above
+        name: unique name, lower case.
+        summary: one line.
+        on_ack: called as ``on_ack(s, p, a)`` for an ACK of new data; None: nothing to do.
+        on_loss: called for a loss event, at most once per window of data; None: nothing to do.
+        on_timeout: called when the retransmission timer expires; None: nothing to do.
+        on_round: called once per round trip.
+        params: name -> `Param`.
+        state: name -> `State`, in addition to cwnd and ssthresh.
+        recovery: default loss recovery, one of ``tcpcc.recoveries()``.
+        source: paper or RFC.
+        validate: takes the dict of all parameters, returns a complaint or None.
+        record: state variables that a trace shows, as columns of ``run.trace()``.
+        on_delivery: called for each ACK that reports delivered packets, in recovery too.
+        on_lost_packet: called for each packet that is marked lost.
+        on_mark: called for an ECN mark; None: ``on_loss`` is called.
+        on_timer: called at the time in the state variable `wake_at`.
+        on_restart: called when the application has data again after an idle period.
+        on_start: called before the first segment.
+        on_open: called when the SYN is acknowledged.
+        on_undo: called when the last loss or timeout was spurious.
+        stamps: state variables saved with each packet -> the variables they are restored to.
+        owns_recovery: the window in recovery is the controller's.
+        owns_start: the transport does not change the window after idle periods.
+        chance: the state has a random stream.
+        header: state variables, at most 4, that every data packet carries as header fields for
+            routers to read and write; they return as `a.word0`, `a.word1`, ...
 
-    Each rule is read when the controller is made, all its branches and helpers, and tried once, so
-    that a misspelt field is an error here and not in the middle of a run.
+    All branches and helpers of each rule are checked when the controller is made, and the rule is
+    run once, so that a misspelt field is an error at once.
 
-    Raises
-    ------
-    ScenarioError : a rule that cannot be meant; one line with its name and the line of its file
+    Raises:
+        ScenarioError: a rule that does not compile or reads an unknown field; one line with its
+            name and the line of its file.
     """
 
     name: str

@@ -2,32 +2,31 @@
 
 =========================  =====================================================================
 ``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it, `q.mark` to mark it
-``on_fluid(s, p, q)``      `q.arrivals` packets (a real number) arrived: set `q.prob`, the share
-                           dropped in the long run, `q.spread`, how irregular the drops are, and
-                           `q.anew` where the arrivals since the last drop count no more
-``on_interval(s, p, q)``   a timer, at the start and then at the time `q.wake` that it sets
-``on_departure(s, p, q)``  a packet is about to be sent, after waiting for `q.sojourn`: set `q.drop`
-                           or `q.mark`; the next one follows at once if it is dropped
-``on_select(s, p, q)``     several inner queues: set `q.inner` to the one that sends next
+``on_fluid(s, p, q)``      for models without packets: `q.arrivals` packets (a real number) arrived.
+                           Set `q.prob`, the drop probability, and `q.spread`, how irregular the
+                           spacing of drops is; `q.anew` = 1 restarts the spacing
+``on_interval(s, p, q)``   a timer: called at the start, then at the time `q.wake` that it sets
+``on_departure(s, p, q)``  a packet is about to be sent after waiting for `q.sojourn`: set `q.drop`
+                           or `q.mark`. After a drop the next packet follows at once
+``on_select(s, p, q)``     with several inner queues: set `q.inner` to the one that sends next
 =========================  =====================================================================
 
-`s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops in any
-case (`q.full`), but the discipline sees the arrival. A mark that a packet cannot take, since it is
-not ECN-capable, drops it: :func:`notify` is what an AQM with a parameter `ecn` calls.
-A discipline that decides when a packet arrives knows all that it needs then, and costs no event of
-its own. One with ``on_departure`` makes its link a scheduled one, with an event per departure; it
-runs in packets only, unless it has ``on_fluid`` or `in_amounts`. With several `inner` queues
-``on_arrival`` sets `q.inner`, the queue (0, 1, ...) that the packet joins, and may let a full
-buffer push out others: it sets `q.evict` to an inner queue, `q.evictions` to how many at its head
-give way; ``on_departure`` learns of each with `q.evicted`, when all is decided.
+`s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops the
+packet in any case (`q.full`), but ``on_arrival`` is called. A mark drops a packet that is not
+ECN-capable; an AQM with a parameter `ecn` calls :func:`notify`.
 
-A discipline with `reads_headers` sees four words of a packet's header, and may write them. One that
-drops and marks nothing, but counts `q.arrivals` packets with each call of ``on_arrival`` and
-``on_departure`` as if they came one after another, says so by `in_amounts`: fluid then calls these
-rules with what of each flow comes and goes in a step, and needs no ``on_fluid``. A discipline that
-needs chance calls ``uniform(s)`` of `engine.streams`: every queue's state carries a
-stream of its own. The rules are written on the same helper functions, so that the packet and the
-fluid model read one drop law.
+A discipline that only acts on arrival costs no event. ``on_departure`` makes its link a scheduled
+one, with an event per departure; it runs in packets only, unless it has ``on_fluid`` or
+`in_amounts`. With several `inner` queues ``on_arrival`` sets `q.inner`, the packet's queue (0, 1,
+...). It may also make room in a full buffer: `q.evict` is an inner queue and `q.evictions`
+the number of packets dropped from its head; ``on_departure`` is called for each with `q.evicted`.
+
+A discipline with `reads_headers` reads and writes four fields of a packet's header. A discipline
+with `in_amounts` never drops or marks, and counts `q.arrivals` packets with each call of
+``on_arrival`` and ``on_departure``; the fluid model then calls these rules with the amount of each
+flow in a time step, and needs no ``on_fluid``. ``uniform(s)`` of `engine.streams` gives random
+numbers: every queue's state has a stream. Packet and fluid model share one drop law, because
+both rules call the same helper functions.
 """
 
 from __future__ import annotations
@@ -41,42 +40,42 @@ from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.engine.subset import check_rule
 
-#: What a rule learns, field by field: (unit, meaning).
+#: What a rule may read, and set where it says "out": name -> (unit, meaning).
 SAMPLE: dict[str, tuple[str, str]] = {
-    "now": ("s", "time of the arrival"),
-    "queue": ("packets", "waiting, without the arriving one and the one being sent"),
+    "now": ("s", "time of the event"),
+    "queue": ("packets", "waiting, without the arriving packet and the one being sent"),
     "queue_bytes": ("bytes", "the same in bytes"),
-    "size": ("bytes", "of the arriving packet"),
+    "size": ("bytes", "of the packet"),
     "arrivals": ("packets", "that this call stands for: 1, or a real number in the fluid model"),
-    "idle": ("s", "how long the link had been idle; 0 when it is sending"),
-    "rate": ("bit/s", "of the link; of one that stands still, the rate before"),
+    "idle": ("s", "how long the link has been idle; 0 while it sends"),
+    "rate": ("bit/s", "of the link; while the link is down, the rate before"),
     "delay": ("s", "propagation delay of the link"),
-    "limit": ("packets", "of this size that the buffer holds with the one being sent, or infinity"),
+    "limit": ("packets", "of this size that fit, with the one being sent; may be infinite"),
     "full": ("0 or 1", "the buffer is full: the packet will be dropped in any case"),
     "flow": ("", "number of the packet's flow (packet model)"),
-    "flows": ("", "sources now open whose path, of data or of ACKs, crosses the link"),
+    "flows": ("", "open sources with data or ACKs on the link"),
     "ect": ("0 or 1", "the packet is ECN-capable (packet model)"),
-    "words": ("0 or 1", "data with header words, which `reads_headers` shows; an ACK shows none"),
-    "word0": ("", "in, out: first word of the packet's header, as its controller means it"),
-    "word1": ("", "in, out: second word"),
-    "word2": ("", "in, out: third word"),
-    "word3": ("", "in, out: fourth word"),
-    "sojourn": ("s", "(on_departure) how long the packet has waited"),
-    "again": ("0 or 1", "(on_departure) the one before, of its inner queue, was dropped just now"),
+    "words": ("0 or 1", "the packet carries header fields (`reads_headers`); 0 for an ACK"),
+    "word0": ("", "in, out: first header field, as the controller defines it"),
+    "word1": ("", "in, out: second header field"),
+    "word2": ("", "in, out: third header field"),
+    "word3": ("", "in, out: fourth header field"),
+    "sojourn": ("s", "(on_departure) waiting time of the packet"),
+    "again": ("0 or 1", "(on_departure) the previous packet of this inner queue was dropped"),
     "inner": ("", "inner queue of the packet; out (on_arrival, on_select)"),
     "inner_queue": ("packets", "(on_departure) waiting in its inner queue, without it"),
     "inner_bytes": ("bytes", "the same in bytes"),
     "evict": ("", "out (on_arrival): inner queue that makes room in a full buffer; -1: none"),
-    "evictions": ("packets", "out (on_arrival): how many it loses"),
-    "evicted": ("0 or 1", "(on_departure) the packet is pushed out: nothing to decide"),
-    "drop": ("0 or 1", "out: drop the arriving packet, or the departing one"),
+    "evictions": ("packets", "out (on_arrival): number of packets dropped from its head"),
+    "evicted": ("0 or 1", "(on_departure) the packet is evicted; no decision is needed"),
+    "drop": ("0 or 1", "out: drop the packet"),
     "mark": ("0 or 1", "out: mark the packet (ECN), or drop it if it is not ECN-capable"),
-    "prob": ("", "out (fluid): share of the arrivals dropped in the long run"),
-    "spread": ("", "out (fluid): spacing of drops is uniform on mean x [1 - spread, 1 + spread]"),
-    "memory": ("packets", "out (fluid): how far back `concentration` looks; 0: it is not needed"),
-    "concentration": ("", "(fluid) probability that a past arrival was of the present one's flow"),
-    "anew": ("0 or 1", "out (fluid): the spacing begins anew with the next arrival"),
-    "wake": ("s", "out (on_interval): when it is called next; it must be later than `now`"),
+    "prob": ("", "out (on_fluid): drop probability"),
+    "spread": ("", "out (on_fluid): drop spacing is uniform on mean x [1 - spread, 1 + spread]"),
+    "memory": ("packets", "out (on_fluid): how far back `concentration` looks; 0: not needed"),
+    "concentration": ("", "(on_fluid) probability that a past arrival is of the same flow"),
+    "anew": ("0 or 1", "out (on_fluid): the drop spacing restarts with the next arrival"),
+    "wake": ("s", "out (on_interval): time of the next call; must be later than `now`"),
 }
 
 #: The packet's header, and all that a rule may set.
@@ -102,14 +101,25 @@ sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
 @dataclass(frozen=True, eq=False)
 class Discipline(Definition):
-    """A queue discipline, ready for every model. ``on_arrival`` None: only a full buffer drops.
+    """A queue discipline that every model can run.
 
-    `inner`: how many inner queues it has; more than one need ``on_select`` and ``on_departure``.
-
-    `record` names state variables that a run keeps, as ``queue_<name>`` of ``run.data``. A name
-    recorded means the same in every discipline: unit and text must agree. `reads_headers`: its
-    rules read and write the words of packets' headers. `in_amounts`: they drop nothing, and count
-    `q.arrivals` packets at a time.
+    Args:
+        name: unique name.
+        summary: one line.
+        on_arrival: called for each arriving packet; None: only a full buffer drops.
+        on_fluid: the drop law for models without packets.
+        on_interval: called by a timer.
+        on_departure: called before a packet is sent.
+        on_select: chooses the inner queue that sends next.
+        inner: number of inner queues; more than one need ``on_select`` and ``on_departure``.
+        params: name -> `Param`.
+        state: name -> `State`.
+        source: paper or RFC.
+        validate: takes the dict of all parameters, returns a complaint or None.
+        record: state variables that a run records as ``queue_<name>`` of ``run.data``. A name that
+            another discipline records too must have the same unit and text.
+        reads_headers: the rules read and write header fields.
+        in_amounts: the rules never drop, and count `q.arrivals` packets per call.
     """
 
     name: str

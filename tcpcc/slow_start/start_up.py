@@ -1,22 +1,22 @@
-"""The contract of a slow-start rule, and how it becomes one with a controller.
+"""The contract of a slow-start rule, and its composition with a controller.
 
-A slow-start rule watches a controller's slow start, W < ssthresh, and may slow it down or end it,
-or have it begin with another window:
+A slow-start rule observes a controller's slow start (W < ssthresh). It may slow it down, end it, or
+start it with another window:
 
 ===========================  =====================================================================
-``on_ack(s, p, a, before)``  after the controller's own ``on_ack``, if the ACK came in slow start:
-                             W was `before`; lower ``s.cwnd``, or set ``s.ssthresh`` to end it
-``on_round(s, p, a)``        before the controller's own
-``on_restart(s, p, a)``      before the controller's own ``on_loss`` and ``on_timeout``
-``on_loss(s, p, a, w, t)``   after the controller's own: W was `w`, ssthresh `t`
-``on_start(s, p, a)``        before the controller's own; before the first segment
-``on_open(s, p, a)``         before the controller's own; the SYN is acknowledged, W is the initial
-                             window
+``on_ack(s, p, a, before)``  after the controller's ``on_ack``, for an ACK in slow start; W was
+                             `before`. Lower ``s.cwnd``, or set ``s.ssthresh`` to end slow start
+``on_round(s, p, a)``        before the controller's ``on_round``
+``on_restart(s, p, a)``      before the controller's ``on_loss`` and ``on_timeout``
+``on_loss(s, p, a, w, t)``   after the controller's ``on_loss``; W was `w`, ssthresh `t`
+``on_start(s, p, a)``        before the controller's ``on_start``: before the first segment
+``on_open(s, p, a)``         before the controller's ``on_open``: the SYN is acknowledged and W is
+                             the initial window
 ===========================  =====================================================================
 
-The controller's rules run in any case: they learn what they learn in slow start too, and a kind of
-slow start of their own is what the rule then watches. State and parameters of both share a record;
-the state may have a `pacing_rate`, and make up the `header` of packets, as a controller's.
+The sample `a` is a controller's. The controller's rules always run, so that they see every ACK of
+slow start; if it has a slow start of its own, the rule observes that. The state and parameters of
+both share a record. The state may have a `pacing_rate`, and `header` fields as a controller's.
 """
 
 from __future__ import annotations
@@ -42,18 +42,22 @@ _NUMBERS = {
 
 @dataclass(frozen=True, eq=False)
 class StartUp(Definition):
-    """A slow-start rule, ready for every controller.
+    """A slow-start rule that works with every controller.
 
     Args:
-        name: what users call it
-        summary: one line
-        on_ack, on_round, on_restart, on_loss, on_start, on_open: the rules; ``None`` where there is
-            nothing to do
-        params: name -> :class:`Param`
-        state: name -> :class:`State`
-        source: the paper or RFC
-        header: state variables that packets carry, as :class:`Controller` has them
-        record: state variables that a trace shows
+        name: unique name.
+        summary: one line.
+        on_ack: called after the controller's ``on_ack`` in slow start, with the window before it.
+        on_round: called before the controller's ``on_round``.
+        on_restart: called before the controller's ``on_loss`` and ``on_timeout``.
+        on_loss: called after the controller's ``on_loss``, with the window and ssthresh before it.
+        on_start: called before the first segment.
+        on_open: called when the SYN is acknowledged.
+        params: name -> `Param`.
+        state: name -> `State`.
+        source: paper or RFC.
+        header: state variables that packets carry, as in `Controller`.
+        record: state variables that a trace shows.
     """
 
     name: str

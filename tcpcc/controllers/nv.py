@@ -52,7 +52,7 @@ def measure(s, p, a):
         s.rtt = a.rtt
         s.base_rtt = 2 * a.rtt
     else:
-        s.rtt += (a.rtt - s.rtt) * (1 - 0.5**a.acked)
+        s.rtt += (a.rtt - s.rtt) * (1 - (1 - p.rtt_gain) ** a.acked)
     s.rate = max(s.rate, a.round_packets / s.rtt)
     s.calls += a.acked
     s.base_rtt = min(s.base_rtt, s.rtt)
@@ -145,6 +145,7 @@ nv = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
+            "rtt_gain": Param(0.5, "", "weight of an RTT in the average (Linux: 128/256)", 0, 1),
             "pad": Param(10, "packets", "queued at most", 0),
             "margin": Param(2, "packets", "below that at which the window does not grow", 0),
             "decrease": Param(0.3, "", "share of what is too much that is given up", 0, 1),

@@ -186,8 +186,8 @@ def test_any_sequence_leaves_a_sound_window(name):
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=12,
-            stateful_step_count=30,
+            max_examples=6,
+            stateful_step_count=20,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),

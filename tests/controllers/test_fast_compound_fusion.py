@@ -461,6 +461,7 @@ def alone():
     return {(m, n, p): mean(m, n, p) for m in ("packet", "fluid") for n, p in cases}
 
 
+@pytest.mark.papers
 @MODELS
 def test_all_use_the_link_up_to_one_loss_in_a_hundred_thousand(alone, model):
     for name in FAMILY:
@@ -484,6 +485,7 @@ def test_packets_and_fluid_agree(alone, name):
         assert alone["fluid", name, loss] == pytest.approx(alone["packet", name, loss], rel=0.15)
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize("loss", [0, 1e-5])
 @pytest.mark.parametrize("name", FAMILY)
 @MODELS

@@ -73,6 +73,7 @@ def test_every_variant_gets_more_beside_reno_than_vegas_does(model, variant, buf
         assert against_reno(model, variant, buffer, offset)[0] > 1.3 * plain
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_packets_and_fluid_agree_on_the_share_beside_reno(variant):
     """With one set of delays, which packets of a small buffer's overflow are lost is the same every

@@ -200,6 +200,7 @@ def ratio(model, name, b, recovery, starts):
     return np.mean(found)
 
 
+@pytest.mark.papers
 @BUFFERS
 @pytest.mark.parametrize(
     ("model", "recovery", "starts"),

@@ -173,7 +173,7 @@ def busy(**settings):
 
 
 @pytest.mark.parametrize("driver", ["compiled", "simpy"])
-@pytest.mark.parametrize("part", [2**25, 20_000])
+@pytest.mark.parametrize("part", [pytest.param(2**25, marks=pytest.mark.papers), 20_000])
 def test_a_streamed_run_is_the_same(driver, part, tmp_path, monkeypatch):
     monkeypatch.setattr(read_out, "PART", part)
     case = busy()
@@ -197,6 +197,7 @@ def test_a_streamed_run_is_the_same(driver, part, tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "again.nc"}
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize("part", [2**25, 2000])
 def test_a_streamed_run_may_record_no_flow(part, tmp_path, monkeypatch):
     monkeypatch.setattr(read_out, "PART", part)

@@ -341,6 +341,7 @@ def test_files_are_saved_whole_and_loaded_again(tmp_path):
 
 
 positive = st.floats(1e-3, 1e12)
+room = st.floats(1, 1e12)  # of a buffer
 times = st.floats(0, 99)
 maybe = st.none
 word = st.text(min_size=1, max_size=8).filter(lambda s: s.isprintable() and s.strip())
@@ -402,7 +403,7 @@ def links(draw, src, dst):
         dst,
         rate=draw(positive),
         delay=draw(st.floats(0, 1e3)),
-        buffer=draw(positive | st.just(math.inf)),
+        buffer=draw(room | st.just(math.inf)),
         buffer_unit=unit,
         queue=draw(st.sampled_from([None, RED(), RED(min_thresh=5.5, max_thresh=17.25)])),
         loss=draw(st.floats(0, 1, exclude_max=True)),
@@ -418,7 +419,7 @@ def changes(draw, link):
         "rate": draw(maybe() | positive),
         "delay": draw(maybe() | times),
         "loss": draw(st.floats(0, 1, exclude_max=True)),
-        "buffer": draw(maybe() | st.just(math.inf) | positive),
+        "buffer": draw(maybe() | st.just(math.inf) | room),
     }
     if link.queue.name == "red":
         settings["queue"] = {"max_thresh": draw(st.floats(20, 1e6))}

@@ -27,7 +27,7 @@ BEHIND = (10, 100, 1000, 10_000, 100_000)
 SPAN = 1.6  # s, the least that packets are run for
 MOST = 1.6e7  # packets; of a run of more some are simulated and the rest is taken to cost the same
 WANTED = {1000: 100, 100_000: 1000}  # speed-up, by the number of flows behind
-FEW = 12  # representatives: the least that agree with packets under RED (docs/architecture.md)
+FEW = 12  # representatives: the least that agree with packets under RED (docs/models.md)
 HYBRIDS: dict[str, dict[str, Any]] = {
     "hybrid": {},
     f"hybrid, {FEW} for each delay": {"representatives": FEW},

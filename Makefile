@@ -12,6 +12,7 @@ setup: $(READY)
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "tcpcc needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }
+	@echo "installing the packages into .venv: one to two minutes"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
@@ -20,14 +21,16 @@ $(READY): pyproject.toml
 # Every table and figure from both models, the scorecard, the notebooks with their outputs.
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(READY)
+	@echo "1 of 2: five papers from packets and fluid, figures, scorecard: 10 to 20 minutes on 2 cores"
 	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
-ifneq ($(NOTEBOOKS),)
-	TCPCC_QUICK=0 $(BIN)/jupyter-execute --inplace --timeout=900 $(NOTEBOOKS)
-endif
+	@echo "2 of 2: notebooks: about 5 minutes"
+	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
+	@echo "done: docs/scorecard.md has every number, figures/ the figures; make report writes HTML pages"
 
 # Every table and figure as pages to look at: open report/index.html. Uses what `reproduce` has kept.
 report: $(READY)
 	$(BIN)/tcpcc reproduce --report report
+	@echo "open report/index.html"
 
 # The numbers and verdicts that tests hold every run to, first those of all seeds, then the sample of
 # a few, and all that shows them; `git diff experiments/data` shows what moved. After causes have been
@@ -35,7 +38,7 @@ report: $(READY)
 accept: $(READY)
 	$(BIN)/tcpcc reproduce --accept --figures --scorecard docs/scorecard.md --readme README.md
 	TCPCC_QUICK=1 $(BIN)/tcpcc reproduce --accept
-	TCPCC_QUICK=0 $(BIN)/jupyter-execute --inplace --timeout=900 $(NOTEBOOKS)
+	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
 
 # All tests; of the papers' numbers the first few seeds. Lint takes one processor, tests take all.
 test: $(READY)

@@ -111,6 +111,7 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("item", nargs="?", help="table or figure, such as table_1; default: all")
     again.add_argument("--model", default="both", help="packet, fluid or both (default)")
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
+    again.add_argument("--verbose", action="store_true", help="print every number and cause")
     again.add_argument("--figures", action="store_true", help="draw the figures into figures/")
     again.add_argument("--report", type=Path, metavar="FOLDER", help="write pages to look at")
     again.add_argument("--scorecard", type=Path, metavar="X.md", help="write them as Markdown")
@@ -405,8 +406,9 @@ def reproduce(options: argparse.Namespace) -> None:
         raise ScenarioError(f"accept: must be of both models, not of {options.model!r} alone")
 
     def watch(paper: Any, item: str | None, records: Sequence[Any]) -> None:
-        """Show a paper's table, or its first, and its figures as soon as they are there."""
-        if records and not options.json:
+        """Show a table and draw the figures of a paper as soon as they are there: of one paper all
+        numbers, of all papers the first item's as a sample."""
+        if records and not options.json and (item is not None or options.paper or options.verbose):
             print(f"{paper.title}\n\n{_scores(book, records)}\n", flush=True)
         for file in book.draw_all(paper.name, item, options.model) if options.figures else ():
             print(f"drew {file}", file=sys.stderr)
@@ -428,7 +430,7 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.json:
         print_json([record.as_dict() for record in records])
         return
-    for kind in ("cause", "fluid_cause"):
+    for kind in ("cause", "fluid_cause") if options.paper or options.verbose else ():
         told = [(getattr(r, kind), f"{r.item} {r.row} {r.column}") for r in records]
         for cause in dict.fromkeys(cause for cause, _ in told if cause):
             where = "; ".join(cell for each, cell in told if each == cause)

@@ -3,12 +3,12 @@
 A controller is a set of plain functions (rules) on three records. It is written once, and every
 model runs it:
 
-===================  =========================================================================
+=======================  ===========================================================================
 ``on_ack(s, p, a)``      an ACK acknowledges `a.acked` new packets, a **real** number
 ``on_round(s, p, a)``    a round trip ends: the first packet of the last round is acknowledged
 ``on_loss(s, p, a)``     a loss event, at most one per window of data
 ``on_timeout(s, p, a)``  the retransmission timer expires
-===================  =========================================================================
+=======================  ===========================================================================
 
 `s` is the state: the window (``cwnd``, ``ssthresh``, in packets) and the controller's variables.
 `p` holds the parameters, `a` the sample (:data:`SAMPLE`). A rule may use arithmetic, ``if``, loops,
@@ -20,32 +20,32 @@ that a rule that is linear in `acked` means the same in both.
 
 Optional rules and settings. What a controller does not have is neither called nor measured:
 
-==========================  ==================================================================
-``on_delivery(s, p, a)``    an ACK reports `a.delivered` new packets, in recovery too. Called after
-                            ``on_ack`` and ``on_loss``, before anything is sent
+===========================  =======================================================================
+``on_delivery(s, p, a)``     an ACK reports `a.delivered` new packets, in recovery too. Called after
+                             ``on_ack`` and ``on_loss``, before anything is sent
 ``on_lost_packet(s, p, a)``  a packet is marked lost; called once for each, before ``on_delivery``
-``on_mark(s, p, a)``        an ACK reports an ECN mark: at most once per window of data, not in
-                            recovery. Without it ``on_loss`` is called
-``on_timer(s, p, a)``       the time in the state variable `wake_at` has come; it is infinite until
-                            a rule sets it
-``on_restart(s, p, a)``     the application has data again after everything sent was acknowledged;
-                            called before any of it is sent. `a.idle` is the time since then
-``on_start(s, p, a)``       before the first segment (the SYN if there is a handshake)
-``on_open(s, p, a)``        the SYN is acknowledged and cwnd is the initial window; called before
-                            anything is sent. Only with a handshake
-``on_undo(s, p, a)``        the last loss or timeout was spurious (`Transport.dsack`, `frto`). cwnd
-                            and ssthresh are restored already, unless `owns_recovery`
-state `pacing_rate`         packets per second at which the sender paces; infinite: no pacing
-state `wake_at`             s, time of the next ``on_timer``
-`stamps`                    state variables that are saved with each packet when it is sent, and
-                            restored before ``on_delivery`` (from the newest packet delivered) and
-                            ``on_lost_packet``
-`owns_recovery`             cwnd is what the rules say in recovery too: no rate reduction, no
-                            inflation
-`owns_start`                the transport never changes the window: no restart after an idle period,
-                            and growth of an unused window stays
-`chance`                    the state has a random stream: ``uniform(s)`` of `engine.streams`
-==========================  ==================================================================
+``on_mark(s, p, a)``         an ACK reports an ECN mark: at most once per window of data, not in
+                             recovery. Without it ``on_loss`` is called
+``on_timer(s, p, a)``        the time in the state variable `wake_at` has come; it is infinite until
+                             a rule sets it
+``on_restart(s, p, a)``      the application has data again after everything sent was acknowledged;
+                             called before any of it is sent. `a.idle` is the time since then
+``on_start(s, p, a)``        before the first segment (the SYN if there is a handshake)
+``on_open(s, p, a)``         the SYN is acknowledged and cwnd is the initial window; called before
+                             anything is sent. Only with a handshake
+``on_undo(s, p, a)``         the last loss or timeout was spurious (`Transport.dsack`, `frto`). cwnd
+                             and ssthresh are restored already, unless `owns_recovery`
+state `pacing_rate`          packets per second at which the sender paces; infinite: no pacing
+state `wake_at`              s, time of the next ``on_timer``
+`stamps`                     state variables that are saved with each packet when it is sent, and
+                             restored before ``on_delivery`` (from the newest packet delivered) and
+                             ``on_lost_packet``
+`owns_recovery`              cwnd is what the rules say in recovery too: no rate reduction, no
+                             inflation
+`owns_start`                 the transport never changes the window: no restart after idle periods,
+                             and growth of an unused window stays
+`chance`                     the state has a random stream: ``uniform(s)`` of `engine.streams`
+===========================  =======================================================================
 
 ``update_max`` of `windowed` keeps the largest value of a sliding window.
 """

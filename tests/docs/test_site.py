@@ -25,6 +25,10 @@ def site(tmp_path_factory):
         shutil.copytree(
             ROOT / name, folder / name, ignore=shutil.ignore_patterns("_*", "controllers")
         )
+    (folder / "figures").mkdir()
+    for page in (ROOT / "docs").glob("*.md"):  # figures that pages show
+        for figure in re.findall(r"\(\.\./(figures/[^)]*)\)", page.read_text()):
+            shutil.copyfile(ROOT / figure, folder / figure)
     pages, out = folder / "docs", folder / "html"
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning"]
     done = subprocess.run([*command, str(pages), str(out)], capture_output=True, text=True)

@@ -184,7 +184,7 @@ def test_packets_are_conserved(name):
     world = sim.world
     i = [link.name for link in world.resolved.links].index(str(run.data.link.values[0]))
     link = world.links[i]
-    lane = world.lanes[i]
+    lane = world.paths.lanes[i]
     under_way = lane["flight_tail"] - lane["flight_head"]
     assert link["dropped"] > 0
     past = link["arrived"] - link["dropped"] - link["stored"] - under_way

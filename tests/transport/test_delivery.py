@@ -96,7 +96,7 @@ def states(case, until=None):
     world = World(case)
     while run_until(world.address, until or case.duration):
         world.grow()
-    return world.states[0], world.deliveries[0][0], world.tcp[0]
+    return world.senders.states[0], world.senders.deliveries[0][0], world.tcp[0]
 
 
 # The contract

@@ -72,12 +72,12 @@ def test_the_headers_of_a_run_come_back():
     sim.run()
     world = sim.world
     free = int(world.w["n_spare_headers"][0])
-    numbers = world._spare_headers[:free]
+    numbers = world.headers.free_places[:free]
     assert len(set(numbers.tolist())) == free
     under_way = world.tcp["sent"] + world.flows["acks_sent"] - world.tcp["arrived"]
     under_way -= world.flows["inbound"] + world.flows["dropped"]
     held = np.count_nonzero(world.flows["held_header"])
-    assert len(world.headers) - 1 - free == under_way.sum() + held
+    assert len(world.headers.headers) - 1 - free == under_way.sum() + held
 
 
 def test_flows_over_a_lossy_link_leak_no_header():
@@ -85,7 +85,7 @@ def test_flows_over_a_lossy_link_leak_no_header():
     flow = tc.Flow("newreno", transport=tc.Transport(ecn="classic"))
     sim = PacketSimulation(tc.Scenario(net, [flow] * 4, duration=10))
     sim.run()
-    assert len(sim.world.headers) == 256
+    assert len(sim.world.headers.headers) == 256
 
 
 # Over the round trip that follows a mark
@@ -232,4 +232,4 @@ def test_links_write_into_the_words_of_a_header():
     flow = tc.Flow("newreno", transport=tc.Transport(ecn="accurate"))
     sim = PacketSimulation(tc.Scenario(net, [flow], duration=2))
     sim.run()
-    assert max(sim.world.headers["word2"]) == 6
+    assert max(sim.world.headers.headers["word2"]) == 6

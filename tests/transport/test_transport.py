@@ -87,7 +87,7 @@ class Endpoint:
         net = tc.dumbbell("1 Mbps", "50 ms", 100)
         self.world = World(tc.Scenario(net, [flow], duration=1000))
         self.address = self.world.tcp.__array_interface__["data"][0]
-        self.state = self.world.states[0]
+        self.state = self.world.senders.states[0]
 
     def __getattr__(self, name):
         return self._owner(name)[name][0].item()
@@ -95,10 +95,10 @@ class Endpoint:
     def _owner(self, name):
         """The record that a field is in: the sender's and receiver's, the recovery's own, or that
         of deliveries."""
-        own = self.world.recoveries.states[0]
+        own = self.world.senders.recoveries.states[0]
         if name in own.dtype.names:
             return own
-        return self.world.tcp if name in FLOW.names else self.world.deliveries[0]
+        return self.world.tcp if name in FLOW.names else self.world.senders.deliveries[0]
 
     @property
     def cwnd(self):

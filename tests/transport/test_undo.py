@@ -136,7 +136,7 @@ def test_what_a_probe_repaired_is_not_judged(sender):
 def test_a_connection_begins_without_an_episode():
     world = World(overtaken("reno", 5, 5.05, dsack=True))
     run_until(world.address, 1.0)
-    assert world.deliveries[0]["undo_from"][0] == -1
+    assert world.senders.deliveries[0]["undo_from"][0] == -1
 
 
 def test_a_round_widens_the_reordering_window_once_and_16_recoveries_narrow_it():

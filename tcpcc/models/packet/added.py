@@ -1,8 +1,8 @@
 """Flows that are added to a world while it runs.
 
-What the world has is laid out as if the scenario had had the flow from the start; a flow that is
-added before its time gives the same bits as one that was there. Arrays are made anew, longer, and
-what points into them is told.
+The world is then as if the scenario had had the flow from the start: a flow that is added before
+its start gives the same bits as one that was there. Arrays become longer, and the records that
+point into them get the new addresses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from tcpcc.engine.jit import address, blank, longer
 from tcpcc.errors import ScenarioError, refuse
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.packet_world import uses_headers
+from tcpcc.models.packet.link_memory import lay_out_link
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
@@ -45,11 +45,10 @@ def add_flow(world: World, flow: Flow, now: float) -> int:
     _add_links(world, links)
     world.trace.choose(world.resolved)
     row = world.flows[number : number + 1]
-    world.lay_out_path(row, number, world.resolved.flows[number])
-    world.lay_out_flow(number, world.resolved.flows[number])
-    if len(world.headers) == 1 and uses_headers(world.resolved.flows[number]):
-        world.lay_out_headers()
-    world.schedule_flow(number)
+    world.paths.fill(row, number, world.resolved.flows[number])
+    world.senders.lay_out(number, world.resolved.flows[number])
+    world.headers.use(world.resolved.flows[number])
+    world.schedule.add_flow(number)
     return number
 
 
@@ -73,26 +72,26 @@ def _add_rows(world: World) -> None:
 
 
 def _add_links(world: World, first: int) -> None:
-    """Rows and lanes for the links from number `first` on, which are the flow's own."""
+    """Add rows and lanes for the links from number `first` on, which are the flow's own."""
+    paths = world.paths
     room = len(world.links)
     for i in range(first, len(world.resolved.links)):
-        world.row_of.append(room)
+        paths.row_of.append(room)
         room += 1
         if world.resolved.links[i].has_stage:
-            world.stages[i] = room
+            paths.stages[i] = room
             room += 1
-    before, lanes = len(world.links), len(world.lanes)
-    more = room - before
+    more, lanes = room - len(world.links), len(paths.lanes)
     world.links = longer(world.links, more)
-    world.lanes = longer(world.lanes, more)
-    world.lane_of = np.append(world.lane_of, np.arange(lanes, lanes + more))
-    world.joint_of = np.append(world.joint_of, np.full(more, -1))
+    paths.lanes = longer(paths.lanes, more)
+    paths.lane_of = np.append(paths.lane_of, np.arange(lanes, lanes + more))
+    paths.joint_of = np.append(paths.joint_of, np.full(more, -1))
     for lane in range(lanes, lanes + more):
-        world.place_ring(world.lanes, "flight", lane, blank(r.FIRST_RING, r.PACKET))
-    world.point_at_lanes()
+        world.rings.place(paths.lanes, "flight", lane, blank(r.FIRST_RING, r.PACKET))
+    paths.point_at_lanes()
     w = world.w[0]
-    w["links"], w["lanes"] = address(world.links), address(world.lanes)
+    w["links"], w["lanes"] = address(world.links), address(paths.lanes)
     for i in range(first, len(world.resolved.links)):
-        world.lay_out_link(i)
-    world.lay_out_hops()
-    w["hops"] = address(world.hops)
+        lay_out_link(world, i)
+    paths.lay_out_hops()
+    w["hops"] = address(paths.hops)

@@ -55,7 +55,7 @@ class ConversationMemory:
     def schedule_first(self) -> None:
         """Put the first beginning on the event list; each puts the next one there."""
         if len(self.conversations):
-            self.world.schedule(float(self.conversations["start"][0]), r.BEGINNING, 0)
+            self.world.schedule.add(float(self.conversations["start"][0]), r.BEGINNING, 0)
 
     def _draw(self) -> None:
         scenario, loads = self.world.scenario, self.world.resolved.workloads
@@ -96,13 +96,13 @@ class ConversationMemory:
         states, deliveries, extras = [], [], []
         for k, (path, kind, waits) in enumerate(paths):
             row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
-            world.lay_out_sender(row, tcp, self._first_place + k, kind)
-            world.lay_out_path(row, path, kind)
+            world.senders.fill(row, tcp, self._first_place + k, kind)
+            world.paths.fill(row, path, kind)
             row["waits"] = waits
             tcp["awaits"] = 1
             row["bin"] = world.n_bins  # it is not sampled: its windows are not recorded
-            states.append(_words(world.controllers.fill(tcp, kind)))
-            extras.append(_words(world.recoveries.fill(tcp, kind.recovery)))
+            states.append(_words(world.senders.controllers.fill(tcp, kind)))
+            extras.append(_words(world.senders.recoveries.fill(tcp, kind.recovery)))
             deliveries.append(delivery_memory(tcp[0], kind))
         self._state_words = max(len(state) for state in states)
         first_extra = self._state_words + _SAMPLE_WORDS
@@ -137,10 +137,10 @@ class ConversationMemory:
         memory = np.zeros((number, self._memory.shape[1]), np.int64)
         self._owned.append(memory)
         for k in range(number):
-            world.place_ring(world.tcp, "segments", first + k, rings[k])
+            world.rings.place(world.tcp, "segments", first + k, rings[k])
             if self._delivers:
                 stamps = np.zeros(r.FIRST_RING, t.STAMP)
-                world.place_ring(world.tcp, "stamps", first + k, stamps)
+                world.rings.place(world.tcp, "stamps", first + k, stamps)
             world.tcp["state"][first + k] = address(memory[k])
         w = world.w[0]
         w["flows"], w["tcp"] = address(world.flows), base

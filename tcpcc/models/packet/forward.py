@@ -19,17 +19,17 @@ from tcpcc.models.packet.headers import (
     take_verdict,
 )
 from tcpcc.models.packet.packet_records import (
+    ALONE,
     ARRIVAL,
     BEHIND,
     BY_EVENT,
-    BY_ITSELF,
     DELIVER,
     DROP,
     ELSEWHERE,
     FAR_BEHIND,
-    LOOSE,
     MARGIN,
     NEXT_LINK,
+    OVERTAKEN,
     UNTRACKED,
     cbr_at,
     hop_at,
@@ -38,6 +38,7 @@ from tcpcc.models.packet.packet_records import (
     packet_at,
     queued_at,
 )
+from tcpcc.models.packet.packets import ack_packet, at_hop, place_in_pool, size_of, write_packet
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
 from tcpcc.models.queue_memory import apply, run_timer
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
@@ -73,8 +74,8 @@ def leave_queue(link, time, since):
 
 
 @compiled
-def describe(w, link, flow, time, size, waiting, full, header):
-    """Tell a discipline of a packet that arrives; returns its sample."""
+def describe(w, link, flow, p, time, size, waiting, full):
+    """Fill a discipline's sample for packet `p`, which arrives; returns the sample."""
     q = queue_sample_at(link.sample, 0)
     q.now = time
     q.queue = waiting
@@ -87,18 +88,20 @@ def describe(w, link, flow, time, size, waiting, full, header):
     q.delay = link.delay
     q.limit = link.capacity / size if link.in_bytes != 0 else link.capacity
     q.full = 1.0 if full else 0.0
-    q.flow = flow
+    q.flow = flow.ident
     q.flows = link.open
     q.drop = 0.0
     q.mark = 0.0
-    show_header(w, q, link, header)
+    show_header(w, q, link, p.header)
     return q
 
 
 @compiled
-def refuses(w, link, flow, time, since, size, waiting, header):
-    """Whether the link drops a packet that arrives at `time` and finds `waiting` others; it may
-    mark it instead, or write into its header."""
+def refuses(w, link, flow, p, time, since, size, waiting):
+    """Whether the link drops packet `p`, which arrives at `time` and finds `waiting` others.
+
+    The discipline may mark it instead, or write into its header.
+    """
     if link.loss > 0 and uniform(link) < link.loss:
         return True
     sending = comes_first(time, since, link.busy_until, link.begin) and link.begin < math.inf
@@ -108,9 +111,9 @@ def refuses(w, link, flow, time, since, size, waiting, header):
     else:
         full = waiting + (1 if sending else 0) >= link.capacity
     if link.rule != 0:
-        q = describe(w, link, flow, time, size, waiting, full, header)
+        q = describe(w, link, flow, p, time, size, waiting, full)
         apply(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
-        return full or not take_verdict(w, q, link, header, time)
+        return full or not take_verdict(w, q, link, p.header, time)
     return full
 
 
@@ -127,15 +130,15 @@ def wake_queue(link, now, since):
 
 
 @compiled
-def cross(w, link, flow, time, since, size, header):
-    """Take a packet of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
+def cross(w, link, flow, p, time, since, size):
+    """Take packet `p` of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
     link.arrived += 1
     waiting = 0
     if link.tracked != UNTRACKED:
         if link.tracked == ELSEWHERE:
-            return cross_elsewhere(w, link, flow, time, since, size, header)
+            return cross_elsewhere(w, link, flow, p, time, since, size)
         waiting = leave_queue(link, time, since)
-        if refuses(w, link, flow, time, since, size, waiting, header):
+        if refuses(w, link, flow, p, time, since, size, waiting):
             link.dropped += 1
             return -1.0
     if link.rate > 0:
@@ -173,10 +176,10 @@ def cross(w, link, flow, time, since, size, header):
 
 
 @not_inlined
-def cross_elsewhere(w, link, flow, time, since, size, header):
-    """The same for what is no queue of this model."""
+def cross_elsewhere(w, link, flow, p, time, since, size):
+    """As :func:`cross`, for a link whose queue this model does not keep."""
     if link.shared != 0:
-        return cross_shared(w, link, flow, time, size, header)
+        return cross_shared(w, link, flow, p, time, size)
     return linger(link, time, since)
 
 
@@ -199,27 +202,30 @@ def linger(link, time, since):
 
 
 @compiled
-def tell_elsewhere(w, link, flow, time, size, header, waiting):
-    """Let the discipline of a queue that is fluid's count a packet that comes, and will go, and
-    write into its header. What it has of fluid it knows of the last step."""
+def consult_shared(w, link, flow, p, time, size, waiting):
+    """Call the discipline of a queue that the fluid model keeps, for a packet that passes it.
+
+    The discipline counts the packet and may write into its header; it knows the fluid as of the
+    last step.
+    """
     q = queue_sample_at(link.sample, 0)
     flows = q.flows
-    describe(w, link, flow, time, size, waiting / size, False, header)
+    describe(w, link, flow, p, time, size, waiting / size, False)
     q.queue_bytes = waiting
     q.idle, q.flows = 0.0, flows
     call_rule(link.rule, link.state, link.params, link.sample)
     if link.departure != 0:
         q.sojourn = 8 * waiting / link.rate
         call_rule(link.departure, link.state, link.params, link.sample)
-    take_verdict(w, q, link, header, time)
+    take_verdict(w, q, link, p.header, time)
 
 
 @compiled
-def cross_shared(w, link, flow, time, size, header):
-    """The same for a link that is shared with fluid, which has the queue and records it."""
-    waiting = meet(shared_at(link.shared, 0), flow, link.open, time, size)
+def cross_shared(w, link, flow, p, time, size):
+    """As :func:`cross`, for a link whose queue the fluid model keeps and records."""
+    waiting = meet(shared_at(link.shared, 0), flow.ident, link.open, time, size)
     if link.rule != 0 and waiting >= 0:
-        tell_elsewhere(w, link, flow, time, size, header, waiting)
+        consult_shared(w, link, flow, p, time, size, waiting)
     if waiting < 0:
         link.dropped += 1
         return -1.0
@@ -259,20 +265,12 @@ def note_drop(w, flow, link, time, seq):
 
 
 @compiled
-def fill_packet(p, flow, hop, seq, trigger, low, high, header):
-    p.flow = flow.index
-    p.hop = hop
-    p.seq = seq
-    p.trigger = trigger
-    p.low = low
-    p.span = high - low
-    p.header = header
+def put_in_flight(w, link, p, time):
+    """Put a packet into a lane until it arrives, at `time`.
 
-
-@compiled
-def put_in_flight(w, link, time, flow, hop, seq, trigger, low, high, header):
-    """Let a packet wait for its turn: in the lane of several links if it comes after all that are
-    there, else in the link's own."""
+    It goes into the lane that several links share if it arrives after all packets there, else into
+    the link's own.
+    """
     since = link.begin
     order = link.behind * BEHIND + link.ident
     lane = lane_at(link.lane, 0)
@@ -281,11 +279,11 @@ def put_in_flight(w, link, time, flow, hop, seq, trigger, low, high, header):
     lane.time = time
     lane.since = since
     lane.order = order
-    p = packet_at(lane.flight, lane.flight_tail & lane.flight_mask)
-    p.time = time
-    p.since = since
-    p.order = order
-    fill_packet(p, flow, hop, seq, trigger, low, high, header)
+    record = packet_at(lane.flight, lane.flight_tail & lane.flight_mask)
+    record.time = time
+    record.since = since
+    record.order = order
+    write_packet(p, record)
     if lane.flight_head == lane.flight_tail:
         push(w, time, since, order, ARRIVAL, lane.ident)
     lane.flight_tail += 1
@@ -294,41 +292,27 @@ def put_in_flight(w, link, time, flow, hop, seq, trigger, low, high, header):
 
 
 @not_inlined
-def let_loose(w, link, time, flow, hop, seq, trigger, low, high, header):
-    """Let a packet wait for its turn by itself: those that come after it may overtake it."""
-    place = w.free_loose
-    p = packet_at(w.loose, place)
-    w.free_loose = p.order
-    w.n_free_loose -= 1
-    if w.n_free_loose < MARGIN:
-        w.need = 1
-    p.time = time
-    fill_packet(p, flow, hop, seq, trigger, low, high, header)
-    push(w, time, link.begin, link.ident, LOOSE, place)
+def put_alone(w, link, p, time):
+    """Give a packet an event of its own, at `time`: later packets may overtake it."""
+    place = place_in_pool(w, p)
+    packet_at(w.pool, place).time = time
+    push(w, time, link.begin, link.ident, ALONE, place)
 
 
 @compiled
-def take_loose(w, place):
-    """Give back the place of a packet that had none in a lane."""
-    packet_at(w.loose, place).order = w.free_loose
-    w.free_loose = place
-    w.n_free_loose += 1
-
-
-@compiled
-def receive(w, flow, seq, time, header):
+def receive(w, flow, p, time):
     """A data packet reaches its receiver: returns whether an ACK is due."""
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += 1
-        note_delivery(w, flow, seq, time)
+        note_delivery(w, flow, p.seq, time)
         return False
     tcp = tcp_at(w.tcp, flow.index)
     before = tcp.delivered
-    due = receiver.on_data(tcp, time, seq)
-    if header != 0:
-        due = read_at_receiver(w, flow, tcp, header, due)
+    due = receiver.on_data(tcp, time, p.seq)
+    if p.header != 0:
+        due = read_at_receiver(w, flow, tcp, p.header, due)
     if tcp.delivered != before:
-        note_delivery(w, flow, seq, time)
+        note_delivery(w, flow, p.seq, time)
     return due
 
 
@@ -341,38 +325,31 @@ def note_delivery(w, flow, seq, time):
 
 
 @compiled
-def forward(w, flow, hop, time, size, seq, trigger, low, high, header):
-    """Forward a packet from `hop` on, until it is dropped, waits for an event, or is consumed.
-
-    `header` is the place of what it carries beside its numbers, 0 for nothing.
-    """
+def forward(w, flow, p, time):
+    """Forward a packet from its hop on, until it is dropped, waits for an event, or is consumed."""
     since = w.since
+    size = size_of(flow, p)
     while True:
-        h = hop_at(w.hops, flow.path + hop)
+        h = hop_at(w.hops, flow.path + p.hop)
         link = link_at(h.link, 0)
         arrival = time
-        time = cross(w, link, flow.ident, arrival, since, size, header)
+        time = cross(w, link, flow, p, arrival, since, size)
         since = link.begin
         if time < 0:
-            note_drop(w, flow, link, arrival, seq)
-            release_header(w, header)
+            note_drop(w, flow, link, arrival, p.seq)
+            release_header(w, p.header)
             return
-        hop += 1
+        p = at_hop(p, p.hop + 1)
         if h.then == BY_EVENT:
-            put_in_flight(w, link, time, flow, hop, seq, trigger, low, high, header)
+            put_in_flight(w, link, p, time)
             return
         if h.then != NEXT_LINK:
-            if h.then == BY_ITSELF:
-                let_loose(w, link, time, flow, hop, seq, trigger, low, high, header)
+            if h.then == OVERTAKEN:
+                put_alone(w, link, p, time)
                 return
-            if not receive(w, flow, seq, time, header):
+            if not receive(w, flow, p, time):
                 return
-            flow.acks_sent += 1
-            tcp = tcp_at(w.tcp, flow.index)
-            trigger = seq
-            seq = tcp.expected - 1
-            low = tcp.sack_low
-            high = tcp.sack_high
+            p = ack_packet(w, flow, p.seq, p.header)
             size = flow.ack_size
 
 

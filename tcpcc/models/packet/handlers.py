@@ -15,7 +15,6 @@ from tcpcc.models.packet.forward import (
     leave_queue,
     receive,
     set_open,
-    take_loose,
     wake_queue,
 )
 from tcpcc.models.packet.headers import read_at_sender, write_header
@@ -51,6 +50,7 @@ from tcpcc.models.packet.packet_records import (
     queued_at,
     world_at,
 )
+from tcpcc.models.packet.packets import ack_packet, data_packet, free_place, read_packet
 from tcpcc.models.packet.recorder import (
     add_sending,
     add_waiting,
@@ -59,18 +59,12 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
-from tcpcc.models.packet.scheduled import count_waiting, send, send_ack, serve
+from tcpcc.models.packet.scheduled import count_waiting, send, serve
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, delivery_at, out_at, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
 
 # ------------------------------------------------------------------------------- sending
-
-
-@compiled
-def data_size(flow, seq):
-    """Bytes of data packet `seq`; the SYN has no data."""
-    return flow.ack_size if seq == 0 and flow.handshake != 0 else flow.size
 
 
 @compiled
@@ -88,9 +82,8 @@ def pump(w, flow, tcp, now):
                 b.retransmitted += 1
             cwnd = window_at(tcp.state, 0).cwnd
             trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
-            size = data_size(flow, seq)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
-            send(w, flow, 0, now, size, seq, 0, 0, 0, header)
+            send(w, flow, data_packet(flow, seq, header), now)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -157,34 +150,28 @@ def on_arrival(w, kind, ident):
     """The first packet of a lane, or one by itself, comes out at the far end of its link."""
     if kind == ARRIVAL:
         lane = lane_at(w.lanes, ident)
-        p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
+        record = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
     else:
-        p = packet_at(w.loose, ident)
+        record = packet_at(w.pool, ident)
+    now = record.time
+    p = read_packet(record)
     flow = flow_at(w.flows, p.flow)
     w.flow = p.flow
-    now = p.time
-    hop = np.int64(p.hop)
-    seq = p.seq
-    trigger = p.trigger
-    low = p.low
-    high = low + p.span
-    header = np.int64(p.header)
     if kind == ARRIVAL:
         advance_flight(w, lane_at(w.lanes, ident), ident, ARRIVAL)
     else:
-        take_loose(w, ident)
+        free_place(w, ident)
         drop_first(w)
-    if hop == flow.n_hops and hop > flow.n_forward:
-        on_ack(w, flow, now, seq, trigger, low, high, header)
-    elif hop == flow.n_forward:
-        on_data(w, flow, now, seq, header)
+    if p.hop == flow.n_hops and p.hop > flow.n_forward:
+        on_ack(w, flow, p, now)
+    elif p.hop == flow.n_forward:
+        on_data(w, flow, p, now)
     else:
-        size = flow.ack_size if hop > flow.n_forward else data_size(flow, seq)
-        send(w, flow, hop, now, size, seq, trigger, low, high, header)
+        send(w, flow, p, now)
 
 
 @compiled
-def on_ack(w, flow, now, seq, trigger, low, high, header):
+def on_ack(w, flow, p, now):
     """An ACK reaches its sender."""
     flow.inbound += 1
     sample_flow(w, flow, now)
@@ -192,24 +179,25 @@ def on_ack(w, flow, now, seq, trigger, low, high, header):
     begin_turn(w, flow, tcp)
     before = tcp.high_ack
     tcp.last_rtt = math.nan
-    if header != 0:
-        read_at_sender(w, flow, tcp, seq, header)
-    sender.on_ack(tcp, now, seq, trigger, low, high)
+    if p.header != 0:
+        read_at_sender(w, flow, tcp, p.seq, p.header)
+    high = p.low + p.span
+    sender.on_ack(tcp, now, p.seq, p.trigger, p.low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
-    kind = ACK if seq > before else DUPACK
-    trace_ack(w, flow, now, kind, seq + 1, tcp.last_rtt, trigger, low, high)
+    kind = ACK if p.seq > before else DUPACK
+    trace_ack(w, flow, now, kind, p.seq + 1, tcp.last_rtt, p.trigger, p.low, high)
     if flow.conversation != 0:
         note_items(w, flow, tcp, now)
 
 
 @compiled
-def on_data(w, flow, now, seq, header):
+def on_data(w, flow, p, now):
     """A data packet reaches its receiver by an event."""
     tcp = tcp_at(w.tcp, flow.index)
     held = tcp.held_until
-    if receive(w, flow, seq, now, header):
-        send_ack(w, flow, now, seq, header)
+    if receive(w, flow, p, now):
+        send(w, flow, ack_packet(w, flow, p.seq, p.header), now)
     elif tcp.held_until < math.inf and tcp.held_until != held:
         flow.held_since = now
         flow.held_order = next_order(w)
@@ -281,7 +269,7 @@ def on_ack_timer(w, ident, now, order):
     elif receiver.on_timer(tcp):
         header = flow.held_header
         flow.held_header = 0
-        send_ack(w, flow, now, tcp.expected - 1, header)
+        send(w, flow, ack_packet(w, flow, tcp.expected - 1, header), now)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -347,7 +335,7 @@ def send_cbr(w, flow, source, now):
     source.sent += 1
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
     trace(w, flow, now, SEND, seq, 0.0)
-    send(w, flow, 0, now, flow.size, seq, 0, 0, 0, 0)
+    send(w, flow, data_packet(flow, seq, 0), now)
     source.order = next_order(w)
     push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
 

@@ -35,9 +35,9 @@ def release_header(w, header):
 @compiled
 def word_of(flow, tcp, i):
     """What the flow's controller puts into a header word."""
-    if i >= flow.n_words:
+    if i >= flow.n_fields:
         return 0.0
-    return number_at(tcp.state, place_at(flow.words, i).number).value
+    return number_at(tcp.state, place_at(flow.fields, i).number).value
 
 
 @not_inlined
@@ -74,7 +74,7 @@ def read_at_sender(w, flow, tcp, ack, header):
     """An ACK's header reaches the sender, and ends there."""
     h = header_at(w.headers, header)
     ecn.on_echo(tcp, ack, h.ecn, h.echo)
-    if flow.n_words > 0:
+    if flow.n_fields > 0:
         a = sample_at(tcp.sample, 0)
         a.word0 = h.word0
         a.word1 = h.word1

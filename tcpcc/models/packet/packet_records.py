@@ -24,12 +24,12 @@ ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TI
 BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
 QUEUE_TIMER = np.int64(9)
 RELEASE, ALARM = np.arange(10, 12)  # pacing; what a controller or a loss recovery asked for
-LOOSE = np.int64(-1)  # arrival of a packet that others may overtake
+ALONE = np.int64(-1)  # arrival of a packet that others may overtake
 DEPARTURE = np.int64(20)  # of a packet from a scheduled link: the next one's turn
 
 # What follows a hop: an event, the next link at once, the receiver at once; an event of its own for
 # each packet, which others may overtake.
-BY_EVENT, NEXT_LINK, RECEIVER, BY_ITSELF = range(4)
+BY_EVENT, NEXT_LINK, RECEIVER, OVERTAKEN = range(4)
 
 # Whether a link keeps its queue: no (nothing hangs on it), yes, it is not a queue or not its own.
 UNTRACKED, TRACKED, ELSEWHERE = range(3)
@@ -54,8 +54,8 @@ WORLD = record_dtype(
         "kinds": int, "free": int, "free_places": int,
         "state_words": int, "sample_words": int, "delivery_word": int, "memory_words": int,
         "headers": int, "spare_headers": int, "n_spare_headers": int,
-        # packets under way that others may overtake, the first free place and how many there are
-        "loose": int, "free_loose": int, "n_free_loose": int,
+        # places for packets that are in no lane, the first free place, and how many are free
+        "pool": int, "first_free": int, "n_free": int,
     }
 )  # fmt: skip
 
@@ -80,8 +80,8 @@ FLOW = record_dtype(
         # held back, and the header of the packet whose ACK that is
         "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
         "held_since": float, "held_order": int, "ack_timer": int, "held_header": int,
-        # the state variables that go out as header words
-        "words": int, "n_words": int,
+        # the state variables that go out as header fields
+        "fields": int, "n_fields": int,
         # of a conversation (its number + 1): the next item, the first not done, one past the last;
         # whether an item waits for the one before
         "item": int, "undone": int, "last_item": int, "waits": int,
@@ -105,9 +105,8 @@ LINK = record_dtype(
         ("resumes", float), ("shared", int),  # address of what it shares with fluid
         *QUEUE_FIELDS, ("open", int), ("dropped", int), ("marked", int),
         *STREAM_FIELDS,
-        # of a scheduled link: what waits, in places of a store, by inner queues
-        ("stored", int), ("store", int), ("free", int), ("n_free", int),
-        ("inner", int), ("n_inner", int), ("sending", int),
+        # of a scheduled link: how many packets wait, its inner queues, whether it is sending
+        ("stored", int), ("inner", int), ("n_inner", int), ("sending", int),
         ("counted_until", float), ("newest", float),
         # of a stage of jitter: most that a packet takes, the share that takes any time at all; of
         # one that lets packets go together, how often
@@ -126,8 +125,9 @@ LANE = record_dtype(
 )  # fmt: skip
 HOP = record_dtype({"link": int, "then": SMALL, "again": SMALL})  # link: its address
 QUEUED = record_dtype({"leaves": float, "size": float})
-# One cache line. `span`: packets of the block that begins with `low`; the packet's size follows
-# from the rest.
+# A packet under way (see packets.Packet), one cache line. `time`, `since` and `order` say when it
+# arrives and where it stands among arrivals at that instant. In the pool `time` is its arrival at
+# the queue, and `order` the place of the next packet of its inner queue, or the next free place.
 PACKET = record_dtype(
     {
         "time": float, "since": float, "order": int, "seq": int, "trigger": int, "low": int,
@@ -147,13 +147,7 @@ HEADER = record_dtype(
     }
 )
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": SMALL, "id": SMALL})
-# A packet that waits at a scheduled link (place 0 stands for none), and an inner queue of these.
-STORED = record_dtype(
-    {
-        "flow": int, "hop": int, "size": float, "seq": int, "trigger": int, "low": int,
-        "high": int, "header": int, "arrived": float, "next": int,
-    }
-)  # fmt: skip
+# An inner queue of a scheduled link: places in the pool; place 0 stands for no packet.
 INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
 CHANGES = record_dtype(
     {
@@ -182,7 +176,6 @@ hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)
 packet_at = accessor(PACKET)
 header_at = accessor(HEADER)
-stored_at = accessor(STORED)
 inner_at = accessor(INNER)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)

@@ -29,7 +29,7 @@ def result(world: World, driver: str, cpu_seconds: float, until: float = math.in
     Raises:
         ScenarioError: none has.
     """
-    changes = sorted([*world.resolved.changes, *world.by_hand], key=lambda c: c.spec.at)
+    changes = sorted([*world.resolved.changes, *world.schedule.by_hand], key=lambda c: c.spec.at)
     resolved = replace(world.resolved, changes=tuple(changes))
 
     def record(begin: float, series: dict[str, Any]) -> xr.Dataset:
@@ -117,7 +117,7 @@ def _series(
         **{k: totals[k][world.kept] for k in ("timeouts", "loss_events", "finished")},
         "totals": totals if len(world.kept) < len(world.resolved.rows) else None,
         "items": _items(world),
-        "marks": link_bins["marks"] if len(world.headers) > 1 else None,
+        "marks": link_bins["marks"] if world.headers.used else None,
         "queue_states": recorded_states(world.resolved.links, world.queues, bins),
     }
 

@@ -18,38 +18,26 @@ from tcpcc.models.packet.packet_records import (
     BEHIND,
     DEPARTURE,
     FAR_BEHIND,
-    MARGIN,
     flow_at,
     hop_at,
     inner_at,
     link_at,
-    stored_at,
+    packet_at,
 )
+from tcpcc.models.packet.packets import at_hop, free_place, place_in_pool, read_packet, size_of
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of
 from tcpcc.models.queue_memory import apply, note_state
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
-from tcpcc.transport.flow_record import flow_at as tcp_at
 
 
 @not_inlined
-def send(w, flow, hop, time, size, seq, trigger, low, high, header):
-    """Put a packet onto the link at `hop` of its way, of whichever class that is."""
-    link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
+def send(w, flow, p, time):
+    """Put a packet onto the link of its hop, scheduled or not."""
+    link = link_at(hop_at(w.hops, flow.path + p.hop).link, 0)
     if link.scheduled != 0:
-        enter(w, link, flow, hop, time, size, seq, trigger, low, high, header)
+        enter(w, link, flow, p, time)
     else:
-        forward(w, flow, hop, time, size, seq, trigger, low, high, header)
-
-
-@compiled
-def send_ack(w, flow, time, trigger, header):
-    """The receiver of `flow` sends the ACK that is due, with the header of what caused it."""
-    flow.acks_sent += 1
-    tcp = tcp_at(w.tcp, flow.index)
-    low = tcp.sack_low
-    high = tcp.sack_high
-    hop = flow.n_forward
-    send(w, flow, hop, time, flow.ack_size, tcp.expected - 1, trigger, low, high, header)
+        forward(w, flow, p, time)
 
 
 @compiled
@@ -78,8 +66,9 @@ def has_no_room(link, size):
 
 
 @not_inlined
-def enter(w, link, flow, hop, time, size, seq, trigger, low, high, header):
+def enter(w, link, flow, p, time):
     """A packet arrives at a scheduled link: it is dropped, or waits, or is sent at once."""
+    size = size_of(flow, p)
     link.arrived += 1
     count_waiting(w, link, time)
     b = bin_at(w, time)
@@ -93,16 +82,16 @@ def enter(w, link, flow, hop, time, size, seq, trigger, low, high, header):
     if not refused:
         full = has_no_room(link, size)
         if link.rule != 0:
-            describe(w, link, flow.ident, time, size, link.stored, full, header)
+            describe(w, link, flow, p, time, size, link.stored, full)
             apply(link, b)
-            refused = not take_verdict(w, q, link, header, time)
+            refused = not take_verdict(w, q, link, p.header, time)
         refused = refused or (full and q.evict < 0)
     if refused:
         link.dropped += 1
-        note_drop(w, flow, link, time, seq)
-        release_header(w, header)
+        note_drop(w, flow, link, time, p.seq)
+        release_header(w, p.header)
         return
-    store(w, link, int(q.inner), flow, hop, time, size, seq, trigger, low, high, header)
+    store(w, link, int(q.inner), p, time, size)
     if q.evict >= 0:
         push_out(w, link, int(q.evict), int(q.evictions), time)
     if link.sending == 0:
@@ -113,29 +102,17 @@ def enter(w, link, flow, hop, time, size, seq, trigger, low, high, header):
 
 
 @not_inlined
-def store(w, link, number, flow, hop, time, size, seq, trigger, low, high, header):
+def store(w, link, number, p, time, size):
     """Put a packet at the end of an inner queue."""
     inner = inner_of(link, number)
-    place = link.free
-    p = stored_at(link.store, place)
-    link.free = p.next
-    link.n_free -= 1
-    if link.n_free < MARGIN:
-        w.need = 1
-    p.flow = flow.index
-    p.hop = hop
-    p.size = size
-    p.seq = seq
-    p.trigger = trigger
-    p.low = low
-    p.high = high
-    p.header = header
-    p.arrived = time
-    p.next = 0
+    place = place_in_pool(w, p)
+    stored = packet_at(w.pool, place)
+    stored.time = time
+    stored.order = 0
     if inner.count == 0:
         inner.first = place
     else:
-        stored_at(link.store, inner.last).next = place
+        packet_at(w.pool, inner.last).order = place
     inner.last = place
     inner.count += 1
     inner.bytes += size
@@ -151,20 +128,20 @@ def inner_of(link, number):
 
 
 @compiled
-def take_first(link, inner):
-    """Take the first packet out of an inner queue; returns its place, which is free from now on but
-    keeps what it says until another packet is stored."""
+def take_first(w, link, inner):
+    """Take the first packet out of an inner queue; returns it and when it arrived."""
     place = inner.first
-    p = stored_at(link.store, place)
-    inner.first = p.next
+    record = packet_at(w.pool, place)
+    p = read_packet(record)
+    arrived = record.time
+    size = size_of(flow_at(w.flows, p.flow), p)
+    inner.first = record.order
     inner.count -= 1
-    inner.bytes -= p.size
+    inner.bytes -= size
     link.stored -= 1
-    link.queue_bytes -= p.size
-    p.next = link.free
-    link.free = place
-    link.n_free += 1
-    return place
+    link.queue_bytes -= size
+    free_place(w, place)
+    return p, arrived
 
 
 @not_inlined
@@ -179,12 +156,11 @@ def lose(w, link, p, time):
 
 
 @not_inlined
-def consult(w, link, p, inner, number, time):
+def consult(w, link, p, inner, number, time, arrived):
     """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
-    q = describe(
-        w, link, flow_at(w.flows, p.flow).ident, time, p.size, link.stored, False, p.header
-    )
-    q.sojourn = time - p.arrived
+    flow = flow_at(w.flows, p.flow)
+    q = describe(w, link, flow, p, time, size_of(flow, p), link.stored, False)
+    q.sojourn = time - arrived
     q.inner = float(number)
     q.inner_queue = float(inner.count)
     q.inner_bytes = inner.bytes
@@ -200,11 +176,11 @@ def push_out(w, link, number, count, time):
     for _ in range(count):
         if inner.count == 0:
             return
-        p = stored_at(link.store, take_first(link, inner))
+        p, arrived = take_first(w, link, inner)
         q = queue_sample_at(link.sample, 0)
         q.again = 0.0
         q.evicted = 1.0
-        consult(w, link, p, inner, number, time)
+        consult(w, link, p, inner, number, time, arrived)
         lose(w, link, p, time)
 
 
@@ -225,10 +201,10 @@ def serve(w, link, time):
         inner = inner_of(link, number)
         if inner.count == 0:
             raise FloatingPointError("on_select set q.inner to an empty queue")
-        p = stored_at(link.store, take_first(link, inner))
+        p, arrived = take_first(w, link, inner)
         q.again = 1.0 if dropped_from == number else 0.0
         q.evicted = 0.0
-        consult(w, link, p, inner, number, time)
+        consult(w, link, p, inner, number, time, arrived)
         if take_verdict(w, q, link, p.header, time):
             transmit(w, link, p, time)
             return
@@ -238,16 +214,17 @@ def serve(w, link, time):
 
 @compiled
 def transmit(w, link, p, time):
-    duration = 8 * p.size / link.rate
+    """Send a packet: it leaves the link's far end, and the link is free, by events."""
+    size = size_of(flow_at(w.flows, p.flow), p)
+    duration = 8 * size / link.rate
     link.behind = min(link.behind + 1, FAR_BEHIND) if link.busy_until == time else 0
     link.begin = time
     link.busy_until = time + duration
     link.sending = 1
-    link.sending_bytes = p.size
+    link.sending_bytes = size
     if link.recorded != 0:
-        add_sending(w, link, time, link.busy_until, 8 * p.size, 1.0)
+        add_sending(w, link, time, link.busy_until, 8 * size, 1.0)
     link.newest = max(time + (duration + link.delay), link.newest)  # a link does not overtake
-    flow = flow_at(w.flows, p.flow)
-    put_in_flight(w, link, link.newest, flow, p.hop + 1, p.seq, p.trigger, p.low, p.high, p.header)
+    put_in_flight(w, link, at_hop(p, p.hop + 1), link.newest)
     order = link.behind * BEHIND + link.ident
     push(w, link.busy_until, time, order, DEPARTURE, link.ident)

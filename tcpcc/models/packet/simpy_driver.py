@@ -82,7 +82,9 @@ class PacketSimulation:
         self._due = math.inf
         self._watched: list[LiveFlow] = []
         self._before: dict[str, float] = {}  # rates of the links that have failed
-        self._wake(float(self.world.heap["time"][0]) if self.world.w["heap_size"][0] else math.inf)
+        self._wake(
+            float(self.world.schedule.heap["time"][0]) if self.world.w["heap_size"][0] else math.inf
+        )
 
     def _wake(self, model_time: float) -> None:
         """Schedule the one event that stands for the next event of the model."""
@@ -192,7 +194,7 @@ class PacketSimulation:
 
     def link_state(self, link: str) -> dict[str, float]:
         """Its present rate (bit/s), delay (s), buffer (packets or bytes) and loss probability."""
-        row = self.world.links[self.world.row_of[self._link(link)]]
+        row = self.world.links[self.world.paths.row_of[self._link(link)]]
         names = {"rate": "rate", "delay": "delay", "buffer": "capacity", "loss": "loss"}
         return {name: float(row[field]) for name, field in names.items()}
 
@@ -210,7 +212,7 @@ class PacketSimulation:
 
     def cwnd(self, flow: str) -> float:
         """Present congestion window of `flow`, packets."""
-        return float(self.world.states[self._flow(flow)]["cwnd"][0])
+        return float(self.world.senders.states[self._flow(flow)]["cwnd"][0])
 
     def acknowledged(self, flow: str) -> int:
         """Packets of `flow` acknowledged so far."""
@@ -221,7 +223,7 @@ class PacketSimulation:
         i = self._link(link)
         if self.world.links["scheduled"][i]:
             return int(self.world.links["stored"][i])
-        ring = self.world.rings.get(("queue", i))
+        ring = self.world.rings.arrays.get(("queue", i))
         if ring is None:
             return 0
         row = self.world.links[i]
@@ -251,7 +253,7 @@ class PacketSimulation:
                 f"link {link!r} does not change: make it with variable=True to change it by hand"
             )
         late = {"jitter": jitter, "jitter_share": jitter_share}
-        if any(value is not None for value in late.values()) and i not in self.world.stages:
+        if any(value is not None for value in late.values()) and i not in self.world.paths.stages:
             raise ScenarioError(
                 f"link {link!r} has no jitter: make it with one, if small, to change it by hand"
             )
@@ -259,7 +261,7 @@ class PacketSimulation:
             self.now, link, rate=rate, delay=delay, buffer=buffer, loss=loss,
             jitter=jitter, jitter_share=jitter_share,
         )  # fmt: skip
-        self.world.change_now(ResolvedChange(change, i))
+        self.world.schedule.change_now(ResolvedChange(change, i))
         self._wake_now()
 
     def start(self, flow: str) -> None:
@@ -279,7 +281,7 @@ class PacketSimulation:
         return i
 
     def _from_outside(self, kind: Any, ident: int) -> None:
-        self.world.schedule(self.now, kind, ident)
+        self.world.schedule.add(self.now, kind, ident)
         self._wake_now()
 
     def _wake_now(self) -> None:
@@ -289,7 +291,7 @@ class PacketSimulation:
 
     def _wake_early(self) -> None:
         """Have the model handle what was put on its event list for a time before the next."""
-        first = max(float(self.world.heap["time"][0]), self.now)
+        first = max(float(self.world.schedule.heap["time"][0]), self.now)
         if self._due > first:
             self._wake_at(first)
 

@@ -97,7 +97,7 @@ def test_rings_grow_with_what_overtakes():
     net = tc.dumbbell("100 Mbps", "20 ms", 1000, jitter="200 ms", reordering=True)
     sim = tc.PacketSimulation(tc.Scenario(net, [flow], duration=1))
     run = sim.run()
-    assert len(sim.world.loose) > 256
+    assert len(sim.world.pool.packets) > 256
     assert run.data["delivered"].sum() > 400
     assert run.identical(tc.simulate(sim.scenario))
 

@@ -291,28 +291,29 @@ def test_random_loss_has_its_probability():
 def in_flight(world):
     """Packets in the network, counted one by one: by flow and whether they are ACKs; by link."""
     found, on = Counter(), Counter()
-    for i, lane in enumerate(world.lanes):
-        ring = world.rings.get(("flight", i))
+    for i, lane in enumerate(world.paths.lanes):
+        ring = world.rings.arrays.get(("flight", i))
         for k in range(lane["flight_head"], lane["flight_tail"]):
             p = ring[k % len(ring)]
             flow = world.flows[p["flow"]]
             found[int(p["flow"]), bool(p["hop"] > flow["n_forward"])] += 1
             on[links_of(world, flow)[p["hop"] - 1]] += 1
-    for i, store in world.stores.items():  # what waits at a scheduled link
-        for inner in world.inner[i]:
+    pool = world.pool.packets
+    for i, queues in world.inner.items():  # packets that wait at a scheduled link
+        for inner in queues:
             place = int(inner["first"])
             for _ in range(inner["count"]):
-                p = store[place]
+                p = pool[place]
                 flow = world.flows[p["flow"]]
                 found[int(p["flow"]), bool(p["hop"] >= flow["n_forward"])] += 1
                 on[i] += 1
-                place = int(p["next"])
+                place = int(p["order"])
     return found, on
 
 
 def links_of(world, flow):
     """The numbers of the links that a flow's packets and ACKs cross."""
-    hops = world.hops["link"][flow["path"] : flow["path"] + flow["n_hops"]]
+    hops = world.paths.hops["link"][flow["path"] : flow["path"] + flow["n_hops"]]
     return ((hops - address(world.links)) // world.links.itemsize).tolist()
 
 
@@ -548,7 +549,7 @@ def test_an_ack_held_back_is_sent_on_time_by_one_timer_of_its_receiver():
     for k in range(1, 2001):
         while run_until(world.address, k * 0.01):
             world.grow()
-        kinds = world.heap["kind"][: world.w["heap_size"][0]]
+        kinds = world.schedule.heap["kind"][: world.w["heap_size"][0]]
         timers.append(np.count_nonzero(kinds == records.ACK_TIMER))
     assert max(timers) == 1
     run = tc.simulate(sc, trace=True)
@@ -773,7 +774,7 @@ def test_a_users_process_watches_and_changes_the_network():
             seen.append((sim.now, sim.cwnd("vegas1"), sim.queue_length("a>b")))
             # the model has handled the events up to now, and no others
             assert sim.world.w["now"][0] <= sim.now + 1e-9
-            assert sim.world.heap["time"][0] >= sim.now - 1e-9
+            assert sim.world.schedule.heap["time"][0] >= sim.now - 1e-9
 
     env.process(experiment())
     env.process(watch())

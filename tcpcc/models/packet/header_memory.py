@@ -1,0 +1,68 @@
+"""The memory of packets' headers: ECN bits and fields for routers. Place 0 stands for no header."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.models.packet import packet_records as r
+from tcpcc.scenario.traffic import CBR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tcpcc.scenario.resolve import ResolvedFlow
+
+
+def uses_headers(flow: ResolvedFlow) -> bool:
+    """Whether the packets of a flow carry a header."""
+    if isinstance(flow.spec, CBR) or flow.controller is None:
+        return False
+    return flow.spec.transport.ecn != "off" or bool(flow.controller.header)
+
+
+class HeaderMemory:
+    """Places for headers; a packet takes one at its sender and its ACK gives it back.
+
+    Args:
+        w: the world's record.
+        flows: the rows of the scenario. Without one that uses headers there is no place.
+
+    Attributes:
+        headers: records HEADER, shape [place].
+        free_places: the first ``w.n_spare_headers`` are the places that are free.
+    """
+
+    def __init__(self, w: np.ndarray, flows: Iterable[ResolvedFlow]) -> None:
+        self.w = w
+        self.headers = np.zeros(1, r.HEADER)
+        self._place([])
+        for flow in flows:
+            self.use(flow)
+
+    @property
+    def used(self) -> bool:
+        return len(self.headers) > 1
+
+    def use(self, flow: ResolvedFlow) -> None:
+        """Make places when the first flow that needs one comes."""
+        if not self.used and uses_headers(flow):
+            self.headers = np.zeros(r.FIRST_HEADERS, r.HEADER)
+            self._place(np.arange(1, r.FIRST_HEADERS))
+
+    def _place(self, free: np.ndarray | list[int]) -> None:
+        """Write the addresses of the headers and of the free places' numbers into the world."""
+        w = self.w[0]
+        self.free_places = np.zeros(len(self.headers), np.int64)
+        self.free_places[: len(free)] = free
+        w["headers"], w["spare_headers"] = address(self.headers), address(self.free_places)
+        w["n_spare_headers"] = len(free)
+
+    def grow(self) -> None:
+        """Double the places if few are free."""
+        n_free, room = int(self.w["n_spare_headers"][0]), len(self.headers)
+        if self.used and n_free < 2 * r.MARGIN:
+            self.headers = np.concatenate([self.headers, np.zeros_like(self.headers)])
+            self._place(np.concatenate([self.free_places[:n_free], np.arange(room, 2 * room)]))

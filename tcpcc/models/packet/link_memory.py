@@ -1,0 +1,74 @@
+"""The memory of links: their records, their stages of jitter, the queues of their disciplines."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.engine.streams import seed_stream
+from tcpcc.models.packet import packet_records as r
+from tcpcc.models.queue_memory import QueueMemory
+
+if TYPE_CHECKING:
+    from tcpcc.models.packet.packet_world import World
+    from tcpcc.scenario.network import Link
+
+
+def lay_out_link(world: World, i: int) -> None:
+    """Write the settings of link `i`, and of its stage of jitter, into their rows."""
+    link = world.resolved.links[i]
+    if i in world.paths.stages:
+        _lay_out_stage(world, world.paths.stages[i], link)
+    row = world.links[world.paths.row_of[i]]
+    row["ident"], row["rate"], row["delay"] = i, link.rate, link.delay
+    row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
+    row["loss"] = link.loss
+    row["busy_until"] = -1.0
+    row["recorded"] = bool(link.record)
+    if link.loss > 0 or link.variable:  # seeding takes time, and there may be many links
+        seed_stream(row, world.scenario.seed, f"link {link.name}: random loss")
+    discipline = link.queue.discipline
+    if i in world.shared:
+        _share(world, i)
+        return
+    row["scheduled"] = discipline.on_departure is not None
+    row["tracked"] = not row["scheduled"] and bool(
+        link.record
+        or link.variable
+        or link.loss > 0
+        or math.isfinite(link.buffer)
+        or discipline.on_arrival is not None
+    )
+    if row["tracked"]:
+        world.rings.place(world.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
+    if link.record:
+        place = world.recorded.index(i)
+        row["bins"] = address(world.link_bins) + place * world.link_bins.strides[0]
+    if row["scheduled"]:
+        world.inner[i] = np.zeros(discipline.inner, r.INNER)
+        row["inner"], row["n_inner"] = address(world.inner[i]), discipline.inner
+    if discipline.decides_by_packet:
+        world.queues[i] = QueueMemory(
+            link, discipline.on_arrival, world.scenario.seed, world.n_bins, world.scratch
+        )
+        world.queues[i].fill(row)
+
+
+def _share(world: World, i: int) -> None:
+    """Mark link `i` as one whose queue the fluid model keeps."""
+    row = world.links[i]
+    row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, world.shared[i]
+    if i in world.elsewhere:
+        world.elsewhere[i].fill(row)
+
+
+def _lay_out_stage(world: World, i: int, link: Link) -> None:
+    """Write the stage after a link: packets are delayed at random there, or wait for others."""
+    row = world.links[i]
+    row["ident"], row["rate"], row["tracked"] = i, math.inf, r.ELSEWHERE
+    row["jitter"], row["share"] = link.jitter, link.jitter_share
+    row["reorders"], row["period"] = link.reordering, link.aggregation
+    seed_stream(row, world.scenario.seed, f"link {link.name}: jitter")

@@ -1,0 +1,105 @@
+"""A packet: made by a sender or a receiver, passed whole, kept in records while it waits.
+
+Packets wait in a link's lane, in order, or in the pool: there those that others may overtake, and
+those in the inner queues of scheduled links.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled
+from tcpcc.models.packet.packet_records import MARGIN, packet_at
+from tcpcc.transport.flow_record import flow_at as tcp_at
+
+
+class Packet(NamedTuple):
+    """A data packet or an ACK. (A tuple: the compiler keeps it in registers.)
+
+    Attributes:
+        flow: row of its flow.
+        hop: next hop of its path; ACKs begin at the flow's ``n_forward``.
+        seq: number of the data packet; of an ACK the last packet before the first missing one.
+        trigger: of an ACK, number of the packet that caused it.
+        low, span: of an ACK, its SACK block: `span` packets from `low`.
+        header: place of its header; 0: it has none.
+    """
+
+    flow: int
+    hop: int
+    seq: int
+    trigger: int
+    low: int
+    span: int
+    header: int
+
+
+@compiled
+def size_of(flow, p):
+    """Bytes of a packet on the link of its hop: ACKs and the SYN carry no data."""
+    if p.hop >= flow.n_forward or (p.seq == 0 and flow.handshake != 0):
+        return flow.ack_size
+    return flow.size
+
+
+@compiled
+def data_packet(flow, seq, header):
+    """A data packet at its sender."""
+    return Packet(flow.index, 0, seq, 0, 0, 0, header)
+
+
+@compiled
+def ack_packet(w, flow, trigger, header):
+    """The ACK that packet `trigger` causes, at the receiver of `flow`."""
+    flow.acks_sent += 1
+    tcp = tcp_at(w.tcp, flow.index)
+    low = tcp.sack_low
+    return Packet(
+        flow.index, flow.n_forward, tcp.expected - 1, trigger, low, tcp.sack_high - low, header
+    )
+
+
+@compiled
+def at_hop(p, hop):
+    """The packet at another hop of its path."""
+    return Packet(p.flow, hop, p.seq, p.trigger, p.low, p.span, p.header)
+
+
+@compiled
+def read_packet(record):
+    flow, hop = np.int64(record.flow), np.int64(record.hop)
+    span, header = np.int64(record.span), np.int64(record.header)
+    return Packet(flow, hop, record.seq, record.trigger, record.low, span, header)
+
+
+@compiled
+def write_packet(p, record):
+    """Write a packet into a record; `time`, `since` and `order` there stay what they are."""
+    record.flow = p.flow
+    record.hop = p.hop
+    record.seq = p.seq
+    record.trigger = p.trigger
+    record.low = p.low
+    record.span = p.span
+    record.header = p.header
+
+
+@compiled
+def place_in_pool(w, p):
+    """Write a packet to a free place of the pool; returns the place."""
+    place = w.first_free
+    record = packet_at(w.pool, place)
+    w.first_free = record.order
+    w.n_free -= 1
+    if w.n_free < MARGIN:
+        w.need = 1
+    write_packet(p, record)
+    return place
+
+
+@compiled
+def free_place(w, place):
+    """Give a place back to the pool."""
+    packet_at(w.pool, place).order = w.first_free
+    w.first_free = place
+    w.n_free += 1

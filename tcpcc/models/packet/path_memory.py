@@ -1,0 +1,176 @@
+"""The memory of paths: the hops of every flow, and the lanes in which packets are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import address, blank
+from tcpcc.models.packet import packet_records as r
+from tcpcc.scenario.traffic import CBR
+
+if TYPE_CHECKING:
+    from tcpcc.models.packet.packet_world import World
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+
+
+def stages(resolved: Resolved) -> dict[int, int]:
+    """The row of each link's stage of jitter, by link, for links that have one at some time."""
+    later = {change.link for change in resolved.changes if change.spec.jitter is not None}
+    followed = [i for i, link in enumerate(resolved.links) if link.has_stage or i in later]
+    return {i: len(resolved.links) + k for k, i in enumerate(followed)}
+
+
+class PathMemory:
+    """Hops and lanes of a world.
+
+    Attributes:
+        hops: records HOP, those of a path one after the other.
+        lanes: records LANE: one for each row of the world's links, then those that links share.
+        row_of: a link's row in the world's links.
+        stages: the row of a link's stage of jitter, by link.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.row_of = list(range(len(world.resolved.links)))
+        self.stages = stages(world.resolved)
+
+    def lay_out(self) -> None:
+        """Write the hops of all flows, and make the lanes of the links."""
+        rows = self.lay_out_hops()
+        for number, flow in enumerate(self.world.resolved.flows):
+            self.fill(self.world.flows[number : number + 1], number, flow)
+        self._lay_out_lanes(rows)
+
+    def lay_out_hops(self) -> list[tuple[int, int, bool]]:
+        """Write the hops of all flows; returns their rows: link, what follows, whether again.
+
+        A packet goes on to the next link without an event if that link's only feeder is the link
+        before it (or the flow's own sender or receiver), neither link changes during the run, and,
+        at a receiver, no timer holds ACKs back. A discipline that decides at arrival must see the
+        queue as it is at that time, so packets reach its link by an event.
+        """
+        world, resolved = self.world, self.world.resolved
+        later: set[Any] = {("later", 1), ("later", 2)} if world.growing else set()
+        feeders: dict[int, set[Any]] = {i: {*later} for i in range(len(world.scenario.net.links))}
+        for number, flow in self._paths():
+            for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
+                before: Any = (end, number)
+                for link in self._hops_of(way):
+                    feeders.setdefault(link, set()).add(before)
+                    before = link
+        rows_of = list(zip(self.row_of, resolved.links, strict=True))
+        variable = {
+            row: link.variable or link.queue.discipline.on_departure is not None
+            for row, link in rows_of
+        } | dict.fromkeys(self.stages.values(), False)
+        decides = {row: self._decides(i) for i, (row, _) in enumerate(rows_of)}
+        decides |= dict.fromkeys(self.stages.values(), False)
+        reorders = {k for i, k in self.stages.items() if resolved.links[i].reordering}
+
+        def joins(link: int, following: int) -> bool:
+            alone = len(feeders[following]) == 1 and not decides[following]
+            return alone and not variable[link] and not variable[following]
+
+        rows: list[tuple[int, int, bool]] = []
+        self.path_of: list[int] = []  # each path's first hop
+        for _, flow in self._paths():
+            self.path_of.append(len(rows))
+            holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
+            passed: set[int] = set()
+            for way, last in ((flow.forward, r.RECEIVER), (flow.reverse, r.BY_EVENT)):
+                hops = self._hops_of(way)
+                for k, link in enumerate(hops):
+                    if link in reorders:
+                        then = r.OVERTAKEN
+                    elif k + 1 < len(hops):
+                        then = r.NEXT_LINK if joins(link, hops[k + 1]) else r.BY_EVENT
+                    elif last == r.RECEIVER and (holds or not self._ack_may_leave(flow, feeders)):
+                        then = r.BY_EVENT
+                    else:
+                        then = r.BY_EVENT if variable[link] else last
+                    rows.append((link, then, link in passed))
+                    passed.add(link)
+        self.hops = np.array(rows, r.HOP)
+        self.hops["link"] = address(world.links) + world.links.itemsize * self.hops["link"]
+        return rows
+
+    def _lay_out_lanes(self, rows: list[tuple[int, int, bool]]) -> None:
+        """Make a lane for each link from which packets go on by an event, and shared lanes.
+
+        The event list holds one entry per lane. Links that end where one link begins, or at
+        hosts, after the same delay share another lane: packets mostly come out of these links in
+        the order in which they were sent, and then one entry stands for all of them.
+        """
+        world = self.world
+        ends: dict[int, set[int]] = {}
+        for (link, then, _), (following, _, _) in zip(rows, [*rows[1:], rows[0]], strict=True):
+            if then == r.BY_EVENT:
+                ends.setdefault(link, set()).add(following)
+        last = {self.path_of[k] - 1 for k in range(len(self.path_of))} | {len(rows) - 1}
+        for place, (link, then, _) in enumerate(rows):
+            if then == r.BY_EVENT and place in last:
+                ends[link] = {-1}
+        groups: dict[tuple[float, ...], list[int]] = {}
+        links = world.resolved.links
+        for number, places in ends.items():
+            is_stage = number >= len(links)  # its delays are random
+            if len(places) == 1 and not is_stage and not links[number].variable:
+                groups.setdefault((*places, links[number].delay), []).append(number)
+        joint = [group for group in groups.values() if len(group) > 1]
+        self.lanes = blank(len(world.links) + len(joint), r.LANE)
+        self.lane_of = np.arange(len(world.links))
+        self.joint_of = np.full(len(world.links), -1)
+        for place, group in enumerate(joint, len(world.links)):
+            self.joint_of[group] = place
+        self.point_at_lanes()
+        some = set(range(len(world.scenario.net.links))) if world.growing else set()
+        for i in sorted({*ends, *some, *range(len(world.links), len(self.lanes))}):
+            world.rings.place(self.lanes, "flight", i, blank(r.FIRST_RING, r.PACKET))
+
+    def point_at_lanes(self) -> None:
+        """Write the addresses of the lanes into the links."""
+        links = self.world.links
+        self.lanes["ident"] = np.arange(len(self.lanes))
+        base, size = address(self.lanes), self.lanes.itemsize
+        links["lane"] = base + size * self.lane_of
+        links["joint"] = np.where(self.joint_of < 0, 0, base + size * self.joint_of)
+
+    def _decides(self, link: int) -> bool:
+        """Whether the fate of a packet depends on the queue at the time of its arrival."""
+        discipline = self.world.resolved.links[link].queue.discipline
+        return discipline.decides_by_packet or link in self.world.shared
+
+    def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
+        """Numbered paths through the network: one per flow, then one per workload.
+
+        A workload's connections come from one host and go to one other: their packets reach the
+        first link, and their ACKs the first one back, in the order in which they are handled.
+        """
+        resolved = self.world.resolved
+        yield from enumerate(resolved.flows)
+        loads = enumerate(resolved.workloads, len(resolved.flows))
+        yield from ((number, load.kinds[0]) for number, load in loads)
+
+    def fill(self, row: Any, path: int, flow: ResolvedFlow) -> None:
+        """Write where a flow's hops are into its record."""
+        row["path"] = self.path_of[path]
+        row["n_forward"] = len(self._hops_of(flow.forward))
+        row["n_hops"] = row["n_forward"] + len(self._hops_of(flow.reverse))
+
+    def _hops_of(self, way: tuple[int, ...]) -> list[int]:
+        """The rows of the links of a way, each followed by its stage of jitter if it has one."""
+        pairs = ((self.row_of[i], self.stages.get(i)) for i in way)
+        return [k for pair in pairs for k in pair if k is not None]
+
+    def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
+        """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
+        if not flow.reverse:
+            return True
+        first = flow.reverse[0]
+        link = self.world.resolved.links[first]
+        alone = len(feeders[self.row_of[first]]) == 1
+        return alone and not link.variable and not self._decides(first)

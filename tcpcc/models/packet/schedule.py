@@ -1,0 +1,122 @@
+"""What a scenario puts on the event list: starts, stops, timers of queues, changes of links."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import address, blank, longer
+from tcpcc.models.packet import packet_records as r
+from tcpcc.scenario.traffic import CBR
+
+if TYPE_CHECKING:
+    from tcpcc.models.packet.packet_world import World
+    from tcpcc.scenario.resolve import ResolvedChange
+
+
+class Schedule:
+    """The event list of a world, as its drivers fill it, and the changes of links that are due.
+
+    Attributes:
+        heap: records EVENT; the first ``w.heap_size`` are in use.
+        by_hand: the changes that are not the scenario's.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        rows = 4 * len(world.resolved.rows) + 2 * len(world.links)
+        self.heap = blank(rows + 2 * r.MARGIN, r.EVENT)
+        self.by_hand: list[ResolvedChange] = []
+        self._changes = np.zeros(max(len(world.resolved.changes), 1), r.CHANGES)
+        self._n_changes = 0
+        w = world.w[0]
+        w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
+        w["changes"] = address(self._changes)
+
+    def beginning(self) -> None:
+        """Schedule queues' timers, starts, stops, on-times and changes.
+
+        Where times are equal they are handled in this order.
+        """
+        world = self.world
+        for i, queue in world.queues.items():
+            if queue.has_timer:
+                self.add(0.0, r.QUEUE_TIMER, i)
+        for i, flow in enumerate(world.resolved.flows):
+            spec = flow.spec
+            if isinstance(spec, CBR):
+                for begin, end in spec.on:
+                    self.add(begin, r.FLOW_START, i)
+                    if end is not None and math.isfinite(end):
+                        self.add(end, r.FLOW_STOP, i)
+            else:
+                self.add_flow(i)
+        if world.conversations is not None:
+            world.conversations.schedule_first()
+        for change in world.resolved.changes:
+            self._add_change(change)
+
+    def add(self, time: float, kind: Any, ident: int) -> None:
+        """Put an event on the event list."""
+        from tcpcc.models.packet.handlers import schedule_from_outside
+
+        self.grow()
+        schedule_from_outside(self.world.address, float(time), kind, ident)
+
+    def add_flow(self, i: int) -> None:
+        """Schedule the start and the stop of a TCP flow."""
+        spec = self.world.resolved.flows[i].spec
+        self.add(spec.start, r.FLOW_START, i)
+        if spec.stop is not None:
+            self.add(spec.stop, r.FLOW_STOP, i)
+
+    def change_now(self, change: ResolvedChange) -> None:
+        """Schedule a change that the scenario does not have, for its time."""
+        self.by_hand.append(change)
+        self._add_change(change)
+
+    def _add_change(self, change: ResolvedChange) -> None:
+        for values in self._rows_of(change):
+            self.add(change.spec.at, r.CHANGE, self._write(values))
+
+    def _rows_of(self, change: ResolvedChange) -> list[dict[str, Any]]:
+        """One row for the link itself, one for its jitter, one for each parameter of its queue."""
+        world, spec, link = self.world, change.spec, change.link
+        rows: list[dict[str, Any]] = [
+            {
+                "link": link,
+                "rate": spec.rate, "delay": spec.delay, "capacity": spec.buffer, "loss": spec.loss,
+            }
+        ]  # fmt: skip
+        if spec.jitter is not None or spec.jitter_share is not None:
+            late = {"jitter": spec.jitter, "share": spec.jitter_share}
+            rows.append({"link": world.paths.stages[link], **late})
+        if link in world.shared:  # the fluid model keeps its queue
+            return rows
+        names = list(world.resolved.links[link].queue.discipline.params)
+        for name, value in dict(spec.queue).items():
+            place = int(world.links["params"][link]) + 8 * names.index(name)
+            rows.append({"link": link, "param": place, "value": value})
+        return rows
+
+    def _write(self, values: dict[str, Any]) -> int:
+        """Write a row of a change; returns its number. NaN stands for what does not change."""
+        row = self._n_changes
+        self._n_changes += 1
+        if row >= len(self._changes):
+            self._changes = np.concatenate([self._changes, np.zeros_like(self._changes)])
+            self.world.w["changes"] = address(self._changes)
+        unset = {"link": 0, "param": 0, "value": 0.0}
+        for name in r.CHANGES.names or ():
+            value = values.get(name, unset.get(name))
+            self._changes[name][row] = math.nan if value is None else value
+        return row
+
+    def grow(self) -> None:
+        """Double the event list if it is nearly full."""
+        w = self.world.w
+        if w["heap_size"][0] + 2 * r.MARGIN > len(self.heap):
+            self.heap = longer(self.heap, len(self.heap))
+            w["heap"], w["heap_room"] = address(self.heap), len(self.heap)

@@ -1,0 +1,97 @@
+"""The memory of senders: a flow's records, filled from its settings."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import address, blank
+from tcpcc.models.controller_memory import ControllerMemory, header_places
+from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.delivery_memory import delivery_memory
+from tcpcc.models.packet.header_memory import uses_headers
+from tcpcc.models.packet.recovery_memory import RecoveryMemory
+from tcpcc.scenario.traffic import CBR
+from tcpcc.transport import flow_record as t
+from tcpcc.transport.ecn import CHOICES
+
+if TYPE_CHECKING:
+    from tcpcc.models.packet.packet_world import World
+    from tcpcc.scenario.resolve import ResolvedFlow
+    from tcpcc.scenario.traffic import Transport
+
+ENDLESS = 2**62  # packets of a flow without a size
+_SMALLEST_TICK = 1e-9  # s, for a tick of 0: no rounding
+
+# Settings of a transport that its record has under the same name.
+_COPIED = (
+    "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
+    "whole_window", "count_delivered", "gso_segments", "dupack_threshold", "limited_transmit",
+    "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto", "clock_phase", "coarse_timer",
+    "backoff_limit", "delayed_ack", "ack_every", "quick_acks", "syn_rtt", "idle_restart",
+    "gradual_marks", "rto_margin", "hold_ssthresh",
+)  # fmt: skip
+
+
+class SenderMemory:
+    """What senders need beside their rows: states of controllers and recoveries, deliveries.
+
+    Attributes:
+        states: the controllers' state records, by flow.
+        deliveries: records DELIVERY of the flows that need one, by flow.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.states: dict[int, np.ndarray] = {}
+        self.controllers = ControllerMemory(world.scenario.seed)
+        self.recoveries = RecoveryMemory()
+        self.deliveries: dict[int, np.ndarray] = {}
+        self._header_places: list[np.ndarray] = []
+
+    def lay_out(self, i: int, flow: ResolvedFlow) -> None:
+        """Write the settings of flow `i` into its records, and give it its memory."""
+        world = self.world
+        row, tcp = world.flows[i : i + 1], world.tcp[i : i + 1]
+        row["index"] = row["ident"] = i
+        self.fill(row, tcp, i, flow)
+        if isinstance(flow.spec, CBR):
+            world.cbr["interval"][i] = 8 * flow.spec.packet_size / flow.spec.rate
+            return
+        world.rings.place(world.tcp, "segments", i, blank(r.FIRST_RING, t.SEGMENT))
+        self.states[i] = self.controllers.fill(tcp, flow)
+        self.recoveries.fill(tcp, flow.recovery)
+        self.deliveries[i] = delivery_memory(tcp[0], flow)
+        if len(self.deliveries[i]):
+            world.rings.place(world.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
+
+    def fill(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
+        """Write a flow's settings into its records; its sums go to row `i` of the bins."""
+        spec = flow.spec
+        self.world.trace.mark(row, i, flow)
+        row["bins"] = self.world.bins_of(i)
+        row["size"] = spec.packet_size
+        row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
+        tcp["finished"] = math.nan
+        if isinstance(spec, CBR):
+            row["kind"] = t.CBR
+            return
+        row["kind"] = t.TCP
+        row["has_header"] = uses_headers(flow)
+        places = header_places(flow)
+        self._header_places.append(places)
+        row["fields"], row["n_fields"] = address(places), len(places)
+        row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
+        self._fill_transport(tcp, spec.transport, spec.size)
+
+    def _fill_transport(self, row: Any, settings: Transport, size: int | None) -> None:
+        for name in _COPIED:
+            row[name] = getattr(settings, name)
+        row["tick"] = settings.tick or _SMALLEST_TICK
+        row["ecn"] = CHOICES[settings.ecn]
+        row["deflate"] = settings.partial_deflation
+        row["to_send"] = ENDLESS if size is None else size + int(settings.handshake)
+        row["deadline"] = row["held_until"] = math.inf
+        row["outbox"] = address(self.world.outbox)

@@ -1,18 +1,18 @@
-"""AdaVegas: Vegas whose increase grows with each success in a row.
+"""AdaVegas: Vegas with an increase that grows with each consecutive increase.
 
-Source: A. Maor, Y. Mansour, "AdaVegas: adaptive control for TCP Vegas", IEEE GLOBECOM 2003. Its
-text was not at hand: the idea is the abstract's, that the size of the increase follows the history
-of increases; how exactly is **uncertain**, and no claim is made that this is the published rule.
+Source: A. Maor, Y. Mansour, "AdaVegas: adaptive control for TCP Vegas", IEEE GLOBECOM 2003. Only
+the abstract was available: the size of the increase depends on the history of increases. The exact
+rule is **uncertain**; this file does not claim to follow the published one.
 
-Once per round trip in congestion avoidance, n the number of rounds in a row that asked for more:
+Once per round trip in congestion avoidance, n the number of consecutive rounds with an increase:
 
 (1)  Delta < alpha:  W + min(1 + step floor(n / successes), max_step) over the next round;
                      n <- n + 1
 (2)  Delta > beta:   W - 1 at once;  n <- 0
 (3)  otherwise:      W;              n <- 0
-(4)  loss, timeout:  n <- 0, and what Vegas does
+(4)  loss, timeout:  as Vegas;  n <- 0
 
-By default the increases in a row are 1, 2, 3, 4, 4, ... packets.
+By default consecutive increases are 1, 2, 3, 4, 4, ... packets.
 """
 
 import math
@@ -38,7 +38,7 @@ def on_round(s, p, ack):
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
         return
-    s.ssthresh = 2.0  # slow start is over, also one that a timeout began and ssthresh ended
+    s.ssthresh = 2.0  # slow start is over, even if it followed a timeout and ended at ssthresh
     adjust(s, delta, p.alpha, p.beta)
     if delta < p.alpha:
         s.incr *= min(1 + p.step * math.floor(s.run / p.successes), p.max_step)  # (1)
@@ -60,7 +60,7 @@ def on_timeout(s, p, ack):
 adavegas = register(
     Controller(
         name="adavegas",
-        summary="Vegas whose increase grows with each success in a row",
+        summary="Vegas with an increase that grows with each consecutive increase",
         source="Maor, Mansour 2003 (the rule is uncertain)",
         on_ack=on_ack,
         on_round=on_round,
@@ -68,11 +68,11 @@ adavegas = register(
         on_timeout=on_timeout,
         params={
             **PARAMS,
-            "step": Param(1, "packets", "by which the increase grows (uncertain)", 0),
-            "successes": Param(1, "", "increases in a row before it grows (uncertain)", 1),
+            "step": Param(1, "packets", "growth of the increase (uncertain)", 0),
+            "successes": Param(1, "", "consecutive increases before it grows (uncertain)", 1),
             "max_step": Param(4, "packets", "largest increase (uncertain)", 1),
         },
-        state={**STATE, "run": State(0, "", "increases in a row")},
+        state={**STATE, "run": State(0, "", "consecutive increases")},
         recovery="vegas",
         validate=check_thresholds,
         record=RECORD,

@@ -1,15 +1,15 @@
-"""TCP-Africa: HighSpeed TCP while the queue is short, Reno when it is not.
+"""TCP-Africa: HighSpeed TCP while the queue is short, otherwise Reno.
 
 Source: R. King, R. Baraniuk, R. Riedi, "TCP-Africa: an adaptive and fair rapid increase rule for
 scalable TCP", INFOCOM 2005 (from memory).
 
-Equations (per newly acknowledged packet; W = cwnd, a(W) and b(W) those of `hstcp.py`, aRTT the
-smoothed round-trip time with gain 1/8)
+Equations (per newly acknowledged packet; W = cwnd, a(W) and b(W) as in `hstcp.py`, aRTT the
+smoothed RTT, gain 1/8)
 
 (1)  backlog = W (aRTT - minRTT)/aRTT
 (2)  fast mode,  backlog < alpha:   W <- W + a(W)/W
 (3)  slow mode,  otherwise:         W <- W + 1/W
-(4)  loss, timeout:                 HighSpeed TCP's
+(4)  loss, timeout:                 as HighSpeed TCP
 
 Uncertain
     `alpha`: a constant slightly above 1 packet; the default, 1.641, is from memory.
@@ -32,7 +32,7 @@ def on_ack(s, p, ack):
 africa = register(
     Controller(
         name="africa",
-        summary="HighSpeed TCP while the queue is short, else Reno",
+        summary="HighSpeed TCP while the queue is short, otherwise Reno",
         source="King, Baraniuk, Riedi 2005",
         on_ack=on_ack,
         on_loss=on_loss,

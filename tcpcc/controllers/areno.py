@@ -1,11 +1,10 @@
-"""TCP Adaptive Reno (ARENO): Reno, and a window beside it that probes for what is left unused.
+"""TCP Adaptive Reno (ARENO): Reno plus a probing window that uses the unused capacity.
 
 Source: H. Shimonishi, T. Hama, T. Murase, "TCP-Adaptive Reno for improving efficiency-friendliness
-tradeoffs of TCP congestion control algorithm", PFLDnet 2006, as three public ports agree on it; the
-paper itself was not at hand. What it leaves **uncertain** is a parameter.
+tradeoffs of TCP congestion control algorithm", PFLDnet 2006. The paper was not available; the
+equations are those on which three public ports agree. Each **uncertain** point is a parameter.
 
-W = cwnd = W_base + W_probe; R the round-trip time that an ACK tells, d the least one; RE the rate
-estimate.
+W = cwnd = W_base + W_probe; R the RTT sample of an ACK, d the smallest RTT; RE the rate estimate.
 
 (1)  congestion level:  c = min((R - d) / (RTT_cong - d), 1);  0 where R - d < `no_queue`
 (2)  increase:  W_inc(c) = W_m exp(-A c) + beta c + gamma,   W_m = RE/m,   A = 10,
@@ -15,22 +14,22 @@ estimate.
 (4)  loss:  RTT_cong <- a RTT_cong + (1 - a) R,   W_base <- W/(1 + c),   W_probe <- 0
 (5)  slow start, timeout:  as Reno; W_probe = 0
 
-W_inc(1) = 1 and the integral of W_inc over c from 0 to 1 is 1, whatever W_m: as fast as Reno at
-congestion, and on the average of a cycle.
+For every W_m, W_inc(1) = 1 and the integral of W_inc over c from 0 to 1 is 1: W_inc equals Reno's
+increase at congestion, and also on average over a cycle.
 
 Differences from the ports
-    They are written with `overlap` = 0 in (3). Then W grows by 1 + W_inc, two packets per round
-    trip at congestion, and a flow gets 1.9 times as much as Reno beside it (100 Mb/s, 40 ms, a
-    buffer of one BDP), where Kaneko et al. 2007, Table 1, measured 0.96 times. In the units of
-    the port that was checked the 1 in gamma is not even a byte, so that in fact it runs with
-    W_inc(1) = 0, which is `overlap` = 1: the identities then hold for all that W grows by. Which of
-    the two the paper means is uncertain.
-    With an empty queue (1) is 0/0 once a loss has set RTT_cong to a time near d: the last digits
-    of the clock, or a packet that waits for one other, decide whether c is 0 or 1. Senders of the
-    time had clocks of 1 to 10 ms; here less than `no_queue` is no queue.
-    m is 10 Mb/s there; here it is the number of packets of 1500 bytes in it, since a controller
-    knows no bytes. The first loss sets RTT_cong to its R, so that it halves where R > d; until then
-    c is 1 where anything queues. A loss in slow start halves too, as does one before the first R.
+    The ports have `overlap` = 0 in (3). Then W grows by 1 + W_inc, two packets per round trip at
+    congestion, and a flow gets 1.9 times the rate of a competing Reno flow (100 Mb/s, 40 ms, a
+    buffer of one BDP); Kaneko et al. 2007, Table 1, measured 0.96. In the units of the port that we
+    checked, the 1 in gamma is less than a byte, so the port in effect runs with W_inc(1) = 0. This
+    is `overlap` = 1: the two identities then hold for the growth of W. The paper's choice is
+    uncertain.
+    If a loss has set RTT_cong close to d and the queue is empty, (1) is 0/0: clock rounding, or one
+    packet waiting for another, decides whether c is 0 or 1. Senders of 2006 had clock ticks of 1 to
+    10 ms; here R - d < `no_queue` counts as an empty queue.
+    m is 10 Mb/s in the ports; here it is that rate in packets of 1500 bytes.
+    With a queue, c is 1 until the first loss. That loss sets RTT_cong to its R, so that it halves
+    W. A loss in slow start, or before the first R, halves W too.
 """
 
 import math
@@ -44,7 +43,7 @@ from tcpcc.definition import Param, State, register
 
 
 def congestion(s, p, ack):
-    """(1)"""
+    """c of (1)."""
     if s.rtt - ack.base_rtt < p.no_queue:
         return 0.0
     if s.rtt >= s.rtt_cong:
@@ -53,7 +52,7 @@ def congestion(s, p, ack):
 
 
 def increase(p, most, c):
-    """(2): packets per round trip, where W_m = `most`."""
+    """W_inc of (2), packets per round trip, for W_m = `most`."""
     small = math.exp(-p.steepness)
     beta = 2 * most * (1 / p.steepness - (1 / p.steepness + 1) * small)
     gamma = 1 - 2 * most * (1 / p.steepness - (1 / p.steepness + 0.5) * small)
@@ -92,13 +91,13 @@ def on_timeout(s, p, ack):
 
 
 NO_QUEUE = {
-    "no_queue": Param(1e-3, "s", "R - d below it is no queue (a clock's tick; ours)", 0),
+    "no_queue": Param(1e-3, "s", "smaller R - d counts as an empty queue (a clock tick; ours)", 0),
 }
 
 areno = register(
     Controller(
         name="areno",
-        summary="Reno and a probing window, by the delay at earlier losses",
+        summary="Reno plus a probing window that depends on the delay at earlier losses",
         source="Shimonishi, Hama, Murase 2006",
         on_ack=on_ack,
         on_loss=on_loss,
@@ -107,16 +106,16 @@ areno = register(
             **RENO_PARAMS,
             **RE_PARAMS,
             "a": Param(0.85, "", "weight of the old RTT_cong (uncertain: perhaps 1 - a)", 0, 1),
-            "m": Param(10e6 / 12000, "packets/s", "rate per packet of W_m: 10 Mb/s", 1e-9),
+            "m": Param(10e6 / 12000, "packets/s", "RE per packet of W_m: 10 Mb/s", 1e-9),
             **NO_QUEUE,
-            "overlap": Param(1, "packets", "part of W_inc that W_base grows by (uncertain)", 0, 1),
-            "steepness": Param(10, "", "how fast the increase falls with c: A", 1e-3),
+            "overlap": Param(1, "packets", "part of W_inc that W_base covers (uncertain)", 0, 1),
+            "steepness": Param(10, "", "A: how fast the increase falls with c", 1e-3),
         },
         state={
             **RE_STATE,
             "probe": State(0, "packets", "probing window, a part of cwnd"),
-            "rtt": State(0, "s", "last round-trip time measured"),
-            "rtt_cong": State(0, "s", "RTT_cong: round-trip time at losses; 0 before the first"),
+            "rtt": State(0, "s", "last RTT sample"),
+            "rtt_cong": State(0, "s", "RTT_cong: smoothed RTT at losses; 0 before the first"),
         },
         recovery="sack-prr",
     )

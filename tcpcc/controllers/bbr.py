@@ -1,33 +1,34 @@
-"""BBR, version 1: a model of the path, bandwidth and round-trip time, decides rate and window.
+"""BBR, version 1: rate and window follow a model of the path, its bandwidth and RTT.
 
 Source: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, "BBR: congestion-based
-congestion control", ACM Queue 14(5), 2016; Linux' ``tcp_bbr`` (net/ipv4/tcp_bbr.c, 5.x), whose
-constants are the defaults.
+congestion control", ACM Queue 14(5), 2016; Linux' ``tcp_bbr`` (net/ipv4/tcp_bbr.c, 5.x), which
+gives the default constants.
 
 Equations (bw: largest delivery rate of 10 rounds; d: smallest RTT of 10 s; BDP = bw d)
 
 (1)  pacing rate = 0.99 g bw;  W = min(W + delivered, c BDP + extra + 3), at least 4
-(2)  STARTUP: g = c = 2.885 until bw has grown by less than a quarter in each of 3 rounds
-(3)  DRAIN: g = 1/2.885, c = 2.885 until no more than BDP is in the network
-(4)  PROBE_BW: c = 2 and g = 5/4, 3/4, 1, 1, 1, 1, 1, 1 in turn, each for d; 5/4 until 5/4 BDP is
-     in the network or something is lost, 3/4 only until no more than BDP is; the cycle begins
-     anywhere but at 3/4
-(5)  PROBE_RTT: d not undercut for 10 s: W at most 4 for 0.2 s and a round, then d is measured anew
-(6)  recovery: in the first round W = what is in the network + delivered, then as in (1); at its end
-     W is at least what it was before. Timeout: W = 1, and bw may grow anew; so it may after a
-     recovery in which nothing had been lost
-(7)  extra: the most that came at once beyond what bw explains, in 5 to 10 rounds, at most 0.1 s bw
+(2)  STARTUP: g = c = 2.885 until bw has not grown by a quarter for 3 rounds
+(3)  DRAIN: g = 1/2.885, c = 2.885 until at most BDP is in flight
+(4)  PROBE_BW: c = 2 and g = 5/4, 3/4, 1, 1, 1, 1, 1, 1 in turn, each for d. The phase with 5/4
+     lasts until 5/4 BDP is in flight or a packet is lost; the phase with 3/4 ends early once at
+     most BDP is in flight. The cycle starts in a random phase other than 3/4
+(5)  PROBE_RTT: after 10 s without a smaller RTT, W is at most 4 for 0.2 s and a round, and d is
+     measured anew
+(6)  recovery: in the first round W = packets in flight + delivered, then as in (1); at its end W is
+     at least its value before. Timeout: W = 1, and the test of (2) starts anew, as it does after a
+     spurious recovery
+(7)  extra: most packets delivered in excess of bw within 5 to 10 rounds, at most 0.1 s bw
 
-Where a share of more than 1 - 1/g of the packets is lost, 20 % with the largest g of (4), no phase
-measures the rate of the path, and bw sinks (Cardwell et al. 2016, on their Figure 8). It sinks
-earlier, with g = 1.5 at 25 %, by (6): a window of what is in the network leaves a probe no room,
-and so many losses begin a recovery every few rounds; without (6) all of the rate is held there.
+If more than 1 - 1/g of the packets are lost, which is 20 % for the largest g of (4), no phase
+measures the rate of the path and bw falls (Cardwell et al. 2016, on their Figure 8). With g = 1.5
+bw falls at 25 % already, because of (6): a recovery starts every few rounds, and its window leaves
+no room for a probe. Without (6) the full rate is kept at 25 %.
 
-A sample of the delivery rate that the application limited counts only if it is larger than bw.
+A delivery-rate sample limited by the application counts only if it is larger than bw.
 
 Differences from Linux
-    No policer detection ("long-term bandwidth"). The 3 of (1) is what Linux adds for segments
-    handed down in one piece, which are of one packet here; with g = 5/4 it adds two more.
+    No policer detection ("long-term bandwidth"). The 3 of (1) is Linux' allowance for segments
+    passed down together (offload); here each is one packet. With g = 5/4 Linux adds two more.
 """
 
 import math
@@ -41,14 +42,14 @@ STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0
 
 
 def bdp(s, p, gain):
-    """gain x BDP of (1), or the first window while no round-trip time is known."""
+    """gain x BDP of (1), or the first window before the first RTT sample."""
     if s.base_rtt == math.inf:
         return p.first_window
     return math.ceil(gain * s.bw_best[0] * s.base_rtt)
 
 
 def target(s, p, gain, more):
-    """gain x BDP and `more` packets, with the quantum, rounded up to an even number (Linux)."""
+    """gain x BDP + `more` + quantum, rounded up to an even number (Linux)."""
     probing = 2.0 if s.mode == PROBE_BW and s.phase == 0 else 0.0
     return 2 * math.ceil((bdp(s, p, gain) + more + p.quantum) / 2) + probing
 
@@ -86,8 +87,8 @@ def update_bandwidth(s, p, a):
 
 
 def at_once(s, a, bandwidth):
-    """Packets that have come beyond what `bandwidth` explains since it last explained all; at most
-    the window."""
+    """Packets delivered in excess of `bandwidth` since the excess was last zero; at most the
+    window."""
     expected = bandwidth * (a.now - s.epoch_at)
     if s.epoch_acked <= expected:
         s.epoch_acked = 0.0
@@ -98,7 +99,7 @@ def at_once(s, a, bandwidth):
 
 
 def update_extra(s, p, a):
-    """(7): in two windows of 5 rounds, so that it is the largest of 5 to 10."""
+    """(7): two windows of 5 rounds give the maximum over 5 to 10 rounds."""
     if a.rate_interval <= 0:
         return
     if s.round_start != 0:
@@ -164,7 +165,7 @@ def check_drain(s, p, a):
 
 
 def save_window(s, probes_rtt):
-    """What to return to."""
+    """Save the window that the end of a recovery or of PROBE_RTT restores."""
     if s.repairing == 0 and not probes_rtt:
         s.saved = s.cwnd
     else:
@@ -221,7 +222,7 @@ def set_rate(s, p, a):
 
 
 def recover_or_restore(s, p, a):
-    """(6); returns whether the window is then as it should be."""
+    """(6); returns whether the window is final for this ACK."""
     if s.losses > 0:
         s.cwnd = max(s.cwnd - s.losses, 1.0)
     if a.phase == 1 and s.repairing != 1:
@@ -267,7 +268,7 @@ def on_lost_packet(s, p, a):
 
 
 def on_ack(s, p, a):
-    """All is done by ``on_delivery``."""
+    """Nothing to do: ``on_delivery`` does the work."""
 
 
 def on_loss(s, p, a):
@@ -283,7 +284,7 @@ def on_timeout(s, p, a):
 
 
 def on_restart(s, p, a):
-    """After an idle period (Linux, CA_EVENT_TX_START): pace at the estimate, and no PROBE_RTT."""
+    """After an idle period (Linux, CA_EVENT_TX_START): pace at bw, and start no PROBE_RTT."""
     s.restarted = 1.0
     s.epoch_at = a.now
     s.epoch_acked = 0.0
@@ -301,14 +302,14 @@ def on_undo(s, p, a):
 
 #: State of :func:`at_once`.
 EPOCH = {
-    "epoch_at": State(0, "s", "since when what came at once is counted"),
-    "epoch_acked": State(0, "packets", "delivered since then"),
+    "epoch_at": State(0, "s", "when the count for `extra` began"),
+    "epoch_acked": State(0, "packets", "packets delivered since then"),
 }
 
 bbr = register(
     Controller(
         name="bbr",
-        summary="a model of the path, bandwidth and round-trip time, decides rate and window",
+        summary="rate and window follow a model of the path, its bandwidth and RTT",
         source="Cardwell et al. 2016; Linux 5",
         on_ack=on_ack,
         on_loss=on_loss,
@@ -318,44 +319,44 @@ bbr = register(
         on_restart=on_restart,
         on_undo=on_undo,
         params={
-            "probe_gain": Param(1.25, "", "of the rate in the first phase of PROBE_BW", 1),
-            "high_gain": Param(2.885, "", "of rate and window in STARTUP, 2/ln 2", 1),
-            "cwnd_gain": Param(2.0, "", "of the window in PROBE_BW", 1),
-            "bw_rounds": Param(10, "rounds", "over which the largest delivery rate counts", 1),
-            "rtt_window": Param(10, "s", "over which the smallest round-trip time counts", 0),
-            "probe_time": Param(0.2, "s", "that PROBE_RTT lasts at least", 0),
-            "least_window": Param(4, "packets", "smallest window, and that of PROBE_RTT", 1),
-            "quantum": Param(3, "packets", "in the window beyond gain x BDP", 0),
-            "first_window": Param(10, "packets", "in the network before a round trip", 1),
+            "probe_gain": Param(1.25, "", "pacing gain in the first phase of PROBE_BW", 1),
+            "high_gain": Param(2.885, "", "gain of rate and window in STARTUP, 2/ln 2", 1),
+            "cwnd_gain": Param(2.0, "", "window gain in PROBE_BW", 1),
+            "bw_rounds": Param(10, "rounds", "span of the largest delivery rate", 1),
+            "rtt_window": Param(10, "s", "span of the smallest RTT", 0),
+            "probe_time": Param(0.2, "s", "least duration of PROBE_RTT", 0),
+            "least_window": Param(4, "packets", "smallest window, also the window in PROBE_RTT", 1),
+            "quantum": Param(3, "packets", "added to gain x BDP in the window", 0),
+            "first_window": Param(10, "packets", "window before the first RTT sample", 1),
         },
         state={
-            "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
+            "pacing_rate": State(math.inf, "packets/s", "pacing rate"),
             "mode": State(STARTUP, "", "0: STARTUP, 1: DRAIN, 2: PROBE_BW, 3: PROBE_RTT"),
             **windowed("bw", "packets/s", "delivery rate", 0.0),
-            "base_rtt": State(math.inf, "s", "smallest round-trip time of the window"),
+            "base_rtt": State(math.inf, "s", "smallest RTT of `rtt_window`"),
             "base_rtt_at": State(math.inf, "s", "when it was measured"),
-            "round_end": State(0, "packets", "delivered when the present round began"),
+            "round_end": State(0, "packets", "total delivered when this round began"),
             "rounds": State(0, "", "rounds so far"),
             "round_start": State(0, "0 or 1", "this ACK ends a round"),
             "full": State(0, "0 or 1", "the pipe has been filled"),
-            "full_bw": State(0, "packets/s", "bandwidth that is to be outgrown"),
-            "flat_rounds": State(0, "", "rounds in which it was not"),
-            "phase": State(0, "", "of the cycle of PROBE_BW"),
-            "phase_at": State(0, "s", "when it began"),
+            "full_bw": State(0, "packets/s", "bandwidth from which (2) measures growth"),
+            "flat_rounds": State(0, "", "rounds without that growth"),
+            "phase": State(0, "", "phase of the PROBE_BW cycle"),
+            "phase_at": State(0, "s", "when the phase began"),
             "limited_until": State(
-                -1, "packets", "delivered before this: PROBE_RTT limited the rate"
+                -1, "packets", "PROBE_RTT limited samples up to this total delivered"
             ),
             "restarted": State(0, "0 or 1", "nothing was delivered since an idle period"),
-            "probed_until": State(math.inf, "s", "least end of PROBE_RTT"),
-            "probed_round": State(0, "0 or 1", "a round of it is over"),
-            "saved": State(0, "packets", "window to return to"),
+            "probed_until": State(math.inf, "s", "earliest end of PROBE_RTT"),
+            "probed_round": State(0, "0 or 1", "a round of PROBE_RTT is over"),
+            "saved": State(0, "packets", "window restored after recovery or PROBE_RTT"),
             "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
             "conserving": State(0, "0 or 1", "first round of a recovery"),
-            "losses": State(0, "packets", "deemed lost since the last ACK"),
-            "measured": State(0, "0 or 1", "the rate is set from a measurement"),
-            "extra_rounds": State(0, "", "of the present one of two windows"),
-            "extra_now": State(0, "packets", "most that came at once in it"),
-            "extra_before": State(0, "packets", "and in the one before"),
+            "losses": State(0, "packets", "packets marked lost since the last ACK"),
+            "measured": State(0, "0 or 1", "the pacing rate is set from bw"),
+            "extra_rounds": State(0, "", "rounds in the current window of (7)"),
+            "extra_now": State(0, "packets", "largest excess in that window"),
+            "extra_before": State(0, "packets", "largest excess in the window before"),
             **EPOCH,
         },
         recovery="rack-tlp",

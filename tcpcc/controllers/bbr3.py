@@ -1,46 +1,48 @@
-"""BBR, version 3: a model of the path whose bounds also learn from losses.
+"""BBR, version 3: a model of the path, with bounds that also depend on losses.
 
 Source: N. Cardwell, I. Swett, J. Beshay (ed.), "BBR congestion control",
-draft-ietf-ccwg-bbr, 2026; Linux' ``tcp_bbr`` of that version where the draft leaves a choice.
+draft-ietf-ccwg-bbr, 2026; Linux' ``tcp_bbr``, version 3, where the draft leaves a choice.
 
-Equations (bw: largest delivery rate of this and the last cycle of probing; d: smallest RTT of 10 s)
+Equations (bw: largest delivery rate of this and the last probing cycle; d: smallest RTT of 10 s)
 
 (1)  bw_s = min(bw, bw_shortterm);  pacing rate = 0.99 g bw_s
 (2)  W = min(W + delivered, max(c bw_s d + extra, 4)), at most cap, at least 4
-(3)  STARTUP: g = 2.77, c = 2, until the rate has grown by less than a quarter in each of 3 rounds;
-     or until a round of recovery in which 6 ACKs told of losses has lost more than 2 % of what was
-     in the network: then inflight_longterm = max(bw_s d, what the last round delivered)
-(4)  DRAIN: g = 0.5 until no more than bw_s d is in the network, or for 3 rounds
-(5)  PROBE_BW, in turn: DOWN, g = 0.9, until no more than bw d and (1 - 0.15) inflight_longterm is
-     in the network; CRUISE, g = 1; REFILL, g = 1, for a round; UP, g = 1.25, c = 2.25, until the
-     rate has stopped growing as in (3), or by (8). REFILL begins 2 to 3 s after DOWN did, or after
-     min(bw_s d, W, 63) rounds
-(6)  cap = inflight_longterm in DOWN, REFILL and UP, with headroom as in (5) in CRUISE and
-     PROBE_RTT; and inflight_shortterm
-(7)  a round with a loss, neither in STARTUP nor in REFILL or UP:
-     bw_shortterm = max(rate, 0.7 bw_shortterm), likewise inflight_shortterm with what the round
-     delivered; they begin as bw and W, and REFILL forgets them
-(8)  losses above 2 % among what was sent in REFILL and UP: inflight_longterm = max(what was in the
-     network as 2 % were passed, 0.7 min(bw_s d, W)), and DOWN begins. The next UP ends as soon as
-     so much is in the network; if a round shows that this did no harm, REFILL follows at once
-(9)  inflight_longterm grows to what was in the network without such losses, and in UP, while W is
-     at it, by 1, 2, 4, ... packets a round
-(10) PROBE_RTT every 5 s: W at most max(bw_s d / 2, 4) for 0.2 s and a round; what is sent then
-     tells no rate. After a silence it is spared
-(11) end of a recovery: W at least what it was before; timeout: W = 1
-(12) a recovery in which nothing had been lost: W, bw_shortterm, inflight_shortterm and
-     inflight_longterm are at least what they were before; STARTUP, if the losses ended it, goes on,
-     and a probe that they ended begins anew, with REFILL
-(13) extra: the most that came at once beyond what bw_s explains, in 10 rounds (STARTUP: 1)
+(3)  STARTUP: g = 2.77, c = 2, until the rate has not grown by a quarter for 3 rounds; or until a
+     round of recovery has at least 6 ACKs that report losses and loses more than 2 % of the packets
+     in flight: then inflight_longterm = max(bw_s d, packets delivered in the last round)
+(4)  DRAIN: g = 0.5 until at most bw_s d is in flight, or for 3 rounds
+(5)  PROBE_BW, in turn: DOWN, g = 0.9, until at most bw d and (1 - 0.15) inflight_longterm is in
+     flight; CRUISE, g = 1; REFILL, g = 1, for a round; UP, g = 1.25, c = 2.25, until the rate has
+     stopped growing as in (3), or until (8) ends it. REFILL begins 2 to 3 s, or min(bw_s d, W, 63)
+     rounds, after DOWN began
+(6)  cap: inflight_longterm in DOWN, REFILL and UP, with headroom as in (5) in CRUISE and PROBE_RTT;
+     and inflight_shortterm
+(7)  after a round with a loss, except in STARTUP, REFILL and UP:
+     bw_shortterm = max(rate, 0.7 bw_shortterm), and likewise inflight_shortterm with the packets
+     delivered in the round. They start from bw and W; REFILL resets them
+(8)  more than 2 % of the packets sent in REFILL and UP are lost: inflight_longterm = max(packets in
+     flight when the losses passed 2 %, 0.7 min(bw_s d, W)), and DOWN begins. The next UP ends as
+     soon as inflight_longterm is in flight; if the round after it shows no such loss, REFILL
+     follows at once
+(9)  inflight_longterm rises to the packets in flight without such losses; in UP, while W has
+     reached it, it grows by 1, 2, 4, ... packets per round
+(10) PROBE_RTT every 5 s: W is at most max(bw_s d / 2, 4) for 0.2 s and a round; rate samples of
+     packets sent then count as limited. An idle period takes its place
+(11) end of a recovery: W is at least its value before; timeout: W = 1
+(12) spurious recovery: W, bw_shortterm, inflight_shortterm and inflight_longterm are at least their
+     values before. If the losses ended STARTUP, it continues; if they ended a probe, REFILL begins
+(13) extra: most packets delivered in excess of bw_s within 10 rounds (STARTUP: 1)
 
 Differences from the draft
-    Packets leave one by one: there is no quantum, nor a budget for offload. Losses that were none
-    are noticed with `Transport(dsack=True)`. What (12) returns to is kept as a recovery begins; the
-    draft's NoteLoss keeps it anew in each round of it, and on entering, when the first losses have
-    changed the model already. Of (3), ACKs that tell of losses are counted, as in
-    Linux, not gaps between sequence numbers. Of (8), where more than 2 % were lost already before a
-    packet, what was in the network before it counts, as in Linux. A mark (ECN), for which the draft
-    asks for an answer and names none, is a loss in (7) and ends the probe of (8), once per window.
+    Packets leave one by one: there is no quantum and no offload budget.
+    Spurious losses are detected with `Transport(dsack=True)`.
+    (12): the values are saved when a recovery begins. The draft's NoteLoss saves them again in each
+    round of the recovery, and at its start only after the first losses have changed the model.
+    (3): ACKs that report losses are counted, as in Linux, not gaps between sequence numbers.
+    (8): if the losses exceeded 2 % before a packet was lost, the packets in flight before it count,
+    as in Linux.
+    ECN: the draft requires a response and specifies none. Here a mark is a loss in (7) and ends the
+    probe of (8), once per window.
 """
 
 import math
@@ -79,7 +81,7 @@ def probes_bandwidth(s):
 
 
 def bdp(s, p, bandwidth, gain):
-    """gain x BDP, or the first window while no round-trip time is known."""
+    """gain x BDP, or the first window before the first RTT sample."""
     return p.first_window if s.base_rtt == math.inf else gain * bandwidth * s.base_rtt
 
 
@@ -110,7 +112,7 @@ def begin_round(s, total):
 
 
 def look_anew(s, rate):
-    """For a rate that has stopped growing, from `rate` on."""
+    """Restart the search for the end of growth, from `rate`."""
     s.full_bw = rate
     s.flat_rounds = 0.0
     s.full_now = 0.0
@@ -151,7 +153,7 @@ def begin_up(s, total, rate):
 
 
 def steepen(s):
-    """(9): twice as many packets in this round as in the last."""
+    """(9): inflight_longterm grows twice as fast in this round as in the last."""
     s.acked_per_step = max(s.cwnd / 2.0**s.up_rounds, 1.0)
     s.up_rounds = min(s.up_rounds + 1, 30.0)
 
@@ -160,7 +162,7 @@ def steepen(s):
 
 
 def note_sample(s, p, a):
-    """What the newest packet delivered tells: rounds, and the largest rates."""
+    """Update the rounds and the largest rates from the newest delivered packet."""
     s.round_start = 0.0
     s.loss_round_start = 0.0
     if a.rate_interval <= 0:
@@ -185,13 +187,13 @@ def note_sample(s, p, a):
 
 
 def is_limited(s, a):
-    """By the application, or by PROBE_RTT (10)."""
+    """Whether the application or PROBE_RTT (10) limited the newest rate sample."""
     prior = a.total_delivered - a.rate_delivered
     return a.limited != 0 or s.limited_from <= prior <= s.limited_until
 
 
 def note_filled(s, a):
-    """Whether the window has been full in this round or the last one."""
+    """Note that the window is full in this round."""
     if a.pipe + a.delivered + s.losses >= math.floor(s.cwnd):
         s.filled = 1.0
 
@@ -258,7 +260,7 @@ def check_drain(s, p, a):
 
 
 def adapt_longterm(s, p, a):
-    """(8), (9); returns whether it has begun another state."""
+    """(8), (9); returns whether another state has begun."""
     if s.ending != 0 and s.round_start != 0:
         s.probe_sample = 0.0
         s.ending = 0.0
@@ -465,7 +467,7 @@ def note_congestion(s, total):
 
 
 def save_for_undo(s):
-    """What (12) returns to, before the first loss of a recovery changes it."""
+    """Save the values for (12) before the first loss of a recovery changes them."""
     s.undo_mode = NO_MODE
     s.undo_bw_shortterm = s.bw_shortterm
     s.undo_inflight_shortterm = s.inflight_shortterm
@@ -509,7 +511,7 @@ def on_mark(s, p, a):
 
 
 def on_restart(s, p, a):
-    """(10): the application has data again after nothing was in the network."""
+    """(10): the application has data again after an idle period."""
     s.idle = 1.0
     s.epoch_at = a.now
     s.epoch_acked = 0.0
@@ -520,7 +522,7 @@ def on_restart(s, p, a):
 
 
 def on_ack(s, p, a):
-    """All is done by ``on_delivery``."""
+    """Nothing to do: ``on_delivery`` does the work."""
 
 
 def on_loss(s, p, a):
@@ -538,7 +540,7 @@ def on_timeout(s, p, a):
 bbr3 = register(
     Controller(
         name="bbr3",
-        summary="BBR whose model of the path is bounded by what losses tell",
+        summary="BBR with a model of the path that losses bound",
         source="draft-ietf-ccwg-bbr",
         on_ack=on_ack,
         on_loss=on_loss,
@@ -549,81 +551,81 @@ bbr3 = register(
         on_restart=on_restart,
         on_undo=on_undo,
         params={
-            "startup_gain": Param(2.77, "", "of the rate in STARTUP, 4 ln 2", 1),
-            "drain_gain": Param(0.5, "", "of the rate in DRAIN", 0.01, 1),
-            "down_gain": Param(0.9, "", "of the rate in DOWN", 0.01, 1),
-            "up_gain": Param(1.25, "", "of the rate in UP", 1),
-            "cwnd_gain": Param(2.0, "", "of the window", 1),
-            "up_cwnd_gain": Param(2.25, "", "of the window in UP", 1),
-            "probe_rtt_gain": Param(0.5, "", "of the window in PROBE_RTT", 0, 1),
-            "loss_threshold": Param(0.02, "", "share of packets whose loss ends a probe", 0, 0.5),
-            "beta": Param(0.7, "", "what a round with losses leaves at least", 0, 1),
-            "headroom": Param(0.15, "", "share of inflight_longterm left to others", 0, 1),
+            "startup_gain": Param(2.77, "", "pacing gain in STARTUP, 4 ln 2", 1),
+            "drain_gain": Param(0.5, "", "pacing gain in DRAIN", 0.01, 1),
+            "down_gain": Param(0.9, "", "pacing gain in DOWN", 0.01, 1),
+            "up_gain": Param(1.25, "", "pacing gain in UP", 1),
+            "cwnd_gain": Param(2.0, "", "window gain except in UP and PROBE_RTT", 1),
+            "up_cwnd_gain": Param(2.25, "", "window gain in UP", 1),
+            "probe_rtt_gain": Param(0.5, "", "window gain in PROBE_RTT", 0, 1),
+            "loss_threshold": Param(0.02, "", "share of lost packets that ends a probe", 0, 0.5),
+            "beta": Param(0.7, "", "least share of a bound that losses leave", 0, 1),
+            "headroom": Param(0.15, "", "share of inflight_longterm left to other flows", 0, 1),
             "full_losses": Param(6, "", "ACKs with losses that may end STARTUP", 1),
-            "probe_wait": Param(2, "s", "least time between probes; up to 1 s is added", 0),
-            "reno_rounds": Param(63, "rounds", "most between probes", 1),
-            "rtt_window": Param(10, "s", "over which the smallest round-trip time counts", 0),
-            "probe_rtt_interval": Param(5, "s", "between one PROBE_RTT and the next", 0),
-            "probe_time": Param(0.2, "s", "that PROBE_RTT lasts at least", 0),
-            "extra_rounds": Param(10, "rounds", "over which what came at once counts", 1),
+            "probe_wait": Param(2, "s", "least time between probes; plus up to 1 s, random", 0),
+            "reno_rounds": Param(63, "rounds", "most rounds between probes", 1),
+            "rtt_window": Param(10, "s", "span of the smallest RTT", 0),
+            "probe_rtt_interval": Param(5, "s", "time between one PROBE_RTT and the next", 0),
+            "probe_time": Param(0.2, "s", "least duration of PROBE_RTT", 0),
+            "extra_rounds": Param(10, "rounds", "span of `extra`", 1),
             "least_window": Param(4, "packets", "smallest window", 1),
-            "first_window": Param(10, "packets", "in the network before a round trip", 1),
+            "first_window": Param(10, "packets", "window before the first RTT sample", 1),
         },
         state={
-            "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
+            "pacing_rate": State(math.inf, "packets/s", "pacing rate"),
             "mode": State(STARTUP, "", "0: STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT"),
-            "bw": State(0, "packets/s", "bandwidth by which it sends"),
-            "max_bw": State(0, "packets/s", "largest delivery rate of two cycles"),
-            "bw_now": State(0, "packets/s", "of this cycle"),
-            "bw_before": State(0, "packets/s", "of the last cycle"),
-            "bw_shortterm": State(math.inf, "packets/s", "bound by losses in this cycle"),
-            "inflight_shortterm": State(math.inf, "packets", "bound by losses in this cycle"),
-            "inflight_longterm": State(math.inf, "packets", "bound by losses when probing"),
+            "bw": State(0, "packets/s", "bw_s of (1)"),
+            "max_bw": State(0, "packets/s", "bw: largest delivery rate of two cycles"),
+            "bw_now": State(0, "packets/s", "largest delivery rate of this cycle"),
+            "bw_before": State(0, "packets/s", "largest delivery rate of the last cycle"),
+            "bw_shortterm": State(math.inf, "packets/s", "bound from losses in this cycle"),
+            "inflight_shortterm": State(math.inf, "packets", "bound from losses in this cycle"),
+            "inflight_longterm": State(math.inf, "packets", "bound from losses in probes"),
             "bw_latest": State(0, "packets/s", "largest delivery rate of a round"),
-            "inflight_latest": State(0, "packets", "most delivered in a round trip"),
-            "limited": State(0, "0 or 1", "the newest rate tells nothing of the path"),
-            "limited_from": State(math.inf, "packets", "delivered when PROBE_RTT began"),
-            "limited_until": State(-1, "packets", "when what was sent in it is delivered"),
-            "round_end": State(0, "packets", "delivered when the present round began"),
+            "inflight_latest": State(0, "packets", "most packets delivered in a round trip"),
+            "limited": State(0, "0 or 1", "the newest rate sample was limited"),
+            "limited_from": State(math.inf, "packets", "total delivered when PROBE_RTT began"),
+            "limited_until": State(-1, "packets", "total delivered when its packets all are"),
+            "round_end": State(0, "packets", "total delivered when this round began"),
             "rounds": State(0, "", "rounds so far"),
             "round_start": State(0, "0 or 1", "this ACK ends a round"),
-            "loss_round_end": State(0, "packets", "likewise, for rounds that begin with a loss"),
-            "loss_round_start": State(0, "0 or 1", "this ACK ends such a round"),
-            "loss_in_round": State(0, "0 or 1", "something was lost in it"),
-            "losses": State(0, "packets", "deemed lost since the last ACK"),
-            "loss_acks": State(0, "", "ACKs that told of losses in a round of STARTUP"),
+            "loss_round_end": State(0, "packets", "total delivered when this loss round began"),
+            "loss_round_start": State(0, "0 or 1", "this ACK ends a loss round"),
+            "loss_in_round": State(0, "0 or 1", "a packet was lost in the loss round"),
+            "losses": State(0, "packets", "packets marked lost since the last ACK"),
+            "loss_acks": State(0, "", "ACKs that reported losses in this loss round of STARTUP"),
             "filled": State(0, "0 or 1", "the window has been full in this round"),
-            "filled_before": State(0, "0 or 1", "and in the one before"),
+            "filled_before": State(0, "0 or 1", "the window was full in the last round"),
             "full": State(0, "0 or 1", "the pipe has been filled"),
-            "full_now": State(0, "0 or 1", "and in this probe"),
-            "full_bw": State(0, "packets/s", "rate that is to be outgrown"),
-            "flat_rounds": State(0, "", "rounds in which it was not"),
-            "drain_round": State(0, "", "in which DRAIN began"),
-            "ending": State(0, "0 or 1", "what was sent in a probe is still coming"),
-            "probe_sample": State(0, "0 or 1", "losses are an answer to the probe"),
-            "probed_too_high": State(0, "0 or 1", "the last probe lost too much"),
-            "precautionary": State(0, "0 or 1", "the last probe ended before it could"),
-            "up_rounds": State(0, "", "in which inflight_longterm has grown"),
-            "up_acked": State(0, "packets", "delivered since it grew"),
-            "acked_per_step": State(math.inf, "packets", "for each packet that it grows by"),
-            "rounds_since_probe": State(0, "", "since UP"),
-            "probe_wait": State(0, "s", "from DOWN to REFILL at most"),
+            "full_now": State(0, "0 or 1", "the pipe has been filled in this probe"),
+            "full_bw": State(0, "packets/s", "rate from which (3) measures growth"),
+            "flat_rounds": State(0, "", "rounds without that growth"),
+            "drain_round": State(0, "", "round in which DRAIN began"),
+            "ending": State(0, "0 or 1", "ACKs of a probe's packets are still arriving"),
+            "probe_sample": State(0, "0 or 1", "losses count for the probe, (8)"),
+            "probed_too_high": State(0, "0 or 1", "the last probe lost more than `loss_threshold`"),
+            "precautionary": State(0, "0 or 1", "the last UP ended early, at inflight_longterm"),
+            "up_rounds": State(0, "", "rounds in which inflight_longterm has grown"),
+            "up_acked": State(0, "packets", "packets delivered since it last grew"),
+            "acked_per_step": State(math.inf, "packets", "delivered per packet of its growth"),
+            "rounds_since_probe": State(0, "", "rounds since UP"),
+            "probe_wait": State(0, "s", "longest time from DOWN to REFILL"),
             "cycle_at": State(0, "s", "when DOWN began"),
-            "base_rtt": State(math.inf, "s", "smallest round-trip time of the window"),
-            "base_rtt_at": State(math.inf, "s", "when it was measured"),
-            "probed_rtt": State(math.inf, "s", "smallest since PROBE_RTT"),
-            "probed_rtt_at": State(math.inf, "s", "when it was measured"),
-            "probe_until": State(math.inf, "s", "least end of PROBE_RTT"),
-            "probed_round": State(0, "0 or 1", "a round of it is over"),
-            "idle": State(0, "0 or 1", "nothing has been delivered since a silence"),
-            "undo_mode": State(NO_MODE, "", "that the last losses ended, STARTUP or UP; -1: none"),
-            "undo_bw_shortterm": State(math.inf, "packets/s", "before the last recovery"),
-            "undo_inflight_shortterm": State(math.inf, "packets", "before the last recovery"),
-            "undo_inflight_longterm": State(math.inf, "packets", "before the last recovery"),
-            "saved": State(0, "packets", "window to return to"),
+            "base_rtt": State(math.inf, "s", "smallest RTT of `rtt_window`"),
+            "base_rtt_at": State(math.inf, "s", "when base_rtt was measured"),
+            "probed_rtt": State(math.inf, "s", "smallest RTT of `probe_rtt_interval`"),
+            "probed_rtt_at": State(math.inf, "s", "when probed_rtt was measured"),
+            "probe_until": State(math.inf, "s", "earliest end of PROBE_RTT"),
+            "probed_round": State(0, "0 or 1", "a round of PROBE_RTT is over"),
+            "idle": State(0, "0 or 1", "nothing was delivered since an idle period"),
+            "undo_mode": State(NO_MODE, "", "mode ended by the last losses: STARTUP, UP; -1: none"),
+            "undo_bw_shortterm": State(math.inf, "packets/s", "value before the last recovery"),
+            "undo_inflight_shortterm": State(math.inf, "packets", "value before the last recovery"),
+            "undo_inflight_longterm": State(math.inf, "packets", "value before the last recovery"),
+            "saved": State(0, "packets", "window restored after recovery or PROBE_RTT"),
             "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
-            "measured": State(0, "0 or 1", "the rate is set from a measurement"),
-            **windowed("extra", "packets", "what came at once", 0.0),
+            "measured": State(0, "0 or 1", "the pacing rate is set from an RTT"),
+            **windowed("extra", "packets", "largest excess", 0.0),
             **EPOCH,
         },
         recovery="rack-tlp",

@@ -1,4 +1,4 @@
-"""BIC TCP as Linux has it: binary search for the window at which the last loss was.
+"""BIC TCP of Linux: binary search for the window of the last loss, then probing beyond it.
 
 Source: L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast
 long-distance networks", INFOCOM 2004; constants and details of Linux 2.6.15 to 2.6.22.
@@ -18,16 +18,16 @@ I packets per round trip, I/W per newly acknowledged packet:
      ssthresh <- beta W, or W/2 if W <= low_window, at least 2;  W <- ssthresh
 (6)  timeout:  ssthresh as in (5);  M <- 0;  W <- 1
 
-The paper's own listing, which creeps neither towards M nor away from it, is ``bic_2004``.
+The paper's own listing, without the slow growth near M, is ``bic_2004``.
 
 Differences from Linux
-    There every quantity is a whole number: d is rounded down, W grows by one packet in floor(W/I)+1
-    ACKs, and I is renewed only when W has changed or 1/32 s have passed. Here all are real.
-    Linux multiplies I by its estimate of packets per ACK. This begins at 2 and is rounded in such a
-    way that it stays at 31/16 with a receiver that acknowledges every packet, and W grows nearly
-    twice as fast beyond low_window: `ack_ratio`, here 1. With delayed ACKs (and an `abc_limit` of
-    1) Linux' is 2.
-    Kernels until 2.6.15 begin with ssthresh 100: `initial_ssthresh`.
+    Linux uses integers: d is rounded down, W grows by one packet in floor(W/I) + 1 ACKs, and I is
+    updated only when W has changed or 1/32 s have passed. Here all quantities are real numbers.
+    Linux multiplies I by its estimate of packets per ACK, here the parameter `ack_ratio` = 1. The
+    estimate starts at 2. If the receiver acknowledges every packet, rounding keeps it at 31/16, and
+    W grows nearly twice as fast above low_window. With delayed ACKs (and an `abc_limit` of 1) the
+    estimate is 2.
+    Kernels until 2.6.15 start with ssthresh 100: `initial_ssthresh`.
 """
 
 import math
@@ -64,7 +64,7 @@ def on_ack(s, p, ack):
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
     else:
-        ratio = p.ack_ratio if s.cwnd > p.low_window else 1.0  # Linux returns before it
+        ratio = p.ack_ratio if s.cwnd > p.low_window else 1.0  # as in Linux
         s.cwnd += ratio * increment(s, p) / s.cwnd * ack.acked
 
 
@@ -91,22 +91,22 @@ def on_timeout(s, p, ack):
 
 
 FAST_CONVERGENCE = {
-    "fast_convergence": Param(1, "0 or 1", "make room for others when M falls", 0, 1),
+    "fast_convergence": Param(1, "0 or 1", "leave room for other flows when M falls", 0, 1),
 }
-#: What Linux' BIC and the CUBIC made from it have beside the algorithm.
+#: Parameters of Linux' BIC, and of the CUBIC derived from it, that are not in the papers.
 LINUX_PARAMS = {
     "ack_ratio": Param(
-        1, "packets per ACK", "Linux' estimate: 31/16, with delayed ACKs 2; 1: none", 1
+        1, "packets per ACK", "Linux' estimate: 31/16, or 2 with delayed ACKs; 1: off", 1
     ),
     "initial_ssthresh": Param(
-        math.inf, "packets", "slow-start threshold at the start (100 until Linux 2.6.15)", 2
+        math.inf, "packets", "initial slow-start threshold (100 until Linux 2.6.15)", 2
     ),
 }
 
 bic = register(
     Controller(
         name="bic",
-        summary="binary search for the window of the last loss, then beyond it",
+        summary="binary search for the window of the last loss, then probing beyond it",
         source="Xu, Harfoush, Rhee 2004; Linux 2.6.15-2.6.22",
         on_ack=on_ack,
         on_loss=on_loss,
@@ -116,15 +116,15 @@ bic = register(
                 819 / 1024, "", "share of the window that a loss leaves (Linux)", 0.1, 0.99
             ),
             **FAST_CONVERGENCE,
-            "low_window": Param(14, "packets", "Reno up to it (Linux: 14)", 0),
+            "low_window": Param(14, "packets", "Reno up to this window (Linux: 14)", 0),
             "max_increment": Param(16, "packets per round", "Smax (Linux: 16)", 1),
-            "search": Param(4, "", "B: the search goes 1/B of the way (Linux: 4)", 1.1),
+            "search": Param(4, "", "B: a step is 1/B of the distance to M (Linux: 4)", 1.1),
             "smooth_part": Param(20, "rounds", "rounds from M - B to M (Linux: 20)", 1),
             **LINUX_PARAMS,
         },
         state={
             "last_max": State(0, "packets", "M: window at the last loss, or less"),
-            "lost": State(0, "0 or 1", "whether there was a loss, and no timeout since"),
+            "lost": State(0, "0 or 1", "a loss, and no timeout since"),
         },
         recovery="sack-prr",
     )

@@ -1,7 +1,7 @@
-"""BIC TCP as its paper lists it: binary search for the window at which the last loss was.
+"""BIC TCP as listed in its paper: binary search for the window of the last loss.
 
 Source: L. Xu, K. Harfoush, I. Rhee, "Binary increase congestion control (BIC) for fast
-long-distance networks", INFOCOM 2004, section III and the listing there.
+long-distance networks", INFOCOM 2004, section III and its listing.
 
 W = cwnd in packets, M = `last_max`, Smax = `max_increment`, Smin = `min_increment`. In congestion
 avoidance, I packets per round trip, I/W per newly acknowledged packet:
@@ -9,21 +9,21 @@ avoidance, I packets per round trip, I/W per newly acknowledged packet:
 (1)  W < low_window:              I = 1
 (2)  W < M, target (M + W)/2:     I = (M - W)/2, at most Smax: binary search, additive increase
 (3)  once (M - W)/2 < Smin:       max probing: I = 1, doubled whenever W has grown by I
-(4)  once I of (3) reaches Smax:  M is not known, I = Smax
+(4)  once I of (3) reaches Smax:  M is unknown, I = Smax
 (5)  loss, W >= low_window:  W' <- beta W;  M <- W, or (W + W')/2 if W < M (fast convergence);
      W < low_window:         W' <- W/2
      ssthresh <- W', at least 2;  W <- ssthresh
 (6)  timeout:  ssthresh and M as in (5);  W <- 1
 
-beta is what a loss leaves, 0.875 (the paper's is what it takes, 0.125).
+beta is the share of W after a loss, 0.875 (in the paper the decrease, 0.125).
 
 Differences from the paper
-    Its listing has no test for the end of (2), which it approaches for ever; the text has it: the
-    search ends when it comes closer than Smin.
-    Before the first loss, and after (4), the listing sets M to a large number, so that the next
-    loss always counts as one below M. Here M is then infinite, and fast convergence needs an M that
-    was measured.
-    (6): the paper has no timeouts.
+    The paper's listing has no test for the end of (2). Its text has one: the search ends when the
+    distance falls below Smin.
+    Before the first loss, and after (4), the listing sets M to a large number, so the next loss
+    always counts as one below M. Here M is then infinite, and fast convergence requires a measured
+    M.
+    (6): the paper does not describe timeouts.
 """
 
 import math
@@ -80,7 +80,7 @@ def on_timeout(s, p, ack):
 bic_2004 = register(
     Controller(
         name="bic_2004",
-        summary="binary search for the window of the last loss, as in its paper",
+        summary="binary search for the window of the last loss, as listed in its paper",
         source="Xu, Harfoush, Rhee 2004",
         on_ack=on_ack,
         on_loss=on_loss,
@@ -88,14 +88,14 @@ bic_2004 = register(
         params={
             "beta": Param(0.875, "", "share of the window that a loss leaves (paper)", 0.1, 0.99),
             **FAST_CONVERGENCE,
-            "low_window": Param(14, "packets", "Reno below it (paper)", 0),
+            "low_window": Param(14, "packets", "Reno below this window (paper)", 0),
             "max_increment": Param(32, "packets per round", "Smax (paper)", 1),
             "min_increment": Param(0.01, "packets per round", "Smin (paper)", 1e-9),
         },
         state={
-            "last_max": State(math.inf, "packets", "M; infinite: not known"),
-            "step": State(0, "packets per round", "I of max probing; 0: it is not under way"),
-            "goal": State(0, "packets", "window at which that doubles"),
+            "last_max": State(math.inf, "packets", "M; infinite: unknown"),
+            "step": State(0, "packets per round", "I of max probing; 0: no max probing"),
+            "goal": State(0, "packets", "window at which I doubles"),
         },
         recovery="sack-prr",
     )

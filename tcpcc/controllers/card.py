@@ -1,19 +1,19 @@
-"""CARD: congestion avoidance by whether delay and window move together.
+"""CARD: reduces the window when delay and window move in the same direction.
 
 Source: R. Jain, "A delay-based approach for congestion avoidance in interconnected heterogeneous
-computer networks", CCR 19(5), 1989, as retold by Brakmo and Peterson, JSAC 13(8), 1995, III-B.
+computer networks", CCR 19(5), 1989, as described by Brakmo and Peterson, JSAC 13(8), 1995, III-B.
 
-Once in two round trips, W = cwnd and R the newest round-trip time, W' and R' those of two round
-trips before:
+Every two round trips, with W = cwnd, R the newest RTT, and W', R' their values two round trips
+before:
 
 (1)  (W - W') (R - R') > 0:  W <- W - W/8
 (2)  otherwise:              W <- W + 1
 
-so that W changes every time and oscillates about its best value, the knee.
+Hence W changes every time and oscillates around its optimum, the knee.
 
 Differences from the papers
-    The first paper has neither slow start nor losses: slow start, loss and timeout are Reno's, and
-    the first (1) ends slow start, in which (2) adds nothing. Times that differ by rounding alone
+    Jain's paper has neither slow start nor losses. Here slow start, loss and timeout are Reno's;
+    the first (1) ends slow start, and (2) does not apply in it. Times that differ only by rounding
     count as equal.
 """
 
@@ -43,7 +43,7 @@ def on_round(s, p, ack):
 card = register(
     Controller(
         name="card",
-        summary="an eighth less when delay follows the window, else one packet more",
+        summary="W - W/8 if delay and window move together, else W + 1",
         source="Jain 1989",
         on_ack=on_ack,
         on_round=on_round,

@@ -1,21 +1,23 @@
-"""CDG: backs off by chance, the more likely the faster the delay rises.
+"""CDG: backs off at random, with a probability that grows with the delay gradient.
 
 Source: D. A. Hayes, G. Armitage, "Revisiting TCP congestion control using delay gradients",
-Networking 2011; Linux' ``tcp_cdg``, whose constants are the defaults.
+Networking 2011; Linux' ``tcp_cdg``, which gives the default constants.
 
 Equations (g_min, g_max: sums over 8 rounds of the changes of a round's smallest and largest RTT;
-while there are fewer rounds, 8/n times as much)
+after only n < 8 rounds, scaled by 8/n)
 
 (1)  g = g_min if that is positive, else g_max
-(2)  g > 0: with probability 1 - exp(-42 g) (g in s)  W <- 0.7071 W, ssthresh <- W, and the round
-     that follows sees no growth
-(3)  after 5 such cuts without an effect (g_min or g_max at most -32 us) further ones are ignored
-(4)  W grows as Reno's; the shadow window w grows with it and does not follow (2)
-(5)  loss:  w <- min(w/2, W);  W <- max(w, W/2, 2),  so that Reno's losses do not count twice
+(2)  g > 0: with probability 1 - exp(-42 g) (g in s)  W <- 0.7071 W, ssthresh <- W, and W does not
+     grow in the next round
+(3)  after 5 such back-offs without effect further ones are ignored; the effect is g_min or g_max
+     at most -32 us
+(4)  W grows as Reno's; the shadow window w grows with it and ignores (2)
+(5)  loss:  w <- min(w/2, W);  W <- max(w, W/2, 2),  so that a loss after a back-off does not reduce
+     W twice
 
 Differences from Linux
-    Its own HyStart is not in it: ``Flow("cdg", slow_start="hystart")``. No tolerance of losses that
-    are not congestion's (``use_tolerance``, off by default).
+    Linux' CDG includes HyStart; here it is ``Flow("cdg", slow_start="hystart")``. The tolerance of
+    losses without congestion (``use_tolerance``, off by default in Linux) is left out.
 """
 
 import math
@@ -93,29 +95,29 @@ def on_timeout(s, p, ack):
 cdg = register(
     Controller(
         name="cdg",
-        summary="backs off by chance when the delay rises, with a shadow window against losses",
+        summary="backs off at random when the delay rises; a shadow window softens losses",
         source="Hayes, Armitage 2011; Linux",
         on_ack=on_ack,
         on_round=on_round,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            "factor": Param(42, "1/s", "of the gradient in the exponent of (2)", 0),
-            "beta": Param(0.7071, "", "share of the window that a back-off leaves", 0.01, 1),
-            "ineffective": Param(5, "", "back-offs without effect, after which none is made", 0),
+            "factor": Param(42, "1/s", "factor of the gradient in (2)", 0),
+            "beta": Param(0.7071, "", "share of the window after a back-off", 0.01, 1),
+            "ineffective": Param(5, "", "back-offs without effect before (3) applies", 0),
         },
         state={
             "shadow": State(0, "packets", "window that ignores back-offs (w)"),
             "least": State(math.inf, "s", "smallest RTT of this round"),
-            "most": State(0, "s", "largest"),
-            "least_before": State(0, "s", "smallest of the last round"),
-            "most_before": State(0, "s", "largest"),
-            "lows": State(0, "s", "changes of the smallest", size=ROUNDS),
-            "highs": State(0, "s", "changes of the largest", size=ROUNDS),
-            "sum_low": State(0, "s", "their sums"),
-            "sum_high": State(0, "s", "their sums"),
-            "place": State(0, "", "of the next change"),
-            "filled": State(0, "0 or 1", "8 rounds are there"),
+            "most": State(0, "s", "largest RTT of this round"),
+            "least_before": State(0, "s", "smallest RTT of the last round"),
+            "most_before": State(0, "s", "largest RTT of the last round"),
+            "lows": State(0, "s", "changes of the smallest RTT", size=ROUNDS),
+            "highs": State(0, "s", "changes of the largest RTT", size=ROUNDS),
+            "sum_low": State(0, "s", "g_min: sum of lows"),
+            "sum_high": State(0, "s", "g_max: sum of highs"),
+            "place": State(0, "", "index of the next change"),
+            "filled": State(0, "0 or 1", "8 rounds are complete"),
             "cuts": State(0, "", "back-offs since one had an effect"),
             "resting": State(0, "0 or 1", "the round after a back-off"),
         },

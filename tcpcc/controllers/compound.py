@@ -1,25 +1,25 @@
-"""Compound TCP (CTCP) of 2005/2006: Reno's window and one that grows while nothing queues.
+"""Compound TCP (CTCP) of 2005/2006: Reno's window plus one that grows while the queue is short.
 
 Source: K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP approach for high-speed and long
 distance networks", MSR-TR-2005-86 and IEEE INFOCOM 2006; draft-sridharan-tcpm-ctcp-02.
 
-The window is W = cwnd_r + dwnd: Reno's, and the delay-based one. The state keeps W and dwnd. Where
-the receiver's window is smaller, W is that one in (2) and (3), and cwnd_r no more than it.
+The window is W = cwnd_r + dwnd: Reno's window plus a delay-based one. The state has W and dwnd. If
+the receiver's window is smaller, it replaces W in (2) and (3) and bounds cwnd_r in (3).
 
 (1)  per newly acknowledged packet:  slow start as Reno, dwnd = 0; then cwnd_r <- cwnd_r + 1/W
-(2)  per round trip, diff = W (1 - d/R), with the least round-trip time d and the round's mean R:
+(2)  per round trip, diff = W (1 - d/R), with d the smallest RTT and R the round's mean RTT:
          dwnd <- dwnd + max(alpha W^k - 1, 0)     if diff < gamma
          dwnd <- max(dwnd - zeta diff, 0)         otherwise
 (3)  loss:     cwnd_r <- max(cwnd_r / 2, 2),   dwnd <- max((1 - beta) W - cwnd_r, 0)
 (4)  timeout:  as Reno, dwnd <- 0
 
-Without queueing W grows by alpha W^k per round trip and is halved at a loss, which gives a mean of
-0.2553 / p^0.8 and a peak of 0.3504 / p^0.8 packets where that is above Reno's window.
+Without queueing W grows by alpha W^k per round trip and a loss halves it. Its mean is then
+0.2553 / p^0.8 and its peak 0.3504 / p^0.8 packets, where that is above Reno's window.
 
 Differences from the papers
-    `gamma` is fixed at 30, as in 2005; its tuning by the backlog at losses (2006) is left out, and
-    so is the use of the delay-based window only from 41 packets on, which is not in the papers.
-    k is 0.75, the value that is implemented; the papers derive 0.8 and say so.
+    `gamma` is fixed at 30, as in 2005. Its tuning by the backlog at losses (2006) is left out, as
+    is the least window of 41 packets for the delay-based part, which is not in the papers.
+    k is 0.75, the value the authors implemented; the papers derive 0.8.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -30,8 +30,8 @@ from tcpcc.definition import Param, State, register
 
 
 def set_dwnd(s, dwnd):
-    """Give the delay-based window a value, which may not be negative; W moves with it. Below what
-    a loss left it is not slow start again."""
+    """Set the delay-based window, at least 0, and change W with it. Where W falls below ssthresh,
+    ssthresh follows, so that slow start does not begin again."""
     dwnd = max(dwnd, 0.0)
     s.cwnd += dwnd - s.dwnd
     s.dwnd = dwnd
@@ -64,7 +64,7 @@ def on_timeout(s, p, ack):
 compound = register(
     Controller(
         name="compound",
-        summary="Reno's window plus one that grows as W^k while nothing queues",
+        summary="Reno's window plus one that grows as W^k while the queue is short",
         source="Tan, Song, Zhang, Sridharan 2006",
         on_ack=on_ack,
         on_round=on_round,
@@ -73,10 +73,10 @@ compound = register(
         params={
             **RENO_PARAMS,
             "alpha": Param(0.125, "packets^(1-k)", "increase per round trip is alpha W^k", 0),
-            "k": Param(0.75, "", "its exponent", 0, 1),
-            "beta": Param(0.5, "", "share of the window taken off at a loss", 0, 1),
-            "gamma": Param(30, "packets", "backlog from which on dwnd shrinks", 0),
-            "zeta": Param(1, "", "by how much of the backlog it does", 0),
+            "k": Param(0.75, "", "exponent of that increase", 0, 1),
+            "beta": Param(0.5, "", "share of the window that a loss takes", 0, 1),
+            "gamma": Param(30, "packets", "backlog at which dwnd starts to shrink", 0),
+            "zeta": Param(1, "", "decrease of dwnd as a share of the backlog", 0),
         },
         state={"dwnd": State(0, "packets", "delay-based window, a part of cwnd")},
         recovery="sack-prr",

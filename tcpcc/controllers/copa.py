@@ -5,20 +5,23 @@ NSDI 2018; facebook/mvfst, quic/congestion_control/Copa.cpp.
 
 (1)  d_q = RTTstanding - RTTmin;  RTTstanding: smallest RTT of srtt/2, RTTmin: of 10 s
 (2)  per packet delivered  W <- W + v/(delta W)  while W/RTTstanding <= 1/(delta d_q), else minus
-(3)  once per srtt: W moved the same way as before for the third time and more: v <- 2 v; the other
-     way, or W at (2) turns: v <- 1
-(4)  slow start: W doubles per round trip until (2) would have it fall for the first time
+(3)  once per srtt: v <- 2 v if W moved in the same direction for at least the third time in a row;
+     v <- 1 if the direction of W changed, also when (2) turns
+(4)  slow start: W doubles per round trip until (2) would first decrease it
 (5)  packets are paced at 2 W/RTTstanding; W is at least 2
 (6)  a loss changes nothing; timeout: W <- 1
-(7)  competitive mode (`competitive`): where d_q has not been below a tenth of RTTmax - RTTmin for 5
-     round trips, RTTmax the largest RTT of 4, others fill the queue: 1/delta then grows by 1 each
-     round trip, and a loss halves it, down to the value of (2), to which it returns with the mode
+(7)  competitive mode (`competitive`): if d_q has not been below a tenth of RTTmax - RTTmin for 5
+     round trips, with RTTmax the largest RTT of 4 round trips, other flows fill the queue. 1/delta
+     then grows by 1 per round trip and a loss halves it, but not below 1/`delta`. When the mode
+     ends, delta returns to `delta`
 
 Differences from the paper
-    Without `competitive`, which the paper has always, delta is fixed, as in mvfst. v turns to 1 at
-    once when (2) turns, as in mvfst, and v is at most W delta, so that a window moves by no more
-    than itself in a round trip. Flows in (7) that have a deep buffer to themselves may take each
-    other for such others, and keep a queue.
+    The paper always has competitive mode. Without it delta is fixed, as in mvfst.
+    v is set to 1 as soon as (2) turns, as in mvfst.
+    v is at most W delta, so that W changes by at most W in a round trip.
+Limits
+    Flows in competitive mode that share a deep buffer only with each other may take each other for
+    buffer-filling flows and keep a queue.
 """
 
 import math
@@ -94,7 +97,7 @@ def on_delivery(s, p, a):
 
 
 def on_ack(s, p, a):
-    """All is done by ``on_delivery``."""
+    """Nothing to do: ``on_delivery`` does the work."""
 
 
 def on_loss(s, p, a):
@@ -112,33 +115,33 @@ def on_timeout(s, p, a):
 copa = register(
     Controller(
         name="copa",
-        summary="a rate of 1/(delta d_q), with a velocity",
+        summary="a rate of 1/(delta d_q), approached with a velocity that doubles",
         source="Arun, Balakrishnan 2018; mvfst",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
         on_delivery=on_delivery,
         params={
-            "delta": Param(0.5, "1/packets", "1/delta packets wait in the queue", 1e-3),
-            "min_window": Param(10, "s", "over which RTTmin counts", 0),
-            "patience": Param(3, "round trips", "in one direction before v doubles", 1),
+            "delta": Param(0.5, "1/packets", "1/delta packets of the flow are queued", 1e-3),
+            "min_window": Param(10, "s", "span of RTTmin", 0),
+            "patience": Param(3, "round trips", "moves in one direction before v doubles", 1),
             "least_window": Param(2, "packets", "smallest window", 1),
-            "competitive": Param(0, "0 or 1", "delta follows what others do to the queue", 0, 1),
+            "competitive": Param(0, "0 or 1", "competitive mode, (7)", 0, 1),
         },
         state={
-            "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
+            "pacing_rate": State(math.inf, "packets/s", "pacing rate"),
             **windowed("min", "s", "round-trip time", math.inf),
             **windowed("standing", "s", "recent round-trip time", math.inf),
             "velocity": State(1, "", "v"),
             "direction": State(0, "", "1: up, -1: down"),
-            "same": State(0, "round trips", "in that direction"),
+            "same": State(0, "round trips", "round trips in that direction"),
             "noted": State(0, "packets", "window a round trip ago"),
-            "noted_at": State(0, "s", "when that was"),
+            "noted_at": State(0, "s", "when `noted` was saved"),
             "starting": State(1, "0 or 1", "slow start"),
             **windowed("most", "s", "largest recent round-trip time", 0.0),
             "emptied_at": State(0, "s", "when the queue was last nearly empty"),
-            "share": State(0, "packets", "1/delta"),
-            "raised_at": State(0, "s", "when it last grew"),
+            "share": State(0, "packets", "1/delta in competitive mode"),
+            "raised_at": State(0, "s", "when 1/delta last grew"),
         },
         recovery="rack-tlp",
         owns_recovery=True,

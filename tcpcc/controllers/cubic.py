@@ -1,27 +1,29 @@
-"""CUBIC as standardized: a window that grows as a cubic of the time since the last loss.
+"""CUBIC of RFC 9438: the window is a cubic function of the time since the last loss.
 
 Source: RFC 9438, 2023 (L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert), which replaces RFC 8312.
 
-(1) to (5) are those of `cubic_curve.py`, with C = 0.4 and beta = 0.7. Per newly acknowledged packet
+(1) to (5) are in `cubic_curve.py`, with C = 0.4 and beta = 0.7. Per newly acknowledged packet
 in congestion avoidance:
 
-(6)  target = W_cubic(t + RTT), but between W and 1.5 W (section 4.2);  W <- W + (target - W)/W
-(7)  Reno-friendly region: where W_cubic(t) < W_est, W <- W_est instead (section 4.3). alpha of (3)
+(6)  target = W_cubic(t + RTT), limited to [W, 1.5 W] (section 4.2);  W <- W + (target - W)/W
+(7)  Reno-friendly region: if W_cubic(t) < W_est, W <- W_est instead (section 4.3). alpha of (3)
      is 1 once W_est has reached W_prior, the window before the last loss.
 
-With one loss in 1/p packets the mean window is 1.054 (RTT/p)^(3/4) outside that region.
+With one loss per 1/p packets the mean window outside that region is 1.054 (RTT/p)^(3/4).
 
-RTT is the smoothed round-trip time. HyStart++, which section 4.10 recommends, is
-``Flow("cubic", slow_start="hystart++")``. As Linux runs it, with its own HyStart and with RACK-TLP,
-which has proportional rate reduction in it: ``Flow("cubic", slow_start="hystart",
-recovery="rack-tlp", transport=Transport(initial_window=10, delayed_ack=0.04))``.
+RTT is the smoothed RTT. Section 4.10 recommends HyStart++: ``Flow("cubic",
+slow_start="hystart++")``. Linux uses HyStart and RACK-TLP, which includes proportional rate
+reduction: ``Flow("cubic", slow_start="hystart", recovery="rack-tlp",
+transport=Transport(initial_window=10, delayed_ack=0.04))``.
 
 Differences from the RFC
-    (7) never takes anything away: by the letter W would fall to W_est where the look-ahead of (6)
-    has carried it further.
-    The RFC cuts to beta times the packets in flight, this file to beta times the window in force.
-    ECN (section 4.7) is left out. With `Transport(dsack=True)` a spurious loss gives cwnd and
-    ssthresh back, as in Linux, but not W_max and the time since the last loss (section 4.9).
+    (7) never reduces W. Read literally, the RFC lowers W to W_est where the look-ahead of (6) has
+    already taken it further.
+    The RFC reduces to beta times the packets in flight, this file to beta times the window in
+    force.
+    An ECN mark counts as a loss.
+    With `Transport(dsack=True)` a spurious loss restores cwnd and ssthresh, as in Linux, but not
+    W_max and the time since the last loss (section 4.9).
 """
 
 from tcpcc.controllers.controller import Controller
@@ -59,7 +61,7 @@ def on_timeout(s, p, ack):
 cubic = register(
     Controller(
         name="cubic",
-        summary="cubic of the time since the last loss, as standardized",
+        summary="cubic function of the time since the last loss, as standardized",
         source="RFC 9438",
         on_ack=on_ack,
         on_loss=on_loss,

@@ -1,28 +1,28 @@
-"""CUBIC as Linux first had it: versions 2.0 (kernels 2.6.13 to 2.6.18 or so) and 2.1 (2.6.22).
+"""CUBIC of early Linux: versions 2.0 (kernels 2.6.13 to about 2.6.18) and 2.1 (2.6.22).
 
 Source: I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", PFLDnet 2005; Linux'
 net/ipv4/tcp_cubic.c.
 
-(1) to (5) are those of `cubic_curve.py`, with C = 410/1024 and beta = 819/1024. Per newly
+(1) to (5) are in `cubic_curve.py`, with C = 410/1024 and beta = 819/1024. Per newly
 acknowledged packet in congestion avoidance, with Smax = `max_increment`:
 
 (6)  target = origin + C' (t - K)^3 at t + RTTmin;  W <- W + (target - W)/W, but 0.01/W if the
      target is below W, and at most S = Smax RTTmin/(100 ms) in a round trip
-(7)  before the first loss, or after a timeout: 1/50 instead
+(7)  before the first loss, or after a timeout:  1/50 instead of (6)
 (8)  TCP-friendly region: where W_est > W, at least (W_est - W)/W
 
-of which together at most one packet.
+(6) to (8) together add at most one packet.
 
-Version 2.1, `fixed` = 1: C' = C, and S bounds (6) only beyond K.
-Version 2.0, `fixed` = 0, the default, has two errors of scale. C' is 32/1024: after a loss the
-target is at once within 8 % of the way to W_max, and beyond W_max growth is 12.8 times slower than
-meant ("causes Cubic to grow too slowly", as its correction in 2006 says). And S, which there
-bounds (6) everywhere, is 8 times smaller than meant, the round-trip time being counted in units
-other than the formula's: 2 packets per 100 ms. The Fusion paper's testbed ran this one.
+Version 2.1, `fixed` = 1: C' = C, and S bounds (6) only after K.
+Version 2.0, `fixed` = 0, the default, has two scaling errors. First, C' is 32/1024: right after a
+loss the target is below W_max by only 8 % of the distance from W to W_max, and beyond W_max growth
+is 12.8 times slower than intended (the correction of 2006: "causes Cubic to grow too slowly").
+Second, S bounds (6) everywhere and is 8 times smaller than intended, 2 packets per 100 ms, because
+code and formula count the RTT in different units. The Fusion paper's testbed ran version 2.0.
 
 Differences from Linux
-    There every quantity is a whole number, and increments are renewed only when W has changed or
-    1/32 s have passed. Here all are real.
+    Linux uses integers, and updates increments only when W has changed or 1/32 s have passed. Here
+    all quantities are real numbers.
     `ack_ratio` and `initial_ssthresh` (100 in version 2.0) are as in BIC.
 """
 
@@ -72,7 +72,7 @@ def on_timeout(s, p, ack):
 cubic_2005 = register(
     Controller(
         name="cubic_2005",
-        summary="cubic of the time since the last loss, as Linux first had it",
+        summary="cubic function of the time since the last loss, as in early Linux",
         source="Rhee, Xu 2005; Linux 2.6.13-2.6.22",
         on_ack=on_ack,
         on_loss=on_loss,
@@ -80,7 +80,7 @@ cubic_2005 = register(
         params={
             **make_params(beta=(819 / 1024, "Linux"), c=(410 / 1024, "Linux: 41/1024 per 100 ms")),
             "max_increment": Param(16, "packets per 100 ms", "Smax (Linux)", 0.1),
-            "fixed": Param(0, "0 or 1", "without version 2.0's errors of scale", 0, 1),
+            "fixed": Param(0, "0 or 1", "version 2.1, without the scaling errors of 2.0", 0, 1),
             **LINUX_PARAMS,
         },
         state={**STATE, "lost": State(0, "0 or 1", "a loss, and no timeout since")},

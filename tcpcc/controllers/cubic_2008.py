@@ -1,24 +1,25 @@
-"""CUBIC as its authors' paper has it.
+"""CUBIC as in its authors' paper of 2008.
 
 Source: S. Ha, I. Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", Operating Systems
 Review 42(5), 2008, section 3.
 
-(1) to (5) are those of `cubic_curve.py`, with C = 0.4 and beta = 0.8 (the paper's beta is what a
-loss takes, 0.2). Per newly acknowledged packet in congestion avoidance:
+(1) to (5) are in `cubic_curve.py`, with C = 0.4 and beta = 0.8 (the paper's beta is the decrease,
+0.2). Per newly acknowledged packet in congestion avoidance:
 
 (6)  target = W_cubic(t + RTTmin);  W <- W + (target - W)/W, but 0.01/W if the target is below W
 (7)  TCP-friendly region: where W_est > W, at least (W_est - W)/W
 
-of which together at most one packet. With one loss in 1/p packets the mean window is
-1.17 (RTT/p)^(3/4) outside that region.
+(6) and (7) together add at most one packet. With one loss per 1/p packets the mean window outside
+that region is 1.17 (RTT/p)^(3/4).
 
-Taken from Linux, where asked for
-    Idle periods do not count as time since the last loss (since 2015).
-    Before the first loss, and after a timeout, `early_growth` packets at least (Linux: 1/20).
+Taken from Linux
+    Idle periods do not count as time since the last loss (Linux since 2015).
+    `early_growth`, default 0: before the first loss, and after a timeout, W grows by at least this
+    many packets per ACK (Linux: 1/20).
 
 Differences from the paper
-    Its quantities are real numbers here; in its pseudocode W grows by one in each W/(target - W)
-    ACKs.
+    All quantities are real numbers; in the paper's pseudocode W grows by one packet per
+    W/(target - W) ACKs.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -52,14 +53,14 @@ def on_ack(s, p, ack):
 cubic_2008 = register(
     Controller(
         name="cubic_2008",
-        summary="cubic of the time since the last loss, as in its paper",
+        summary="cubic function of the time since the last loss, as in its paper",
         source="Ha, Rhee, Xu 2008",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
         on_restart=on_restart,
         params=make_params(beta=(0.8, "paper, section 3.1"), c=(0.4, "paper, section 3.1"))
-        | {"early_growth": Param(0, "packets", "least growth before the first loss", 0, 1)},
+        | {"early_growth": Param(0, "packets", "least growth per ACK before the first loss", 0, 1)},
         state=STATE,
         recovery="sack-prr",
     )

@@ -1,12 +1,13 @@
-"""What the generations of CUBIC have in common: the curve, the window of a Reno flow, the cut.
+"""Common parts of all CUBIC versions: the curve, the Reno-friendly window, the decrease.
 
-W = cwnd in packets; t = time since the epoch began, which is when congestion avoidance does: on the
-first ACK after recovery or slow start. Names are RFC 9438's, beta the share that a loss leaves.
+W = cwnd in packets; t = time since the epoch began. An epoch begins with congestion avoidance, on
+the first ACK after recovery or slow start. Names are those of RFC 9438; beta is the share of W that
+a loss leaves.
 
-(1)  K = cbrt((W_max - W_epoch)/C), origin = W_max;  K = 0, origin = W_epoch if that is larger
+(1)  K = cbrt((W_max - W_epoch)/C), origin = W_max;  K = 0, origin = W_epoch if W_epoch > W_max
 (2)  W_cubic(t) = C (t - K)^3 + origin
-(3)  W_est <- W_est + alpha/W per newly acknowledged packet, from W_epoch on, with
-     alpha = 3 (1 - beta)/(1 + beta), so that an AIMD(alpha, beta) flow would share with Reno's
+(3)  W_est <- W_est + alpha/W per newly acknowledged packet, starting from W_epoch, with
+     alpha = 3 (1 - beta)/(1 + beta), so that an AIMD(alpha, beta) flow gets Reno's mean rate
 (4)  loss:  W_max <- W, or W (1 + beta)/2 if W < W_max (fast convergence)
             ssthresh <- max(beta W, 2);  W <- ssthresh
 (5)  timeout:  ssthresh as in (4);  W_max <- 0, so that K = 0 in the next epoch;  W <- 1
@@ -27,7 +28,7 @@ def enter(s, p, ack):
 
 
 def curve(s, c, t):
-    """W_cubic(t) of (2), for a scale of its own."""
+    """W_cubic(t) of (2), with C = `c`."""
     distance = t - s.k
     return s.origin + c * distance * distance * distance
 
@@ -44,8 +45,8 @@ def friendly(p):
 
 
 def step(s, target):
-    """Increase per packet that would reach the target in a round trip; a hundredth of a packet per
-    round trip where that is not above W."""
+    """Increase per packet that reaches the target in one round trip, but at least 0.01 packets per
+    round trip."""
     return max((target - s.cwnd) / s.cwnd, 0.01 / s.cwnd)
 
 
@@ -63,18 +64,18 @@ def on_timeout(s, p, ack):
 
 
 def make_params(beta, c):
-    """The parameters that all have, with defaults and their source."""
+    """Parameters of all versions; `beta` and `c` are (default, source)."""
     return {
-        "c": Param(c[0], "packets/s^3", f"C, how steep the curve is ({c[1]})", 1e-6),
-        "beta": Param(beta[0], "", f"what a loss leaves of the window ({beta[1]})", 0.1, 0.99),
+        "c": Param(c[0], "packets/s^3", f"C, steepness of the curve ({c[1]})", 1e-6),
+        "beta": Param(beta[0], "", f"share of W that a loss leaves ({beta[1]})", 0.1, 0.99),
         **FAST_CONVERGENCE,
     }
 
 
 STATE = {
     "last_max": State(0, "packets", "W_max: window at the last loss, or less"),
-    "epoch": State(-1, "s", "when the epoch began; negative: before one"),
-    "origin": State(0, "packets", "where the curve is flat"),
-    "k": State(0, "s", "K: when it is"),
-    "reno": State(0, "packets", "W_est: window that Reno would have"),
+    "epoch": State(-1, "s", "when the epoch began; negative: no epoch"),
+    "origin": State(0, "packets", "window at which the curve is flat"),
+    "k": State(0, "s", "K: time at which the curve is flat"),
+    "reno": State(0, "packets", "W_est: window that a Reno flow would have"),
 }

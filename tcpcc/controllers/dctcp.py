@@ -1,21 +1,21 @@
-"""DCTCP: the share of marked packets says how far to go back.
+"""DCTCP: reduces the window in proportion to the share of marked packets.
 
 Source: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257, section 3.3; Linux'
 ``tcp_dctcp``.
 
-(1)  slow start and congestion avoidance: Reno's (1) and (2)
+(1)  slow start and congestion avoidance: as Reno's (1) and (2)
 (2)  once per window of data:  alpha <- (1 - g) alpha + g F,  F: share of its packets marked
 (3)  marks, once per window:   W <- W (1 - alpha/2),  ssthresh <- W, at least 2
 (4)  loss, timeout: as Reno
 
-g = 1/16; alpha begins at 1, so that the first mark halves the window. It wants a queue that marks
-above a threshold (`tc.StepMark`), and a receiver that tells every mark:
+g = 1/16; alpha starts at 1, so that the first mark halves the window. DCTCP requires a queue that
+marks above a threshold (`tc.StepMark`) and a receiver that reports every mark:
 ``Transport(ecn="accurate")``.
 
 Differences from RFC 8257
     F counts packets, not bytes. A window of data is the round trip that ``on_round`` ends. With
-    ``Transport(gradual_marks=True)`` the window comes down over a round trip, as in Linux and ns-3;
-    without, at once, so that some ACKs let nothing out.
+    ``Transport(gradual_marks=True)`` the window falls over a round trip, as in Linux and ns-3;
+    otherwise it falls at once, and some ACKs release no packet.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -52,7 +52,7 @@ def on_timeout(s, p, ack):
 dctcp = register(
     Controller(
         name="dctcp",
-        summary="goes back by half the share of packets that are marked",
+        summary="reduces the window by half the share of marked packets",
         source="RFC 8257; Alizadeh et al. 2010",
         on_ack=on_ack,
         on_round=on_round,
@@ -61,12 +61,12 @@ dctcp = register(
         on_mark=on_mark,
         params={
             **PARAMS,
-            "gain": Param(1 / 16, "", "weight of a new share of marks (g)", 0, 1),
+            "gain": Param(1 / 16, "", "g: weight of a new share of marked packets", 0, 1),
         },
         state={
-            "alpha": State(1, "", "smoothed share of packets marked"),
-            "acked": State(0, "packets", "delivered in this window of data"),
-            "marked": State(0, "packets", "of which marked"),
+            "alpha": State(1, "", "smoothed share of marked packets"),
+            "acked": State(0, "packets", "packets delivered in this window of data"),
+            "marked": State(0, "packets", "marked packets among `acked`"),
         },
         recovery="sack-prr",
         record=("alpha",),

@@ -1,20 +1,19 @@
-"""DUAL: Reno that also backs off when the round-trip time has passed the middle of its range.
+"""DUAL: Reno that also backs off when the RTT exceeds the middle of its range.
 
 Source: Z. Wang, J. Crowcroft, "Eliminating periodic packet losses in 4.3-Tahoe BSD TCP congestion
-control algorithm", CCR 22(2), 1992, as retold by Brakmo and Peterson, JSAC 13(8), 1995, III-B.
+control algorithm", CCR 22(2), 1992, as described by Brakmo and Peterson, JSAC 13(8), 1995, III-B.
 
-Reno's rules, and once in two round trips, with W = cwnd and R the newest round-trip time:
+Reno's rules, and every two round trips, with W = cwnd and R the newest RTT:
 
 (1)  R > (RTTmin + RTTmax) / 2:  W <- W - W/8
 
-RTTmax is of round trips, without what the ACK that ends a recovery makes of a packet that has
-waited for an earlier one's repair: 4.3BSD does not time these either.
-
-so that the queue hovers about half of the longest that the flow has seen.
+Hence the queue stays around half of the longest that the flow has seen. RTTmax ignores the ACK that
+ends a recovery, whose packet may have waited for an earlier packet's retransmission; 4.3BSD does
+not time such packets either.
 
 Differences from the papers
-    The first paper's text was not at hand. (1) also ends slow start, of which the second says
-    nothing: a window cut by an eighth and doubled in the same round would not have been cut.
+    Wang and Crowcroft's paper was not available. (1) also ends slow start, which Brakmo and
+    Peterson do not mention: otherwise slow start would undo the reduction in the same round.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -26,8 +25,7 @@ from tcpcc.definition import State, register
 
 
 def newest_rtt(ack):
-    """Round-trip time of the packet that ended the round, or where it was sent twice, their mean
-    over the round."""
+    """RTT of the packet that ended the round; the round's mean RTT if it was sent twice."""
     return ack.rtt if ack.rtt > 0 else ack.round_rtt
 
 
@@ -38,7 +36,7 @@ def every_other(s):
 
 
 def back_off(s):
-    """An eighth less, in congestion avoidance."""
+    """Reduce the window by an eighth and end slow start."""
     s.cwnd = max(s.cwnd - s.cwnd / 8, 1.0)
     s.ssthresh = max(min(s.ssthresh, s.cwnd), 2.0)
 
@@ -67,12 +65,12 @@ def on_timeout(s, p, ack):
     reno_on_timeout(s, p, ack)
 
 
-EVERY_OTHER = {"odd": State(0, "0 or 1", "this is the second of two rounds")}
+EVERY_OTHER = {"odd": State(0, "0 or 1", "the first of two rounds is over")}
 
 dual = register(
     Controller(
         name="dual",
-        summary="Reno, and an eighth less when the RTT passes the middle of its range",
+        summary="Reno, and W - W/8 when the RTT exceeds the middle of its range",
         source="Wang, Crowcroft 1992",
         on_ack=on_ack,
         on_round=on_round,
@@ -81,7 +79,7 @@ dual = register(
         params=PARAMS,
         state={
             **EVERY_OTHER,
-            "max_rtt": State(0, "s", "longest round trip outside loss recovery"),
+            "max_rtt": State(0, "s", "largest RTT outside loss recovery"),
             "repairing": State(0, "0 or 1", "the next ACK ends a recovery"),
         },
         recovery="reno",

@@ -1,15 +1,15 @@
-"""Estimators of rates from a flow's ACKs, shared by controllers. Nothing is registered here.
+"""Rate estimators from a flow's ACKs, shared by controllers. Nothing is registered here.
 
-Each is a function ``update_x(s, p, ack)``, to be called first thing in ``on_ack``, with its
-``X_PARAMS`` and ``X_STATE``, which the controller merges into its own. The result is in packets per
-second and 0 before there is any:
+Each is a function ``update_x(s, p, ack)`` with its ``X_PARAMS`` and ``X_STATE``. A controller calls
+it first in ``on_ack`` and merges the parameters and state into its own. The estimate is in packets
+per second, and 0 before the first sample:
 
 ===============  =========  ====================================================================
 ``update_be``    ``s.be``   bandwidth estimate: every gap between two ACKs is a sample
 ``update_re``    ``s.re``   rate estimate: every round-trip time is a sample
 ``update_abse``  ``s.abse`` adaptive: samples from one gap between ACKs to one round-trip time
 ``update_plus``  ``s.plus`` Westwood+: every round-trip time is a sample, filter by count
-``update_rce``   ``s.rce``  residual capacity: ACKs over the time that was not wasted
+``update_rce``   ``s.rce``  residual capacity: ACKs over the time not wasted
 ===============  =========  ====================================================================
 
 A controller that uses one::
@@ -20,7 +20,7 @@ A controller that uses one::
 
     Controller(..., params={**RE_PARAMS, ...}, state={**RE_STATE, ...})
 
-A rate of the first four is the flow's own; ``rce`` is the bottleneck's capacity.
+The first four estimate the flow's rate, ``rce`` the bottleneck's capacity.
 
 Sources: C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: bandwidth
 estimation for enhanced transport over wireless links", MobiCom 2001 (BE); R. Wang, M. Valla, M. Y.
@@ -28,30 +28,33 @@ Sanadidi, B. K. F. Ng, M. Gerla, "Efficiency/friendliness tradeoffs in TCP Westw
 (RE); R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Adaptive bandwidth share estimation in TCP
 Westwood", GLOBECOM 2002 (ABSE); L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of
 Westwood+, New Reno, and Vegas TCP congestion control", CCR 34(2), 2004 (Westwood+); C. E. Palazzi,
-"Residual capacity estimator for TCP on wired/wireless links", IFIP WCC 2004 (RCE), as retold by
+"Residual capacity estimator for TCP on wired/wireless links", IFIP WCC 2004 (RCE), as given by
 Kaneko and Katto 2005, eq. 8.
 
-What both models need
-    All that is acknowledged at one instant belongs together: a fluid's ACKs come in parts, a packet
-    flow's may be bunched. It is complete when time has moved on, so that an estimate is of the ACKs
-    before the present one. The first ACK starts the clock.
-    Loss recovery shows no duplicate ACKs to a controller; the ACK that ends it counts what they
-    told (`delivered`). So what an ACK acknowledges is taken as spread over the time since the last
-    one, where that is long: the papers, which see each duplicate, would have it so.
+Rules common to the packet and the fluid model
+    ACKs at the same instant count as one, because the fluid model delivers an ACK in parts and a
+    packet flow's ACKs may come in bursts. The count is complete when a later ACK arrives, so an
+    estimate covers the ACKs before the current one. The first ACK starts the clock.
+    A controller does not see duplicate ACKs in loss recovery; the ACK that ends it includes their
+    packets (`delivered`). So after a long gap the acknowledged packets count as spread over the
+    gap. This agrees with the papers, whose senders see every duplicate ACK.
 """
 
 from tcpcc.definition import Param, State
 
 
 def low_pass(estimate, sample, last, gap, tau):
-    """First-order low-pass filter with time constant `tau`, fed after `gap` with `sample` where the
-    one before was `last`: Tustin's discretization, stable for gap < 2 tau (Casetti 2001, eq. 7)."""
+    """First-order low-pass filter: the estimate after a new `sample`.
+
+    Tustin's discretization (Casetti 2001, eq. 7), stable for gap < 2 tau. `last` is the previous
+    sample, `gap` the time since it, `tau` the time constant.
+    """
     alpha = (2 * tau - gap) / (2 * tau + gap)
     return alpha * estimate + (1 - alpha) * (sample + last) / 2
 
 
 def follow(estimate, sample, last, gap, tau):
-    """:func:`low_pass` over a gap of any length: beyond tau/m, in steps of tau/m."""
+    """:func:`low_pass` over a gap of any length, in steps of at most tau/m (m: `STEPS`)."""
     step = tau / STEPS
     while gap > step:
         estimate = low_pass(estimate, sample, last, step, tau)
@@ -64,11 +67,11 @@ def follow(estimate, sample, last, gap, tau):
 
 
 def update_be(s, p, ack):
-    """Bandwidth estimate `s.be`: b_k = d_k / Delta_k, what an ACK acknowledges over the time since
-    the last one, through :func:`low_pass`.
+    """Bandwidth estimate `s.be`: samples b_k = d_k / Delta_k through :func:`low_pass`.
 
-    It sees the bottleneck's rate in bunched ACKs and gives them weight over the gap that follows:
-    under ACK compression it overestimates.
+    d_k is the number of packets that an ACK acknowledges, Delta_k the time since the last ACK. A
+    burst of ACKs shows the bottleneck's rate and keeps its weight over the gap that follows, so the
+    estimate is too high under ACK compression.
     """
     if s.be_time < 0:
         s.be_since = s.be_time = ack.now
@@ -90,7 +93,7 @@ def sample_be(s, p):
 
 
 def silence_be(s, p, ack):
-    """Feed `s.be` with the virtual samples of 0 for the time without an ACK; for ``on_timeout``."""
+    """Feed `s.be` with virtual samples of 0 for the time without ACKs; for ``on_timeout``."""
     if s.be_time >= 0 and ack.now - s.be_time > p.tau / STEPS:
         sample_be(s, p)
         s.be = follow(s.be, 0.0, s.be_sample, ack.now - s.be_time, p.tau)
@@ -102,11 +105,11 @@ def silence_be(s, p, ack):
 
 
 def update_re(s, p, ack):
-    """Rate estimate `s.re`: what was acknowledged in the last T over T, with T the round-trip time,
-    through :func:`low_pass`.
+    """Rate estimate `s.re`: packets acknowledged in the last T, over T, through :func:`low_pass`.
 
-    Of a flow limited by its window it is W / RTT, however its ACKs are bunched. The paper takes
-    such a sample at every ACK, of intervals that overlap; here they follow each other.
+    T is the RTT. For a flow limited by its window the estimate is W / RTT, even if its ACKs come in
+    bursts. The paper takes a sample at every ACK, over overlapping intervals; here the intervals do
+    not overlap.
     """
     if s.re_time < 0:
         s.re_since = s.re_time = ack.now
@@ -127,19 +130,21 @@ def update_re(s, p, ack):
 
 
 def update_abse(s, p, ack):
-    """Adaptive bandwidth share estimate `s.abse`. With V = W / RTTmin, its k-th sample is over
+    """Adaptive bandwidth share estimate `s.abse`.
+
+    With V = W / RTTmin, the k-th sample covers the time
 
     (1)  T_k = RTT (V - ABSE) / V,  at least one gap between ACKs
 
-    so that it is as BE's while V is reached, and as RE's in a congested network; the filter's time
-    constant grows with the jitter U of the samples x_k:
+    so that it is like BE's while the flow reaches V, and like RE's in a congested network. The
+    filter's time constant grows with the jitter U of the samples x_k:
 
     (2)  tau_k = RTT + n RTT U_k / U_max,  U_k = u U_k-1 + (1 - u) |x_k - x_k-1|
 
-    with RTT no less than the sample is long, as one that ends a recovery may be.
+    RTT in (2) is at least the duration of the sample, which can be longer at the end of a recovery.
 
-    Uncertain (from memory): (1), all constants, and over how many samples U_max is taken; here the
-    largest U is forgotten by 1 / `abse_memory` per sample.
+    Uncertain (from memory): (1), all constants, and the number of samples of U_max. Here U_max
+    decays by 1 / `abse_memory` per sample.
     """
     if s.abse_time < 0:
         s.abse_since = s.abse_time = ack.now
@@ -167,9 +172,11 @@ def sample_abse(s, p, gap, rtt):
 
 
 def update_plus(s, p, ack):
-    """Westwood+'s bandwidth estimate `s.plus`: one sample per round-trip time, but at least
-    `shortest` long, through two filters of gain `gain` in a row, which the first sample fills, as
-    Linux has it."""
+    """Westwood+'s bandwidth estimate `s.plus`: one sample per RTT, through two filters in series.
+
+    A sample is at least `shortest` long. Both filters have the gain `gain` and start at the first
+    sample, as in Linux.
+    """
     if s.plus_time < 0:
         s.plus_since = s.plus_time = ack.now
         return
@@ -189,13 +196,13 @@ def update_plus(s, p, ack):
 
 
 def update_rce(s, p, ack):
-    """Residual capacity `s.rce`: over a slot, what was acknowledged over the slot's length without
-    the time wasted, which is what gaps between ACKs exceed their mean by.
+    """Residual capacity `s.rce`: packets acknowledged in a slot, over the slot's time not wasted.
 
-    The mean is that of the slot before, so that none has to be remembered, and it is per packet:
-    `d` packets acknowledged together waste what exceeds `d` times the mean. The paper's slot is
-    that of about one retransmission timeout: here `slot`, RFC 6298's least one, or the round-trip
-    time if longer. Smoothing is uncertain; by default there is none.
+    The wasted time is the sum of the excess of each gap between ACKs over the mean gap. The mean is
+    per packet and from the previous slot, so gaps need not be stored: if `d` packets are
+    acknowledged together, the part of the gap above `d` times the mean is wasted. The paper's slot
+    is about one retransmission timeout. Here it is `slot`, the least timeout of RFC 6298, or the
+    RTT if longer. The smoothing is uncertain; the default is no smoothing.
     """
     if s.rce_time < 0:
         s.rce_since = s.rce_before = s.rce_time = ack.now
@@ -223,7 +230,7 @@ def end_slot(s, p, length):
     s.rce_wasted = 0.0
 
 
-#: The m of Casetti 2001, at least 2: longest step of the filter, as a fraction of tau.
+#: m of Casetti 2001, at least 2: the filter's steps are at most tau/m.
 STEPS = 2
 
 TAU = Param(0.5, "s", "time constant of the estimate's low-pass filter (Casetti 2001)", 1e-3)
@@ -231,59 +238,59 @@ TAU = Param(0.5, "s", "time constant of the estimate's low-pass filter (Casetti 
 BE_PARAMS = {"tau": TAU}
 BE_STATE = {
     "be": State(0, "packets/s", "bandwidth estimate"),
-    "be_sample": State(0, "packets/s", "its last sample"),
-    "be_acked": State(0, "packets", "acknowledged since the last sample"),
-    "be_since": State(0, "s", "when that sample ended"),
+    "be_sample": State(0, "packets/s", "last sample"),
+    "be_acked": State(0, "packets", "packets acknowledged since the last sample"),
+    "be_since": State(0, "s", "when the last sample ended"),
     "be_time": State(-1, "s", "when the newest ACK came; negative before the first"),
 }
 
 RE_PARAMS = {"tau": TAU}
 RE_STATE = {
     "re": State(0, "packets/s", "rate estimate"),
-    "re_sample": State(0, "packets/s", "its last sample"),
-    "re_acked": State(0, "packets", "acknowledged since the last sample"),
-    "re_since": State(0, "s", "when that sample ended"),
+    "re_sample": State(0, "packets/s", "last sample"),
+    "re_acked": State(0, "packets", "packets acknowledged since the last sample"),
+    "re_since": State(0, "s", "when the last sample ended"),
     "re_time": State(-1, "s", "when the newest ACK came; negative before the first"),
 }
 
 ABSE_PARAMS = {
     "abse_n": Param(10, "", "n of ABSE's time constant (uncertain)", 0),
-    "abse_u": Param(0.6, "", "u, weight of the jitter before (uncertain)", 0, 1),
-    "abse_memory": Param(10, "samples", "how long the largest jitter counts (uncertain)", 1),
+    "abse_u": Param(0.6, "", "u, weight of the previous jitter (uncertain)", 0, 1),
+    "abse_memory": Param(10, "samples", "memory of the largest jitter (uncertain)", 1),
 }
 ABSE_STATE = {
     "abse": State(0, "packets/s", "adaptive bandwidth share estimate"),
-    "abse_sample": State(0, "packets/s", "its last sample"),
-    "abse_acked": State(0, "packets", "acknowledged since the last sample"),
-    "abse_since": State(0, "s", "when that sample ended"),
+    "abse_sample": State(0, "packets/s", "last sample"),
+    "abse_acked": State(0, "packets", "packets acknowledged since the last sample"),
+    "abse_since": State(0, "s", "when the last sample ended"),
     "abse_time": State(-1, "s", "when the newest ACK came; negative before the first"),
     "abse_jitter": State(0, "packets/s", "mean difference of successive samples, U"),
-    "abse_most": State(0, "packets/s", "largest U of late"),
+    "abse_most": State(0, "packets/s", "U_max: largest recent U"),
 }
 
 PLUS_PARAMS = {
-    "gain": Param(1 / 8, "", "of each of the estimate's two filters (Linux)", 0, 1),
+    "gain": Param(1 / 8, "", "gain of each of the estimate's two filters (Linux)", 0, 1),
     "shortest": Param(0.05, "s", "least length of a sample (Linux)", 1e-3),
 }
 PLUS_STATE = {
     "plus": State(0, "packets/s", "Westwood+'s bandwidth estimate"),
-    "plus_once": State(0, "packets/s", "the same after the first of the two filters"),
-    "plus_acked": State(0, "packets", "acknowledged since the last sample"),
-    "plus_since": State(0, "s", "when that sample ended"),
+    "plus_once": State(0, "packets/s", "estimate after the first of the two filters"),
+    "plus_acked": State(0, "packets", "packets acknowledged since the last sample"),
+    "plus_since": State(0, "s", "when the last sample ended"),
     "plus_time": State(-1, "s", "when the newest ACK came; negative before the first"),
 }
 
 RCE_PARAMS = {
-    "slot": Param(1, "s", "slot of the residual capacity estimate, if longer than the RTT", 1e-3),
-    "rce_gain": Param(1, "", "weight of a new slot in that estimate (uncertain)", 0, 1),
+    "slot": Param(1, "s", "slot of the residual capacity estimate; the RTT if longer", 1e-3),
+    "rce_gain": Param(1, "", "weight of a new slot in the estimate (uncertain)", 0, 1),
 }
 RCE_STATE = {
     "rce": State(0, "packets/s", "residual capacity estimate"),
-    "rce_mean": State(0, "s", "mean time that a packet took in the slot before"),
-    "rce_acked": State(0, "packets", "acknowledged in this slot"),
+    "rce_mean": State(0, "s", "mean time per packet in the previous slot"),
+    "rce_acked": State(0, "packets", "packets acknowledged in this slot"),
     "rce_wasted": State(0, "s", "time wasted in this slot"),
     "rce_since": State(0, "s", "when this slot began"),
-    "rce_last": State(0, "packets", "what the newest ACKs, all of one time, acknowledged"),
-    "rce_before": State(0, "s", "when the ACKs before these came"),
-    "rce_time": State(-1, "s", "when they came; negative before the first"),
+    "rce_last": State(0, "packets", "packets acknowledged by the newest ACKs, all at one time"),
+    "rce_before": State(0, "s", "when the ACKs before the newest came"),
+    "rce_time": State(-1, "s", "when the newest ACKs came; negative before the first"),
 }

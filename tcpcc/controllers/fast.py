@@ -1,34 +1,35 @@
-"""FAST TCP: a share of the way, each round trip, to the window that keeps alpha packets queued.
+"""FAST TCP: each round trip, moves part of the way to the window that keeps alpha packets queued.
 
 Source: C. Jin, D. Wei, S. Low, "FAST TCP: motivation, architecture, algorithms, performance", IEEE
 INFOCOM 2004; D. Wei, C. Jin, S. Low, S. Hegde, same title, IEEE/ACM ToN 14(6), 2006.
 
-Equations (W = cwnd; d = BaseRTT, the smallest round-trip time seen)
+Equations (W = cwnd; d = BaseRTT, the smallest RTT so far)
 
 (1)  per ACK:  avgRTT <- (1 - g) avgRTT + g RTT,   g = min(3/W, 1/4)
 (2)  start-up, while avgRTT - d < `mi_threshold`:  W <- W + 1 per newly acknowledged packet
 (3)  then, every `period` round trips:
          W <- min(2 W, (1 - gamma) W + gamma (d / avgRTT W' + alpha)),
-     at least 2, where W' is the window with which the packets that avgRTT tells of were sent
+     at least 2, where W' is the window in force when the packets timed by avgRTT were sent
 (4)  loss:     ssthresh <- max(W/2, 2);  W <- ssthresh
-(5)  timeout:  as Reno; (2) begins anew, up to ssthresh
+(5)  timeout:  as Reno; (2) starts again, up to ssthresh
 
-On one link W' d / avgRTT is what the flow's share of the pipe holds, so that N flows of equal d end
-with N alpha packets queued, at equal rates or in proportion to their alphas, and a flow's error
-shrinks by the factor 1 - gamma with each update.
+On one link W' d / avgRTT is the number of the flow's packets in the pipe, outside the queue. So N
+flows of equal d end with N alpha packets queued, at equal rates or in proportion to their alphas,
+and each update multiplies a flow's error by 1 - gamma.
 
 Differences from the papers
-    (2) is for start-up only. With the port's rule, which goes by it whenever the queue is short,
-    no equilibrium with less than `mi_threshold` of queueing exists, and alpha has to grow with the
-    link. `alpha` is a number of packets, 20 by default: 200 per 1 Gb/s is usual, so this suits
-    100 Mb/s (ns-2: 100); the papers' tables of alpha by rate, and its tuning, are left out. A
-    buffer that holds less than N alpha packets is overrun again and again.
-    After (1) avgRTT keeps a tenth of earlier round trips' delays. While the queue builds up these
-    are shorter, and an update leaves 0.46 of the error instead of 0.5; with `period` = 2, 0.49.
+    (2) is for start-up only. The ns-2 port applies it whenever the queue is short; then there is no
+    equilibrium with a queueing delay below `mi_threshold`, and alpha has to grow with the link.
+    `alpha` is a number of packets, 20 by default: 200 per 1 Gb/s is usual, so this suits 100 Mb/s
+    (ns-2: 100). The papers' tables of alpha by rate, and the tuning of alpha, are left out. A
+    buffer of less than N alpha packets overflows repeatedly.
+    After (1) avgRTT still contains part of earlier round trips' delays. While the queue builds up
+    these are shorter, so an update leaves 0.46 of the error instead of 0.5, or 0.49 with
+    `period` = 2.
 Taken from ns-2
-    W' (``old_cwnd``). The papers write W: (3) would compare the window in force with the delay of
-    the one before, and approach in damped swings. The port updates every other round trip,
-    `period` = 2, with `max_gain` = 1/256.
+    W' (``old_cwnd``). The papers write W; (3) would then compare the window in force with the delay
+    of the window before, and converge in damped oscillations. The port updates every second round
+    trip (`period` = 2), with `max_gain` = 1/256.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -39,7 +40,7 @@ from tcpcc.definition import Param, State, register
 
 
 def measure(s, p, ack):
-    """(1)"""
+    """Update avgRTT by (1)."""
     if ack.rtt == 0:
         return
     if s.avg_rtt == 0:
@@ -84,7 +85,7 @@ def on_timeout(s, p, ack):
 fast = register(
     Controller(
         name="fast",
-        summary="alpha packets queued, approached by a share of the distance per round trip",
+        summary="keeps alpha packets queued, covering a share of the distance per round trip",
         source="Jin, Wei, Low 2004; Wei, Jin, Low, Hegde 2006",
         on_ack=on_ack,
         on_round=on_round,
@@ -92,15 +93,15 @@ fast = register(
         on_timeout=on_timeout,
         params={
             **RENO_PARAMS,
-            "alpha": Param(20, "packets", "to keep queued (200 per 1 Gb/s is usual)", 0),
+            "alpha": Param(20, "packets", "packets to keep queued (200 per 1 Gb/s is usual)", 0),
             "gamma": Param(0.5, "", "share of the distance per update (INFOCOM 2004, (3))", 0, 1),
-            "period": Param(1, "round trips", "between updates (ns-2: 2)", 1),
+            "period": Param(1, "round trips", "round trips between updates (ns-2: 2)", 1),
             "mi_threshold": Param(0.75e-3, "s", "queueing delay that ends start-up (ns-2)", 0),
-            "max_gain": Param(0.25, "", "largest weight in avgRTT (ns-2: 1/256)", 0, 1),
+            "max_gain": Param(0.25, "", "largest weight of a sample in avgRTT (ns-2: 1/256)", 0, 1),
         },
         state={
             "avg_rtt": State(0, "s", "avgRTT; 0 before the first measurement"),
-            "old_cwnd": State(1, "packets", "window at the end of the round before"),
+            "old_cwnd": State(1, "packets", "W': window at the end of the previous round"),
             "rounds": State(0, "", "round trips since the last update"),
         },
         recovery="sack-prr",

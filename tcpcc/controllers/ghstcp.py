@@ -1,29 +1,30 @@
-"""Gentle HighSpeed TCP: HighSpeed TCP that turns to Reno's increase while round-trip times rise.
+"""Gentle HighSpeed TCP: HighSpeed TCP with Reno's increase while the RTT rises.
 
 Source: K. Tokuda, G. Hasegawa, M. Murata, "Analysis and improvement of HighSpeed TCP with
-TailDrop/RED routers", HSN 2003; Z. Zhang, G. Hasegawa, M. Murata, 2005. Only the abstracts were at
-hand.
+TailDrop/RED routers", HSN 2003; Z. Zhang, G. Hasegawa, M. Murata, 2005. Only the abstracts were
+available.
 
-Equations (W = cwnd; a(W) and b(W) those of `hstcp.py`). The round-trip times of a round are taken
-together in `groups` groups of equal numbers of packets; m_1 ... m_n are the groups' means.
+Equations (W = cwnd; a(W) and b(W) as in `hstcp.py`). The RTT samples of a round are divided into
+`groups` groups of equal numbers of packets; m_1 ... m_n are the groups' means.
 
 (1)  PCT = (number of k with m_k > m_{k-1}) / (n - 1)                   pairwise comparison
 (2)  PDT = (m_n - m_1) / sum over k of |m_k - m_{k-1}|, 0 if all equal  pairwise difference
-(3)  each round: Reno mode if one of PCT > pct_high, PDT > pdt_high holds and neither of
-     PCT < pct_low, PDT < pdt_low; HighSpeed mode if it is the other way round, or if the round's
-     mean exceeds the least round-trip time by less than `no_queue`; else as before
+(3)  each round: Reno mode if PCT > pct_high or PDT > pdt_high, and neither PCT < pct_low nor
+     PDT < pdt_low; HighSpeed mode if PCT < pct_low or PDT < pdt_low, and neither PCT > pct_high
+     nor PDT > pdt_high, or if the round's mean RTT exceeds the smallest RTT by less than
+     `no_queue`; otherwise the mode stays
 (4)  per newly acknowledged packet:  W <- W + 1/W in Reno mode, W <- W + a(W)/W in HighSpeed mode
-(5)  loss, timeout:  HighSpeed TCP's, and HighSpeed mode
+(5)  loss, timeout:  as HighSpeed TCP, and HighSpeed mode
 
 Uncertain
-    How the trend is tested: that it is by these two measures is from memory, and so is (3), which
-    is pathload's (M. Jain, C. Dovrolis, SIGCOMM 2002), as are its thresholds 0.66, 0.54, 0.55, 0.45
-    and groups, 10 of 100 packets; pathload has medians where (1) has means. The version of 2005
-    compares the round-trip time with two thresholds instead. That (5) ends Reno mode is our choice.
+    The test of the trend. The two measures and (3) are from memory. (3), the thresholds 0.66, 0.54,
+    0.55, 0.45 and the 10 groups of 100 packets are those of pathload (M. Jain, C. Dovrolis, SIGCOMM
+    2002); pathload uses medians, (1) means. The version of 2005 compares the RTT with two
+    thresholds instead. That (5) ends Reno mode is our choice.
 Differences from pathload
-    Means that differ by rounding only are equal (`vegas.trend`). A trend counts only where there is
-    a queue (`no_queue`, as in ARENO): without one, round-trip times rise and fall by what single
-    packets wait for each other, and in a fluid model smoothly.
+    Means that differ only by rounding are equal (`vegas.trend`). A trend counts only if there is a
+    queue (`no_queue`, as in ARENO). Without a queue the RTT varies because single packets wait for
+    each other, and in a fluid model it varies smoothly.
 """
 
 from tcpcc.controllers.areno import NO_QUEUE
@@ -36,7 +37,7 @@ from tcpcc.definition import Param, State, register
 
 
 def forget(s):
-    """Begin with the groups of a new round."""
+    """Start the groups of a new round."""
     s.total = s.weight = 0.0
     s.first = s.last = 0.0
     s.pairs = s.rises = s.variation = 0.0
@@ -56,7 +57,7 @@ def on_round(s, p, ack):
 
 
 def compare(s, mean):
-    """Count a group's mean against that of the group before."""
+    """Compare a group's mean with that of the previous group."""
     if s.first == 0:
         s.first = mean
     else:
@@ -70,7 +71,7 @@ def compare(s, mean):
 
 
 def watch(s, p, ack):
-    """Take a round-trip time in; close the group when it is full."""
+    """Add an RTT sample; close the group when it is full."""
     if ack.rtt == 0:
         return
     s.total += ack.rtt * ack.delivered
@@ -112,7 +113,7 @@ def check(p):
 ghstcp = register(
     Controller(
         name="ghstcp",
-        summary="HighSpeed TCP that turns to Reno's increase while round-trip times rise",
+        summary="HighSpeed TCP with Reno's increase while the RTT rises",
         source="Tokuda, Hasegawa, Murata 2003",
         on_ack=on_ack,
         on_round=on_round,
@@ -121,7 +122,7 @@ ghstcp = register(
         params={
             **PARAMS,
             **NO_QUEUE,
-            "groups": Param(10, "per round", "means of round-trip times compared (uncertain)", 2),
+            "groups": Param(10, "per round", "groups of RTT samples compared (uncertain)", 2),
             "pct_high": Param(0.66, "", "PCT above it: rising (uncertain; pathload)", 0, 1),
             "pct_low": Param(0.54, "", "PCT below it: not rising (uncertain; pathload)", 0, 1),
             "pdt_high": Param(0.55, "", "PDT above it: rising (uncertain; pathload)", -1, 1),
@@ -129,13 +130,13 @@ ghstcp = register(
         },
         state={
             "gentle": State(0, "0 or 1", "Reno mode"),
-            "total": State(0, "s", "sum of round-trip times in the present group"),
-            "weight": State(0, "packets", "how many these are"),
+            "total": State(0, "s", "sum of the RTTs in the current group"),
+            "weight": State(0, "packets", "number of packets in the current group"),
             "first": State(0, "s", "mean of the round's first group; 0: none yet"),
             "last": State(0, "s", "mean of the last complete group"),
             "pairs": State(0, "", "pairs of groups in this round"),
-            "rises": State(0, "", "pairs of which the later mean is larger"),
-            "variation": State(0, "s", "sum of the differences' absolute values"),
+            "rises": State(0, "", "pairs with a larger later mean"),
+            "variation": State(0, "s", "sum of the absolute differences"),
         },
         recovery="sack-prr",
         validate=check,

@@ -1,9 +1,9 @@
-"""HighSpeed TCP: increase and decrease that depend on the window.
+"""HighSpeed TCP: increase and decrease depend on the window.
 
 Source: S. Floyd, "HighSpeed TCP for large congestion windows", RFC 3649, 2003.
 
-Equations (per newly acknowledged packet; W = cwnd, in packets). From the response function, a line
-in the logarithms through (low_p, low_window) and (high_p, high_window), and from b:
+Equations (per newly acknowledged packet; W = cwnd, in packets). The response function is a straight
+line on log-log axes through (low_p, low_window) and (high_p, high_window). From it and from b:
 
 (1)  p(W) = low_p (W / low_window)^(1/S),  S = ln(high_window / low_window) / ln(high_p / low_p)
 (2)  b(W) = 1/2 + (high_decrease - 1/2) ln(W / low_window) / ln(high_window / low_window)
@@ -12,20 +12,20 @@ in the logarithms through (low_p, low_window) and (high_p, high_window), and fro
 (5)  loss:      ssthresh <- max((1 - b(W)) W, 2);  W <- ssthresh
 (6)  timeout:   ssthresh as in (5);  W <- 1
 
-With the defaults S = -0.835 and W = 0.12/p^0.835. Up to `low_window` a = 1 and b = 1/2: Reno.
-Slow start is standard; the RFC's companion, limited slow start, is ``Flow(slow_start="limited")``.
+With the defaults S = -0.835 and W = 0.12/p^0.835. Up to `low_window` a = 1 and b = 1/2, as Reno.
+Slow start is standard; the companion RFC's limited slow start is ``Flow(slow_start="limited")``.
 
-With `table` the steps of the RFC's Appendix B take the place of (2) and (3), as in Linux: between
-the windows w_{i-1} < W <= w_i of its rows a is i, and b that of w_i to two digits. The windows are
-found as the RFC's program finds them: w_1 = 38, and w_i is the first whole number at which (3),
-with p(W) = 1/(12.8 W^1.2), is more than one above what it was at w_{i-1} (one at w_1). The table
-stands for the defaults of the other parameters, which it leaves aside but for low_window.
+With `table` the steps of the RFC's Appendix B replace (2) and (3), as in Linux: for
+w_{i-1} < W <= w_i, a = i and b = b(w_i) to two digits. The windows w_i follow from the RFC's
+program: w_1 = 38, and w_i is the first whole number at which (3), with p(W) = 1/(12.8 W^1.2),
+exceeds its value at w_{i-1} by more than one (at w_1 the value is one). The table is that of the
+default parameters; of the others it uses only low_window.
 
 Differences from the RFC
-    By (3) a is 0.96 just above low_window, low_p = 1e-3 not being quite Reno's; here it is never
-    less than 1. Beyond high_window b stays at high_decrease, as at the end of the table.
-    (6): the RFC leaves the timeout to standard TCP; (1 - b) W for ssthresh is Linux'.
-    ns-2 has low_p = 1.5/38^2 = 1.039e-3, which makes a = 1 at 38; its windows are up to 3 % larger.
+    By (3) a is 0.96 just above low_window, because low_p = 1e-3 is not exactly Reno's loss rate;
+    here a is at least 1. Above high_window b stays at high_decrease, as at the end of the table.
+    (6): the RFC leaves the timeout to standard TCP; ssthresh = (1 - b) W is from Linux.
+    ns-2 has low_p = 1.5/38^2 = 1.039e-3, so that a = 1 at W = 38; its windows are up to 3 % larger.
 """
 
 import math
@@ -36,12 +36,12 @@ from tcpcc.definition import Param, register
 
 
 def logarithmic(window, low, high, high_decrease):
-    """(2)"""
+    """b(W) of (2) for any limits."""
     return 0.5 + (high_decrease - 0.5) * math.log(window / low) / math.log(high / low)
 
 
 def decrease(p, window):
-    """b(W) of (2)."""
+    """b(W) of (2), or of the table."""
     if window <= p.low_window:
         return 0.5
     if p.table != 0:
@@ -51,7 +51,7 @@ def decrease(p, window):
 
 
 def increase(p, window):
-    """a(W) of (3), packets per round trip."""
+    """a(W) of (3), or of the table; packets per round trip."""
     if window <= p.low_window:
         return 1.0
     if p.table != 0:
@@ -63,12 +63,12 @@ def increase(p, window):
 
 
 def balance(window, loss, b):
-    """(3)"""
+    """a(W) of (3) from p(W) and b(W)."""
     return 2 * window * window * loss * b / (2 - b)
 
 
 def row(window):
-    """Number of the table's row that holds at W, from 0: the first whose window is not below W."""
+    """Index of the table's row for W, from 0: the first row with a window of at least W."""
     low, high = 0, len(TABLE) - 1
     while low < high:
         middle = (low + high) // 2
@@ -115,7 +115,7 @@ PARAMS = {
 
 
 def make_table(top=100_000):
-    """The windows w_i of the rows up to `top`, as the RFC's program has it."""
+    """Windows w_i of the rows up to `top`, as in the RFC's program."""
     low, high, b = (PARAMS[name].default for name in ("low_window", "high_window", "high_decrease"))
 
     def a(window):
@@ -134,7 +134,7 @@ TABLE = make_table()
 hstcp = register(
     Controller(
         name="hstcp",
-        summary="increase and decrease by the window; Reno in small ones",
+        summary="increase and decrease depend on the window; Reno at small windows",
         source="RFC 3649",
         on_ack=on_ack,
         on_loss=on_loss,

@@ -1,30 +1,30 @@
-"""H-TCP: an increase that grows with the time since the last loss, a decrease fit to the queue.
+"""H-TCP: the increase grows with the time since the last loss, the decrease adapts to the queue.
 
 Source: D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004;
 draft-leith-tcp-htcp-06; Linux' ``tcp_htcp``.
 
-Equations (Delta: time since the last congestion event was over; d, R: least and largest RTT)
+Equations (Delta: time since the end of the last congestion event; d, R: smallest and largest RTT)
 
 (1)  f = 1                                             Delta <= Delta_L
      f = 1 + 10 (Delta - Delta_L) + ((Delta - Delta_L)/2)^2         else
 (2)  f <- max(f / scale, 1),  scale = 1/(10 d) within [1/2, 10]     `rtt_scaling`
 (3)  alpha = 2 (1 - beta) f;  per newly acknowledged packet  W <- W + min(alpha/W, 1)
-(4)  loss:     beta = 1/2        if |B - B_old| > B_old/5, at the first loss after such a one, and
+(4)  loss:     beta = 1/2        if |B - B_old| > B_old/5, at the first loss after such a loss, and
                                  for d <= 10 ms
                beta = d/R within [1/2, 4/5]            else
                ssthresh <- max(beta W, 2);  W <- ssthresh
-(5)  B: the largest throughput since the last loss, smoothed round by round, B <- 3/4 B + 1/4 b
-     from the fourth round trip after it on; B_old: that before the last loss
-(6)  R: of samples at most 20 ms above it; after a loss  R <- d + 0.95 (R - d)
+(5)  B: largest throughput since the last loss, from one sample b per round trip; from the fourth
+     round trip after the loss on, smoothed: b' <- 3/4 b' + 1/4 b. B_old: B before the last loss
+(6)  R ignores samples more than 20 ms above it; after a loss  R <- d + 0.95 (R - d)
 (7)  timeout:  ssthresh as in (4), then W <- 1
 
 Check: f(2 s) = 11.25, f(3 s) = 22, f(5 s) = 45.
 
 Differences from the papers
-    The paper adapts beta without (6) and the limit of 10 ms, which are Linux'; `rtt_scaling` is an
-    option there and on in Linux.
+    (6) and the limit of 10 ms in (4) are from Linux; the paper has neither. `rtt_scaling` is an
+    option in the paper and on in Linux.
 Taken from Linux
-    With `integer` f is cut to a whole number before and after (2), as there.
+    With `integer` f is rounded down to a whole number before and after (2).
 """
 
 import math
@@ -32,14 +32,14 @@ import math
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Param, State, register
 
-NEAR_MAX = 0.02  # s: a sample further above the largest RTT is an outlier
-SHORT = 0.01  # s: paths whose RTT is no longer keep beta = 1/2
-SHORTEST = 1e-6  # s: a span of the throughput that can be divided by
-FADE = 0.95  # of what the largest RTT is above the least one is left after a loss
+NEAR_MAX = 0.02  # s; a sample further above the largest RTT is an outlier
+SHORT = 0.01  # s; paths with an RTT up to this keep beta = 1/2
+SHORTEST = 1e-6  # s; least duration of a throughput sample, so that it is not zero
+FADE = 0.95  # share of R - d that a loss leaves
 
 
 def factor(p, elapsed, base_rtt):
-    """(1) and (2): f after so many seconds without congestion."""
+    """f of (1) and (2), `elapsed` seconds after the last congestion event."""
     f = 1.0
     if elapsed > p.delta_l:
         more = elapsed - p.delta_l
@@ -54,8 +54,8 @@ def factor(p, elapsed, base_rtt):
 
 
 def measure(s, ack):
-    """(5) and (6), with each ACK outside recovery."""
-    if s.in_recovery != 0:  # this is the first one after it
+    """(5) and (6), on each ACK outside recovery."""
+    if s.in_recovery != 0:  # first ACK after recovery
         s.in_recovery = 0.0
         s.last_loss = ack.now
         s.counted = 0.0
@@ -88,7 +88,7 @@ def on_ack(s, p, ack):
 
 
 def adapt(s, p, ack):
-    """(4), and the fading of (6)."""
+    """beta by (4), and the decay of R by (6)."""
     steady = abs(s.b_max - s.b_old) <= 0.2 * s.b_old
     s.b_old = s.b_max
     s.beta = p.beta_min
@@ -124,31 +124,31 @@ def validate(p):
 htcp = register(
     Controller(
         name="htcp",
-        summary="the longer without loss, the faster; backs off as far as the queue is long",
+        summary="increase grows with the time since the last loss; decrease adapts to the queue",
         source="Leith, Shorten 2004; Linux",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            "delta_l": Param(1, "s", "Delta_L: so long after a loss it is Reno", 0),
+            "delta_l": Param(1, "s", "Delta_L: time after a loss with Reno's increase", 0),
             "beta_min": Param(0.5, "", "least share of the window that a loss leaves", 1e-3, 1),
             "beta_max": Param(0.8, "", "largest share (Linux: 102/128)", 1e-3, 1),
             "rtt_scaling": Param(1, "0 or 1", "f in proportion to the RTT (Linux: 1)", 0, 1),
-            "bandwidth_switch": Param(1, "0 or 1", "beta_min while B changes (Linux: 1)", 0, 1),
-            "integer": Param(0, "0 or 1", "f in whole numbers, as Linux", 0, 1),
+            "bandwidth_switch": Param(1, "0 or 1", "use beta_min while B changes (Linux: 1)", 0, 1),
+            "integer": Param(0, "0 or 1", "f rounded down to whole numbers, as in Linux", 0, 1),
         },
         state={
             "alpha": State(1, "packets", "increase per round trip"),
             "beta": State(0.5, "", "share of the window that the next loss leaves"),
-            "last_loss": State(0, "s", "when the last congestion event was over"),
+            "last_loss": State(0, "s", "end of the last congestion event"),
             "in_recovery": State(0, "0 or 1", "no ACK since the last loss"),
-            "adaptive": State(0, "0 or 1", "the last loss was an ordinary one"),
-            "rtt_max": State(0, "s", "R"),
+            "adaptive": State(0, "0 or 1", "B did not change much at the last loss"),
+            "rtt_max": State(0, "s", "R: largest RTT"),
             "b": State(0, "packets/s", "smoothed throughput"),
-            "b_max": State(0, "packets/s", "B"),
-            "b_old": State(0, "packets/s", "B_old"),
-            "counted": State(0, "packets", "acknowledged in the present sample of the throughput"),
-            "counted_from": State(0, "s", "when that began"),
+            "b_max": State(0, "packets/s", "B: largest smoothed throughput since the last loss"),
+            "b_old": State(0, "packets/s", "B_old: B before the last loss"),
+            "counted": State(0, "packets", "acknowledged in the current throughput sample"),
+            "counted_from": State(0, "s", "when the current sample began"),
         },
         recovery="sack-prr",
         validate=validate,

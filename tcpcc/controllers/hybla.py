@@ -1,23 +1,23 @@
-"""TCP Hybla: the sending rate of a Reno flow with a short round trip, whatever the round trip is.
+"""TCP Hybla: at any RTT, the sending rate of a Reno flow with a short RTT.
 
 Source: C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks",
 International Journal of Satellite Communications and Networking 22, 2004; Linux' ``tcp_hybla``.
 
 Equations (per newly acknowledged packet)
 
-(1)  rho = max(R / RTT0, 1),   R: the least RTT
-(2)  slow start:            W <- W + 2^rho - 1,   not beyond ssthresh
+(1)  rho = max(R / RTT0, 1),   R: the smallest RTT
+(2)  slow start:            W <- W + 2^rho - 1,   at most ssthresh
 (3)  congestion avoidance:  W <- W + rho^2 / W
 (4)  loss, timeout:         as Reno
 
-Hence W(t) = rho W0(t), with W0 the window of a Reno flow with round-trip time RTT0, and the rate
-W/R does not depend on R:  x = sqrt(3/(2p)) / RTT0.
+Hence W(t) = rho W0(t), with W0 the window of a Reno flow with RTT0, and the rate W/R does not
+depend on R:  x = sqrt(3/(2p)) / RTT0.
 
 Differences from the paper
-    R is the least RTT as in Linux, the paper's is the present one. The initial window and ssthresh
-    are the transport's; the paper (and Linux, the window) multiplies them with rho.
+    R is the smallest RTT, as in Linux; in the paper it is the current one. The initial window and
+    ssthresh are the transport's; the paper multiplies both by rho, Linux the window.
 Taken from Linux
-    W never exceeds `clamp`: (2) is steep.
+    W is at most `clamp`, because (2) grows steeply.
 """
 
 import math
@@ -27,7 +27,7 @@ from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_loss, on_timeout
 from tcpcc.definition import Param, register
 
-LN2 = math.log(2)  # exp() gives the same bits compiled and interpreted, 2**rho does not
+LN2 = math.log(2)  # exp() gives the same bits compiled and interpreted; 2**rho does not
 
 
 def on_ack(s, p, ack):
@@ -43,14 +43,14 @@ def on_ack(s, p, ack):
 hybla = register(
     Controller(
         name="hybla",
-        summary="Reno, sped up by the round-trip time so that this does not count",
+        summary="Reno with an increase scaled so that the rate does not depend on the RTT",
         source="Caini, Firrincieli 2004; Linux",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
             **RENO_PARAMS,
-            "rtt0": Param(0.025, "s", "round-trip time of the Reno flow (paper, Linux)", 1e-6),
+            "rtt0": Param(0.025, "s", "RTT of the reference Reno flow (paper, Linux)", 1e-6),
             "clamp": Param(65535, "packets", "largest window (Linux)", 2),
         },
         recovery="sack-prr",

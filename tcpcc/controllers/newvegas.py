@@ -2,7 +2,8 @@
 
 Source: A. De Vendictis, A. Baiocchi, M. Bonacci, "Analysis and enhancement of TCP Vegas congestion
 control in a mixed TCP Vegas and TCP Reno network scenario", Performance Evaluation 53, 2003, as
-retold in section 2.2.2 of the thesis. (Sing and Soh's "TCP New Vegas", 2005, is another protocol.)
+described in section 2.2.2 of the thesis. (Sing and Soh's "TCP New Vegas", 2005, is another
+protocol.)
 
 The target packet is the first packet of a round. RTT is its round-trip time, W the window with
 which it was sent; RTT' and W' are those of the previous target packet. The thresholds are alpha_0 +

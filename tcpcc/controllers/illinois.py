@@ -1,7 +1,7 @@
-"""TCP-Illinois: losses say when to slow down, delays by how much, and how fast to grow.
+"""TCP-Illinois: a loss triggers the decrease; queueing delay sets its size and the increase.
 
 Source: S. Liu, T. Basar, R. Srikant, "TCP-Illinois: a loss- and delay-based congestion control
-algorithm for high-speed networks", Performance Evaluation 65, 2008; Linux' ``tcp_illinois``.
+algorithm for high-speed networks", Performance Evaluation 65, 2008; Linux ``tcp_illinois``.
 
 Equations (d_a: mean queueing delay of the last round; d_m: the largest one so far)
 
@@ -10,17 +10,18 @@ Equations (d_a: mean queueing delay of the last round; d_m: the largest one so f
      alpha = kappa_1 / (kappa_2 + d_a)                               else
      kappa_1 = (d_m - d_1) alpha_min alpha_max / (alpha_max - alpha_min)
      kappa_2 = (d_m - d_1) alpha_min / (alpha_max - alpha_min) - d_1
-(3)  beta = beta_min for d_a <= d_2, beta_max for d_a >= d_3, a straight line between
+(3)  beta = beta_min for d_a <= d_2, beta_max for d_a >= d_3, linear in between
 (4)  W < win_thresh:  alpha = 1, beta = 1/2
 (5)  per newly acknowledged packet  W <- W + alpha/W;  loss:  W <- (1 - beta) W, at least 2
-(6)  once d_a has been above d_1, alpha returns to alpha_max only after theta rounds below
+(6)  once d_a has been above d_1, alpha returns to alpha_max only after theta rounds with
+     d_a <= d_1, not necessarily in a row
 (7)  timeout:  alpha = 1, beta = 1/2, W <- 1; ssthresh as in (5)
 
 alpha and beta change once per round trip. Check (alpha, beta at d_a/d_m): 4.336, 1/8 at 0.05;
 2.538, 1/8 at 0.1; 0.588, 0.339 at 0.5; 0.3, 1/2 at 1.
 
 Differences from the paper
-    None known but (7), which is Linux'.
+    None known except (7), which is from Linux.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -109,16 +110,16 @@ illinois = register(
         params={
             "alpha_min": Param(0.3, "packets", "least increase per round trip", 1e-6),
             "alpha_max": Param(10, "packets", "largest increase per round trip", 1e-6),
-            "beta_min": Param(0.125, "", "least share of the window that a loss takes", 0, 1),
-            "beta_max": Param(0.5, "", "largest share", 0, 1),
+            "beta_min": Param(0.125, "", "least share of the window removed by a loss", 0, 1),
+            "beta_max": Param(0.5, "", "largest share of the window removed by a loss", 0, 1),
             "win_thresh": Param(15, "packets", "Reno below it", 0),
-            "theta": Param(5, "rounds", "without queueing before alpha_max returns", 0),
+            "theta": Param(5, "rounds", "without queueing before alpha returns to alpha_max", 0),
         },
         state={
             "alpha": State(10, "packets", "increase per round trip"),
-            "beta": State(0.5, "", "share of the window that a loss takes"),
+            "beta": State(0.5, "", "share of the window removed by a loss"),
             "above": State(0, "0 or 1", "d_a has been above d_1"),
-            "below": State(0, "rounds", "in which it was not, since"),
+            "below": State(0, "rounds", "with d_a <= d_1 since then"),
         },
         recovery="sack-prr",
         validate=validate,

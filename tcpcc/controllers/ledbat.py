@@ -1,16 +1,16 @@
-"""LEDBAT: as fast as the queue stays at a target delay, and out of others' way above it.
+"""LEDBAT: holds the queueing delay at a target, and yields to other traffic above it.
 
 Source: RFC 6817.
 
-(1)  queueing delay q = the smallest of the last 4 one-way delays - base, the smallest of 10 minutes
+(1)  queueing delay q = smallest of the last 4 one-way delays - base, the smallest of 10 minutes
 (2)  per packet delivered  W <- W + GAIN (1 - q/TARGET)/W,  W at most flight size + 1, at least 2
 (3)  loss:     W <- max(W/2, 2)      timeout:  W <- 1, ssthresh <- max(W/2, 2)
-(4)  slow start as Reno's, below ssthresh, until q > 3/4 TARGET
+(4)  slow start as in Reno, below ssthresh, until q > 3/4 TARGET
 
 Differences from RFC 6817
-    (4): the RFC leaves the start open; the end is that of LEDBAT++ (draft-irtf-iccrg-ledbat-plus-
-    plus, 4.4), without which a start overflows the buffer. In recovery the window stands still. The
-    base delay is kept in minutes that begin with the flow.
+    (4): the RFC does not specify slow start. It ends as in LEDBAT++ (draft-irtf-iccrg-ledbat-plus-
+    plus, 4.4); otherwise it overflows the buffer. The window is constant in fast recovery. The
+    minutes of the base delay are counted from the flow's first delay sample.
 """
 
 import math
@@ -56,7 +56,7 @@ def on_delivery(s, p, a):
 
 
 def on_ack(s, p, a):
-    """All is done by ``on_delivery``."""
+    """``on_delivery`` does all the work."""
 
 
 def on_loss(s, p, a):
@@ -72,22 +72,26 @@ def on_timeout(s, p, a):
 ledbat = register(
     Controller(
         name="ledbat",
-        summary="keeps the queueing delay at a target, out of others' way",
+        summary="keeps the queueing delay at a target and yields to other traffic",
         source="RFC 6817",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
         on_delivery=on_delivery,
         params={
-            "target_delay": Param(0.1, "s", "queueing delay aimed at, at most 0.1 (TARGET)", 1e-6),
+            "target_delay": Param(
+                0.1, "s", "target of the queueing delay, at most 0.1 (TARGET)", 1e-6
+            ),
             "gain": Param(1.0, "packets", "largest increase per round trip (GAIN)", 0),
-            "allowed": Param(1.0, "packets", "beyond the flight size (ALLOWED_INCREASE)", 0),
+            "allowed": Param(
+                1.0, "packets", "largest excess of W over the flight size (ALLOWED_INCREASE)", 0
+            ),
         },
         state={
             "queueing": State(0, "s", "queueing delay"),
             "base": State(math.inf, "s", "smallest delay of each minute", size=MINUTES),
             "recent": State(math.inf, "s", "last one-way delays", size=RECENT),
-            "minute_end": State(0, "s", "end of the present minute"),
+            "minute_end": State(0, "s", "end of the current minute"),
         },
         recovery="sack-prr",
         record=("queueing",),

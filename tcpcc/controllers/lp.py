@@ -1,21 +1,21 @@
-"""TCP-LP: low priority, which takes the delay's rise for the first sign of others.
+"""TCP-LP: low priority; yields when the one-way delay rises.
 
 Source: A. Kuzmanovic, E. W. Knightly, "TCP-LP: a distributed algorithm for low priority data
-transfer", INFOCOM 2003; Linux' ``tcp_lp``.
+transfer", INFOCOM 2003; Linux ``tcp_lp``.
 
 Equations (d: one-way delay smoothed with gain 1/8, d_min, d_max: extremes of the delay)
 
 (1)  early congestion:  d > d_min + 0.15 (d_max - d_min)
-(2)  the first one:     W <- W/2, and for 3 RTT (the inference phase) W does not grow
-(3)  one within an inference phase:  W <- 1
-(4)  else as Reno
+(2)  outside an inference phase:  W <- W/2, and W does not grow for 3 RTT (the inference phase)
+(3)  within an inference phase:   W <- 1
+(4)  otherwise as Reno
 
-As in Linux (2) and (3) let d_min <- d and d_max <- 2 d, so that the delay has to rise anew, and
-d_max follows with the second largest delay, so that one late packet does not decide it.
+As in Linux, (2) and (3) set d_min <- d and d_max <- 2 d: the delay has to rise again before the
+next cut. d_max is the second largest delay, so that one late packet does not decide it.
 
 Differences from Linux
-    (2) also sets ssthresh: slow start ends there, where Linux would start it again at once and cut
-    in bursts. Clocks agree and count no ticks; Linux compares timestamps of two hosts in ms.
+    (2) also sets ssthresh, which ends slow start; Linux would restart slow start at once and cut in
+    bursts. Clocks are synchronized and exact; Linux compares timestamps of two hosts in ms.
 """
 
 import math
@@ -72,17 +72,19 @@ lp = register(
         on_delivery=on_delivery,
         params={
             **PARAMS,
-            "threshold": Param(0.15, "", "share of the delays' range that is congestion", 0, 1),
+            "threshold": Param(
+                0.15, "", "share of the delay range above which there is congestion", 0, 1
+            ),
             "inference": Param(3, "", "round trips without growth after a cut", 0),
         },
         state={
             "owd_min": State(math.inf, "s", "smallest one-way delay"),
-            "owd_max": State(0, "s", "largest, but for one"),
-            "owd_reserve": State(0, "s", "largest"),
+            "owd_max": State(0, "s", "second largest one-way delay"),
+            "owd_reserve": State(0, "s", "largest one-way delay"),
             "smooth": State(0, "s", "smoothed one-way delay"),
             "inference": State(0, "s", "length of an inference phase"),
-            "inferring": State(0, "0 or 1", "in one"),
-            "dropped_at": State(-math.inf, "s", "when the last one began"),
+            "inferring": State(0, "0 or 1", "in an inference phase"),
+            "dropped_at": State(-math.inf, "s", "when the last inference phase began"),
         },
         recovery="sack-prr",
     )

@@ -1,12 +1,12 @@
 """TCP NewReno: Reno's window under NewReno's loss recovery.
 
 Source: J. Hoe, "Start-up dynamics of TCP's congestion control and avoidance schemes", MIT 1995;
-RFC 6582. The window rules (1)-(4) are Reno's; what is new is what the transport does with a
-partial ACK, so this file only chooses the recovery.
+RFC 6582. The window rules (1)-(4) are Reno's. NewReno changes how the transport handles a partial
+ACK, so this file only selects the recovery.
 
 The default recovery ``newreno`` is the impatient variant (the first partial ACK alone restarts the
-retransmission timer), ns-2's default; ``newreno-steady`` is the slow-but-steady one (each restarts
-it). On large windows the two differ by a factor: name the one that a result was made with.
+retransmission timer), ns-2's default; ``newreno-steady`` is the slow-but-steady one (each partial
+ACK restarts it). On large windows their results differ by a factor: state which one was used.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -16,7 +16,7 @@ from tcpcc.definition import register
 newreno = register(
     Controller(
         name="newreno",
-        summary="Reno's window, recovery that survives several losses per window",
+        summary="Reno's window, with recovery from several losses per window",
         source="Hoe 1995; RFC 6582",
         on_ack=on_ack,
         on_loss=on_loss,

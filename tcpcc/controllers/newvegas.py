@@ -1,35 +1,36 @@
-"""NewVegas: Vegas whose thresholds rise while others fill the queue.
+"""NewVegas: Vegas with thresholds that rise while other flows fill the queue.
 
 Source: A. De Vendictis, A. Baiocchi, M. Bonacci, "Analysis and enhancement of TCP Vegas congestion
 control in a mixed TCP Vegas and TCP Reno network scenario", Performance Evaluation 53, 2003, as
-retold in section 2.2.2 of the thesis. (Sing and Soh's "TCP New Vegas", 2005, is another protocol.)
+described in section 2.2.2 of the thesis. (Sing and Soh's "TCP New Vegas", 2005, is another
+protocol.)
 
-RTT is that of the target packet, the first one of a round, W the window with which it was sent;
-RTT' and W' are those of the target packet before. The thresholds are alpha_0 + extra and beta_0 +
-extra, where the parameters `alpha` and `beta` are alpha_0 and beta_0. Once per round trip in
-congestion avoidance:
+The target packet is the first packet of a round. RTT is its round-trip time, W the window with
+which it was sent; RTT' and W' are those of the previous target packet. The thresholds are alpha_0 +
+extra and beta_0 + extra, where alpha_0 and beta_0 are the parameters `alpha` and `beta`. Once per
+round trip in congestion avoidance:
 
 (1)  RTT > RTT' and W <= W':          extra <- extra + 1
 (2)  RTT <= RTT' and extra > 0:       extra <- extra - 1
 (3)  then Vegas' (2) with these thresholds
-(4)  loss, timeout:  extra <- 0, and what Vegas does
+(4)  loss, timeout:  extra <- 0, then Vegas' rule
 
-A queue that grows although this flow's window did not is somebody else's work, and (1) raises what
-this flow may keep in it by a packet per round trip, just as Reno does.
+If the queue grows although this flow's window did not, other flows fill it. (1) then lets this flow
+queue one packet more per round trip, as Reno does.
 
 Differences from the paper
     "Whenever an ACK arrives" of the thesis is once per round trip, as its next sentence says
-    (erratum A3). W is "the current window" there; here it is the one with which the target packet
-    was sent, since a packet's RTT tells of the windows before it. With the window at the time of
-    its ACK, a flow alone takes its own last packet for somebody else's, and with the mean RTT of
-    the round it would go on climbing until it overflows the buffer.
-    Slow start moves no thresholds: the paper confines its changes to congestion avoidance. RTTs
-    that differ by rounding only are equal.
+    (erratum A3). W is "the current window" there; here it is the window with which the target
+    packet was sent, since a packet's RTT depends on the windows before it. With the window at the
+    time of its ACK, a lone flow mistakes its own last packet for another flow's. With the mean RTT
+    of the round, its thresholds would also rise until the buffer overflows.
+    Slow start does not change the thresholds: the paper confines its changes to congestion
+    avoidance. RTTs that differ only by rounding are equal.
 In the fluid model
-    Queues of packets change by whole packets, so that a flow's RTT is often the same twice; fluid's
-    change all the time, and every change counts here. Alone, among its like on equal paths and
-    beside Reno the flow does as in packets, but on paths of unequal
-    delays several of a kind raise each other's thresholds, where packets do so by a packet or two.
+    A packet queue changes by whole packets, so that successive RTTs are often equal. A fluid queue
+    changes all the time, and every change counts. A lone flow, NewVegas flows on equal paths and
+    NewVegas beside Reno behave as with packets. On paths of unequal delays NewVegas flows raise
+    each other's thresholds; with packets they do so by only one or two packets.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -78,7 +79,7 @@ def on_timeout(s, p, ack):
 newvegas = register(
     Controller(
         name="newvegas",
-        summary="Vegas whose thresholds rise while others fill the queue",
+        summary="Vegas with thresholds that rise while other flows fill the queue",
         source="De Vendictis, Baiocchi, Bonacci 2003",
         on_ack=on_ack,
         on_round=on_round,
@@ -88,7 +89,7 @@ newvegas = register(
         state={
             **STATE,
             **TARGET_STATE,
-            "extra": State(0, "packets", "by how much alpha and beta are raised"),
+            "extra": State(0, "packets", "amount by which alpha and beta are raised"),
         },
         recovery="vegas",
         validate=check_thresholds,

@@ -1,25 +1,27 @@
-"""TCP-NV (New Vegas): a window by the largest rate of a round trip, with many measurements.
+"""TCP-NV (New Vegas): bounds the window by the largest measured rate times the smallest RTT.
 
-Source: Linux' ``tcp_nv`` (net/ipv4/tcp_nv.c, 5.x); L. Brakmo, "TCP-NV: an update to TCP-Vegas",
+Source: Linux ``tcp_nv`` (net/ipv4/tcp_nv.c, 5.x); L. Brakmo, "TCP-NV: an update to TCP-Vegas",
 2010. For networks within a data centre.
 
-Equations, W = cwnd; they wait until enough has been measured since the last decision
+Equations (W = cwnd; in parentheses: measurements needed since the last decision)
 
-(1)  RTT: mean with gain 1/2;  rate: largest W_sent / RTT, W_sent what was in the network when the
-     packet was sent;  d: smallest RTT since its last renewal, of 5 s (3.75 to 6.25 s by chance)
-(2)  W_max = rate d + 10, once a round trip
+(1)  RTT: mean with gain 1/2;  rate: largest W_sent / RTT, where W_sent is the number of packets in
+     flight when the packet was sent;  d: smallest RTT since the renewal before last, with a
+     renewal every 5 s (random, 3.75 to 6.25 s)
+(2)  W_max = rate d + 10, once per round trip
 (3)  W > W_max (two round trips, 60 measurements; 30 to end the first slow start):
-     ssthresh = W_max; W <- W - max(2, 0.3 (W - W_max)), or W_max if that is not 2 packets away;
-     no growth from now on
-(4)  W <= W_max - 2 (20 measurements): growth from now on
-(5)  growth: slow start; then 2^-g packets a round trip, at most a packet in 4
-(6)  loss: ssthresh = W = 0.8 W, no growth, and what was measured is forgotten
-(7)  timeout: ssthresh likewise, W = 1; g <- g + 1, up to 8; nine decisions (4) take it back by one
+     ssthresh = W_max; W <- W - max(2, 0.3 (W - W_max)), or W_max if W - W_max <= 2;
+     growth stops
+(4)  W <= W_max - 2 (20 measurements): growth starts
+(5)  growth: slow start; then 2^-g packets per round trip, at most one per 4 acknowledged packets
+(6)  loss: ssthresh = W = 0.8 W, growth stops, and the measurements are discarded
+(7)  timeout: ssthresh as in (6), W = 1; g <- g + 1, up to 8; nine decisions (4) in a row reduce g
+     by one
 
 Differences from Linux
-    W_sent is what was sent in the round before, so that other models know it as well: in Linux it
-    is noted with each packet. No floor that grows when segments are merged (TSO, LRO); no base RTT
-    told from outside.
+    W_sent is the number of packets sent in the last round, which every model knows; Linux records
+    it with each packet. There is no floor that grows when segments are merged (TSO, LRO), and no
+    externally set base RTT.
 """
 
 import math
@@ -30,14 +32,14 @@ from tcpcc.engine.streams import uniform
 
 
 def forget(s):
-    """What was measured: before a decision, and after a loss."""
+    """Discard the measurements, after a decision and after a loss."""
     s.calls = 0.0
     s.rounds = 0.0
     s.rate = 0.0
 
 
 def renew_base_rtt(s, p, a):
-    """The smallest since the last renewal takes the place of the one before."""
+    """Replace d by the smallest RTT since the last renewal."""
     if s.renew_at == math.inf:
         s.renew_at = a.now + p.first_period
     elif a.now >= s.renew_at:
@@ -77,7 +79,7 @@ def on_ack(s, p, a):
 
 
 def congested(s, p, most):
-    """(3); returns whether that is a decision."""
+    """(3); returns whether a decision is made."""
     if s.rounds < p.least_rounds:
         return False
     if s.ssthresh == math.inf:
@@ -96,7 +98,7 @@ def congested(s, p, most):
 
 
 def calm(s, p):
-    """(4), (7); likewise."""
+    """(4) and (7); returns whether a decision is made."""
     if s.calls < p.increase_calls:
         return False
     s.growing = 1.0
@@ -138,7 +140,7 @@ def on_timeout(s, p, a):
 nv = register(
     Controller(
         name="nv",
-        summary="window by the largest rate of a round trip and 10 packets, for data centres",
+        summary="window of largest rate times smallest RTT plus 10 packets, for data centres",
         source="Linux 5; Brakmo 2010",
         on_ack=on_ack,
         on_round=on_round,
@@ -146,31 +148,33 @@ nv = register(
         on_timeout=on_timeout,
         params={
             "rtt_gain": Param(0.5, "", "weight of an RTT in the average (Linux: 128/256)", 0, 1),
-            "pad": Param(10, "packets", "queued at most", 0),
-            "margin": Param(2, "packets", "below that at which the window does not grow", 0),
-            "decrease": Param(0.3, "", "share of what is too much that is given up", 0, 1),
-            "loss_factor": Param(0.8, "", "share of the window that a loss leaves", 0.1, 1),
+            "pad": Param(10, "packets", "most packets to keep queued", 0),
+            "margin": Param(2, "packets", "distance of W below W_max at which growth starts", 0),
+            "decrease": Param(0.3, "", "share of W - W_max removed by a decrease", 0, 1),
+            "loss_factor": Param(0.8, "", "share of the window kept after a loss", 0.1, 1),
             "start_calls": Param(30, "", "measurements before slow start ends", 1),
             "decrease_calls": Param(60, "", "measurements before a decrease", 1),
             "increase_calls": Param(20, "", "measurements before an increase", 1),
             "least_rounds": Param(2, "rounds", "before a decrease", 1),
-            "stop_rounds": Param(10, "rounds", "without a decision before growth ends", 1),
-            "calm_rounds": Param(8, "", "decisions to grow before growth is as fast again", 1),
-            "first_period": Param(2, "s", "until the smallest RTT is first renewed", 0),
-            "period": Param(5, "s", "between renewals, in the mean", 0),
+            "stop_rounds": Param(
+                10, "rounds", "above W_max without a decision before growth stops", 1
+            ),
+            "calm_rounds": Param(8, "", "decisions (4) in a row; the next one reduces g", 1),
+            "first_period": Param(2, "s", "until the first renewal of d", 0),
+            "period": Param(5, "s", "mean time between renewals of d", 0),
         },
         state={
             "rtt": State(0, "s", "mean round-trip time"),
-            "rate": State(0, "packets/s", "largest since the last decision"),
-            "calls": State(0, "", "measurements since then"),
-            "rounds": State(0, "", "round trips since then"),
+            "rate": State(0, "packets/s", "largest rate since the last decision"),
+            "calls": State(0, "", "measurements since the last decision"),
+            "rounds": State(0, "", "round trips since the last decision"),
             "base_rtt": State(math.inf, "s", "d"),
-            "next_base_rtt": State(math.inf, "s", "that will be d"),
-            "renew_at": State(math.inf, "s", "when"),
+            "next_base_rtt": State(math.inf, "s", "d after the next renewal"),
+            "renew_at": State(math.inf, "s", "time of the next renewal"),
             "growing": State(1, "0 or 1", "the window may grow"),
-            "calm": State(0, "", "decisions to grow, one after the other"),
+            "calm": State(0, "", "decisions (4) in a row"),
             "slowness": State(0, "", "g"),
-            "lost": State(0, "0 or 1", "a loss since the last ACK"),
+            "lost": State(0, "0 or 1", "a loss occurred since the last ACK"),
         },
         recovery="sack-prr",
         chance=True,

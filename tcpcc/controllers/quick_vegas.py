@@ -1,9 +1,9 @@
-"""Quick Vegas: Vegas whose step follows the estimated backlog and its own success.
+"""Quick Vegas: Vegas with steps that depend on the backlog and on consecutive increases.
 
 Source: Y.-C. Chan, C.-L. Lin, C.-T. Chan, C.-Y. Ho, "Improving performance of TCP Vegas for high
 bandwidth-delay product networks", section III-B. Delta as in Vegas' (1).
 
-Congestion avoidance, in every other round (the round between is frozen); mid = (alpha + beta)/2:
+Congestion avoidance, every other round (the round between is frozen); mid = (alpha + beta)/2:
 
 (3)  Delta < alpha:   succ <- succ + 1,  W <- W + (beta - Delta) x succ, at most 2W
 (4)  Delta > beta:    W <- W - (Delta - mid),                             succ <- 0
@@ -17,12 +17,13 @@ Differences from the paper
     (erratum A2); here it is cleared. The text calls the convergence logarithmic; since succ grows
     by one, the window grows with the square of the number of updates (erratum A1).
     Delta is the paper's real number or ns-2's integer: `integer_delta` chooses. The default, 1,
-    gives the paper's 27 s ramp and 540-packet peak; 0 gives 24 s and a permanent hunt by a packet.
-    The paper says nothing of succ after a loss; here a loss or timeout sets it to 0, since the
-    increases are then no longer consecutive. (Otherwise the window would double right after a cut.)
+    gives the paper's 27 s ramp and 540-packet peak; 0 gives 24 s and a permanent oscillation by one
+    packet.
+    The paper does not define succ after a loss; here a loss or timeout sets it to 0, since the
+    increases are then no longer consecutive. Otherwise the window would double right after a cut.
 Differences from ns-2
-    A patch of ns-2's Vegas sender by this listing would never double: ns-2 takes ``incr == 1``
-    for slow start and clears it. Here the cap of (3) doubles, as the paper says.
+    ns-2's Vegas sender, patched with this listing, never doubles the window: ns-2 takes
+    ``incr == 1`` for slow start and clears it. Here the cap of (3) doubles W, as the paper says.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -47,7 +48,7 @@ def on_round(s, p, ack):
     if s.cwnd < s.ssthresh:
         slow_start(s, p, delta)
         return
-    s.ssthresh = 2.0  # slow start is over, also one that a timeout began and ssthresh ended
+    s.ssthresh = 2.0  # slow start is over, also the one after a timeout
     s.frozen = 1.0 - s.frozen
     s.incr = 0.0
     if s.frozen != 0:

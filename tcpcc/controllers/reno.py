@@ -10,14 +10,14 @@ Equations (per newly acknowledged packet; W = cwnd, in packets)
 (4)  timeout:   ssthresh <- max(W/2, 2),    then W <- 1                         (RFC 5681, 3.1)
 
 Differences from the papers
-    The thesis prints (4) in the reverse order (W first), which would give ssthresh = 1/2; its
-    erratum A2 is followed here.
-Taken from ns-2, where asked for
-    ns-2 stores ssthresh as a whole number (`integer_ssthresh`), and until 2.28 it also cut W to one
-    (``precisionReduce_ false``: `integer_window`). With neither, for W >= 4 a loss leaves the flow
-    in congestion avoidance at W/2 all the same; below, ns-2 continues in slow start from less than
-    2 packets. RFC 5681 halves the packets in flight, ns-2 and this file the window in force, cwnd
-    or the receiver's limit.
+    The thesis prints (4) in the reverse order (W first), which would give ssthresh = 1/2. This file
+    follows its erratum A2.
+Options from ns-2
+    ns-2 stores ssthresh as a whole number (`integer_ssthresh`). Until 2.28 it also rounded W down
+    (``precisionReduce_ false``: `integer_window`). Without these options, too, a loss at W >= 4
+    leaves the flow in congestion avoidance at W/2. Below, ns-2 continues in slow start from less
+    than 2 packets. RFC 5681 halves the packets in flight; ns-2 and this file halve the window in
+    force, the smaller of cwnd and the receiver's limit.
 """
 
 import math
@@ -60,8 +60,8 @@ def on_timeout(s, p, ack):
 
 
 PARAMS = {
-    "integer_ssthresh": Param(0, "0 or 1", "cut ssthresh to a whole number, as ns-2 does", 0, 1),
-    "integer_window": Param(0, "0 or 1", "cut W/2 to a whole number, as ns-2 before 2.28", 0, 1),
+    "integer_ssthresh": Param(0, "0 or 1", "round ssthresh down, as ns-2 does", 0, 1),
+    "integer_window": Param(0, "0 or 1", "round W and W/2 down, as ns-2 before 2.28", 0, 1),
 }
 
 reno = register(

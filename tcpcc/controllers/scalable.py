@@ -1,4 +1,4 @@
-"""Scalable TCP: multiplicative increase, so that recovery takes as many round trips in any window.
+"""Scalable TCP: multiplicative increase; the recovery time in RTTs does not depend on the window.
 
 Source: T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", Computer
 Communication Review 33(2), 2003.
@@ -10,14 +10,15 @@ Equations (per newly acknowledged packet; W = cwnd, in packets)
 (3)  W <= low_window:       Reno
 (4)  timeout:               ssthresh as in (2) or (3);  W <- 1
 
-Between losses W grows by the factor 1 + a per round trip, so that a loss is made good after
--ln(1 - b)/ln(1 + a) = 13.4 of them, and p = a/(b W) = 0.08/W.
+Between losses W grows by the factor 1 + a per round trip. W recovers from a loss in
+-ln(1 - b)/ln(1 + a) = 13.4 round trips, and the loss rate is p = a/(b W) = 0.08/W.
 
-Linux instead of (1), where `ai_limit` is not 0: W <- W + 1/min(W, ai_limit), whatever W is. It has
-50, hence 0.02 per ACK (older kernels 100); low_window = 0 gives its (2).
+With `ai_limit` > 0 the increase is that of Linux at every W: W <- W + 1/min(W, ai_limit). Linux
+uses 50, hence 0.02 per ACK in large windows (older kernels: 100). low_window = 0 gives Linux' (2).
 
 Differences from the paper
-    Its `Lwnd` of 16 is low_window. It says nothing of a timeout; (4) is Linux'.
+    The paper's `Lwnd` of 16 is `low_window`. The paper does not specify timeouts; (4) is from
+    Linux.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -56,7 +57,7 @@ scalable = register(
         on_timeout=on_timeout,
         params={
             "a": Param(0.01, "packets per ACK", "increase (Kelly 2003)", 1e-9, 1),
-            "b": Param(0.125, "", "share of the window that a loss takes (Kelly 2003)", 1e-9, 0.9),
+            "b": Param(0.125, "", "share of the window removed by a loss (Kelly 2003)", 1e-9, 0.9),
             "low_window": Param(16, "packets", "legacy window: Reno up to it (Kelly 2003)", 0),
             "ai_limit": Param(0, "packets", "increase by 1/min(W, this), as Linux; 0: by a", 0),
         },

@@ -1,24 +1,24 @@
-"""Tri-S: slow start and search, one packet at a time, for the window that adds no throughput.
+"""Tri-S: adds a packet per round, and takes it back if throughput does not grow.
 
 Source: Z. Wang, J. Crowcroft, "A new congestion control scheme: slow start and search (Tri-S)", CCR
-21(1), 1991, as retold by Brakmo and Peterson, JSAC 13(8), 1995, III-B.
+21(1), 1991, as described by Brakmo and Peterson, JSAC 13(8), 1995, III-B.
 
-Once per round trip, R the round-trip time of the packet that ends it, and F the packets that were
-in flight when that was sent; T' and F' a round before:
+Once per round trip. R is the RTT of the packet that ends the round, F the packets in flight when
+that packet was sent; T' and F' are the values of the previous round:
 
-(1)  T = F / R,   T1 = 1 / RTTmin,  what one packet in flight achieves
-(2)  F > F' and (T - T') / (F - F') < T1 / 2:  that step is taken back, W <- W - (F - F')
+(1)  T = F / R,   T1 = 1 / RTTmin, the throughput of one packet in flight
+(2)  F > F' and (T - T') / (F - F') < T1 / 2:  the step is taken back, W <- W - (F - F')
 (3)  otherwise, in congestion avoidance:       W <- W + 1
 
-In congestion avoidance F - F' is one packet, and so is the step taken back; in slow start, Reno's,
-it is what the round has added, and (2) ends slow start. A step shows a round after it was made:
-in a full pipe W goes W, W + 1, W + 2, W + 1, W, ...
+In congestion avoidance F - F' is one packet. In slow start (Reno's) it is the growth of a round,
+and (2) ends slow start. T shows a step one round later: in a full pipe W goes W, W + 1, W + 2,
+W + 1, W, ...
 
 Differences from the papers
-    The first paper's text was not at hand; loss and timeout are Reno's. The second takes T1 at the
-    beginning of a connection: here at its smallest round-trip time. It speaks of steps of a packet
-    only; the gain per packet is what half of T1 is compared with, and in slow start it is the same
-    question.
+    The text of the first paper was not available; loss and timeout are Reno's. The second paper
+    measures T1 at the start of a connection; here T1 is that of the smallest RTT. The second paper
+    describes steps of one packet only; here the gain per packet is compared with T1 / 2, in slow
+    start too.
 """
 
 from tcpcc.controllers import reno
@@ -48,7 +48,7 @@ def on_round(s, p, ack):
 tri_s = register(
     Controller(
         name="tri_s",
-        summary="one packet more per round, taken back where it adds no throughput",
+        summary="one packet more per round, taken back if it adds no throughput",
         source="Wang, Crowcroft 1991",
         on_ack=on_ack,
         on_round=on_round,
@@ -56,9 +56,9 @@ tri_s = register(
         on_timeout=reno.on_timeout,
         params=reno.PARAMS,
         state={
-            "flight": State(0, "packets", "in flight when the present round began"),
-            "last_flight": State(0, "packets", "F'; 0 before the first"),
-            "last_throughput": State(0, "packets/s", "throughput a round before"),
+            "flight": State(0, "packets", "in flight when the current round began"),
+            "last_flight": State(0, "packets", "F'; 0 before the first round"),
+            "last_throughput": State(0, "packets/s", "T', throughput of the previous round"),
         },
         recovery="reno",
     )

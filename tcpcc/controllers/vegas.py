@@ -1,4 +1,4 @@
-"""TCP Vegas: keep a few packets, and only a few, in the bottleneck's queue.
+"""TCP Vegas: keeps a few packets in the bottleneck's queue.
 
 Source: L. Brakmo, L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
 IEEE JSAC 13(8), 1995; notation of the Quick Vegas paper, section III-A.
@@ -9,24 +9,26 @@ Once per round trip, with W = cwnd:
 (2)  congestion avoidance:  W + 1 over the next round   if Delta < alpha
                             W - 1 at once               if Delta > beta
                             W                           otherwise
-(3)  slow start: W doubles over every other round; in the round between it is frozen, so that (1)
-     compares like with like. Delta > gamma ends slow start: W <- W - start_cut W
+(3)  slow start: W doubles over every other round; in the round between it is frozen, so that
+     Expected and Actual refer to the same W. Delta > gamma ends slow start: W <- W - start_cut W
 (4)  loss:     W <- 3W/4 if the lost packet had been sent once, W/2 if more often; at least 2
 (5)  timeout:  ssthresh <- max(W/2, 2), a whole number,  W <- 2
 
 Differences from the papers
     JSAC prints alpha, beta = 1, 3 and the Quick Vegas paper 2, 4: an experiment states which. The
     thesis updates per ACK; "once per round trip" is right (erratum A3).
-Taken from ns-2, and how JSAC has it
-    RTT in (1) is the mean over the round; JSAC's is that of one distinguished segment, the first of
-    the round (`distinguished`; the mean where that was sent twice). In slow start the mean has the
-    queue of the flow's own bursts in it, and (3) comes sooner: W^2 / (4 BDP) packets.
-    Slow start's end takes an eighth of W (`start_cut`), as in the Quick Vegas paper; JSAC: nothing.
-    W is the packets in flight; Delta is rounded to an integer (`integer_delta`); an increase
-    applies only while the sender uses its window to within two packets; windows are cut in whole
-    packets; an increase under way goes on through a loss. What ns-2 does otherwise in loss recovery
-    and with BaseRTT is the recovery ``vegas-ns2``. JSAC's BaseRTT is commonly that of the first
-    segment, the SYN: ``Transport(syn_rtt=True)``.
+Taken from ns-2, with JSAC's rule where it differs
+    RTT in (1) is the mean over the round. JSAC takes the RTT of one distinguished segment, the
+    first of the round (`distinguished`; the mean if that segment was sent twice). In slow start the
+    mean includes the queue of the flow's own bursts, W^2 / (4 BDP) packets, so that (3) ends slow
+    start earlier.
+    The end of slow start removes an eighth of W (`start_cut`), as in the Quick Vegas paper; in JSAC
+    nothing.
+    W in (1) is the packets in flight. Delta is rounded to an integer (`integer_delta`). An increase
+    applies only while the sender uses its window to within two packets. A loss or timeout leaves a
+    whole number of packets. An increase in progress continues after a loss.
+    The other differences of ns-2, in loss recovery and BaseRTT, are in the recovery ``vegas-ns2``.
+    JSAC's BaseRTT is commonly the RTT of the first segment, the SYN: ``Transport(syn_rtt=True)``.
 """
 
 import math
@@ -36,7 +38,7 @@ from tcpcc.definition import Param, State, register
 
 
 def backlog(s, p, ack):
-    """(1): the flow's packets in queues."""
+    """(1): number of the flow's packets in queues."""
     rtt = ack.round_rtt
     if p.distinguished != 0 and ack.rtt > 0:
         rtt = ack.rtt
@@ -75,7 +77,7 @@ def decrease(s):
 
 
 def adjust(s, delta, alpha, beta):
-    """(2), at the end of a round, with the thresholds that hold in it."""
+    """(2), at the end of a round, with its thresholds `alpha` and `beta`."""
     if delta > beta:
         decrease(s)
     elif delta < alpha:
@@ -116,7 +118,7 @@ def on_timeout(s, p, ack):
 
 
 def trend(new, old):
-    """1 if a measured value has risen, -1 if it has fallen, 0 if all but rounding is equal."""
+    """1 if a measured value has risen, -1 if it has fallen, 0 if they differ only by rounding."""
     if new > old * (1 + ROUNDING):
         return 1
     if new < old * (1 - ROUNDING):
@@ -125,8 +127,10 @@ def trend(new, old):
 
 
 def target_trend(s, ack):
-    """:func:`trend` of the round-trip time of the target packet, the first one of each round; 0
-    where it cannot be told, since that packet was sent twice."""
+    """:func:`trend` of the RTT of the target packet, the first packet of each round.
+
+    0 if that packet was sent twice: its RTT is unknown.
+    """
     if ack.rtt == 0:
         return 0
     change = trend(ack.rtt, s.target_rtt)
@@ -135,7 +139,7 @@ def target_trend(s, ack):
 
 
 def next_target(s):
-    """Remember, at a round's very end, with which window the next target packet goes out."""
+    """Store the window with which the next target packet is sent; the last step of a round."""
     s.grown = 1.0 if s.cwnd > s.target_window else 0.0
     s.target_window = s.cwnd
 
@@ -146,9 +150,9 @@ def check_thresholds(p):
     return None
 
 
-#: Relative difference below which :func:`trend` calls two round-trip times, or rates, equal. In a
-#: simulator an unchanged queue gives times equal but for the last digits of the clock (1e-12), and
-#: these must not decide; what one packet more adds to a queue is far above it.
+#: Relative difference below which :func:`trend` treats two RTTs, or rates, as equal. With an
+#: unchanged queue they differ by clock rounding (1e-12); one more queued packet changes them by far
+#: more.
 ROUNDING = 1e-9
 
 PARAMS = {
@@ -159,23 +163,23 @@ PARAMS = {
     "distinguished": Param(
         0, "0 or 1", "RTT of the round's first packet (JSAC), not the mean", 0, 1
     ),
-    "start_cut": Param(1 / 8, "", "share of W that slow start's end takes (ns-2; JSAC: 0)", 0, 1),
+    "start_cut": Param(1 / 8, "", "share of W removed when slow start ends (ns-2; JSAC: 0)", 0, 1),
 }
 STATE = {
     "incr": State(0, "packets per ACK", "increase for each packet acknowledged in this round"),
-    "frozen": State(0, "0 or 1", "this is the frozen one of two rounds"),
-    "decided": State(0, "s", "when (1) was last taken"),
-    "expected": State(0, "packets/s", "Expected then"),
-    "actual": State(0, "packets/s", "Actual then"),
-    "base_rtt": State(0, "s", "BaseRTT then"),
+    "frozen": State(0, "0 or 1", "the window is frozen in this round"),
+    "decided": State(0, "s", "time of the last (1)"),
+    "expected": State(0, "packets/s", "Expected at that time"),
+    "actual": State(0, "packets/s", "Actual at that time"),
+    "base_rtt": State(0, "s", "BaseRTT at that time"),
 }
-#: Of these, what a trace shows: the congestion avoidance mechanism (CAM) of JSAC's graphs.
+#: State that a trace shows: the congestion avoidance mechanism (CAM) in JSAC's graphs.
 RECORD = ("decided", "expected", "actual", "base_rtt")
-#: State of the variants that watch the target packet.
+#: State of the variants that compare target packets.
 TARGET_STATE = {
-    "target_rtt": State(0, "s", "round-trip time of the last target packet"),
-    "target_window": State(0, "packets", "cwnd with which the present target packet was sent"),
-    "grown": State(0, "0 or 1", "whether it is larger than that of the target packet before"),
+    "target_rtt": State(0, "s", "RTT of the last target packet"),
+    "target_window": State(0, "packets", "cwnd with which the current target packet was sent"),
+    "grown": State(0, "0 or 1", "it is larger than that of the previous target packet"),
 }
 
 vegas = register(

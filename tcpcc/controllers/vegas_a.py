@@ -1,11 +1,11 @@
-"""Vegas-A: Vegas whose thresholds rise while its throughput does.
+"""Vegas-A: Vegas with thresholds that rise while its throughput rises.
 
 Source: K. Srijith, L. Jacob, A. Ananda, "TCP Vegas-A: solving the fairness and rerouting issues of
 TCP Vegas", IPCCC 2003, section IV; Computer Communications 28, 2005; the author's ns-2 code.
 
-Delta as in Vegas' (1); Th, the throughput, is its Actual, and Th' that of the round trip before.
-The thresholds are alpha + extra and beta + extra of the parameters `alpha` and `beta`. Once per
-round trip in congestion avoidance:
+Delta as in Vegas' (1). Th is the throughput of the last round (Vegas' Actual, with the mean RTT),
+Th' that of the round before. The thresholds are `alpha` + extra and `beta` + extra. Once per round
+trip in congestion avoidance:
 
 (1)  alpha <= Delta <= beta:  Th > Th':                W + 1,  extra + 1
                               otherwise                nothing
@@ -14,23 +14,24 @@ round trip in congestion avoidance:
                               otherwise                nothing
 (3)  Delta > beta:                                     W - 1,  extra - 1
 
-with W >= 2 and extra >= 0, so that alpha and beta never fall below the parameters (1 and 3 in the
+with W >= 2 and extra >= 0, so that the thresholds never fall below the parameters (1 and 3 in the
 author's code). Increases are spread over the ACKs of the next round, decreases are immediate. Slow
-start, loss and timeout are Vegas', and leave `extra` alone.
+start, loss and timeout are Vegas', and do not change `extra`.
 
 Differences from the papers
     The thesis prints W - 1 where Th > Th' in (1) and (2), and alpha - 1, beta - 1 in (1): misprints
     (erratum A1).
-    The papers have strict inequalities in (1) and do nothing where Delta is alpha or beta itself;
-    the author's code, which gave the papers' results, has them as above. Delta being an integer,
-    strict ones leave a single value between alpha = 1 and beta = 3: the claims (more than New Reno
-    gets, three against three; recovery from rerouting) then fail. `closed` chooses.
+    The papers have strict inequalities in (1), and do nothing if Delta equals alpha or beta. The
+    author's code, which produced the papers' results, is as above. Delta is an integer, so strict
+    inequalities leave a single value between alpha = 1 and beta = 3, and the papers' claims fail
+    (more throughput than New Reno, three flows against three; recovery from rerouting). `closed`
+    chooses.
 Differences from the author's code
-    Throughputs that differ by rounding only are equal. In the code the last digit decides whether
-    Th > Th'; a flow alone on a deterministic path then climbs by chance (the papers' Table 6: 12
-    packets queued, where Vegas has one), and comes back after rerouting without anything to
-    trigger it. Here such a flow comes back once other traffic, however little, disturbs its rate.
-    Where (2) says nothing, an increase under way in the code goes on for another round.
+    Throughputs that differ only by rounding are equal. In the code the last digit decides whether
+    Th > Th'. On a deterministic path a lone flow then climbs by chance (the papers' Table 6: 12
+    packets queued; Vegas: one), and recovers after rerouting without a trigger. Here such a flow
+    recovers once any other traffic disturbs its rate.
+    Where (2) does nothing, the code continues an increase in progress for another round.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -78,7 +79,7 @@ def on_round(s, p, ack):
 vegas_a = register(
     Controller(
         name="vegas_a",
-        summary="Vegas whose thresholds rise while its throughput does",
+        summary="Vegas with thresholds that rise while its throughput rises",
         source="Srijith, Jacob, Ananda 2003",
         on_ack=on_ack,
         on_round=on_round,
@@ -87,13 +88,13 @@ vegas_a = register(
         params={
             **PARAMS,
             "closed": Param(
-                1, "0 or 1", "alpha and beta belong to (1), as in the author's code", 0, 1
+                1, "0 or 1", "Delta = alpha and Delta = beta belong to (1) (author's code)", 0, 1
             ),
         },
         state={
             **STATE,
-            "extra": State(0, "packets", "by how much alpha and beta are raised"),
-            "throughput": State(0, "packets/s", "Actual of the last round"),
+            "extra": State(0, "packets", "amount by which alpha and beta are raised"),
+            "throughput": State(0, "packets/s", "throughput of the last round"),
         },
         recovery="vegas",
         validate=check_thresholds,

@@ -1,12 +1,12 @@
-"""Vegas+: Vegas that turns into Reno where it seems to meet Reno.
+"""Vegas+: Vegas that switches to Reno when it detects competing flows.
 
 Source: G. Hasegawa, K. Kurata, M. Murata, "Analysis and improvement of fairness between TCP Reno
-and Vegas for deployment of TCP Vegas to the Internet", ICNP 2000, as retold in section 2.2.4 of the
-thesis.
+and Vegas for deployment of TCP Vegas to the Internet", ICNP 2000, as described in section 2.2.4 of
+the thesis.
 
-In moderate mode the sender is Vegas, in aggressive mode Reno. RTT is that of the target packet, the
-first one of a round, W the window with which it was sent; RTT' and W' are those of the target
-packet before. Once per round trip in congestion avoidance, in either mode:
+In moderate mode the sender is Vegas, in aggressive mode Reno. The target packet is the first packet
+of a round. RTT is its round-trip time, W the window with which it was sent; RTT' and W' are those
+of the previous target packet. Once per round trip in congestion avoidance, in either mode:
 
 (1)  RTT > RTT' and W <= W':      count <- count + 1
 (2)  RTT < RTT':                  count <- count - 1, at least 0
@@ -18,18 +18,18 @@ packet before. Once per round trip in congestion avoidance, in either mode:
 In aggressive mode the window follows Reno's (2) and (3).
 
 Differences from the paper
-    The default of `count_max`, 8, is from memory; the thesis gives none. How a count is halved is
-    not said either: here it stays a whole number.
-    As in NewVegas, W is the window with which the measured packet was sent, not that at the time of
-    its ACK; RTTs that differ by rounding only are equal; slow start counts nothing, its frozen
-    rounds being no evidence of anybody else.
-    A timeout ends aggressive mode by (4), and what follows is moderate: Vegas' timeout and slow
-    start. The loss recovery is Vegas' in both modes.
+    The default of `count_max`, 8, is from memory; the thesis gives no value. The thesis does not
+    say how an odd count is halved; here the result is rounded down.
+    As in NewVegas, W is the window with which the measured packet was sent, not the window at the
+    time of its ACK. RTTs that differ only by rounding are equal. Slow start does not change the
+    count: its frozen rounds are no evidence of other flows.
+    A timeout ends aggressive mode by (4); Vegas' timeout rule and slow start follow. The loss
+    recovery is Vegas' in both modes.
 In the fluid model
-    Queues of packets change by whole packets, so that a flow's RTT is often the same twice; fluid's
-    change all the time, and every change counts here. Alone, among its like on equal paths and
-    beside Reno the flow does as in packets, but on paths of unequal
-    delays several of a kind take each other for Reno, where packets stay moderate.
+    A packet queue changes by whole packets, so that successive RTTs are often equal. A fluid queue
+    changes all the time, and every change counts. A lone flow, Vegas+ flows on equal paths and
+    Vegas+ beside Reno behave as with packets. On paths of unequal delays Vegas+ flows mistake each
+    other for Reno; with packets they stay moderate.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -59,7 +59,7 @@ def choose_mode(s, p):
         s.incr = 0.0
     elif s.count == 0 and s.aggressive != 0:
         s.aggressive = 0.0
-        s.ssthresh = 2.0  # Vegas' sign of congestion avoidance
+        s.ssthresh = 2.0  # congestion avoidance, in Vegas' rules
 
 
 def on_round(s, p, ack):
@@ -100,7 +100,7 @@ def on_timeout(s, p, ack):
 vegas_plus = register(
     Controller(
         name="vegas_plus",
-        summary="Vegas that turns into Reno where it seems to meet Reno",
+        summary="Vegas that switches to Reno when it detects competing flows",
         source="Hasegawa, Kurata, Murata 2000",
         on_ack=on_ack,
         on_round=on_round,
@@ -109,12 +109,12 @@ vegas_plus = register(
         params={
             **PARAMS,
             **RENO_PARAMS,
-            "count_max": Param(8, "rounds", "count that begins aggressive mode (from memory)", 1),
+            "count_max": Param(8, "rounds", "count that starts aggressive mode (from memory)", 1),
         },
         state={
             **STATE,
             **TARGET_STATE,
-            "count": State(0, "rounds", "evidence of somebody else who fills the queue"),
+            "count": State(0, "rounds", "evidence that other flows fill the queue"),
             "aggressive": State(0, "0 or 1", "aggressive mode"),
         },
         recovery="vegas",

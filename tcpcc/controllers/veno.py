@@ -1,9 +1,9 @@
-"""TCP Veno: Reno that asks Vegas whether a loss was one of congestion.
+"""TCP Veno: Reno that tells congestion losses from random ones by Vegas' backlog.
 
 Source: C. Fu, S. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks",
-IEEE JSAC 21(2), 2003; Linux' ``tcp_veno``.
+IEEE JSAC 21(2), 2003; Linux ``tcp_veno``.
 
-Equations (N: the flow's packets in queues, from the round-trip time R and its least value d)
+Equations (N: the flow's packets in queues, from the RTT R and its smallest value d)
 
 (1)  N = W (1 - d/R)
 (2)  congestion avoidance, per newly acknowledged packet:  W <- W + 1/W       N < beta
@@ -12,8 +12,9 @@ Equations (N: the flow's packets in queues, from the round-trip time R and its l
 (4)  timeout:  ssthresh as in (3), then W <- 1
 
 Differences from the papers
-    R in (1) is that of the last ACK, as in Linux, whose comment and whose paper speak of the least
-    one of the last round trip. The paper's second line of (2) is one packet every other round trip.
+    R in (1) is the RTT of the last ACK, as in the Linux code; Linux' comment and the paper say the
+    smallest RTT of the last round trip. The paper states the second line of (2) as one packet every
+    other round trip.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -45,16 +46,16 @@ def on_timeout(s, p, ack):
 veno = register(
     Controller(
         name="veno",
-        summary="Reno that gives up less at a loss without a queue",
+        summary="Reno with a smaller cut at a loss without a queue",
         source="Fu, Liew 2003; Linux",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            "beta": Param(3, "packets", "backlog that tells congestion", 0),
-            "random_loss": Param(0.8, "", "share of the window that another loss leaves", 0.1, 1),
+            "beta": Param(3, "packets", "backlog from which a loss means congestion", 0),
+            "random_loss": Param(0.8, "", "share of the window kept after a random loss", 0.1, 1),
         },
-        state={"backlog": State(0, "packets", "N")},
+        state={"backlog": State(0, "packets", "N, the flow's packets in queues")},
         recovery="sack-prr",
     )
 )

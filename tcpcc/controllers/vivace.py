@@ -1,28 +1,29 @@
-"""PCC Vivace: the rate climbs a utility, whose slope it finds by trying both sides.
+"""PCC Vivace: a rate that follows the slope of a utility, measured at rates above and below it.
 
 Source: M. Dong, T. Meng, D. Zarchy, E. Arslan, Y. Gilad, P. B. Godfrey, M. Schapira, "PCC Vivace:
-online-learning congestion control", NSDI 2018; what it leaves open as in the authors' code
-(PCC-Uspace, branch NSDI-2018).
+online-learning congestion control", NSDI 2018; details that the paper leaves open follow the
+authors' code (PCC-Uspace, branch NSDI-2018).
 
-Equations (x: rate, Mb/s; an interval lasts a round-trip time, and 10 packets at least)
+Equations (x: rate, Mb/s; an interval lasts one smoothed RTT, and at least 10 packets)
 
-(1)  u(x) = x^0.9 - 900 x dRTT/dT - 11.35 x L: of an interval, with L the share of its packets that
-     is lost and dRTT/dT the slope of their round-trip times over the times at which they were sent,
-     by least squares; a slope between -0.01 and 0.01 is noise, and counts as 0
-(2)  start: x doubles with each interval whose u is above the last one's; then back to that
-(3)  a trial: an interval at x (1 + 0.05) and one at x (1 - 0.05), in random order, then x until it
-     is known what became of them;  gamma = (u+ - u-) / (2 0.05 x)
+(1)  u(x) = x^0.9 - 900 x dRTT/dT - 11.35 x L is the utility of an interval. L is the share of its
+     packets that are lost, dRTT/dT the least-squares slope of their RTTs over their send times; a
+     slope between -0.01 and 0.01 is noise, and counts as 0
+(2)  start: x doubles after each interval with a larger u than the last one; else x halves and the
+     trials begin
+(3)  a trial: an interval at x (1 + 0.05) and one at x (1 - 0.05), in random order, then x until the
+     results of both are known;  gamma = (u+ - u-) / (2 0.05 x)
 (4)  x <- x + m(tau) gamma:  the tau-th step in one direction is amplified by m = tau up to 3, and
      by 2 tau - 3 beyond
-(5)  a step is at most (0.05 + 0.06 k) x; each that is cut makes k one larger, each other one
-     smaller, a change of direction 0
-(6)  timeout: x <- x / 2
+(5)  a step is at most (0.05 + 0.06 k) x; each step cut to this bound increases k by one, each other
+     step decreases it by one, and a change of direction resets it to 0
+(6)  timeout: x <- x / 2, and a new trial
 
 Differences from the paper
-    There is a window, 3 x times the smoothed round-trip time, which a sender of UDP has not. What
-    an interval has lost is known when four later packets have come (RACK). An interval in which the
-    application limited the rate, or of fewer than four packets, is tried again. The rate is in Mb/s
-    of packets of `packet_size`, which a controller is not told.
+    The window is 3 x times the smoothed RTT; the authors' UDP sender has no window. The losses of
+    an interval are known when four later packets have arrived (RACK). An interval that the
+    application limited, or with fewer than four packets, is repeated. The rate in Mb/s assumes
+    packets of `packet_size` bytes.
 """
 
 import math
@@ -32,7 +33,7 @@ from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
 
 STARTING, PROBING = 0.0, 1.0
-FEWEST = 4  # packets that an interval tells of; and that come later
+FEWEST = 4  # packets; least in a valid interval, and least later arrivals before it is evaluated
 
 
 def mbps(p, rate):
@@ -40,14 +41,14 @@ def mbps(p, rate):
 
 
 def begin_interval(s, p, a, rate):
-    """From now on packets leave at `rate`, and belong to another interval."""
+    """Begin a new interval, in which packets are sent at `rate`."""
     s.turn += 1
     s.pacing_rate = rate
     s.cwnd = max(3 * rate * a.srtt, p.first_window)
 
 
 def watch(s, p, a, i, rate):
-    """An interval at `rate` of which it is noted, in place `i`, what becomes of it."""
+    """Begin an interval at `rate`, and record its results in slot `i`."""
     begin_interval(s, p, a, rate)
     s.of_turn[i] = s.turn
     s.of_rate[i] = rate
@@ -58,7 +59,7 @@ def watch(s, p, a, i, rate):
 
 
 def try_anew(s, p, a):
-    """(2): one interval, (3): the first of two."""
+    """Begin the interval of (2), or the first of the two intervals of (3)."""
     s.watched = 1.0
     rate = s.rate
     if s.mode == PROBING:
@@ -68,7 +69,7 @@ def try_anew(s, p, a):
 
 
 def on_timer(s, p, a):
-    """An interval is over."""
+    """The interval ends: begin the second one of a trial, or continue at the rate x."""
     if s.rate == 0:
         return
     if s.mode == PROBING and s.watched == 1:
@@ -80,7 +81,7 @@ def on_timer(s, p, a):
 
 
 def note(s, a):
-    """What has come belongs to one of the intervals, or shows that they are over."""
+    """Count the delivered packets for their interval, or as later than the intervals."""
     for i in range(2):
         if s.turn_back == s.of_turn[i]:
             s.arrived[i] += a.delivered
@@ -113,7 +114,7 @@ def utility(s, p, i):
 
 
 def is_told(s, i):
-    """Whether the interval tells anything."""
+    """Whether the interval gives a valid result."""
     return s.limited[i] == 0 and s.arrived[i] + s.lost[i] >= FEWEST
 
 
@@ -174,7 +175,7 @@ def on_lost_packet(s, p, a):
 
 
 def on_ack(s, p, a):
-    """All is done by ``on_delivery``."""
+    """``on_delivery`` does all the work."""
 
 
 def on_loss(s, p, a):
@@ -193,7 +194,7 @@ def on_timeout(s, p, a):
 vivace = register(
     Controller(
         name="vivace",
-        summary="the rate climbs a utility of rate, delay and loss",
+        summary="the rate follows the slope of a utility of rate, delay and loss",
         source="Dong et al. 2018",
         on_ack=on_ack,
         on_loss=on_loss,
@@ -205,41 +206,49 @@ vivace = register(
             "exponent": Param(0.9, "", "of the rate in the utility", 0.01, 1),
             "latency": Param(900, "", "weight of the slope of the round-trip time", 0),
             "loss": Param(11.35, "", "weight of losses", 0),
-            "tolerance": Param(0.01, "", "slope up to which it is noise", 0),
-            "step": Param(0.05, "", "by which rates on trial differ from the rate", 0.001, 0.5),
-            "gain": Param(1, "", "Mb/s for each unit of the slope of the utility", 0),
-            "first_bound": Param(0.05, "", "share of the rate that a first step may take", 0, 1),
-            "bound_step": Param(0.06, "", "by which steps that are cut raise that", 0),
-            "interval_packets": Param(10, "packets", "that an interval has at least", 4),
-            "least_packets": Param(2, "packets", "in a round-trip time at least", 1),
-            "first_window": Param(10, "packets", "in the first round-trip time; least window", 1),
-            "packet_size": Param(1000, "bytes", "of a packet, by which its rate is in Mb/s", 1),
+            "tolerance": Param(0.01, "", "largest slope that counts as noise", 0),
+            "step": Param(
+                0.05, "", "relative difference between the trial rates and the rate", 0.001, 0.5
+            ),
+            "gain": Param(1, "", "change of the rate in Mb/s per unit of the utility's slope", 0),
+            "first_bound": Param(
+                0.05, "", "bound of a step as a share of the rate, for k = 0", 0, 1
+            ),
+            "bound_step": Param(0.06, "", "increase of that bound per unit of k", 0),
+            "interval_packets": Param(10, "packets", "least length of an interval", 4),
+            "least_packets": Param(2, "packets", "least rate, per round-trip time", 1),
+            "first_window": Param(
+                10, "packets", "sent in the first round-trip time; least window", 1
+            ),
+            "packet_size": Param(1000, "bytes", "packet size, converts the rate to Mb/s", 1),
         },
         state={
             "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
-            "wake_at": State(math.inf, "s", "end of the present interval, if it is watched"),
+            "wake_at": State(math.inf, "s", "end of the current interval, if it is recorded"),
             "rate": State(0, "packets/s", "x"),
             "mode": State(STARTING, "", "0: start, 1: trials"),
-            "utility": State(-math.inf, "", "largest in the start"),
-            "turn": State(0, "", "number of the present interval"),
-            "turn_back": State(0, "", "number of the interval of the packet that came"),
-            "watched": State(0, "", "1, 2: the first, second interval is sent; 3: they are over"),
-            "side": State(1, "", "1: the first of two is the faster one, -1: the slower"),
-            "direction": State(0, "", "of the last step"),
-            "steps": State(0, "", "in that direction"),
-            "cuts": State(0, "", "k: of these, that were cut"),
-            "of_turn": State(0, "", "number of the first and the second interval", size=2),
+            "utility": State(-math.inf, "", "largest utility in the start"),
+            "turn": State(0, "", "number of the current interval"),
+            "turn_back": State(0, "", "number of the interval of the delivered or lost packet"),
+            "watched": State(0, "", "1, 2: sending the first, second interval; 3: both are sent"),
+            "side": State(
+                1, "", "1: the first interval of a trial is the faster one, -1: the slower"
+            ),
+            "direction": State(0, "", "of the last step: 1 up, -1 down"),
+            "steps": State(0, "", "in that direction (tau)"),
+            "cuts": State(0, "", "k of (5)"),
+            "of_turn": State(0, "", "numbers of the first and the second interval", size=2),
             "of_rate": State(0, "packets/s", "their rates", size=2),
             "began": State(0, "s", "when they began", size=2),
-            "arrived": State(0, "packets", "of them, that came", size=2),
-            "lost": State(0, "packets", "that were lost", size=2),
-            "later": State(0, "packets", "sent after them that came", size=2),
-            "limited": State(0, "packets", "that the application limited", size=2),
-            "n": State(0, "", "round-trip times measured", size=2),
-            "t": State(0, "s", "sum of the times of sending", size=2),
-            "r": State(0, "s", "sum of the round-trip times", size=2),
-            "tt": State(0, "s2", "sum of the squares of the times", size=2),
-            "tr": State(0, "s2", "sum of the products", size=2),
+            "arrived": State(0, "packets", "delivered, of each interval", size=2),
+            "lost": State(0, "packets", "lost, of each interval", size=2),
+            "later": State(0, "packets", "delivered that were sent after each interval", size=2),
+            "limited": State(0, "packets", "sent while the application limited the rate", size=2),
+            "n": State(0, "", "RTT samples of each interval", size=2),
+            "t": State(0, "s", "sum of the send times", size=2),
+            "r": State(0, "s", "sum of the RTTs", size=2),
+            "tt": State(0, "s2", "sum of the squared send times", size=2),
+            "tr": State(0, "s2", "sum of the products of send time and RTT", size=2),
         },
         stamps={"turn": "turn_back"},
         recovery="rack-tlp",

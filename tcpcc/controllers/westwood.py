@@ -1,4 +1,4 @@
-"""TCP Westwood: Reno that sets its window after a loss to what the path has just carried.
+"""TCP Westwood: Reno that sets its window after a loss to the estimated rate times RTTmin.
 
 Sources: C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: bandwidth
 estimation for enhanced transport over wireless links", MobiCom 2001 and Wireless Networks 8, 2002;
@@ -8,13 +8,14 @@ K. Kaneko, J. Katto, "Reno friendly TCP Westwood based on router buffer estimati
 (2)  loss:     ssthresh <- ERE x RTTmin,  at least 2;   W <- ssthresh if W is larger
 (3)  timeout:  ssthresh <- ERE x RTTmin,  at least 2;   W <- 1
 
-ERE, the eligible rate, is the bandwidth estimate BE here, the original; the other members of the
-family (``westwood_re``, ``westwood_abse``, ``westwood_plus``) differ by that alone. With ERE =
-W / RTT, (2) is W RTTmin / RTT: the window that fills the pipe and leaves the queue empty.
+ERE is the eligible rate estimate. Here it is the original one, the bandwidth estimate BE; the other
+members of the family (``westwood_re``, ``westwood_abse``, ``westwood_plus``) differ only in ERE.
+With ERE = W / RTT, (2) is W RTTmin / RTT: the window that fills the pipe and leaves the queue
+empty.
 
 Differences from the papers
-    The second one prints (2) and (3) without the floor of 2 packets, which is the first one's.
-    On how the estimators read a flow's ACKs see :mod:`tcpcc.controllers.estimators`.
+    The second paper prints (2) and (3) without the floor of 2 packets; the first has it.
+    :mod:`tcpcc.controllers.estimators` describes how the estimators read a flow's ACKs.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -52,7 +53,7 @@ def on_timeout(s, p, ack):
 westwood = register(
     Controller(
         name="westwood",
-        summary="Reno; after a loss, the window that the bandwidth estimate BE fills the pipe with",
+        summary="Reno; after a loss the window is the bandwidth estimate BE times RTTmin",
         source="Casetti, Gerla, Mascolo, Sanadidi, Wang 2001",
         on_ack=on_ack,
         on_loss=on_loss,

@@ -3,7 +3,7 @@
 Source: R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Adaptive bandwidth share estimation in TCP
 Westwood", GLOBECOM 2002.
 
-The rules are :mod:`tcpcc.controllers.westwood`'s with ABSE in the place of BE. The constants of the
+The rules are :mod:`tcpcc.controllers.westwood`'s with ABSE in place of BE. The constants of the
 estimate are from memory, so they are parameters; see
 :func:`tcpcc.controllers.estimators.update_abse`.
 """

@@ -4,7 +4,7 @@ Source: L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of West
 Vegas TCP congestion control", ACM CCR 34(2), 2004; the filter as in Linux.
 
 The rules are :mod:`tcpcc.controllers.westwood`'s with the estimate of
-:func:`tcpcc.controllers.estimators.update_plus` in the place of BE, which ACK compression misleads.
+:func:`tcpcc.controllers.estimators.update_plus` in place of BE, which ACK compression misleads.
 """
 
 from tcpcc.controllers.controller import Controller

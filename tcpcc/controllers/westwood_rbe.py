@@ -1,9 +1,9 @@
-"""Reno-friendly Westwood: the cut of a loss is compensated for the bottleneck's buffer.
+"""Reno-friendly Westwood: the cut at a loss is corrected for the bottleneck's buffer.
 
 Source: K. Kaneko, J. Katto, "Reno friendly TCP Westwood based on router buffer estimation", 2005.
 
-Westwood with RE (:mod:`tcpcc.controllers.westwood_re`) but for the loss, with the paper's numbers
-of equations, C = RCE and R the last round-trip time measured:
+Westwood with RE (:mod:`tcpcc.controllers.westwood_re`) except for the loss rule. The equation
+numbers are the paper's; C = RCE, and R is the last RTT measured:
 
 (9)   buffer = (R_full - RTTmin) C
 (10)  diff_delay = (buffer - C RTTmin) / C
@@ -11,19 +11,19 @@ of equations, C = RCE and R the last round-trip time measured:
 (13)  loss:     ssthresh <- RE x RTTmin',  at least 2;   W <- ssthresh if W is larger
 (2)   timeout:  ssthresh <- RE x RTTmin,   at least 2;   W <- 1
 
-With a buffer of one bandwidth-delay product diff_delay is 0, and this is Westwood. At a loss with
-the buffer full, R = R_full, RTTmin' is R/2 whatever the buffer, and this is Reno.
+With a buffer of one bandwidth-delay product (BDP) diff_delay is 0, and this is Westwood. At a loss
+with the buffer full, R = R_full, RTTmin' is R/2 for any buffer, and this is Reno.
 
 Differences from the paper
-    It has one RTT, with which R - diff_delay is 2 RTTmin and (12) is R/2 at every loss, random ones
-    too: plain Reno (erratum A1). Here R_full is the largest RTT seen at a loss, which a loss that
-    finds the buffer full leaves as it is; with `forget` above 0 smaller ones draw it down by that
-    part of the difference, for paths that change.
-    C cancels in (9) and (10), so what RCE measures is of no consequence; only the delay counts.
-    (12) has a pole at diff_delay = R, which a loss with an empty queue reaches with a buffer of two
-    bandwidth-delay products. The limit R of RTTmin' is the same as R - diff_delay >= RTTmin and
-    keeps clear of it; W stays as it is there.
-    Floor of 2 packets as in Westwood.
+    The paper uses a single RTT. Then R - diff_delay is 2 RTTmin, and (12) is R/2 at every loss,
+    random ones too: plain Reno (erratum A1). Here R_full is the largest RTT seen at a loss. With
+    `forget` > 0 a loss at a smaller RTT lowers R_full by that share of the difference, for paths
+    that change.
+    C cancels in (9) and (10), so the value of RCE has no effect; only the delay counts.
+    (12) has a pole at diff_delay = R. A loss with an empty queue reaches it if the buffer is two
+    BDPs. The bound RTTmin' <= R, which is R - diff_delay >= RTTmin, avoids the pole; at the bound a
+    loss leaves W unchanged.
+    The floor is 2 packets, as in Westwood.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -50,7 +50,7 @@ def on_ack(s, p, ack):
 
 
 def diff_delay(s, ack):
-    """By how much the delay of the full buffer exceeds RTTmin, s; 0 before C is known."""
+    """Delay of the full buffer minus RTTmin, s; 0 before C is known."""
     if s.rce == 0:
         return 0.0
     buffer = (s.full_rtt - ack.base_rtt) * s.rce  # (9)
@@ -58,7 +58,7 @@ def diff_delay(s, ack):
 
 
 def compensated_rtt(s, ack):
-    """(12); 0 where no round-trip time has been measured, so that the floor of (13) holds."""
+    """(12); 0 if no RTT has been measured, so that (13) gives its floor."""
     if s.rtt == 0:
         return 0.0
     return ack.base_rtt * s.rtt / max(s.rtt - diff_delay(s, ack), ack.base_rtt)
@@ -73,7 +73,7 @@ def on_loss(s, p, ack):
 westwood_rbe = register(
     Controller(
         name="westwood_rbe",
-        summary="Westwood made friendly to Reno, whatever the bottleneck's buffer",
+        summary="Westwood made friendly to Reno, for any bottleneck buffer",
         source="Kaneko, Katto 2005",
         on_ack=on_ack,
         on_loss=on_loss,
@@ -81,13 +81,13 @@ westwood_rbe = register(
         params={
             **RE_PARAMS,
             **RCE_PARAMS,
-            "forget": Param(0, "", "how far a loss at a smaller RTT draws R_full down to it", 0, 1),
+            "forget": Param(0, "", "share of R_full - R removed from R_full at a loss", 0, 1),
         },
         state={
             **RE_STATE,
             **RCE_STATE,
-            "rtt": State(0, "s", "last round-trip time measured"),
-            "full_rtt": State(0, "s", "R_full, the round-trip time with the buffer full"),
+            "rtt": State(0, "s", "R, last RTT measured"),
+            "full_rtt": State(0, "s", "R_full, RTT with the buffer full"),
         },
         recovery="sack-prr",
     )

@@ -3,8 +3,8 @@
 Sources: R. Wang, M. Valla, M. Y. Sanadidi, B. K. F. Ng, M. Gerla, "Efficiency/friendliness
 tradeoffs in TCP Westwood", ISCC 2002; K. Kaneko, J. Katto 2005, section II, eqs. 1-2.
 
-The rules are :mod:`tcpcc.controllers.westwood`'s with RE in the place of BE. Of a flow limited by
-its window RE is W / RTT, so that a loss leaves W RTTmin / RTT.
+The rules are :mod:`tcpcc.controllers.westwood`'s with RE in place of BE. For a flow limited by its
+window RE is W / RTT, so that the window after a loss is W RTTmin / RTT.
 """
 
 from tcpcc.controllers.controller import Controller

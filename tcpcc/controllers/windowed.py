@@ -1,8 +1,8 @@
-"""The largest and the smallest value of the last so-many seconds or rounds, for rules.
+"""Sliding-window maximum and minimum over seconds or rounds, for use in rules.
 
-Source: K. Nichols' windowed filter, as in Linux' lib/win_minmax.c: the best value, the best after
-it and the best after that, so that one that grows old has a successor. The answer is exact, or that
-of a window at most a quarter shorter.
+Source: K. Nichols' windowed filter, as in Linux lib/win_minmax.c. It keeps the best value, the best
+value after it and the best value after that one, so that an expired value has a successor. The
+result is exact, or that of a window shorter by at most a quarter.
 
 A filter is two state variables of three numbers each::
 
@@ -10,7 +10,7 @@ A filter is two state variables of three numbers each::
 
     update_max(s.bw_at, s.bw_best, window, now, value)   # returns s.bw_best[0]
 
-Its state begins with a value that any other beats: 0 for a largest, infinity for a smallest one.
+The initial value must be worse than any sample: 0 for a maximum, infinity for a minimum.
 """
 
 from tcpcc.definition import State
@@ -19,20 +19,20 @@ from tcpcc.definition import State
 def windowed(name, unit, doc, worst):
     """State of a filter: ``name_at`` and ``name_best``."""
     return {
-        f"{name}_at": State(0.0, "s or rounds", f"{doc}: when the best values came", size=3),
+        f"{name}_at": State(0.0, "s or rounds", f"{doc}: times of the best values", size=3),
         f"{name}_best": State(worst, unit, f"{doc}: the best values", size=3),
     }
 
 
 def restart(at, best, now, value):
-    """Forget all but `value`."""
+    """Discard all values except `value`."""
     for i in range(3):
         at[i] = now
         best[i] = value
 
 
 def shift(at, best, now, value):
-    """The best is too old: its successors move up."""
+    """Drop the best value, which is too old; its successors move up."""
     at[0], best[0] = at[1], best[1]
     at[1], best[1] = at[2], best[2]
     at[2], best[2] = now, value
@@ -53,7 +53,7 @@ def age(at, best, window, now, value):
 
 
 def update_max(at, best, window, now, value):
-    """Take in `value`; returns the largest of the last `window`."""
+    """Add `value`; returns the largest value of the last `window`."""
     if value >= best[0] or now - at[2] > window:
         restart(at, best, now, value)
         return value
@@ -66,7 +66,7 @@ def update_max(at, best, window, now, value):
 
 
 def update_min(at, best, window, now, value):
-    """Take in `value`; returns the smallest of the last `window`."""
+    """Add `value`; returns the smallest value of the last `window`."""
     if value <= best[0] or now - at[2] > window:
         restart(at, best, now, value)
         return value

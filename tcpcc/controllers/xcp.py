@@ -1,25 +1,25 @@
-"""XCP's sender: the window moves by what the routers on the way write into its packets.
+"""XCP's sender: the window follows the rate changes that routers write into packet headers.
 
 Source: D. Katabi, M. Handley, C. Rohrs, "Congestion control for high bandwidth-delay product
 networks", SIGCOMM 2002; ns-2.35's ``Agent/TCP/Reno/XCP``. The router is
 :mod:`tcpcc.queues.xcp_router`.
 
-A packet carries, with R the smoothed round-trip time and W the window (packets):
+The header fields of a packet, with R the smoothed RTT and W the window (packets):
 
-    word 0    R
-    word 1    R / W, the time to a packet of the flow
-    word 2    the change of its rate that the sender asks for, packets/s; routers lower it
+    word0     R
+    word1     R / W, the time between packets of the flow
+    word2     the change of rate that the sender asks for, packets/s; routers lower it
 
-(1)  an ACK that brings back a change d for each of n packets:  W <- max(W + n d R, 1)
+(1)  an ACK of n packets returns a change d:  W <- max(W + n d R, 1)
 (2)  loss, timeout: Reno's
 
 Differences from the paper
-    As in ns-2, whatever can be had is asked for, and changes are of rates, not of windows. The
-    first packets, before R is known, ask for nothing.
+    As in ns-2, the sender asks for an unlimited change, and changes are of rates, not of windows.
+    Before R is known, packets ask for no change.
 Limits
-    On a path without an XCP router nothing is written, and the window stays as it is.
+    On a path without an XCP router no change is written, and ACKs do not change the window.
 Differences from ns-2
-    R is not rounded to clock ticks. A delayed ACK brings the newest packet's change, not the sum.
+    R is not rounded to clock ticks. A delayed ACK returns the newest packet's change, not the sum.
 """
 
 from tcpcc.controllers.controller import Controller
@@ -32,7 +32,7 @@ UNLIMITED = 1e21  # packets/s
 
 
 def fill_header(s, srtt):
-    """The words of the packets to come."""
+    """Set the header fields of the next packets."""
     s.known_rtt = srtt
     s.spacing = srtt / s.cwnd
     s.demand = UNLIMITED if srtt > 0 else 0.0
@@ -59,16 +59,16 @@ def on_timeout(s, p, ack):
 xcp = register(
     Controller(
         name="xcp",
-        summary="the window changes as XCP routers say in packets' headers",
+        summary="the window follows the changes that XCP routers write into packet headers",
         source="Katabi, Handley, Rohrs 2002",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params=PARAMS,
         state={
-            "known_rtt": State(0, "s", "round-trip time in the header"),
-            "spacing": State(0, "s", "time to a packet in the header"),
-            "demand": State(0, "packets/s", "change of rate asked for in the header"),
+            "known_rtt": State(0, "s", "R in the header"),
+            "spacing": State(0, "s", "R / W in the header"),
+            "demand": State(0, "packets/s", "change of rate that the header asks for"),
         },
         header=("known_rtt", "spacing", "demand"),
         recovery="newreno",

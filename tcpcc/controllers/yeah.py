@@ -1,30 +1,30 @@
-"""YeAH-TCP: Scalable while the queue is short, Reno that empties it while it is not.
+"""YeAH-TCP: Scalable TCP while the queue is short, otherwise Reno that drains the queue.
 
 Source: A. Baiocchi, A. Castellani, F. Vacirca, "YeAH-TCP: yet another highspeed TCP", PFLDnet 2007;
-Linux' ``tcp_yeah``.
+Linux ``tcp_yeah``.
 
-Equations (once per round trip; R: its least RTT, d: the least one of all, W = cwnd)
+Equations (once per round trip; R: its smallest RTT, d: smallest RTT so far, W = cwnd)
 
 (1)  Q = W (R - d)/R,   L = (R - d)/d
 (2)  fast mode, Q <= alpha and L <= 1/phi:  per newly acknowledged packet  W <- W + 1/min(W, 100)
 (3)  slow mode, else:                       per newly acknowledged packet  W <- W + 1/W
 (4)  in slow mode, Q > alpha and W > reno_count:  W <- max(W - min(Q/gamma, W/2^epsilon),
      reno_count),  ssthresh <- W
-(5)  reno_count, what Reno would have: in slow mode max(W/2, 2) at first, then + 1 per round trip;
-     2 again after more than zeta fast rounds since a loss or such a return
+(5)  reno_count, an estimate of Reno's window: in slow mode max(W/2, 2) at first, then + 1 per round
+     trip; reset to 2 after more than zeta fast rounds since a loss or the last reset
 (6)  loss:  W <- W - max(min(Q, W/2), W/2^delta)    after fewer than rho slow rounds in a row
             W <- W/2                                 else;   reno_count <- max(reno_count/2, 2)
 (7)  timeout:  ssthresh as in (6), then W <- 1
 
 Differences from the paper
-    The numbers are Linux'. In (2) the increase is Linux' form of Scalable's.
+    The parameter values are those of Linux. The increase in (2) is Scalable's in the form of Linux.
 """
 
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Param, State, register
 
-LEAST = 2.0  # packets: of reno_count, and "not in use"
-ENOUGH = 2  # packets: a round of no more tells nothing
+LEAST = 2.0  # packets; smallest reno_count, which means that it is not in use
+ENOUGH = 2  # packets; a round with no more packets is ignored
 
 
 def early_decongestion(s, p, queue):
@@ -80,7 +80,7 @@ def on_timeout(s, p, ack):
 yeah = register(
     Controller(
         name="yeah",
-        summary="Scalable on short queues; on long ones Reno, which empties them before a loss",
+        summary="Scalable TCP on short queues; on long queues Reno that drains them before a loss",
         source="Baiocchi, Castellani, Vacirca 2007; Linux",
         on_ack=on_ack,
         on_round=on_round,
@@ -89,11 +89,11 @@ yeah = register(
         params={
             "alpha": Param(80, "packets", "most packets to keep queued", 0),
             "gamma": Param(1, "", "share 1/gamma of the queue is removed at once", 1e-3),
-            "delta": Param(3, "", "a loss takes at least W/2^delta", 0),
-            "epsilon": Param(1, "", "(4) takes at most W/2^epsilon", 0),
+            "delta": Param(3, "", "a loss removes at least W/2^delta", 0),
+            "epsilon": Param(1, "", "(4) removes at most W/2^epsilon", 0),
             "phi": Param(8, "", "a queueing delay above d/phi is congestion", 1e-3),
-            "rho": Param(16, "rounds", "in slow mode, after which it competes with Reno", 0),
-            "zeta": Param(50, "rounds", "in fast mode, after which it does not any more", 0),
+            "rho": Param(16, "rounds", "in slow mode in a row, after which a loss halves W", 0),
+            "zeta": Param(50, "rounds", "in fast mode, after which reno_count is reset", 0),
             "ai_limit": Param(100, "packets", "of (2) (Linux: TCP_SCALABLE_AI_CNT)", 1),
         },
         state={

@@ -1,18 +1,18 @@
-"""Adaptive RED: RED whose drop probability is moved until the queue stays in the middle.
+"""Adaptive RED: RED that adapts max_p until the average queue stays mid-way between the thresholds.
 
 Source: S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: an algorithm for increasing the robustness
 of RED's active queue management", 2001; ns-2.35's ``adaptive_``.
 
-RED's equations, and at an arrival more than `interval` after the last change, with avg the average
-queue and m = 0.4 (max_thresh - min_thresh):
+RED's equations, and in addition, at an arrival more than `interval` after the last change, with avg
+the average queue and m = 0.4 (max_thresh - min_thresh):
 
 (1)  avg < min_thresh + m and max_p > bottom:  max_p <- beta max_p
 (2)  avg > max_thresh - m and max_p < top:     max_p <- max_p + min(alpha, max_p/4)
 
-`bottom` 0 is ns-2's automatic one, the inverse of 0.1 s worth of 1000-byte packets, at most 0.01.
+`bottom` 0 is ns-2's automatic value: 1 / (number of 1000-byte packets sent in 0.1 s), at most 0.01.
 
 Differences from the paper
-    As in ns-2 the line above max_thresh (`gentle`) is that of the max_p in the beginning.
+    As in ns-2, the line above max_thresh (`gentle`) uses the initial max_p.
 """
 
 from tcpcc.definition import Param, State, register
@@ -30,7 +30,7 @@ from tcpcc.queues.red import (
 
 
 def least(p, q):
-    """`bottom`, or the automatic one."""
+    """`bottom`, or its automatic value."""
     return p.bottom if p.bottom > 0 else min(0.01, 8000 / (0.1 * q.rate))
 
 
@@ -73,13 +73,13 @@ AdaptiveRED = register(
             "alpha": Param(0.01, "", "largest step up of max_p", 0, 1),
             "beta": Param(0.9, "", "factor of a step down", 0, 1),
             "interval": Param(0.5, "s", "least time between steps", 0),
-            "top": Param(0.5, "", "max_p grows no further", 0, 1),
-            "bottom": Param(0, "", "nor shrinks below this; 0: automatic", 0, 1),
+            "top": Param(0.5, "", "largest max_p", 0, 1),
+            "bottom": Param(0, "", "smallest max_p; 0: automatic", 0, 1),
         },
         state={
             **LAW_STATE,
-            "max_p": State(0, "", "p_b at max_thresh as it is now; 0: nothing has arrived"),
-            "changed": State(0, "s", "when it was set last"),
+            "max_p": State(0, "", "current p_b at max_thresh; 0: no packet has arrived"),
+            "changed": State(0, "s", "time of the last change of max_p"),
         },
         record=("avg", "max_p"),
         validate=validate_thresholds,

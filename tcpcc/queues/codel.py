@@ -1,29 +1,29 @@
 """CoDel: drops at the head of the queue once packets have waited too long for an interval.
 
-Source: RFC 8289, section 5, whose names these are; ECN as in RFC 8290 and Linux.
+Source: RFC 8289, section 5, with its names; ECN as in RFC 8290 and Linux.
 
-At a departure, with the packet's sojourn time, `first_above` the time from which on the queue has
-been bad for an interval, and C(t) = t + interval/sqrt(count):
+At a departure, with the packet's sojourn time and C(t) = t + interval/sqrt(count). `first_above` is
+the time at which the sojourn time will have been too long for an interval:
 
-(1)  sojourn < target, or at most one packet of `mtu` bytes left:  first_above <- none
-     otherwise, if there is none:                                  first_above <- now + interval
-     a packet may be dropped where now >= first_above
-(2)  dropping, and it may not be dropped:  not dropping any more
+(1)  sojourn < target, or at most `mtu` bytes left:  first_above is unset
+     otherwise, if it is unset:                      first_above <- now + interval
+     a packet may be dropped if first_above is set and now >= first_above
+(2)  dropping, and the packet may not be dropped:  stop dropping
 (3)  dropping, now >= drop_next:  drop, count + 1, drop_next <- C(drop_next) if the next may be too
-(4)  not dropping, and it may be:  drop, begin dropping; count <- count - last_count if that is
-     above 1 and drop_next is less than 16 intervals ago, else 1; drop_next <- C(now);
+(4)  not dropping, and the packet may be dropped:  drop, start dropping; count <- count - last_count
+     if that is above 1 and drop_next is less than 16 intervals ago, else 1; drop_next <- C(now);
      last_count <- count
 
-With `ecn` a packet that can be is marked where it would be dropped, and sent. One that has waited
-longer than `ce_threshold` is marked in any case, as in Linux, for DCTCP.
+With `ecn` an ECN-capable packet is marked and sent instead of dropped. An ECN-capable packet that
+has waited longer than `ce_threshold` is marked in any case, as in Linux, for DCTCP.
 
-Where windows are small the queue is longer than the target. 20 Reno flows at 20 Mb/s over 20 ms
-would have to lose a packet in seven for windows of 3 (p = 1.5/W^2); by (3) it takes drops for 7 s
-on end, without (2) between them, to lose as many. They keep 14 ms.
+With small windows the queue is longer than the target: small windows need a drop probability that
+(3) reaches only after long dropping without (2).
 
 Differences from the RFC
-    None. Its loops over packets are the link's (a dropped packet's successor follows, `q.again`),
-    its `maxpacket` is `mtu`. Linux' square root is an integer approximation, this one is exact.
+    None. The link runs the RFC's loops over packets (a dropped packet's successor follows,
+    `q.again`); `maxpacket` is `mtu`. Linux approximates the square root in integers; this one is
+    exact.
 """
 
 import math
@@ -52,7 +52,7 @@ def drop_or_mark(s, p, q):
     """(1) to (4) for one packet."""
     bad = may_drop(s, p, q)
     marks = p.ecn != 0 and q.ect != 0
-    first = q.again != 0 and s.entered != 0  # the packet after the one that (4) has dropped
+    first = q.again != 0 and s.entered != 0  # the packet after the one that (4) dropped
     s.entered = 0.0
     if first:
         return
@@ -84,7 +84,7 @@ def drop_or_mark(s, p, q):
 
 
 def decide(s, p, q):
-    """(1) to (4), and what `ce_threshold` adds."""
+    """(1) to (4), and the marks of `ce_threshold`."""
     drop_or_mark(s, p, q)
     if q.sojourn > p.ce_threshold and q.ect != 0 and q.drop == 0:
         q.mark = 1.0
@@ -95,23 +95,25 @@ def on_departure(s, p, q):
     s.sojourn = q.sojourn
 
 
-#: Parameters and state of the law, for disciplines that hold several queues to it.
+#: Parameters and state of the law, for disciplines that apply it to several queues.
 LAW_PARAMS = {
-    "target": Param(0.005, "s", "sojourn time that is good enough (TARGET)", 0),
-    "interval": Param(0.1, "s", "for how long it may be worse (INTERVAL)", 1e-6),
-    "mtu": Param(1500, "bytes", "a queue of so much is never bad (maxpacket)", 0),
+    "target": Param(0.005, "s", "acceptable sojourn time (TARGET)", 0),
+    "interval": Param(0.1, "s", "time for which it may be exceeded before drops (INTERVAL)", 1e-6),
+    "mtu": Param(1500, "bytes", "a queue of at most this size causes no drop (maxpacket)", 0),
     "ecn": ECN,
-    "ce_threshold": Param(math.inf, "s", "sojourn time above which each packet is marked", 0),
+    "ce_threshold": Param(
+        math.inf, "s", "sojourn time above which each ECN-capable packet is marked", 0
+    ),
 }
 LAW_STATE = {
     "first_above": State(
-        0, "s", "when the queue will have been bad for an interval; 0: it is good"
+        0, "s", "when the sojourn time will have been too long for an interval; 0: unset"
     ),
-    "drop_next": State(0, "s", "when the next packet is dropped"),
+    "drop_next": State(0, "s", "time of the next drop"),
     "count": State(0, "packets", "dropped since dropping began"),
-    "last_count": State(0, "packets", "count when dropping began the last time"),
+    "last_count": State(0, "packets", "count when dropping last began"),
     "dropping": State(0, "0 or 1", "packets are being dropped"),
-    "entered": State(0, "0 or 1", "dropping began with the packet before"),
+    "entered": State(0, "0 or 1", "dropping began with the previous packet"),
 }
 
 CoDel = register(

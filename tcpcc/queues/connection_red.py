@@ -1,4 +1,4 @@
-"""RED whose thresholds follow the number of connections, so that Vegas keeps its share beside Reno.
+"""RED with thresholds proportional to the number of connections, for Vegas beside Reno.
 
 Source: C.-W. Chang, "TCP performance analysis and fairness improvement in different congestion
 control methods", thesis, National Chiao Tung University, 2004, section 3.4.
@@ -6,22 +6,23 @@ control methods", thesis, National Chiao Tung University, 2004, section 3.4.
 (1)  MinThresh = min(beta n, B),    MaxThresh = min((beta + 1) n, B)       at every arrival
 
 with the drop law of :mod:`tcpcc.queues.red`. Every Vegas connection keeps up to beta packets in the
-queue; an average of beta n is what n of them need, and what is above it is not theirs.
+queue, so n Vegas connections need an average queue of up to beta n; packets above that belong to
+other flows.
 
-n is the number of sources that are open on the link (`estimator` 0), at least 1, or what SRED
-(:mod:`tcpcc.queues.flow_count`) makes of the arrivals (`estimator` 1); n x (1 + `error`) takes the
-place of either. B counts the packets that can wait, as the average does: one less than the link's
-buffer, which counts the packet being sent.
+n is the number of open sources on the link (`estimator` 0), at least 1, or SRED's estimate from the
+arrivals (`estimator` 1; :mod:`tcpcc.queues.flow_count`). It is multiplied by 1 + `error`. B counts
+the packets that can wait, as the average does: one less than the link's buffer, which counts the
+packet being sent.
 
 Differences from the paper
-    Its own estimator, after a paper that is not at hand, is replaced by these two. Its first
-    example (section 3.3, n = 2) has 4 and 6 for the thresholds, not the 6 and 8 of (1): take
-    :mod:`tcpcc.queues.red` for that.
-    With MinThresh = MaxThresh = B no average lies between them, and nothing is divided.
+    These two replace the paper's own estimator, which follows a paper that was not available. The
+    first example (section 3.3, n = 2) has the thresholds 4 and 6, not the 6 and 8 of (1): use
+    :mod:`tcpcc.queues.red` for it.
+    With MinThresh = MaxThresh = B no average lies between them, and there is no division by zero.
 Differences from ns-2
-    A script that moves ``thresh_queue_`` and ``maxthresh_queue_`` moves the limits between the
-    branches of the drop law, whose lines stay as they were when the queue was reset. Here, as in
-    the paper, the law is that of the present thresholds; with `slope_flows` it is ns-2's.
+    A script that changes ``thresh_queue_`` and ``maxthresh_queue_`` moves the limits between the
+    branches of the drop law, but not its lines, which are set when the queue is reset. Here, as in
+    the paper, the lines follow the current thresholds; `slope_flows` gives ns-2's behaviour.
 """
 
 from tcpcc.definition import Param, State, register
@@ -54,7 +55,7 @@ def set_thresholds(s, p, q):
 
 
 def threshold(p, q, packets, flows):
-    """One of (1)."""
+    """One threshold of (1)."""
     return min(packets * flows, max(q.limit - 1, 0.0))
 
 
@@ -90,10 +91,16 @@ ConnectionRED = register(
         on_arrival=on_arrival,
         on_fluid=on_fluid,
         params={
-            "beta": Param(3, "packets", "per connection, at which early drops begin", 0),
-            "estimator": Param(0, "0 or 1", "n is 0: the true number; 1: SRED's 1/P", 0, 1),
-            "error": Param(0, "", "relative error of n: -0.2 takes a fifth too few", -0.99),
-            "slope_flows": Param(0, "", "connections that the law's slope is for; 0: for n", 0),
+            "beta": Param(
+                3, "packets", "average queue per connection at which early drops begin", 0
+            ),
+            "estimator": Param(
+                0, "0 or 1", "n is 0: the true number; 1: SRED's estimate 1/P", 0, 1
+            ),
+            "error": Param(0, "", "relative error of n; -0.2: n is a fifth too small", -0.99),
+            "slope_flows": Param(
+                0, "", "number of connections for the slope of the drop law; 0: n", 0
+            ),
             **LAW_PARAMS,
             **ESTIMATOR_PARAMS,
         },

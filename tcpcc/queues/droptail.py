@@ -1,7 +1,7 @@
-"""Drop-tail: an arrival at a full buffer is dropped, nothing else is.
+"""Drop-tail: only arrivals at a full buffer are dropped.
 
-The buffer itself belongs to the link, in packets or bytes; it counts the packet being sent, as the
-`limit_` of ns-2's DropTail does.
+The buffer belongs to the link, in packets or bytes. It counts the packet being sent, as `limit_` of
+ns-2's DropTail does.
 """
 
 from tcpcc.definition import register

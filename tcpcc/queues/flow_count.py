@@ -1,10 +1,10 @@
-"""How many flows share a link: SRED's estimate from hits in a list of zombies.
+"""Number of flows on a link: SRED's estimate from hits in a list of zombies (recent packets).
 
 Source: T. J. Ott, T. V. Lakshman, L. H. Wong, "SRED: stabilized RED", INFOCOM 1999.
 
 (1)  An arriving packet is compared with a zombie drawn at random: `hit` is 1 if both are of the
-     same flow; if not it is 0, and with the probability `overwrite` the packet's flow takes the
-     zombie's place.
+     same flow. Otherwise it is 0, and with probability `overwrite` the packet's flow replaces the
+     zombie.
 (2)  P <- (1 - a) P + a hit,    a = overwrite / zombies
 (3)  n = 1 / P
 
@@ -12,13 +12,13 @@ P tends to the sum of the squared shares of the arrivals: (3) is the number of f
 at the same rate, and less when they do not (two flows of 3/4 and 1/4 count as 1.6).
 
 Differences from the paper
-    With `warm_up`, P is the mean of all hits until each of them weighs less than a; without, P
+    With `warm_up`, P is the mean of all hits until the weight of each is less than a. Without it, P
     starts at 0 and needs several times zombies / overwrite arrivals. n is at most `zombies`. While
-    the list is not full, packets are compared with what it holds, then added to it.
-    The paper was not at hand: constants and steps are as they are commonly given.
+    the list is not full, packets are compared with its entries, then added to it.
+    The text of the paper was not available: constants and steps are as commonly described.
 Fluid
-    Shares of the list follow the shares of the arrivals with a memory of zombies / overwrite
-    packets, which is the mean of (1) exactly; P follows the probability of a hit.
+    The flows' shares of the list follow their shares of the arrivals with a memory of zombies /
+    overwrite packets, exactly the mean of (1). P follows the probability of a hit.
 """
 
 import math
@@ -26,23 +26,23 @@ import math
 from tcpcc.definition import Param, State
 from tcpcc.engine.streams import uniform
 
-ROOM = 1000  # zombies that the state has room for
+ROOM = 1000  # longest list of zombies
 
 ESTIMATOR_PARAMS = {
     "zombies": Param(ROOM, "", "length of the list of zombies", 1, ROOM),
     "overwrite": Param(0.25, "", "probability that a miss overwrites the zombie", 1e-6, 1),
-    "warm_up": Param(1, "0 or 1", "P is the mean of the hits until 1/a of them are known", 0, 1),
+    "warm_up": Param(1, "0 or 1", "P is the mean of the hits for the first 1/a packets", 0, 1),
 }
 ESTIMATOR_STATE = {
     "hit_frequency": State(0, "", "frequency P of hits"),
     "hit": State(0, "0 or 1", "the last packet hit its zombie (packet model)"),
     "compared": State(0, "packets", "compared with a zombie so far"),
     "filled": State(0, "", "zombies in the list"),
-    "zombies": State(0, "", "number of the flow of each zombie", ROOM),
+    "zombies": State(0, "", "flow number of each zombie", ROOM),
 }
 
-#: State of a discipline that knows how many connections there are, or thinks so.
-FLOWS = State(0, "", "number of connections as the queue takes it")
+#: State of a discipline that knows or estimates the number of connections.
+FLOWS = State(0, "", "number of connections that the queue assumes")
 
 
 def compare(s, p, q):

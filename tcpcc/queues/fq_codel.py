@@ -1,20 +1,20 @@
-"""FQ-CoDel: a queue for each flow, served by deficit round robin, each held to CoDel's law.
+"""FQ-CoDel: one queue per flow, served by deficit round robin, with CoDel's law in each queue.
 
-Source: RFC 8290, section 4; Linux' ``sch_fq_codel`` for what makes room in a full buffer.
+Source: RFC 8290, section 4; Linux ``sch_fq_codel`` for the drops of a full buffer.
 
-(1)  an arrival joins the queue that its flow's hash says; a queue in neither list joins the end of
-     the new ones, with a deficit of one quantum
-(2)  a departure is from the first new queue, or the first old one where there is no new one. A
-     queue whose deficit is not positive gets a quantum and goes to the end of the old ones; one
-     that is empty goes there too if it was new, and leaves the lists if it was old
-(3)  its packets are CoDel's affair (:mod:`tcpcc.queues.codel`); those sent reduce the deficit
-(4)  a full buffer takes packets from the head of the queue with the most bytes: half of them, at
-     most `drop_batch`
+(1)  an arrival joins the queue given by its flow's hash. A queue in neither list joins the end of
+     the new queues, with a deficit of one quantum
+(2)  a departure is from the first new queue, or from the first old queue if there is no new one. A
+     queue without a positive deficit gets a quantum and moves to the end of the old queues. An
+     empty queue moves there too if it was new, and leaves the lists if it was old
+(3)  CoDel (:mod:`tcpcc.queues.codel`) decides about the packet; packets sent reduce the deficit
+(4)  a full buffer drops packets from the head of the queue with the most bytes: half of its
+     packets, at most `drop_batch`
 
 The buffer is the link's (the RFC's default is 10240 packets), `flows` at most 1024.
 
 Differences from the RFC
-    The hash is 2654435761 (n + m) mod 2^32, n being the flow's number and m one drawn at the start.
+    The hash is 2654435761 (n + m) mod 2^32, with n the flow's number and m drawn at the start.
 """
 
 from tcpcc.definition import Param, State, register
@@ -35,7 +35,7 @@ def hashed(s, p, flow):
 
 
 def append(s, i, kind):
-    """Put queue `i` at the end of the new or of the old ones. Links count from 1; 0 is the end."""
+    """Put queue `i` at the end of list `kind`. Links count from 1; 0 is the end."""
     s.next[i] = 0
     s.kind[i] = kind
     if s.first[kind] == 0:
@@ -75,7 +75,7 @@ def on_arrival(s, p, q):
 
 
 def on_select(s, p, q):
-    """(2). Some queue is not empty, and every round adds a quantum to it."""
+    """(2). The loop ends: some queue is not empty, and every round adds a quantum to it."""
     while True:
         kind = NEW if s.first[NEW] != 0 else OLD
         i = s.first[kind] - 1
@@ -112,7 +112,7 @@ def on_departure(s, p, q):
 FQCoDel = register(
     Discipline(
         name="fq_codel",
-        summary="a queue per flow, served in turn, each held to CoDel's law",
+        summary="a queue per flow, served in turn, with CoDel's law in each",
         source="RFC 8290",
         on_arrival=on_arrival,
         on_departure=on_departure,
@@ -120,19 +120,19 @@ FQCoDel = register(
         inner=QUEUES,
         params={
             "flows": Param(1024, "", "queues that flows are hashed to", 1, QUEUES),
-            "quantum": Param(1514, "bytes", "that a queue may send in its turn", 1),
-            "drop_batch": Param(64, "packets", "most that a full buffer drops at once", 1),
+            "quantum": Param(1514, "bytes", "sent by a queue in its turn", 1),
+            "drop_batch": Param(64, "packets", "most packets that a full buffer drops at once", 1),
             **LAW_PARAMS,
         },
         state={
-            "perturbation": State(0, "", "what the hash begins with; 0: not drawn yet", kind=int),
+            "perturbation": State(0, "", "m of the hash; 0: not drawn yet", kind=int),
             "first": State(0, "", "first queue of each list, from 1", 3, int),
             "last": State(0, "", "last queue of each list", 3, int),
             "next": State(0, "", "the queue after each queue in its list", QUEUES, int),
             "kind": State(0, "", "list that each queue is in", QUEUES, int),
             "packets": State(0, "packets", "in each queue", QUEUES, int),
             "backlog": State(0, "bytes", "in each queue", QUEUES),
-            "deficit": State(0, "bytes", "that each queue may still send", QUEUES),
+            "deficit": State(0, "bytes", "remaining quantum of each queue", QUEUES),
             **LAW_STATE,
             **{
                 f"each_{name}": State(0, state.unit, f"{state.doc}; of each queue", QUEUES)

@@ -1,21 +1,22 @@
-"""Losses in bursts: the Gilbert-Elliott channel, before a drop-tail queue.
+"""Losses in bursts: the Gilbert-Elliott channel, with a drop-tail queue after it.
 
 Source: E. N. Gilbert, "Capacity of a burst-noise channel", Bell System Technical Journal 39(5),
 1960; E. O. Elliott, "Estimates of error rates for codes on burst-noise channels", ibid. 42(5),
 1963.
 
-A channel is good or bad. Packet by packet,
+A channel is good or bad. For each packet:
 
 (1)  good -> bad with probability p, bad -> good with probability r
 (2)  a packet is lost with probability 1 - k in the good state, 1 - h in the bad one
 
-so that it is bad for a share p / (p + r) of the packets, in bursts of 1/r packets on average.
+It is bad for a share p / (p + r) of the packets, in bursts of 1/r packets on average.
 
 Differences from the papers
     The states change from packet to packet, not from bit to bit.
 Limits
-    There is no ``on_fluid``: fluid sees no bursts, and the fluid model refuses it. For losses in
-    bursts before an active queue put a link of infinite rate with this discipline before that one.
+    There is no ``on_fluid``: the fluid model has no bursts and refuses this discipline. To combine
+    it with an active queue, put a link of infinite rate with this discipline before that queue's
+    link.
 """
 
 from tcpcc.definition import Param, State, register
@@ -36,7 +37,7 @@ def on_arrival(s, p, q):
 GilbertElliott = register(
     Discipline(
         name="gilbert_elliott",
-        summary="drop-tail behind a channel that loses packets in bursts",
+        summary="drop-tail after a channel that loses packets in bursts",
         source="Gilbert 1960, Elliott 1963",
         on_arrival=on_arrival,
         params={

@@ -3,16 +3,16 @@
 Source: C. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers
 supporting TCP flows", IEEE INFOCOM 2001; ns-2.35's ``Queue/PI``.
 
-w times a second, with q packets waiting and q_old at the time before:
+w times per second, with q packets waiting and q_old at the previous sample:
 
 (1)  prob <- prob + a (q - qref) - b (q_old - qref),   within [0, 1]
 
-and every arriving packet is dropped with probability prob. a and b come from the continuous
-controller K (s/z + 1)/s by the bilinear transform; the defaults are those for 15 Mb/s, 500-byte
-packets, 60 flows or more and round-trip times of up to 246 ms at 170 Hz.
+Every arriving packet is dropped with probability prob. a and b come from the continuous controller
+K (s/z + 1)/s by the bilinear transform. The defaults are for 15 Mb/s, 500-byte packets, 60 flows or
+more and RTTs of up to 246 ms, at 170 Hz.
 
 Differences from ns-2
-    A link's buffer counts the packet being sent; ns-2's PI holds one packet more.
+    A link's buffer counts the packet being sent; with ns-2's PI one packet more fits.
 """
 
 from tcpcc.definition import Param, State, register
@@ -40,15 +40,15 @@ def on_fluid(s, p, q):
 PI = register(
     Discipline(
         name="pi",
-        summary="integrates what the queue is above its reference into a drop probability",
+        summary="drops with a probability from a PI controller of the queue length",
         source="Hollot, Misra, Towsley, Gong 2001",
         on_arrival=on_arrival,
         on_fluid=on_fluid,
         on_interval=on_interval,
         params={
-            "qref": Param(50, "packets", "queue to hold", 0),
+            "qref": Param(50, "packets", "target queue", 0),
             "a": Param(1.822e-5, "1/packets", "gain of the queue"),
-            "b": Param(1.816e-5, "1/packets", "gain of the queue before"),
+            "b": Param(1.816e-5, "1/packets", "gain of the queue at the previous sample"),
             "w": Param(170, "Hz", "samples per second", 1e-3),
             "ecn": ECN,
         },

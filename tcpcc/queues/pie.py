@@ -2,31 +2,32 @@
 
 Source: RFC 8033, sections 4, 5 and appendix A.
 
-Every `t_update`, with D the present queueing delay and D_old the one before:
+Every `t_update`, with D the current queueing delay and D_old the previous one:
 
 (1)  p = alpha (D - target) + beta (D - D_old), divided by 2048, 512, 128, 32, 8, 2 for a drop_prob
      below 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1;  at most 0.02 from a drop_prob of 0.1 on
-(2)  drop_prob <- drop_prob + p, times 0.98 where D = D_old = 0,   within [0, 1]
-(3)  burst_allowance <- max(burst_allowance - t_update, 0); max_burst where drop_prob = 0 and
+(2)  drop_prob <- drop_prob + p, times 0.98 if D = D_old = 0,   within [0, 1]
+(3)  burst_allowance <- max(burst_allowance - t_update, 0); max_burst if drop_prob = 0 and
      D, D_old < target/2
-(4)  an arrival is let in while burst_allowance > 0, if D_old < target/2 and drop_prob < 0.2, or if
-     no more than two packets wait; else it is dropped with probability drop_prob
-(5)  the sum of drop_prob since the last drop keeps drops apart: none below 0.85, one at 8.5
+(4)  an arrival is admitted if burst_allowance > 0, if D_old < target/2 and drop_prob < 0.2, or if
+     at most two packets wait; otherwise it is dropped with probability drop_prob
+(5)  the sum of drop_prob over the arrivals since the last drop spaces drops: no drop while it is
+     below 0.85, a certain drop from 8.5 on
 
 Differences from the RFC
-    D is the queue over the link's rate, as its section 5.2 allows where the rate is known; the
-    departure rate is not estimated. What a full buffer drops does not count in (5).
+    D is the queue divided by the link's rate, as its section 5.2 allows if the rate is known; the
+    departure rate is not estimated. Drops by a full buffer do not count in (5).
 """
 
 from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
 from tcpcc.queues.discipline import ECN, Discipline, notify
 
-NEVER = 1e-12  # on_fluid takes a smaller probability for 0
+NEVER = 1e-12  # on_fluid treats a smaller probability as 0
 
 
 def scaled(change, drop_prob):
-    """(1): a step, fit to the probability that it moves."""
+    """(1): the step `change`, scaled to the current drop probability."""
     if drop_prob >= 0.1:
         return min(change, 0.02)
     limit, divisor = 1e-6, 2048.0
@@ -51,7 +52,7 @@ def on_interval(s, p, q):
 
 
 def spares(s, p, q):
-    """(4): whether an arrival is let in whatever the probability is."""
+    """(4): whether an arrival is admitted whatever the drop probability."""
     if s.burst_allowance > 0 or (s.delay < p.target / 2 and s.drop_prob < 0.2):
         return True
     return q.queue <= 2
@@ -75,7 +76,7 @@ def on_fluid(s, p, q):
     if spares(s, p, q) or s.drop_prob < NEVER:
         q.anew = 1.0
         return
-    # 0.85/drop_prob arrivals are safe; of those that follow each is dropped with drop_prob
+    # the first 0.85/drop_prob arrivals are admitted, each later one is dropped with drop_prob
     first, mean = 0.85 / s.drop_prob, 1.85 / s.drop_prob
     q.prob = 1 / max(mean, 1.0)
     q.spread = 1 - first / mean
@@ -90,18 +91,18 @@ PIE = register(
         on_fluid=on_fluid,
         on_interval=on_interval,
         params={
-            "target": Param(0.015, "s", "QDELAY_REF", 1e-6),
-            "t_update": Param(0.015, "s", "T_UPDATE", 1e-6),
+            "target": Param(0.015, "s", "target of the queueing delay (QDELAY_REF)", 1e-6),
+            "t_update": Param(0.015, "s", "time between updates (T_UPDATE)", 1e-6),
             "alpha": Param(0.125, "1/s", "gain of the delay", 0),
-            "beta": Param(1.25, "1/s", "gain of its change", 0),
-            "max_burst": Param(0.15, "s", "MAX_BURST", 0),
+            "beta": Param(1.25, "1/s", "gain of the change of the delay", 0),
+            "max_burst": Param(0.15, "s", "largest burst_allowance (MAX_BURST)", 0),
             "ecn": ECN,
             "mark_ecnth": Param(0.1, "", "largest drop_prob with which packets are marked", 0, 1),
         },
         state={
             "drop_prob": State(0, "", "drop probability"),
             "delay": State(0, "s", "queueing delay at the last update"),
-            "burst_allowance": State(0.15, "s", "time for which nothing is dropped"),
+            "burst_allowance": State(0.15, "s", "remaining time without early drops"),
             "accumulated": State(0, "", "sum of drop_prob since the last drop"),
         },
         record=("drop_prob",),

@@ -1,18 +1,18 @@
-"""A policer: drops what exceeds a rate and a burst, and lets nothing wait for it.
+"""A policer: a token bucket that drops packets above a rate and a burst, and delays no packet.
 
 Source: a token bucket as in RFC 2697's committed part; T. Flach et al., "An Internet-wide analysis
 of traffic policing", SIGCOMM 2016.
 
-With B bytes of burst and u of them used:
+With a burst of B bytes, u of them used:
 
 (1)  u <- max(u - rate/8 (t - t_last), 0)
 (2)  a packet of b bytes passes if u + b <= B, and u <- u + b; else it is dropped
 
-The link may be faster than `rate`; before a queue of another discipline put a link of infinite rate
-with this one.
+The link may be faster than `rate`. To combine it with another discipline, put a link of infinite
+rate with this one before that discipline's link.
 
 Limits
-    There is no ``on_fluid``: fluid has no bursts of packets, and the fluid model refuses it.
+    There is no ``on_fluid``: the fluid model has no bursts of packets and refuses this discipline.
 """
 
 from tcpcc.definition import Param, State, register
@@ -31,15 +31,15 @@ def on_arrival(s, p, q):
 Policer = register(
     Discipline(
         name="policer",
-        summary="drops what exceeds a rate and a burst (token bucket)",
+        summary="drops packets above a rate and a burst (token bucket)",
         source="RFC 2697; Flach et al. 2016",
         on_arrival=on_arrival,
         params={
-            "rate": Param(10e6, "bit/s", "at which the bucket fills", 1),
-            "burst": Param(100e3, "bytes", "that the bucket holds", 1),
+            "rate": Param(10e6, "bit/s", "rate at which the bucket fills", 1),
+            "burst": Param(100e3, "bytes", "size of the bucket", 1),
         },
         state={
-            "used": State(0, "bytes", "of the burst that are used"),
+            "used": State(0, "bytes", "used part of the burst"),
             "last": State(0, "s", "time of the last arrival"),
         },
         record=("used",),

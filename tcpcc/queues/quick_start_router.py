@@ -1,40 +1,41 @@
-"""Quick-Start's router: it approves, reduces or denies the rates that senders ask for in their SYN.
+"""Quick-Start's router: approves, reduces or denies the rates that senders ask for in their SYN.
 
 Source: S. Floyd, M. Allman, A. Jain, P. Sarolahti, "Quick-Start for TCP and IP", RFC 4782, 2007;
-ns-2.35's ``Agent/QSAgent`` with its ``algorithm_`` 3. The sender, and what the words of a packet
-are: :mod:`tcpcc.slow_start.quick_start`.
+ns-2.35's ``Agent/QSAgent`` with its ``algorithm_`` 3. The sender and the header fields of a packet
+are in :mod:`tcpcc.slow_start.quick_start`.
 
 A request N >= 1 asks for
 
 (1)  R = 40 kb/s 2^N,    N <= 15
 
-When one arrives, with C the link's rate, u its utilization and A what was approved of late:
+When a request arrives, with C the link's rate, u its utilization and A the recent approvals:
 
-(2)  u C + A < threshold C:   approved <- min(R, allocation C - u C - A);  else nothing
-(3)  A <- A + approved, rounded down to a rate that can be told
-(4)  the packet goes on with the largest N that (1) gives at most `approved`, and one approval more;
-     where nothing is left, with none
+(2)  u C + A < threshold C:   approved <- min(R, allocation C - u C - A);  else 0
+(3)  A <- A + approved, rounded down to a rate of (1)
+(4)  the packet continues with the largest N whose rate (1) is at most `approved`, and one approval
+     more; or with N = 0 and no further approval
 
 u is the largest of the link's last five utilizations over `interval` (a longer one if the link was
-busy or idle all the time); A counts the approvals of the running slot and the last one, each of
-`slot` seconds: those of flows whose packets u does not show yet. All else is drop-tail.
+busy or idle all the time). A counts the approvals of the current and the previous slot, each of
+`slot` seconds: u does not yet show the packets of these flows. Otherwise the queue is drop-tail.
 
 Differences from the RFC
-    None in what it requires; how u is measured is left to routers there, and here is ns-2's. Its
-    one threshold is two, as in ns-2.
+    None in its requirements. It leaves the measurement of u to routers; this one is ns-2's. Its one
+    threshold is two (`threshold`, `allocation`), as in ns-2.
 Differences from ns-2
-    There it sits in a node, for all of its links; here in a link's queue. Rates are coded by (1)
-    only, as with its ``rate_function_`` 2, and with `rounded` = 0 approvals count as they are.
+    In ns-2 a node has one agent for all its links; here each link's queue has its own. Rates are
+    coded by (1) only, as with ns-2's ``rate_function_`` 2. With `rounded` = 0 approvals count in A
+    without rounding.
 Fluid
-    Requests that come at once, of the flows that one stands for, share what is left.
+    Simultaneous requests, of the flows that one flow stands for, share the remaining rate.
 """
 
 from tcpcc.definition import Param, State, register
 from tcpcc.queues.discipline import Discipline
 
-UNIT = 40e3  # bit/s, of (1)
-LARGEST = 15  # N
-RECORDS = 5  # utilizations kept
+UNIT = 40e3  # bit/s; unit of (1)
+LARGEST = 15  # largest N
+RECORDS = 5  # number of utilizations kept
 
 
 def rate_of(code):
@@ -43,7 +44,7 @@ def rate_of(code):
 
 
 def code_of(rate):
-    """The largest request for at most this rate, bit/s; 0: none is as small."""
+    """Largest N with a rate of at most `rate`, bit/s; 0 if there is none."""
     code = 0
     while code < LARGEST and UNIT * 2.0 ** (code + 1) <= rate:
         code += 1
@@ -51,7 +52,7 @@ def code_of(rate):
 
 
 def note_use(s, p, now, busy):
-    """The link was `busy`, 0 or 1, since the last call."""
+    """Update the utilization: the link was `busy` (0 or 1) since the last call."""
     time, before = now - s.noted_at, s.noted_at - s.began
     s.noted_at = now
     if time + before <= 0:
@@ -68,7 +69,7 @@ def note_use(s, p, now, busy):
 
 
 def note_arrival(s, p, q):
-    """What the link did since the last arrival."""
+    """Update the utilization with the link's busy and idle time, if it is idle at this arrival."""
     if q.idle > 0:
         note_use(s, p, max(q.now - q.idle, s.noted_at), 1.0)
         note_use(s, p, q.now, 0.0)
@@ -83,7 +84,7 @@ def age_approvals(s, p, now):
 
 
 def grant(s, p, rate, asked, requests):
-    """(2), (3): what is approved of each of so many requests, bit/s."""
+    """(2), (3): rate approved for each of `requests` requests, bit/s."""
     peak = 0.0
     for i in range(RECORDS):
         peak = max(peak, s.uses[i])
@@ -119,22 +120,22 @@ QuickStartRouter = register(
         in_amounts=True,
         params={
             "threshold": Param(
-                0.85, "", "share of the rate from which on nothing is approved (ns-2)", 0, 1
+                0.85, "", "share of the rate from which no request is approved (ns-2)", 0, 1
             ),
-            "allocation": Param(0.85, "", "share of the rate up to which it is approved (ns-2)", 0),
-            "slot": Param(0.2, "s", "for how long approvals count, one to two of these", 1e-6),
-            "interval": Param(0.2, "s", "over which the utilization is measured (ns-2)", 1e-6),
+            "allocation": Param(0.85, "", "share of the rate that approvals may fill (ns-2)", 0),
+            "slot": Param(0.2, "s", "approvals count for one to two slots of this length", 1e-6),
+            "interval": Param(0.2, "s", "time over which the utilization is measured (ns-2)", 1e-6),
             "rounded": Param(1, "0 or 1", "approvals count rounded down (RFC); 0: ns-2", 0, 1),
         },
         state={
             "approved": State(0, "bit/s", "approved in this slot"),
-            "last": State(0, "bit/s", "approved in the slot before"),
+            "last": State(0, "bit/s", "approved in the previous slot"),
             "slot": State(0, "", "number of this slot"),
-            "began": State(0, "s", "when the running measurement began"),
-            "noted_at": State(0, "s", "until when it is complete"),
-            "use": State(0, "", "utilization since it began"),
-            "uses": State(0, "", "utilizations measured last", size=RECORDS),
-            "place": State(0, "", "where the next one goes"),
+            "began": State(0, "s", "start of the current measurement"),
+            "noted_at": State(0, "s", "time of its last update"),
+            "use": State(0, "", "utilization in the current measurement"),
+            "uses": State(0, "", "last utilizations measured", size=RECORDS),
+            "place": State(0, "", "index of the next one"),
         },
     )
 )

@@ -1,4 +1,4 @@
-"""Random Early Detection.
+"""Random Early Detection: drops with a probability that grows with the average queue.
 
 Source: S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM
 ToN 1(4), 1993; gentle variant and automatic weight: S. Floyd, notes of 2000 and "Adaptive RED",
@@ -7,26 +7,26 @@ ToN 1(4), 1993; gentle variant and automatic weight: S. Floyd, notes of 2000 and
 (1)  avg <- (1 - w) avg + w q                            per arrival, q packets waiting
      w = 1 - exp(-1/C)                                   `weight` 0 (ns-2's ``q_weight_ 0``)
      w = 1 - exp(-1/(10 R C)), R = max(0.1 s, 3 (delay + 1/C))         `weight` -1 (likewise)
-(2)  avg <- (1 - w)^m avg first, after an idle time in which m = C x idle packets could have left
+(2)  after an idle time first avg <- (1 - w)^m avg,  m = C x idle packets could have been sent
 (3)  p_b = max_p (avg - min) / (max - min)               min <= avg < max
      p_b = max_p + (1 - max_p)(avg - max) / max          max <= avg < 2 max, gentle; else 1
 (4)  p_a = p_b / (1 - count p_b)                         a drop every 1 .. 1/p_b - 1 arrivals
      p_a = 0 if count p_b < 1, else p_b / (2 - count p_b)       `wait`: every 1/p_b .. 2/p_b - 1
 (5)  byte mode: p_a x size / mean_packet
 
-`count` is the number of arrivals since the last drop, or since avg crossed min from below, with
-the present one (so in the paper's listing too; its text has the spacing end at 1/p_b).
+`count` is the number of arrivals since the last drop, or since avg crossed min from below,
+including the current one (as in the paper's listing; in its text the spacing ends at 1/p_b).
 
 Differences from the paper
     `wait` and `gentle` are later additions, both on by default as in ns-2. C in (2) is the rate in
     packets of `mean_packet` bytes.
 Taken from ns-2
-    No early drop while fewer than two packets wait; the first arrival that finds avg >= min only
-    starts the count. A full buffer drops as well, and then the count begins anew.
+    No early drop while fewer than two packets wait. The first arrival that finds avg >= min only
+    starts the count. A drop by a full buffer restarts the count.
 Differences from ns-2
-    A link's buffer counts the packet being sent, as ns-2's DropTail does; ns-2's RED holds one
-    packet more. With a buffer larger by one and ns-2's random numbers every drop is ns-2's.
-    The two packets of "fewer than two" are packets in byte mode too.
+    A link's buffer counts the packet being sent, as in ns-2's DropTail; ns-2's RED holds one packet
+    more. With a buffer larger by one and ns-2's random numbers every drop is the same as in ns-2.
+    "Fewer than two" counts packets in byte mode too.
 """
 
 import math
@@ -35,7 +35,7 @@ from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
 from tcpcc.queues.discipline import ECN, Discipline, notify
 
-NEVER = 1e-12  # on_fluid takes a smaller p_b for 0
+NEVER = 1e-12  # on_fluid treats a smaller p_b as 0
 
 
 def service_rate(p, q):
@@ -44,7 +44,7 @@ def service_rate(p, q):
 
 
 def queue_weight(p, q):
-    """w of (1); 0 and -1 are ns-2's automatic ones."""
+    """w of (1); `weight` 0 and -1 are ns-2's automatic values."""
     if p.weight > 0:
         return p.weight
     packets = service_rate(p, q)
@@ -66,8 +66,10 @@ def base_probability(avg, low, high, p):
 
 
 def base_probability_along(avg, low, high, start, end, p, max_p):
-    """(3), with the lines of the thresholds `start` and `end` within the limits `low`, `high`, the
-    first of them up to `max_p`."""
+    """(3) with the branch limits `low`, `high`, and the lines of the thresholds `start`, `end`.
+
+    The line below `high` rises to `max_p`, the one above starts at the parameter `max_p`.
+    """
     if avg < low:
         return 0.0
     if avg < high:
@@ -94,12 +96,12 @@ def spaced_probability(s, p, q, p_b):
 
 
 def drop_early(s, p, q, low, high):
-    """An arrival: (1) to (5) with the thresholds `low` and `high`, of whatever discipline."""
+    """(1) to (5) at an arrival, with the thresholds `low` and `high` of any discipline."""
     drop_early_along(s, p, q, low, high, low, high)
 
 
 def drop_early_along(s, p, q, low, high, start, end):
-    """The same with the lines of :func:`base_probability_along`."""
+    """As :func:`drop_early`, with the lines of :func:`base_probability_along`."""
     average(s, p, q)
     decide(s, p, q, low, high, start, end, p.max_p)
 
@@ -143,8 +145,8 @@ def on_arrival(s, p, q):
 def spacing(p, p_b):
     """Least and mean number of arrivals from one drop to the next, by (4).
 
-    The product of 1 - p_a telescopes: no drop has come by arrival k with probability
-    (end - k - 1) / (end - first). The sum of these over k >= first is the mean less `first`.
+    The product of 1 - p_a telescopes: the probability of no drop up to arrival k is
+    (end - k - 1) / (end - first). Its sum over k >= first is the mean minus `first`.
     """
     first = 1.0
     end = 1 / p_b
@@ -165,14 +167,14 @@ def drop_early_fluid(s, p, q, low, high, start, end):
 
 
 def average_fluid(s, p, q):
-    """As :func:`average`."""
+    """As :func:`average`, for `q.arrivals` packets."""
     w = queue_weight(p, q)
     s.avg *= (1 - w) ** (service_rate(p, q) * q.idle)
     s.avg += (1 - (1 - w) ** q.arrivals) * (length(p, q) - s.avg)
 
 
 def decide_fluid(s, p, q, low, high, start, end, max_p):
-    """As :func:`decide`."""
+    """As :func:`decide`, for `q.arrivals` packets."""
     q.prob = 0.0
     q.spread = 0.0
     if s.avg < low or q.queue < 2:
@@ -217,7 +219,7 @@ LAW_PARAMS = {
     "gentle": Param(1, "0 or 1", "p_b grows from max_p to 1 over max .. 2 max", 0, 1),
     "wait": Param(1, "0 or 1", "at least 1/p_b arrivals between drops", 0, 1),
     "byte_queue": Param(0, "0 or 1", "average the queue in bytes", 0, 1),
-    "byte_drop": Param(0, "0 or 1", "weigh the drop probability with the size", 0, 1),
+    "byte_drop": Param(0, "0 or 1", "drop probability proportional to the packet size", 0, 1),
     "mean_packet": Param(500, "bytes", "packet size that C and byte mode refer to", 1),
     "ecn": ECN,
 }

@@ -1,20 +1,21 @@
-"""Random Exponential Marking: a price that stands still where the input matches the capacity and
-the queue its target.
+"""Random Exponential Marking: a price that is constant at full rate and the target queue.
 
 Source: S. Athuraliya, S. Low, V. Li, Q. Yin, "REM: active queue management", IEEE Network 15(3),
 2001; ns-2.35's ``Queue/REM``.
 
-Every `update_time` T, with `in` packets having arrived since, q waiting and C the rate in packets:
+Every `update_time` T, with `in` arrivals since the last update, q packets waiting and C the rate in
+packets:
 
 (1)  x <- (1 - inw) x + inw in
 (2)  price <- max(price + gamma (x + a (q - target) - C T), 0)
 (3)  prob = 1 - phi^(-price)
 
-and every arriving packet is dropped with probability prob. Over several links 1 - prob multiplies,
-so that the end of a path can tell the sum of the prices. In equilibrium q = target, x = C T.
+Every arriving packet is dropped with probability prob. Over several links 1 - prob multiplies, so
+that the end-to-end drop probability gives the sum of the prices. In equilibrium q = target and
+x = C T.
 
 Differences from ns-2
-    a is 0.1 there and has no name. C counts packets of `mean_packet` bytes.
+    In ns-2 a is a constant, 0.1. C counts packets of `mean_packet` bytes.
 """
 
 from tcpcc.definition import Param, State, register
@@ -54,11 +55,11 @@ REM = register(
         on_fluid=on_fluid,
         on_interval=on_interval,
         params={
-            "target": Param(20, "packets", "queue to hold (b*; ns-2: pbo_)", 0),
+            "target": Param(20, "packets", "target queue (b*; ns-2: pbo_)", 0),
             "gamma": Param(0.001, "", "step of the price", 0),
             "phi": Param(1.001, "", "base of the probability", 1),
-            "a": Param(0.1, "", "weight of the queue beside the rate", 0),
-            "update_time": Param(0.002, "s", "between two updates (ns-2: pupdtime_)", 1e-6),
+            "a": Param(0.1, "", "weight of the queue relative to the rate", 0),
+            "update_time": Param(0.002, "s", "time between updates (ns-2: pupdtime_)", 1e-6),
             "inw": Param(1, "", "gain of the average input", 0, 1),
             "mean_packet": Param(1000, "bytes", "packet size that C refers to", 1),
             "ecn": ECN,

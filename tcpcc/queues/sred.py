@@ -7,21 +7,21 @@ of 1/flows is in :mod:`tcpcc.queues.flow_count`.
      p_sred = max_p / 4       B/6 <= q < B/3
      p_sred = 0               q < B/6
 (2)  p_zap = p_sred min(1, 1 / (256 P)^2)                   simple
-(3)  p_zap = p_sred min(1, 1 / (256 P)^2) (1 + hit / P)     full: who hits is dropped more often
+(3)  p_zap = p_sred min(1, 1 / (256 P)^2) (1 + hit / P)     full: hits are dropped more often
 
-(2) grows with the square of the number of flows up to 256 of them, which holds the queue where it
-is: n flows of Reno need p ~ n^2 for the same total of their windows.
+(2) grows with the square of the number of flows n, up to 256 flows. This keeps the queue constant:
+n Reno flows need p ~ n^2 for the same sum of their windows.
 
-q are the packets waiting and B those that can wait, one less than the link's buffer, which counts
-the packet being sent. An arriving packet is compared first, then dropped or not.
+q is the number of packets waiting. B is the number that can wait: one less than the link's buffer,
+which counts the packet being sent. An arriving packet is compared first, then dropped or not.
 
 Differences from the paper
-    Those of the estimate. The paper was not at hand: constants and steps are as they are commonly
-    given, the constants as parameters.
+    Those of the estimate. The text of the paper was not available: constants and steps are as
+    commonly described, and the constants are parameters.
 Fluid
-    The mean of (3) over hits and misses; that a flow with a larger share hits, and is dropped, more
-    often than in proportion is left out. Drops are spaced as irregularly as a uniform spacing can
-    be; independent ones are more so.
+    The drop probability is the mean of (3) over hits and misses. Flows with a larger share hit more
+    often and are dropped more than in proportion; the fluid omits this. Drop spacing is uniform
+    with the largest spread; independent drops are more irregular.
 """
 
 from tcpcc.definition import Param, register
@@ -77,9 +77,9 @@ SRED = register(
         on_arrival=on_arrival,
         on_fluid=on_fluid,
         params={
-            "max_p": Param(0.15, "", "drop probability from a third of the buffer on", 0, 1),
+            "max_p": Param(0.15, "", "drop probability from a third of the buffer upwards", 0, 1),
             "most_flows": Param(256, "", "number of flows up to which drops grow with n^2", 1),
-            "full": Param(1, "0 or 1", "(3): drop those who hit more often; 0: (2)", 0, 1),
+            "full": Param(1, "0 or 1", "1: (3), drop hits more often; 0: (2)", 0, 1),
             **ESTIMATOR_PARAMS,
         },
         state={"flows": FLOWS, **ESTIMATOR_STATE},

@@ -1,14 +1,14 @@
-"""A threshold: whatever arrives at a longer queue is marked.
+"""A threshold: every packet that arrives at a longer queue is marked.
 
 Source: RFC 8257 (DCTCP), section 3.1; M. Alizadeh et al., "Data Center TCP", SIGCOMM 2010.
 
 (1)  mark an arrival that finds more than `threshold` packets waiting
 
-Packets that are not ECN-capable are dropped there: a switch that marks for DCTCP is a short buffer
-to all others (RFC 8257, section 5).
+Packets that are not ECN-capable are dropped instead: to other flows a switch that marks for DCTCP
+is a short buffer (RFC 8257, section 5).
 
 Fluid
-    All of what arrives above the threshold is dropped: none of it is ECN-capable.
+    All arrivals above the threshold are dropped: fluid is not ECN-capable.
 """
 
 from tcpcc.definition import Param, register

@@ -1,39 +1,39 @@
-"""XCP's router: it shares out what is free of the link, packet by packet, in their headers.
+"""XCP's router: shares out the link's free rate packet by packet, in header fields.
 
 Source: D. Katabi, M. Handley, C. Rohrs, "Congestion control for high bandwidth-delay product
 networks", SIGCOMM 2002; A. Falk et al., draft-falk-xcp-spec-03; ns-2.35's ``Queue/DropTail/XCPQ``.
-The sender, and what the words of a packet are: :mod:`tcpcc.controllers.xcp`.
+The sender and the header fields of a packet are in :mod:`tcpcc.controllers.xcp`.
 
-Of the packets that arrived since the last control, x = R/W being a packet's second word:
+Over the packets that arrived since the last control, with x = R/W a packet's second header field:
 
-(1)  d = (sum R x) / (sum x), each R at most 1 s            mean round-trip time; the next interval
-(2)  F = alpha (C - y) - beta Q/d                          bytes/s to give out; y: input
+(1)  d = (sum R x) / (sum x), each R at most 1 s            mean RTT; length of the next interval
+(2)  F = alpha (C - y) - beta Q/d                           bytes/s to share out; y: input rate
 (3)  h = max(gamma y - abs(F), 0)                           shuffled between flows
 (4)  up = max(F, 0) + h,    down = max(-F, 0) + h
 (5)  Cp = up / sum x,       Cn = down / (bytes arrived)
 
-At a departure of a packet of so many bytes, with what is left of up and down:
+At a departure of a packet of the size `bytes`, with the remaining up and down:
 
-(6)  change = min(Cp x, up) - min(Cn bytes, down);  the packet gets it, or keeps a smaller one that
-     a router before has written, the difference counting as taken down
-(7)  what was given is taken from up and down; where nothing is left, Cp or Cn is 0
+(6)  change = min(Cp x, up) - min(Cn bytes, down);  the packet gets this change, or keeps a smaller
+     one that an earlier router has written; the difference then counts as taken down
+(7)  up and down are reduced by the parts of the change; Cp or Cn is 0 once up or down is 0
 
-Q is the smallest queue, found by departures (with the departing packet) over a time of
+Q is the smallest queue at the departures (including the departing packet) over a time of
 
 (8)  Tq = max((d - queue/C)/2, 2 ms)
 
 Differences from the paper
-    Rates take the place of windows, as in the draft and in ns-2: (2) is divided by d.
+    Rates replace windows, as in the draft and in ns-2: (2) is divided by d.
 Differences from ns-2
-    Both timers begin after a drawn time there; here it is `first_control` and `first_sample`.
+    In ns-2 both timers start after a random time; here after `first_control` and `first_sample`.
 """
 
 from tcpcc.definition import Param, State, register
 from tcpcc.queues.discipline import Discipline
 
-LONGEST, SHORTEST = 1.0, 0.001  # s, control interval
-FIRST = 0.05  # s, interval before there is a round-trip time
-SHORTEST_SAMPLE = 0.002  # s
+LONGEST, SHORTEST = 1.0, 0.001  # s; bounds of the control interval
+FIRST = 0.05  # s; interval before an RTT is known
+SHORTEST_SAMPLE = 0.002  # s; least Tq
 
 
 def on_arrival(s, p, q):
@@ -67,7 +67,7 @@ def control(s, p, q):
 
 
 def sample_queue(s, p, q):
-    """What the smallest queue was, and (8)."""
+    """Update Q, the smallest queue, and (8)."""
     s.standing = s.least
     s.least = q.queue_bytes
     s.sampling = max((s.mean_rtt - 8 * q.queue_bytes / q.rate) / 2, SHORTEST_SAMPLE)
@@ -93,7 +93,7 @@ def on_departure(s, p, q):
     if q.word0 == 0:
         q.word2 = 0.0
         return
-    most_up, most_down = s.up / q.arrivals, s.down / q.arrivals  # for each of so many packets
+    most_up, most_down = s.up / q.arrivals, s.down / q.arrivals  # per packet
     up = min(most_up, s.share_up * q.word1)
     down = min(most_down, s.share_down * q.size)
     change = up - down  # (6)
@@ -114,7 +114,7 @@ def on_departure(s, p, q):
 XCPRouter = register(
     Discipline(
         name="xcp_router",
-        summary="writes into XCP packets how much faster or slower their senders may be",
+        summary="writes rate changes for the senders into the headers of XCP packets",
         source="Katabi, Handley, Rohrs 2002",
         on_arrival=on_arrival,
         on_departure=on_departure,
@@ -122,11 +122,11 @@ XCPRouter = register(
         reads_headers=True,
         in_amounts=True,
         params={
-            "alpha": Param(0.4, "", "share of the free rate that is given out in an interval", 0),
-            "beta": Param(0.226, "", "share of the queue that is drained in an interval", 0),
-            "gamma": Param(0.1, "", "share of the input that is shuffled", 0, 1),
-            "first_control": Param(FIRST, "s", "when the control runs first", 1e-6),
-            "first_sample": Param(FIRST, "s", "when the queue is sampled first", 1e-6),
+            "alpha": Param(0.4, "", "share of the free rate that is shared out per interval", 0),
+            "beta": Param(0.226, "", "share of the queue that is drained per interval", 0),
+            "gamma": Param(0.1, "", "share of the input rate that is shuffled between flows", 0, 1),
+            "first_control": Param(FIRST, "s", "time of the first control", 1e-6),
+            "first_sample": Param(FIRST, "s", "time of the first queue sample", 1e-6),
         },
         state={
             "input": State(0, "bytes", "arrived since the last control"),
@@ -134,15 +134,15 @@ XCPRouter = register(
             "sum_rtt_x": State(0, "s^2", "sum of R^2/W"),
             "mean_rtt": State(FIRST, "s", "mean round-trip time d"),
             "interval": State(FIRST, "s", "control interval"),
-            "up": State(0, "bytes/s", "what may still be given"),
-            "down": State(0, "bytes/s", "what must still be taken"),
+            "up": State(0, "bytes/s", "remaining increase to give"),
+            "down": State(0, "bytes/s", "remaining decrease to take"),
             "share_up": State(0, "", "Cp"),
             "share_down": State(0, "1/s", "Cn"),
             "least": State(0, "bytes", "smallest queue since the last sample"),
-            "standing": State(0, "bytes", "smallest queue before it, Q"),
+            "standing": State(0, "bytes", "Q, smallest queue in the previous sampling time"),
             "sampling": State(FIRST, "s", "Tq"),
-            "next_control": State(0, "s", "when the control is due; 0: not yet set"),
-            "next_sample": State(0, "s", "when the queue is sampled"),
+            "next_control": State(0, "s", "time of the next control; 0: not yet set"),
+            "next_sample": State(0, "s", "time of the next queue sample"),
         },
     )
 )

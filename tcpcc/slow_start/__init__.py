@@ -1,5 +1,7 @@
-"""Slow-start rules that any controller can take, one file each. Importing the package registers
-them all."""
+"""Slow-start rules that work with any controller, one file each.
+
+Importing the package registers them all.
+"""
 
 from importlib import import_module
 from pkgutil import iter_modules

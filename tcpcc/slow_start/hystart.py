@@ -1,21 +1,21 @@
-"""HyStart: slow start that ends before it overflows the path, as in Linux' CUBIC.
+"""HyStart: slow start that ends before it overflows the path, as in Linux CUBIC.
 
 Source: S. Ha, I. Rhee, "Taming the elephants: new TCP slow start", Computer Networks 55(9), 2011;
-Linux' net/ipv4/tcp_cubic.c, since 2.6.29.
+Linux net/ipv4/tcp_cubic.c, since 2.6.29.
 
 In slow start with W >= hystart_low_window (W = cwnd), ssthresh <- W if
 
-(1)  ACK train: each ACK since the round began came at most hystart_ack_delta after the one before,
-     and more than minRTT/2 have passed since then: a window fills half of the path, there and back
-(2)  delay: the smallest of the first `rtt_samples` round-trip times of a round exceeds minRTT by
-     more than minRTT/8, taken as no less than rtt_thresh_min and no more than rtt_thresh_max
+(1)  ACK train: consecutive ACKs at most hystart_ack_delta apart have continued from the start of
+     the round for more than minRTT/2: the window then fills half of the round trip
+(2)  delay: the smallest of the first `rtt_samples` RTTs of a round exceeds minRTT by more than
+     minRTT/8, bounded by rtt_thresh_min and rtt_thresh_max
 
-`hystart_detect` chooses: 1 the train, 2 delay, 3 either. It works in every slow start, as in Linux.
+`hystart_detect` chooses: 1 train, 2 delay, 3 either. It applies in every slow start, as in Linux.
 
 Differences from Linux
-    The gap is per packet acknowledged: an ACK that tells of two may come after twice the time.
-    Round-trip times are exact, and counted by packets. All of a round's are seen; Linux misses
-    those before W = hystart_low_window.
+    The gap is per packet acknowledged: an ACK of two packets may come after twice the time.
+    RTTs are exact, and counted by packets. All RTTs of a round count; Linux ignores those before
+    W = hystart_low_window.
 """
 
 import math
@@ -47,7 +47,7 @@ def delayed(s, p, ack):
 
 
 def rise(p, rtt):
-    """By how much a round-trip time must exceed `rtt` to count as delayed."""
+    """Increase above `rtt` from which an RTT counts as delayed."""
     return min(max(rtt / 8, p.rtt_thresh_min), p.rtt_thresh_max)
 
 
@@ -69,9 +69,11 @@ def check(p):
 
 
 PARAMS = {
-    "rtt_samples": Param(8, "packets", "that tell a round's delay (Linux; RFC 9406)", 1),
-    "rtt_thresh_min": Param(0.004, "s", "least rise of the delay that counts (Linux; RFC)", 0),
-    "rtt_thresh_max": Param(0.016, "s", "rise that always counts (Linux; RFC)", 0),
+    "rtt_samples": Param(
+        8, "packets", "RTT samples that give a round's delay (Linux; RFC 9406)", 1
+    ),
+    "rtt_thresh_min": Param(0.004, "s", "smallest threshold of the delay's rise (Linux; RFC)", 0),
+    "rtt_thresh_max": Param(0.016, "s", "largest threshold of the delay's rise (Linux; RFC)", 0),
 }
 
 hystart = register(
@@ -83,15 +85,17 @@ hystart = register(
         on_round=on_round,
         params={
             **PARAMS,
-            "hystart_low_window": Param(16, "packets", "least window that it ends with (Linux)", 1),
+            "hystart_low_window": Param(
+                16, "packets", "least window at which slow start ends (Linux)", 1
+            ),
             "hystart_ack_delta": Param(0.002, "s", "longest gap in an ACK train (Linux)", 0),
             "hystart_detect": Param(3, "1, 2 or 3", "1: ACK trains, 2: delay, 3: either", 1, 3),
         },
         state={
-            "hystart_began": State(0, "s", "when the round began"),
+            "hystart_began": State(0, "s", "start of the round"),
             "hystart_last": State(0, "s", "time of the last ACK of the round's train"),
-            "hystart_rtt": State(math.inf, "s", "smallest of the round's first round-trip times"),
-            "hystart_samples": State(0, "packets", "how many of these"),
+            "hystart_rtt": State(math.inf, "s", "smallest of the round's first RTTs"),
+            "hystart_samples": State(0, "packets", "number of these RTTs"),
         },
         validate=check,
     )

@@ -1,24 +1,24 @@
-"""HyStart++: slow start that slows down when delay rises, and ends if it was right to.
+"""HyStart++: slow start that slows down when the delay rises, and ends if the delay stays high.
 
 Source: P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: modified slow start for TCP", RFC 9406,
 2023, section 4.2.
 
-Of the round-trip times in a round, r is the smallest, r' that of the round before; r counts once it
-is of `rtt_samples` of them. In the first slow start:
+r is the smallest RTT of the round, r' that of the previous round; r is used once the round has
+`rtt_samples` RTTs. In the first slow start:
 
 (1)  r >= r' + min(max(r'/8, rtt_thresh_min), rtt_thresh_max):
                                conservative slow start begins, baseline <- r
-(2)  conservative slow start:  W grows by 1/css_growth_divisor of what it would
+(2)  conservative slow start:  the growth of W is divided by css_growth_divisor
 (3)  there, r < baseline:      back to slow start
-(4)  after css_rounds rounds of it, the one in which it began among them:  ssthresh <- W
+(4)  after css_rounds rounds of it, including the round in which it began:  ssthresh <- W
 
 After the first loss or timeout slow start is the controller's own (section 4.3).
 
-The RFC's limit of 8 packets that one ACK may count for where sending is not paced is the
-transport's: ``Flow(transport={"abc_limit": 8})``.
+Without pacing, the RFC counts at most 8 packets per ACK. The transport sets this limit:
+``Flow(transport={"abc_limit": 8})``.
 
 Differences from the RFC
-    Round-trip times are counted by packets acknowledged, not by ACKs.
+    RTTs are counted by packets acknowledged, not by ACKs.
 """
 
 import math
@@ -64,7 +64,7 @@ def on_restart(s, p, ack):
 hystart_plus = register(
     StartUp(
         name="hystart++",
-        summary="slows slow start down when delay rises, ends it if delay stays up",
+        summary="slows slow start down when the delay rises, ends it if the delay stays high",
         source="RFC 9406",
         on_ack=on_ack,
         on_round=on_round,
@@ -75,11 +75,11 @@ hystart_plus = register(
             "css_rounds": Param(5, "rounds", "CSS_ROUNDS (RFC 9406)", 1),
         },
         state={
-            "css_rtt": State(math.inf, "s", "smallest round-trip time in the round"),
-            "css_last": State(math.inf, "s", "that of the round before"),
-            "css_samples": State(0, "packets", "round-trip times in the round"),
-            "css_baseline": State(0, "s", "that of the round in which it began to be conservative"),
-            "css_round": State(0, "", "which round of it this is; 0: it is slow start"),
+            "css_rtt": State(math.inf, "s", "r, smallest RTT in the round"),
+            "css_last": State(math.inf, "s", "r' of the previous round"),
+            "css_samples": State(0, "packets", "RTT samples in the round"),
+            "css_baseline": State(0, "s", "r when conservative slow start began"),
+            "css_round": State(0, "", "round of conservative slow start; 0: slow start"),
             "css_over": State(0, "0 or 1", "the first slow start is over"),
         },
         validate=check,

@@ -1,4 +1,4 @@
-"""Limited slow start: at most about half of max_ssthresh more per round trip.
+"""Limited slow start: in large windows W grows by about max_ssthresh/2 per round trip.
 
 Source: S. Floyd, "Limited slow-start for TCP with large congestion windows", RFC 3742, 2004.
 
@@ -7,8 +7,8 @@ In slow start, per newly acknowledged packet (W = cwnd, in packets)
 (1)  W <= max_ssthresh:  W <- W + 1
 (2)  W > max_ssthresh:   W <- W + 1/K,  K = floor(W / (max_ssthresh / 2))
 
-so that in large windows W grows by max_ssthresh/2 per round trip (by up to 1.5 times as much where
-K has just not risen). A controller that grows more slowly by itself is left alone.
+In large windows W grows by max_ssthresh/2 per round trip (just before K rises, by up to 1.5 times
+as much). A controller that grows more slowly is not changed.
 """
 
 import math
@@ -26,9 +26,13 @@ def on_ack(s, p, ack, before):
 limited = register(
     StartUp(
         name="limited",
-        summary="at most about max_ssthresh/2 more per round trip",
+        summary="in large windows slow start adds about max_ssthresh/2 per round trip",
         source="RFC 3742",
         on_ack=on_ack,
-        params={"max_ssthresh": Param(100, "packets", "beyond which it holds (RFC 3742)", 1)},
+        params={
+            "max_ssthresh": Param(
+                100, "packets", "window above which growth is limited (RFC 3742)", 1
+            )
+        },
     )
 )

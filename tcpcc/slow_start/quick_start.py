@@ -1,33 +1,33 @@
-"""Quick-Start: a flow asks the routers on its way for a rate, and starts with what they approve.
+"""Quick-Start: a flow asks the routers on its path for a rate, and starts at the approved rate.
 
 Source: S. Floyd, M. Allman, A. Jain, P. Sarolahti, "Quick-Start for TCP and IP", RFC 4782, 2007,
 section 4; ns-2.35's ``Agent/TCP`` with ``qs_enabled_``. The router:
 :mod:`tcpcc.queues.quick_start_router`.
 
-A packet carries
+The header fields of a packet:
 
-    word 1    how many links have approved the request
-    word 3    the rate, coded: N for 40 kb/s 2^N, 0 for no request
+    word1     number of links that have approved the request
+    word3     the rate, coded: N for 40 kb/s 2^N, 0 for no request
 
 (1)  the SYN carries the largest N that asks for at most `requested_rate`, and 0 approvals
-(2)  its ACK brings N back after a time T, and is an approval if N > 0 and if as many links as the
-     SYN crossed have approved: one that knows nothing of Quick-Start does not count
+(2)  its ACK returns N after a time T. The request is approved if N > 0 and all links that the SYN
+     crossed have approved it: a link without Quick-Start does not
 (3)  Q = floor(40 kb/s 2^N T / packet size);  Q > initial window:  W <- Q, paced at Q/T
-(4)  the first ACK of data ends that:  W <- what is outstanding, if less, but no less than the
-     initial window; the controller's slow start goes on from there
-(5)  a loss before all that was sent until then is acknowledged:  W <- initial window, ssthresh as
-     it was
-(6)  a SYN that has to be repeated asks for nothing
+(4)  the first ACK of data ends pacing:  W <- packets in flight, if fewer, but at least the initial
+     window; the controller's slow start continues from there
+(5)  a loss before all packets sent until then are acknowledged:  W <- initial window, ssthresh as
+     before the loss
+(6)  a retransmitted SYN asks for no rate
 
-A flow's own access links are its hosts' and do not count: ask for no more than they carry. Words 0
-and 2 stay 0, by which an XCP router knows that it is not meant.
+A flow's access links belong to its hosts and do not count: ask for no more than they carry. Header
+fields word0 and word2 stay 0, so that an XCP router ignores the packet.
 
 Differences from the RFC
-    Requests are made in the SYN only (its 4.1; not in the middle of a connection), whatever there
-    is to send; no nonce, and no report of the approved rate, which nothing here would read:
-    `approved_rate` is in the trace.
+    Requests are made in the SYN only (RFC section 4.1), not during a connection, and do not depend
+    on the amount of data. There is no nonce and no report of the approved rate; `approved_rate` is
+    in the trace.
 Differences from ns-2
-    After (5) loss recovery goes on, where ns-2's NewReno leaves it at once. T is exact.
+    After (5) loss recovery continues; ns-2's NewReno leaves it at once. T is exact.
 """
 
 import math
@@ -36,7 +36,7 @@ from tcpcc.definition import Param, State, register
 from tcpcc.queues.quick_start_router import code_of, rate_of
 from tcpcc.slow_start.start_up import StartUp
 
-NEVER, STARTED, TO_PROVE = 0.0, 1.0, 2.0  # phases: none, (3), waiting for the ACKs of (5)
+NEVER, STARTED, TO_PROVE = 0.0, 1.0, 2.0  # phases: none, paced by (3), a loss applies (5)
 
 
 def on_start(s, p, ack):
@@ -83,7 +83,7 @@ def on_loss(s, p, ack, window, threshold):
 quick_start = register(
     StartUp(
         name="quick_start",
-        summary="starts with a rate that the routers on the way approve",
+        summary="starts at a rate that the routers on the path approve",
         source="RFC 4782",
         on_start=on_start,
         on_open=on_open,
@@ -94,16 +94,18 @@ quick_start = register(
         record=("approved_rate",),
         params={
             "requested_rate": Param(
-                rate_of(15), "bit/s", "asked for, rounded down to 40 kb/s 2^N", rate_of(1)
+                rate_of(15), "bit/s", "rate asked for, rounded down to 40 kb/s 2^N", rate_of(1)
             ),
         },
         state={
-            "no_word": State(0, "", "header word that stays 0"),
+            "no_word": State(0, "", "header field that stays 0"),
             "request": State(0, "", "request in the header, coded"),
-            "approved_rate": State(0, "bit/s", "what was approved; 0: nothing"),
+            "approved_rate": State(0, "bit/s", "approved rate; 0: none"),
             "default_window": State(0, "packets", "window without an approval"),
             "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
-            "quick_phase": State(NEVER, "", "1: paced, 2: its packets are to be acknowledged"),
+            "quick_phase": State(
+                NEVER, "", "1: paced, 2: until the paced packets are acknowledged"
+            ),
         },
     )
 )

@@ -1,23 +1,22 @@
-"""Vegas*: slow start that ends at the bandwidth told by the spacing of ACKs.
+"""Vegas*: slow start that ends at the bandwidth estimated from the spacing of ACKs.
 
 Source: L. Brakmo, L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
-IEEE JSAC 13(8), 1995, section III-C, the experimental slow start that it calls Vegas*.
+IEEE JSAC 13(8), 1995, section III-C, the paper's experimental slow start, Vegas*.
 
-In slow start, of `train` packets that were sent faster than they came back (W = cwnd):
+In slow start, for `train` packets that were sent faster than their ACKs came (W = cwnd):
 
-(1)  B <- (train - 1) / (t_last - t_first),  by the times at which their ACKs came
+(1)  B <- (train - 1) / (t_last - t_first),  with the arrival times of their ACKs
 (2)  ssthresh <- B RTTmin
 
-so that W stops where it fills the path, and overshoots by no more than it did on the way. A train
-begins with the first ACK of a round. A packet's ACK tells when it was sent, its round-trip time
-before; "faster" is at most `dispersion` of the time in which the ACKs came. With "vegas" it is
-Vegas*; it goes with other controllers as well.
+W then stops where it fills the path. A train begins with the first ACK of a round. A packet was
+sent one RTT before its ACK; "faster" means within `dispersion` times the duration of the ACKs. With
+the controller "vegas" this is Vegas*; it works with other controllers too.
 
 Differences from the paper
-    Vegas* opens its window not with each of a round's n ACKs but n / B later, when none comes any
-    more, so that packets leave at rate B. That takes a timer in the sender, and rules run on ACKs:
-    here the window opens at once, packets leave at twice the rate of ACKs while it doubles, and
-    leave a queue of W/4 in passing.
+    Vegas* opens the window not with each of a round's n ACKs but n / B later, after the ACKs, so
+    that packets are sent at rate B. This needs a timer in the sender; slow-start rules run on ACKs.
+    Here the window opens at once. While W doubles, packets are sent at twice the rate of ACKs and
+    cause a temporary queue of W/4.
 """
 
 from tcpcc.definition import Param, State, register
@@ -25,7 +24,7 @@ from tcpcc.slow_start.start_up import StartUp
 
 
 def begin_train(s, ack):
-    """With this ACK, if the packet's round-trip time is known."""
+    """Begin a train with this ACK, if its packet's RTT is known."""
     s.train_began = ack.now
     s.train_sent = ack.now - ack.rtt
     s.train_acked = 0.0 if ack.rtt > 0 else -1.0
@@ -52,19 +51,19 @@ def on_ack(s, p, ack, before):
 vegas_star = register(
     StartUp(
         name="vegas_star",
-        summary="ends slow start at the bandwidth told by the spacing of ACKs",
+        summary="ends slow start at the bandwidth estimated from the spacing of ACKs",
         source="Brakmo, Peterson 1995, section III-C",
         on_ack=on_ack,
         on_round=on_round,
         params={
-            "train": Param(4, "packets", "whose ACKs give an estimate (JSAC: 4)", 2),
+            "train": Param(4, "packets", "length of a train (JSAC: 4)", 2),
             "dispersion": Param(
-                0.8, "", "longest time that sending them took, over that of their ACKs", 0, 1
+                0.8, "", "largest ratio of a train's sending time to the time of its ACKs", 0, 1
             ),
         },
         state={
-            "train_began": State(0, "s", "when the train's first ACK came"),
-            "train_sent": State(0, "s", "when its packet was sent"),
+            "train_began": State(0, "s", "arrival time of the train's first ACK"),
+            "train_sent": State(0, "s", "time at which its packet was sent"),
             "train_acked": State(-1, "packets", "acknowledged since then; negative: no train"),
         },
     )

@@ -34,8 +34,8 @@ def new_ack(f, now, ack):
 
 @compiled
 def leave(f, now, ack):
-    """Handle an ACK of new data with any recovery that it ends: deflate the window, then as
-    :func:`new_ack`."""
+    """Handle an ACK of new data that ends fast recovery: deflate the window, then :func:`new_ack`.
+    After a timeout, recovery ends once everything outstanding at the timeout is acknowledged."""
     f.inflation = 0
     if f.phase == RECOVERY or ack >= f.recover:
         f.phase = OPEN

@@ -67,7 +67,7 @@ def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
 register(
     _newreno(
         "newreno",
-        "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",
+        "impatient NewReno (RFC 6582): only the first partial ACK restarts the timer",
         impatient=True,
     )
 )

@@ -23,7 +23,7 @@ except PackageNotFoundError:  # a checkout that was not installed
     __version__ = "0+unknown"
 
 _named, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
-_TABLES = ("controllers", "queues")  # folders that can be called, for the table of what is in them
+_TABLES = ("controllers", "queues")  # subpackages that can be called, to get a table of their parts
 __all__ += ["__version__", *_TABLES]
 
 

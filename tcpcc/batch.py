@@ -1,7 +1,7 @@
-"""Thousands of scenarios in one call, and one labelled array of what came out.
+"""Thousands of scenarios in one call, with means over time as one labelled dataset.
 
-Where `sweep` keeps or measures a run for each scenario, a batch keeps only means over time: the
-mean field adds them up while it runs and makes no record at all. Where nothing draws, it runs once
+`sweep` keeps or measures a run for each scenario; a batch keeps only means over time. The mean
+field adds them up while it runs and makes no record. A scenario without random numbers runs once
 for all seeds.
 """
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 FLOW_MEANS = {
     "cwnd": ("packets", "congestion window, mean over time"),
     "rtt": ("s", "round-trip time, mean over time"),
-    "throughput": ("bit/s", "delivered, of all flows that an entry stands for"),
-    "loss": ("1", "share of the packets that were lost"),
+    "throughput": ("bit/s", "delivered, sum over the flows of an entry"),
+    "loss": ("1", "share of the sent packets that were dropped"),
 }
 LINK_MEANS = {
     "queue": ("packets", "queue, mean over time"),
@@ -53,25 +53,25 @@ def batch(
     """Means over time for a grid of scenarios.
 
     Args:
-        make: returns the scenario for one value of each axis, by name. All have the same flows and
-            recorded links, by number.
+        make: returns the scenario for one value of each axis, by name. All scenarios must have the
+            same number of flows and of recorded links.
         model: "meanfield", "fluid" or "packet".
-        after: s, from when on means are taken.
-        step: s, longest time step. Default: the model's; of the mean field half the shortest base
-            round-trip time, since nothing is recorded.
-        jobs: how many at a time. Default: one per processor.
-        chunk: how many scenarios are in memory at a time.
-        progress: show a bar.
-        **axes: values of each axis; the last one runs fastest.
+        after: time from which means are taken, s.
+        step: longest time step, s. Default: the model's; for the mean field half the shortest base
+            RTT, since nothing is recorded.
+        jobs: number of parallel simulations. Default: one per processor.
+        chunk: number of scenarios in memory at a time.
+        progress: show a progress bar.
+        **axes: values of each axis; the last one varies fastest.
 
     Returns:
         a dataset with the axes, `flow` and `link` as dimensions: `cwnd`, `rtt`, `throughput`,
-        `loss` by flow, `queue`, `queue_min`, `queue_max`, `utilization`, `drop_rate` by link.
-        `queue_min` of the packet and the fluid model is the least mean over an interval.
+        `loss` per flow, `queue`, `queue_min`, `queue_max`, `utilization`, `drop_rate` per link.
+        In the packet and the fluid model, `queue_min` is the smallest mean over an interval.
 
     Raises:
-        ScenarioError: scenarios with different numbers of flows or links, a model that is not
-            known, what the model does not take, an axis with the name of something in the result.
+        ScenarioError: scenarios with different numbers of flows or links, an unknown model, a
+            feature that the model does not support, or an axis with the name of a result variable.
 
     >>> import tcpcc as tc
     >>> def make(flows, buffer):
@@ -87,7 +87,7 @@ def batch(
     for name in axes:
         if name in (*FLOW_MEANS, *LINK_MEANS, "flow", "link"):
             raise ScenarioError(
-                f"axis {name!r}: the result has this of its own; give it another name"
+                f"axis {name!r}: the result has a variable of this name; use another name"
             )
     values = {name: list(axis) for name, axis in axes.items()}
     points = itertools.product(*values.values())
@@ -103,7 +103,7 @@ def batch(
                 elif tuple(map(len, names)) != tuple(map(len, labels)):
                     raise ScenarioError(
                         f"make: a scenario with {len(names[0])} flows and {len(names[1])} recorded"
-                        f" links, and one with {len(labels[0])} and {len(labels[1])}: must be alike"
+                        f" links, and one with {len(labels[0])} and {len(labels[1])}: must be equal"
                     )
                 means.append(found)
                 bar.update()
@@ -161,7 +161,7 @@ def _fluid(
     pool: ThreadPoolExecutor,
     workers: int,
 ) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
-    """Without records, which would take a quarter of the time."""
+    """Run without records, which would take a quarter of the time."""
     from tcpcc.models.controller_memory import ControllerMemory
     from tcpcc.models.costs import check
     from tcpcc.models.fluid.automaton import REPRESENTATIVES, finished_world
@@ -213,7 +213,7 @@ def _over_time(
     after: float,
 ) -> Means:
     """Means of a run's series (`AVERAGED`, shaped as in a record) over the bins that end later than
-    `after`; `sizes` are those of the flows' packets, bytes."""
+    `after`, s; `sizes` are the flows' packet sizes, bytes."""
     from tcpcc.results.recording import late_bins
 
     ends = series["time"]

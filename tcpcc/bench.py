@@ -1,8 +1,8 @@
-"""A small benchmark: packets per CPU second of each engine, and of ns-2 where it is installed.
+"""A small benchmark: packets per CPU second of each engine, and of ns-2 if it is installed.
 
-NewReno flows, started 0.1 s apart, over a dumbbell with access links of 1 Gb/s, a base round-trip
-time of 40 ms and a buffer of one bandwidth-delay product. Speed is counted in data packets that the
-bottleneck sent; ratios are to ns-2 in the same run, since times alone say little on a busy machine.
+NewReno flows, started 0.1 s apart, over a dumbbell with access links of 1 Gb/s, a base RTT of 40 ms
+and a buffer of one bandwidth-delay product. Speed counts the data packets that the bottleneck sent.
+Ratios are to ns-2 in the same run, since times alone mean little on a busy machine.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 CASES = ((10e6, 1), (10e6, 10), (100e6, 1), (100e6, 10))
-"""(rate of the bottleneck in bit/s, flows)."""
+"""(bottleneck rate in bit/s, number of flows)."""
 
 PACKETS = 750_000
-"""Data packets that a full run carries at most; the SimPy driver's runs are a tenth as long."""
+"""Data packets of a full run, at most; runs of the SimPy driver are a tenth as long."""
 
 ROUNDS = 4
-"""Runs of each engine, of which the fastest counts."""
+"""Runs of each engine; the fastest one counts."""
 
 NS2_SCRIPT = Path(__file__).parents[1] / "tests" / "benchmarks" / "dumbbell.tcl"
 
@@ -38,7 +38,7 @@ def buffer_of(rate: float) -> int:
 
 
 def scenario(rate: float, flows: int, packets: float = PACKETS) -> Scenario:
-    """The dumbbell, for as long as its bottleneck needs for so many packets of 1000 bytes."""
+    """The dumbbell; it runs as long as the bottleneck needs for `packets` packets of 1000 bytes."""
     from tcpcc import Flow, Scenario, dumbbell
 
     net = dumbbell(rate, 0.018, buffer_of(rate), access_rate=1e9, access_delay=1e-3)
@@ -49,7 +49,7 @@ def scenario(rate: float, flows: int, packets: float = PACKETS) -> Scenario:
 def speed(
     case: Scenario, model: str = "packet", driver: str = "compiled", **options: Any
 ) -> tuple[float, float]:
-    """Run it once; returns data packets over the bottleneck, and CPU seconds."""
+    """Run a scenario once; returns data packets sent by the bottleneck, and CPU seconds."""
     from tcpcc import simulate
 
     begin = time.process_time()
@@ -59,7 +59,7 @@ def speed(
 
 
 def ns2_speed(rate: float, flows: int, duration: float) -> tuple[float, float]:
-    """The same in ns-2."""
+    """As :func:`speed`, in ns-2."""
     command = ["ns", NS2_SCRIPT, rate, flows, buffer_of(rate), duration]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True)
@@ -72,11 +72,11 @@ def has_ns2() -> bool:
 
 
 def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
-    """Run every case in every engine in turn, `ROUNDS` times; the best run of each counts, since
-    whatever else the machine does makes a run slower and never faster.
+    """Run every case in every engine in turn, `ROUNDS` times. The fastest run of each counts, since
+    other load on the machine only slows runs down.
 
     Args:
-        report: called with a line before each case.
+        report: called with a line of text before each case.
 
     Returns:
         one row per case: thousands of packets per CPU second of the compiled driver, the SimPy

@@ -1,7 +1,7 @@
-"""What controllers, slow-start rules, queue disciplines and loss recoveries have in common.
+"""The common base of controllers, slow-start rules, queue disciplines and loss recoveries.
 
-A definition has a name, a summary, parameters, perhaps private state, and rules; a registry holds
-those of a kind by their names.
+A definition has a name, a summary, parameters, perhaps private state, and rules. A registry holds
+all definitions of one kind by name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tcpcc.errors import ScenarioError, real, refuse, shown, unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A rule: a function of three records, the state, the parameters and the sample.
+#: A rule: a function of three records (state, parameters, sample).
 Rule = Callable[[Any, Any, Any], None]
 
 
@@ -32,7 +32,7 @@ class Param:
     """A parameter: default, unit, meaning (with its source), and the closed range allowed.
 
     Raises:
-        ScenarioError: a default that is no number, or not in the range.
+        ScenarioError: the default is not a number or not in the range.
     """
 
     default: float
@@ -55,10 +55,10 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A private state variable: value at the start, unit, meaning.
+    """A private state variable: initial value, unit, meaning.
 
-    With a `size` above 1 it is an array of so many numbers, ``s.name[i]`` in a rule. It is a real
-    number, or with ``kind=int`` a whole one, which can count bits and find places in a ring.
+    With a `size` above 1 it is an array of `size` numbers, ``s.name[i]`` in a rule. It is a float,
+    or with ``kind=int`` an integer, which can hold bits or index a ring.
     """
 
     initial: float
@@ -72,7 +72,7 @@ class State:
         return (name, self.kind) if self.size == 1 else (name, self.kind, (self.size,))
 
     def start(self) -> Any:
-        """Its value at the start: a number, or a new array."""
+        """The initial value: a number, or a new array."""
         if self.size == 1:
             return float(self.initial)
         return np.full(self.size, self.initial, self.kind)
@@ -85,8 +85,8 @@ def _range(param: Param) -> str:
 
 
 class Definition:
-    """A thing with a `name`, a `summary`, `params` and perhaps a function `validate` that judges
-    all of these together: it returns a complaint, or None."""
+    """Something with a `name`, a `summary`, `params` and optionally a function `validate`, which
+    checks all parameter values together: it returns an error message, or None."""
 
     registry: ClassVar[Registry[Any]]
     name: str
@@ -108,7 +108,8 @@ class Definition:
     def records(
         self, sample: Iterable[str], written: Iterable[str] = ()
     ) -> tuple[Fields | None, ...]:
-        """What the rules are given: state, parameters, and a sample with these fields."""
+        """The rules' arguments: state, parameters, and a sample with the fields `sample`, of which
+        the rules may assign to `written`."""
         state = frozenset(self.state_dtype.names or ())
         return (
             Fields("state", state, state),
@@ -118,20 +119,20 @@ class Definition:
 
     @property
     def state_dtype(self) -> np.dtype:
-        """Record of the state."""
+        """dtype of the state's record."""
         return np.dtype([])
 
     @property
     def params_dtype(self) -> np.dtype:
-        """Record of the parameters, in their order."""
+        """dtype of the parameters' record, in their order."""
         return np.dtype([(n, np.float64) for n in self.params or ["_none"]], align=True)
 
     def check(self, given: Mapping[str, Any]) -> dict[str, float]:
-        """All parameters as floats, `given` over the defaults.
+        """All parameters as floats: the values in `given`, defaults for the rest.
 
         Raises:
-            ScenarioError: a name that is not a parameter, a value that is not a number in the
-                parameter's range, and values that do not go together.
+            ScenarioError: a name is not a parameter, a value is not a number in the parameter's
+                range, or `validate` rejects the combination.
         """
         owner = f"{self.registry.kind} {self.name!r}"
         values = {name: float(param.default) for name, param in self.params.items()}
@@ -159,10 +160,10 @@ D = TypeVar("D", bound=Definition)
 
 
 class Registry(Mapping[str, D], Generic[D]):
-    """The definitions of one kind by their names, which come sorted.
+    """The definitions of one kind by name, in alphabetical order.
 
     Args:
-        kind: what one is called, for messages and tables.
+        kind: name of the kind, for messages and tables ("controller").
         columns: attributes that `table` shows beside the parameters.
     """
 
@@ -172,13 +173,17 @@ class Registry(Mapping[str, D], Generic[D]):
         self._known: dict[str, D] = {}
 
     def add(self, definition: D) -> D:
-        """Make `definition` known by its name, in place of an older one of that name, as when a
-        notebook cell is run again. Returns it."""
+        """Register `definition` under its name and return it. It replaces an older definition of
+        that name, for example when a notebook cell is run again."""
         self._known[definition.name] = definition
         return definition
 
     def find(self, name: str | D) -> D:
-        """The definition of that name, or the one given; `ScenarioError` with a suggestion."""
+        """The definition called `name`; a definition is returned unchanged.
+
+        Raises:
+            ScenarioError: the name is unknown; the message suggests a similar one.
+        """
         if isinstance(name, Definition):
             return name
         if not isinstance(name, str) or name not in self._known:
@@ -195,13 +200,13 @@ class Registry(Mapping[str, D], Generic[D]):
         return len(self._known)
 
     def names(self) -> list[str]:
-        """Names of all that are registered, sorted."""
+        """All registered names, sorted."""
         return sorted(self._known)
 
     def table(self) -> pd.DataFrame:
-        """All that are registered with their parameters, as a DataFrame.
+        """All registered definitions with their parameters, as a DataFrame.
 
-        One row per parameter, or one row for a definition without any.
+        One row per parameter, or one row for a definition without parameters.
         """
         import pandas as pd
 
@@ -225,11 +230,11 @@ class Registry(Mapping[str, D], Generic[D]):
 
 
 def register(definition: D) -> D:
-    """Make a controller, a slow-start rule, a queue discipline or a loss recovery known by its
-    name, in place of an older one of its kind and name. Returns it.
+    """Register a controller, a slow-start rule, a queue discipline or a loss recovery under its
+    name, and return it. It replaces an older one of the same kind and name.
 
     Raises:
-        ScenarioError: it is none of these.
+        ScenarioError: `definition` is not of these kinds.
     """
     if not isinstance(definition, Definition):
         raise refuse("register", definition, "a Controller, StartUp, Discipline or Recovery")
@@ -237,8 +242,8 @@ def register(definition: D) -> D:
 
 
 def callable_module(name: str, function: Callable[[], Any]) -> None:
-    """Let ``module()`` call `function`: ``tcpcc.controllers()`` is a table, although the folder
-    has the same name."""
+    """Let a call of module `name` call `function`: ``tcpcc.controllers()`` returns a table although
+    it is a subpackage."""
 
     class _Callable(ModuleType):
         def __call__(self) -> Any:

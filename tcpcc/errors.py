@@ -1,4 +1,4 @@
-"""The errors a user sees: one line that names the field, the value and what is allowed."""
+"""Errors for users: one line with the field, its value and the allowed values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class TcpccError(Exception):
 
 
 class ScenarioError(TcpccError, ValueError):
-    """A scenario, a setting or a question that cannot be meant; raised before anything runs."""
+    """An invalid scenario, setting or request; raised before anything runs."""
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:
-    """': did you mean 'vegas'?' for the nearest of `known`, or '' when none is near."""
+    """': did you mean 'vegas'?' for the most similar name in `known`, or '' if there is none."""
     by_lower_case = {k.lower(): k for k in known}
     near = difflib.get_close_matches(str(name).lower(), by_lower_case, n=1, cutoff=0.6)
     return f": did you mean {by_lower_case[near[0]]!r}?" if near else ""
@@ -31,10 +31,10 @@ def unknown(kind: str, name: object, known: Iterable[str], *, limit: int = 12) -
     unknown controller 'vegass': did you mean 'vegas'? known: reno, vegas
 
     Args:
-        kind: what the name stands for ("controller", "link", ...).
-        name: what the user wrote.
-        known: every name that would have been right.
-        limit: how many of them the line lists.
+        kind: what the name refers to ("controller", "link", ...).
+        name: the name that the user gave.
+        known: all valid names.
+        limit: the largest number of names to list.
     """
     names = sorted(known)
     rest = f", ... ({len(names)} in all)" if len(names) > limit else ""
@@ -44,14 +44,14 @@ def unknown(kind: str, name: object, known: Iterable[str], *, limit: int = 12) -
 
 
 def real(field: str, value: Any, what: str = "a number", unit: str = "") -> float:
-    """`value` as a float; booleans, NaN and everything that is not a real number are refused.
+    """`value` as a float; booleans, NaN and everything that is not a real number raise an error.
 
     Args:
         field: name of the setting, for the message.
-        what: what is allowed, for the message ("a positive finite number").
+        what: the allowed values, for the message ("a positive finite number").
         unit: unit of the setting, for the message ("bit/s").
     """
-    plain = type(value) in (float, int)  # of which to ask for the abstract kind takes its time
+    plain = type(value) in (float, int)  # the check for numbers.Real below is slow
     if plain or (isinstance(value, numbers.Real) and not isinstance(value, bool)):
         try:
             number = float(value) + 0.0  # no negative zero
@@ -64,13 +64,13 @@ def real(field: str, value: Any, what: str = "a number", unit: str = "") -> floa
 
 
 def shown(value: object) -> str:
-    """A value as messages tell it: in one line, not too long."""
+    """A value as messages show it: one line of at most 80 characters."""
     plain: Any = value
     if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
         plain = value.item()
     try:
         line = " ".join(repr(plain).split())
-    except ValueError:  # Python does not write it
+    except ValueError:  # Python refuses to convert such an integer to text
         return "a number of more than 4300 digits"
     line = line.removesuffix(".0") if isinstance(plain, float) else line
     return line if len(line) <= 80 else line[:77] + "..."
@@ -118,7 +118,7 @@ def probability(field: str, value: Any, *, one: bool = True) -> float:
 
 
 def whole(field: str, value: Any, unit: str = "", *, low: int = 0) -> int:
-    """A whole number in [low, 2^63) as an int; 3.0 is as good as 3."""
+    """A whole number in [low, 2^63) as an int; 3.0 counts as 3."""
     what = f"a whole number >= {low}"
     number = real(field, value, what, unit)
     if math.isinf(number) or int(value) != value or not low <= int(value) < 2**63:
@@ -141,7 +141,7 @@ def one_of(field: str, value: Any, *, known: Iterable[str]) -> str:
 
 
 def text(field: str, value: Any, what: str = "a name") -> str:
-    """A string of printable characters, not empty."""
+    """A non-empty string of printable characters."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise refuse(field, value, f"{what}, a string of printable characters")
     return value

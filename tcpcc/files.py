@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all; what a killed process left is removed."""
+"""Atomic writing of files: a file is complete or absent. Files of killed processes are removed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _cleaned: set[Path] = set()
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write to; the file takes its real name only if the block ends well.
+    """A temporary path to write to; the file gets its real name only if the block succeeds.
 
     Raises:
-        OSError: there is no such directory, or it cannot be written to.
+        OSError: the directory does not exist or is not writable.
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -37,10 +37,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Find out before any work that a file can be written.
+    """Check before any work that a file can be written.
 
     Raises:
-        OSError: it cannot; one line says why.
+        OSError: the file cannot be written; the message is one line with the reason.
     """
     target = Path(path)
     if target.is_dir():
@@ -55,9 +55,9 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def clean(folder: Path) -> None:
-    """Remove the unfinished files of processes of this machine that are no more.
+    """Remove unfinished files in `folder` that ended processes of this machine have left.
 
-    Once per process and folder.
+    Each process does this once per folder.
     """
     folder = folder.resolve()
     if folder in _cleaned:

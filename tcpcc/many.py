@@ -1,8 +1,8 @@
-"""Many simulations: in parallel, resumable, with progress.
+"""Many simulations: in parallel, resumable, with a progress bar.
 
-Simulations run in threads, since the engines release the interpreter lock, or in processes for
-the SimPy driver, which does not. Inside `with joblib.parallel_config(backend="dask")` (or "ray")
-they run where that engine puts them.
+Simulations run in threads, since the engines release the interpreter lock. The SimPy driver does
+not release it and runs in processes. Inside `with joblib.parallel_config(backend="dask")` (or
+"ray") that backend runs the simulations.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 _Key = tuple[str, str]
-"""Of simulations that are the same: what the scenario comes to, and the model."""
+"""Key of equal simulations: fingerprint of the scenario, and model."""
 
 
 class SweepError(TcpccError):
-    """Some simulations of a sweep failed; the others were finished first.
+    """Some simulations of a sweep failed; all others are finished.
 
     Attributes:
         finished: as in `SweepInterrupted`.
-        failed: the errors by the number of the scenario (from `sweep`: of the grid point).
+        failed: the errors by the index of the scenario (from `sweep`: of the grid point).
     """
 
     def __init__(self, message: str, finished: Any, failed: dict[int, Exception]) -> None:
@@ -53,8 +53,8 @@ class SweepInterrupted(KeyboardInterrupt):
     """Ctrl-C during a sweep.
 
     Attributes:
-        finished: what there was by then: from `simulate_many` the list of runs, None for those
-            not finished; from `sweep` the table with the rows measured.
+        finished: results so far: from `simulate_many` the list of runs, with None for unfinished
+            ones; from `sweep` the table of the measured rows.
     """
 
     def __init__(self, message: str, finished: Any) -> None:
@@ -74,33 +74,33 @@ def simulate_many(
     title: str | None = None,
     **options: Any,
 ) -> list[Run]:
-    """Simulate every scenario; the runs come back in the order of the scenarios.
+    """Simulate every scenario; the runs are returned in the order of the scenarios.
 
-    Scenarios that are the same are simulated once.
+    Equal scenarios are simulated once.
 
     Args:
-        scenarios: what to simulate.
+        scenarios: the scenarios to simulate.
         model: as in `simulate`.
-        jobs: how many at a time. Default: one per processor.
-        cache: folder where each run is kept as soon as it is finished, made if need be. Runs that
-            are there are loaded, not simulated, so an interrupted sweep resumes where it was. A
-            run is found again only if scenario, model, options, the controllers' rules and the
-            code of tcpcc are all the same.
-        keep_from: CPU seconds that a run must have taken to be kept. To keep and to find one takes
-            some milliseconds.
-        processes: simulate in processes in place of threads, which cannot share what each run
-            takes beside the compiled loop: some milliseconds. It is for hundreds of short runs,
-            since a process takes seconds to start. The SimPy driver always does. A backend chosen
-            by `joblib.parallel_config` comes before this.
-        progress: show a bar. Default: only on a terminal or in a notebook.
-        title: of the bar.
-        **options: for `simulate`: driver, trace, ...
+        jobs: number of parallel simulations. Default: one per processor.
+        cache: folder in which each run is saved as soon as it is finished; created if necessary.
+            Saved runs are loaded, not simulated, so an interrupted sweep can resume. A saved run
+            is used only if scenario, model, options, the controllers' rules and the code of tcpcc
+            are all unchanged.
+        keep_from: least CPU time of a run that is saved, s. Saving and loading take some
+            milliseconds per run.
+        processes: use processes instead of threads. Threads run the compiled loop in parallel, but
+            not the few milliseconds that each run takes outside it. Useful for hundreds of short
+            runs, since a process takes seconds to start. The SimPy driver always uses processes. A
+            backend chosen with `joblib.parallel_config` takes precedence.
+        progress: show a progress bar. Default: only on a terminal or in a notebook.
+        title: title of the bar.
+        **options: options of `simulate`: driver, trace, ...
 
     Raises:
         SweepInterrupted: on Ctrl-C; finished runs are in its `finished`, and in the cache.
-        SweepError: some scenarios failed, after all others were simulated; names the first, has
-            the finished runs, and all errors.
-        ScenarioError: an option that a cache cannot tell apart by its text.
+        SweepError: some scenarios failed; all others have been simulated. The error names the first
+            failure and holds the finished runs and all errors.
+        ScenarioError: with a cache, an option is not a number, a string or None.
     """
     settings: dict[str, Any] = {"cache": cache, "keep_from": keep_from, "processes": processes}
     with Simulations(scenarios, model, jobs=jobs, **settings, **options) as simulations:
@@ -108,12 +108,14 @@ def simulate_many(
 
 
 class Simulations:
-    """Simulations of many scenarios, which go on in the background from `begin` until `runs` waits
-    for them; what is left of them ends with a `with` of this.
+    """Simulations of many scenarios, in the background.
+
+    `begin` starts them and `runs` waits for the results. At the end of a `with` block unfinished
+    simulations are stopped.
 
     Args:
-        scenarios: what to simulate.
-        model: of all, or of each.
+        scenarios: the scenarios to simulate.
+        model: one model for all scenarios, or a list with one per scenario.
         jobs, cache, keep_from, processes, **options: as in `simulate_many`.
     """
 
@@ -159,7 +161,7 @@ class Simulations:
             _ended.add(self._id)
 
     def begin(self) -> None:
-        """Load what is kept and simulate the rest, in the background."""
+        """Load saved runs and start the other simulations in the background."""
         self._kept = list(self._load())
         self._start()
 
@@ -172,9 +174,13 @@ class Simulations:
         """All runs, in the order of the scenarios.
 
         Args:
-            progress, title: as in `simulate_many`, as are the errors.
-            at_last: called when the last is under way, so that a processor would have nothing to
-                do; before this returns in any case.
+            progress, title: as in `simulate_many`.
+            at_last: called when the last simulations are running and a processor becomes idle; in
+                any case before `runs` returns.
+
+        Raises:
+            SweepInterrupted: as in `simulate_many`.
+            SweepError: as in `simulate_many`.
         """
         runs: list[Run | None] = [None] * len(self._scenarios)
         failed: dict[int, Exception] = {}
@@ -199,8 +205,8 @@ class Simulations:
         title: str | None = None,
         at_last: Callable[[], None] | None = None,
     ) -> Iterator[tuple[int, Run | Exception]]:
-        """(index, run or its error) in the order in which they are finished, kept ones first;
-        arguments as of `runs`."""
+        """Iterate over (index, run or its error) as they finish, saved runs first; arguments as in
+        `runs`."""
         from joblib import effective_n_jobs
 
         left = len(self._same)
@@ -231,14 +237,14 @@ class Simulations:
                 yield key, run
 
     def _start(self) -> None:
-        if not self._todo:  # for which no process is started
+        if not self._todo:  # start no processes
             self._work = ()
             return
         from joblib import Parallel, delayed
         from joblib.parallel import get_active_backend
 
         backend, _ = get_active_backend(prefer=self._prefer)
-        streams = backend.supports_return_generator  # Ray does not: all come at the end
+        streams = backend.supports_return_generator  # Ray: no, all results arrive at the end
         return_as = "generator_unordered" if streams else "list"
         parallel = Parallel(n_jobs=self._jobs, prefer=self._prefer, return_as=return_as)
         work = ((key, self._scenarios[self._same[key][0]]) for key in self._todo)
@@ -257,7 +263,7 @@ class Simulations:
 
 
 def _title(index: int, scenario: Scenario) -> str:
-    """How a message calls a scenario."""
+    """A scenario's name in messages."""
     kinds = [f.controller if isinstance(f, Flow) else "cbr" for f in scenario.flows]
     shown = ", ".join(kinds[:3]) + (f" and {len(kinds) - 3} more" if len(kinds) > 3 else "")
     return f"scenarios[{index}] ({shown}; {scenario.duration:g} s, seed {scenario.seed})"
@@ -267,7 +273,7 @@ def told_failed(failed: Mapping[int, Exception], total: int, name: str) -> str:
     first = failed[min(failed)]
     kind = "" if isinstance(first, TcpccError) else f"{type(first).__name__}: "
     return (
-        f"{len(failed)} of {total} runs failed, the finished ones are in this error's `finished`;"
+        f"{len(failed)} of {total} runs failed, finished runs are in this error's `finished`;"
         f" {name}: {kind}{first}"
     )
 
@@ -277,7 +283,7 @@ def told_interrupted(done: int, total: int, cache: str | Path | None) -> str:
     return f"interrupted with {done} of {total} runs finished, {where}"
 
 
-# Nothing is saved any more once a sweep has ended, and its end waits for a save in progress.
+# After the end of a sweep nothing is saved; the end waits for a save in progress.
 _saving = threading.Lock()
 _ended: set[tuple[int, int]] = set()
 _numbers = itertools.count()
@@ -295,7 +301,7 @@ def _one(
     from tcpcc import models
     from tcpcc.definition import register
 
-    if os.getpid() != sweep_id[0]:  # another process does not know what a notebook registered
+    if os.getpid() != sweep_id[0]:  # a new process lacks the definitions that a notebook registered
         for definition in definitions:
             register(definition)
     try:
@@ -324,12 +330,12 @@ def _definitions(scenario: Scenario) -> list[Definition]:
 
 
 def _registered(scenario: Scenario) -> list[Definition]:
-    """Those that are known by their names; a flow carries one that was given to it itself."""
+    """The scenario's registered definitions; a flow carries an unregistered one itself."""
     return [d for d in _definitions(scenario) if type(d).registry.get(d.name) is d]
 
 
 def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:
-    """Name of a run in a cache: a hash of everything that decides what it holds."""
+    """Name of a run in a cache: a hash of everything that determines its content."""
     plain = (str, int, float, bool, type(None))
     for name, value in options.items():
         if not isinstance(value, plain):
@@ -339,7 +345,7 @@ def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:
 
 
 def _fingerprint(scenario: Scenario) -> str:
-    """The scenario's digest and the code of its rules, which a user edits between runs."""
+    """Hash of the scenario's digest and the code of its rules, which may change between runs."""
     digest = hashlib.sha256(scenario.digest.encode())
     for definition in _definitions(scenario):
         for setting in fields(definition):  # type: ignore[arg-type]
@@ -353,12 +359,12 @@ def _fingerprint(scenario: Scenario) -> str:
     return digest.hexdigest()
 
 
-_WORDS = ("summary", "source")  # what a definition says of itself, for readers
+_WORDS = ("summary", "source")  # text for readers, which does not change the result
 
 
 @once
 def _code_digest() -> str:
-    """Hash of the package's source: an edited engine must not find its old runs."""
+    """Hash of the package's source: an edited engine must not load old runs."""
     digest = hashlib.sha256()
     here = Path(__file__).parent
     for file in sorted(here.rglob("*.py")):
@@ -367,7 +373,7 @@ def _code_digest() -> str:
 
 
 def _bar(total: int, progress: bool | None, title: str | None = None) -> Any:
-    """A progress bar; one that shows nothing unless asked for or watched."""
+    """A progress bar; hidden unless requested, or on a terminal or in a notebook by default."""
     from tqdm import tqdm
 
     terminal = sys.stderr is not None and sys.stderr.isatty()

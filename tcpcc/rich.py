@@ -1,4 +1,4 @@
-"""How definitions, records and scenarios show themselves in a notebook: small HTML tables."""
+"""HTML tables that show definitions, records and scenarios in a notebook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """An HTML table; columns in which nothing stands are left out."""
+    """An HTML table; empty columns are left out."""
     texts = [[_cell(value) for value in row] for row in rows]
     used = [k for k in range(len(head)) if any(row[k] for row in texts)]
     if not used:
@@ -21,7 +21,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def headed(title: str, told: str, *parts: str) -> str:
-    """A bold title, a line beside it, and what stands below."""
+    """A bold title, a line of text after it, and the `parts` below."""
     line = f": {html.escape(told)}" if told else ""
     return f"<div><b>{html.escape(title)}</b>{line}{''.join(parts)}</div>"
 
@@ -32,7 +32,7 @@ def settings(given: Mapping[str, Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A number in six digits, a text as it is, anything else as Python writes it."""
+    """A float with six digits, a string unchanged, anything else as its `repr`."""
     if value is None or value == () or value == "":
         return ""
     if isinstance(value, float):

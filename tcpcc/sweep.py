@@ -22,11 +22,11 @@ Metric = Callable[[Run], Any]
 def grid(
     make: Callable[..., Scenario], **axes: Iterable[Any]
 ) -> list[tuple[dict[str, Any], Scenario]]:
-    """A scenario for every combination of values; the last axis runs fastest.
+    """A scenario for every combination of values; the last axis varies fastest.
 
     Args:
         make: called with one value of each axis, by name.
-        **axes: values of each; a single number or string counts as one value.
+        **axes: values of each axis; a single number or string counts as one value.
 
     Returns:
         (values, scenario) pairs.
@@ -50,21 +50,21 @@ def sweep(
     options: Mapping[str, Any] | None = None,
     **axes: Iterable[Any],
 ) -> pd.DataFrame:
-    """Metrics over a grid of scenarios, as a tidy table; runs are dropped once measured.
+    """Metrics over a grid of scenarios, as a tidy table; each run is discarded once measured.
 
     Args:
-        make: returns the scenario for one value of each axis, by name. Let `seed` be an axis to
+        make: returns the scenario for one value of each axis, by name. Use `seed` as an axis to
             see the spread.
-        metrics: function(s) of a `Run`, by column name; a function alone goes by its own name. A
-            metric that gives a mapping (or a Series) fills a column for each of its keys.
-        model: "packet", "fluid", or several: then it is the first axis.
+        metrics: functions of a `Run` by column name, or one function, which gives its name to the
+            column. A metric that returns a mapping (or a Series) fills one column per key.
+        model: "packet", "fluid", or a list of models, which becomes the first axis.
         jobs, cache, progress: as in `simulate_many`.
-        options: for `simulate`.
+        options: options of `simulate`.
         **axes: values of each axis, as in `grid`.
 
     Returns:
-        a DataFrame with one row per grid point: the axes, then the metrics. With `d` the table,
-        `d.set_index(["buffer", "seed"]).to_xarray()` makes it an array with these axes.
+        a DataFrame with one row per grid point: the axes, then the metrics. For a table `d`,
+        `d.set_index(["buffer", "seed"]).to_xarray()` returns a dataset with these axes.
 
     >>> sweep(make, {"jain": Run.jain_index}, buffer=[10, 50], seed=range(5))  # doctest: +SKIP
     """
@@ -104,11 +104,11 @@ def sweep(
 
 def _no_axis(clash: Iterable[str]) -> None:
     for name in clash:
-        raise ScenarioError(f"metrics: {name!r} is the name of an axis as well")
+        raise ScenarioError(f"metrics: {name!r} is the name of an axis; use another name")
 
 
 def _measure(metrics: Metric | Mapping[str, Metric], run: Run) -> dict[str, Any]:
-    """Columns of one row: a metric that gives several numbers fills several."""
+    """Columns of one row; a metric that returns several numbers fills several columns."""
     if callable(metrics):
         name = str(getattr(metrics, "__name__", "metric")).strip("<>")
         return {key or name: value for key, value in _parts(metrics(run)).items()}
@@ -119,7 +119,7 @@ def _measure(metrics: Metric | Mapping[str, Metric], run: Run) -> dict[str, Any]
 
 
 def _parts(found: Any) -> dict[str, Any]:
-    """A metric's numbers by name; a single one goes by ""."""
+    """A metric's numbers by name; a single number has the name ""."""
     if hasattr(found, "to_series") and getattr(found, "ndim", None) == 1:  # DataArray
         found = found.to_series()
     if hasattr(found, "_asdict"):  # named tuple

@@ -1,1 +1,1 @@
-"""How plain Python rules become machine code, and random streams. Knows no TCP."""
+"""Compilation of plain Python rules to machine code, and random streams. Independent of TCP."""

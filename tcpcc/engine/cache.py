@@ -1,9 +1,9 @@
-"""Where machine code is kept on disk.
+"""The cache of machine code on disk.
 
-Numba's own cache does not notice that an imported function has changed, and finds its folder
-through a setting of the whole process, which threads would have to share. Here every function is
-given its folder, which is named after a hash of all source that goes into it. Processes that need
-the same function at once leave it to the first of them, and take what it has made.
+Numba's own cache does not notice that an imported function has changed, and its folder is a
+process-wide setting that all threads share. Here every function has its own folder, named after a
+hash of all source code that it uses. If several processes need the same function at once, the first
+one compiles it and the others load the result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KEEP = 8  # folders kept: the newest ones, so that an upgrade does not fill the
 
 
 class _Folder(_CacheLocator):
-    """A folder as Numba wants to be told of it."""
+    """A cache folder in the form that Numba expects."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
@@ -33,7 +33,7 @@ class _Folder(_CacheLocator):
         return self._folder
 
     def get_source_stamp(self) -> str:
-        return ""  # the folder's name tells
+        return ""  # the folder's name contains the hash of the source
 
     def get_disambiguator(self) -> str:
         return ""
@@ -62,8 +62,11 @@ def _prune(root: Path) -> None:
 
 
 def _one_at_a_time(compile_one: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
-    """The system unlocks for a process that ends, however it does. On a disk that cannot lock each
-    compiles for itself."""
+    """Let one process at a time compile.
+
+    The system releases the lock when a process ends, even after a crash. On a disk without locks
+    every process compiles for itself.
+    """
 
     @wraps(compile_one)
     def compile_or_take(signature: Any) -> Any:
@@ -76,9 +79,9 @@ def _one_at_a_time(compile_one: Callable[[Any], Any], lock: Path) -> Callable[[A
 
 
 def keep_in(folder: str, dispatcher: Any) -> Any:
-    """Let `dispatcher` keep its machine code in that folder of the cache, and take it from there.
+    """Let `dispatcher` store its machine code in `folder` of the cache and load it from there.
 
-    Without a place to write it compiles anew in every process. Returns the dispatcher.
+    If the folder is not writable, every process compiles anew. Returns the dispatcher.
     """
     place = _root() / folder
     try:

@@ -1,15 +1,15 @@
-"""What the engines are written in: records, rules called by address, marks for the compiler.
+"""The engines' building blocks: records, rules called by address, marks for the compiler.
 
-Everything the engines run is ordinary Python on records. This module offers
+All engine code is ordinary Python on records. This module provides
 
 * :func:`compiled` and :func:`entry` for the engines' own functions,
-* :func:`accessor`, which views memory at an address as the record with a given dtype,
-* :func:`rule_address` and :func:`call_rule`, by which an engine calls a rule that it has never
-  heard of: the engine is compiled once, whatever the mix of algorithms,
+* :func:`accessor`, which views memory at an address as a record of a given dtype,
+* :func:`rule_address` and :func:`call_rule`, by which an engine calls rules by address: the engine
+  is compiled once, for any mix of algorithms,
 * :class:`Caller`, by which one engine calls another's entry without being compiled with it.
 
-The compiler itself (:mod:`tcpcc.engine.machine`) is imported when there is something to compile:
-to name a rule, to list or to describe a scenario costs no import of Numba.
+The compiler itself (:mod:`tcpcc.engine.machine`) is imported only when there is something to
+compile, so naming a rule, or listing or describing a scenario, does not import Numba.
 
 With ``NUMBA_DISABLE_JIT=1`` in the environment (Numba's own switch) the same functions run
 interpreted, so that a debugger can step through a controller, an ACK, a queue.
@@ -30,27 +30,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Mark a function of an engine: compiled into each of its callers.
+    """Mark an engine function, which the compiler inlines into its callers.
 
-    A call costs more than what most of these functions do: without calls the packet model takes
-    half the time. Division follows IEEE 754, as in NumPy; in other functions that a rule calls,
-    division by zero raises, as in Python.
+    Most of these functions are shorter than a call: inlining halves the packet model's run time.
+    Division follows IEEE 754, as in NumPy; in rules and their helpers, division by zero raises an
+    exception, as in Python.
     """
     function.__dict__["of_engine"] = True
     return function
 
 
 def not_inlined(function: F) -> F:
-    """As :func:`compiled`, for what is seldom needed: compiled once, and called.
+    """As :func:`compiled`, for rarely used functions: compiled once and called, not inlined.
 
-    What is put into many callers takes its time to compile in each.
+    This saves compile time, since an inlined function is compiled again in every caller.
     """
     function.__dict__["apart"] = True
     return compiled(function)
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Compile an engine function that Python calls, and keep the machine code on disk."""
+    """Compile an engine function that Python calls, and cache the machine code on disk."""
     if INTERPRETED:
         return function
     from tcpcc.engine.machine import compile_entry
@@ -61,18 +61,17 @@ def entry(function: Callable[..., Any]) -> Any:
 # --------------------------------------------------------------------------------- records
 
 
-CACHE_LINE = 64  # bytes that the processor takes out of memory at once
+CACHE_LINE = 64  # bytes; unit in which the processor reads memory
 
 
 def record_dtype(
     fields: dict[str, type] | list[tuple[Any, ...]], whole_lines: bool = False
 ) -> np.dtype:
-    """An aligned dtype; ``fields`` maps names to ``float``, ``int`` or a smaller kind of number.
+    """An aligned dtype; ``fields`` maps names to ``float``, ``int`` or a smaller number type.
 
-    With `whole_lines` a record takes a whole number of cache lines, so that in an array from
-    :func:`blank` what stands together in a record comes from memory together. The number is odd:
-    the same field of neighbours then does not fall on the few places of the cache that are common
-    to addresses which are multiples of a power of two apart.
+    With `whole_lines` a record takes a whole number of cache lines, so in an array from
+    :func:`blank` neighbouring fields share a cache line. The number of lines is odd: addresses that
+    are a multiple of a power of two apart would compete for few places of the cache.
     """
     plain = np.dtype(list(fields.items() if isinstance(fields, dict) else fields), align=True)
     if not whole_lines:
@@ -88,14 +87,14 @@ def record_dtype(
 
 
 def blank(number: int, dtype: np.dtype) -> np.ndarray[Any, Any]:
-    """So many records of zeros, the first at the beginning of a cache line."""
+    """An array of `number` records of zeros, aligned to a cache line."""
     memory = np.zeros(number * dtype.itemsize + CACHE_LINE, np.uint8)
     first = -address(memory) % CACHE_LINE
     return memory[first : first + number * dtype.itemsize].view(dtype)
 
 
 def longer(array: np.ndarray[Any, Any], more: int) -> np.ndarray[Any, Any]:
-    """A copy with so many more records of zeros. (``np.concatenate`` may leave out padding.)"""
+    """A copy with `more` records of zeros appended. (``np.concatenate`` may drop padding.)"""
     copy = blank(len(array) + more, array.dtype)
     copy[: len(array)] = array
     return copy
@@ -121,12 +120,12 @@ class _View:
 
 
 def address(array: np.ndarray) -> int:
-    """Where an array's numbers begin, for an :func:`accessor`. The array has to be kept alive."""
+    """Address of an array's data, for an :func:`accessor`. The caller must keep the array alive."""
     return array.ctypes.data
 
 
 class Accessor:
-    """See :func:`accessor`; the compiler puts machine code in its place."""
+    """See :func:`accessor`; compiled code contains machine code instead."""
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype
@@ -157,7 +156,8 @@ _interpreted_rules: list[tuple[Callable, Any, Any, Any]] = []
 def rule_address(rule: Callable | None, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
     """Address of `rule` compiled for records of these dtypes; 0 for ``None``.
 
-    Raises ``TypeError`` with one line when the rule leaves the subset of Python that compiles.
+    Raises:
+        TypeError: the rule uses Python that does not compile; the message is one line.
     """
     if rule is None:
         return 0
@@ -171,8 +171,8 @@ def rule_address(rule: Callable | None, state: np.dtype, params: np.dtype, sampl
 
 @compiled
 def call_rule(address: int, state: int, params: int, sample: int) -> None:
-    """Call the rule at `address` on the records at three addresses; its exceptions reach the
-    caller. The compiler puts machine code in its place."""
+    """Call the rule at `address` on the records at three addresses; its exceptions propagate to the
+    caller. Compiled code contains machine code instead."""
     rule, state_at, params_at, sample_at = _interpreted_rules[address - 1]
     rule(state_at(state, 0), params_at(params, 0), sample_at(sample, 0))
 
@@ -183,10 +183,10 @@ _interpreted_entries: list[Callable] = []
 
 
 class Caller:
-    """Calls entries by their addresses; the compiler puts machine code in its place.
+    """Calls entries by their addresses; compiled code contains machine code instead.
 
-    ``Caller(bool, int, float)(address, 3, 0.5)`` calls the entry at an address, which takes a whole
-    number and a number and returns a bool. Exceptions reach the caller.
+    ``Caller(bool, int, float)(address, 3, 0.5)`` calls the entry at `address`, which takes an
+    integer and a float and returns a bool. Exceptions propagate to the caller.
 
     Args:
         returns: `bool`, `int`, `float` or `None`.
@@ -197,9 +197,10 @@ class Caller:
         self.returns, self.takes = returns, takes
 
     def address(self, function: Any) -> int:
-        """Address of an :func:`entry`, compiled for these types if it has not been.
+        """Address of an :func:`entry`, which is compiled for these types if necessary.
 
-        Raises ``TypeError`` when it returns something else.
+        Raises:
+            TypeError: the entry returns another type.
         """
         if not INTERPRETED:
             from tcpcc.engine.machine import entry_address

@@ -1,8 +1,8 @@
-"""The compiler: how functions on records become machine code. With `cache`, all that knows Numba.
+"""The compiler: turns functions on records into machine code, with Numba.
 
 A function is compiled together with the functions that it calls, which are found through its
-globals; what is marked as an engine's own (:func:`tcpcc.engine.jit.compiled`) is compiled once for
-all callers. Machine code is kept on disk (:mod:`tcpcc.engine.cache`).
+globals. An engine function (:func:`tcpcc.engine.jit.compiled`) is compiled once for all callers.
+Machine code is cached on disk (:mod:`tcpcc.engine.cache`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _of_engine(function: Callable) -> Any:
 
 
 def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Callable:
-    """`function` with all that it calls replaced by what the compiler knows, recursively."""
+    """A copy of `function` in which every function that it calls is a compiled one, recursively."""
     namespace = dict(function.__globals__)
     for name, attribute in global_names(function.__code__):
         value = namespace.get(name)
@@ -55,15 +55,15 @@ def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Cal
     copy = pytypes.FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
     )
-    # Machine code from several processes meets in one: its symbols must not clash, and the module
-    # that it names must be there to import.
+    # One process may load machine code that other processes compiled: symbols must not clash, and
+    # the module that the code names must be importable.
     digest = code_digest(function)[:16]
     copy.__module__, copy.__qualname__ = __name__, f"{function.__qualname__}_{digest}"
     return copy
 
 
 def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
-    """What stands for a value that a function refers to in what is compiled."""
+    """The replacement, in compiled code, of a value that a function refers to."""
     if value is jit.call_rule:
         return _call_compiled
     if isinstance(value, jit.Accessor):
@@ -90,7 +90,7 @@ def compile_entry(function: Callable) -> Any:
 
 @cache
 def _record_at(dtype: np.dtype) -> Any:
-    """What an accessor of this dtype is in machine code."""
+    """The machine code of an accessor of this dtype."""
     numba_type = numba.from_dtype(dtype)
 
     @intrinsic
@@ -129,7 +129,7 @@ def entry_address(entry: Any, returns: type | None, takes: tuple[type, ...]) -> 
 
 @cache
 def _call_entry(returns: type | None, takes: tuple[type, ...]) -> Any:
-    """What a caller of entries of these types is in machine code."""
+    """The machine code of a caller of entries with these types."""
     result, arguments = _KINDS[returns], tuple(_KINDS[kind] for kind in takes)
 
     @intrinsic
@@ -166,7 +166,7 @@ def _kinds(*dtypes: np.dtype) -> str:
 
 
 class _Rule(NamedTuple):
-    """A rule that is the same as another one if it does the same on the same records."""
+    """A rule; two rules are equal if their code and their records' dtypes are equal."""
 
     function: Callable
     digest: str

@@ -1,4 +1,4 @@
-"""What memory the machine has left."""
+"""Available memory of the machine."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import psutil
 
 
 def memory_left() -> float:
-    """Bytes that a process can still take without swapping."""
+    """Bytes that a process can still allocate without swapping."""
     return float(psutil.virtual_memory().available)

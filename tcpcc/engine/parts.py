@@ -1,9 +1,9 @@
-"""Functions that are compiled into their callers only: no machine code of their own.
+"""Functions that are compiled only as parts of their callers, without machine code of their own.
 
-Numba makes every function ready to run: optimised, turned into machine code, loaded. For a function
-that exists to be put into others that work is thrown away, and it is most of the time that an
-engine takes to compile. Here such a function stays as LLVM's intermediate code, which its callers
-link and optimise as a whole.
+Numba makes every function ready to run: it optimises the function, emits machine code and loads it.
+For a function that is only used inside others this work is wasted, and it is most of an engine's
+compile time. Here such a function stays as LLVM's intermediate code, which its callers link and
+optimise as a whole.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba.core.typed_passes import AnnotateTypes
 
 
 class _Part(JITCodeLibrary):
-    """The code of a function and of what it calls, neither optimised nor loaded."""
+    """The code of a function and of the functions that it calls, neither optimised nor loaded."""
 
     def finalize(self) -> None:
         self._raise_if_finalized()
@@ -27,7 +27,7 @@ class _Part(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Null: nothing here can be run."""
+        """Null: the code cannot be run."""
         return 0
 
     @property
@@ -35,7 +35,7 @@ class _Part(JITCodeLibrary):
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """The environment is for code that runs Python objects: there is none."""
+        """Do nothing: the environment is for code that runs Python objects."""
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -51,7 +51,7 @@ class _StayPart(LoweringPass):
 
 
 class PartCompiler(CompilerBase):
-    """Numba's compiler for functions that are only compiled into others."""
+    """Numba's compiler for functions that are only parts of others."""
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)

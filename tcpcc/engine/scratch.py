@@ -1,4 +1,4 @@
-"""Arrays that live in a file, for what a run adds up and memory should not have to hold."""
+"""Arrays in a file, for sums over a run that are too large for memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 
 from tcpcc.errors import TcpccError
 
-_BLOCK = 2**22  # bytes that are written at once
+_BLOCK = 2**22  # bytes written at once
 
 
 class Scratch:
-    """Arrays in files without a name, which go when the process does, however it ends.
+    """Arrays in unnamed files, which the system removes when the process ends, even after a crash.
 
     Args:
-        folder: on whose disk they are.
+        folder: the files are on the disk of this folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -28,12 +28,12 @@ class Scratch:
         self._maps: list[mmap.mmap] = []
 
     def array(self, shape: tuple[int, ...], blank: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """An array of `shape` that is `blank`, one element, everywhere.
+        """An array of `shape` filled with the element `blank`.
 
-        All of it is written at once, so that a disk without room is found now and not by a signal.
+        The whole file is written now, so a full disk raises an error here, not a signal later.
 
         Raises:
-            TcpccError: there is no room for it.
+            TcpccError: the disk has not enough free space.
         """
         count = math.prod(shape)
         size = count * blank.itemsize
@@ -42,7 +42,7 @@ class Scratch:
         free = shutil.disk_usage(self._folder).free
         if size > free:
             raise TcpccError(
-                f"{self._folder}: the recording takes {size / 2**30:.3g} GiB of disk;"
+                f"{self._folder}: the recording needs {size / 2**30:.3g} GiB of disk;"
                 f" {free / 2**30:.3g} GiB are free"
             )
         block = np.full(min(count, _BLOCK // blank.itemsize), blank).tobytes()
@@ -54,7 +54,7 @@ class Scratch:
         return np.frombuffer(self._maps[-1], blank.dtype).reshape(shape)
 
     def release(self) -> None:
-        """Give back the memory of what has been read and written; it stays in the files."""
-        if hasattr(mmap, "MADV_DONTNEED"):  # elsewhere the system does so when it runs short
+        """Release the memory of pages read or written; the data stays in the files."""
+        if hasattr(mmap, "MADV_DONTNEED"):  # other systems release pages when memory runs short
             for each in self._maps:
                 each.madvise(mmap.MADV_DONTNEED)

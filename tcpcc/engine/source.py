@@ -1,4 +1,4 @@
-"""What a piece of code hangs on: hashes that change whenever the code would do something else."""
+"""Hashes of code with all its dependencies: they change whenever the code's result may change."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PARSING = threading.Lock()
 
 
 def parse(text: str | bytes) -> ast.Module:
-    """`ast.parse`, one thread at a time: up to Python 3.11.7 two at once may raise SystemError
+    """`ast.parse`, one thread at a time: up to Python 3.11.7 parallel calls may raise SystemError
     (CPython issue 106905)."""
     with _PARSING:
         return ast.parse(text)
 
 
 def _file(name: str) -> Path | None:
-    """The file of a module of this package, by its dotted name; None if there is none."""
+    """The file of a module with this dotted name; None if there is no such file."""
     path = PACKAGE.parent.joinpath(*name.split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):
         if file.is_file():
@@ -35,7 +35,7 @@ def _file(name: str) -> Path | None:
 
 
 def _imports(file: Path) -> Iterator[str]:
-    """Dotted names that a file imports at run time, anywhere in it."""
+    """Dotted names of the modules that a file imports at run time, anywhere in it."""
     waiting: list[ast.AST] = [parse(file.read_bytes())]
     while waiting:
         node = waiting.pop()
@@ -53,10 +53,10 @@ def _imports(file: Path) -> Iterator[str]:
 
 @cache
 def modules_behind(name: str) -> tuple[str, ...]:
-    """All modules of this package that module `name` imports, directly or not, and itself.
+    """Module `name` and all modules of this package that it imports, directly or indirectly.
 
-    A function can reach nothing but its own module's globals, so this is everything that can be
-    compiled into one of its functions.
+    A function can only refer to its own module's globals, so no other module's code can be compiled
+    into one of its functions.
     """
     found: dict[str, None] = {}
     waiting = [name]
@@ -71,7 +71,7 @@ def modules_behind(name: str) -> tuple[str, ...]:
 
 @cache
 def module_digest(name: str) -> str:
-    """Hash of the text of a module of this package and of all that it imports from it."""
+    """Hash of the source of a module of this package and of all modules behind it."""
     digest = hashlib.sha256()
     for module in modules_behind(name):
         file = _file(module)
@@ -81,8 +81,8 @@ def module_digest(name: str) -> str:
 
 
 def code_digest(function: Any) -> str:
-    """Hash of what a function computes: its code, the functions that it calls, the numbers and
-    strings that it refers to. Names and comments do not count, nor where it stands."""
+    """Hash of a function's code, the functions that it calls, and the numbers and strings that it
+    refers to. The function's name, its comments and its place in the file do not count."""
     digest = hashlib.sha256()
     _add_function(function, digest, set())
     return digest.hexdigest()
@@ -90,7 +90,7 @@ def code_digest(function: Any) -> str:
 
 @cache
 def global_names(code: CodeType) -> tuple[tuple[str, str], ...]:
-    """The globals that a piece of code refers to, each with the attribute taken of it, or ""."""
+    """The globals that a piece of code refers to, each with the attribute that is read, or ""."""
     names: dict[tuple[str, str], None] = {}
     steps = list(dis.get_instructions(code))
     for step, following in itertools.pairwise(steps):
@@ -107,13 +107,13 @@ _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 def is_ours(value: Any) -> bool:
-    """Whether it is a module of this package."""
+    """Whether `value` is a module of this package."""
     return isinstance(value, ModuleType) and value.__name__.split(".")[0] == PACKAGE.name
 
 
 @cache
 def _engine_digest(function: Any) -> bytes:
-    """The same of an engine's own function, which nothing changes any more."""
+    """:func:`code_digest` of an engine function, cached because it never changes at run time."""
     digest = hashlib.sha256()
     _add_body(function, digest, set())
     return digest.digest()
@@ -146,7 +146,7 @@ def _add_body(function: FunctionType, digest: Any, seen: set[Any]) -> None:
 
 
 def _add_code(code: CodeType, digest: Any) -> None:
-    """Add byte code and constants."""
+    """Add byte code and constants to the digest."""
     digest.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -156,7 +156,7 @@ def _add_code(code: CodeType, digest: Any) -> None:
 
 
 def _plain(value: Any) -> bytes:
-    """A value as bytes that are the same in every process."""
+    """A value as bytes, the same in every process."""
     if isinstance(value, ModuleType):
         return value.__name__.encode()
     if hasattr(value, "tobytes"):

@@ -1,12 +1,12 @@
-"""What a rule may say, read from its code before it runs.
+"""Checks a rule's source when the rule is defined: only a subset of Python compiles.
 
 A rule is a plain function of records. It may use arithmetic, branches, loops, the fields of its
-records, numbers that stand at the top of its file, ``math``, NumPy's functions of numbers, a few
-built-in functions and helper functions of the same kind. Here its text is read, every branch and
-every helper, so that a misspelt field is told when a rule is defined and not by the compiler.
+records, constants of its module, ``math``, NumPy's functions of numbers, a few built-in functions
+and helper functions of the same kind. The check covers every branch and every helper, so a misspelt
+field is reported when a rule is defined, not by the compiler.
 
-A function whose text cannot be had (typed into a bare interpreter) is left to the compiler, and so
-are the engine's own functions: of these a rule may call any, with as many arguments as they take.
+A function without source (typed into a bare interpreter) is left to the compiler, and so are the
+engine's own functions: a rule may call any of them, with the right number of arguments.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _REFUSED: dict[type[ast.AST], str] = {
 
 @dataclass(frozen=True)
 class Fields:
-    """A record that a rule is given.
+    """The fields of a record that a rule receives.
 
     Attributes:
-        what: what it holds, for messages ("state").
+        what: name of the record, for messages ("state").
         names: its fields.
-        written: those that a rule may assign to.
+        written: the fields that a rule may assign to.
     """
 
     what: str
@@ -76,17 +76,17 @@ class Fields:
 
 
 def check_rule(owner: str, rule: Any, records: tuple[Fields | None, ...]) -> None:
-    """Read a rule and the helpers that it calls.
+    """Check a rule and the helpers that it calls.
 
     Args:
-        owner: whose rule it is, for messages ("controller 'mine', on_ack").
+        owner: the rule's owner and name, for messages ("controller 'mine', on_ack").
         rule: the function.
-        records: what each of its arguments is; None for a number.
+        records: the record that each argument is; None for a number.
 
     Raises:
-        ScenarioError: a field that a record does not have, or a rule must not write; a name that
-            is not known, or stands for something that does not compile; a statement that does not.
-            One line with the owner and the file's line.
+        ScenarioError: a field that the record does not have or that a rule must not assign to; an
+            unknown name; a name or a statement that does not compile. The message is one line with
+            the owner and the line in the file.
     """
     _Reader(owner).read(rule, records)
 
@@ -103,7 +103,7 @@ def _functions(file: str, text: str) -> dict[int, ast.FunctionDef]:
 
 
 def definition(function: FunctionType) -> ast.FunctionDef | None:
-    """The syntax tree of a function; None if its text cannot be had, or is no longer its own."""
+    """The syntax tree of a function; None if there is no source, or the file has changed since."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
     try:
@@ -144,7 +144,7 @@ class _Reader:
 
 
 def _fits(function: FunctionType, given: int) -> bool:
-    """Whether a function takes so many arguments."""
+    """Whether a function accepts `given` arguments."""
     most = function.__code__.co_argcount
     return most - len(function.__defaults__ or ()) <= given <= most
 
@@ -152,11 +152,11 @@ def _fits(function: FunctionType, given: int) -> bool:
 def _misfit(function: FunctionType, records: tuple[Fields | None, ...]) -> str:
     given = ", ".join("a number" if r is None else r.what for r in records)
     most = function.__code__.co_argcount
-    return f"{function.__name__} takes {most} arguments, it is given {given}"
+    return f"{function.__name__} takes {most} arguments, but is called with {given}"
 
 
 class _Function:
-    """One function, with what its arguments are."""
+    """One function, with the records that its arguments are."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class _Function:
         }
         self.local = {*arguments, *_assigned(node)}
         self.closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
-        for name, value in _assigned_once(node):  # a record that is looked up goes by that name
+        for name, value in _assigned_once(node):  # local names of records from an accessor
             record = self._viewed(value)
             if record is not None and name not in arguments:
                 self.records[name] = record
@@ -208,10 +208,14 @@ class _Function:
                 f" it has {', '.join(sorted(record.names)) or 'nothing'}",
             )
         if not isinstance(node.ctx, ast.Load) and node.attr not in record.written:
-            raise self.error(node, f"{said}: a rule reads the {record.what}, it sets the state")
+            raise self.error(
+                node,
+                f"{said}: a rule may only read this field of the {record.what};"
+                " it may assign to the state",
+            )
 
     def _viewed(self, node: ast.AST) -> Fields | None:
-        """The record that a call of an accessor gives."""
+        """The record that a call of an accessor returns."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return None
         name = node.func.id
@@ -257,7 +261,7 @@ class _Function:
         raise self.error(node, f"{node.id}: {_unusable(value)}")
 
     def _value(self, node: ast.Name) -> Any:
-        """What a name that is not local stands for."""
+        """The value of a name that is not local."""
         if node.id in self.closure:
             return self.closure[node.id]
         names = self.function.__globals__
@@ -272,7 +276,7 @@ class _Function:
 
 
 def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Everything in the body of a function, in the order of the text."""
+    """All nodes in the body of a function, in the order of the text."""
     waiting: list[ast.AST] = list(reversed(function.body))
     while waiting:
         node = waiting.pop()
@@ -294,7 +298,7 @@ def _assigned(function: ast.FunctionDef) -> set[str]:
 
 
 def _assigned_once(function: ast.FunctionDef) -> Iterator[tuple[str, ast.AST]]:
-    """Names that one statement of the function gives a value, and the value."""
+    """Names that exactly one statement assigns to, with the assigned expression."""
     stored = [
         node.id
         for node in ast.walk(function)
@@ -326,19 +330,19 @@ def _usable(value: Any) -> bool:
 
 
 def _unusable(value: Any) -> str:
-    """Why a value is none for a rule."""
+    """Why a rule cannot use a value."""
     module = value if isinstance(value, ModuleType) else None
     name = module.__name__ if module else str(getattr(value, "__module__", "") or "")
     drawn = isinstance(getattr(value, "__self__", None), _generators())
     if name.split(".")[-1] in ("random", "secrets") or drawn or module is np:
         return (
-            "chance outside the scenario's seed would not repeat; a rule draws none, a queue's"
-            " rule with uniform(s) of tcpcc.engine.streams"
+            "random numbers outside the scenario's seed are not reproducible; a rule with a random"
+            " stream draws with uniform(s) of tcpcc.engine.streams"
         )
     if name in ("time", "datetime"):
-        return "a rule's time is the sample's `now`; no clock of the machine"
+        return "a rule has no access to the machine's clock; use the sample's `now`"
     if module:
-        return "of modules a rule may use math and numpy; import a helper function by its own name"
+        return "a rule may use only the modules math and numpy; import a helper function by name"
     return f"a {type(value).__name__} does not compile in a rule; use a number or a function"
 
 

@@ -1,1 +1,1 @@
-"""The TCP sender and receiver, sans-IO: they take a time and an event, and say what to send."""
+"""The TCP sender and receiver, sans-IO: functions of a time and an event that say what to send."""

@@ -1,17 +1,17 @@
-"""What has been delivered, what is in the network, and how fast it goes: segment by segment.
+"""Per-segment record of delivered, in-flight and lost packets, and the delivery rate.
 
 Kept only for flows whose controller or loss recovery needs it (``f.delivery``).
 
-Source: draft-cheng-iccrg-delivery-rate-estimation-02, 3.2 and 3.3. A segment notes, when it is
-sent, how much had been delivered by then and when. When it is delivered itself, the difference is
-what was delivered during its flight; of those that an ACK tells of the one sent last counts.
+Source: draft-cheng-iccrg-delivery-rate-estimation-02, 3.2 and 3.3. When a segment is sent, it
+stores how many packets had been delivered and when the last one was. When the segment itself is
+delivered, the difference is the number of packets delivered during its flight. If an ACK reports
+several segments, the one sent last counts.
 
-What an ACK tells is its cumulative part, the segment that caused it, and the block around that
-(RFC 2018's first block); a sender without SACK would know nearly as much from counting duplicates.
+An ACK reports its cumulative part, the segment that caused it, and the block around that segment
+(RFC 2018's first block). A sender without SACK would know nearly as much from counting duplicates.
 
-Two lists run through the segments: those in the network, in the order in which they were sent, and
-those deemed lost that have not been sent again, in the order in which that was noticed. So nothing
-scans the window.
+The segments are linked in two lists, so nothing scans the window: segments in the network, in
+sending order, and segments marked lost and not yet retransmitted, in the order of detection.
 """
 
 from tcpcc.engine.jit import compiled
@@ -40,7 +40,7 @@ def reset_delivery(f):
 
 @compiled
 def append(f, d, seq, status):
-    """Let segment `seq` be in the network, or lost: last in that list."""
+    """Append segment `seq` to the list of `status`: IN_NETWORK or LOST."""
     k = status - IN_NETWORK
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     t.status = status
@@ -55,7 +55,7 @@ def append(f, d, seq, status):
 
 @compiled
 def remove(f, d, seq):
-    """Take segment `seq` out of the list that it is in."""
+    """Remove segment `seq` from its list."""
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     k = t.status - IN_NETWORK
     if t.before >= 0:
@@ -70,8 +70,11 @@ def remove(f, d, seq):
 
 @compiled
 def note_sent(f, seq, now, again):
-    """Segment `seq` is sent; one that was in the network is lost, or it would not be sent `again`
-    (a repair that the loss recovery did not announce)."""
+    """Record that segment `seq` is sent.
+
+    A segment that is sent `again` while it counts as in the network counts as lost: the loss
+    recovery retransmits it without having marked it.
+    """
     d = delivery_at(f.delivery, 0)
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     if again:
@@ -102,7 +105,7 @@ def note_sent(f, seq, now, again):
 
 @compiled
 def credit(f, d, seq, now):
-    """Segment `seq` is known to be delivered; returns whether that is news."""
+    """Mark segment `seq` as delivered; returns whether this is new."""
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     if t.status == DELIVERED or t.status == UNSENT:
         return False
@@ -134,7 +137,7 @@ def credit(f, d, seq, now):
 
 @compiled
 def take_delivery(f, now):
-    """Read the ACK that is being handled."""
+    """Update the record from the ACK being handled."""
     d = delivery_at(f.delivery, 0)
     d.news = 0
     d.originals = 0
@@ -158,7 +161,7 @@ def take_delivery(f, now):
 
 @compiled
 def move_to_lost(f, seq):
-    """Segment `seq` is deemed lost; returns whether it was taken to be in the network."""
+    """Mark segment `seq` as lost; returns whether it counted as in the network."""
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     if t.status != IN_NETWORK:
         return False
@@ -172,7 +175,7 @@ def move_to_lost(f, seq):
 
 @compiled
 def sort_lost(f):
-    """After a timeout: what is lost is sent again in the order of the numbers."""
+    """After a timeout: put the list of lost segments in sequence order."""
     d = delivery_at(f.delivery, 0)
     d.first[LOST - IN_NETWORK] = d.last[LOST - IN_NETWORK] = -1
     for seq in range(f.high_ack + 1, f.max_seq + 1):
@@ -182,8 +185,8 @@ def sort_lost(f):
 
 @compiled
 def unmark_lost(f):
-    """After a spurious timeout: segments marked lost and not sent again are in the network, before
-    those sent later."""
+    """After a spurious timeout: segments marked lost and not retransmitted count as in the network
+    again, before those sent later."""
     d = delivery_at(f.delivery, 0)
     lost, network = LOST - IN_NETWORK, 0
     if d.first[lost] < 0:
@@ -206,8 +209,11 @@ def unmark_lost(f):
 
 @compiled
 def note_limited(f, cwnd):
-    """If the window has room and there is nothing to send: what is sent until all of this is
-    delivered tells the application's rate, not the path's."""
+    """Mark the flow as application-limited if the window has room and there is nothing to send.
+
+    Until all packets now in flight are delivered, rate samples measure the application, not the
+    path.
+    """
     d = delivery_at(f.delivery, 0)
     if f.next_seq >= f.to_send and d.pipe < cwnd and d.first[LOST - IN_NETWORK] < 0:
         d.limited_until = max(d.total + d.pipe, 1)
@@ -215,7 +221,7 @@ def note_limited(f, cwnd):
 
 @compiled
 def note_received(f, now, seq):
-    """The receiver notes when a segment came first."""
+    """Store when a segment first reached the receiver."""
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     if t.received_at < 0:
         t.received_at = now

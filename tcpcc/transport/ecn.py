@@ -1,26 +1,26 @@
-"""Explicit congestion notification, sans-IO: what goes out with a segment, what its ACK says.
+"""Explicit congestion notification, sans-IO: the ECN bits of segments and ACKs.
 
 Sources: RFC 3168 (classic), RFC 8257 section 3.2 and draft-ietf-tcpm-accurate-ecn (accurate).
 
-A connection has ``f.ecn``: OFF, CLASSIC or ACCURATE. New data are sent as ECN-capable; the
+A connection's mode is ``f.ecn``: OFF, CLASSIC or ACCURATE. New data are sent as ECN-capable; the
 handshake's segment and retransmissions are not (RFC 3168, 6.1.1 and 6.1.5).
 
-Classic: from a marked segment on every ACK carries ECE until a segment with CWR comes, which the
-sender asks for by ``f.cwr``. Accurate: every ACK carries the number of marked segments so far,
-which makes up for lost ACKs, and one that is held back leaves at once where marks begin or end.
+Classic: after a marked segment every ACK carries ECE until a segment with CWR arrives; ``f.cwr``
+makes the sender set CWR. Accurate: every ACK carries the number of marked segments so far, so a
+lost ACK loses no information, and a delayed ACK is sent at once when marks begin or end.
 """
 
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import ACCURATE, CE, CLASSIC, CWR, ECE, ECT, OFF
 from tcpcc.transport.receiver import acknowledge_now
 
-#: Names of a connection's choice, by its number.
+#: The ECN modes by name.
 CHOICES = {"off": OFF, "classic": CLASSIC, "accurate": ACCURATE}
 
 
 @compiled
 def bits_to_send(f, seq, again):
-    """The ECN bits of a segment that is sent now."""
+    """The ECN bits of a segment sent now."""
     if f.ecn == OFF or again or (seq == 0 and f.handshake != 0):
         return 0
     bits = ECT
@@ -32,8 +32,11 @@ def bits_to_send(f, seq, again):
 
 @compiled
 def on_bits(f, bits, due):
-    """The receiver takes in the bits of a segment, after `receiver.on_data` has said whether an ACK
-    is `due`; returns whether one is now."""
+    """The receiver handles a segment's ECN bits; returns whether an ACK is due now.
+
+    Args:
+        due: whether `receiver.on_data` found that an ACK is due.
+    """
     marked = 1 if bits & CE != 0 else 0
     if bits & CWR != 0:
         f.echoes = 0
@@ -48,15 +51,15 @@ def on_bits(f, bits, due):
 
 @compiled
 def bits_of_ack(f):
-    """The bits of an ACK that is sent now. ACKs themselves are not ECN-capable."""
+    """The ECN bits of an ACK sent now. ACKs themselves are not ECN-capable."""
     return ECE if f.ecn == CLASSIC and f.echoes != 0 else 0
 
 
 @compiled
 def on_echo(f, ack, bits, echo):
-    """The sender takes in what an ACK of all up to `ack` says of marks: sets ``f.marked``.
+    """The sender reads the marks that a cumulative ACK up to `ack` reports: sets ``f.marked``.
 
-    One that came late tells nothing: a later one has told it, or one to come will.
+    An ACK that arrives out of order is ignored: newer ACKs carry the same information.
     """
     f.marked = 0
     if ack < f.high_ack:

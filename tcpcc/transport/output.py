@@ -1,11 +1,12 @@
-"""Sending: what the window lets out, noted segment by segment.
+"""Sending: segments that the window allows go into the flow's outbox.
 
-Nothing here touches a network. A segment to send goes into the flow's outbox, which the driver
-empties; when the outbox or the ring of segments is full, ``f.more`` asks the driver to make room
-and call again for the ``f.burst`` packets that may still go.
+Nothing here touches a network. The driver empties the outbox. When the outbox or the ring of
+segments is full, ``f.more`` asks the driver to make room and call again for the ``f.burst`` packets
+that may still be sent.
 
-With `gso_segments` new data leaves in pieces (Linux' net/ipv4/tcp_output.c, ``tcp_tso_autosize``,
-``tcp_tso_should_defer``): a rest of one waits for the next ACK, if that is near.
+With `gso_segments` new data is sent in pieces of several segments (Linux' net/ipv4/tcp_output.c,
+``tcp_tso_autosize``, ``tcp_tso_should_defer``): an incomplete piece waits for the next ACK, if that
+is due soon.
 """
 
 from tcpcc.engine.jit import compiled
@@ -25,8 +26,11 @@ from tcpcc.transport.rto import restart_timer
 
 @compiled
 def in_force(f, window):
-    """`window`, or the receiver's if that is smaller, and never less than a packet: with none at
-    all no ACK would ever open it again (RFC 5681, 3.1: the loss window is one packet; Linux)."""
+    """The smaller of `window` and the receiver's window, at least one packet.
+
+    With less than one packet no ACK would ever open the window again (RFC 5681, 3.1: the loss
+    window is one packet; Linux).
+    """
     return max(min(window, f.rwnd), 1.0)
 
 
@@ -38,7 +42,7 @@ def effective_window(f):
 
 @compiled
 def emit(f, seq, now):
-    """Put segment `seq` into the outbox and note when and how often it was sent."""
+    """Put segment `seq` into the outbox, and record the time and the number of transmissions."""
     outstanding = f.high_ack != f.max_seq
     segment = segment_at(f.segments, seq & f.segment_mask)
     if f.delivery != 0:
@@ -70,20 +74,20 @@ def emit(f, seq, now):
 
 @compiled
 def has_room(f):
-    """Whether the outbox and the ring of segments take one more new segment."""
+    """Whether the outbox and the ring of segments have room for one more new segment."""
     return (
         f.outbox_count < OUTBOX_SIZE - 2 and f.next_seq - f.high_ack < f.segment_mask
     )  # the ring keeps the highest acknowledged segment too; two places are for retransmissions
 
 
-#: A rest of a piece does not wait for an ACK that is further away, s.
+#: Longest time that an incomplete piece waits for an ACK, s.
 SOON = 1e-3
 
 
 @compiled
 def is_worth_waiting(f, now):
-    """Whether the ACK that may let a full piece go comes soon: the newest packet was sent just now,
-    and the first outstanding one is a round-trip time old."""
+    """Whether an ACK that may complete the piece is due soon: the newest packet was sent just now,
+    and the first outstanding packet is nearly one RTT old."""
     if f.phase == RECOVERY or f.high_ack == f.max_seq:
         return False
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
@@ -94,8 +98,11 @@ def is_worth_waiting(f, now):
 
 @compiled
 def may_begin(f, now, room):
-    """Whether new data may go: in a piece that is begun, or in one that `room` packets of window
-    make full, or are a third of the window or the end of the data, or that need not wait."""
+    """Whether new data may be sent, given `room` packets of window.
+
+    Yes, if a piece has begun, if `room` is a full piece, a third of the window or the end of the
+    data, or if no ACK is due soon.
+    """
     if f.in_piece > 0:
         return True
     short = room < f.gso_segments and 3 * room < window_at(f.state, 0).cwnd
@@ -108,14 +115,14 @@ def may_begin(f, now, room):
 
 @compiled
 def allowed(f, room, burst):
-    """Packets of new data that may go: the window has `room`, `burst` may go at once."""
+    """Packets of new data that may be sent: `room` of the window, at most `burst` at once."""
     new = min(float(f.to_send), f.high_ack + f.rwnd + 1) - f.next_seq
     return int(min(float(max(room, 1)), burst, new))
 
 
 @compiled
 def note_piece(f, seq):
-    """Segment `seq` of a piece is sent; the last of several is pushed."""
+    """Segment `seq` of a piece is sent; the last segment of a longer piece carries PSH."""
     f.in_piece -= 1
     if f.in_piece == 0 and f.piece > 1:
         segment_at(f.segments, seq & f.segment_mask).flags |= PUSHED
@@ -123,7 +130,7 @@ def note_piece(f, seq):
 
 @compiled
 def fill(f, now, burst):
-    """Send from `next_seq` on while the window allows, at most `burst` packets."""
+    """Send from `next_seq` on as far as the window allows, at most `burst` packets."""
     f.more = 0
     edge = f.high_ack + effective_window(f)
     while f.next_seq <= edge and f.next_seq < f.to_send and burst > 0:

@@ -1,9 +1,9 @@
 """Pacing: packets leave no faster than the controller's `pacing_rate`.
 
-As in Linux (net/ipv4/tcp_output.c, earliest departure time): each packet puts the time of the next
-one off by 1/rate, from when it could leave or, if that is past, from now. A repair at the moment at
-which a loss is noticed does not wait, but counts. What waits goes when :mod:`.sender` is told that
-``release_at`` has come.
+As in Linux (net/ipv4/tcp_output.c, earliest departure time): each packet moves the departure time
+of the next one to 1/rate after its own, or after now if its own has passed. A retransmission sent
+when a loss is detected does not wait, but counts. The driver calls ``on_release`` of :mod:`.sender`
+at ``release_at`` to send waiting packets.
 """
 
 from tcpcc.engine.jit import compiled
@@ -12,7 +12,7 @@ from tcpcc.transport.flow_record import delivery_at, number_at
 
 @compiled
 def is_early(f, now):
-    """Whether the next packet has to wait; then notes until when."""
+    """Whether the next packet must wait; if so, sets ``release_at``."""
     d = delivery_at(f.delivery, 0)
     if now >= d.next_send:
         return False
@@ -31,6 +31,6 @@ def pace(f):
 
 @compiled
 def note_paced(f, now):
-    """A packet leaves."""
+    """Record that a packet is sent."""
     d = delivery_at(f.delivery, 0)
     d.next_send = max(d.next_send, now) + 1 / pace(f)

@@ -2,8 +2,8 @@
 
 A driver calls :func:`on_data` for every arriving segment and sends an ACK when it returns True;
 with delayed ACKs (RFC 1122, 4.2.3.2) it also calls :func:`on_timer` at ``f.held_until``. The ACK
-itself is `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``; with D-SACK (RFC 2883)
-``f.sack_low > f.sack_high`` says that segment `f.sack_high` has come twice.
+carries `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``; with D-SACK (RFC 2883)
+``f.sack_low > f.sack_high`` means that segment `f.sack_high` arrived twice.
 """
 
 import math
@@ -12,7 +12,7 @@ from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import PUSHED, RECEIVED, delivery_at, segment_at
 
-REACH = 64  # how far a reported block is followed on each side
+REACH = 64  # segments; how far a reported block is followed on each side
 
 
 @compiled
@@ -22,13 +22,13 @@ def is_received(f, seq):
 
 @compiled
 def is_pushed(f, seq):
-    """Whether the application reads it at once (PSH), on which Linux' receiver sends the ACK."""
+    """Whether the segment carries PSH: the application reads it, and Linux then sends an ACK."""
     return segment_at(f.segments, seq & f.segment_mask).flags & PUSHED != 0
 
 
 @not_inlined
 def note_block(f, seq):
-    """The block of received segments around `seq`, as far as it is cheap to tell."""
+    """Set the block of received segments around `seq`, searching at most `REACH` on each side."""
     low = seq
     high = seq + 1
     if low == f.block_high:
@@ -51,7 +51,7 @@ def note_block(f, seq):
 
 @compiled
 def on_data(f, now, seq):
-    """Take in segment `seq`; returns whether an ACK is due now."""
+    """Handle the arrival of segment `seq`; returns whether an ACK is due now."""
     f.arrived += 1
     f.sack_low = f.sack_high = 0
     if seq < f.expected or (seq <= f.highest and is_received(f, seq)):
@@ -91,7 +91,7 @@ def acknowledge_now(f):
 
 @compiled
 def on_timer(f):
-    """The delayed-ACK timer expired; returns whether an ACK is still held back."""
+    """The delayed-ACK timer expired; returns whether an ACK is due."""
     due = f.held > 0
     f.held = 0
     f.held_until = math.inf

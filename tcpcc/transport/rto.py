@@ -1,23 +1,25 @@
 """Round-trip time estimation and the coarse retransmission timer.
 
-Sources: V. Jacobson 1988, appendix A; RFC 6298; the knobs are those that the papers' simulator had.
+Sources: V. Jacobson 1988, appendix A; RFC 6298; the options are those of the papers' simulator.
 The clock ticks every `tick` seconds (0.5 s in 4.3BSD, 0.01 s in ns-2), `clock_phase` before the
-multiples of that, and one packet per round trip is timed, or every one with `timestamps`. In ticks,
-with 3 and 2 fraction bits as in BSD:
+multiples of `tick`. One packet per round trip is timed, or every packet with `timestamps`. In
+ticks, with 3 and 2 fraction bits as in BSD:
 
     srtt  <- 7/8 srtt + 1/8 m,   rttvar <- 3/4 rttvar + 1/4 |m - srtt|,   rto = srtt + 4 rttvar
 
-With `rto_margin` the variance term is at least that (Linux bounds it, not the sum, by 200 ms).
-An RTO below `min_rto` is raised to it, then multiplied by the backoff (1, 2, 4, ...), which returns
-to 1 when a packet that was sent once is acknowledged (Karn's rule), and never exceeds `max_rto`.
-As in BSD and ns-2 a retransmission ends the timing of a packet, but one that is sent for the first
-time during a recovery may be timed over its repairs (RFC 6298 asks for no more; what controllers
-are told is stricter, see :func:`tcpcc.transport.rules.sample_rtt`).
-The factor stops at `backoff_limit` (64, as in BSD; ns-2 lets it grow until the product is max_rto).
+`rto_margin` is a lower bound of the variance term (Linux bounds this term by 200 ms, not the sum).
+An RTO below `min_rto` is raised to it, then multiplied by the backoff (1, 2, 4, ...). The backoff
+returns to 1 when a packet that was sent once is acknowledged (Karn's rule). The product never
+exceeds `max_rto`.
+As in BSD and ns-2 a retransmission cancels the running measurement. A packet sent for the first
+time during a recovery may be timed, although its ACK may wait for the recovery's retransmissions
+(RFC 6298 allows it; the samples for controllers are stricter, see
+:func:`tcpcc.transport.rules.sample_rtt`).
+The backoff stops at `backoff_limit` (64, as in BSD; in ns-2 it grows until the product is max_rto).
 
-With `coarse_timer` all of it is 4.3BSD-Reno's (tcp_input.c, tcp_timer.c): m is how often the clock
-ticked between sending and ACK, perhaps never, and the very first m one more; the timer expires when
-it has ticked as often as the timeout has ticks, and `min_rto` bounds the product.
+With `coarse_timer` the timer is 4.3BSD-Reno's (tcp_input.c, tcp_timer.c): m is the number of clock
+ticks between sending and ACK, possibly 0, plus 1 for the first measurement. The timer expires after
+as many ticks as the timeout has, and `min_rto` bounds the product of RTO and backoff.
 """
 
 import math
@@ -38,13 +40,13 @@ def reset_timer(f):
 
 @compiled
 def ticks_by(f, time):
-    """How often the clock has ticked by then."""
+    """Number of clock ticks up to `time`."""
     return math.floor((time + f.clock_phase) / f.tick)
 
 
 @compiled
 def measure(f, now, rtt):
-    """Feed a measured round-trip time to the estimator."""
+    """Update the estimator with an RTT sample."""
     if f.coarse_timer != 0:
         ticks = ticks_by(f, now) - ticks_by(f, now - rtt)
         if f.srtt8 == 0:
@@ -83,7 +85,7 @@ def restart_timer(f, now):
 
 @compiled
 def back_off(f):
-    """Double the timeout; after three doublings distrust the smoothed estimate, as BSD does."""
+    """Double the timeout; after more than three doublings discard the smoothed RTT, as BSD does."""
     if f.backoff < f.backoff_limit:
         f.backoff <<= 1
     if f.backoff > 8:
@@ -93,7 +95,7 @@ def back_off(f):
 
 @compiled
 def time_acknowledged(f, now, ack, rtt):
-    """On an ACK of new data: feed the estimator, end the backoff, restart or stop the timer."""
+    """On an ACK of new data: update the estimator, reset the backoff, restart the timer."""
     if f.timestamps != 0 and rtt > 0:
         measure(f, now, rtt)
         f.backoff = 1

@@ -1,7 +1,7 @@
-"""Where the transport meets the controller: samples, rounds, and the four rules.
+"""The interface between transport and controller: samples, rounds, and calls of the rules.
 
-A window that is not used says nothing about the path, and does not grow (:func:`is_limited`).
-With `whole_window` it grows by whole packets (:func:`grow_by_packets`).
+A window that is not fully used does not grow: it does not probe the path (:func:`is_limited`).
+With `whole_window` the window grows by whole packets (:func:`grow_by_packets`).
 Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, include/net/tcp.h,
 ``tcp_is_cwnd_limited``, net/ipv4/tcp_cong.c, ``tcp_cong_avoid_ai``; RFC 7661, section 4.
 """
@@ -25,13 +25,13 @@ from tcpcc.transport.undo import note_answer, was_the_last
 
 sample_at = accessor(sample_dtype)
 
-#: Packets by which n additions of 1/n may miss 1.
+#: Packets; rounding error of n additions of 1/n.
 ROUNDING = 1e-9
 
 
 @compiled
 def apply(f, rule):
-    """Call a rule of the flow's controller; a window that it leaves must be a positive number."""
+    """Call a rule of the flow's controller, then check that cwnd is positive and finite."""
     call_rule(rule, f.state, f.params, f.sample)
     cwnd = window_at(f.state, 0).cwnd
     if not 0 < cwnd < math.inf:
@@ -48,10 +48,10 @@ def cut(f, rule):
 
 @compiled
 def is_limited(f, used):
-    """Whether the receiver or the application, not cwnd, limits what is sent.
+    """Whether the receiver or the application, not cwnd, limits the sender.
 
-    Of the window no more than `used` packets were outstanding, because the receiver allows no more
-    or there is nothing to send. As in Linux, slow start may go on up to twice that.
+    At most `used` packets of the window were outstanding, because the receiver allows no more or
+    there is nothing to send. As in Linux, slow start may grow the window up to twice `used`.
     """
     s = window_at(f.state, 0)
     if used >= math.floor(s.cwnd) or f.window_validation == 0:
@@ -61,7 +61,7 @@ def is_limited(f, used):
 
 @compiled
 def grow(f, rule):
-    """Call ``on_ack`` or ``on_round``; a window that is not used does not grow."""
+    """Call ``on_ack`` or ``on_round``; a window that is not fully used does not grow."""
     s = window_at(f.state, 0)
     before = s.cwnd
     apply(f, rule)
@@ -71,8 +71,8 @@ def grow(f, rule):
 
 @compiled
 def grow_by_packets(f, rule):
-    """:func:`grow`, but what the rule has added to the window is put by until it makes whole
-    packets; what is then left counts for the next one (``tcp_cong_avoid_ai``)."""
+    """:func:`grow`, but the window grows by whole packets only; the fraction is carried over in
+    ``f.put_by`` (``tcp_cong_avoid_ai``)."""
     s = window_at(f.state, 0)
     before = s.cwnd
     grow(f, rule)
@@ -87,7 +87,7 @@ def grow_by_packets(f, rule):
 
 @compiled
 def cut_to_whole(f):
-    """After a loss: Linux' windows are whole numbers."""
+    """Round cwnd and ssthresh down to whole packets, as Linux' windows are."""
     s = window_at(f.state, 0)
     s.cwnd = max(math.floor(s.cwnd), 1.0)
     if s.ssthresh < math.inf:
@@ -97,13 +97,13 @@ def cut_to_whole(f):
 
 @compiled
 def is_answering_mark(f):
-    """Whether the window is on its way down after a mark (Linux' CWR state)."""
+    """Whether a mark is being answered by a gradual reduction (Linux' CWR state)."""
     return f.gradual_marks != 0 and f.high_ack < f.mark_edge and f.phase == OPEN
 
 
 @compiled
 def shrink(f, rule):
-    """:func:`grow` without any growth."""
+    """Call a rule that may only reduce the window."""
     s = window_at(f.state, 0)
     before = s.cwnd
     apply(f, rule)
@@ -114,7 +114,7 @@ def shrink(f, rule):
 
 @compiled
 def tell(f, rule):
-    """:func:`grow`, unless the controller owns its window, or that is on its way down."""
+    """Call ``on_ack`` or ``on_round`` with the window growth that the flow's settings allow."""
     if f.owns_start != 0:
         apply(f, rule)
     elif is_answering_mark(f):
@@ -127,7 +127,7 @@ def tell(f, rule):
 
 @compiled
 def fill_sample(f, now):
-    """The fields that are alike in all events; returns the sample."""
+    """Fill in the fields common to all events; returns the sample."""
     a = sample_at(f.sample, 0)
     a.now = now
     a.srtt = f.srtt
@@ -140,15 +140,18 @@ def fill_sample(f, now):
 
 @compiled
 def is_syn(f, seq):
-    """Whether it is the SYN, whose round-trip time does not count."""
+    """Whether `seq` is the SYN and its RTT is not a sample (`syn_rtt` is not set)."""
     return seq == 0 and f.handshake != 0 and f.syn_rtt == 0
 
 
 @compiled
 def sample_rtt(f, now, ack):
-    """Round-trip time of segment `ack`; 0 if one that this ACK acknowledges was sent more than once
-    (Karn's rule: the ACK tells when that hole was filled), or `ack` had been told of by a selective
-    acknowledgement. With `newest_only` (ns-2's Vegas) the others do not count."""
+    """RTT of segment `ack`; 0 if there is no valid sample.
+
+    There is none if a segment that this ACK acknowledges was sent more than once (Karn's rule: the
+    ACK shows when that hole was filled), or if `ack` was reported before by a selective
+    acknowledgement. With `newest_only` (ns-2's Vegas) only segment `ack` itself is checked.
+    """
     segment = segment_at(f.segments, ack & f.segment_mask)
     if segment.transmits != 1 or segment.flags & TOLD != 0:
         return 0.0
@@ -174,8 +177,8 @@ def begin_round(f, now):
 
 @compiled
 def outstanding_before(f, packets):
-    """Packets outstanding until `packets` were acknowledged, at most: of an application that has
-    more to send the receiver's window, and without one any number."""
+    """Upper bound on the packets outstanding before `packets` were acknowledged; if the application
+    has more to send: the receiver's window (infinity if there is none)."""
     if f.next_seq >= f.to_send:
         return min(float(f.next_seq - f.high_ack - 1 + packets), f.rwnd)
     return f.rwnd
@@ -183,13 +186,14 @@ def outstanding_before(f, packets):
 
 @compiled
 def acknowledged(f, now, packets, rtt):
-    """Tell the controller of `packets` newly acknowledged: ``on_round`` if the first packet of the
-    last round is among them, then ``on_ack``; what partial ACKs have acknowledged since the last
-    time (``f.untold``) is delivered with it.
+    """Report `packets` newly acknowledged packets to the controller.
 
-    The ACK that ends a round acknowledges the first packet of the next one, so its round-trip time
-    counts there: ``on_round`` does not see it in any field but `rtt`. The SYN's is not one of those
-    that the controller compares: it is shorter by what it takes to send the rest of a packet.
+    Calls ``on_round`` if the ACK ends the current round, then ``on_ack``. The sample's `delivered`
+    includes the packets that partial ACKs have acknowledged since the last report (``f.untold``).
+
+    The ACK that ends a round acknowledges the first packet of the next one, so its RTT counts in
+    the next round: ``on_round`` sees it only in the field `rtt`. The handshake's RTT is not a
+    sample unless `syn_rtt` is set: a SYN is shorter than a data packet, so its RTT is too.
     """
     a = fill_sample(f, now)
     a.rtt = rtt
@@ -210,7 +214,7 @@ def acknowledged(f, now, packets, rtt):
         a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
         a.round_packets = float(f.next_seq - f.round_seq)
         anew = f.stale_rounds != 0 and a.round_packets <= 1
-        # the ACKs that follow a timeout may end a round that took no time, and measured none
+        # ACKs after a timeout may end a round of zero length without RTT samples
         empty = f.round_n == 0 and math.isfinite(f.base_rtt) and f.stale_rounds == 0
         if not syn and ((a.round_rtt < f.base_rtt and not empty) or anew):
             f.base_rtt = a.round_rtt
@@ -236,7 +240,7 @@ def acknowledged(f, now, packets, rtt):
 
 @compiled
 def open_window(f):
-    """RFC 5681, 3.1."""
+    """The handshake is complete: set the initial window (RFC 5681, 3.1)."""
     repeated = segment_at(f.segments, 0).transmits > 1
     window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window
     if f.on_open != 0:
@@ -245,7 +249,8 @@ def open_window(f):
 
 @compiled
 def fill_loss_sample(f, now, transmits, flight):
-    """Such an event acknowledges nothing new; the fields of rounds keep the last round's."""
+    """Fill the sample of an event that acknowledges nothing new; the round's fields keep the values
+    of the last round."""
     a = fill_sample(f, now)
     a.acked = 0.0
     a.delivered = float(f.untold)
@@ -258,8 +263,10 @@ def fill_loss_sample(f, now, transmits, flight):
 
 @compiled
 def mark_told(f, now):
-    """An ACK tells of marks: the answer is that to a loss, once per window of data (RFC 3168,
-    6.1.2), and none while a loss is answered already; the receiver is told (CWR)."""
+    """An ACK reports marks: reduce the window as for a loss, and set CWR.
+
+    At most once per window of data (RFC 3168, 6.1.2), and not during a loss recovery.
+    """
     f.untold_marks += f.marked
     f.marked = 0
     if f.phase != OPEN or f.ack <= f.mark_edge:
@@ -278,7 +285,7 @@ def mark_told(f, now):
 
 @compiled
 def loss_event(f, now, transmits, flight):
-    """Tell the controller of a loss event; the lost packet had been sent `transmits` times, and
+    """Report a loss event to the controller; the lost packet had been sent `transmits` times, and
     `flight` packets are outstanding."""
     fill_loss_sample(f, now, transmits, flight)
     f.loss_events += 1
@@ -287,7 +294,7 @@ def loss_event(f, now, transmits, flight):
 
 @compiled
 def lost(f, now, transmits, flight):
-    """:func:`loss_event`, noted so that it may be taken back."""
+    """:func:`loss_event`, recorded so that it can be undone."""
     if f.delivery != 0:
         note_answer(f)
     loss_event(f, now, transmits, flight)
@@ -295,18 +302,18 @@ def lost(f, now, transmits, flight):
 
 @compiled
 def timed_out(f, now, transmits, flight):
-    """Tell the controller that the retransmission timer expired; as :func:`loss_event`."""
+    """Report a timeout to the controller; arguments as for :func:`loss_event`."""
     fill_loss_sample(f, now, transmits, flight)
     f.timeouts += 1
     cut(f, f.on_timeout)
 
 
-# What only some controllers are told (``f.delivery``)
+# Events that only some controllers receive (``f.delivery``)
 
 
 @compiled
 def give_back(f, seq):
-    """The stamps of segment `seq` return to the controller's state."""
+    """Copy the stamps of segment `seq` to the controller's state."""
     d = delivery_at(f.delivery, 0)
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     for i in range(d.n_stamps):
@@ -315,7 +322,7 @@ def give_back(f, seq):
 
 @compiled
 def fill_delivery_sample(f, now):
-    """The fields that are alike in ``on_delivery`` and ``on_lost_packet``; returns the sample."""
+    """Fill in the fields common to ``on_delivery`` and ``on_lost_packet``; returns the sample."""
     d = delivery_at(f.delivery, 0)
     a = fill_sample(f, now)
     if d.srtt > 0:
@@ -332,7 +339,7 @@ def fill_delivery_sample(f, now):
 
 @compiled
 def tell_delivery(f, now):
-    """Tell the controller of what the present ACK brought, once."""
+    """Report the packets delivered with the current ACK to the controller, once."""
     d = delivery_at(f.delivery, 0)
     if d.news == 0 or f.on_delivery == 0:
         return
@@ -355,7 +362,7 @@ def tell_delivery(f, now):
 
 @compiled
 def deem_lost(f, now, seq):
-    """Segment `seq` is deemed lost, if it is taken to be in the network."""
+    """Mark segment `seq` as lost, if it counts as in the network, and report it."""
     if not move_to_lost(f, seq) or f.on_lost_packet == 0:
         return
     d = delivery_at(f.delivery, 0)
@@ -372,7 +379,7 @@ def deem_lost(f, now, seq):
 
 @compiled
 def deem_all_lost(f, now):
-    """After a timeout."""
+    """After a timeout: mark all segments in the network as lost."""
     d = delivery_at(f.delivery, 0)
     while d.first[0] >= 0:
         deem_lost(f, now, d.first[0])
@@ -380,15 +387,16 @@ def deem_all_lost(f, now):
 
 @not_inlined
 def told_twice(f, now, seq):
-    """A D-SACK: segment `seq` came twice. If no repair of this episode was needed the answer to it
-    is taken back: the window is at least what it was before, and the controller is told."""
+    """A D-SACK reports that segment `seq` arrived twice. If no retransmission of this episode was
+    needed, its window cut is undone (:func:`take_back`)."""
     if was_the_last(f, seq):
         take_back(f, now)
 
 
 @compiled
 def take_back(f, now):
-    """Undo the answer to a loss or a timeout that was none."""
+    """Undo a spurious window cut and call ``on_undo``. cwnd and ssthresh become at least their
+    earlier values, unless the controller owns its recovery."""
     d = delivery_at(f.delivery, 0)
     d.undo_from = -1
     if f.owns_recovery == 0:
@@ -402,14 +410,14 @@ def take_back(f, now):
 
 @compiled
 def started(f, now):
-    """Tell the controller that its first segment is about to go."""
+    """Call ``on_start``: the first segment is about to be sent."""
     fill_loss_sample(f, now, 0, 0)
     apply(f, f.on_start)
 
 
 @compiled
 def restarted(f, now, idle):
-    """Tell the controller that the application has data again, `idle` s after the last packet."""
+    """Call ``on_restart``: the application has data again, `idle` s after the last packet."""
     if f.delivery != 0:
         fill_delivery_sample(f, now)
     else:
@@ -423,7 +431,7 @@ def restarted(f, now, idle):
 
 @compiled
 def on_wake(f, now):
-    """The time of ``wake_at`` has come."""
+    """Call ``on_timer``: the time ``wake_at`` has come."""
     at = number_at(f.state + f.wake_at, 0)
     at.value = math.inf
     fill_delivery_sample(f, now).limited = 0.0

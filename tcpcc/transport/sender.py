@@ -1,9 +1,9 @@
 """The TCP sender, sans-IO.
 
-A driver calls :func:`start`, :func:`on_ack`, :func:`on_timer` with the present time and then sends
-what it finds in the flow's outbox, calls :func:`resume` while ``f.more`` is set, and sees to it
-that :func:`on_timer` is called at ``f.deadline``. What an ACK or a timeout means is the matter of
-the flow's loss recovery (:mod:`tcpcc.transport.recovery`), whose rules are called by address.
+A driver calls :func:`start`, :func:`on_ack`, :func:`on_timer` with the current time and then sends
+the packets in the flow's outbox. It calls :func:`resume` while ``f.more`` is set, and
+:func:`on_timer` at ``f.deadline``. The flow's loss recovery (:mod:`tcpcc.transport.recovery`)
+handles ACKs and timeouts; its rules are called by address.
 """
 
 import math
@@ -44,7 +44,7 @@ def recover(f, now, rule):
 
 @compiled
 def resume(f, now):
-    """Send what the window allows and an earlier call had no room for, at most ``f.burst``."""
+    """Send the packets that an earlier call had no room for, at most ``f.burst``."""
     if f.recovery_resume != 0:
         recover(f, now, f.recovery_resume)
     else:
@@ -53,11 +53,11 @@ def resume(f, now):
 
 @compiled
 def start(f, now):
-    """Open the connection: the initial window, or one packet when a handshake comes first."""
+    """Open the connection: send the initial window, or one packet if there is a handshake."""
     f.next_seq = 0
     f.max_seq = -1
     f.high_ack = -1
-    f.recover = -2  # so that the loss of the very first packet can be repaired fast
+    f.recover = -2  # allows a fast retransmit of the very first packet
     f.phase = OPEN
     f.base_rtt = math.inf
     f.finished = math.nan
@@ -81,8 +81,14 @@ def start(f, now):
 
 @compiled
 def on_ack(f, now, ack, trigger, low, high):
-    """An ACK arrived: everything up to `ack` is received; segment `trigger` caused it, and the
-    block ``low <= seq < high`` around it is received too, or (``low > high``) `high` came twice."""
+    """An ACK arrived.
+
+    Args:
+        ack: everything up to this segment is received.
+        trigger: the segment that caused the ACK.
+        low, high: the block ``low <= seq < high`` around `trigger` is received; ``low > high``
+            means that segment `high` arrived twice (D-SACK).
+    """
     f.acks += 1
     if low > high:
         told_twice(f, now, high)
@@ -100,7 +106,7 @@ def on_ack(f, now, ack, trigger, low, high):
         mark_told(f, now)
     recover(f, now, f.recovery_on_ack)
     if f.delivery != 0:
-        tell_delivery(f, now)  # if the loss recovery has not
+        tell_delivery(f, now)  # does nothing if the loss recovery has called it
         note_limited(f, window_at(f.state, 0).cwnd)
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
@@ -109,8 +115,9 @@ def on_ack(f, now, ack, trigger, low, high):
 
 @compiled
 def is_answered(f):
-    """Whether this window's loss has cut ssthresh already, so that a timeout keeps it: in recovery
-    (Linux, ``tcp_enter_loss``), or where the timer repairs a segment again (RFC 5681, 3.1)."""
+    """Whether a loss in this window has already cut ssthresh, so that a timeout keeps it: in
+    recovery (Linux, ``tcp_enter_loss``), or if the timer retransmits the same segment again
+    (RFC 5681, 3.1)."""
     if f.hold_ssthresh == 0:
         return False
     return f.phase == RECOVERY or (f.phase == LOSS and f.timer_seq == f.high_ack + 1)
@@ -149,15 +156,15 @@ def on_timer(f, now):
 
 @compiled
 def send_what_waits(f, now):
-    """Send what may go although no ACK has come; between the first duplicate ACK and the notice of
-    a loss nothing does, unless the loss recovery judges that itself."""
+    """Send waiting packets without a new ACK, but not between the first duplicate ACK and the
+    detection of a loss, unless the loss recovery decides itself (``resume``)."""
     if f.recovery_resume != 0 or f.dupacks == 0 or f.phase == RECOVERY:
         resume(f, now)
 
 
 @compiled
 def on_release(f, now):
-    """Pacing lets the next packet go."""
+    """Pacing allows the next packet."""
     d = delivery_at(f.delivery, 0)
     if d.release_at <= now:
         d.release_at = math.inf
@@ -166,7 +173,7 @@ def on_release(f, now):
 
 @compiled
 def alarm_at(f):
-    """When :func:`on_alarm` is to be called; never again once all is acknowledged."""
+    """When :func:`on_alarm` must be called; infinity once everything is acknowledged."""
     if not math.isnan(f.finished):
         return math.inf
     at = delivery_at(f.delivery, 0).recheck_at
@@ -177,7 +184,7 @@ def alarm_at(f):
 
 @compiled
 def on_alarm(f, now):
-    """The time has come that the controller, or the loss recovery, has asked for."""
+    """Call the controller's ``on_timer`` and the loss recovery's ``on_alarm`` if they are due."""
     if not math.isnan(f.finished):
         return
     if f.wake_at != 0 and number_at(f.state + f.wake_at, 0).value <= now:
@@ -192,17 +199,17 @@ def on_alarm(f, now):
 
 @compiled
 def before_write(f):
-    """The application is about to hand over more data, above ``f.to_send``."""
+    """The application is about to write more data, beyond ``f.to_send``."""
     if f.delivery != 0:
         note_limited(f, window_at(f.state, 0).cwnd)
 
 
 @compiled
 def write(f, now):
-    """The application has handed over more data, up to ``f.to_send``.
+    """The application has written more data, up to ``f.to_send``.
 
-    After a silence of more than a retransmission timeout the window falls back to the initial one
-    (RFC 5681, 4.1). During a loss recovery the ACKs to come let the new data out.
+    After an idle period longer than a retransmission timeout cwnd is at most the initial window
+    (RFC 5681, 4.1). During a loss recovery the next ACKs release the new data.
     """
     if f.high_ack == f.max_seq:
         last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
@@ -219,5 +226,5 @@ def write(f, now):
 
 @compiled
 def stop(f):
-    """No new data from now on; what is outstanding is still repaired."""
+    """Send no new data from now on; lost packets are still retransmitted."""
     f.to_send = min(f.to_send, f.max_seq + 1)

@@ -1,29 +1,29 @@
-"""Losses that were none: what D-SACK tells of repairs that were not needed.
+"""Undo of spurious window cuts: D-SACK reports retransmissions that were not needed.
 
-Sources: RFC 2883 (D-SACK: the receiver reports what came twice), RFC 3708 (a sender that learns so
-that it repaired in vain), Linux' net/ipv4/tcp_input.c (``tcp_init_undo``, ``tcp_try_undo_dsack``).
+Sources: RFC 2883 (D-SACK: the receiver reports duplicate segments), RFC 3708 (how a sender uses
+these reports), Linux' net/ipv4/tcp_input.c (``tcp_init_undo``, ``tcp_try_undo_dsack``).
 
-An episode begins with the answer to a loss or a timeout, and lasts until all that was outstanding
-then is acknowledged; later answers belong to it. Each packet that is sent again from its beginning
-on counts, each report that one came twice takes one off. When none is left no packet had been lost
-(:func:`tcpcc.transport.rules.told_twice`). As the network doubles no packets, no report means
-anything else (RFC 3708 cares for one that does); one that is lost leaves the answer as it is.
+An episode begins with the window cut for a loss or a timeout, and lasts until all packets that were
+outstanding then are acknowledged; later cuts belong to it. Each retransmission in the episode adds
+one to a counter, and each D-SACK report takes one off. At zero no packet was lost
+(:func:`tcpcc.transport.rules.told_twice`). The network never duplicates packets, so a report has no
+other cause (RFC 3708 covers duplication too). If a report is lost, the cut stays.
 
 Differences from Linux
-    It reads timestamps too (Eifel, RFC 3522), which tell a round-trip time earlier, and what is
-    deemed lost and not yet sent again is then deemed to be in the network.
+    Linux also reads timestamps (Eifel, RFC 3522), which show a spurious cut one RTT earlier; then
+    packets marked lost and not yet retransmitted count as in the network again.
 """
 
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, delivery_at, window_at
 
-NO_REPAIR = -1  # none has been sent yet
+NO_REPAIR = -1  # nothing has been retransmitted yet
 
 
 @compiled
 def note_answer(f):
-    """The window is about to be cut. A tail loss probe's loss, in no recovery, was repaired before:
-    nothing tells whether that was needed."""
+    """Record the window before a cut. A cut outside recovery (a loss that a tail loss probe
+    repaired) cannot be undone: no report shows whether the repair was needed."""
     d = delivery_at(f.delivery, 0)
     if d.undo == 0 or (d.undo_from >= 0 and f.high_ack < d.undo_until):
         return
@@ -37,15 +37,15 @@ def note_answer(f):
 
 @compiled
 def note_repair(d):
-    """A packet is sent again."""
+    """Count a retransmission."""
     if d.undo_from >= 0:
         d.undo_repairs = max(d.undo_repairs, 0) + 1
 
 
 @compiled
 def was_the_last(f, seq):
-    """The receiver reports that segment `seq` came twice; whether that was the last repair of the
-    episode that could have been needed."""
+    """Handle a report that segment `seq` arrived twice; returns whether every retransmission of the
+    episode is now known to be unneeded."""
     d = delivery_at(f.delivery, 0)
     if d.undo_from < 0 or seq < d.undo_from or d.undo_repairs <= 0:
         return False

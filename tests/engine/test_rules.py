@@ -85,14 +85,14 @@ def short(s, p, ack):
 BAD = {
     "branch": (hidden_branch, r"ack\.windwo: not in the sample: did you mean 'window'\?"),
     "helper": (by_helper, r"p\.gain: not in the parameters"),
-    "random": (draws, r"random\.random: chance outside the scenario's seed"),
-    "numpy": (draws_numpy, r"np\.random: chance outside the scenario's seed"),
+    "random": (draws, r"random\.random: random numbers outside the scenario's seed"),
+    "numpy": (draws_numpy, r"np\.random: random numbers outside the scenario's seed"),
     "name": (unknown_name, r"gian: not defined"),
-    "write": (writes_parameter, r"p\.alpha: (not in the|a rule reads the) parameters"),
+    "write": (writes_parameter, r"p\.alpha: (not in|a rule may only read this field of) the param"),
     "import": (imports, r"an import does not compile in a rule"),
     "math": (no_such_function, r"math\.sqare: no such name: did you mean 'sqrt'"),
     "open": (opens, r"open: does not compile in a rule"),
-    "arguments": (short, r"helper takes 2 arguments, it is given parameters"),
+    "arguments": (short, r"helper takes 2 arguments, but is called with parameters"),
 }
 
 

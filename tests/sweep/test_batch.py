@@ -66,7 +66,7 @@ def test_scenarios_of_a_batch_are_alike():
         net = tc.dumbbell("10 Mbps", "20 ms", 50)
         return tc.Scenario(net, [tc.Flow("reno")] * n, duration=5)
 
-    with pytest.raises(tc.ScenarioError, match="must be alike"):
+    with pytest.raises(tc.ScenarioError, match="must be equal"):
         tc.batch(unlike, n=[1, 2])
     with pytest.raises(tc.ScenarioError, match="unknown model of a batch 'fluidd'"):
         tc.batch(make, model="fluidd", buffer=[10])
@@ -74,7 +74,7 @@ def test_scenarios_of_a_batch_are_alike():
 
 @pytest.mark.parametrize("name", ["rtt", "queue", "flow", "link"])
 def test_an_axis_has_a_name_of_its_own(name):
-    with pytest.raises(tc.ScenarioError, match=f"axis '{name}': the result has this of its own"):
+    with pytest.raises(tc.ScenarioError, match=f"axis '{name}': the result has a variable"):
         tc.batch(lambda **axis: make(50), **{name: [1, 2]})
 
 

@@ -1,8 +1,8 @@
 """Loss recovery, chosen per flow; every controller names a default.
 
-It decides answers: one NewReno flow at 100 Mb/s delivers 98 Mb/s with one recovery and 20 with
-another. A result therefore says which it was made with. One file each; importing the package
-registers them all.
+The choice changes results: one NewReno flow at 100 Mb/s delivers 98 Mb/s with one recovery and 20
+with another. A result therefore names its loss recovery. Each recovery is one file; importing the
+package registers all of them.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
-"""Counting duplicate ACKs: what Tahoe, Reno and NewReno share.
+"""Counting duplicate ACKs: the common part of Tahoe, Reno and NewReno.
 
-Sources: RFC 5681, 3.2 (fast retransmit); RFC 3042 (limited transmit); RFC 6582 (the `recover`
-variable against repeated fast retransmits).
+Sources: RFC 5681, 3.2 (fast retransmit); RFC 3042 (limited transmit); RFC 6582 (the variable
+`recover`, which prevents repeated fast retransmits).
 """
 
 from tcpcc.engine.jit import compiled
@@ -22,7 +22,8 @@ def advance(f, ack):
 
 @compiled
 def new_ack(f, now, ack):
-    """An ACK of new data outside recovery, or one that ends it; returns its round-trip time."""
+    """Handle an ACK of new data outside recovery, or the ACK that ends recovery; returns its RTT
+    sample (0: none)."""
     rtt = sample_rtt(f, now, ack)
     f.dupacks = 0
     packets = advance(f, ack)
@@ -33,7 +34,8 @@ def new_ack(f, now, ack):
 
 @compiled
 def leave(f, now, ack):
-    """New data outside recovery, or the end of one."""
+    """Handle an ACK of new data that ends fast recovery: deflate the window, then :func:`new_ack`.
+    After a timeout, recovery ends once everything outstanding at the timeout is acknowledged."""
     f.inflation = 0
     if f.phase == RECOVERY or ack >= f.recover:
         f.phase = OPEN
@@ -42,7 +44,7 @@ def leave(f, now, ack):
 
 @compiled
 def enter(f, now):
-    """A fast retransmit is due: the loss is noticed, the controller told."""
+    """A loss is detected: enter recovery and report it to the controller."""
     f.recover = f.max_seq
     f.phase = RECOVERY
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
@@ -53,7 +55,7 @@ def enter(f, now):
 
 @compiled
 def fast_retransmit(f, now):
-    """Enter fast recovery."""
+    """Enter fast recovery and retransmit the first unacknowledged segment."""
     enter(f, now)
     emit(f, f.high_ack + 1, now)
     f.inflation = f.dupack_threshold
@@ -61,7 +63,7 @@ def fast_retransmit(f, now):
 
 @compiled
 def limited_transmit(f, now):
-    """RFC 3042: one new packet for each of the first two duplicate ACKs."""
+    """Send one new packet for each of the first two duplicate ACKs (RFC 3042)."""
     reach = in_force(f, window_at(f.state, 0).cwnd + f.dupacks)
     if f.next_seq <= f.high_ack + reach and f.next_seq < f.to_send and has_room(f):
         emit(f, f.next_seq, now)
@@ -70,9 +72,9 @@ def limited_transmit(f, now):
 
 @compiled
 def count_duplicate(f, now):
-    """Count a duplicate ACK; returns whether it is the one that tells a loss."""
+    """Count a duplicate ACK; returns whether it is the one that indicates a loss."""
     if f.high_ack >= f.max_seq:
-        return False  # nothing is outstanding: an echo of retransmissions that were not needed
+        return False  # nothing is outstanding: caused by unneeded retransmissions
     f.dupacks += 1
     if f.dupacks < f.dupack_threshold and f.limited_transmit != 0:
         limited_transmit(f, now)
@@ -81,18 +83,18 @@ def count_duplicate(f, now):
 
 @compiled
 def duplicate_ack(f, now):
-    """Count a duplicate ACK; returns whether it calls for a fast retransmit.
+    """Count a duplicate ACK; returns whether it triggers a fast retransmit.
 
-    None is called for before all that was outstanding at the last one, or at a timeout, is
-    acknowledged (RFC 6582's `recover`; ns-2's bugFix_): so there is at most one in a window.
+    There is at most one per window: after a fast retransmit or a timeout, everything outstanding at
+    that time must be acknowledged first (RFC 6582's `recover`; ns-2's bugFix_).
     """
     return count_duplicate(f, now) and (f.high_ack > f.recover or f.high_ack == 0)
 
 
 @compiled
 def fast_recovery(f, now, called_for):
-    """After a duplicate ACK: a fast retransmit if it is called for; each further one means that a
-    packet has left the network."""
+    """After a duplicate ACK: a fast retransmit if `called_for`; each further duplicate ACK inflates
+    the window by one packet, since a packet has left the network."""
     if called_for:
         fast_retransmit(f, now)
     elif f.dupacks > f.dupack_threshold and f.phase == RECOVERY:
@@ -101,8 +103,8 @@ def fast_recovery(f, now, called_for):
 
 @compiled
 def send(f, now, burst):
-    """Send what the window allows, `burst` packets at most once a loss is noticed; duplicate ACKs
-    before that let nothing out."""
+    """Send what the window allows; once a loss is detected, at most `burst` packets. Duplicate ACKs
+    before that send nothing here."""
     if f.delivery != 0:
         tell_delivery(f, now)
     if f.dupacks == 0:

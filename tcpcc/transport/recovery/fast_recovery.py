@@ -1,7 +1,7 @@
 """Reno's loss recovery: fast retransmit, and a window inflated until the first new ACK.
 
-Source: RFC 5681, 3.2. No second fast retransmit before all that was outstanding at the first is
-acknowledged (RFC 6582's `recover`, as ns-2's ``bugFix_``).
+Source: RFC 5681, 3.2. There is no second fast retransmit until everything that was outstanding at
+the first is acknowledged (RFC 6582's `recover`; ns-2's ``bugFix_``).
 """
 
 import math
@@ -22,7 +22,7 @@ def on_ack(s, p, f):
 register(
     Recovery(
         "reno",
-        "fast recovery until the first new ACK, once in a window (RFC 6582's `recover`)",
+        "fast recovery until the first new ACK, once per window (RFC 6582's `recover`)",
         on_ack,
         source="RFC 5681",
         holes_at_most=1,

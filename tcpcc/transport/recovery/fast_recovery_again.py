@@ -1,9 +1,9 @@
-"""Reno's loss recovery by the letter of RFC 5681: fast retransmit as often as it is called for.
+"""Reno's loss recovery by RFC 5681 alone: three duplicate ACKs always cause a fast retransmit.
 
 Source: RFC 5681, 3.2; 4.3BSD-Reno, tcp_input.c, as in S. Floyd, "TCP and successive fast
-retransmits", LBL, 1995. Three duplicate ACKs always bring a fast retransmit. Two losses in a window
-then cut it twice, where :mod:`.fast_recovery` may have to wait for the timer; and the duplicates
-that follow a timeout can bring one that is not needed, which is what RFC 6582's `recover` is for.
+retransmits", LBL, 1995. Two losses in a window therefore cut the window twice, where
+:mod:`.fast_recovery` may have to wait for the timer. Duplicate ACKs after a timeout can cause an
+unneeded fast retransmit; RFC 6582's `recover` prevents it.
 """
 
 import math
@@ -24,7 +24,7 @@ def on_ack(s, p, f):
 register(
     Recovery(
         "reno-rfc5681",
-        "the same by RFC 5681 alone: fast retransmit as often as three duplicate ACKs come",
+        "Reno by RFC 5681 alone: three duplicate ACKs always cause a fast retransmit",
         on_ack,
         source="RFC 5681; 4.3BSD-Reno",
         careful=False,

@@ -2,13 +2,13 @@
 
 Source: Brakmo, Peterson 1995, section III-A; details as in ns-2's ``Agent/TCP/Vegas``.
 
-Every segment's send time is known. On any duplicate ACK the first unacknowledged segment is
-retransmitted if it is older than the fine timeout, or at the third one; on the first and second ACK
-of new data after a retransmission the check is repeated. A retransmission is a loss event only if
-the segment was sent after the window was last cut. The fine timeout is srtt + 2 dev, with BSD's
-gains, plus a sixteenth; a retransmission raises it by an eighth, a repeated one doubles it.
+The send time of every segment is known. On any duplicate ACK the first unacknowledged segment is
+retransmitted if it is older than the fine timeout, and always on the third duplicate ACK. The first
+and second ACK of new data after a retransmission repeat the check. A retransmission is a loss event
+only if the segment was sent after the last window cut. The fine timeout is srtt + 2 dev, with BSD's
+gains, plus 1/16; a retransmission raises it by 1/8, a repeated retransmission doubles it.
 
-Differences from ns-2: see `fine_grained_ns2`, which does as ns-2 does.
+Differences from ns-2: listed in `fine_grained_ns2`, which follows ns-2.
 """
 
 import math
@@ -22,11 +22,11 @@ from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.rules import lost, tell_delivery
 
 FINE_TIMER = {
-    "fine_rtt8": State(0, "s", "8 x smoothed round-trip time"),
-    "fine_dev4": State(0, "s", "4 x its mean deviation"),
+    "fine_rtt8": State(0, "s", "8 x smoothed RTT"),
+    "fine_dev4": State(0, "s", "4 x mean deviation of the RTT"),
     "fine_rto": State(math.inf, "s", "fine-grained timeout"),
-    "worried": State(0, "ACKs", "of new data that are still to check the timeout"),
-    "cut_at": State(-1, "s", "when the window was last cut"),
+    "worried": State(0, "ACKs", "number of further new ACKs that check the timeout"),
+    "cut_at": State(-1, "s", "time of the last window cut"),
 }
 
 
@@ -48,7 +48,7 @@ def expired(s, f, now):
 
 def duplicate_ack(s, f, now):
     if f.high_ack >= f.max_seq:
-        return  # nothing is outstanding: an echo of retransmissions that were not needed
+        return  # nothing is outstanding: caused by unneeded retransmissions
     f.dupacks += 1
     late = expired(s, f, now)
     if late or f.dupacks == f.dupack_threshold:
@@ -74,7 +74,7 @@ def duplicate_ack(s, f, now):
 
 
 def check(s, f, now, late):
-    """On the first and second new ACK after a retransmission: repair the next segment if `late`."""
+    """On the first two new ACKs after a retransmission: retransmit the next segment if `late`."""
     if s.worried > 0:
         s.worried -= 1
         if late:

@@ -1,28 +1,28 @@
-"""Vegas' loss recovery with everything that ns-2.35's ``Agent/TCP/Vegas`` does, packet for packet.
+"""Vegas' loss recovery as in ns-2.35's ``Agent/TCP/Vegas``, packet for packet.
 
-Published results were made with it, and where windows are small they hang on it: with RED queues
-its Vegas flows get up to twice the share that they get with `fine_grained`.
-What it does otherwise:
+Published results were made with it, and depend on it where windows are small: with RED queues its
+Vegas flows get up to twice the share that they get with `fine_grained`.
+Differences from `fine_grained`:
 
-- The window inflated by duplicate ACKs is kept for good when no more than three had come; only the
-  fourth makes the next new ACK take it back, and end slow start.
-- It is taken back to what the last cut left, also when the present loss has not cut it; after a
-  timeout that is nothing (here: one packet).
-- A fast retransmit backs off the coarse timer as well.
-- The check of the next two ACKs takes a packet that was never sent for one that is late: it goes
-  out twice. A timeout does not end the checks.
-- No fast retransmit after a timeout until more than what was outstanding then is acknowledged.
-- `stale_rounds` (:mod:`tcpcc.transport.rules`): a timeout does not begin a round, so the next one
-  to end may hold a single packet or none, and such a round replaces BaseRTT by its mean round-trip
-  time: a flow that has timed out takes the queue that it finds for propagation delay.
+- After up to three duplicate ACKs the window stays inflated. Only after a fourth one does the next
+  new ACK deflate the window and end slow start.
+- Deflation resets cwnd to its value after the last cut, even if the current loss did not cut it;
+  after a timeout this value is 0 (here: one packet).
+- A fast retransmit also backs off the coarse timer.
+- The check on the next two ACKs treats a packet that was never sent as late, so the packet is sent
+  twice. A timeout does not end the checks.
+- After a timeout there is no fast retransmit until an ACK goes beyond the packets outstanding at
+  the timeout.
+- `stale_rounds` (:mod:`tcpcc.transport.rules`): a timeout does not begin a round, so the next round
+  to end may have one packet or none. Such a round sets BaseRTT to its mean RTT, so a flow that
+  timed out mistakes queueing delay for propagation delay.
+- `newest_only`: an ACK that covers a retransmission gives an RTT sample if the newest packet was
+  sent once.
+- Packets sent at the start of a flow are not timed: their send time 0 counts as unknown. The first
+  ACK only initialises the fine timer, and the round of the first window takes its mean RTT from the
+  following round.
 
-- `newest_only`: a round-trip time is taken of an ACK that covers a retransmission as well, if the
-  newest packet was sent once.
-- What is sent at a flow's very beginning is not timed: its send time, 0, counts as not known. The
-  first ACK only sets up the fine timer, and the round of the first window takes its mean round-trip
-  time from the round that follows.
-
-`cwnd` itself is inflated, as there, and so it shows in the records of a run.
+`cwnd` itself is inflated, as in ns-2, and a run's records show the inflated value.
 """
 
 from tcpcc.definition import State, register
@@ -41,7 +41,7 @@ from tcpcc.transport.rules import lost, tell_delivery
 
 
 def cut(s, f, now, transmits):
-    """Cut the window and inflate it at once; slow start goes on for the time being."""
+    """Cut the window and inflate it at once; ssthresh stays, so slow start continues for now."""
     w = window_at(f.state, 0)
     ssthresh = w.ssthresh
     lost(f, now, transmits, f.max_seq - f.high_ack)
@@ -52,8 +52,8 @@ def cut(s, f, now, transmits):
 
 
 def is_late(s, f, now):
-    """Whether the first unacknowledged segment is older than the fine timeout; one that was never
-    sent always is."""
+    """Whether the first unacknowledged segment is older than the fine timeout; a segment that was
+    never sent always counts as late."""
     if f.high_ack >= f.max_seq:
         return f.high_ack + 1 < f.to_send
     return expired(s, f, now)
@@ -91,7 +91,7 @@ def begin_fine_timer(s, rtt):
 
 
 def time_packet(s, f, sent_at, rtt):
-    """Use a round-trip time, unless the packet was sent at the flow's very beginning."""
+    """Use an RTT sample, unless the packet was sent at the start of the flow."""
     if s.fine_rtt8 == 0:
         begin_fine_timer(s, rtt)
         s.begun = sent_at
@@ -135,7 +135,7 @@ def on_timeout(s, p, f):
 register(
     Recovery(
         "vegas-ns2",
-        "the same with all that ns-2.35 does differently, packet for packet",
+        "fine-grained timeouts as in ns-2.35, packet for packet",
         on_ack,
         on_timeout=on_timeout,
         state=FINE_TIMER

@@ -1,4 +1,4 @@
-"""Tahoe's loss recovery: after the third duplicate ACK all is sent again from the hole on.
+"""Tahoe's loss recovery: after the third duplicate ACK everything from the hole on is resent.
 
 Source: V. Jacobson 1988; RFC 5681, 3.1 and 3.2, without fast recovery.
 """

@@ -1,17 +1,19 @@
-"""The contract of a loss recovery: parameters, private state, four rules.
+"""The interface of a loss recovery: parameters, private state, four rules.
 
 =======================  ========================================================================
-``on_ack(s, p, f)``      an ACK arrived (`f.now`, `f.ack`, `f.trigger`, `f.low`, `f.high`): notice
-                         what is acknowledged and what is lost, and send what may be sent
-``on_timeout(s, p, f)``  the retransmission timer expired, `f.next_seq` is back at the first
-                         unacknowledged packet and nothing is sent yet
-``resume(s, p, f)``      send on, `f.burst` packets at most; None: what the window allows
-``on_alarm(s, p, f)``    the time has come that it has put into ``recheck_at`` of ``f.delivery``
+``on_ack(s, p, f)``      an ACK arrived (`f.now`, `f.ack`, `f.trigger`, `f.low`, `f.high`): record
+                         acknowledged and lost packets, and send what the window allows
+``on_timeout(s, p, f)``  the retransmission timer expired; `f.next_seq` is back at the first
+                         unacknowledged packet and nothing has been sent yet
+``resume(s, p, f)``      continue to send, at most `f.burst` packets; None: new data as the window
+                         allows
+``on_alarm(s, p, f)``    the time that the recovery put into ``recheck_at`` of ``f.delivery`` has
+                         come
 =======================  ========================================================================
 
-`s` is the private state, `p` the parameters, `f` the sender (`transport.flow_record`). Rules are
-built on the functions of `output` (what is sent), `rto` (the timer), `rules` (what the controller
-is told) and `classic` (counting duplicate ACKs).
+`s` is the private state, `p` the parameters, `f` the sender (`transport.flow_record`). Rules use
+the functions of `output` (sending), `rto` (the timer), `rules` (calls of the controller) and
+`classic` (counting duplicate ACKs).
 """
 
 from __future__ import annotations
@@ -29,41 +31,42 @@ from tcpcc.transport.flow_record import FLOW
 
 @dataclass(frozen=True, eq=False)
 class Recovery(Definition):
-    """A loss recovery: its rules, and what the fluid model needs to know of it.
+    """A loss recovery: its rules, and the properties that the fluid model uses.
 
     Args:
-        name: unique, a Python identifier but for hyphens.
+        name: unique; a Python identifier, in which hyphens are allowed.
         summary: one line.
         on_ack: see above.
-        on_timeout: see above; None: nothing is to be done.
+        on_timeout: see above; None: no action.
         resume: see above.
-        on_alarm: see above; with it, what has been delivered is kept segment by segment
+        on_alarm: see above; with it, delivered packets are recorded segment by segment
             (:mod:`tcpcc.transport.delivery`).
         params: parameters and their values.
         state: private state.
         source: paper or RFC.
         selective: the sender reads which packets the receiver has (SACK).
-        stale_rounds: a timeout does not end the round; a round of one packet sets BaseRTT anew
-            (both models).
-        newest_only: an ACK that covers a retransmission gives a round-trip time, if the newest
-            packet that it acknowledges was sent once (packet model).
-        fine_timer: duplicate ACKs find a hole that is older than a fine-grained timeout, as Vegas
-            has one (fluid model, like all that follows).
+        stale_rounds: a timeout does not end the round, and a round of one packet resets BaseRTT
+            (packet and fluid model).
+        newest_only: an ACK that covers a retransmission gives an RTT sample if the newest packet
+            that it acknowledges was sent once (packet model).
+        fine_timer: a duplicate ACK detects a hole that is older than a fine-grained timeout, as in
+            Vegas (fluid model, like all properties below).
         impatient: only the first partial ACK restarts the timer.
-        careful: a loss of a window that was cut already is no event of its own.
-        keeps_inflation: a window that no later duplicate ACK inflates further stays inflated, and
-            a fast retransmit backs off the coarse timer.
-        limited_transmit: whether the first duplicate ACKs send new data; None: as the flow's
-            setting says.
-        proportional: the window comes down over the round trip that follows a loss (RFC 6937).
-        repeats: a retransmission that is lost is found without the timer.
-        holes_per_round: losses of one window that a round trip repairs.
-        holes_at_most: losses of one window that it repairs without a timeout.
+        careful: a loss in a window that was already cut is not a separate loss event.
+        keeps_inflation: the window stays inflated if no further duplicate ACK arrives, and a fast
+            retransmit backs off the coarse timer.
+        limited_transmit: whether the first duplicate ACKs release new data; None: the flow's
+            setting.
+        proportional: the window is reduced over the round trip after a loss (RFC 6937).
+        repeats: the loss of a retransmission is detected without the timer.
+        holes_per_round: lost packets of one window repaired per round trip.
+        holes_at_most: lost packets of one window that can be repaired without a timeout.
 
-    Each rule is read when the recovery is made, as a controller's is.
+    The source of each rule is checked when the recovery is created, as for a controller.
 
     Raises:
-        ScenarioError: a rule that cannot be meant; one line with its name and the line of its file.
+        ScenarioError: a rule is invalid; the message is one line with its name and the line of its
+            file.
     """
 
     name: str
@@ -114,7 +117,7 @@ class Recovery(Definition):
 
     @property
     def initial_state(self) -> tuple[Any, ...]:
-        """Its values at the start."""
+        """Initial values of the private state."""
         return tuple(v.start() for v in self.state.values()) or (0.0,)
 
 

@@ -4,8 +4,8 @@ Source: RFC 6582. With `impatient` only the first partial ACK restarts the retra
 (section 4: "impatient" and "slow-but-steady"). With the transport's `partial_deflation` a partial
 ACK of n packets takes n - 1 off the inflated window.
 
-As in ns-2, a sender in recovery sends at most two packets per ACK, and what deflation took off cwnd
-stays off: RFC 6582 would set it from ssthresh at the full ACK, here the flow returns to ssthresh in
+As in ns-2, a sender in recovery sends at most two packets per ACK, and cwnd stays at its deflated
+value: RFC 6582 would set it from ssthresh at the full ACK, here the flow returns to ssthresh in
 slow start.
 """
 
@@ -16,7 +16,7 @@ from tcpcc.transport.recovery.classic import advance, duplicate_ack, fast_recove
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
 
-BURST = 2.0  # packets that an ACK lets out in recovery, at most
+BURST = 2.0  # packets; the most that one ACK sends in recovery
 
 
 def partial_ack(s, p, f, now, ack):
@@ -58,7 +58,7 @@ def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
         summary,
         on_ack,
         params={"impatient": Param(float(impatient), "0 or 1", doc, 0, 1)},
-        state={"partial": State(0, "0 or 1", "a partial ACK has come in this recovery")},
+        state={"partial": State(0, "0 or 1", "a partial ACK has arrived in this recovery")},
         source="RFC 6582",
         impatient=impatient,
     )
@@ -67,7 +67,7 @@ def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
 register(
     _newreno(
         "newreno",
-        "impatient NewReno (RFC 6582): the first partial ACK restarts the timer",
+        "impatient NewReno (RFC 6582): only the first partial ACK restarts the timer",
         impatient=True,
     )
 )

@@ -1,28 +1,28 @@
-"""Loss recovery by time: RACK, with tail loss probes and proportional rate reduction, as Linux.
+"""Loss recovery by time: RACK, with tail loss probes and proportional rate reduction, as in Linux.
 
 Source: RFC 8985 (sections 6 and 7); RFC 6937 as in :mod:`.rate_reduction`.
 
-A segment is lost when one that was sent later has been delivered and a reordering window has
-passed since it should have been too: so a repair that is lost again is noticed, which counting
-duplicates cannot do. What is in the network, and in which order it was sent, is kept by
-:mod:`tcpcc.transport.delivery`.
+A segment is lost if a segment sent later has been delivered and a reordering window has passed
+since its own ACK was due. This detects the loss of a retransmission, which counting duplicate ACKs
+cannot do. :mod:`tcpcc.transport.delivery` keeps the packets in the network in sending order.
 
 - Reordering window: 0 in recovery or with `dupack_threshold` packets selectively acknowledged, as
-  long as no reordering has been seen; else a quarter of the smallest round-trip time, at most srtt;
-  with D-SACK a quarter more for each round with a repair that was not needed, until 16 recoveries
-  have gone without one. Such a repair is reordering, too (Linux, ``tcp_sacktag_one``).
-- What is lost is sent again in the order in which that was noticed, but the first packet
-  outstanding before all others; and then the retransmission timer starts again, or it would expire
-  while repairs go on (Linux, ``tcp_xmit_retransmit_queue``, which goes by the numbers throughout).
-- Probe: when nothing has been heard for two smoothed round-trip times, the next packet is sent, or
-  the last one again; if later data shows that this was a repair, it is a loss event.
+  long as no reordering has been seen; otherwise a quarter of the smallest RTT, at most srtt. With
+  D-SACK it grows by a quarter for each round with an unneeded retransmission, until 16 recoveries
+  have passed without one. An unneeded retransmission also counts as reordering (Linux,
+  ``tcp_sacktag_one``).
+- Lost packets are retransmitted in the order in which their losses were detected, except that the
+  first outstanding packet goes first and restarts the retransmission timer, which would otherwise
+  expire during recovery (Linux, ``tcp_xmit_retransmit_queue``, goes by sequence numbers).
+- Probe: if no ACK arrives for two smoothed RTTs, the next packet is sent, or the last one again. If
+  a later ACK shows that this repaired a loss, it is a loss event.
 
 Differences from RFC 8985
     D-SACK is a setting (`Transport.dsack`), off by default: the reordering window then does not
-    grow. That a probe was not needed is seen from the segment that caused the ACK. The reordering
-    timer is set for the first segment that is due, not for the last. After a timeout all that is
-    outstanding counts as lost, as in the other recoveries here. A probe takes the place of the
-    segment that it repeats in `pipe`.
+    grow. The segment that caused the ACK shows whether a probe was unneeded. The reordering timer
+    is set for the first segment that is due, not for the last. After a timeout everything
+    outstanding counts as lost, as in the other recoveries here. In `pipe` a probe replaces the
+    segment that it repeats.
 """
 
 import math
@@ -58,16 +58,16 @@ from tcpcc.transport.recovery.rate_reduction import (
 from tcpcc.transport.rto import measure, restart_timer
 from tcpcc.transport.rules import deem_lost, lost, take_back, tell_delivery
 
-LATE, PROBE = 1, 2  # what the alarm is set for
+LATE, PROBE = 1, 2  # purpose of the alarm
 DECIDED, UNDECIDED, NEW_DATA = 0, 1, 2  # F-RTO: whether the last timeout was spurious
 
 
 def note_newest(s, f, d, now):
-    """Steps 2 and 3: the segment sent last among those delivered; whether one came out of order."""
+    """RFC 8985, steps 2 and 3: update the delivered segment sent last, and detect reordering."""
     transmits = segment_at(f.segments, d.newest & f.segment_mask).transmits
     rtt = now - d.newest_sent
     if transmits > 1 and rtt < d.base_rtt:
-        return  # an ACK of the one sent first
+        return  # the ACK is for the original transmission
     if d.newest < s.highest and transmits == 1:
         s.reordered = 1
     s.highest = max(s.highest, d.newest)
@@ -78,7 +78,7 @@ def note_newest(s, f, d, now):
 
 
 def reordering_window(s, f, d):
-    """Step 4."""
+    """RFC 8985, step 4: the reordering window, s."""
     told = d.total - (f.high_ack + 1)
     if s.reordered == 0 and (f.phase != OPEN or told >= f.dupack_threshold):
         return 0.0
@@ -86,8 +86,10 @@ def reordering_window(s, f, d):
 
 
 def widen(s, f):
-    """Step 4: a D-SACK adds a quarter to the reordering window, once per round trip; `f.high_ack`
-    is as this ACK has it."""
+    """RFC 8985, step 4: a D-SACK adds a quarter to the reordering window, once per round trip.
+
+    `f.high_ack` already includes the current ACK.
+    """
     if s.dsack_round >= 0 and f.high_ack + 1 >= s.dsack_round:
         s.dsack_round = -1
     if f.low > f.high and s.dsack_round < 0:
@@ -98,7 +100,7 @@ def widen(s, f):
 
 
 def end_recovery(s, f):
-    """What D-SACK added is forgotten after so many recoveries."""
+    """End a recovery; the last of `persists` recoveries resets the reordering window."""
     if f.phase != OPEN:
         s.persists -= 1
         if s.persists <= 0:
@@ -107,7 +109,8 @@ def end_recovery(s, f):
 
 
 def detect(s, f, now):
-    """Step 5: deem lost what is late; set the alarm for what will be. Returns whether any was."""
+    """RFC 8985, step 5: mark late segments lost, and set the alarm for the next one that may be
+    late. Returns whether any was marked."""
     d = delivery_at(f.delivery, 0)
     wait = s.rtt + reordering_window(s, f, d)
     found = False
@@ -127,7 +130,7 @@ def detect(s, f, now):
 
 
 def enter(s, f, now):
-    """A loss event."""
+    """A loss event: enter recovery and report it to the controller."""
     d = delivery_at(f.delivery, 0)
     f.recover = f.max_seq
     f.phase = RECOVERY
@@ -141,7 +144,7 @@ def enter(s, f, now):
 
 
 def advance_by(s, f, now):
-    """New data is cumulatively acknowledged."""
+    """Handle a cumulative ACK of new data."""
     if f.phase == RECOVERY and f.ack < f.recover:
         f.untold += advance(f, f.ack)
         restart_timer(f, now)
@@ -155,7 +158,7 @@ def advance_by(s, f, now):
 
 
 def send(s, f, now, burst, reducing):
-    """As :func:`.sack.send`: what is lost first, then new data."""
+    """Send while the window allows, lost packets first, then new data (as :func:`.sack.send`)."""
     f.more = 0
     d = delivery_at(f.delivery, 0)
     window = effective_window(f)
@@ -184,8 +187,8 @@ def send(s, f, now, burst, reducing):
 
 
 def repair(f, d, now):
-    """The first packet outstanding before others that are lost: until it has come no ACK restarts
-    the retransmission timer, so its repair does."""
+    """Retransmit a lost packet, the first outstanding one before others. No ACK restarts the
+    retransmission timer until that packet arrives, so its retransmission does."""
     first = f.high_ack + 1
     if stamp_at(f.stamps, first & f.stamp_mask).status == LOST:
         emit(f, first, now)
@@ -195,14 +198,14 @@ def repair(f, d, now):
 
 
 def set_probe(s, f, d, now):
-    """RFC 8985, 7.2: unless the alarm is set for what may be late."""
+    """Set the alarm for a probe (RFC 8985, 7.2), unless it is set for a late segment."""
     if s.alarm == LATE and d.recheck_at < math.inf:
         return
     d.recheck_at = math.inf
     if f.phase != OPEN or s.probed >= 0 or d.pipe == 0 or d.total != f.high_ack + 1:
         return
     if f.handshake != 0 and f.high_ack < 0:
-        return  # data wait for the SYN, and that for the timer
+        return  # data waits for the SYN, which only the timer repeats
     wait = 2 * d.srtt if d.srtt > 0 else 1.0
     if d.pipe == 1:
         wait += f.delayed_ack
@@ -212,7 +215,7 @@ def set_probe(s, f, d, now):
 
 
 def probe(s, f, now):
-    """RFC 8985, 7.3: the next packet, or the last one again."""
+    """Send a probe: the next packet, or the last one again (RFC 8985, 7.3)."""
     if f.phase != OPEN or f.max_seq <= f.high_ack or not has_room(f):
         return
     s.repeats = 0
@@ -227,9 +230,10 @@ def probe(s, f, now):
 
 
 def judge_probe(s, f, now):
-    """RFC 8985, 7.4: what an ACK says of the probe; `f.high_ack` is as it was before."""
+    """Check whether an ACK shows that the probe repaired a loss (RFC 8985, 7.4). `f.high_ack` does
+    not include the current ACK yet."""
     if f.trigger == s.probed and f.trigger <= f.high_ack:
-        s.probed = -1  # it came as a second one
+        s.probed = -1  # the original had arrived
     elif f.ack > s.probed or (f.ack == s.probed and s.repeats == 0):
         s.probed = -1
         if s.repeats != 0 and f.phase == OPEN:
@@ -240,8 +244,9 @@ def judge_probe(s, f, now):
 def judge_timeout(s, f, d, advances):
     """Whether the last timeout was spurious: F-RTO (RFC 5682, 3.1, with SACK; Linux).
 
-    It was if an ACK reports a segment that the timer marked lost and that was not sent again. The
-    first ACK that `advances` sends new data, no repairs, so that the next one decides.
+    It was spurious if an ACK reports a segment that the timeout marked lost and that was not
+    retransmitted. The first ACK that `advances` releases new data instead of retransmissions, so
+    that the next ACK decides.
     """
     if d.originals > 0:
         s.frto = DECIDED
@@ -263,7 +268,7 @@ def on_ack(s, p, f):
     if s.probed >= 0:
         judge_probe(s, f, f.now)
     if d.news > 0 and d.rtt > 0 and (f.ack == f.high_ack or f.phase == RECOVERY):
-        measure(f, f.now, d.rtt)  # a selective acknowledgement is timed as well, as in Linux
+        measure(f, f.now, d.rtt)  # a selective acknowledgement gives a sample too, as in Linux
         f.backoff = 1
     if f.ack > f.high_ack:
         advance_by(s, f, f.now)
@@ -280,7 +285,7 @@ def on_ack(s, p, f):
 
 
 def go_on(s, f, known, burst, safe):
-    """Send what may be sent, after news or a look at the clock."""
+    """Send what the window or the proportional reduction allows, after an ACK or an alarm."""
     d = delivery_at(f.delivery, 0)
     s.pipe = d.pipe
     s.known = d.total
@@ -299,7 +304,7 @@ def on_alarm(s, p, f):
 
 
 def on_timeout(s, p, f):
-    f.next_seq = f.max_seq + 1  # what is lost is in the list of delivery
+    f.next_seq = f.max_seq + 1  # the list of lost segments holds what must be retransmitted
     sort_lost(f)
     s.probed = -1
     s.alarm = 0
@@ -321,18 +326,18 @@ register(
         state=REDUCTION
         | {
             "pipe": State(0, "packets", "in the network", kind=int),
-            "known": State(0, "packets", "known to have arrived, in all", kind=int),
-            "sent_at": State(-1, "s", "when the newest of the packets delivered was sent"),
-            "newest": State(-1, "", "that packet", kind=int),
-            "highest": State(-1, "", "largest number of a packet delivered", kind=int),
-            "rtt": State(0, "s", "round-trip time of the newest packet"),
-            "reordered": State(0, "0 or 1", "a packet came out of order", kind=int),
-            "frto": State(DECIDED, "", "whether F-RTO judges the last timeout", kind=int),
-            "alarm": State(0, "", "what the alarm is set for", kind=int),
-            "probed": State(-1, "", "last packet when a probe was sent; -1: none", kind=int),
-            "quarters": State(1, "", "of the smallest RTT in the reordering window", kind=int),
-            "dsack_round": State(-1, "", "end of the round that added one; -1: none", kind=int),
-            "persists": State(0, "", "recoveries until these are forgotten", kind=int),
+            "known": State(0, "packets", "known to have arrived, in total", kind=int),
+            "sent_at": State(-1, "s", "sending time of the delivered packet sent last"),
+            "newest": State(-1, "", "number of that packet", kind=int),
+            "highest": State(-1, "", "largest number of a delivered packet", kind=int),
+            "rtt": State(0, "s", "RTT of the packet sent last"),
+            "reordered": State(0, "0 or 1", "a packet arrived out of order", kind=int),
+            "frto": State(DECIDED, "", "F-RTO's state after the last timeout", kind=int),
+            "alarm": State(0, "", "purpose of the alarm", kind=int),
+            "probed": State(-1, "", "last packet when a probe was sent; -1: no probe", kind=int),
+            "quarters": State(1, "", "reordering window / (smallest RTT / 4)", kind=int),
+            "dsack_round": State(-1, "", "end of the round of the last D-SACK; -1: none", kind=int),
+            "persists": State(0, "", "recoveries until `quarters` is reset", kind=int),
             "repeats": State(0, "0 or 1", "the probe repeats a packet", kind=int),
         },
         source="RFC 8985; RFC 6937",

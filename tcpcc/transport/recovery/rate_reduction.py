@@ -1,18 +1,20 @@
 """Loss recovery with selective acknowledgements and proportional rate reduction.
 
 Source: RFC 9937, which obsoletes RFC 6937; the scoreboard is that of :mod:`.sack`. RFC 6937's bound
-(PRR-SSRB) adds one packet for every ACK; RFC 9937 and Linux only if the cumulative ACK advances and
-nothing new is lost (SafeACK). ``sack-prr-6937`` is the former, with RFC 2018's advice to forget all
-SACK information after a timeout, as Linux did in 2007; the Fusion paper's scenarios use it.
+(PRR-SSRB) adds one packet for every ACK; RFC 9937 and Linux add it only if the cumulative ACK
+advances and no new loss is found (SafeACK). ``sack-prr-6937`` uses RFC 6937's bound, and discards
+all SACK information after a timeout as RFC 2018 advises and Linux did in 2007; the Fusion paper's
+scenarios use it.
 
-During recovery not pipe and the window decide what an ACK lets out, but what has been delivered
-since the loss. Of a window that falls from F to ssthresh a share ssthresh/F of what is delivered is
-sent, evenly, where RFC 6675 waits for half a round trip and then sends two packets per ACK; these
-bursts overflow a queue that is still full, and a repair that is lost again waits for the timer.
-`cwnd`, as recorded, is ssthresh during recovery, not the window that this comes to.
+During recovery the number of packets delivered since the loss, not pipe and the window, decides how
+many packets an ACK sends. If the window falls from F to ssthresh, a share ssthresh/F of the
+delivered packets is sent, evenly spaced. RFC 6675 waits for half a round trip and then sends two
+packets per ACK; these bursts overflow a queue that is still full, and a retransmission that is lost
+waits for the timer. The recorded `cwnd` is ssthresh during recovery, not the effective window.
 
-With ``f.gradual_marks`` the answer to a mark is such a reduction too, until what was outstanding is
-acknowledged (Linux, net/ipv4/tcp_input.c, ``tcp_enter_cwr``; RFC 3168, 6.1.2, asks for no pace).
+With ``f.gradual_marks`` a mark is answered by the same reduction, until all packets outstanding at
+the mark are acknowledged (Linux, net/ipv4/tcp_input.c, ``tcp_enter_cwr``; RFC 3168, 6.1.2, does not
+specify the pace).
 """
 
 import math
@@ -32,7 +34,7 @@ from tcpcc.transport.recovery.sack import (
 from tcpcc.transport.rules import is_answering_mark, tell_delivery
 
 REDUCTION = {
-    "known_at_loss": State(0, "packets", "known to have arrived before it", kind=int),
+    "known_at_loss": State(0, "packets", "known to have arrived before the loss", kind=int),
     "flight_at_loss": State(1, "packets", "outstanding at the loss", kind=int),
     "prr_out": State(0, "packets", "sent since the loss", kind=int),
     "answered": State(-1, "", "mark_edge of the last mark answered gradually", kind=int),
@@ -40,7 +42,7 @@ REDUCTION = {
 
 
 def begin_answer(s, f):
-    """An ACK that tells of a mark begins a reduction, of what was outstanding before it."""
+    """An ACK that reports a mark begins a reduction from the packets outstanding before it."""
     if f.mark_edge != s.answered and is_answering_mark(f):
         s.answered = f.mark_edge
         s.flight_at_loss = max(f.next_seq - (f.high_ack + 1), 1)
@@ -72,7 +74,7 @@ def on_ack(s, p, f):
         s.flight_at_loss = f.next_seq - (f.high_ack + 1)
         s.known_at_loss = s.known - 1
         s.prr_out = 1
-        known = s.known  # the first repair is what this ACK lets out
+        known = s.known  # this ACK has sent the first retransmission
     if f.delivery != 0:
         tell_delivery(f, f.now)
     if is_reducing(f):
@@ -84,7 +86,8 @@ def on_ack(s, p, f):
 
 @compiled
 def is_reducing(f):
-    """In recovery, or after a mark, unless the controller decides itself what that comes to."""
+    """Whether a proportional reduction is in progress: in recovery or after a mark, unless the
+    controller owns its recovery."""
     return f.owns_recovery == 0 and (f.phase == RECOVERY or is_answering_mark(f))
 
 
@@ -101,7 +104,7 @@ def resume(s, p, f):
 
 
 def add(name, summary, source, today):
-    """Register the recovery as RFC 9937 has it (`today` = 1), or as RFC 6937 had (0)."""
+    """Register the variant of RFC 9937 (`today` = 1) or of RFC 6937 (`today` = 0)."""
     register(
         Recovery(
             name,
@@ -110,8 +113,8 @@ def add(name, summary, source, today):
             on_timeout=on_timeout,
             resume=resume,
             params={
-                "safe_ack": Param(today, "0 or 1", "a packet more for a SafeACK only", 0, 1),
-                "keep_sack": Param(today, "0 or 1", "SACK information outlives a timeout", 0, 1),
+                "safe_ack": Param(today, "0 or 1", "1: only a SafeACK adds a packet", 0, 1),
+                "keep_sack": Param(today, "0 or 1", "1: keep SACK data after a timeout", 0, 1),
             },
             state=SCOREBOARD | REDUCTION,
             source=source,
@@ -124,4 +127,4 @@ def add(name, summary, source, today):
 
 
 add("sack-prr", "SACK with proportional rate reduction (RFC 9937)", "RFC 9937; RFC 6675", 1)
-add("sack-prr-6937", "SACK with RFC 6937's reduction, as Linux before 2014", "RFC 6937", 0)
+add("sack-prr-6937", "SACK with RFC 6937's reduction, as in Linux before 2014", "RFC 6937", 0)

@@ -2,11 +2,12 @@
 
 Source: RFC 6675 (pipe, IsLost, NextSeg rules 1 and 2), RFC 2018.
 
-An ACK tells which segment caused it and the block of received segments around it (RFC 2018's first
-block). The scoreboard keeps, per unacknowledged segment, whether it was selectively acknowledged,
-is deemed lost (`dupack_threshold` segments above it were), or was retransmitted. `pipe` counts what
-is in the network: one for a segment neither acknowledged nor lost, one more for its retransmission.
-All of it is updated as segments pass three moving edges, so that nothing scans the window.
+An ACK reports the segment that caused it and the block of received segments around it (RFC 2018's
+first block). The scoreboard stores for each unacknowledged segment whether it was selectively
+acknowledged, marked lost (`dupack_threshold` segments above it were selectively acknowledged), or
+retransmitted. `pipe` counts the packets in the network: one for a segment neither acknowledged nor
+lost, one more for its retransmission. The scoreboard is updated as segments pass three moving
+edges, so nothing scans the window.
 """
 
 import math
@@ -39,17 +40,17 @@ from tcpcc.transport.rules import deem_lost, lost, tell_delivery
 
 SCOREBOARD = {
     "pipe": State(0, "packets", "in the network", kind=int),
-    "lost_edge": State(0, "", "segments below this have been judged lost or not", kind=int),
-    "next_repair": State(0, "", "no lost segment below this waits to be sent again", kind=int),
+    "lost_edge": State(0, "", "segments below it have been checked for loss", kind=int),
+    "next_repair": State(0, "", "no lost segment below it waits for retransmission", kind=int),
     "sacked_ahead": State(0, "packets", "selectively acknowledged, from lost_edge on", kind=int),
-    "known": State(0, "packets", "known to have arrived, in all", kind=int),
+    "known": State(0, "packets", "known to have arrived, in total", kind=int),
     "marked_lost": State(0, "packets", "marked lost so far", kind=int),
 }
 
 
 @compiled
 def in_network(segment):
-    """What a segment contributes to pipe."""
+    """Contribution of a segment to pipe: 0, 1 or 2."""
     if segment.flags & SACKED != 0:
         return 0
     count = 1 if segment.flags & DEEMED_LOST == 0 else 0
@@ -67,7 +68,7 @@ def transmit(s, f, seq, now):
 
 
 def mark_received(s, f, seq):
-    """Note a selective acknowledgement; returns whether it was news."""
+    """Record a selective acknowledgement; returns whether it is new."""
     segment = segment_at(f.segments, seq & f.segment_mask)
     if segment.flags & SACKED != 0:
         return False
@@ -80,7 +81,7 @@ def mark_received(s, f, seq):
 
 
 def mark_lost(s, f):
-    """Deem lost what has `dupack_threshold` selectively acknowledged segments above it."""
+    """Mark lost the segments with `dupack_threshold` selectively acknowledged ones above them."""
     s.lost_edge = max(s.lost_edge, f.high_ack + 1)
     while s.sacked_ahead >= f.dupack_threshold:
         segment = segment_at(f.segments, s.lost_edge & f.segment_mask)
@@ -112,7 +113,7 @@ def read_block(s, f, trigger, low, high):
 
 
 def forget_acknowledged(s, f, ack):
-    """Take the segments up to `ack` out of pipe."""
+    """Remove the segments up to `ack` from pipe."""
     k = f.high_ack + 1
     while k <= ack:
         segment = segment_at(f.segments, k & f.segment_mask)
@@ -125,7 +126,7 @@ def forget_acknowledged(s, f, ack):
 
 
 def give_up(s, p, f):
-    """After a timeout: nothing is in the network, everything outstanding is to be sent again."""
+    """After a timeout: nothing is in the network, everything outstanding must be retransmitted."""
     k = f.high_ack + 1
     while k <= f.max_seq:
         segment = segment_at(f.segments, k & f.segment_mask)
@@ -137,7 +138,7 @@ def give_up(s, p, f):
 
 
 def mark_all_lost(s, f):
-    """After a timeout: nothing is in the network; what was selectively acknowledged stays so."""
+    """After a timeout: nothing is in the network, but selective acknowledgements are kept."""
     for k in range(f.high_ack + 1, f.max_seq + 1):
         segment = segment_at(f.segments, k & f.segment_mask)
         if segment.flags & SACKED == 0:
@@ -149,7 +150,7 @@ def mark_all_lost(s, f):
 
 
 def repair(s, f, now):
-    """NextSeg rule 1: retransmit the next segment deemed lost. Returns whether there was one."""
+    """NextSeg rule 1: retransmit the next lost segment. Returns whether there was one."""
     s.next_repair = max(s.next_repair, f.high_ack + 1)
     while s.next_repair < s.lost_edge:
         segment = segment_at(f.segments, s.next_repair & f.segment_mask)
@@ -162,7 +163,7 @@ def repair(s, f, now):
 
 @compiled
 def skip_received(f):
-    """Going back after a timeout, pass over what has been selectively acknowledged since."""
+    """After a timeout, skip segments that have been selectively acknowledged since."""
     while f.next_seq <= f.max_seq:
         if segment_at(f.segments, f.next_seq & f.segment_mask).flags & SACKED == 0:
             return
@@ -170,8 +171,8 @@ def skip_received(f):
 
 
 def send(s, f, now, burst, reducing):
-    """Send while pipe is below the window (when `reducing` whatever it is), `burst` packets at
-    most: repairs first, then new data. Returns how many were asked for."""
+    """Send while pipe is below the window (`reducing`: regardless of pipe), at most `burst`
+    packets: retransmissions first, then new data. Returns the number of packets requested."""
     f.more = 0
     asked = 0
     window = effective_window(f)
@@ -218,7 +219,7 @@ def enter(s, f, now):
 
 
 def take_in(s, f, now, ack):
-    """Update the scoreboard by an ACK; returns whether it made the sender enter recovery."""
+    """Update the scoreboard from an ACK; returns whether the sender entered recovery."""
     if ack > f.high_ack:
         forget_acknowledged(s, f, ack)
         if f.phase == RECOVERY and ack < f.recover:
@@ -243,7 +244,7 @@ def take_in(s, f, now, ack):
 
 @compiled
 def may_send(f):
-    """After a timeout nothing more is sent for a duplicate ACK."""
+    """Whether an ACK may send packets; after a timeout duplicate ACKs do not."""
     return f.phase != LOSS or f.dupacks == 0
 
 

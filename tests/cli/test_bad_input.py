@@ -194,14 +194,17 @@ TRANSPORTS = {
     "half a packet": (lambda: Transport(rwnd=0.5), r"rwnd = 0\.5: must be at least 1 \(packets\)"),
     "growth": (
         lambda: Transport(delay_growth=True),
-        r"delay_growth = True: goes with handshake = ",
+        r"delay_growth = True: needs handshake = ",
     ),
 }
 
 SCENARIOS = {
     "no flow": (lambda: Scenario(NET, [], duration=1), r"flows: a scenario needs at least one"),
     "not a flow": (lambda: scenario("reno"), r"flows\[0\] = 'reno': must be Flow\(.*or CBR"),
-    "no net": (lambda: scenario(net="dumbbell"), r"net = 'dumbbell': must be a Network, as tc\."),
+    "no net": (
+        lambda: scenario(net="dumbbell"),
+        r"net = 'dumbbell': must be a Network, such as tc\.",
+    ),
     "duration": (lambda: scenario(duration=0), r"duration = 0: must be a positive finite .*\(s"),
     "duration inf": (lambda: scenario(duration=INF), r"duration = inf: must be a positive finite"),
     "no duration": (lambda: Scenario(NET, [Flow("reno")]), r"Scenario: missing .* 'duration'"),

@@ -199,7 +199,7 @@ def one_line(capsys):
         (["run", "{toml}", "--driver", "simp"], "did you mean 'simpy'"),
         (["run", "{toml}", "--save", "{toml}/no/x.nc"], "no such directory"),
         (["run", "{toml}", "--plot", "x.jpeg"], "must end in .png"),
-        (["run", "{toml}", "--after", "99"], "holds no bin"),
+        (["run", "{toml}", "--after", "99"], "contains no bin"),
         (["reproduce", "quick_vega"], "did you mean 'quick_vegas'"),
         (["reproduce", "quick_vegas", "table_9"], "unknown item"),
         (["reproduce", "--model", "x"], "unknown model"),

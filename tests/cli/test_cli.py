@@ -205,7 +205,7 @@ def one_line(capsys):
         (["reproduce", "--model", "x"], "unknown model"),
         (["reproduce", "quick_vegas", "--scorecard", "x.md"], "leave out the paper"),
         (["reproduce", "quick_vegas", "--readme", "x.md"], "leave out the paper"),
-        (["reproduce", "--accept", "--model", "packet"], "must be of both models"),
+        (["reproduce", "--accept", "--model", "packet"], "needs both models"),
     ],
 )
 def test_user_errors_are_one_line_and_exit_code_2(capsys, toml, arguments, message):
@@ -246,7 +246,7 @@ def test_ctrl_c_during_a_run(capsys, monkeypatch, toml, tmp_path):
 
     monkeypatch.setattr("tcpcc.models.simulate", interrupted)
     assert run("run", toml, "--save", tmp_path / "x.nc") == 130
-    assert "a run is kept when it is complete" in one_line(capsys)
+    assert "only complete runs are saved" in one_line(capsys)
     assert not (tmp_path / "x.nc").exists()
 
 
@@ -281,7 +281,7 @@ def test_settings_of_the_file_can_be_replaced(capsys, toml, tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "text"),
-    [("network.rate", "must be path=value"), ("flow.9.start=1", "there are 2, numbered from 1"),
+    [("network.rate", "must be path=value"), ("flow.9.start=1", "the list has 2, numbered from 1"),
      ("netwrk.rate=1", "did you mean 'network'"), ("network.rte=1", "rte"),
      ("duration.x=1", "there is no table")],
 )  # fmt: skip
@@ -297,7 +297,7 @@ def test_own_controllers_can_be_imported(capsys, tmp_path, monkeypatch):
         assert run("new", kind, name) == 0
     capsys.readouterr()
     assert run("new", "controller", "mine") == 2
-    assert "mine.py: is there already" in one_line(capsys)
+    assert "mine.py: already exists" in one_line(capsys)
     changes = ["--set", "flow.controller=mine", "--set", "duration=15"]
     assert run("run", "first.toml", *changes, "--import", "mine.py") == 0
     assert "mine1" in capsys.readouterr().out

@@ -302,7 +302,7 @@ def test_own_controllers_can_be_imported(capsys, tmp_path, monkeypatch):
     assert run("run", "first.toml", *changes, "--import", "mine.py") == 0
     assert "mine1" in capsys.readouterr().out
     assert run("list", "mine", "--import", "mine.py") == 0
-    assert "share of the window" in capsys.readouterr().out
+    assert "reduction of the window" in capsys.readouterr().out
     (tmp_path / "bad.py").write_text("1 / 0")
     assert run("list", "--import", "bad.py") == 2
     assert "--import bad.py: ZeroDivisionError: division by zero" in one_line(capsys)
@@ -373,7 +373,7 @@ def test_completion(capsys):
 def test_the_scenario_is_not_overwritten(capsys, toml):
     assert run("run", toml, "--save", toml) == 2
     assert "--save" in (line := one_line(capsys))
-    assert "is the scenario" in line
+    assert "is also the scenario" in line
     assert toml.read_text() == SCENARIO
 
 

@@ -1,7 +1,7 @@
 """The ``tcpcc`` command: list, run, show, sweep, new, reproduce, bench.
 
-What a user got wrong is one line on stderr and exit code 2; Ctrl-C says in one line what is
-finished and exits with 130. Results go to stdout, progress bars and notes to stderr.
+A user's error gives one line on stderr and exit code 2. Ctrl-C prints one line on what is finished
+and exits with 130. Results go to stdout, progress bars and notes to stderr.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.command(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (TcpccError, OSError) as error:
         print(f"tcpcc: {' '.join(str(error).split())}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt as error:
-        print(f"tcpcc: {error or 'interrupted; nothing was kept'}", file=sys.stderr)
+        print(f"tcpcc: {error or 'interrupted; no result was saved'}", file=sys.stderr)
         return INTERRUPTED
     return 0
 
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
 
     top = argparse.ArgumentParser(
         prog="tcpcc",
-        description="TCP congestion control written once, simulated as packets and as fluid.",
+        description="Simulate TCP congestion control: one definition for packet and fluid models.",
     )
     top.add_argument("--version", action="version", version=f"tcpcc {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")
@@ -63,44 +63,54 @@ def parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=run)
         return sub
 
-    listing = command("list", list_names, "Show what can be named in a scenario, with parameters.")
-    what = f"{', '.join(LISTS)}, or the name of one, such as reno; default: all"
+    listing = command(
+        "list", list_names, "List the names that a scenario can use, with their parameters."
+    )
+    what = f"{', '.join(LISTS)}, or a name, such as reno; default: all"
     listing.add_argument("what", nargs="?", help=what)
     _importing(listing)
 
     one = command("run", run_scenario, "Simulate the scenario in a TOML file; print a summary.")
     _simulating(one)
-    one.add_argument("--after", type=float, default=0.0, metavar="S", help="summary from then on")
-    one.add_argument("--save", type=Path, metavar="X.nc", help="keep the record, as NetCDF")
+    one.add_argument(
+        "--after", type=float, default=0.0, metavar="S", help="summarize from this time on, in s"
+    )
+    one.add_argument("--save", type=Path, metavar="X.nc", help="save the record as NetCDF")
     one.add_argument(
         "--stream",
         type=Path,
         metavar="X.nc",
-        help="as --save, on disk from the start: for long runs",
+        help="save the record during the run, for long runs",
     )
-    one.add_argument("--csv", type=Path, metavar="X.csv", help="write the flows' series")
+    one.add_argument("--csv", type=Path, metavar="X.csv", help="write the time series of flows")
     one.add_argument("--plot", type=Path, metavar="X.png", help="draw windows, queue, throughput")
     one.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     shown = command("show", show, "Print the summary of a saved run.")
-    shown.add_argument("run", type=Path, help="file that `run --save` wrote")
-    shown.add_argument("--after", type=float, default=0.0, metavar="S", help="summary from then on")
-    shown.add_argument("--plot", type=Path, metavar="X.png", help="draw it")
+    shown.add_argument("run", type=Path, help="file saved by `run --save`")
     shown.add_argument(
-        "--scenario", dest="toml", action="store_true", help="print the scenario's TOML instead"
+        "--after", type=float, default=0.0, metavar="S", help="summarize from this time on, in s"
+    )
+    shown.add_argument("--plot", type=Path, metavar="X.png", help="draw windows, queue, throughput")
+    shown.add_argument(
+        "--scenario", dest="toml", action="store_true", help="print the scenario as TOML instead"
     )
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     many = command("sweep", sweep_file, "Simulate a scenario over a grid of values; print a table.")
     _simulating(many)
-    axis = "one axis of the grid, as network.buffer=10,50,100 or seed=1:20 (may be repeated)"
+    axis = "axis of the grid, such as network.buffer=10,50,100 or seed=1:20 (repeatable)"
     many.add_argument("--over", action="append", default=[], metavar="PATH=A,B", help=axis)
-    many.add_argument("--after", type=float, default=0.0, metavar="S", help="measure from then on")
-    many.add_argument("--jobs", type=int, help="how many at a time; default: one per processor")
-    many.add_argument("--cache", type=Path, metavar="DIR", help="keep finished runs, to resume")
+    many.add_argument(
+        "--after", type=float, default=0.0, metavar="S", help="measure from this time on, in s"
+    )
+    many.add_argument(
+        "--jobs", type=int, help="number of parallel runs; default: one per processor"
+    )
+    many.add_argument("--cache", type=Path, metavar="DIR", help="store finished runs, to resume")
     many.add_argument("--csv", type=Path, metavar="X.csv", help="write the table")
 
-    fresh = command("new", new_file, "Write a file to start from.")
+    fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
     fresh.add_argument("name", help="letters, digits and _")
 
@@ -113,13 +123,17 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
     again.add_argument("--verbose", action="store_true", help="print every number and cause")
     again.add_argument("--figures", action="store_true", help="draw the figures into figures/")
-    again.add_argument("--report", type=Path, metavar="FOLDER", help="write pages to look at")
-    again.add_argument("--scorecard", type=Path, metavar="X.md", help="write them as Markdown")
-    again.add_argument("--readme", type=Path, metavar="X.md", help="renew the summary in it")
+    again.add_argument("--report", type=Path, metavar="FOLDER", help="write a report as HTML pages")
+    again.add_argument(
+        "--scorecard", type=Path, metavar="X.md", help="write the scorecard as Markdown"
+    )
+    again.add_argument(
+        "--readme", type=Path, metavar="X.md", help="update the summary in this file"
+    )
     again.add_argument(
         "--accept",
         action="store_true",
-        help="make these numbers and verdicts those that the tests expect; look at the diff",
+        help="store these numbers and verdicts as those that the tests expect; review the diff",
     )
 
     done = command("completion", completion, 'Print a completion script: eval "$(tcpcc ...)".')
@@ -130,7 +144,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _importing(sub: argparse.ArgumentParser) -> None:
-    text = "Python file that registers controllers or queues of your own (may be repeated)"
+    text = "Python file that registers your own controllers or queues (repeatable)"
     sub.add_argument(
         "--import", dest="imports", action="append", default=[], type=Path, metavar="MY.py",
         help=text,
@@ -138,21 +152,23 @@ def _importing(sub: argparse.ArgumentParser) -> None:
 
 
 def _simulating(sub: argparse.ArgumentParser) -> None:
-    """What every command that simulates a file takes."""
+    """Add the arguments of every command that simulates a file."""
     sub.add_argument("scenario", type=Path, help="TOML file")
     sub.add_argument(
         "--model", default="packet", help="packet (default), fluid, hybrid or meanfield"
     )
     sub.add_argument("--driver", default="compiled", help="compiled (default) or simpy")
-    sub.add_argument("--seed", type=int, help="in place of the file's")
-    setting = "a value in place of the file's: network.rate='5 Mbps', flow.2.start=3"
+    sub.add_argument("--seed", type=int, help="seed; overrides that of the file")
+    setting = "override a value of the file: network.rate='5 Mbps', flow.2.start=3"
     sub.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=setting)
-    sub.add_argument("--force", action="store_true", help="whatever time and memory it takes")
+    sub.add_argument(
+        "--force", action="store_true", help="run even if it needs much time or memory"
+    )
     _importing(sub)
 
 
 def _import(files: Sequence[Path]) -> None:
-    """Run the user's files, which register what they define."""
+    """Run the user's files, which register their definitions."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     for file in files:
@@ -198,7 +214,7 @@ def list_names(options: argparse.Namespace) -> None:
 
 
 def _short(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of definitions for a terminal: what one without parameters means is its summary."""
+    """A table of definitions for a terminal; rows without a parameter show the summary."""
     short = table.drop(columns=["summary", "source"], errors="ignore")
     short["meaning"] = table["meaning"].where(table["parameter"] != "", table["summary"])
     empty = short.isna() | (short == "")
@@ -206,19 +222,21 @@ def _short(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _evidence_for(controller: Controller) -> list[str]:
-    """Whose constants, what it is held to and where it runs, a line each."""
+    """One line each: models that run it, source of its constants, tests of its behaviour."""
     from tcpcc.models.evidence import evidence, models_for
 
     lines = [f"models: {', '.join(models_for(controller))}"]
     if controller.name in evidence():
         one = evidence()[controller.name]
         lines.append(f"constants: {one.constants}")
-        lines += [f"held to: {each.kind}: {each.what} (tests/{each.test})" for each in one.held]
+        lines += [
+            f"tested against: {each.kind}: {each.what} (tests/{each.test})" for each in one.held
+        ]
     return lines
 
 
 def _one_definition(name: str) -> str:
-    """All about the definition of that name, of whatever kind."""
+    """Description of the definitions with this name, of any kind."""
     from tcpcc.controllers import CONTROLLERS
     from tcpcc.queues.discipline import QUEUES
     from tcpcc.slow_start import SLOW_STARTS
@@ -275,7 +293,7 @@ def run_scenario(options: argparse.Namespace) -> None:
             progress=sys.stderr.isatty(),
         )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("interrupted; a run is kept when it is complete") from None
+        raise KeyboardInterrupt("interrupted; only complete runs are saved") from None
     if options.save:
         run.save(options.save)
     if options.csv:
@@ -286,7 +304,7 @@ def run_scenario(options: argparse.Namespace) -> None:
 
 
 def _check_targets(options: argparse.Namespace, *names: str) -> None:
-    """Find out before a simulation that its results can be written, and over nothing dear."""
+    """Check before a simulation that its results can be written without overwriting inputs."""
     seen = {options.scenario.resolve(): "the scenario"} if hasattr(options, "scenario") else {}
     for name in names:
         target = getattr(options, name)
@@ -295,11 +313,11 @@ def _check_targets(options: argparse.Namespace, *names: str) -> None:
         if not target.parent.is_dir():
             raise ScenarioError(f"{target.parent}: no such directory")
         if target.resolve() in seen:
-            raise ScenarioError(f"--{name} {target}: is {seen[target.resolve()]}")
+            raise ScenarioError(f"--{name} {target}: is also {seen[target.resolve()]}")
         if name == "plot" and target.suffix not in PICTURES:
             raise ScenarioError(f"plot = {target}: must end in {', '.join(PICTURES)}")
         check_target(target)
-        seen[target.resolve()] = f"--{name} as well"
+        seen[target.resolve()] = f"--{name}'s file"
 
 
 # show
@@ -331,7 +349,7 @@ def sweep_file(options: argparse.Namespace) -> None:
     _import(options.imports)
     axes: Any = dict(_axis(text) for text in options.over)
     if not axes:
-        raise ScenarioError("--over: give at least one axis, as seed=1:5")
+        raise ScenarioError("--over: give at least one axis, such as seed=1:5")
 
     def make(**point: Any) -> Any:
         changes = [*options.set, *(f"{k}={_toml(v)}" for k, v in point.items() if k != "seed")]
@@ -359,7 +377,7 @@ def sweep_file(options: argparse.Namespace) -> None:
 
 
 def _axis(text: str) -> tuple[str, list[Any]]:
-    """An axis of a grid: "path=1,2,5" or "path=1:20", whole numbers with both ends."""
+    """An axis of a grid: "path=1,2,5", or "path=1:20" for whole numbers including both ends."""
     path, equals, values = text.partition("=")
     low, colon, high = values.partition(":")
     if equals and colon and low.isdigit() and high.isdigit():
@@ -401,13 +419,15 @@ def reproduce(options: argparse.Namespace) -> None:
     book = experiments()
     for name in ("scorecard", "readme"):
         if getattr(options, name) and options.paper:
-            raise ScenarioError(f"{name}: must be of all papers; leave out the paper")
+            raise ScenarioError(f"{name}: covers all papers; leave out the paper")
     if options.accept and options.model != "both":
-        raise ScenarioError(f"accept: must be of both models, not of {options.model!r} alone")
+        raise ScenarioError(f"accept: needs both models, not {options.model!r} alone")
 
     def watch(paper: Any, item: str | None, records: Sequence[Any]) -> None:
-        """Show a table and draw the figures of a paper as soon as they are there: of one paper all
-        numbers, of all papers the first item's as a sample."""
+        """Show a table and draw the figures of a paper as soon as they are ready.
+
+        For one paper all numbers are shown, for all papers only the first item, as a sample.
+        """
         if records and not options.json and (item is not None or options.paper or options.verbose):
             print(f"{paper.title}\n\n{_scores(book, records)}\n", flush=True)
         for file in book.draw_all(paper.name, item, options.model) if options.figures else ():
@@ -439,7 +459,7 @@ def reproduce(options: argparse.Namespace) -> None:
 
 
 def _scores(book: Any, records: Sequence[Any]) -> str:
-    """Every number with its verdicts, for a terminal."""
+    """Table of all numbers with their verdicts, for a terminal."""
     table = book.scorecard(records)
     table["range"] = ["" if r is None else f"{r[0]:.4g} to {r[1]:.4g}" for r in table["spread"]]
     columns = [
@@ -450,11 +470,11 @@ def _scores(book: Any, records: Sequence[Any]) -> str:
 
 
 def experiments() -> Any:
-    """The package `experiments` of the checkout; one line says so if there is none."""
+    """The package `experiments` of the checkout; a `TcpccError` if there is none."""
     root = checkout()
     if root is None:
         raise TcpccError(
-            "reproduce needs a checkout of tcpcc (the folder with experiments/); start it there"
+            "reproduce needs a checkout of tcpcc (the folder with experiments/); run it there"
         )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
@@ -462,7 +482,7 @@ def experiments() -> Any:
 
 
 def checkout() -> Path | None:
-    """The checkout that this was started in, or that tcpcc is used from; None if neither is one."""
+    """The checkout that contains the current folder or this package; None if there is none."""
     here = Path.cwd()
     for folder in (here, *here.parents, Path(__file__).parents[2]):
         if (folder / "experiments" / "harness.py").is_file():

@@ -1,4 +1,4 @@
-"""What the command prints: tables that fit a terminal, and JSON."""
+"""Output of the command: tables that fit a terminal, and JSON."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from tcpcc.results import Run
 
-WIDTH = 100  # columns of text that a table may take
+WIDTH = 100  # characters; wider tables are split into blocks
 
 
 def print_run(run: Run, after: float, as_json: bool) -> None:
-    """The summary of a run, flows and links."""
+    """Print the summary of a run: flows and links."""
     flows = run.summary(after=after)
     links = run.link_summary(after=after)
     if as_json:
@@ -32,7 +32,7 @@ def print_run(run: Run, after: float, as_json: bool) -> None:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout; what is not a number is null."""
+    """Print one JSON document; NaN and infinities become null."""
     print(json.dumps(_plain(value), indent=1, allow_nan=False, default=str))
 
 
@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
 
 
 def fitted(table: pd.DataFrame) -> str:
-    """A table in blocks of columns that fit `WIDTH`, each with the first column."""
+    """A table split into blocks of columns that fit `WIDTH`; each block has the first column."""
     blocks = []
     head, rest = list(table)[:1], list(table)[1:]
     while rest:
@@ -64,7 +64,7 @@ def width(text: str) -> int:
 
 
 def plain_table(table: pd.DataFrame) -> str:
-    """Plain text: words to the left, numbers to the right, nothing where there is no value."""
+    """A table as plain text: text left-aligned, numbers right-aligned, missing values empty."""
     columns = []
     for name in table:
         values = [_text(value) for value in table[name]]

@@ -1,4 +1,4 @@
-"""A scenario file with some of its values replaced: ``--set network.rate="5 Mbps"``."""
+"""Scenario files with values overridden: ``--set network.rate="5 Mbps"``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tcpcc.scenario import Scenario
 
 
 def load(path: Path, changes: list[str], seed: int | None = None) -> Scenario:
-    """The scenario in a file, with ``path=value`` settings and another seed.
+    """Load a scenario file and apply ``path=value`` settings and another seed.
 
-    A path leads through tables by their keys; into a list of tables by a number from 1
-    (``flow.2.start=3``) or, without one, into all of them (``flow.recovery=sack``). A value is
-    TOML, or else a plain string.
+    A path consists of keys of tables. In a list of tables, a number from 1 selects one table
+    (``flow.2.start=3``); without a number the setting applies to all (``flow.recovery=sack``). A
+    value is TOML, or else a plain string.
 
     Raises:
-        ScenarioError: a path that leads nowhere; names the setting.
+        ScenarioError: a path that does not exist; the message names the setting.
     """
     scenario = Scenario.load(path)
     if not changes and seed is None:
@@ -29,7 +29,9 @@ def load(path: Path, changes: list[str], seed: int | None = None) -> Scenario:
     for change in changes:
         where, equals, text = change.partition("=")
         if not equals or not where:
-            raise ScenarioError(f"--set {change}: must be path=value, as network.rate='5 Mbps'")
+            raise ScenarioError(
+                f"--set {change}: must be path=value, such as network.rate='5 Mbps'"
+            )
         _put(data, where.split("."), value_of(text), f"--set {where}")
     if seed is not None:
         data["seed"] = seed
@@ -40,7 +42,7 @@ def load(path: Path, changes: list[str], seed: int | None = None) -> Scenario:
 
 
 def value_of(text: str) -> Any:
-    """A value as TOML has it, or else a string: 5, true, [1, 2], 5 Mbps."""
+    """A value parsed as TOML, or else a string: 5, true, [1, 2], 5 Mbps."""
     try:
         return tomllib.loads(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:
@@ -52,10 +54,10 @@ def _put(table: Any, keys: list[str], value: Any, owner: str) -> None:
     if isinstance(table, list):
         if key.isdigit():
             if not 1 <= int(key) <= len(table):
-                raise ScenarioError(f"{owner}: there are {len(table)}, numbered from 1")
+                raise ScenarioError(f"{owner}: the list has {len(table)}, numbered from 1")
             members, rest = [table[int(key) - 1]], rest
             if not rest:
-                raise ScenarioError(f"{owner}: leads to a table; name one of its keys")
+                raise ScenarioError(f"{owner}: is a table; add one of its keys")
         else:
             members, rest = table, keys
         for member in members:

@@ -1,4 +1,4 @@
-"""Files to start from: ``tcpcc new controller``, ``scenario``, ``paper``."""
+"""Template files: ``tcpcc new controller``, ``scenario``, ``paper``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from tcpcc.errors import ScenarioError
 from tcpcc.files import whole_file
 
-CONTROLLER = '''"""{title}: what it does, in one line.
+CONTROLLER = '''"""{title}: a description in one line.
 
 Source: authors, "title", where, year.
 
@@ -47,14 +47,14 @@ def on_timeout(s, p, ack):
 {name} = tc.register(
     tc.Controller(
         name="{name}",
-        summary="a/W per packet, b W off on a loss",
+        summary="W + a/W per packet, (1 - b) W on a loss",
         source="",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={{
             "a": tc.Param(1.0, "packets", "increase per round trip", 0),
-            "b": tc.Param(0.5, "", "share of the window that a loss takes", 0, 1),
+            "b": tc.Param(0.5, "", "relative reduction of the window on a loss", 0, 1),
         }},
         recovery="sack",
     )
@@ -89,14 +89,14 @@ start = 10
 # rate = "5 Mbps"
 """
 
-PAPER = '''"""{title}: its experiments, one function each. Run it: python {file}
+PAPER = '''"""{title}: one function for each experiment. Run it: python {file}
 
 Source: authors, "title", where, year.
 """
 
 import tcpcc as tc
 
-#: What the paper prints: row, value, unit.
+#: Published values by name.
 PUBLISHED = {{"reno, Jain index": 1.0}}
 
 
@@ -122,17 +122,17 @@ TEMPLATES = {
 
 
 def write(kind: str, name: str) -> Path:
-    """Write a file of that kind, called by that name, into the present folder; returns its path.
+    """Write a template file of the given kind and name to the current folder; return its path.
 
     Raises:
-        ScenarioError: a name that is no identifier, or a file that is there already.
+        ScenarioError: the name is not an identifier, or the file exists.
     """
     text, suffix = TEMPLATES[kind]
     if not name.isidentifier():
-        raise ScenarioError(f"name = {name!r}: must be letters, digits and _, as 'my_{kind}'")
+        raise ScenarioError(f"name = {name!r}: must be letters, digits and _, such as 'my_{kind}'")
     path = Path(name + suffix)
     if path.exists():
-        raise ScenarioError(f"{path}: is there already")
+        raise ScenarioError(f"{path}: already exists")
     filled = text.format(name=name, title=name.replace("_", " ").capitalize(), file=path)
     with whole_file(path) as part:
         part.write_text(filled, encoding="utf-8")

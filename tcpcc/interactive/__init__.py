@@ -1,4 +1,4 @@
-"""A scenario in a notebook with sliders and menus: :func:`explore`."""
+"""Explore a scenario in a notebook with sliders and menus: :func:`explore`."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ __all__ = ["explore"]
 
 
 def explore(scenario: Scenario | Mapping[str, Scenario] | None = None) -> Explorer:
-    """Sliders and menus for a scenario; the fluid model redraws at once, packets on demand.
+    """Show sliders and menus for a scenario.
 
-    What can be changed: the bottleneck's rate, buffer and queue discipline, the base round-trip
-    time, the duration, and who races: any number of controllers, each with its parameters and its
-    number of flows. All else stays as the scenario has it.
+    The fluid model redraws after every change, the packet model on demand. The sliders and menus
+    change the bottleneck's rate, buffer and queue discipline, the base RTT, the duration, and the
+    controllers: any number, each with its parameters and its number of flows. All other settings
+    are those of the scenario.
 
     Args:
-        scenario: to start from, or several by their names, for a menu. Default: Vegas beside Reno
-            on a dumbbell of 10 Mb/s.
+        scenario: initial scenario, or a mapping from names to scenarios, for a menu. Default: Vegas
+            and Reno on a dumbbell of 10 Mb/s.
 
     Returns:
-        a widget for JupyterLab or a notebook, whose attributes `scenario` and `runs` are what is
-        shown.
+        a widget for JupyterLab or a notebook; its attributes `scenario` and `runs` are the current
+        scenario and its runs.
 
     Raises:
         TcpccError: ipywidgets is not installed; `pip install 'tcpcc[notebook]'`.
-        ScenarioError: no scenario, or one without a flow that has a controller.
+        ScenarioError: no scenario, or a scenario without a flow that has a controller.
 
     >>> import tcpcc as tc
     >>> net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -51,7 +52,7 @@ def explore(scenario: Scenario | Mapping[str, Scenario] | None = None) -> Explor
         or not starts
         or not all(isinstance(one, Scenario) for one in starts.values())
     ):
-        raise ScenarioError("scenario: must be a Scenario, or several by their names")
+        raise ScenarioError("scenario: must be a Scenario, or a mapping from names to scenarios")
     return Explorer(starts)
 
 

@@ -1,7 +1,7 @@
 """Windows, throughput and queue of a scenario as SVG text: packets solid, fluid dashed.
 
-Written by hand, since matplotlib needs longer to draw three panels than the fluid model to fill
-them.
+The SVG is generated directly because matplotlib takes longer to draw three panels than the fluid
+model to simulate them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from tcpcc.results import plots
 from tcpcc.results.run import Run
 
 WIDTH, HEIGHT = 760, 165
-"""Of a panel, pixels."""
+"""Size of a panel, pixels."""
 
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 22, 20
 
 POINTS = 500
-"""Of a curve; at most."""
+"""Largest number of points of a curve."""
 
 ALONE = 4
-"""Flows of a controller up to which each has a line; of more, the mean."""
+"""Largest number of flows of a controller drawn individually; above it their mean is drawn."""
 
 MODELS = {"packet": "packets", "fluid": "fluid"}
 
@@ -50,10 +50,10 @@ class Curve:
 
 
 def svg(runs: Mapping[str, Run]) -> str:
-    """A picture of the runs of one scenario.
+    """Draw the runs of one scenario as SVG.
 
     Args:
-        runs: by model.
+        runs: runs by model.
     """
     duration = max(run.duration for run in runs.values())
     panels = list(_panels(runs))
@@ -91,10 +91,12 @@ def _panels(runs: Mapping[str, Run]) -> Iterator[tuple[str, list[Curve]]]:
 
 
 def groups(run: Run, model: str) -> Iterator[tuple[str, str, list[int]]]:
-    """(label, colour, columns) of what is one line: a flow, or the mean of a controller's flows if
-    these are many; CBR is left out. Fluid is darker, so that it is seen over packets."""
+    """(label, colour, columns) of each line: a flow, or the mean of a controller's many flows.
+
+    CBR is left out. Fluid is darker, to be visible on top of packets.
+    """
     kinds = [str(kind) for kind in run.data["controller"].values]
-    seen: list[str] = []  # colours; of algorithms that share one the later is lighter
+    seen: list[str] = []  # colours; a second algorithm of the same colour is lighter
     for kind in dict.fromkeys(kinds):
         columns = [k for k, each in enumerate(kinds) if each == kind]
         if kind == "cbr":
@@ -133,7 +135,7 @@ def _panel(name: str, curves: Sequence[Curve], duration: float) -> str:
 
 
 def _path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
-    """A line, broken where there is no value."""
+    """A line, interrupted at NaN."""
     found, pen = [], "M"
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         if math.isnan(b):
@@ -145,7 +147,7 @@ def _path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
 
 
 def _legend(curves: Sequence[Curve]) -> tuple[str, int]:
-    """The legend, row by row above the panels, and its height."""
+    """The legend, in rows above the panels, and its height."""
     parts, x, y = [], float(LEFT), 14
     for curve in curves:
         text = f"{curve.name}, {MODELS[curve.model]}"
@@ -159,7 +161,7 @@ def _legend(curves: Sequence[Curve]) -> tuple[str, int]:
 
 
 def _ticks(top: float, most: int) -> list[float]:
-    """Round numbers from 0, no more than about `most`."""
+    """About `most` round numbers from 0 to `top`."""
     size = 10 ** math.floor(math.log10(top / most))
     step = next(k * size for k in (1, 2, 5, 10) if k * size >= top / most)
     return [step * k for k in range(int(top / step * 1.0001) + 1)]
@@ -172,7 +174,7 @@ def _rates(run: Run) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _mean(run: Run, values: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Mean over flows that are there, and over so many bins that no more than `POINTS` are left."""
+    """Mean over active flows, and over groups of bins so that at most `POINTS` remain."""
     times = run.data["time"].values
     step = max(1, -(-times.size // POINTS))
     whole = times.size // step * step

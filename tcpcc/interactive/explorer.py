@@ -20,7 +20,7 @@ from tcpcc.results import Run
 from tcpcc.scenario import Scenario
 
 PATIENCE = 2.0
-"""s that the fluid model may take, by estimate, to be run with every move of a slider."""
+"""Largest estimated time, s, for which the fluid model runs after every move of a slider."""
 
 MOST_FLOWS = 50
 NARROW = {"description_width": "8em"}
@@ -29,12 +29,12 @@ LEFT, RIGHT = w.Layout(flex="0 0 23em"), w.Layout(flex="1 1 0", min_width="0")
 
 
 class LaneControls(w.VBox):
-    """One controller of the race: which, how many flows, its parameters.
+    """Controls of one controller: its name, its number of flows, its parameters.
 
     Args:
-        lane: to begin with.
+        lane: initial values.
         changed: called after every change.
-        remove: called with these controls by the button that takes them away.
+        remove: called with these controls by their remove button.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class LaneControls(w.VBox):
         self.params: dict[str, w.BoundedFloatText] = {}
         self.fields = w.VBox()
         small = w.Layout(width="2.4em")
-        self.remove = w.Button(icon="times", tooltip="Take this controller away", layout=small)
+        self.remove = w.Button(icon="times", tooltip="Remove this controller", layout=small)
         self.changed = changed
         self._given = dict(lane.params)
         more = w.Accordion([self.fields], titles=["Parameters"])
@@ -64,7 +64,7 @@ class LaneControls(w.VBox):
 
     @property
     def lane(self) -> Lane:
-        """What the controls say."""
+        """The values of the controls."""
         of = CONTROLLERS[self.controller.value].params if self.params else {}
         given = {
             name: field.value
@@ -90,20 +90,20 @@ class LaneControls(w.VBox):
             )  # fmt: skip
             field.observe(lambda change: self.changed(), "value")
             self.params[key] = field
-        none = w.HTML("It has no parameters.")
+        none = w.HTML("No parameters.")
         self.fields.children = tuple(self.params.values()) or (none,)
 
 
 class Explorer(w.HBox):
-    """Controls on the left, the runs drawn on the right.
+    """The widget: controls on the left, figures of the runs on the right.
 
     Args:
-        starts: scenarios to begin with, by name.
+        starts: initial scenarios, by name.
 
     Attributes:
-        scenario: what the controls say at present; the last one that can be meant.
-        runs: of that scenario, by model: "fluid", and "packet" once asked for.
-        seconds: that the last redrawing took, simulation included.
+        scenario: scenario of the controls; the last valid one.
+        runs: runs of that scenario, by model: "fluid", and "packet" after it is requested.
+        seconds: time of the last redraw including the simulation, s.
     """
 
     def __init__(self, starts: Mapping[str, Scenario]) -> None:
@@ -111,7 +111,7 @@ class Explorer(w.HBox):
         self.runs: dict[str, Run] = {}
         self.seconds = math.nan
         self._quiet = False
-        self.start = w.Dropdown(options=list(starts), description="Begin with", style=NARROW)
+        self.start = w.Dropdown(options=list(starts), description="Scenario", style=NARROW)
         self.start.layout = w.Layout(width="22em", display="" if len(starts) > 1 else "none")
         look: dict[str, Any] = {"style": NARROW, "layout": WIDE}
         self.rate = w.FloatLogSlider(
@@ -120,7 +120,10 @@ class Explorer(w.HBox):
         self.rtt = w.FloatSlider(
             min=0.1, max=500, step=0.1, description="Base RTT (ms)", readout_format=".1f", **look
         )
-        own = {"style": NARROW, "layout": w.Layout(width="22em")}  # hidden where there is none
+        own = {
+            "style": NARROW,
+            "layout": w.Layout(width="22em"),
+        }  # hidden if the buffer is unlimited
         self.buffer = w.BoundedFloatText(min=1, max=1e9, **own)
         self.queue = w.Dropdown(options=sorted(QUEUES), description="Queue", **look)
         self.duration = w.BoundedFloatText(min=0.1, max=1e5, description="Duration (s)", **look)
@@ -144,7 +147,7 @@ class Explorer(w.HBox):
         self.packets.on_click(lambda button: self.run_packets())
         self.begin()
 
-    # What the controls say.
+    # Controls.
 
     @property
     def setting(self) -> Setting:
@@ -159,7 +162,7 @@ class Explorer(w.HBox):
         )
 
     def begin(self) -> None:
-        """Set all controls to the scenario chosen to begin with, and draw it."""
+        """Set all controls to the chosen initial scenario, and draw it."""
         self.scenario = self.starts[self.start.value]
         self._first = first = setting_of(self.scenario)
         self._quiet = True
@@ -179,7 +182,7 @@ class Explorer(w.HBox):
         self.redraw()
 
     def race(self, controller: str = "cubic") -> LaneControls:
-        """Let another controller take part; returns its controls."""
+        """Add a controller; returns its controls."""
         controls = self._controls(Lane(controller))
         self.lanes.children = (*self.lanes.children, controls)
         self.redraw()
@@ -194,15 +197,15 @@ class Explorer(w.HBox):
             self.redraw()
 
     def _exact(self, name: str, shown: float) -> float:
-        """The scenario's own value, as long as the slider, which rounds, has not been moved."""
+        """The scenario's exact value until the slider, which rounds, is moved."""
         k = ("rate", "rtt").index(name)
         moved = (self.rate.value, self.rtt.value)[k] != self._shown[k]
         return shown if moved else float(getattr(self._first, name))
 
-    # What comes of it.
+    # Simulation.
 
     def redraw(self) -> None:
-        """Simulate by the fluid model and draw; what is wrong is told in a line."""
+        """Simulate with the fluid model and draw; an error is shown below the figure."""
         if self._quiet:
             return
         try:
@@ -212,14 +215,16 @@ class Explorer(w.HBox):
             self.scenario = scenario
             expected = estimate(scenario, "fluid").seconds
             if expected > PATIENCE:
-                self._tell(f"The fluid model would take about {expected:.0f} s: run packets.")
+                self._tell(
+                    f"The fluid model would take about {expected:.0f} s. Run packets instead."
+                )
                 return
             self._simulate("fluid")
         except TcpccError as error:
             self._tell(str(error), wrong=True)
 
     def run_packets(self) -> None:
-        """Simulate by the packet model too, and draw both."""
+        """Simulate with the packet model too, and draw both."""
         try:
             self._tell(f"Packets: about {estimate(self.scenario).seconds:.1f} s ...")
             self._simulate("packet")
@@ -241,7 +246,7 @@ class Explorer(w.HBox):
 
 
 def _table(runs: Mapping[str, Run]) -> str:
-    """Of the second half: throughput of each controller's flows, utilization, fairness."""
+    """Throughput per controller, utilization and fairness over the second half of the run."""
     lines = []
     for model, run in runs.items():
         half = run.duration / 2

@@ -1,4 +1,4 @@
-"""What the controls of an explorer say, and the scenario that this makes of the one begun with."""
+"""The values of an explorer's controls, and the scenario that they define."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Lane:
     """Flows of one controller.
 
     Args:
-        controller: name.
-        count: how many flows.
-        params: that differ from the controller's defaults.
+        controller: its name.
+        count: number of flows.
+        params: parameters that differ from the controller's defaults.
     """
 
     controller: str
@@ -29,15 +29,15 @@ class Lane:
 
 @dataclass(frozen=True)
 class Setting:
-    """What can be changed.
+    """Values of all controls.
 
     Args:
-        rate: of the bottleneck, bit/s.
-        rtt: base round-trip time of the first flow, s, without queues and transmission.
-        buffer: of the bottleneck, in its own unit; may be infinite.
-        queue: its discipline, a name.
+        rate: rate of the bottleneck, bit/s.
+        rtt: base RTT of the first flow without queueing and transmission, s.
+        buffer: buffer of the bottleneck, in its own unit; may be infinite.
+        queue: name of its queue discipline.
         duration: s.
-        lanes: who races.
+        lanes: the controllers.
     """
 
     rate: float
@@ -49,27 +49,27 @@ class Setting:
 
 
 def bottleneck(net: Network) -> Link:
-    """The slowest link with a finite buffer; of several the first. Without one, the slowest."""
+    """The first slowest link with a finite buffer; if there is none, the slowest link."""
     finite = [link for link in net.links if math.isfinite(link.buffer)]
     return min(finite or net.links, key=lambda link: link.rate)
 
 
 def base_rtt(scenario: Scenario) -> float:
-    """Propagation delay there and back of the first flow that has a controller, s."""
+    """Round-trip propagation delay of the first flow that has a controller, s."""
     resolved = scenario.resolve(expand=False)
     first = next(flow for flow in resolved.flows if flow.controller is not None)
     return sum(resolved.links[k].delay for k in (*first.forward, *first.reverse))
 
 
 def setting_of(scenario: Scenario) -> Setting:
-    """What the controls say of a scenario.
+    """The values of the controls for a scenario.
 
     Raises:
-        ScenarioError: it has no flow with a controller.
+        ScenarioError: the scenario has no flow with a controller.
     """
     groups = _groups(scenario)
     if not groups:
-        raise ScenarioError("flows: none has a controller, so there is nothing to explore")
+        raise ScenarioError("flows: at least one must have a controller to explore")
     link = bottleneck(scenario.net)
     lanes = tuple(
         Lane(flows[0].controller, sum(flow.count for flow in flows), dict(flows[0].params))
@@ -81,13 +81,13 @@ def setting_of(scenario: Scenario) -> Setting:
 
 
 def scenario_of(start: Scenario, setting: Setting) -> Scenario:
-    """The scenario begun with, changed as the controls say.
+    """The initial scenario with the changes made by the controls.
 
-    A lane takes over start, size, transport and route of the group of flows in its place, or of the
-    last group; beyond these flows there are more like the last of them.
+    The flows of a lane have start, size, transport and route of the corresponding group of flows,
+    or of the last group. Additional flows are copies of the last flow of the group.
 
     Raises:
-        ScenarioError: a value that cannot be meant.
+        ScenarioError: an invalid value.
     """
     before = setting_of(start)
     groups = _groups(start)
@@ -96,7 +96,7 @@ def scenario_of(start: Scenario, setting: Setting) -> Scenario:
         known = before.lanes[k] if k < len(groups) else None
         flows += _flows(groups[min(k, len(groups) - 1)], lane, known)
     if not flows:
-        raise ScenarioError("flows: at least one must be left")
+        raise ScenarioError("flows: at least one must remain")
     others = [flow for flow in start.flows if isinstance(flow, CBR)]
     return start.replace(
         net=_network(start, before, setting), flows=[*flows, *others], duration=setting.duration
@@ -104,7 +104,7 @@ def scenario_of(start: Scenario, setting: Setting) -> Scenario:
 
 
 def _groups(scenario: Scenario) -> list[list[Flow]]:
-    """Flows with a controller; neighbours that share it and its parameters are together."""
+    """Flows with a controller, grouped if consecutive flows share it and its parameters."""
     flows = [flow for flow in scenario.flows if isinstance(flow, Flow)]
     return [list(of) for _, of in groupby(flows, key=lambda flow: (flow.controller, flow.params))]
 

@@ -1,4 +1,4 @@
-"""A run's record, the questions to it, its file, metrics and plots."""
+"""The record of a run: its analysis, file, metrics and plots."""
 
 from tcpcc.results import metrics, plots
 from tcpcc.results.run import Run

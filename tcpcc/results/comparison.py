@@ -1,4 +1,4 @@
-"""Two runs over one another: what another model, controller or setting changes."""
+"""Two runs in one figure, to compare models, controllers or settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALONE = 3
-"""Flows of a controller up to which each has a line; of more, the mean."""
+"""Largest number of flows of a controller drawn individually; above it their mean is drawn."""
 
 
 def compare(
@@ -40,26 +40,27 @@ def compare(
     after: float = 0.0,
     before: float | None = None,
 ) -> Figure:
-    """Windows, throughput and queue of two runs on the same axes: the first solid, the second
-    dashed and darker.
+    """Draw windows, throughput and queue of two runs on the same axes.
+
+    The first run is solid, the second dashed and darker.
 
     Args:
-        run, other: of the same scenario by two models, or of two scenarios.
-        names: of both, for the legend. Default: what tells them apart: their models, else their
-            controllers, else their seeds, else "first" and "second".
-        flows: which, as in `Run.select`, of each run. Default: all with a controller.
-        width: of the throughput's averaging windows, s. Default: a hundredth of the longer run.
-        after, before: the window of time, s. Default: the longer run.
+        run, other: two runs, of the same scenario with two models, or of two scenarios.
+        names: names of both, for the legend. Default: the models if they differ, else the
+            controllers, else the seeds, else "first" and "second".
+        flows: flows of each run, as in `Run.select`. Default: all with a controller.
+        width: averaging time of the throughput, s. Default: 1/100 of the longer run.
+        after, before: time window, s. Default: the longer run.
 
     Raises:
-        ScenarioError: not two names; an unknown flow.
+        ScenarioError: `names` are not two different names, or a flow is unknown.
     """
     import matplotlib.pyplot as plt
 
     both = (run, other)
     told = _names(run, other) if names is None else list(names)
     if len(told) != 2 or told[0] == told[1]:
-        raise ScenarioError(f"names = {names!r}: must be two, which differ")
+        raise ScenarioError(f"names = {names!r}: must be two different names")
     last = max(one.duration for one in both) if before is None else before
     mean_over = max(one.duration for one in both) / 100 if width is None else width
     top = max(float(one.throughput().max()) for one in both)
@@ -109,7 +110,7 @@ def _look(own: str, second: bool) -> dict[str, Any]:
 
 
 def _groups(run: Run, flows: Selection) -> Iterator[tuple[str, str, list[int]]]:
-    """(label, colour, columns) of what is one line."""
+    """(label, colour, columns) of each line."""
     kinds = dict(zip(run.flows, (str(k) for k in run.data["controller"].values), strict=True))
     chosen = [name for name in run.select(flows) if kinds[name] != "cbr"]
     for kind in dict.fromkeys(kinds[name] for name in chosen):
@@ -131,7 +132,7 @@ def _mean(windows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _names(run: Run, other: Run) -> list[str]:
-    """What tells two runs apart, in a word each."""
+    """Short names that distinguish two runs."""
     pairs: list[list[str]] = [
         [_model(one) for one in (run, other)],
         [_controllers(one) for one in (run, other)],

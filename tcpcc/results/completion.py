@@ -1,4 +1,4 @@
-"""How long transfers took: flow completion times, and what they would be at best."""
+"""Flow completion times, and the ideal times to compare them with."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def summary(times: pd.DataFrame, sizes: Sequence[float] | None = None) -> pd.Dat
 
 
 def _ideals(resolved: Resolved) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of each row: the handshake's time, and that of each further packet at the slowest link, s."""
+    """For each row: time of the handshake, and of a packet on the slowest link, s."""
     handshake, packet = np.zeros(len(resolved.rows)), np.zeros(len(resolved.rows))
     for k, flow in enumerate(resolved.rows):
         spec = flow.spec

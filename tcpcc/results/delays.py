@@ -1,4 +1,4 @@
-"""How long packets take, from a trace."""
+"""Packet delays from a trace."""
 
 from __future__ import annotations
 

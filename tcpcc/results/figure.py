@@ -1,4 +1,4 @@
-"""What all figures share: look, colours, axes."""
+"""Common style, colours and axes of all figures."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ ALGORITHMS: Mapping[str, tuple[str, str]] = {
     "cdg": (SKY, "*"), "dctcp": (VERMILION, "*"), "xcp": (BLACK, "*"),
     "bbr3": (SKY, "D"), "vivace": (ORANGE, "D"), "nv": (GREEN, "D"),
 }  # fmt: skip
-"""Colour and mark of each algorithm, the same in every figure. Of two algorithms that share a
-colour the marks differ; those that papers draw together also differ in grey."""
+"""Colour and marker of each algorithm, the same in every figure. Two algorithms of the same colour
+have different markers; algorithms that papers draw together also differ in greyscale."""
 
 PACKET_LOOK: Mapping[str, Any] = {"ls": "-"}
 FLUID_LOOK: Mapping[str, Any] = {"ls": DASHES[1], "mfc": "white"}
@@ -49,11 +49,11 @@ PUBLISHED_LOOK: Mapping[str, Any] = {
 }  # fmt: skip
 REFERENCE_LOOK: Mapping[str, Any] = {**PUBLISHED_LOOK, "marker": "D", "ms": 4.5,
                                      "label": "reference"}  # fmt: skip
-"""What a line or mark is of, in every figure: packets solid, fluid dashed with open marks, what a
-paper prints a ring, a number from elsewhere a diamond."""
+"""Lines and markers in every figure: packet model solid, fluid model dashed with open markers,
+published values circles, values from other sources diamonds."""
 
 WIDTH = 6.9
-"""Width of a figure, inches: the text width of a two-column paper."""
+"""Width of a figure in inches: the text width of a two-column paper."""
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def style() -> Iterator[None]:
         "legend.frameon": False,
         "legend.handlelength": 2.2,
         "lines.linewidth": 1.2,
-        "pdf.fonttype": 42,  # text stays text, as publishers ask
+        "pdf.fonttype": 42,  # embeds fonts as text, as publishers require
         "savefig.dpi": 300,
         "xtick.labelsize": 8,
         "xtick.major.width": 0.7,
@@ -94,12 +94,12 @@ def style() -> Iterator[None]:
 
 
 def colour(algorithm: str) -> str:
-    """Colour of a controller, by the name of a scenario; one that is not ours is grey."""
+    """Colour of a controller by its name; grey for a controller without an entry."""
     return ALGORITHMS.get(algorithm, ("#777777", ""))[0]
 
 
 def shade(of: str, lightness: float) -> tuple[float, float, float]:
-    """A colour made darker (`lightness` below 0, down to -1: black) or lighter (up to 1: white)."""
+    """A colour made darker (`lightness` from 0 down to -1: black) or lighter (up to 1: white)."""
     from matplotlib.colors import to_rgb
 
     end = 1.0 if lightness > 0 else 0.0
@@ -114,7 +114,7 @@ def new_axes(size: tuple[float, float] | None = None) -> Axes:
 
 
 def finished(figure: Figure) -> Figure:
-    """The figure, forgotten by pyplot where a notebook would otherwise show it twice."""
+    """The figure, closed in pyplot if a notebook would otherwise show it twice."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
@@ -149,8 +149,10 @@ def dress(ax: Axes, run: Run, label: str, after: float, before: float | None) ->
 
 
 def legend(ax: Axes, height: float = 1.0, columns: int | None = None) -> None:
-    """Labels in one row above the panel, at `height` in units of it, or in rows of `columns`; none
-    for a single line."""
+    """Add a legend above the panel, with all labels in one row or in rows of `columns`.
+
+    `height` is in units of the panel's height. A panel with a single line gets no legend.
+    """
     from matplotlib.lines import Line2D
 
     handles, labels = ax.get_legend_handles_labels()

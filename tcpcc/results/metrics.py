@@ -1,7 +1,7 @@
-"""Performance metrics as pure functions on arrays; `tcpcc.results.Run` calls them on a run.
+"""Performance metrics as pure functions on arrays; `tcpcc.results.Run` applies them to a run.
 
-Each docstring gives the formula and its source. Where a quotient has nothing under the line
-(no packet sent, no throughput at all) the answer is NaN, not an error and not a guess.
+Each docstring gives the formula and its source. A ratio whose denominator is 0 (no packet sent, no
+throughput) is NaN.
 
 Sources named more than once:
     [Jain91] R. Jain, The Art of Computer Systems Performance Analysis, Wiley 1991.
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from tcpcc.errors import ScenarioError, nonnegative, positive, probability
 
 TAIL = 0.05
-"""Share of a window, at its end, from which `convergence_time` reads the final value."""
+"""Fraction at the end of a time window from which `convergence_time` takes the final value."""
 
 
 def jain_index(x: ArrayLike, fair: ArrayLike | None = None) -> float:
@@ -28,15 +28,15 @@ def jain_index(x: ArrayLike, fair: ArrayLike | None = None) -> float:
     Source: [Jain91], eq. 5 of Chan et al. (Quick Vegas), RFC 5166 section 2.3.
 
     Args:
-        x: throughput per flow, shape [flow], any unit, none negative.
-        fair: the share that would be fair for each flow, shape [flow]; the index is then taken
-            of x / fair. Default: equal shares.
+        x: throughput per flow, shape [flow], any unit, non-negative.
+        fair: fair share of each flow, shape [flow]; the index is then that of x / fair. Default:
+            equal shares.
 
     Returns:
-        the index, NaN when every throughput is zero.
+        the index; NaN if every throughput is zero.
 
     Raises:
-        ScenarioError: no flow at all, or a negative throughput.
+        ScenarioError: no flow, or a negative throughput.
 
     >>> jain_index([1, 1, 1, 0])
     0.75
@@ -47,24 +47,24 @@ def jain_index(x: ArrayLike, fair: ArrayLike | None = None) -> float:
     largest = shares.max()
     if not largest > 0:
         return math.nan
-    shares = shares / largest  # the index is scale free; squares of raw bit rates may overflow
+    shares = shares / largest  # scale-free, and squares of raw bit rates may overflow
     return float(shares.sum() ** 2 / (shares.size * (shares**2).sum()))
 
 
 def min_max_ratio(x: ArrayLike) -> float:
-    """Worst over best throughput, min x / max x, in [0, 1]; 1 when all are equal.
+    """Lowest over highest throughput, min x / max x, in [0, 1]; 1 when all are equal.
 
-    Source: [RFC5166] section 2.3. NaN when every throughput is zero.
+    Source: [RFC5166] section 2.3. NaN if every throughput is zero.
     """
     values = _vector("x", x)
     return _quotient(values.min(), values.max())
 
 
 def throughput_ratio(x: ArrayLike, y: ArrayLike) -> float:
-    """Mean throughput of one group of flows over that of another, mean(x) / mean(y).
+    """Ratio of the mean throughputs of two groups of flows, mean(x) / mean(y).
 
     This is "Fairness" in the Vegas/Reno tables of the RED thesis (mean Vegas over mean Reno) and
-    eq. 14 of the Westwood paper (one flow each). NaN when the second group got nothing.
+    eq. 14 of the Westwood paper (one flow each). NaN if the throughput of the second group is zero.
     """
     return _quotient(_vector("x", x).mean(), _vector("y", y).mean())
 
@@ -77,29 +77,29 @@ def tradeoff(
 ) -> tuple[float, float]:
     """A point (L, G) of the efficiency/friendliness graph.
 
-    L = mean legacy throughput with the new protocol beside it / without it, and G = utilization
-    with / without. L = 1 and a large G is best. Source: eq. 15 of the Westwood paper, after
-    Wang et al., ISCC 2002.
+    L is the mean legacy throughput with the new protocol over that without it; G is the
+    utilization with it over that without it. L = 1 and a large G is best. Source: eq. 15 of the
+    Westwood paper, after Wang et al., ISCC 2002.
 
     Args:
         legacy_before: throughput of the legacy flows when all flows are legacy, shape [flow].
-        legacy_after: throughput of those that remain when half are replaced, shape [flow].
-        utilization_before: of the bottleneck in the first run.
-        utilization_after: of the bottleneck in the second run.
+        legacy_after: throughput of the remaining legacy flows when half are replaced, shape [flow].
+        utilization_before: utilization of the bottleneck in the first run.
+        utilization_after: utilization of the bottleneck in the second run.
     """
     friendliness = throughput_ratio(legacy_after, legacy_before)
     return friendliness, _quotient(utilization_after, utilization_before)
 
 
 def utilization(bits: float, rate: float, seconds: float) -> float:
-    """Share of a link's capacity that was used, bits / (rate x seconds).
+    """Used fraction of a link's capacity, bits / (rate x seconds).
 
     Source: [Jain91]; Table I of the Quick Vegas paper. NaN for a link of infinite rate.
 
     Args:
-        bits: sent in the window (or delivered payload, for the share that was useful).
-        rate: of the link, bit/s.
-        seconds: length of the window.
+        bits: bits sent in the time window (or delivered payload, for the useful fraction).
+        rate: rate of the link, bit/s.
+        seconds: length of the time window, s.
     """
     if math.isinf(positive("rate", rate, "bit/s", inf=True)):
         return math.nan
@@ -107,7 +107,7 @@ def utilization(bits: float, rate: float, seconds: float) -> float:
 
 
 def loss_rate(dropped: float, sent: float) -> float:
-    """Packets lost over packets sent, retransmissions counted in both; NaN when none was sent.
+    """Lost packets over sent packets, both with retransmissions; NaN if no packet was sent.
 
     Source: [RFC5166] section 2.1.3 (packet loss rates).
     """
@@ -115,14 +115,14 @@ def loss_rate(dropped: float, sent: float) -> float:
 
 
 def coefficient_of_variation(x: ArrayLike, width: ArrayLike | None = None) -> float:
-    """Standard deviation over mean: how unsteady a rate, a window or a queue is.
+    """Standard deviation over mean, a measure of oscillation of a rate, a window or a queue.
 
     Source: [RFC5166] section 2.2 (response times and oscillations); the "stability index" of
-    Jin, Wei and Low (FAST TCP) is its mean over flows. NaN when the mean is zero.
+    Jin, Wei and Low (FAST TCP) is its mean over flows. NaN if the mean is zero.
 
     Args:
         x: samples, shape [time].
-        width: seconds that each sample stands for, shape [time]. Default: all the same.
+        width: duration of each sample, s, shape [time]. Default: all equal.
     """
     values = _vector("x", x, negative=True)
     weight = _weights(values, width)
@@ -134,26 +134,27 @@ def coefficient_of_variation(x: ArrayLike, width: ArrayLike | None = None) -> fl
 def convergence_time(
     time: ArrayLike, cwnd: ArrayLike, event: float, end: float | None = None, band: float = 1.5
 ) -> float:
-    """Seconds from `event` until the window is within `band` packets of its final value for good.
+    """Time from `event` until the window stays within `band` packets of its final value, s.
 
-    The final value is the median of the last 5 % of the samples in [event, end] (at least one),
-    which a stray sample does not move. The answer is the time of the first sample after the last
-    one out of the band, so its resolution is the distance of the samples.
+    The final value is the median of the last 5 % of the samples in [event, end] (at least one), so
+    that an outlier does not move it. The result is the time of the first sample after the last one
+    outside the band; its resolution is the sampling interval.
 
     Source: "convergence time", S. Vanichpun and W. Feng, On the transient behavior of TCP Vegas,
     ICCCN 2002: the time needed to reach a new stable state, there counted in base RTTs
-    (`in_base_rtts`). A band of 1.5 packets gives the times printed in the Quick Vegas paper.
+    (`in_base_rtts`). A band of 1.5 packets gives the times published in the Quick Vegas paper.
 
     Args:
-        time: of the samples, shape [time], s, increasing.
-        cwnd: window at these times, shape [time], packets; NaN where the flow was not active.
-        event: when the change came (a flow's start, a change of the free bandwidth), s.
-        end: last moment looked at, s; give the next event here. Default: the last sample.
+        time: times of the samples, shape [time], s, increasing.
+        cwnd: window at these times, shape [time], packets; NaN while the flow was not active.
+        event: time of the change (a flow's start, a change of the free bandwidth), s.
+        end: end of the time window, s, such as the time of the next event. Default: the last
+            sample.
         band: half width of the band, packets.
 
     Returns:
-        seconds, 0 when the window never left the band, NaN when it did not settle: some of the
-        last 5 % are out of the band or not a number.
+        seconds; 0 if the window never left the band; NaN if it did not settle, that is, if one of
+        the last 5 % of the samples is outside the band or NaN.
 
     Raises:
         ScenarioError: no sample in [event, end].
@@ -167,7 +168,7 @@ def convergence_time(
     inside = (times >= event) & (times <= last) if times.size else np.zeros(0, dtype=bool)
     if not inside.any():
         span = f"{event:g}" if end is None else f"{event:g} .. {end:g}"
-        raise ScenarioError(f"event = {span} s: no sample of the window there")
+        raise ScenarioError(f"event = {span} s: there are no samples of the congestion window")
     times, values = times[inside], values[inside]
     tail = max(1, math.ceil(TAIL * values.size))
     settled = np.abs(values - np.median(values[-tail:])) <= band
@@ -198,8 +199,8 @@ def queue_stats(
     """Time-weighted statistics of a queue from its mean in each bin.
 
     Args:
-        queue: mean number of packets waiting in each bin, shape [time].
-        width: length of each bin, shape [time], s. Default: all the same.
+        queue: mean number of waiting packets in each bin, shape [time].
+        width: length of each bin, shape [time], s. Default: all equal.
         peak: largest number in each bin, shape [time]. Default: `queue`.
     """
     values = _vector("queue", queue)
@@ -215,18 +216,18 @@ def queue_stats(
 
 
 def quantile(x: ArrayLike, q: float, width: ArrayLike | None = None) -> float:
-    """The smallest sample that at least a share `q` of the time did not exceed.
+    """Time-weighted quantile: the smallest sample not exceeded for a fraction `q` of the time.
 
     Args:
         x: samples, shape [time].
-        q: share of the time, in [0, 1].
-        width: seconds that each sample stands for, shape [time]. Default: all the same.
+        q: fraction of the time, in [0, 1].
+        width: duration of each sample, s, shape [time]. Default: all equal.
     """
     probability("q", q)
     values = _vector("x", x, negative=True)
     order = np.argsort(values, kind="stable")
     share = np.cumsum(_weights(values, width)[order])
-    # A share that is q up to rounding counts as q: five bins of ten are the lower half.
+    # the tolerance makes five bins of ten count as half in spite of rounding
     index = np.searchsorted(share, q * share[-1] * (1 - 1e-12))
     return float(values[order[min(index, values.size - 1)]])
 
@@ -234,18 +235,19 @@ def quantile(x: ArrayLike, q: float, width: ArrayLike | None = None) -> float:
 def max_min_allocation(
     capacity: ArrayLike, crosses: ArrayLike, demand: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """The max-min fair rate of each flow: nobody can gain except from one who has no more.
+    """The max-min fair rate of each flow.
 
-    Progressive filling: all rates rise together, and those of a link stop when it is full.
+    No flow can get more without reducing a flow that has no more than it. Computed by progressive
+    filling: all rates rise together, and the rates of a link's flows stop when the link is full.
     Source: D. Bertsekas and R. Gallager, Data Networks, 2nd ed., section 6.5.2.
 
     Args:
-        capacity: of each link, shape [link], bit/s; inf allowed.
+        capacity: capacity of each link, shape [link], bit/s; inf allowed.
         crosses: whether a flow uses a link, shape [flow, link].
-        demand: most that a flow wants, shape [flow], bit/s. Default: no limit.
+        demand: largest rate a flow can use, shape [flow], bit/s. Default: no limit.
 
     Returns:
-        rates, shape [flow], bit/s; inf for a flow that nothing limits.
+        rates, shape [flow], bit/s; inf for an unlimited flow.
 
     >>> max_min_allocation([1.0, 2.0], [[1, 1], [1, 0], [0, 1]])  # long, short, short
     array([0.5, 0.5, 1.5])
@@ -270,7 +272,7 @@ def max_min_allocation(
 
 
 class Mean(NamedTuple):
-    """A mean with its spread: half width of the confidence interval, deviation, sample size."""
+    """A mean with the half width of its confidence interval, the deviation and the sample size."""
 
     mean: float
     half_width: float
@@ -282,11 +284,11 @@ def mean_ci(x: ArrayLike, level: float = 0.95) -> Mean:
     """Mean over independent runs (seeds) with Student's confidence interval.
 
     half width = t(n - 1, (1 + level) / 2) x sd / sqrt(n), with sd of n - 1 degrees of freedom.
-    Source: [Jain91] chapter 13. One run alone has no spread: half width and sd are NaN.
+    Source: [Jain91] chapter 13. For a single run the half width and sd are NaN.
 
     Args:
-        x: one value per run, shape [run]; NaN are left out.
-        level: of confidence, in [0, 1).
+        x: one value per run, shape [run]; NaN are ignored.
+        level: confidence level, in [0, 1).
     """
     from scipy.stats import t
 
@@ -303,7 +305,7 @@ def mean_ci(x: ArrayLike, level: float = 0.95) -> Mean:
 def _vector(name: str, x: ArrayLike, *, negative: bool = False) -> NDArray[np.float64]:
     values = np.asarray(x, dtype=float).ravel()
     if not values.size:
-        raise ScenarioError(f"{name} = []: must hold at least one number")
+        raise ScenarioError(f"{name} = []: must contain at least one number")
     if not negative and (values < 0).any():
         raise ScenarioError(f"{name} = {values.min():g}: must not be negative")
     return values

@@ -1,7 +1,7 @@
-"""A run's file: one NetCDF 4 file, there whole or not at all, with a checksum at its end.
+"""Files of runs: one NetCDF 4 file per run, written atomically, with a checksum at its end.
 
-After the last byte of the HDF5 file stands a line ``tcpcc sha256 <64 hexadecimal digits>``, the
-hash of all before it. Other tools do not see it.
+The HDF5 file is followed by a line ``tcpcc sha256 <64 hexadecimal digits>``, the hash of all
+preceding bytes. Other tools ignore this line.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _MARK = b"\ntcpcc sha256 "
 _TRAILER = len(_MARK) + 65
-_CHUNK = 2**17  # numbers of a series that are packed together, where they come part by part
+_CHUNK = 2**17  # numbers per compressed chunk of a series that is written in parts
 
 
 def save(path: str | Path, data: xr.Dataset, events: NDArray[Any] | None) -> None:
-    """Write the record and its events as one NetCDF 4 file, readable by any tool for these.
+    """Write the record and its events as one standard NetCDF 4 file.
 
-    The file appears under its name when it is complete, or not at all.
+    The file is written atomically: it appears when it is complete.
     """
     import xarray as xr
 
@@ -48,8 +48,11 @@ def save(path: str | Path, data: xr.Dataset, events: NDArray[Any] | None) -> Non
 
 
 def save_parts(path: str | Path, parts: Iterable[xr.Dataset]) -> None:
-    """As `save`, for a record that comes in parts, one after the other in time, of which one at a
-    time is in memory. What has no dimension time is that of the first."""
+    """Write a record that comes in consecutive parts in time; otherwise as `save`.
+
+    Only one part at a time is in memory. Variables without the dimension time are those of the
+    first part.
+    """
     import h5netcdf
 
     with whole_file(path) as part:
@@ -70,7 +73,7 @@ def save_parts(path: str | Path, parts: Iterable[xr.Dataset]) -> None:
 
 
 def _in_chunks(record: xr.Dataset) -> dict[Any, dict[str, Any]]:
-    """How the series of a record are packed that is not there yet in full."""
+    """Chunk sizes and compression of the series of a record that is written in parts."""
     encoding: dict[Any, dict[str, Any]] = {}
     for name, variable in record.variables.items():
         if "time" in variable.dims and variable.size:
@@ -81,7 +84,7 @@ def _in_chunks(record: xr.Dataset) -> dict[Any, dict[str, Any]]:
 
 
 def _seal(part: Path) -> None:
-    """Write the checksum behind all the rest."""
+    """Append the checksum."""
     with part.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     with part.open("ab") as file:
@@ -89,16 +92,16 @@ def _seal(part: Path) -> None:
 
 
 def load(path: str | Path, lazy: bool = False) -> tuple[xr.Dataset, NDArray[Any] | None]:
-    """Read what `save` or `save_parts` wrote, exactly.
+    """Read a file of `save` or `save_parts`.
 
     Args:
-        path: of the file.
-        lazy: leave the series in the file, of which each question reads what it needs; otherwise
-            all of it is read into memory.
+        path: path of the file.
+        lazy: leave the time series in the file, to be read on access. Default: the whole file is
+            read into memory.
 
     Raises:
         FileNotFoundError: no such file.
-        TcpccError: not a saved run, or one that is damaged.
+        TcpccError: not a saved run, or a damaged file.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
@@ -107,7 +110,7 @@ def load(path: str | Path, lazy: bool = False) -> tuple[xr.Dataset, NDArray[Any]
 
 
 def read(path: str | Path, lazy: bool) -> tuple[xr.Dataset, NDArray[Any] | None]:
-    """As `load`, of a file that is known to be whole."""
+    """As `load`, without verifying the checksum."""
     import xarray as xr
 
     try:
@@ -139,7 +142,7 @@ def read(path: str | Path, lazy: bool) -> tuple[xr.Dataset, NDArray[Any] | None]
 
 
 def _left_in_the_file(path: str | Path) -> xr.Dataset:
-    """A record whose series are read when they are asked for, and not kept."""
+    """A record whose series are read on access and not cached."""
     import xarray as xr
 
     data = xr.open_dataset(path, engine="h5netcdf", decode_times=False, cache=False)
@@ -158,6 +161,6 @@ def _check_sum(path: Path) -> None:
             left -= len(block)
         trailer = file.read()
     if not trailer.startswith(_MARK):
-        raise TcpccError(f"{path}: not a saved run, or damaged (it does not end in a checksum)")
+        raise TcpccError(f"{path}: not a saved run, or damaged (it does not end with a checksum)")
     if trailer[len(_MARK) :] != digest.hexdigest().encode() + b"\n":
-        raise TcpccError(f"{path}: not a saved run, or damaged (its checksum is another one)")
+        raise TcpccError(f"{path}: not a saved run, or damaged (its checksum does not match)")

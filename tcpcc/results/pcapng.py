@@ -1,15 +1,15 @@
-"""A run's traced connections as pcapng: what tcpdump would have caught at the senders.
+"""A run's traced connections as pcapng: the capture that tcpdump would make at the senders.
 
-Each connection has an interface of its own, named after it, on which the packets that it sends and
-the ACKs that reach it are caught, with IPv4 and TCP headers as they would be: sequence numbers in
-bytes, the SYN and its options, timestamps (RFC 7323), selective acknowledgements (RFC 2018; the
-first block, which is the one that the model's receiver tells) where the sender reads them. Of the
-payload, zeros, only the length is kept. CBR sources send UDP.
+Each connection has its own interface, named after it. The capture has the packets that it sends and
+the ACKs that reach it, with IPv4 and TCP headers: sequence numbers in bytes, the SYN and its
+options, timestamps (RFC 7323), and selective acknowledgements if the sender reads them (RFC 2018;
+only the first block, since the model's receiver reports one). Of the payload, which is zeros, only
+the length is stored. CBR sources send UDP.
 
-What no model of a packet decides is set: addresses (10.0.x.y sends to 10.1.x.y, x.y the number of
-the connection), ports, and initial sequence numbers. A packet is as long here as its payload and
-headers make it, whatever `packet_size` the model counts for it. Connections do not close: there is
-no FIN in the model.
+Values that the model does not define are fixed: addresses (10.0.x.y sends to 10.1.x.y, where x.y is
+the number of the connection), ports, and initial sequence numbers. The length of a packet is that
+of its payload and these headers; it may differ from the `packet_size` of the model. There is no
+FIN, since connections in the model do not close.
 
 Source: draft-ietf-opsawg-pcapng; RFC 791, 9293, 7323, 2018, 768.
 """
@@ -36,14 +36,14 @@ TCP, UDP = 6, 17
 SYN, ACK, PSH = 0x02, 0x10, 0x08
 PORT, FIRST_PORT = 5001, 10000
 FIRST_SENT, FIRST_SENT_BACK = 1_000_000, 2_000_000  # initial sequence numbers
-MILLISECOND = 1000  # of the timestamp clock, ticks a second
-WIDEST = 14  # window scale
+MILLISECOND = 1000  # ticks of the timestamp clock per second
+WIDEST = 14  # largest window scale
 
 SENDS = ("send", "retransmit")
 
 
 def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
-    """Write the connections `numbers`, as `run.events` knows them; returns how many packets."""
+    """Write the connections with these numbers in `run.events`; returns the number of packets."""
     file.write(_block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1), _option(4, b"tcpcc")))
     assert run.events is not None
     resolved = run.scenario.resolve()
@@ -54,7 +54,7 @@ def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
     for interface, number in enumerate(numbers):
         row = run.row_of(number)
         name = run.connection(number)
-        options = _option(2, name.encode()) + _option(9, b"\x09")  # its name; times are in ns
+        options = _option(2, name.encode()) + _option(9, b"\x09")  # interface name; times in ns
         file.write(_block(INTERFACE, struct.pack("<HHI", RAW_IP, 0, 0), options))
         events = run.events[run.events["flow"] == number]
         spec = specs[row]
@@ -75,7 +75,7 @@ def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
 def _segments(
     events: Any, spec: Flow, number: int, selective: bool
 ) -> Iterator[tuple[float, bytes, int]]:
-    """The packets of a TCP connection: time, headers, length with the payload."""
+    """The packets of a TCP connection: time, headers, length including the payload."""
     payload = spec.packet_size - spec.header
     shake = int(spec.transport.handshake)
     scale = _window_scale(spec.transport.rwnd * payload)
@@ -87,7 +87,7 @@ def _segments(
     clock = _Clocks(events, spec)
 
     def offset(packet: int) -> int:
-        """Bytes before a packet, the SYN's one among them."""
+        """Bytes before a packet; the SYN counts as one."""
         return 0 if packet == 0 else shake + (packet - shake) * payload
 
     for event in events:
@@ -131,7 +131,7 @@ def _segments(
 
 
 class _Clocks:
-    """The timestamps of both ends: milliseconds since the run began, plus one."""
+    """The timestamps of both ends: milliseconds since the start of the run, plus one."""
 
     def __init__(self, events: Any, spec: Flow) -> None:
         there = events[events["event"] == EVENTS.index("deliver")]
@@ -141,14 +141,14 @@ class _Clocks:
         self._wanted = 0
         self._recent = 0  # TS.Recent at the receiver, RFC 7323 section 4.3
         self.echo_back = 0
-        """The receiver's latest timestamp, which the sender echoes."""
+        """The receiver's latest timestamp, echoed by the sender."""
 
     def sent(self, seq: int, time: float) -> int:
         self._sent[seq] = int(time * MILLISECOND) + 1
         return self._sent[seq]
 
     def acknowledged(self, event: Any) -> tuple[int, int]:
-        """Value and echo of an ACK: what is echoed came with the packet at the window's edge."""
+        """Value and echo of an ACK; the echo is from the packet at the window's left edge."""
         trigger, wanted = int(event["trigger"]), int(event["seq"])
         if wanted > self._wanted:
             first = max(self._wanted, trigger - self._held) if trigger < wanted else self._wanted
@@ -200,7 +200,7 @@ def _checksum(data: bytes) -> int:
 
 
 def _opening(payload: int, scale: int, selective: bool) -> bytes:
-    """Options of a SYN: segment size, window scale, whether blocks are read."""
+    """Options of a SYN: segment size, window scale, SACK permitted."""
     options = struct.pack(">BBH", 2, 4, min(payload, 65535)) + struct.pack(">BBBB", 1, 3, 3, scale)
     return options + (b"\x04\x02\x01\x01" if selective else b"")
 
@@ -210,7 +210,7 @@ def _timestamps(value: int, echo: int) -> bytes:
 
 
 def _window_scale(size: float) -> int:
-    """The smallest scale with which a window of `size` bytes can be told."""
+    """The smallest scale that can represent a window of `size` bytes."""
     if math.isinf(size):
         return WIDEST
     return next((s for s in range(WIDEST) if size < 65536 << s), WIDEST)

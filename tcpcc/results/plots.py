@@ -1,9 +1,9 @@
-"""Figures that congestion-control papers draw, from a `Run`, ready for print.
+"""Publication-quality figures of a `Run`, as in papers on congestion control.
 
-Functions that draw one panel take and return a matplotlib `Axes` (`ax=None` makes a new one);
-those that draw several return a `Figure`, which a notebook shows when it ends a cell. Colours are
-those of Okabe and Ito, told apart by colour-blind readers; line styles tell them apart in print.
-Draw inside `style()` to give other figures the same look.
+Functions that draw one panel take and return a matplotlib `Axes` (`ax=None` makes a new one).
+Functions that draw several panels return a `Figure`, which a notebook shows if it ends a cell. The
+colours are those of Okabe and Ito, distinguishable by colour-blind readers; line styles differ too,
+for greyscale prints. Draw inside `style()` to give other figures the same style.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def cwnd(
     before: float | None = None,
     ssthresh: bool = False,
 ) -> Axes:
-    """Congestion windows over time, packets.
+    """Draw congestion windows over time, packets.
 
     Args:
-        run: to draw.
-        ax: to draw on. Default: a new figure.
-        flows: which, as in `Run.select`. Default: all that have a window.
-        after, before: the window of time, s.
-        ssthresh: draw the slow-start thresholds too, thin and dotted.
+        run: the run.
+        ax: axes to draw on. Default: a new figure.
+        flows: flows to draw, as in `Run.select`. Default: all that have a window.
+        after, before: time window, s.
+        ssthresh: draw the slow-start thresholds too, as thin dotted lines.
     """
     with style():
         ax = ax or new_axes()
@@ -108,13 +108,13 @@ def queue(
     after: float = 0.0,
     before: float | None = None,
 ) -> Axes:
-    """Packets waiting at a link: the mean of each bin, the largest shaded, the buffer dashed.
+    """Draw the packets waiting at a link: mean of each bin, maximum shaded, buffer dashed.
 
     Args:
-        run: to draw.
-        ax: to draw on. Default: a new figure.
-        link: name. Default: the first that was recorded.
-        after, before: the window of time, s.
+        run: the run.
+        ax: axes to draw on. Default: a new figure.
+        link: name of the link. Default: the first recorded link.
+        after, before: time window, s.
     """
     with style():
         ax = ax or new_axes()
@@ -143,18 +143,18 @@ def throughput(
     payload: bool = False,
     link: str | None = None,
 ) -> Axes:
-    """Throughput of flows over time, with the capacity of a link dashed.
+    """Draw the throughput of flows over time, with the capacity of a link dashed.
 
-    With more flows than there are colours, the sum over those of each controller.
+    With more flows than colours, the sum over the flows of each controller is drawn.
 
     Args:
-        run: to draw.
-        ax: to draw on. Default: a new figure.
-        flows: which, as in `Run.select`. Default: all, CBR included.
-        width: of the averaging windows, s. Default: a hundredth of the run.
-        after, before: the window of time, s.
-        payload: count the data only, without headers.
-        link: whose capacity is drawn. Default: the first that was recorded, if any.
+        run: the run.
+        ax: axes to draw on. Default: a new figure.
+        flows: flows to draw, as in `Run.select`. Default: all, including CBR.
+        width: averaging time, s. Default: 1/100 of the run.
+        after, before: time window, s.
+        payload: count only the data, without headers.
+        link: link whose capacity is drawn. Default: the first recorded link, if any.
     """
     with style():
         ax = ax or new_axes()
@@ -189,16 +189,16 @@ def phase_plane(
     after: float = 0.0,
     before: float | None = None,
 ) -> Axes:
-    """Window of flow `b` against that of flow `a`; colour is time, the dashed line is equality.
+    """Draw the window of flow `b` against that of flow `a`.
 
-    After D.-M. Chiu and R. Jain, Analysis of the increase and decrease algorithms for congestion
-    avoidance in computer networks, 1989, figure 4.
+    Colour is time; the dashed line is equality. After D.-M. Chiu and R. Jain, Analysis of the
+    increase and decrease algorithms for congestion avoidance in computer networks, 1989, figure 4.
 
     Args:
-        run: to draw.
+        run: the run.
         a, b: names of two flows.
-        ax: to draw on. Default: a new figure.
-        after, before: the window of time, s.
+        ax: axes to draw on. Default: a new figure.
+        after, before: time window, s.
     """
     from matplotlib.collections import LineCollection
 
@@ -208,7 +208,7 @@ def phase_plane(
         x, y = (run.data["cwnd"].sel(flow=one(run, name)).values[bins] for name in (a, b))
         both = ~(np.isnan(x) | np.isnan(y))
         if not both.any():
-            raise ScenarioError(f"flows {a!r} and {b!r}: never active together in this window")
+            raise ScenarioError(f"flows {a!r} and {b!r}: never active together in this time window")
         times, x, y = times[both], x[both], y[both]
         points = np.stack([x, y], axis=1)
         pieces = np.stack([points[:-1], points[1:]], axis=1)
@@ -237,18 +237,18 @@ def basic_behaviour(
     before: float | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Window, queue and throughput above one another, as in Figure 2 of the Quick Vegas paper.
+    """Draw window, queue and throughput in three panels, as in Figure 2 of the Quick Vegas paper.
 
-    Thin vertical lines mark when flows start and stop. The queue is left out when no link was
+    Thin vertical lines mark the start and stop of flows. The queue is left out if no link was
     recorded.
 
     Args:
-        run: to draw.
-        flows: which, as in `Run.select`. Default: all.
-        link: whose queue and capacity are drawn. Default: the first that was recorded.
-        width: of the throughput's averaging windows, s. Default: a hundredth of the run.
-        after, before: the window of time, s.
-        title: over the figure.
+        run: the run.
+        flows: flows to draw, as in `Run.select`. Default: all.
+        link: link whose queue and capacity are drawn. Default: the first recorded link.
+        width: averaging time of the throughput, s. Default: 1/100 of the run.
+        after, before: time window, s.
+        title: title of the figure.
     """
     import matplotlib.pyplot as plt
 
@@ -269,7 +269,7 @@ def basic_behaviour(
         return finished(figure)
 
 
-# What the panels share.
+# Helpers.
 
 
 def _controlled(run: Run) -> list[str]:
@@ -278,7 +278,7 @@ def _controlled(run: Run) -> list[str]:
 
 
 def _groups(run: Run, names: Sequence[str]) -> list[tuple[list[str], dict[str, Any]]]:
-    """Flows that are drawn alike, and how: each by itself, or a crowd by controller."""
+    """Groups of flows and their line styles: single flows, or with many flows the controllers."""
     kinds = dict(zip(run.flows, (str(k) for k in run.data["controller"].values), strict=True))
     controlled = _controlled(run)
     groups: dict[str, list[str]] = {name: [name] for name in names}
@@ -300,7 +300,7 @@ def _groups(run: Run, names: Sequence[str]) -> list[tuple[list[str], dict[str, A
 
 
 def _capacity(run: Run, link: str | None) -> NDArray[np.float64]:
-    """Rate of a link in each bin, bit/s; NaN where there is none to draw."""
+    """Rate of a link in each bin, bit/s; NaN if it is infinite or no link is recorded."""
     ends = run.data["time"].values
     if not run.links:
         return np.full(ends.size, np.nan)
@@ -310,7 +310,7 @@ def _capacity(run: Run, link: str | None) -> NDArray[np.float64]:
 
 
 def _mark_lives(run: Run, ax: Axes, after: float, before: float) -> None:
-    """Thin lines where flows and CBR sources start and stop, unless there are more than 8."""
+    """Thin lines at the starts and stops of flows and CBR sources, unless there are more than 8."""
     moments = {float(t) for t in np.append(run.data["start"].values, run.data["stop"].values)}
     inside = sorted(t for t in moments if after < t < before)
     for moment in inside if len(inside) <= 8 else ():

@@ -1,15 +1,15 @@
-"""A run's traced connections as JSON lines in the manner of qlog.
+"""A run's traced connections as JSON lines in the style of qlog.
 
-qlog (draft-ietf-quic-qlog-main-schema) is a format for what happens in an endpoint; it is QUIC's,
-and here it tells the same of TCP: the names of events and fields are qlog's where it has them, and
-begin with "tcpcc:" where it has not. The first line is the header, then one line is one event.
-Times are in ms since the run began, windows in bytes; `group_id` is the connection.
+qlog (draft-ietf-quic-qlog-main-schema) is a format for the events at an endpoint, made for QUIC and
+used here for TCP. Events and fields have qlog's names; names that qlog lacks begin with "tcpcc:".
+The first line is the header; each further line is one event. Times are in ms since the start of the
+run, windows in bytes; `group_id` is the connection.
 
 =============================== ==================================================================
-`transport:packet_sent`         a packet, with its number and whether it was sent before
+`transport:packet_sent`         a packet, with its number and whether it is a retransmission
 `transport:packet_received`     an ACK, with the packets that it acknowledges
-`recovery:metrics_updated`      windows, bytes in flight, round-trip time, after each of these; what
-                                the controller records, under its own names
+`recovery:metrics_updated`      windows, bytes in flight and RTT after an event at the sender;
+                                variables that the controller records, under their own names
 `recovery:packet_lost`          a loss event
 `recovery:loss_timer_updated`   the retransmission timer expired
 `tcpcc:packet_delivered`        a packet reached the receiver for the first time
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def write(file: IO[str], run: Run, numbers: Iterable[int]) -> int:
-    """Write the connections `numbers`, as `run.events` knows them; returns how many events."""
+    """Write the connections with these numbers in `run.events`; returns the number of events."""
     chosen = set(numbers)
     head = {
         "qlog_version": "0.4",

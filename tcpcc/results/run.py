@@ -1,8 +1,8 @@
-"""A run: its record (:mod:`tcpcc.results.recording`) and the questions asked of it.
+"""A run: its record (:mod:`tcpcc.results.recording`) and methods to analyse it.
 
-Windows. Every question takes `after` and `before` (s) and looks at the bins whose END lies in
-(after, before]. A window that does not fall on bin edges is therefore rounded to whole bins;
-rates divide by the time that these bins cover.
+Time windows. Every method takes `after` and `before` (s) and uses the bins whose END lies in
+(after, before]. A time window that does not coincide with bin edges is therefore rounded to whole
+bins; rates are divided by the time that these bins cover.
 """
 
 from __future__ import annotations
@@ -30,37 +30,38 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 Selection = str | Iterable[str] | None
-"""Flows: a flow's name, a controller's (all its flows), a workload's, several, None for all."""
+"""A flow's name, a controller's name (all its flows), a workload's name, several of these, or
+None for all flows."""
 
-_OF_EACH = ("start", "packet_size", "controller")  # what `totals` needs beside the sums
-_VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between two runs that are the same
+_OF_EACH = ("start", "packet_size", "controller")  # needed by `totals` in addition to the sums
+_VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between identical runs
 
 
 class Run:
-    """What a simulation gave: `data`, `events` if traced, and answers.
+    """The result of a simulation: the record, the trace if any, and methods to analyse them.
 
     Args:
-        data: the record, as `recording.dataset` makes it; `recording.VARIABLES` says
-            what it holds.
-        events: shape [event], in order of time; a structured array whose fields are those of
-            `recording.EVENT_DTYPE`, `recording.TRACED` and what controllers record; None without
-            a trace.
+        data: the record, made by `recording.dataset`; `recording.VARIABLES` describes its
+            variables.
+        events: the trace, shape [event], in order of time; a structured array with the fields of
+            `recording.EVENT_DTYPE`, `recording.TRACED` and the variables that controllers record;
+            None without a trace.
     """
 
     def __init__(self, data: xr.Dataset, events: NDArray[Any] | None = None) -> None:
         self.data = data
         self.events = events
 
-    # What it is.
+    # Contents.
 
     @property
     def flows(self) -> list[str]:
-        """Names of the flows that are recorded, CBR included, in the scenario's order."""
+        """Names of the recorded flows, including CBR, in the scenario's order."""
         return [str(name) for name in self.data["flow"].values]
 
     @property
     def links(self) -> list[str]:
-        """Names of the links that were recorded, in the scenario's order."""
+        """Names of the recorded links, in the scenario's order."""
         return [str(name) for name in self.data["link"].values]
 
     @property
@@ -70,7 +71,7 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario that was run, rebuilt from the text kept in the record."""
+        """The scenario of the run, rebuilt from its text in the record."""
         from tcpcc.scenario import Scenario
 
         return Scenario.from_toml(self.data.attrs["scenario"])
@@ -84,15 +85,15 @@ class Run:
         payload: bool = False,
         count: Literal["delivered", "sent"] = "delivered",
     ) -> xr.DataArray:
-        """Mean throughput of each flow over the window, bit/s, dims (flow).
+        """Mean throughput of each flow over a time window, bit/s, dims (flow).
 
-        A flow that was active in a part of the window only is averaged over all of it.
+        The mean is over the whole time window, even if the flow was active only in part of it.
 
         Args:
-            after, before: the window, s. Default: the whole run.
-            payload: count the data only, without headers (this is `goodput`).
+            after, before: time window, s. Default: the whole run.
+            payload: count only the data, without headers (this is `goodput`).
             count: "delivered" counts a packet when it first reaches the receiver; "sent" when it
-                is first sent, as ns-2 scripts do that read the highest sequence number.
+                is first sent, like ns-2 scripts that read the highest sequence number.
         """
         bins, seconds = self._window(after, before)
         packets = self._packets(count).isel(time=bins).sum("time")
@@ -102,16 +103,16 @@ class Run:
         return rate.rename(kind).assign_attrs(units="bit/s", long_name=f"mean {kind}")
 
     def goodput(self, after: float = 0.0, before: float | None = None) -> xr.DataArray:
-        """Mean rate of payload that reached each receiver, once, bit/s, dims (flow)."""
+        """Mean rate of payload delivered to each receiver, each byte once, bit/s, dims (flow)."""
         return self.throughput(after, before, payload=True)
 
     def throughput_series(self, width: float | None = None, payload: bool = False) -> xr.DataArray:
         """Throughput over time, bit/s, dims (time, flow).
 
         Args:
-            width: of the averaging windows, s, rounded to whole bins; the last may be shorter.
+            width: averaging time, s, rounded to whole bins; the last interval may be shorter.
                 Default: the bins of the record.
-            payload: count the data only.
+            payload: count only the data, without headers.
         """
         bits = self._packets("delivered") * self.data["payload" if payload else "packet_size"] * 8
         return _per_second(bits, width).rename("throughput")
@@ -123,13 +124,13 @@ class Run:
         before: float | None = None,
         payload: bool = False,
     ) -> float:
-        """Share of a link's capacity used in the window; see `metrics.utilization`.
+        """Used fraction of a link's capacity; see `metrics.utilization`.
 
         Args:
-            link: name. Default: the first that was recorded.
-            after, before: the window, s. Default: the whole run.
-            payload: count the payload that the flows over this link delivered, not the bits that
-                the link sent.
+            link: name of the link. Default: the first recorded link.
+            after, before: time window, s. Default: the whole run.
+            payload: count the payload delivered by the flows over this link, not the bits that the
+                link sent.
         """
         name = self._link(link)
         bins, seconds = self._window(after, before)
@@ -147,9 +148,10 @@ class Run:
         """Jain's fairness index of the flows' throughputs; see `metrics.jain_index`.
 
         Args:
-            after, before: the window, s. Default: the whole run.
-            flows: which. Default: every flow with a controller that was active at some time in
-                the window, so that one that has not begun or has stopped counts as no unfairness.
+            after, before: time window, s. Default: the whole run.
+            flows: flows to include. Default: the flows with a controller that were active in the
+                time window, so that a flow that has not started or has stopped does not lower the
+                index.
         """
         names = self.active(after, before) if flows is None else self.select(flows)
         if not names:
@@ -159,7 +161,7 @@ class Run:
     def throughput_ratio(
         self, a: Selection, b: Selection, after: float = 0.0, before: float | None = None
     ) -> float:
-        """Mean throughput of flows `a` over that of flows `b`; see `metrics.throughput_ratio`.
+        """Ratio of the mean throughputs of flows `a` and `b`; see `metrics.throughput_ratio`.
 
         >>> run.throughput_ratio("vegas", "reno", after=20)  # doctest: +SKIP
         """
@@ -171,13 +173,17 @@ class Run:
     # Queues.
 
     def queue(self, link: str | None = None) -> xr.DataArray:
-        """Packets waiting at a link, mean over each bin, dims (time). Default: as `utilization`."""
+        """Packets waiting at a link, mean over each bin, dims (time).
+
+        Args:
+            link: name of the link. Default: the first recorded link.
+        """
         return self.data["queue"].sel(link=self._link(link))
 
     def queue_stats(
         self, after: float = 0.0, before: float | None = None, link: str | None = None
     ) -> metrics.QueueStats:
-        """Mean, deviation, median, 95 % quantile and maximum of a queue, packets."""
+        """Mean, standard deviation, median, 95 % quantile and maximum of a queue, packets."""
         name = self._link(link)
         bins, _ = self._window(after, before)
         queue, peak = (self.data[v].sel(link=name).values[bins] for v in ("queue", "queue_max"))
@@ -186,26 +192,26 @@ class Run:
     def queue_mean(
         self, after: float = 0.0, before: float | None = None, link: str | None = None
     ) -> float:
-        """Time mean of the packets waiting in the window."""
+        """Time-averaged number of waiting packets."""
         return self.queue_stats(after, before, link).mean
 
     def queue_max(
         self, after: float = 0.0, before: float | None = None, link: str | None = None
     ) -> float:
-        """Most packets that ever waited in the window."""
+        """Largest number of waiting packets."""
         return self.queue_stats(after, before, link).max
 
     def queue_quantile(
         self, q: float, after: float = 0.0, before: float | None = None, link: str | None = None
     ) -> float:
-        """The length that the queue did not exceed for a share `q` of the window (bin means)."""
+        """Queue length not exceeded for a fraction `q` of the time, packets (from bin means)."""
         bins, _ = self._window(after, before)
         return metrics.quantile(self.queue(link).values[bins], q, self._widths()[bins])
 
     # Losses.
 
     def loss_rate(self, after: float = 0.0, before: float | None = None) -> xr.DataArray:
-        """Packets dropped in the network over packets sent, dims (flow); NaN if none was sent."""
+        """Dropped packets over sent packets, dims (flow); NaN if no packet was sent."""
         bins, _ = self._window(after, before)
         dropped, sent = (self.data[v].isel(time=bins).sum("time") for v in ("dropped", "sent"))
         return (dropped / sent.where(sent > 0)).rename("loss_rate").assign_attrs(units="1")
@@ -213,12 +219,12 @@ class Run:
     def drop_rate(
         self, link: str | None = None, after: float = 0.0, before: float | None = None
     ) -> float:
-        """Packets dropped at a link over packets that arrived there; NaN if none did."""
+        """Packets dropped at a link over packets that arrived at it; NaN if no packet arrived."""
         at_link = self.data.sel(link=self._link(link)).isel(time=self._window(after, before)[0])
         return metrics.loss_rate(float(at_link["drops"].sum()), float(at_link["arrived"].sum()))
 
     def retransmissions(self) -> xr.DataArray:
-        """Packets sent again in the whole run, dims (flow)."""
+        """Retransmitted packets in the whole run, dims (flow)."""
         return self.data["retransmitted"].sum("time", keep_attrs=True)
 
     def timeouts(self) -> xr.DataArray:
@@ -226,12 +232,12 @@ class Run:
         return self.data["timeouts"]
 
     def totals(self) -> pd.DataFrame:
-        """What every flow sums up to over the whole run, also those with ``record=False``.
+        """Totals of every flow over the whole run, including flows with ``record=False``.
 
-        A row for each flow, by name (for each kind of conversation of a workload); columns
+        One row for each flow, by name, and for each kind of conversation of a workload. Columns:
         `controller`, `start_s`, `sent`, `retransmitted`, `delivered` (packets; see
-        `recording.TOTALS`), `throughput_mbps` (of what was delivered, over the run), `loss_events`,
-        `timeouts`, `finished_s`.
+        `recording.TOTALS`), `throughput_mbps` (of delivered packets, over the whole run),
+        `loss_events`, `timeouts`, `finished_s`.
         """
         import pandas as pd
 
@@ -266,29 +272,35 @@ class Run:
     # Completion times.
 
     def fct(self) -> pd.DataFrame:
-        """Completion time of each flow with a size and of each item of a workload, as a table.
+        """Completion times of flows with a size and of items of workloads, as a table.
 
-        Columns: `flow`, its name or that of the row of its workload; `conversation` and `item`,
-        numbers within a workload; `size`, packets; `start_s`, when the connection opens, for later
-        items of a conversation when it is handed over; `fct_s`, from then till all of it has been
-        acknowledged, NaN if the run ended before; `ideal_s`, the least that it could take in the
-        network as it is at the start: a round trip for the handshake if it opens the connection,
-        one for its first packet, and the time of every further packet on the slowest link;
-        `slowdown`, `fct_s` over `ideal_s`.
+        Columns:
+
+        - `flow`: name of the flow, or of the row of its workload.
+        - `conversation`, `item`: numbers within a workload.
+        - `size`: packets.
+        - `start_s`: time at which the connection opens; for later items of a conversation, the
+          time at which the item is handed to the sender.
+        - `fct_s`: time from `start_s` until all packets are acknowledged; NaN if the run ended
+          earlier.
+        - `ideal_s`: shortest possible time in the network as it is at the start: one round trip
+          for the handshake if the item opens the connection, one for its first packet, and the
+          transmission time of each further packet on the slowest link.
+        - `slowdown`: `fct_s` / `ideal_s`.
         """
         from tcpcc.results import completion
 
         return completion.table(self)
 
     def fct_summary(self, sizes: Sequence[float] | None = None) -> pd.DataFrame:
-        """Means and quantiles (50, 95, 99 %) of `fct`, a row for each flow or row of a workload.
+        """Means and quantiles (50, 95, 99 %) of `fct`, one row for each flow or row of a workload.
 
         Args:
-            sizes: packets; where given, each is divided into those up to the first size, from
-                there up to the second, and so on.
+            sizes: packets; if given, the rows are divided into classes: up to the first size, up
+                to the second, and so on.
 
-        Those that did not finish count in `count` only, which makes the times of a congested run
-        look better than they are: compare `finished` with `count`.
+        Unfinished transfers enter only `count`. In a congested run the times therefore look too
+        good: compare `finished` with `count`.
         """
         from tcpcc.results import completion
 
@@ -305,17 +317,18 @@ class Run:
         band: float = 1.5,
         in_base_rtt: bool = False,
     ) -> float:
-        """Seconds from `event` until the flow's window settles; see `metrics.convergence_time`.
+        """Time from `event` until the flow's window settles; see `metrics.convergence_time`.
 
         Args:
             flow: name.
-            event: s. Default: the flow's start.
-            before: last moment looked at, s; give the next event. Default: the run's end.
-            band: half width of what counts as settled, packets.
-            in_base_rtt: answer in base round-trip times of the flow.
+            event: time of the event, s. Default: the flow's start.
+            before: end of the time window, s, such as the time of the next event. Default: the end
+                of the run.
+            band: half width of the band that counts as settled, packets.
+            in_base_rtt: return the time in base RTTs of the flow.
 
         Returns:
-            NaN when the window does not settle. The resolution is one bin.
+            seconds, or base RTTs; NaN if the window does not settle. The resolution is one bin.
         """
         one = self.data.sel(flow=self._flow(flow))
         begin = float(one["start"]) if event is None else real("event", event, unit="s")
@@ -332,7 +345,11 @@ class Run:
     # Tables.
 
     def summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
-        """One row per flow; counters and means over the window, timeouts over the whole run."""
+        """Table with one row per flow.
+
+        Counters and means are over the time window; loss events and timeouts are over the whole
+        run.
+        """
         import pandas as pd
 
         bins, _ = self._window(after, before)
@@ -360,7 +377,7 @@ class Run:
         return table
 
     def link_summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
-        """One row per recorded link: rate, utilization, queue and drops over the window."""
+        """Table with one row per recorded link: rate, utilization, queue, drop rate."""
         import pandas as pd
 
         rows = []
@@ -381,25 +398,26 @@ class Run:
         return pd.DataFrame(rows, columns=[*columns, "loss_percent"]).set_index("link")
 
     def to_dataframe(self, of: Literal["flow", "link"] = "flow") -> pd.DataFrame:
-        """The series as a tidy table: one row per (time, flow), or per (time, link)."""
+        """The time series as a tidy table: one row per (time, flow), or per (time, link)."""
         if of not in ("flow", "link"):
             raise unknown("table", of, ["flow", "link"])
         series = [name for name, v in self.data.data_vars.items() if v.dims == ("time", of)]
         return self.data[series].to_dataframe(dim_order=["time", of]).reset_index()
 
     def trace(self, flows: Selection = None) -> pd.DataFrame:
-        """The events of the traced connections as a table, one row each, in order of time.
+        """The events of the traced connections as a table, one row per event, in order of time.
 
-        Columns: `time` (s); `flow`, its name, of a workload's connections the row's name with the
-        number of the conversation ("web#17"); `event`, one of `recording.EVENTS`; `seq` and
-        `value`, which mean what is said there; the window, what is in transit and the ACK's block,
-        as `recording.TRACED` says; what the controller records.
+        Columns: `time` (s); `flow`, the name of the flow, or for a connection of a workload the
+        name of the row with the number of the conversation ("web#17"); `event`, one of
+        `recording.EVENTS`; `seq` and `value`, described there; the window, the packets in transit
+        and the ACK's block, described in `recording.TRACED`; the variables that the controller
+        records.
 
         Args:
             flows: names or controllers of traced flows, or of rows of workloads. Default: all.
 
         Raises:
-            ScenarioError: the run has no trace, or none of such a flow.
+            ScenarioError: the run has no trace, or no trace of these flows.
         """
         import pandas as pd
 
@@ -415,37 +433,43 @@ class Run:
         return table[np.isin(self.events["flow"], kept)].reset_index(drop=True)
 
     def delays(self, flows: Selection = None) -> pd.DataFrame:
-        """What each packet of the traced connections took to its receiver, a row each, in the
-        order of arrival; duplicates and what is lost are left out.
+        """Delay of each packet of the traced connections, one row per packet, in order of arrival.
 
-        Columns: `flow` (as in `trace`), `seq`, `sent` (s, when it was first sent), `delivered` (s,
-        when it arrived for the first time), `delay` (s, from the one to the other: what the
-        receiver waits for it, repairs included), `transmissions` (how often it had been sent by
-        then; where 1, the delay is the network's).
+        Duplicates and lost packets are left out.
+
+        Columns:
+
+        - `flow`: as in `trace`.
+        - `seq`: number of the packet.
+        - `sent`: time of its first transmission, s.
+        - `delivered`: time of its first arrival, s.
+        - `delay`: `delivered` - `sent`, s; it includes the time for retransmissions.
+        - `transmissions`: how often the packet was sent up to its arrival; if 1, the delay is that
+          of the network.
 
         Args:
             flows: names or controllers of traced flows, or of rows of workloads. Default: all.
 
         Raises:
-            ScenarioError: the run has no trace, or none of such a flow.
+            ScenarioError: the run has no trace, or no trace of these flows.
         """
         from tcpcc.results import delays
 
         return delays.table(self.trace(flows))
 
     def _connections(self, flows: Selection) -> list[int]:
-        """The numbers of the traced connections meant, in order."""
+        """The numbers of the selected traced connections, in order."""
         if self.events is None:
             raise ScenarioError("the run has no events: simulate with trace=True")
         numbers = [int(number) for number in np.unique(self.events["flow"])]
         rows = {self.flows.index(name) for name in self.select(flows)}
         kept = [number for number in numbers if self.row_of(number) in rows]
         if not kept:
-            raise ScenarioError(f"flows = {flows!r}: the run has no trace of any: see trace=")
+            raise ScenarioError(f"flows = {flows!r}: the run has no trace of them: see trace=")
         return kept
 
     def row_of(self, number: int) -> int:
-        """The row in `flows` of the connection that `events` knows by its number."""
+        """The row in `flows` of the connection with this number in `events`."""
         if number < len(self.flows):
             return number
         items = self.data["item_conversation"].values
@@ -453,7 +477,7 @@ class Run:
         return int(self.data["item_flow"].values[place])
 
     def connection(self, number: int) -> str:
-        """The name of the connection that `events` knows by its number."""
+        """The name of the connection with this number in `events`."""
         if number < len(self.flows):
             return self.flows[number]
         return f"{self.flows[self.row_of(number)]}#{number - len(self.flows)}"
@@ -461,21 +485,25 @@ class Run:
     # Files.
 
     def to_csv(self, path: str | Path, of: Literal["flow", "link"] = "flow") -> None:
-        """Write `to_dataframe` as CSV; numbers are printed so that they read back unchanged."""
+        """Write `to_dataframe` as CSV, with enough digits to read the same numbers back."""
         table = self.to_dataframe(of)
         with whole_file(path) as part:
             table.to_csv(part, index=False)
 
     def to_pcap(self, path: str | Path, flows: Selection = None) -> int:
-        """Write the traced connections as pcapng, for Wireshark and tshark; see
-        `tcpcc.results.pcapng`. Returns the number of packets.
+        """Write the traced connections as pcapng, for Wireshark and tshark.
+
+        The file is written atomically; `tcpcc.results.pcapng` describes its content.
 
         Args:
-            path: of the file, which appears whole or not at all.
+            path: path of the file.
             flows: names or controllers of traced flows, or of rows of workloads. Default: all.
 
+        Returns:
+            the number of packets.
+
         Raises:
-            ScenarioError: the run has no trace, or none of such a flow.
+            ScenarioError: the run has no trace, or no trace of these flows.
         """
         from tcpcc.results import pcapng
 
@@ -484,8 +512,13 @@ class Run:
             return pcapng.write(file, self, numbers)
 
     def to_qlog(self, path: str | Path, flows: Selection = None) -> int:
-        """Write the traced connections as JSON lines in the manner of qlog; see
-        `tcpcc.results.qlog`. Returns the number of events. Arguments and errors as in `to_pcap`."""
+        """Write the traced connections as JSON lines in the style of qlog.
+
+        See `tcpcc.results.qlog`. Arguments and errors are those of `to_pcap`.
+
+        Returns:
+            the number of events.
+        """
         from tcpcc.results import qlog
 
         numbers = self._connections(flows)
@@ -493,31 +526,31 @@ class Run:
             return qlog.write(file, self, numbers)
 
     def save(self, path: str | Path) -> None:
-        """Write the record and its events as one NetCDF 4 file, readable by any tool for these.
+        """Write the record and its events as one standard NetCDF 4 file.
 
-        The file appears under its name when it is complete, or not at all.
+        The file is written atomically: it appears when it is complete.
         """
         netcdf.save(path, self.data, self.events)
 
     @classmethod
     def load(cls, path: str | Path, lazy: bool = False) -> Run:
-        """Read what `save` or ``simulate(..., stream=path)`` wrote, exactly.
+        """Read a file of `save` or ``simulate(..., stream=path)``.
 
         Args:
-            path: of the file.
-            lazy: leave the series in the file, which has to stay; each question reads what it
-                needs. Default: all of it is read into memory.
+            path: path of the file.
+            lazy: leave the time series in the file, which must then remain; each method reads the
+                values that it needs. Default: the whole file is read into memory.
 
         Raises:
             FileNotFoundError: no such file.
-            TcpccError: not a saved run, or one that is damaged.
+            TcpccError: not a saved run, or a damaged file.
         """
         return cls(*netcdf.load(path, lazy))
 
     def identical(self, other: Run) -> bool:
-        """Whether both runs gave exactly the same record and trace.
+        """Whether both runs have exactly the same record and trace.
 
-        The driver, the version and the processor time may differ.
+        The driver, the version and the CPU time may differ.
         """
         if not _lasting(self.data).identical(_lasting(other.data)):
             return False
@@ -528,13 +561,13 @@ class Run:
     # Pictures and display.
 
     def plot(self, **options: Any) -> Figure:
-        """Windows, queue and throughput over time; see `tcpcc.results.plots.basic_behaviour`."""
+        """Draw windows, queue and throughput; see `tcpcc.results.plots.basic_behaviour`."""
         from tcpcc.results import plots
 
         return plots.basic_behaviour(self, **options)
 
     def compare(self, other: Run, **options: Any) -> Figure:
-        """This run and another on the same axes; see `tcpcc.results.comparison.compare`.
+        """Draw this run and another on the same axes; see `tcpcc.results.comparison.compare`.
 
         >>> run.compare(tc.simulate(run.scenario, model="fluid"))  # doctest: +SKIP
         """
@@ -543,7 +576,7 @@ class Run:
         return comparison.compare(self, other, **options)
 
     def plot_trace(self, flow: str, **options: Any) -> Figure:
-        """The graphs of one traced connection; see `tcpcc.results.trace_plots.vegas_trace`.
+        """Draw the graphs of one traced connection; see `tcpcc.results.trace_plots.vegas_trace`.
 
         >>> run.plot_trace("vegas1", after=2, before=6)  # doctest: +SKIP
         """
@@ -572,8 +605,12 @@ class Run:
     # Selection.
 
     def select(self, flows: Selection) -> list[str]:
-        """Names of the flows meant: flow names, controller names, workloads' names (all rows of
-        each), several of these, None = all."""
+        """Names of the selected flows.
+
+        Args:
+            flows: name of a flow, a controller (all its flows) or a workload (all its rows),
+                several of these, or None for all.
+        """
         if flows is None:
             return self.flows
         controllers = [str(name) for name in self.data["controller"].values]
@@ -589,13 +626,13 @@ class Run:
             elif parts := [f for f in self.flows if f.startswith(f"{name}/")]:
                 chosen += parts
             elif name in left_out:
-                raise ScenarioError(f"flow {name!r}: is not recorded; run.totals() has its sums")
+                raise ScenarioError(f"flow {name!r}: is not recorded; run.totals() has its totals")
             else:
                 raise unknown("flow", name, {*self.flows, *controllers})
         return list(dict.fromkeys(chosen))
 
     def active(self, after: float = 0.0, before: float | None = None) -> list[str]:
-        """Flows with a controller whose life, from start to stop or finish, meets the window."""
+        """Flows with a controller that were active, from start to stop or finish, in the window."""
         last = self.duration if before is None else before
         end = np.fmin(self.data["stop"].values, self.data["finished"].values)
         lives = (self.data["start"].values < last) & ~(end <= after)
@@ -618,13 +655,13 @@ class Run:
         return name
 
     def _window(self, after: float, before: float | None) -> tuple[slice, float]:
-        """The bins of a window, and the seconds they cover."""
+        """The bins of a time window, and the time they cover, s."""
         ends, interval = self.data["time"].values, float(self.data.attrs["interval"])
         last = math.inf if before is None else real("before", before, unit="s")
         first, stop = bins_within(ends, interval, real("after", after, unit="s"), last)
         if first >= stop:
             raise ScenarioError(
-                f"window {self._span(after, before)}: holds no bin; bins of "
+                f"window {self._span(after, before)}: contains no bin; bins of "
                 f"{interval:g} s end at {ends[0]:g} ... {ends[-1]:g} s"
             )
         return slice(first, stop), float(ends[stop - 1] - (ends[first - 1] if first else 0.0))
@@ -633,7 +670,7 @@ class Run:
         return f"({after:g}, {self.duration if before is None else before:g}] s"
 
     def _rounding(self) -> float:
-        """Time by which a bin's end may miss the round number that a user writes, s."""
+        """Rounding error of a bin's end relative to the number that a user writes, s."""
         return ROUNDING * float(self.data.attrs["interval"])
 
     def _widths(self) -> NDArray[np.float64]:
@@ -648,7 +685,7 @@ class Run:
 
 
 def _per_second(amount: xr.DataArray, width: float | None) -> xr.DataArray:
-    """Amounts per bin, dims (time, ...), as rates over blocks of about `width` seconds."""
+    """Convert amounts per bin, dims (time, ...), to rates over blocks of about `width` s."""
     import xarray as xr
 
     ends = amount["time"].values
@@ -663,7 +700,7 @@ def _per_second(amount: xr.DataArray, width: float | None) -> xr.DataArray:
 
 
 def _mean(series: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over time of the samples that are there, shape [time, flow] -> [flow]."""
+    """Mean over time of the samples that are not NaN, shape [time, flow] -> [flow]."""
     there = ~np.isnan(series)
     total, count = np.where(there, series, 0.0).sum(axis=0), there.sum(axis=0)
     mean = np.full(count.shape, math.nan)

@@ -1,4 +1,4 @@
-"""A network drawn: nodes from left to right, each link with its rate, delay and buffer."""
+"""Drawings of networks: nodes from left to right, links with rate, delay and buffer."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_HOSTS = 12
-"""Nodes whose hosts are drawn; of more, none are."""
+"""Largest number of nodes with hosts; above it no hosts are drawn."""
 
 ROW = 0.8
-"""Inches between two nodes, one below the other, of a figure of its own."""
+"""Vertical distance of two nodes in inches."""
 
 APART = 1.3
-"""Columns from a node to its hosts, whose boxes are wide."""
+"""Distance from a node to its hosts in columns; the boxes of hosts are wide."""
 
 BESIDE_HOSTS = 0.38
-"""How far from the node, on the way to its hosts, what is written of that link is."""
+"""Position of an access link's label, as a fraction of the line from the node to its hosts."""
 
 RECEIVERS, CONVERSATIONS = "receivers", "conversations"
 
@@ -37,7 +37,7 @@ Place = tuple[float, float]
 
 @dataclass
 class _Picture:
-    """What is drawn: nodes at their places, lines between places with what is written there."""
+    """The content of a drawing: nodes and hosts with their places, lines with their labels."""
 
     nodes: dict[str, Place]
     hosts: dict[str, tuple[str, Place]]
@@ -52,16 +52,16 @@ class _Picture:
 
 
 def topology(net: Network | Scenario, ax: Axes | None = None) -> Axes:
-    """Nodes and links of a network, as papers draw them; of a scenario also the hosts that send and
-    receive, unless there are many.
+    """Draw the nodes and links of a network; of a scenario also its hosts, unless there are many.
 
-    Two links that join the same nodes are one line; what is written there is of the one from left
-    to right, and of the other below it unless that is as fast and as long, with room for all. The
-    hosts at a node are one box, which says how many flows of each controller begin there.
+    Two links between the same nodes are one line. Its label describes the link from left to right;
+    the reverse link is described below it unless it has the same rate and delay, an unlimited
+    buffer and no loss. The hosts at a node are one box with the number of flows of each controller
+    that start there.
 
     Args:
-        net: to draw.
-        ax: to draw on. Default: a new figure.
+        net: the network or scenario.
+        ax: axes to draw on. Default: a new figure.
     """
     picture = _picture(net)
     with style():
@@ -79,12 +79,15 @@ def topology(net: Network | Scenario, ax: Axes | None = None) -> Axes:
 
 
 def topology_height(net: Network | Scenario) -> float:
-    """Inches that the drawing of a network needs."""
+    """Height of the drawing of a network in inches."""
     return ROW * (0.6 + _picture(net).rows)
 
 
 def describe(link: Link) -> str:
-    """ "50 Mb/s, 20 ms" of a link, below it "250 packets"; not what is unlimited or lossless."""
+    """Label of a link: "50 Mb/s, 20 ms", below it "250 packets", its discipline and its loss.
+
+    An unlimited buffer, drop-tail and a loss of 0 are left out.
+    """
     told = []
     if math.isfinite(link.buffer):
         told.append(f"{link.buffer:g} {link.buffer_unit}")
@@ -131,7 +134,7 @@ def _picture(net: Network | Scenario) -> _Picture:
 
 
 def _told(there: Link | None, back: Link | None) -> str:
-    """What is written at a line."""
+    """Label of the line between two nodes."""
     if there is None or back is None:
         return describe(there or back)  # type: ignore[arg-type]
     same = (there.rate, there.delay) == (back.rate, back.delay)
@@ -141,7 +144,7 @@ def _told(there: Link | None, back: Link | None) -> str:
 
 
 def _routes(scenario: Scenario) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Of each flow and workload: "reno", "cbr" or "reno conversations", and the nodes it passes."""
+    """Label ("reno", "cbr", "reno conversations") and nodes of each flow and workload."""
     default = scenario.net.default_path or ("", "")
     loads = {load.flow: f"{load.flow.controller} {CONVERSATIONS}" for load in scenario.workloads}
     for of in (*scenario.flows, *loads):
@@ -162,14 +165,14 @@ def _shortest(net: Network, source: str, target: str) -> tuple[str, ...]:
 
 
 def _places(net: Network, routes: list[tuple[str, ...]]) -> dict[str, Place]:
-    """Columns in the direction of the routes; of a network that has no columns, as springs do."""
+    """Places in columns along the routes; a spring layout if the network has no columns."""
     import networkx as nx
 
     graph = nx.Graph([(link.src, link.dst) for link in net.links])
     onward = nx.DiGraph()
     for route in routes or [net.default_path or ()]:
         longer = nx.DiGraph([*onward.edges, *pairwise(route)])
-        if nx.is_directed_acyclic_graph(longer):  # else it goes the other way
+        if nx.is_directed_acyclic_graph(longer):  # skip routes in the opposite direction
             onward = longer
     depth = _columns(graph, onward)
     if any(depth[a] == depth[b] for a, b in graph.edges):
@@ -186,8 +189,11 @@ def _places(net: Network, routes: list[tuple[str, ...]]) -> dict[str, Place]:
 
 
 def _columns(graph: nx.Graph, onward: nx.DiGraph) -> dict[str, int]:
-    """Hops from where routes begin, at most; of nodes on no route from a neighbour that is on one,
-    else from the first in the alphabet."""
+    """Column of each node: the longest distance in hops from the start of a route.
+
+    Nodes on no route are counted from a neighbour on a route, or else from the first node in
+    alphabetical order.
+    """
     import networkx as nx
 
     column: dict[str, int] = {}
@@ -195,7 +201,7 @@ def _columns(graph: nx.Graph, onward: nx.DiGraph) -> dict[str, int]:
         for k, nodes in enumerate(nx.topological_generations(onward)):
             column |= dict.fromkeys(nodes, k)
         last = max(column.values())
-        for node in onward.nodes:  # a late source stands before what it leads to
+        for node in onward.nodes:  # a source that joins later is placed just before its successor
             after = [column[each] for each in onward.successors(node)]
             column[node] = min(after) - 1 if after else last if len(onward) > 2 else column[node]
     for start in [*column, *sorted(graph.nodes)]:
@@ -208,7 +214,7 @@ def _columns(graph: nx.Graph, onward: nx.DiGraph) -> dict[str, int]:
 def _hosts(
     routes: list[tuple[str, tuple[str, ...]]], nodes: Mapping[str, Place]
 ) -> dict[str, tuple[str, Place]]:
-    """By node: what is written in its hosts' box, and where that stands."""
+    """By node: text and place of the box of its hosts."""
     targets = dict.fromkeys(route[-1] for _, route in routes)
     begin: dict[str, Counter[tuple[str, str]]] = {node: Counter() for node in targets}
     for kind, route in routes:

@@ -1,4 +1,4 @@
-"""The graphs of one connection's trace, as Brakmo and Peterson draw them (JSAC 13(8), 1995)."""
+"""Graphs of one connection's trace, as in Brakmo and Peterson (JSAC 13(8), 1995)."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
 
 PACKETS = 12
-"""The sending rate is that of so many packets, as in the paper."""
+"""Number of packets over which the sending rate is computed, as in the paper."""
 COARSE = 0.1
-"""A clock that ticks less often than this is marked, s."""
+"""Clock ticks are drawn if their interval is at least this long, s."""
 
 
 def vegas_trace(
@@ -51,26 +51,29 @@ def vegas_trace(
     traffic: Selection = None,
     window: float = 0.1,
 ) -> Figure:
-    """The graphs of the Vegas paper for one traced connection, one panel below the other.
+    """Draw the graphs of the Vegas paper for one traced connection.
 
-    Windows: the congestion window (thick, light), the window that the receiver allows (dark), the
-    slow-start threshold (dashed), what is in transit (thin). Marks at the top are packets sent,
-    with the number of the packet, marks at the bottom ACKs; vertical lines stand where a packet was
-    first sent that had to be sent again, circles where the timer expired, diamonds where a coarse
-    clock ticks. Below: the sending rate, over the last 12 packets; if the controller records
-    `decided`, `expected` and `actual`, its congestion avoidance: both rates as of the last round, a
-    mark for each decision, and, if it has parameters `alpha` and `beta`, the lines so many packets
-    below Expected between which Actual is to lie; the rate of other traffic, if asked for; the
-    queue.
+    Panels, from top to bottom:
+
+    1. Windows: the congestion window (thick, light), the receiver's window (dark), the slow-start
+       threshold (dashed), the packets in transit (thin). Marks at the top are packets sent, with
+       packet numbers; marks at the bottom are ACKs. Vertical lines mark the first transmission of
+       packets that were retransmitted, circles mark timeouts, diamonds the ticks of a coarse clock.
+    2. Sending rate, over the last 12 packets.
+    3. Congestion avoidance, if the controller records `decided`, `expected` and `actual`: both
+       rates of the last round and a mark for each decision. If it has parameters `alpha` and
+       `beta`, lines `alpha` and `beta` packets below Expected bound the range for Actual.
+    4. Rate of other traffic, if requested.
+    5. Queue.
 
     Args:
-        run: made with `trace=True`, or with this flow's name.
-        flow: name.
-        after, before: the window of time, s. A few seconds are readable.
-        link: whose queue is drawn. Default: the first that was recorded, if any.
-        traffic: other flows or workloads whose rate of sending, all together, is drawn: thin in
-            intervals of `window`, thick the mean of three of these.
-        window: s.
+        run: a run made with `trace=True`, or with this flow's name.
+        flow: name of the flow.
+        after, before: time window, s. A few seconds are readable.
+        link: link whose queue is drawn. Default: the first recorded link, if any.
+        traffic: other flows or workloads whose total sending rate is drawn: thin in intervals of
+            `window`, thick as the mean over three intervals.
+        window: averaging interval for `traffic`, s.
 
     Raises:
         ScenarioError: the flow was not traced.
@@ -109,7 +112,7 @@ def _events(run: Run, index: int, flow: str) -> NDArray[Any]:
     if not len(events):
         raise ScenarioError(f"flow {flow!r} was not traced: simulate with trace={flow!r}")
     if not set(TRACED) <= set(events.dtype.names or ()):
-        raise ScenarioError("the trace has no windows, an older version made it: simulate again")
+        raise ScenarioError("the trace of an older version has no windows: simulate again")
     return events
 
 
@@ -122,7 +125,7 @@ def _windows(
 ) -> None:
     last = _span(run, before)
     sender = events[~np.isnan(events["cwnd"])]
-    # values hold until the next event: draw from the one before the span on
+    # values are valid until the next event: start with the last event before the span
     shown = slice(max(int(np.searchsorted(sender["time"], after)) - 1, 0), None)
     sender = sender[shown][sender["time"][shown] <= last]
     top = 1.25 * float(np.nanmax(np.maximum(sender["cwnd"], sender["in_transit"]), initial=2.0))
@@ -149,7 +152,7 @@ def _windows(
 
 
 def _marks(run: Run, ax: Axes, index: int, events: NDArray[Any], after: float, last: float) -> None:
-    """Along the edges: packets, ACKs, expired timers, ticks of a coarse clock."""
+    """Draw marks along the edges: packets, ACKs, timeouts, ticks of a coarse clock."""
     edge = ax.get_xaxis_transform()
     place: dict[str, Any] = {"transform": edge, "ls": "", "clip_on": False, "rasterized": True}
     for kinds, y, colour in ((("send", "retransmit"), 1.0, BLACK), (("ack", "dupack"), 0.0, GREEN)):
@@ -181,12 +184,12 @@ def _resolved(run: Run, index: int) -> ResolvedFlow:
 
 
 def _allowed(run: Run, index: int) -> float:
-    """Packets that the receiver's window allows."""
+    """The receiver's window, packets."""
     return float(_resolved(run, index).spec.transport.rwnd)  # type: ignore[union-attr]
 
 
 def _ticks(run: Run, index: int, after: float, last: float) -> NDArray[np.float64]:
-    """When a coarse clock ticks, s."""
+    """Times of the ticks of a coarse clock, s."""
     settings = _resolved(run, index).spec.transport  # type: ignore[union-attr]
     if settings.tick < COARSE:
         return np.empty(0)
@@ -196,7 +199,7 @@ def _ticks(run: Run, index: int, after: float, last: float) -> NDArray[np.float6
 
 
 def _first_sent(events: NDArray[Any], after: float, last: float) -> list[float]:
-    """When packets were first sent that had to be sent again, in order."""
+    """Times of the first transmission of packets that were retransmitted, in order, s."""
     first = {int(e["seq"]): float(e["time"]) for e in _of(events, "send")}
     lost = {first.get(int(e["seq"]), math.nan) for e in _of(events, "retransmit")}
     return sorted(t for t in lost if after < t <= last)
@@ -258,7 +261,7 @@ def _traffic(
 
 
 def _queue(run: Run, ax: Axes, link: str | None, after: float, before: float | None) -> None:
-    """Mean queue of each bin, its largest in pale, and crosses where packets were dropped."""
+    """Draw the mean queue of each bin, the maximum in pale, and crosses at drops."""
     name = str(run.queue(link)["link"].values)
     at = run.data.sel(link=name)
     times = at["time"].values
@@ -279,7 +282,7 @@ def _inside(moments: NDArray[Any], after: float, last: float) -> NDArray[Any]:
 
 
 def _every(numbers: NDArray[Any], count: int) -> NDArray[np.bool_]:
-    """Marks about `count` of the packet numbers, all multiples of a round number."""
+    """Select about `count` of the packet numbers, all multiples of a round number."""
     span = float(np.ptp(numbers)) if numbers.size else 0.0
     power = 10.0 ** math.floor(math.log10(max(span / count, 1.0)))
     step = next(int(power * m) for m in (1, 2, 5, 10) if power * m * count >= span)

@@ -1,4 +1,4 @@
-"""What to simulate: frozen, comparable records that go to TOML and back without loss."""
+"""Records that describe a scenario: frozen, comparable, and saved to TOML without loss."""
 
 from tcpcc.scenario import tcplib
 from tcpcc.scenario.network import Access, Change, Link, Network

@@ -1,8 +1,8 @@
 """Links that change with time: arrays of rates, traces of mobile networks, outages.
 
-Each function gives `Change`s for ``Scenario(..., changes=[...])``; lists can be added. In the
-packet model a rate of 0 stands for a link that sends nothing, while packets wait; the fluid model
-refuses such changes.
+Each function returns a list of `Change` for ``Scenario(..., changes=[...])``; lists can be added.
+In the packet model a link of rate 0 sends nothing and its packets wait. The fluid model refuses
+such changes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tcpcc.scenario.frozen import named
 from tcpcc.scenario.network import Change, Network
 from tcpcc.scenario.units import Quantity
 
-OPPORTUNITY = 1504 * 8  # bits that one line of a Mahimahi trace lets through
-MOST = 1_000_000  # changes that one trace may make
+OPPORTUNITY = 1504 * 8  # bits that one line of a Mahimahi trace allows to leave
+MOST = 1_000_000  # changes per series; bounds memory
 
 
 @named
@@ -34,19 +34,22 @@ def rate_series(
     start: Quantity = 0.0,
     until: Quantity | None = None,
 ) -> list[Change]:
-    """A link that follows an array of rates.
+    """The changes of a link whose rate follows an array.
 
     Args:
         link: its name.
-        rates: shape [n], bit/s, each held until the next; 0: nothing is sent.
-        interval: s between them; or give `times`.
-        times: shape [n], s, when each begins, in rising order; 0 is `start`.
-        start: s, when the series begins.
-        until: s; with it the series is repeated until then (with `times` it lasts as long after
-            the last of them as between the last two).
+        rates: shape [n], bit/s, each valid until the next one; 0: the link sends nothing.
+        interval: time between rates, s; alternative to `times`.
+        times: shape [n], time at which each rate begins, s after `start`, in rising order.
+        start: time at which the series begins, s.
+        until: time at which the series ends, s; the series is repeated until then. With `times`
+            the last rate lasts as long as the one before it. None: one pass.
+
+    Returns:
+        one change for each time the rate changes.
 
     Raises:
-        ScenarioError: arrays that do not go together, a negative rate.
+        ScenarioError: the arrays differ in length, or a rate is negative.
 
     >>> [(c.at, c.rate) for c in rate_series("bottleneck", [2e6, 1e6], interval=5)]
     [(0.0, 2000000.0), (5.0, 1000000.0)]
@@ -55,7 +58,7 @@ def rate_series(
     if values.ndim != 1 or not len(values) or not np.all(values >= 0):
         raise refuse("rates", rates, "numbers >= 0, at least one (bit/s)")
     if (interval is None) == (times is None):
-        raise ScenarioError("rate_series: give an interval or times, one of the two")
+        raise ScenarioError("rate_series: give either an interval or times")
     if interval is not None:
         width = positive("interval", units.seconds(interval, "interval"), "s")
         at = width * np.arange(len(values))
@@ -89,28 +92,34 @@ def mahimahi(
     interval: Quantity = "20 ms",
     start: Quantity = 0.0,
 ) -> list[Change]:
-    """A link that follows a trace of the emulator Mahimahi (R. Netravali and others, USENIX ATC
-    2015): each line is the ms at which 1504 bytes may leave; the file is repeated.
+    """The changes of a link that follows a trace of the emulator Mahimahi.
+
+    Each line of a trace is a time in ms at which 1504 bytes may leave. The trace is repeated.
 
     Args:
         link: its name.
         trace: the file.
-        until: s, when the run ends.
-        interval: s, over which opportunities are made a rate. 1 ms keeps them one by one.
-        start: s, when the trace begins.
+        until: end of the run, s.
+        interval: bin over which opportunities are averaged to a rate, s. 1 ms is the resolution of
+            the trace.
+        start: time at which the trace begins, s.
 
     Raises:
-        ScenarioError: a file that cannot be read, or is not such a trace.
+        ScenarioError: the file cannot be read or is not such a trace.
+
+    Source: R. Netravali and others, USENIX ATC 2015.
     """
     width = positive("interval", units.seconds(interval, "interval"), "s")
     try:
         stamps = [int(line) for line in Path(trace).read_text().split()]
     except (OSError, ValueError) as error:
-        raise ScenarioError(f"trace {str(trace)!r}: not a Mahimahi trace ({error})") from None
+        raise ScenarioError(
+            f"trace {str(trace)!r}: cannot be read as a Mahimahi trace ({error})"
+        ) from None
     if not stamps or stamps[-1] <= 0 or min(stamps) < 0 or stamps != sorted(stamps):
         raise ScenarioError(f"trace {str(trace)!r}: must be rising whole numbers of ms")
     bins = max(int(np.ceil(stamps[-1] * 1e-3 / width - 1e-9)), 1)
-    # an opportunity at the end of a millisecond is the work of that millisecond
+    # an opportunity at the end of a millisecond belongs to that millisecond
     counts = Counter(min(int(max(ms - 0.5, 0) * 1e-3 / width), bins - 1) for ms in stamps)
     rates = [counts[k] * OPPORTUNITY / width for k in range(bins)]
     return rate_series(link, rates, interval=width, start=start, until=until)
@@ -118,15 +127,15 @@ def mahimahi(
 
 @named
 def outage(net: Network, link: str, at: Quantity, until: Quantity) -> list[Change]:
-    """A link that sends nothing for a while; packets wait in its queue, as far as it has room.
+    """The changes of a link that sends nothing for a while; packets wait in its buffer.
 
     Args:
-        net: the network, for the rate that the link comes back with.
+        net: the network; after the outage the link has its rate there.
         link: its name.
-        at, until: s, from when until when.
+        at, until: beginning and end of the outage, s.
 
     Raises:
-        ScenarioError: no such link, or an end before the beginning.
+        ScenarioError: no such link, or an end that is not after the beginning.
     """
     rates = {one.name: one.rate for one in net.links}
     if link not in rates:

@@ -1,7 +1,7 @@
-"""Distributions that a workload draws from: any of `scipy.stats`, or a table.
+"""Distributions that a workload draws from: those of `scipy.stats`, or a table.
 
-Numbers are drawn by inverting the distribution function, one uniform number each, so that what a
-seed gives does not hang on how SciPy happens to draw.
+Numbers are drawn by inverting the distribution function, with one uniform number each. The result
+of a seed therefore does not depend on SciPy's sampling methods.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ from tcpcc.scenario.units import Quantity
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Distribution(Record):
-    """A distribution of `scipy.stats`, by its name there.
+    """A distribution of `scipy.stats`, given by its SciPy name.
 
     Args:
-        name: "expon", "pareto", "lognorm", ...: any continuous or discrete one whose values are
-            not negative.
+        name: "expon", "pareto", "lognorm", ...: any continuous or discrete distribution without
+            negative values.
         params: its shape parameters, `loc` and `scale`, here or as keywords:
             `Distribution("pareto", b=1.2, scale=2000)`.
 
-    A frozen one (`scipy.stats.pareto(1.2, scale=2000)`) may be given wherever one of these may.
+    A frozen SciPy distribution (`scipy.stats.pareto(1.2, scale=2000)`) is accepted wherever a
+    `Distribution` is.
 
     Raises:
-        ScenarioError: an unknown name or parameter, values outside its range, negative values.
+        ScenarioError: an unknown name or parameter, a parameter out of range, or a distribution
+            with negative values.
     """
 
     name: str
@@ -90,7 +92,7 @@ class Distribution(Record):
 
     @property
     def mean(self) -> float:
-        """The expected value; infinity where the tail is that heavy."""
+        """The expected value; infinite for a tail that is too heavy."""
         return float(self._frozen().mean())
 
 
@@ -100,11 +102,12 @@ class Empirical(Record):
     """A distribution given as a table.
 
     Args:
-        values: in ascending order, none of them negative.
-        cumulative: the probability that each is not exceeded, the last of them 1. Default: the
-            values are a sample, each as likely as the others.
-        interpolated: whether values in between occur too, evenly, as in the tables of tcplib;
-            if not, only those listed do. Default: with `cumulative`.
+        values: non-negative numbers; in ascending order if `cumulative` is given.
+        cumulative: the probability that each value is not exceeded; the last one is 1. Default:
+            the values are a sample, all equally likely.
+        interpolated: whether values between two entries occur too, uniformly distributed, as in
+            the tables of tcplib; otherwise only the listed values occur. Default: True if
+            `cumulative` is given.
     """
 
     values: tuple[float, ...]
@@ -130,7 +133,7 @@ class Empirical(Record):
             if list(given) != sorted(given):
                 raise refuse("values", list(given), "in ascending order")
             if list(steps) != sorted(steps) or steps[-1] != 1:
-                raise refuse("cumulative", list(steps), "in ascending order, the last of them 1")
+                raise refuse("cumulative", list(steps), "in ascending order, ending with 1")
         between = cumulative is not None if interpolated is None else bool(interpolated)
         self._store(values=given, cumulative=steps, interpolated=between)
 
@@ -156,19 +159,21 @@ class Empirical(Record):
 
 
 def constant(value: float) -> Empirical:
-    """The distribution that has one value only."""
+    """The distribution with a single value."""
     return Empirical((value,), (1.0,))
 
 
 def distribution(
     name: str, spec: Any, of: Callable[[Quantity, str], float] | None = None
 ) -> Distribution | Empirical:
-    """What is meant by a distribution, a frozen one of SciPy, a mapping, a number, a sample.
+    """Convert `spec` to a `Distribution` or an `Empirical`.
 
     Args:
-        name: the field, for the error.
-        spec: a number stands for one that has no other value, a sequence for a sample.
-        of: what reads a string with a unit as a number, such as `units.seconds`; None: no unit.
+        name: the field, for the error message.
+        spec: a `Distribution`, an `Empirical`, a frozen distribution of SciPy, a mapping with the
+            arguments of one, a number (a constant), or a sequence (a sample).
+        of: function that converts a string with a unit to a number, such as `units.seconds`; None:
+            the quantity has no unit.
     """
     if isinstance(spec, Distribution | Empirical):
         return spec
@@ -187,11 +192,15 @@ def distribution(
             return Empirical([finite(name, value) for value in spec])
     except ScenarioError as error:
         raise ScenarioError(f"{name}: {error}") from None
-    raise refuse(name, spec, "a Distribution, an Empirical, one of scipy.stats, or a number")
+    raise refuse(
+        name,
+        spec,
+        "a Distribution, an Empirical, a distribution of scipy.stats, a number or a sample",
+    )
 
 
 def is_constant(drawn: Distribution | Empirical) -> bool:
-    """Whether it has one value only, and can be written as a number."""
+    """Whether the distribution has only one value and can be written as a number."""
     return isinstance(drawn, Empirical) and len(drawn.values) == 1 and drawn.interpolated
 
 

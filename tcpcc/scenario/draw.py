@@ -1,4 +1,4 @@
-"""What a workload comes to with a given seed: every conversation, every item."""
+"""Drawing the conversations and items of a workload from a seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 MOST = 10_000_000
-"""Most conversations, and most items, that a workload may come to."""
+"""Largest number of conversations, and of items, in a workload."""
 
 _BLOCK = 256
 
@@ -29,11 +29,12 @@ class Drawn:
     """The conversations of a workload, in the order in which they begin.
 
     Attributes:
-        start: s, when the connection opens, shape [conversation].
+        start: time at which the connection opens, s, shape [conversation].
         kind: index into the workload's conversations, shape [conversation].
-        first: its first item, shape [conversation + 1]; its items are first[k] ... first[k+1] - 1.
-        packets: of each item, shape [item].
-        gap: s, pause before each item, shape [item]; 0 for the first of a conversation.
+        first: index of the first item, shape [conversation + 1]; the items of conversation k are
+            first[k] ... first[k+1] - 1.
+        packets: size of each item in packets, shape [item].
+        gap: pause before each item, s, shape [item]; 0 for the first item of a conversation.
     """
 
     start: NDArray[np.float64]
@@ -44,10 +45,16 @@ class Drawn:
 
 
 def drawn(workload: Workload, name: str, seed: int, duration: float) -> Drawn:
-    """Draw the conversations of `workload`, which is called `name`, in a run of `duration` s.
+    """Draw the conversations of `workload` in a run of `duration` s.
+
+    Args:
+        workload: the workload.
+        name: its name, which selects the random streams.
+        seed: seed of the scenario.
+        duration: s.
 
     Raises:
-        ScenarioError: it comes to more than `MOST` conversations or items.
+        ScenarioError: more than `MOST` conversations or items.
     """
     end = duration if workload.flow.stop is None else min(workload.flow.stop, duration)
     start = workload.flow.start + _sums(
@@ -82,13 +89,17 @@ def drawn(workload: Workload, name: str, seed: int, duration: float) -> Drawn:
 
 
 def spelled_out(workload: Workload, name: str, scenario: Scenario) -> list[Flow]:
-    """A flow for each conversation of `workload`; see `Scenario.spelled_out`."""
+    """One flow for each conversation of `workload`; see `Scenario.spelled_out`."""
     own = workload.flow.access_rate is not None or workload.flow.access_delay is not None
     if scenario.net.access is not None or own:
-        raise ScenarioError(f"workload {name!r}: its connections share access links, flows do not")
+        raise ScenarioError(
+            f"workload {name!r}: its connections share access links, but flows cannot"
+        )
     found = drawn(workload, name, scenario.seed, scenario.duration)
     if len(found.packets) > len(found.start):
-        raise ScenarioError(f"workload {name!r}: has conversations of several items, no flow has")
+        raise ScenarioError(
+            f"workload {name!r}: has conversations of several items; a flow has one"
+        )
     connections = workload.connections()
     rows = zip(found.start.tolist(), found.kind.tolist(), found.packets.tolist(), strict=True)
     return [
@@ -98,7 +109,7 @@ def spelled_out(workload: Workload, name: str, scenario: Scenario) -> list[Flow]
 
 
 def _sorted(all_of: Drawn, duration: float) -> Drawn:
-    """In the order of beginnings, without those that begin after the run."""
+    """The conversations in order of their start, without those that start after the run."""
     order = np.argsort(all_of.start, kind="stable")
     order = order[all_of.start[order] < duration]
     counts = np.diff(all_of.first)[order]
@@ -131,7 +142,8 @@ def _items(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Number of items of each conversation, and the pause before each item, 0 before the first.
 
-    `left` is the time from its beginning to the end of the run, s: pauses beyond it are not drawn.
+    `left` is the time from the start of each conversation to the end of the run, s. Pauses beyond
+    it are not drawn.
     """
     pauses = generator(seed, f"{label}: gaps")
     number = generator(seed, f"{label}: items").random(len(left))
@@ -162,7 +174,7 @@ def _sums(
     count: int | None,
     name: str,
 ) -> NDArray[np.float64]:
-    """Sums of times drawn, those below `end`, at most `count`."""
+    """The first sums of drawn times: those below `end`, at most `count`."""
     blocks: list[NDArray[np.float64]] = []
     last, number = 0.0, 0
     while last < end and (count is None or number < count):
@@ -172,10 +184,10 @@ def _sums(
         if number > MOST:
             raise _too_many(name, "beginnings")
         if math.isnan(last):
-            raise ScenarioError(f"workload {name!r}: a time drawn is not a number")
+            raise ScenarioError(f"workload {name!r}: a drawn time is NaN")
     sums = np.concatenate(blocks) if blocks else np.empty(0)
     return sums[sums < end][:count]
 
 
 def _too_many(name: str, what: str) -> ScenarioError:
-    return ScenarioError(f"workload {name!r}: comes to more than {MOST:,} {what}")
+    return ScenarioError(f"workload {name!r}: has more than {MOST:,} {what}")

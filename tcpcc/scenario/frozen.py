@@ -1,4 +1,4 @@
-"""What the records of a scenario share: frozen, with one-line errors for a wrong keyword."""
+"""Base class of the frozen records of a scenario, with one-line errors for a wrong keyword."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 def named(target: C) -> C:
-    """Decorator for a class or function called with keywords: a misspelt or missing one is a
-    `ScenarioError` of one line with a suggestion, not a `TypeError`."""
+    """Decorate a class or function so that a wrong keyword gives a helpful error.
+
+    A misspelt or missing keyword raises a `ScenarioError` of one line with a suggestion, not a
+    `TypeError`.
+    """
     is_class = isinstance(target, type)
     call = target.__init__ if is_class else target
     signature = inspect.signature(call)
@@ -57,7 +60,7 @@ def named(target: C) -> C:
 
 @functools.cache
 def arguments(record: type) -> tuple[str, ...]:
-    """Names of the fields of a kind of record that are arguments, in order."""
+    """Names of the fields of a record class that are arguments, in order."""
     return tuple(f.name for f in fields(record) if f.init)
 
 
@@ -68,7 +71,7 @@ def _all_fields(record: type) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
-    """Base of the frozen records: what differs from the defaults, and copies with changes.
+    """Base of the frozen records, with `given` and `replace`.
 
     Its subclasses are dataclasses decorated with `named`.
     """
@@ -84,17 +87,17 @@ class Record:
         return {}
 
     def given(self) -> dict[str, Any]:
-        """The arguments that make this record again: every field that is not at its default."""
+        """The arguments that recreate this record: every field that differs from its default."""
         defaults = self._defaults | self._implied()
         kind: Any = type(self)
         values = {name: getattr(self, name) for name in arguments(kind)}
         return {k: v for k, v in values.items() if k not in defaults or v != defaults[k]}
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some arguments changed, checked anew.
+        """A copy with some arguments changed, checked again.
 
-        Defaults that follow from a changed argument follow it again: a link's name its ends, a
-        scenario's interval its duration.
+        Defaults that depend on a changed argument are recomputed: a link's name from its ends, a
+        scenario's interval from its duration.
         """
         return type(self)(**{**self.given(), **changes})
 
@@ -102,7 +105,7 @@ class Record:
         return rich.headed(type(self).__name__, "", rich.settings(self.given()))
 
     def _with(self, **values: Any) -> Self:
-        """A copy with some fields changed that are known to be right: nothing is checked."""
+        """A copy with some fields changed, without checks: the caller gives valid values."""
         kind: Any = type(self)
         copy = object.__new__(kind)
         for name in _all_fields(kind):

@@ -34,29 +34,29 @@ class Link(Record):
     """One direction of a link: a queue, then a transmitter, then a propagation delay.
 
     Args:
-        src: node that sends.
-        dst: node that receives.
+        src: sending node.
+        dst: receiving node.
         rate: bit/s, may be inf (transmission takes no time).
         delay: one-way propagation delay in s.
-        buffer: room for packets, or for bytes when given with such a unit ("64 kB"); unlimited
-            by default. The queue discipline says whether the packet being sent counts.
-        queue: queue discipline, as `tc.RED(min_thresh=5, max_thresh=15)`, its name, or a mapping
-            with its name and parameters. Default: drop-tail.
-        loss: probability in [0, 1) that a packet is lost at random on the way.
+        buffer: size in packets, or in bytes if given with such a unit ("64 kB"); unlimited by
+            default. The queue discipline decides whether the packet in transmission counts.
+        queue: queue discipline, such as `tc.RED(min_thresh=5, max_thresh=15)`, its name, or a
+            mapping with its name and parameters. Default: drop-tail.
+        loss: probability in [0, 1) that a packet is lost at random.
         name: default "src>dst".
-        record: whether a run keeps this link's queue and throughput; None: when its buffer is
+        record: whether a run records this link's queue and throughput; None: if its buffer is
             finite or its queue is not drop-tail.
         variable: whether a user's own process may change the link during a run. Scheduled
-            changes set this by themselves.
-        buffer_unit: "packets" or "bytes", what a `buffer` without a unit is counted in.
-        jitter: s; a packet takes longer than `delay` by a time between 0 and this, at random from
-            the scenario's seed. Packets stay in order: one that would overtake comes out with the
-            one before it. The models without packets take half of it for all.
-        jitter_share: probability in (0, 1] that a packet is delayed so; the others take `delay`.
-        reordering: whether packets that are delayed less overtake others.
-        aggregation: s; packets go on together, at the next multiple of this time after the link
-            and its jitter, as frames of a wireless network or interrupts of a card make them;
-            0: one by one. The models without packets take half of it for all.
+            changes set it automatically.
+        buffer_unit: "packets" or "bytes", the unit of a `buffer` given without one.
+        jitter: largest extra delay of a packet, s. It is drawn uniformly between 0 and this value
+            from the scenario's seed. Packets stay in order: a packet that would overtake leaves
+            together with the one before it. Models without packets add the mean to the delay.
+        jitter_share: probability in (0, 1] that a packet has jitter.
+        reordering: whether packets with less jitter overtake others.
+        aggregation: s; packets leave together, at the next multiple of this time after the link
+            and its jitter, like the frames of a wireless network or the interrupts of a network
+            card; 0: one by one. Models without packets add half of it to the delay.
     """
 
     src: str
@@ -96,7 +96,7 @@ class Link(Record):
     ) -> None:
         text("src", src, "a node name")
         if text("dst", dst, "a node name") == src:
-            raise ScenarioError(f"link {src!r} > {dst!r}: must join two different nodes")
+            raise ScenarioError(f"link {src!r} > {dst!r}: must connect two different nodes")
         room, unit = buffer_room(buffer, buffer_unit)
         late = nonnegative("jitter", units.seconds(jitter, "jitter"), "s")
         if late == 0 and (jitter_share != 1 or reordering):
@@ -123,12 +123,12 @@ class Link(Record):
 
     @property
     def mean_delay(self) -> float:
-        """One-way propagation delay with the means of its jitter and aggregation, s."""
+        """One-way propagation delay plus the mean jitter and the mean wait for aggregation, s."""
         return self.delay + (self.jitter_share * self.jitter + self.aggregation) / 2
 
     @property
     def has_stage(self) -> bool:
-        """Whether packets linger after it."""
+        """Whether packets are delayed further after the link, by jitter or aggregation."""
         return self.jitter > 0 or self.aggregation > 0
 
     def _implied(self) -> dict[str, Any]:
@@ -138,12 +138,14 @@ class Link(Record):
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Access(Record):
-    """Access links: every flow gets its own pair at its source and at its sink, unlimited buffers.
+    """Access links: every flow has its own pair at its source and at its sink.
+
+    Their buffers are unlimited.
 
     Args:
         rate: bit/s, default inf.
         delay: propagation delay of each access link in s, default 0. With 1 ms here and a
-            bottleneck of 48 ms each way, the base round-trip time is 100 ms.
+            bottleneck of 48 ms each way, the base RTT is 100 ms.
     """
 
     rate: float
@@ -162,9 +164,9 @@ class Network(Record):
     """Links between nodes. At most one link leads from one node to another.
 
     Args:
-        links: each direction by itself.
-        access: access links that every flow gets, or None.
-        default_path: (source node, target node) of the flows that name none, or None.
+        links: the links; each direction is a separate `Link`.
+        access: access links of every flow, or None.
+        default_path: (source node, target node) of flows that do not name their own, or None.
     """
 
     links: tuple[Link, ...]
@@ -190,7 +192,7 @@ class Network(Record):
             if (link.src, link.dst) in ends:
                 raise ScenarioError(
                     f"link {link.name!r}: a second link from {link.src!r} to {link.dst!r}; "
-                    "put a node between, since paths are told by their nodes"
+                    "put a node between them, since a path is a list of nodes"
                 )
             names.add(link.name)
             ends.add((link.src, link.dst))
@@ -209,7 +211,7 @@ class Network(Record):
         return rich.headed("Network", self._told(), self._links_html())
 
     def _told(self) -> str:
-        """Its size, and the access links."""
+        """The network's size and access links, in words."""
         nodes = {node for link in self.links for node in (link.src, link.dst)}
         told = f"{len(nodes)} nodes, {len(self.links)} links"
         if self.access is not None:
@@ -232,21 +234,21 @@ class Network(Record):
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Change(Record):
-    """A change of one link at a set time of the run; what is None stays as it is.
+    """A change of one link at a given time of the run; settings that are None do not change.
 
     Args:
-        at: when, in s.
+        at: time of the change, s.
         link: name of the link; access links are called "<flow>:access" and "<flow>:egress".
-        rate: new rate in bit/s; 0: the link stands still (packets wait) until it is given another.
+        rate: new rate in bit/s; 0: the link sends nothing (packets wait) until the next change.
         delay: new one-way propagation delay in s.
-        buffer: new room, in packets or bytes as the link's own buffer is.
+        buffer: new size, in the unit of the link's own buffer (packets or bytes).
         loss: new probability of random loss, in [0, 1).
-        queue: new values of parameters of its queue discipline, as {"max_p": 0.05}.
+        queue: new parameters of its queue discipline, such as {"max_p": 0.05}.
         buffer_unit: as in `Link`.
-        jitter: new longest time that a packet takes beyond the delay, s.
-        jitter_share: new probability that a packet is delayed so, in (0, 1].
+        jitter: new largest jitter, s.
+        jitter_share: new probability that a packet has jitter, in (0, 1].
 
-    Whether packets may overtake (`Link.reordering`) stays as it is.
+    `Link.reordering` cannot change during a run.
     """
 
     at: float
@@ -303,12 +305,12 @@ class Change(Record):
 def share_of(field: str, value: float) -> float:
     """A probability above 0."""
     if not probability(field, value) > 0:
-        raise refuse(field, value, "above 0; no jitter is jitter = 0")
+        raise refuse(field, value, "above 0; for no jitter set jitter = 0")
     return float(value)
 
 
 def look_for_units(rate: Quantity, delay: Quantity) -> None:
-    """Warn of plain numbers that were hardly meant in bit/s and s."""
+    """Warn if plain numbers look as if they were meant in other units than bit/s and s."""
     plain = [v for v in (rate, delay) if isinstance(v, int | float) and not isinstance(v, bool)]
     if len(plain) == 2 and 0 < plain[0] <= 10_000 and plain[1] >= 1:
         warnings.warn(
@@ -319,7 +321,7 @@ def look_for_units(rate: Quantity, delay: Quantity) -> None:
 
 
 def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
-    """The queue discipline meant by a spec, a name, a mapping with "name", or None (drop-tail)."""
+    """The queue discipline for a spec, a name, a mapping with "name", or None (drop-tail)."""
     from tcpcc.queues.discipline import QueueSpec
 
     if isinstance(queue, QueueSpec):
@@ -337,7 +339,7 @@ def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
 
 
 def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
-    """A buffer's size and what it is counted in; a unit in the string goes before `unit`."""
+    """A buffer's size and its unit; a unit in the string overrides `unit`."""
     if unit not in ("packets", "bytes"):
         raise unknown("buffer_unit", unit, ("packets", "bytes"))
     room, told = units.packets_or_bytes(buffer)
@@ -350,14 +352,14 @@ def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
 
 
 def node_name(field: str, node: Hashable, allowed: str = "a node name") -> str:
-    """The name of a node: a string as it is, of another key of a networkx graph its `str`."""
+    """The name of a node: a string itself, or the `str` of another key of a networkx graph."""
     if isinstance(node, bool | float | None) or not isinstance(node, Hashable):
         raise refuse(field, node, allowed)
     return text(field, str(node), allowed)
 
 
 def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
-    """The names of at least two nodes, none twice."""
+    """The names of at least two distinct nodes."""
     if isinstance(nodes, str) or not isinstance(nodes, Sequence) or len(nodes) < 2:
         raise refuse(field, nodes, "a list of at least two nodes")
     names = [node_name(field, node, "a list of node names") for node in nodes]
@@ -378,7 +380,7 @@ def number_pairs(field: str, values: object) -> tuple[tuple[str, float], ...]:
 
 
 def tuple_of(field: str, values: Any, *kinds: type) -> tuple[Any, ...]:
-    """A tuple whose every member is one of `kinds`; a single one is a tuple of one."""
+    """A tuple of members that are all of one of `kinds`; a single value becomes a tuple of one."""
     if isinstance(values, kinds):
         return (values,)
     allowed = " or ".join(f"{kind.__name__}(...)" for kind in kinds)

@@ -1,4 +1,4 @@
-"""From a scenario to what a model runs: access links added, routes found, names resolved."""
+"""Resolve a scenario for the models: add access links, find routes, resolve names."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFlow:
-    """A flow with all that was left open in its spec.
+    """A flow with its route, its controller and its defaults filled in.
 
     Attributes:
         spec: the `Flow` or `CBR` as the user gave it.
-        name: its own or the default one, unique.
+        name: its own or the default name; unique.
         forward: indices into `Resolved.links` from the source to the sink.
-        reverse: likewise for the ACKs; () for a `CBR`.
-        controller: the controller, one with its slow-start rule; None for a `CBR`.
+        reverse: the same for the ACKs; () for a `CBR`.
+        controller: the controller combined with its slow-start rule; None for a `CBR`.
         params: all of the controller's parameters.
         recovery: name of the loss recovery; "" for a `CBR`.
-        hops: how many links of the network carry its data, not counting its own access links.
+        hops: number of links that carry its data, without its own access links.
     """
 
     spec: Flow | CBR
@@ -50,13 +50,13 @@ class ResolvedFlow:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedWorkload:
-    """A workload and what the connections of its kinds of conversation are.
+    """A workload and the connection of each of its kinds of conversation.
 
     Attributes:
         spec: the `Workload` as the user gave it.
-        name: its own or the default one, unique.
-        kinds: one for each kind of conversation, all on the same links; named "workload1", or
-            "workload1/ftp" where there are several kinds.
+        name: its own or the default name; unique.
+        kinds: one flow for each kind of conversation, all on the same links; named "workload1", or
+            "workload1/ftp" if there are several kinds.
     """
 
     spec: Workload
@@ -77,10 +77,10 @@ class Resolved:
     """A scenario as the models run it.
 
     Attributes:
-        links: those of the network in its order, then the access links flow by flow;
-            `record` is True or False in all, `variable` is True where a change is scheduled.
+        links: the links of the network in its order, then the access links flow by flow. `record`
+            is True or False for each link; `variable` is True for links with scheduled changes.
         flows: in the scenario's order.
-        changes: in the order of time; those of one instant in the scenario's order.
+        changes: in order of time; simultaneous changes in the scenario's order.
         workloads: in the scenario's order.
     """
 
@@ -91,20 +91,25 @@ class Resolved:
 
     @property
     def rows(self) -> tuple[ResolvedFlow, ...]:
-        """What may have a row in a record: the flows, then the kinds of conversation."""
+        """Everything that can have a row in a record: flows, then kinds of conversation."""
         return self.flows + tuple(kind for load in self.workloads for kind in load.kinds)
 
     @property
     def recorded(self) -> tuple[int, ...]:
-        """Which of `rows` a record keeps series of."""
+        """Indices of the `rows` whose series are recorded."""
         return tuple(k for k, row in enumerate(self.rows) if getattr(row.spec, "record", True))
 
 
 def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) -> Resolved:
-    """Resolve a scenario; raises `ScenarioError` for whatever does not fit together.
+    """Resolve a scenario.
 
-    With `expand` a flow with a `count` becomes so many flows, each with a start of its own, or
-    `at_most` so many, which share the count.
+    Args:
+        scenario: the scenario.
+        expand: whether a flow with a `count` becomes that many flows, each with its own start.
+        at_most: largest number of flows that one flow is expanded to; they share its count.
+
+    Raises:
+        ScenarioError: parts of the scenario contradict each other.
     """
     routes = _Routes(scenario.net)
     links = list(scenario.net.links)
@@ -120,7 +125,7 @@ def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) 
     index = {link.name: k for k, link in enumerate(links)}
     if len(index) < len(links):
         repeated = next(x.name for k, x in enumerate(links) if index[x.name] != k)
-        raise ScenarioError(f"duplicate link name {repeated!r}: it is that of an access link")
+        raise ScenarioError(f"duplicate link name {repeated!r}: an access link has this name")
     changes = _resolve_changes(scenario, links, index)
     changed = {change.link for change in changes}
     for k, link in enumerate(links):
@@ -134,7 +139,7 @@ def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) 
 def _resolve_workloads(
     scenario: Scenario, routes: _Routes, links: list[Link], taken: list[str]
 ) -> tuple[ResolvedWorkload, ...]:
-    """The workloads; appends the access links of each to `links`. No name may be in `taken`."""
+    """The workloads. Appends their access links to `links`; no name may be in `taken`."""
     resolved = []
     for number, spec in enumerate(scenario.workloads, 1):
         name = spec.name or f"workload{number}"
@@ -161,7 +166,7 @@ def _recorded(link: Link) -> bool:
 
 
 def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
-    """Every flow's name; the default is the controller's with the flow's number, from 1."""
+    """Every flow's name; the default is its controller's name and its number, from 1."""
     names: list[str] = []
     seen: set[str] = set()
     for number, flow in enumerate(flows, 1):
@@ -177,9 +182,9 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
 def _single(
     named: Iterable[tuple[Flow | CBR, str]], seed: int, at_most: float
 ) -> Iterator[tuple[Flow | CBR, str]]:
-    """Each flow by itself: those that a count stands for are numbered, and start within jitter.
+    """Expand flows with a `count` to numbered flows, whose starts are spread over `jitter`.
 
-    Of more than `at_most`, so many take equal shares of the count, as near as whole numbers can be.
+    If the count exceeds `at_most`, `at_most` flows share it as evenly as whole numbers allow.
     """
     for spec, name in named:
         if not isinstance(spec, Flow) or (spec.count == 1 and spec.jitter == 0):
@@ -215,7 +220,7 @@ def _check_times(spec: Flow | CBR, duration: float) -> None:
 def _resolve_flow(
     spec: Flow | CBR, name: str, net: Network, routes: _Routes, links: list[Link]
 ) -> ResolvedFlow:
-    """One flow's routes and controller; appends its access links to `links`."""
+    """One flow's routes and controller. Appends its access links to `links`."""
     nodes = _way(spec, net, routes)
     forward = routes.along("path", nodes)
     hops = len(forward)
@@ -242,7 +247,7 @@ def _resolve_flow(
         return ResolvedFlow(spec, name, forward, (), None, {}, "", hops)
     reverse = (*last[1:], *reverse, *first[1:])
     if all(links[k].rate == math.inf and links[k].delay == 0 for k in forward + reverse):
-        raise ScenarioError("its round trip takes no time: give a link a delay or a finite rate")
+        raise ScenarioError("its RTT is 0: give a link a delay or a finite rate")
     controller = composed(spec.definition, spec.slow_start.rule)
     params = controller.check(dict(spec.params + spec.slow_start.params))
     recovery = spec.recovery or controller.recovery
@@ -253,7 +258,7 @@ def _resolve_flow(
     if controller.on_open is not None and not spec.transport.handshake:
         by = "" if spec.slow_start.name == "standard" else f" with {spec.slow_start.name!r}"
         raise ScenarioError(
-            f"handshake = False: controller {controller.name!r}{by} needs the handshake's answer"
+            f"handshake = False: controller {controller.name!r}{by} needs the handshake"
         )
     return ResolvedFlow(spec, name, forward, reverse, controller, params, recovery, hops)
 
@@ -264,7 +269,7 @@ def _check_proportional(recovery: str) -> None:
     if not RECOVERIES[recovery].proportional:
         able = [name for name in RECOVERIES if RECOVERIES[name].proportional]
         raise ScenarioError(
-            f"recovery = {recovery!r}: gradual_marks needs one that reduces in proportion: "
+            f"recovery = {recovery!r}: gradual_marks needs one with proportional rate reduction: "
             f"{', '.join(able)}"
         )
 
@@ -295,7 +300,7 @@ def _way(spec: Flow | CBR, net: Network, routes: _Routes) -> tuple[str, ...]:
 def _access_links(
     spec: Flow | CBR, name: str, net: Network, nodes: tuple[str, ...], back: tuple[str, ...]
 ) -> tuple[list[Link], list[Link]]:
-    """A flow's own links at its source and at its sink: there, and back if it has a way back."""
+    """A flow's own links at its source and its sink; each with its reverse if there are ACKs."""
     own = spec.access_rate is not None or spec.access_delay is not None
     if net.access is None and not own:
         return [], []
@@ -318,12 +323,12 @@ def _access_links(
 
 @lru_cache(maxsize=256)
 def _own_link(rate: float, delay: float) -> Link:
-    """An access link, but for its ends and its name: of hundreds alike one is checked."""
+    """An access link without its ends and name; cached, so that equal links are checked once."""
     return Link("host", "node", rate=rate, delay=delay, record=False)
 
 
 def _processing_link(spec: Flow, name: str, node: str) -> Link:
-    """The time that a flow's host takes for each packet, as a link before all others."""
+    """The processing time of a flow's host, as a link before all others."""
     return Link(
         f"{name}:host", node, rate=math.inf, delay=0.0, jitter=spec.processing,
         name=f"{name}:processing", record=False,
@@ -333,9 +338,9 @@ def _processing_link(spec: Flow, name: str, node: str) -> Link:
 def _resolve_changes(
     scenario: Scenario, links: list[Link], index: dict[str, int]
 ) -> tuple[ResolvedChange, ...]:
-    """The changes in order of time, each checked against its link as it is by then."""
+    """The changes in order of time, each checked against its link's state at that time."""
     queues: dict[int, QueueSpec] = {}
-    late: set[int] = set()  # links that were given a jitter
+    late: set[int] = set()  # links with a jitter set by an earlier change
     resolved = []
     for change in sorted(scenario.changes, key=lambda change: change.at):
         if change.at >= scenario.duration:
@@ -366,14 +371,14 @@ def _resolve_changes(
         elif change.jitter_share is not None and link.jitter == 0 and k not in late:
             raise ScenarioError(
                 f"change of link {change.link!r} at {change.at:g}: jitter_share ="
-                f" {change.jitter_share:g}: the link has no jitter by then"
+                f" {change.jitter_share:g}: the link has no jitter at that time"
             )
         resolved.append(ResolvedChange(change, k))
     return tuple(resolved)
 
 
 class _Routes:
-    """The links of a network by their ends."""
+    """Finds links by their ends, and shortest paths."""
 
     def __init__(self, net: Network) -> None:
         self.links = net.links
@@ -383,9 +388,9 @@ class _Routes:
         self.along = lru_cache(maxsize=None)(self._along)
 
     def end(self, role: str, node: str | None) -> str:
-        """The node where a flow begins or ends, if there is one."""
+        """The node where a flow begins or ends; an error if it is missing or unknown."""
         if node is None:
-            raise ScenarioError(f"no {role}: give it one, or the network a default_path")
+            raise ScenarioError(f"no {role}: set it, or give the network a default_path")
         if node not in self.nodes:
             raise unknown(f"{role} node", node, self.nodes)
         return node
@@ -405,12 +410,12 @@ class _Routes:
         return tuple(self.by_ends[ends] for ends in pairwise(nodes))
 
     def _shortest(self, source: str, target: str) -> tuple[str, ...]:
-        """The nodes of the way with the fewest hops and, among these, the least delay."""
+        """The nodes of the path with the fewest hops; of equal ones, with the least delay."""
         if (source, target) in self.by_ends:
             return source, target
         import networkx as nx
 
-        # A hop outweighs all delays together, so hops decide first and delay among equals.
+        # A hop weighs more than all delays together: delay decides only between equal hop counts.
         hop = 1.0 + sum(link.delay for link in self.links)
         graph = nx.DiGraph()
         for link in self.links:

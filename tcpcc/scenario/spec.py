@@ -1,7 +1,7 @@
-"""A scenario: a network, its traffic, a duration and a seed; all that a simulation needs to know.
+"""A scenario: network, traffic, duration and seed; the complete input of a simulation.
 
-Scenarios are frozen, comparable and hashable, and go to TOML text and back without loss. All the
-records that make one up can be imported from here.
+Scenarios are frozen, comparable and hashable, and convert to TOML text and back without loss. All
+records of a scenario can be imported from here.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ __all__ = [
 ]
 
 MAX_BINS = 10_000_000
-"""Most bins that a run may record."""
+"""Largest number of bins that a run may record."""
 
 
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Scenario(Record):
-    """What to simulate. Everything is checked here, before anything runs.
+    """The input of a simulation. Everything is checked here, before anything runs.
 
     Args:
         net: the network.
-        flows: `Flow` and `CBR` in any order; the order numbers them.
-        duration: s of simulated time.
-        seed: of all random numbers, a whole number >= 0.
+        flows: `Flow` and `CBR` in any order; they are numbered in this order.
+        duration: simulated time, s.
+        seed: seed of all random numbers, a whole number >= 0.
         changes: scheduled changes of links, in any order.
-        workloads: conversations that come and go by themselves, in any order.
-        interval: s, width of the bins that a run records; default a thousandth of the duration,
-            at least a ten-millionth.
+        workloads: conversations that start at random times, in any order.
+        interval: width of the bins that a run records, s; default 1/1000 of the duration, at least
+            10^-7 of it.
 
     Raises:
-        ScenarioError: something in it cannot be meant; one line says what.
+        ScenarioError: a setting is invalid; the message, of one line, names it.
 
     >>> import tcpcc as tc
     >>> net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -91,7 +91,7 @@ class Scenario(Record):
         interval: Quantity | None = None,
     ) -> None:
         if not isinstance(net, Network):
-            raise refuse("net", net, "a Network, as tc.dumbbell(...) makes one")
+            raise refuse("net", net, "a Network, such as tc.dumbbell(...)")
         length = positive("duration", units.seconds(duration, "duration"), "s")
         self._store(
             net=net,
@@ -113,7 +113,7 @@ class Scenario(Record):
         if length > MAX_BINS * self.interval:
             raise ScenarioError(
                 f"interval = {self.interval:g}: must be at least duration / {MAX_BINS:.0e} (s), "
-                "for a run to hold its record"
+                "to bound the size of the record"
             )
         self.resolve(expand=False)
 
@@ -151,20 +151,26 @@ class Scenario(Record):
         )
 
     def resolve(self, expand: bool = True, at_most: float = math.inf) -> Resolved:
-        """Every link with the access links added, every flow with its route, name, controller and
-        parameters: the form that the models run. Flows with a `count` are expanded, or not, or into
-        `at_most` so many each."""
+        """The form of the scenario that the models run.
+
+        Access links are added; every flow has its route, name, controller and parameters.
+
+        Args:
+            expand: whether a flow with a `count` becomes that many flows.
+            at_most: largest number of flows that one flow is expanded to; they share its count.
+        """
         from tcpcc.scenario.resolve import resolve
 
         return resolve(self, expand, at_most)
 
     def spelled_out(self) -> Scenario:
-        """The scenario with a flow of its own in place of every conversation, as every model runs
-        them. They cost as much as any flow, so this is for hundreds, not for ten thousands.
+        """The scenario with one flow in place of each conversation, for models without workloads.
+
+        Each conversation costs as much as a flow: suitable for hundreds, not for tens of thousands.
 
         Raises:
-            ScenarioError: a conversation has more than one item, which no flow has, or the
-                network has access links, which a workload's connections share.
+            ScenarioError: a conversation has more than one item (a flow has one), or there are
+                access links (the connections of a workload share them, flows do not).
         """
         from tcpcc.scenario.draw import spelled_out
 
@@ -175,14 +181,16 @@ class Scenario(Record):
     def jittered(
         self, *, starts: Quantity | None = None, processing: Quantity | None = None
     ) -> Scenario:
-        """The scenario with chance in its hosts, so that its `seed` has an effect where nothing
-        else is random: of drop-tail queues and steady flows one run is one phase of many.
+        """The scenario with random delays in its hosts.
+
+        The result then depends on the `seed` even if nothing else is random. Without randomness, a
+        run with drop-tail queues and long flows shows only one of many possible traffic phases.
 
         Args:
-            starts: s, over which the start of each flow with a controller is spread
-                (`Flow.jitter`). Default: as it is.
-            processing: s that a host takes at most to send a packet (`Flow.processing`), of
-                workloads too. Default: as it is.
+            starts: time over which the start of each flow with a controller is spread, s
+                (`Flow.jitter`). Default: unchanged.
+            processing: longest time a host takes to send a packet, s (`Flow.processing`), also for
+                workloads. Default: unchanged.
         """
         spread = {} if starts is None else {"jitter": starts}
         slow = {} if processing is None else {"processing": processing}
@@ -196,28 +204,30 @@ class Scenario(Record):
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of everything that decides the result; scenarios that mean the
-        same, a parameter left at its default or set to it, share it. A controller counts with its
-        name and parameters, not with the text of its rules."""
+        """SHA-256, in hexadecimal, of everything that determines the result.
+
+        A parameter left at its default and one set to its default give the same digest. Of a
+        controller, the name and the parameters enter, not the source of its rules.
+        """
         canonical = json.dumps(_canonical(self), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def to_toml(self) -> str:
-        """The scenario as TOML text, with explicit links; what is at its default is left out."""
+        """The scenario as TOML text, with explicit links and without settings at their default."""
         from tcpcc.scenario.toml import dump
 
         return dump(self)
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
-        """The scenario in a TOML text; see `tcpcc.scenario.toml` for its form."""
+        """The scenario in a TOML text; see `tcpcc.scenario.toml` for the format."""
         from tcpcc.scenario.toml import parse
 
         return parse(text)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
-        """The scenario in a TOML file; its errors name the file."""
+        """The scenario in a TOML file; errors name the file."""
         try:
             return cls.from_toml(Path(path).read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
@@ -227,7 +237,7 @@ class Scenario(Record):
             raise ScenarioError(f"scenario file {os.fspath(path)!r}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the scenario to a TOML file; the file is replaced whole or not at all."""
+        """Write the scenario to a TOML file, which is replaced atomically."""
         try:
             with whole_file(path) as part:
                 part.write_text(self.to_toml(), encoding="utf-8", newline="\n")
@@ -247,21 +257,21 @@ _ADDED: tuple[tuple[type, dict[str, Any]], ...] = (
     (Link, {"jitter": 0.0, "jitter_share": 1.0, "reordering": False}),
     (Link, {"aggregation": 0.0}),
 )
-"""Settings that came later, with their defaults: a scenario without them keeps its digest."""
+"""Settings added later, with their defaults: a scenario without them keeps its digest."""
 
 
 @cache
 def _added(kind: type) -> tuple[dict[str, Any], ...]:
-    """What was added to a kind of record."""
+    """The settings that were added to a class of records."""
     return tuple(settings for one, settings in _ADDED if issubclass(kind, one))
 
 
 _PLAIN = frozenset({str, int, bool, type(None)})
-"""Kinds that JSON has."""
+"""Types that JSON represents directly."""
 
 
 def _canonical(value: Any) -> Any:
-    """The value as plain JSON, complete: defaults of controllers and queues are written out."""
+    """The value as plain JSON, with the defaults of controllers and queues written out."""
     from tcpcc.queues.discipline import QueueSpec
 
     if isinstance(value, float):
@@ -272,8 +282,8 @@ def _canonical(value: Any) -> Any:
         kind: type = type(value)
         plain = {name: getattr(value, name) for name in arguments(kind)}
         if isinstance(value, Scenario) and not value.workloads:
-            del plain["workloads"]  # what has none has the digest that it had before there were any
-        for settings in _added(kind):  # as before there were such settings
+            del plain["workloads"]  # keeps the digest from before workloads existed
+        for settings in _added(kind):  # keeps the digest from before these settings existed
             if all(plain[k] == v for k, v in settings.items()):
                 for name in settings:
                     del plain[name]

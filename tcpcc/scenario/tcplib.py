@@ -1,23 +1,23 @@
-"""Conversations in the manner of tcplib: TELNET, FTP, NNTP and SMTP as in 1991.
+"""Conversations from tcplib: TELNET, FTP, NNTP and SMTP traffic of 1991.
 
 Source: P. B. Danzig, S. Jamin, "tcplib: A library of TCP internetwork traffic characteristics",
-Technical Report USC-CS-91-495, 1991. tcplib is tables of distribution functions measured at the
-University of Southern California; a value is drawn evenly between two entries. Here are 14 to 30
-points of each, taken from the tables (which have up to 802), so that no point of the distribution
-function is off by more than a few hundredths.
+Technical Report USC-CS-91-495, 1991. tcplib consists of tables of distribution functions measured
+at the University of Southern California; values between two entries are uniformly distributed. Each
+table here has 14 to 30 points of the original (up to 802 points). The error of the distribution
+function is at most a few hundredths.
 
-What JSAC 1995 says of its use (Brakmo and Peterson's protocol TRAFFIC): conversations with
-exponential interarrival times, each of one type, on a TCP connection of its own, its parameters
-drawn from tcplib's distributions.
+Brakmo and Peterson (JSAC 1995) use it in their protocol TRAFFIC: conversations have exponential
+interarrival times; each has one type, its own TCP connection, and parameters drawn from tcplib's
+distributions.
 
-Where this departs from tcplib
-    A conversation sends from the source to the target only. The other half (the echo of a TELNET
-    key, FTP's control segments, of which tcplib has the size) is a second workload with source and
-    target exchanged, if wanted.
-    An item is whole packets. TELNET, whose median packet is one byte, has packets of 64 bytes, 40
-    of them header.
-    FTP's items follow each other at once on the conversation's one connection, as TRAFFIC has it;
-    in FTP itself each has its own.
+Differences from tcplib
+    A conversation sends only from the source to the target. The other direction (the echo of a
+    TELNET key, FTP's control segments, whose sizes tcplib has) can be a second workload with source
+    and target exchanged.
+    An item is sent in whole packets. The median TELNET packet has one byte; TELNET therefore has
+    packets of 64 bytes, including 40 bytes of header.
+    FTP's items follow each other immediately on the conversation's one connection, as in TRAFFIC;
+    in FTP each item has its own connection.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TELNET = Conversation(
     packet_size=64,
     header=40,
 )  # fmt: skip
-"""Keys and lines typed: size of a packet, time between packets, duration."""
+"""Typed keys and lines: packet size, time between packets, duration."""
 
 FTP = Conversation(
     name="ftp",
@@ -64,7 +64,7 @@ FTP = Conversation(
          .925, .939, .954, .97, .989, .996, .998, .999, 1],
     ),
 )  # fmt: skip
-"""Files: their number and size."""
+"""Files: number and size."""
 
 NNTP = Conversation(
     name="nntp",
@@ -81,7 +81,7 @@ NNTP = Conversation(
          .997, .999, 1],
     ),
 )  # fmt: skip
-"""Articles of news: their number and size."""
+"""News articles: number and size."""
 
 SMTP = Conversation(
     name="smtp",
@@ -93,7 +93,7 @@ SMTP = Conversation(
          .759, .805, .852, .884, .916, .948, .968, .976, .988, .994, .998, .999, 1],
     ),
 )  # fmt: skip
-"""Mail: its size."""
+"""Mail: size."""
 
 CONVERSATIONS = (TELNET, FTP, NNTP, SMTP)
-"""The four types; their shares are tcplib's shares of conversations, which include others."""
+"""The four types, with tcplib's shares of all conversations (other types have the rest)."""

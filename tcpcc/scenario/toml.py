@@ -1,9 +1,9 @@
 """Scenarios as TOML.
 
-By hand::
+A file written by hand::
 
     duration = "100 s"              # strings with units, or numbers in SI units
-    seed = 1                        # and interval = 0.1, if wanted
+    seed = 1                        # optional: interval = 0.1
 
     [network]                       # a topology and its arguments ...
     topology = "dumbbell"           # dumbbell, chain, parking_lot
@@ -36,7 +36,7 @@ By hand::
     interarrival = { name = "expon", scale = 0.5 }
     conversations = [{ size = { name = "pareto", b = 1.2, scale = 2000 } }, "ftp"]
 
-or, in place of a topology, every link by itself::
+or, in place of a topology, explicit links::
 
     [network]
     default_path = ["left", "right"]
@@ -50,9 +50,10 @@ or, in place of a topology, every link by itself::
 
 The keys of a table are the arguments of `Flow`, `CBR`, `Link`, `Change`, `Workload`,
 `Conversation`, `Scenario`. A distribution is a number, a table with its name and parameters, or a
-table with values and cumulative; "telnet", "ftp", "nntp", "smtp" are tcplib's. Two more: a
-table `[transport]` holds transport settings for all flows, which a flow's own go over; and a
-`[[cbr]]` may tell its `position` among all flows, counted from 1 (else they come after the flows).
+table with values and cumulative; "telnet", "ftp", "nntp", "smtp" are tcplib's. Two keys are
+additional. A table `[transport]` holds transport settings for all flows; a flow's own settings
+override them. A `[[cbr]]` may have a `position` among all flows, counted from 1; by default it
+comes after the flows.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ _KEYS = (
 
 
 def parse(text: str) -> Scenario:
-    """The scenario in a TOML text; raises `ScenarioError` for every mistake in it."""
+    """The scenario in a TOML text; raises `ScenarioError` if it is invalid."""
     try:
         data = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -108,7 +109,7 @@ def _network(data: Mapping[str, Any]) -> Network:
     if topology is None:
         if not table and "link" not in data:
             raise ScenarioError(
-                f"network: give it a topology ({', '.join(TOPOLOGIES)}), or give [[link]] tables"
+                f"network: set a topology ({', '.join(TOPOLOGIES)}), or give [[link]] tables"
             )
         links = _each("link", data, Link)
         with _within("network"):
@@ -137,7 +138,9 @@ def _flows(data: Mapping[str, Any], common: Mapping[str, Any]) -> list[Flow | CB
     sources = _each("cbr", data, placed)
     for position, cbr in sorted((s for s in sources if s[0] is not None), key=lambda s: s[0]):
         if position > len(flows) + 1:
-            raise refuse("cbr: position", position, f"at most {len(flows) + 1}, to leave no gap")
+            raise refuse(
+                "cbr: position", position, f"at most {len(flows) + 1}, the next free position"
+            )
         flows.insert(position - 1, cbr)
     return flows + [cbr for position, cbr in sources if position is None]
 
@@ -165,7 +168,7 @@ def _workload(common: Mapping[str, Any], **table: Any) -> Workload:
 
 
 def _each(key: str, data: Mapping[str, Any], make: Callable[..., Any]) -> list[Any]:
-    """What `make` makes of each table [[key]]; errors tell its number, from 1."""
+    """`make` called with each table [[key]]; errors name the table's number, from 1."""
     tables = data.get(key, [])
     made = []
     for number, table in enumerate(tables if isinstance(tables, list) else [tables], 1):
@@ -189,13 +192,13 @@ def _within(where: str) -> Iterator[None]:
 
 
 def dump(scenario: Scenario) -> str:
-    """The scenario as TOML with explicit links; `parse` gives back an equal one."""
+    """The scenario as TOML with explicit links; `parse` returns an equal scenario."""
     top = _plain(scenario)
     net, flows, changes = top.pop("net"), top.pop("flows", []), top.pop("changes", [])
     workloads = top.pop("workloads", [])
     links = net.pop("links")
     is_cbr = [isinstance(flow, CBR) for flow in scenario.flows]
-    if is_cbr != sorted(is_cbr):  # some CBR comes before a flow: tell every CBR's place
+    if is_cbr != sorted(is_cbr):  # a CBR comes before a flow: write the position of every CBR
         for position, flow in enumerate(flows, 1):
             if is_cbr[position - 1]:
                 flow["position"] = position
@@ -212,7 +215,7 @@ def dump(scenario: Scenario) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What was given to make the value, as dicts, lists, strings and numbers."""
+    """The arguments of the value, as dicts, lists, strings and numbers."""
     if isinstance(value, SlowStart):
         return {"name": value.name, **dict(value.params)} if value.params else value.name
     if isinstance(value, Distribution):
@@ -231,7 +234,7 @@ def _plain(value: Any) -> Any:
         return {"name": value.name, **dict(value.params)} if value.params else value.name
     if isinstance(value, tuple):
         return [_plain(member) for member in value]
-    return math.inf if value is None else value  # None: the open end of a CBR's time
+    return math.inf if value is None else value  # None: a CBR that does not stop
 
 
 def _lines(table: Mapping[str, Any]) -> str:
@@ -239,7 +242,7 @@ def _lines(table: Mapping[str, Any]) -> str:
 
 
 def _inline(value: Any) -> str:
-    """A value as TOML on one line; whole floats without their ".0", which reading puts back."""
+    """A value as TOML on one line; whole floats are written without ".0", and read as floats."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(k)} = {_inline(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list):

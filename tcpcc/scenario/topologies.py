@@ -1,4 +1,4 @@
-"""Networks that papers use again and again."""
+"""Common network topologies."""
 
 from __future__ import annotations
 
@@ -35,22 +35,23 @@ def dumbbell(
     """One bottleneck that all flows share, from node "left" to node "right".
 
     Args:
-        rate: of the bottleneck, both directions, bit/s.
+        rate: rate of the bottleneck in both directions, bit/s.
         delay: one-way propagation delay of the bottleneck, s.
-        buffer: of the bottleneck, packets or bytes with a unit.
-        queue: its discipline, default drop-tail. The reverse direction is drop-tail.
-        access_rate: of each flow's own access links, bit/s; None with an access_delay: inf.
-        access_delay: propagation delay of each access link, s; None with an access_rate: 0. The
-            base round-trip time is 2 (delay + 2 access_delay).
-        reverse_buffer: of the reverse direction, which ACKs take; default unlimited.
+        buffer: buffer of the bottleneck, packets, or bytes with a unit.
+        queue: queue discipline of the bottleneck, default drop-tail. The reverse direction is
+            drop-tail.
+        access_rate: rate of each flow's own access links, bit/s; inf if only access_delay is given.
+        access_delay: propagation delay of each access link, s; 0 if only access_rate is given. The
+            base RTT is 2 (delay + 2 access_delay).
+        reverse_buffer: buffer of the reverse direction, which carries ACKs; default unlimited.
         loss: random loss probability of the bottleneck, in [0, 1).
-        jitter, reordering, variable: of the bottleneck, as in `Link`.
+        jitter, reordering, variable: settings of the bottleneck, as in `Link`.
 
     Returns:
         a network with the links "bottleneck" (always recorded) and "bottleneck<", and
-        default_path ("left", "right"). Access links are there if either access setting is.
+        default_path ("left", "right"). It has access links if either access setting is given.
 
-    Warns of plain numbers that were hardly meant in bit/s and s.
+    A warning is given if plain numbers look as if they were meant in other units than bit/s and s.
     """
     look_for_units(rate, delay)
     there = Link(
@@ -72,16 +73,16 @@ def chain(
     access_rate: Quantity | None = None,
     access_delay: Quantity | None = None,
 ) -> Network:
-    """Links in a row: nodes "r0" to "r<hops>", links "r0>r1" ... and "r1>r0" ... back.
+    """Links in a row: nodes "r0" to "r<hops>", links "r0>r1" ... and the reverse "r1>r0" ....
 
     Args:
-        hops: how many links, at least 1.
-        rate, delay, buffer, queue: as in `dumbbell`, one for all hops or one for each. The links
-            back have the same rate and delay, drop-tail and unlimited buffers.
+        hops: number of links, at least 1.
+        rate, delay, buffer, queue: as in `dumbbell`; one value for all hops or one for each. The
+            reverse links have the same rate and delay, and unlimited drop-tail buffers.
         access_rate, access_delay: as in `dumbbell`.
 
     Returns:
-        a network whose default path is end to end; its forward links are always recorded.
+        a network with a default path from end to end; its forward links are always recorded.
     """
     hops = whole("hops", hops, low=1)
     there, back = [], []
@@ -115,10 +116,11 @@ def parking_lot(
     access_rate: Quantity | None = None,
     access_delay: Quantity | None = None,
 ) -> Network:
-    """The parking lot: a `chain` that long flows cross end to end and cross flows by single hops.
+    """The parking lot: a `chain` with long flows end to end and cross flows over single hops.
 
-    A long flow names no ends; a flow over the second hop is
-    `Flow(..., source="r1", target="r2")`. Arguments and result as in `chain`, but at least 2 hops.
+    A long flow needs no source and target; a flow over the second hop is
+    `Flow(..., source="r1", target="r2")`. Arguments and result are those of `chain`, with at least
+    2 hops.
     """
     if whole("hops", hops, low=1) == 1:
         raise refuse("hops", hops, "a whole number >= 2; with one hop it is a dumbbell")
@@ -132,12 +134,12 @@ def from_networkx(graph: Any, *, default_path: Sequence[Any] | None = None) -> N
     """A network from a networkx graph.
 
     Args:
-        graph: a `DiGraph` (each edge one direction) or a `Graph` (each edge both directions, each
-            with its own buffer and queue). Edge attributes: rate and delay, and if wanted the
-            other settings of `Link`: buffer, queue, loss, jitter, record, variable, ..., and name
-            on a `DiGraph`. Nodes may be of any kind; their names are their `str`, and flows take
-            the one or the other (``source=(0, 1)``).
-        default_path: (source, target) nodes of flows that name none.
+        graph: a `DiGraph` (an edge is one direction) or a `Graph` (an edge is both directions, each
+            with its own buffer and queue). Edge attributes: rate and delay; optionally the other
+            settings of `Link`: buffer, queue, loss, jitter, record, variable, ..., and name on a
+            `DiGraph`. Nodes may be of any type; a node's name is its `str`, and flows accept the
+            node or its name (``source=(0, 1)``).
+        default_path: (source, target) nodes of flows that do not name their own.
 
     Returns:
         a network without access links; `.replace(access=tc.Access(...))` adds them.
@@ -145,7 +147,7 @@ def from_networkx(graph: Any, *, default_path: Sequence[Any] | None = None) -> N
     if not hasattr(graph, "is_multigraph"):
         raise refuse("graph", graph, "a networkx Graph or DiGraph")
     if graph.is_multigraph():
-        raise ScenarioError("graph: must not be a multigraph, since paths are told by their nodes")
+        raise ScenarioError("graph: must not be a multigraph, since a path is a list of nodes")
     called: dict[str, Any] = {}
     for node in graph.nodes:
         if str(node) in called:
@@ -171,7 +173,7 @@ def _access(rate: Quantity | None, delay: Quantity | None) -> Access | None:
 
 
 def _per_hop(field: str, value: Any, hops: int) -> Sequence[Any]:
-    """A value for each hop: a list as it is, anything else repeated."""
+    """A value for each hop: a list unchanged, anything else repeated."""
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
         return [value] * hops
     if len(value) != hops:

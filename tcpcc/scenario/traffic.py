@@ -33,78 +33,81 @@ if TYPE_CHECKING:
 def _setting(
     default: Any, check: Callable[..., Any] = nonnegative, unit: str = "", **limits: Any
 ) -> Any:
-    """A field of Transport with the check of its values."""
+    """A field of Transport with the check of its value."""
     return field(default=default, metadata={"unit": unit, "check": partial(check, **limits)})
 
 
-#: Timeouts as before 2000: ns-2's and 4.3BSD's.
+#: Timeouts as in ns-2 and 4.3BSD.
 _CLASSIC = {"rto_margin": 0.0, "hold_ssthresh": False, "frto": False, "timestamps": False}
 
 
 @named
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Transport(Record):
-    """What a sender and its receiver do beside congestion control and loss recovery.
+    """Settings of sender and receiver, apart from congestion control and loss recovery.
 
-    Times in s (strings with units too), windows in packets.
+    Times are in s (or strings with units), windows in packets.
 
     Args:
-        initial_window: window at the start, and after a timeout no less than 1.
-        handshake: whether one round trip of a SYN goes before the data.
-        delay_growth: instead of a handshake: the window is one packet and becomes `initial_window`
-            with the ACK after the first, as with ns-2.35's Vegas (``delay_growth_``, an ACK late).
-        rwnd: the receiver's window, at least 1.
-        window_validation: whether a window that the receiver or the application limits stops
-            growing, as in Linux (RFC 7661); False: it grows for ever, as in ns-2.
-        initial_rto: retransmission timeout before the first round-trip time is measured.
+        initial_window: window at the start, at least 1. After a retransmitted SYN the window is 1.
+        handshake: whether a SYN takes one round trip before the data.
+        delay_growth: an alternative to a handshake: the window is one packet and becomes
+            `initial_window` with the second ACK, as in ns-2.35's Vegas (``delay_growth_``, which
+            acts one ACK late).
+        rwnd: receiver's window, at least 1.
+        window_validation: whether the window stops growing while the receiver or the application
+            limits the sender, as in Linux (RFC 7661); False: it keeps growing, as in ns-2.
+        initial_rto: retransmission timeout before the first RTT is measured.
         min_rto: smallest retransmission timeout.
         max_rto: largest retransmission timeout.
-        rto_margin: least distance of the timeout from the smoothed RTT. Linux has 0.2 s there, not
-            in `min_rto`.
-        hold_ssthresh: whether a timeout keeps ssthresh where the same loss has cut it already: in
-            recovery (Linux), or if the timer repairs the same segment again (RFC 5681, 3.1).
-        frto: whether the sender takes back the answer to a spurious timeout (F-RTO, RFC 5682); with
-            the recovery "rack-tlp" (packet model).
-        tick: clock granularity that the timeout is rounded to; 0 for none.
-        clock_phase: how long before time 0 the clock has ticked. ns-2 draws it for each flow.
-        coarse_timer: whether the timer expires at a tick of that clock and measures by its ticks,
-            as 4.3BSD's does; see `bsd`.
+        rto_margin: smallest difference between the timeout and the smoothed RTT. Linux has its
+            bound of 0.2 s here, not in `min_rto`.
+        hold_ssthresh: whether a timeout keeps ssthresh if the same loss has already reduced it: in
+            recovery (Linux), or if the timer retransmits the same segment again (RFC 5681, 3.1).
+        frto: whether the sender undoes the response to a spurious timeout (F-RTO, RFC 5682); only
+            with the recovery "rack-tlp" (packet model).
+        tick: clock granularity to which the timeout is rounded; 0: no rounding.
+        clock_phase: time of the clock's last tick before time 0, as a positive number. ns-2 draws
+            it for each flow.
+        coarse_timer: whether the timer expires at a tick of that clock and RTTs are measured in
+            ticks, as in 4.3BSD; see `bsd`.
         backoff_limit: largest factor by which repeated timeouts lengthen the timeout.
-        dupack_threshold: duplicate ACKs that tell a loss.
-        limited_transmit: whether the first two duplicate ACKs send new data (RFC 3042). With SACK
-            they always do, as packets leave the pipe; with the recovery "vegas" they never do.
-        delayed_ack: how long the receiver may hold back an ACK; 0: it acknowledges each packet.
-        ack_every: with delayed ACKs, packets that bring an ACK at once.
-        quick_acks: with delayed ACKs, packets at the beginning of a connection each of which brings
-            an ACK at once (packet model). Linux sends 16 so, and as long as its window still opens,
-            by two packets with each that comes (``tcp_incr_quickack``, ``__tcp_grow_window``).
+        dupack_threshold: number of duplicate ACKs that indicate a loss.
+        limited_transmit: whether the first two duplicate ACKs release new data (RFC 3042). With
+            SACK they always do, as packets leave the pipe; with the recovery "vegas" they never do.
+        delayed_ack: longest time the receiver delays an ACK; 0: it acknowledges each packet.
+        ack_every: with delayed ACKs, number of packets that are acknowledged at once.
+        quick_acks: with delayed ACKs, number of packets at the start of a connection that are
+            acknowledged without delay (packet model). Linux does so for 16 packets, and as long as
+            its receive window grows, by two packets per arriving packet (``tcp_incr_quickack``,
+            ``__tcp_grow_window``).
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
-        count_delivered: whether an ACK of new data counts for all packets that it tells of first,
-            as in Linux: selectively acknowledged ones now, and never again; False: for those that
-            it acknowledges cumulatively (packet model).
-        whole_window: whether the window grows by whole packets, as in Linux: what the controller
-            adds is put by until it makes one, and a cut rounds down (packet model).
+        count_delivered: whether an ACK of new data counts all packets that it newly reports, as in
+            Linux: SACKed packets count when they are SACKed and not again later. False: it counts
+            the packets that it acknowledges cumulatively (packet model).
+        whole_window: whether the window grows in whole packets, as in Linux: fractions accumulate
+            until they make a packet, and a reduction rounds down (packet model).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
-        gso_segments: packets that leave in one piece where the window lets so many go, as with
-            Linux' GSO (2 at least, more where a millisecond holds more): pacing spaces pieces, the
-            last packet of one is acknowledged at once, and a rest waits for an ACK that is near
-            (packet model).
-        idle_restart: whether the window falls back to the initial one after a silence of more than
-            a retransmission timeout (RFC 5681, 4.1); concerns conversations with pauses.
-        timestamps: whether every ACK gives the timer a round-trip time, not one per round trip.
-        syn_rtt: whether the handshake's round-trip time, that of a small packet, is among those
-            that the controller sees: then it is likely to be the BaseRTT.
-        ecn: "off", "classic" (RFC 3168: one reaction per round trip can be told) or "accurate"
-            (the number of marked packets comes back); packet model.
-        gradual_marks: whether the window comes down over the round trip that follows a mark, as
-            after a loss, and does not grow until that is over, as in Linux (its state CWR); False:
-            at once. With a recovery that reduces in proportion, "sack-prr" or "rack-tlp".
-        dsack: whether the receiver reports what came twice (D-SACK, RFC 2883), so that the sender
-            takes back the answer to a loss that was none, as Linux does (its undo; RFC 3708): cwnd
-            and ssthresh are at least what they were before, and the controller's `on_undo` is
-            called. RACK's reordering window then grows with repairs that were not needed. Packet
-            model; in the others nothing overtakes, so no loss is none.
+        gso_segments: number of packets that leave as one piece if the window allows, as in Linux
+            with GSO (there at least 2, more if a millisecond holds more): pacing separates pieces,
+            the last packet of a piece is acknowledged without delay, and a partial piece waits if
+            an ACK is expected soon (packet model).
+        idle_restart: whether the window falls back to the initial window after an idle time longer
+            than the retransmission timeout (RFC 5681, 4.1); matters for conversations with pauses.
+        timestamps: whether every ACK gives an RTT sample to the timer; False: one per round trip.
+        syn_rtt: whether the handshake's RTT is a sample for the controller. The SYN is small, so
+            its RTT is likely to become the BaseRTT.
+        ecn: "off", "classic" (RFC 3168: at most one reaction per round trip) or "accurate" (the
+            receiver reports the number of marked packets); packet model.
+        gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,
+            and does not grow meanwhile, as in Linux (state CWR); False: it shrinks at once. Needs
+            a recovery with proportional rate reduction, "sack-prr" or "rack-tlp".
+        dsack: whether the receiver reports duplicate packets (D-SACK, RFC 2883), so that the sender
+            undoes the response to a spurious loss, as in Linux (undo; RFC 3708): cwnd and ssthresh
+            are at least their earlier values, and the controller's `on_undo` is called. RACK's
+            reordering window then grows with unnecessary retransmissions. Packet model; the other
+            models have no reordering, so no loss is spurious.
     """
 
     initial_window: float = _setting(10.0, positive, "packets")
@@ -142,17 +145,20 @@ class Transport(Record):
 
     @classmethod
     def ns2(cls, **changes: Any) -> Transport:
-        """The sender of ns-2.35: an initial window of 2, a first timeout of 3 s, a floor of 0.2 s
-        for the whole timeout, ssthresh cut at every timeout, no F-RTO. `changes` are further
-        settings, or others in their place.
+        """The sender of ns-2.35.
+
+        Initial window of 2, first timeout of 3 s, timeouts of at least 0.2 s in total, ssthresh
+        reduced at every timeout, no F-RTO. `changes` add to these settings or override them.
         """
         return cls(**{**_CLASSIC, "initial_window": 2.0, "initial_rto": 3.0, **changes})
 
     @classmethod
     def bsd(cls, **changes: Any) -> Transport:
-        """The sender of 4.3BSD-Reno: a clock of 500 ms that the retransmission timer is checked
-        by, so that a timeout of 2 ticks, the least, comes after 0.5 to 1 s; no limited transmit;
-        an initial window of one packet. `changes` are further settings, or others in their place.
+        """The sender of 4.3BSD-Reno.
+
+        The retransmission timer runs on a clock of 500 ms: the smallest timeout, 2 ticks, expires
+        after 0.5 to 1 s. No limited transmit; initial window of one packet. `changes` add to these
+        settings or override them.
         """
         known: dict[str, Any] = {
             **_CLASSIC, "initial_window": 1.0, "tick": 0.5, "coarse_timer": True,
@@ -162,10 +168,12 @@ class Transport(Record):
 
     @classmethod
     def linux(cls, **changes: Any) -> Transport:
-        """The sender and the receiver of Linux 6, on a path of some 10 Mb/s: initial window of 10
-        (RFC 6928), timestamps, a clock of 4 ms, ACKs held back for 40 ms at most but for the first
-        16, windows in whole packets, pieces of two segments, marks answered gradually, D-SACK. It
-        goes with the recovery "rack-tlp". `changes` are further settings, or others in their place.
+        """The sender and the receiver of Linux 6, on a path of about 10 Mb/s.
+
+        Initial window of 10 (RFC 6928), timestamps, clock of 4 ms, ACKs delayed by up to 40 ms
+        after the first 16, windows in whole packets, pieces of two segments, gradual response to
+        marks, D-SACK. To be used with the recovery "rack-tlp". `changes` add to these settings or
+        override them.
         """
         known: dict[str, Any] = {
             "tick": 0.004,
@@ -187,7 +195,7 @@ class Transport(Record):
                     f"{name} = {getattr(self, name):g}: must be at least 1 (packets)"
                 )
         if self.delay_growth and self.handshake:
-            raise ScenarioError("delay_growth = True: goes with handshake = False only")
+            raise ScenarioError("delay_growth = True: needs handshake = False")
         if self.min_rto > self.max_rto:
             raise ScenarioError(
                 f"min_rto = {self.min_rto:g}: must be at most max_rto = {self.max_rto:g} (s)"
@@ -197,7 +205,7 @@ class Transport(Record):
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class SlowStart(Record):
-    """A slow-start rule, which goes with any controller, and its parameters.
+    """A slow-start rule, usable with any controller, and its parameters.
 
     Args:
         name: "standard", the controller's own; "limited" (RFC 3742), "hystart" (Linux' CUBIC),
@@ -205,7 +213,8 @@ class SlowStart(Record):
         params: parameters of the rule, here or as keywords: `SlowStart("limited",
             max_ssthresh=50)`.
 
-    Raises `ScenarioError` for a name or a parameter that is not known, or out of its range.
+    Raises:
+        ScenarioError: an unknown name or parameter, or a parameter out of range.
     """
 
     name: str
@@ -220,19 +229,19 @@ class SlowStart(Record):
     ) -> None:
         given = number_pairs("slow_start", {**dict(number_pairs("params", params)), **more_params})
         self._store(name=name, params=given)
-        if name != "standard" or given:  # the default asks for no import
+        if name != "standard" or given:  # avoids an import for the default
             self.rule.check(dict(given))
 
     @property
     def rule(self) -> StartUp:
-        """The rule of that name."""
+        """The rule registered under `name`."""
         from tcpcc.slow_start import SLOW_STARTS
 
         return SLOW_STARTS.find(self.name)
 
 
 def _slow_start(spec: object) -> SlowStart:
-    """The rule meant by a `SlowStart`, a name, or a mapping with "name"."""
+    """The rule for a `SlowStart`, a name, or a mapping with "name"."""
     if isinstance(spec, SlowStart):
         return spec
     if isinstance(spec, str):
@@ -242,9 +251,9 @@ def _slow_start(spec: object) -> SlowStart:
     raise refuse("slow_start", spec, 'a SlowStart(...), its name, or a mapping with "name"')
 
 
-#: Settings of `Flow` by the kernel's name of a congestion control, where ours has another name or
-#: another default. ``tcp_cubic`` is its authors' of 2008 with RFC 9438's beta. ``tcp_bbr`` adds
-#: three pieces of two segments to its window.
+#: Settings of `Flow` for each congestion control, by the kernel's name. ``tcp_cubic`` is the
+#: authors' version of 2008 with the beta of RFC 9438. ``tcp_bbr`` adds three pieces of two segments
+#: to its window.
 LINUX: dict[str, Mapping[str, Any]] = {
     "cubic": {
         "controller": "cubic_2008", "beta": 717 / 1024, "early_growth": 1 / 20,
@@ -267,41 +276,44 @@ LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {"dctcp": {"ecn": "accurate"}
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Flow(Record):
-    """One TCP connection with an endless file to send, or one of a given size.
+    """A TCP connection that sends an endless file or one of a given size.
 
     Args:
-        controller: name of a registered controller, or a controller itself. Flows compare, and
-            are saved, by its name.
-        start: s, when the connection opens.
-        count: how many such flows there are, each with access links of its own.
-        jitter: s, over which the starts of these are spread, at random from the scenario's seed.
-        processing: s; its host takes between 0 and this, at random from the scenario's seed, to
-            send each packet, in order, as experimenters do against traffic phases (Floyd and
-            Jacobson, Internetworking 3(3), 1992: about a packet's time on the bottleneck).
-        background: whether the hybrid model runs it as fluid, behind the packets of the others;
-            other models make no difference.
-        stop: s, when the sender has no new data any more (what is outstanding is still
-            repaired); None: never.
+        controller: name of a registered controller, or a controller itself. Flows are compared
+            and saved by the controller's name.
+        start: time at which the connection opens, s.
+        count: number of such flows, each with its own access links.
+        jitter: time over which the starts of these flows are spread, s; random, from the
+            scenario's seed.
+        processing: longest time the host takes to send a packet, s. It is drawn for each packet
+            between 0 and this value, from the scenario's seed; packets stay in order. Avoids
+            traffic phase effects (Floyd and Jacobson, Internetworking 3(3), 1992: about the
+            transmission time of a packet on the bottleneck).
+        background: whether the hybrid model simulates the flow as fluid background traffic; other
+            models ignore this.
+        stop: time from which the sender has no new data, s (outstanding packets are still
+            retransmitted); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);
             None: endless.
         source: node where it enters the network; None: that of the network's default path.
-        target: node where it leaves, likewise.
+        target: node where it leaves the network; None: that of the network's default path.
         path: the nodes from source to target; None: fewest hops, then least delay.
-        ack_path: the nodes of the way back; None: the same ones in reverse.
+        ack_path: the nodes from target to source for ACKs; None: `path` in reverse.
         recovery: loss recovery ("newreno", "sack", ...); None: the controller's own.
-        slow_start: rule that watches the controller's slow start: "limited", "hystart",
+        slow_start: rule that modifies the controller's slow start: "limited", "hystart",
             "hystart++", "quick_start", or a `SlowStart` with parameters; default "standard": none.
         packet_size: bytes of a data packet on the wire.
-        header: bytes of these that are not payload.
+        header: bytes of the packet that are not payload.
         ack_size: bytes of an ACK.
-        access_delay: s, propagation delay of its access link at the source, in both directions,
-            in place of the network's.
-        access_rate: bit/s of its access links, in place of the network's.
+        access_delay: propagation delay of its access link at the source, in both directions, s;
+            overrides the network's.
+        access_rate: rate of its access links, bit/s; overrides the network's.
         transport: further settings, a `Transport` or a mapping of its fields.
-        name: default the controller's name and the flow's number, "vegas1". Of several flows,
-            simulated one by one, the first is then "vegas1.1".
-        record: whether a run keeps its series. False: of ten thousand flows a thousand bins each
-            take a gigabyte; what they sum up to is in `Run.totals`, and links know all of them.
+        name: default: the controller's name and the flow's number, "vegas1". With a `count` of
+            several flows simulated individually the first is "vegas1.1".
+        record: whether a run keeps the flow's time series. False saves memory: ten thousand flows
+            with a thousand bins take a gigabyte. Sums remain in `Run.totals`, and the series of
+            links include all flows.
         params: parameters of the controller, here or as keywords: `Flow("vegas", alpha=1)`.
     """
 
@@ -419,14 +431,14 @@ class Flow(Record):
         Its packets have 1500 bytes, of which 52 are headers; the recovery is RACK-TLP.
 
         Args:
-            control: as the kernel calls it: "reno", "cubic", "bbr", "dctcp", "vegas",
+            control: name in the kernel: "reno", "cubic", "bbr", "dctcp", "vegas",
                 "htcp", "hybla", "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic",
                 "highspeed", "scalable".
             transport: settings that differ from those of `Transport.linux`.
-            **settings: further settings of the flow, or others in place of Linux'.
+            **settings: further settings of the flow; they override those of Linux.
 
         Raises:
-            ScenarioError: the kernel has no congestion control of that name, or a bad setting.
+            ScenarioError: an unknown congestion control, or an invalid setting.
 
         >>> import tcpcc as tc
         >>> tc.Flow.linux("cubic").controller
@@ -442,13 +454,13 @@ class Flow(Record):
 
     @property
     def definition(self) -> Controller:
-        """The controller: the one given, or the one registered by the name at present."""
+        """The controller: the given one, or the one currently registered under the name."""
         from tcpcc.controllers import get
 
         return self._instance or get(self.controller)
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some arguments changed, checked anew."""
+        """A copy with some arguments changed, checked again."""
         if self._instance is not None:
             changes = {"controller": self._instance, **changes}
         return Record.replace(self, **changes)
@@ -457,14 +469,14 @@ class Flow(Record):
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class CBR(Record):
-    """A source that sends packets at a constant rate while it is on, and hears nothing back (UDP).
+    """A constant-bit-rate source without feedback (UDP), with on and off times.
 
     Args:
         rate: bit/s on the wire.
         packet_size: bytes on the wire.
-        on: (from, to) pairs in s, in order; to = None or inf: till the end of the run.
+        on: (from, to) pairs in s, in order; to = None or inf: until the end of the run.
         source, target, path, access_delay, access_rate: as in `Flow`.
-        name: default "cbr" and the flow's number, "cbr3".
+        name: default: "cbr" and the flow's number, "cbr3".
     """
 
     rate: float
@@ -501,12 +513,12 @@ class CBR(Record):
 
     @property
     def start(self) -> float:
-        """When it first sends, s."""
+        """Time of the first packet, s."""
         return self.on[0][0]
 
     @property
     def stop(self) -> float | None:
-        """When it sends no more, s; None: at the end of the run."""
+        """Time at which it stops, s; None: at the end of the run."""
         return self.on[-1][1]
 
 
@@ -535,7 +547,7 @@ def _check_recovery(recovery: str | None, owner: str = "") -> None:
 def _endpoints(
     source: Hashable | None, target: Hashable | None, path: Sequence[Hashable] | None
 ) -> dict[str, Any]:
-    """Checked source, target and path; a path tells the other two."""
+    """Checked source, target and path; a path determines the other two."""
     nodes = None if path is None else node_path("path", path)
     ends: dict[str, str | None] = {}
     for name, node, end in (("source", source, 0), ("target", target, -1)):
@@ -564,7 +576,7 @@ def _byte_count(name: str, value: Quantity, low: int = 0) -> int:
 
 
 def _packets(name: str, value: Quantity, payload: int) -> int:
-    """A file's size in packets; a last packet that is not full is one more."""
+    """A file's size in packets; a partial last packet counts as one."""
     number, unit = units.packets_or_bytes(value, name)
     if unit == "bytes":
         number = math.ceil(positive(name, number, unit) / payload)
@@ -572,7 +584,7 @@ def _packets(name: str, value: Quantity, payload: int) -> int:
 
 
 def _on_times(on: Any) -> tuple[tuple[float, float | None], ...]:
-    """Checked (from, to) pairs: in order, apart from each other, open only at the end."""
+    """Checked (from, to) pairs: in order, without overlap, open only at the end."""
     shape = "a list of (from, to) pairs in s"
     if isinstance(on, str) or not isinstance(on, Sequence) or not on:
         raise refuse("on", on, shape)

@@ -1,7 +1,7 @@
-"""Numbers with units: numbers are SI already, strings such as "10 Mbps" are converted.
+"""Numbers with units: plain numbers are in SI units, strings such as "10 Mbps" are converted.
 
-Case matters, as in the SI: "Mb/s" is megabits, there is no "MB/s"; 1 kB (or KB) is 1000 bytes and
-1 KiB is 1024. The arithmetic is decimal, so "20 ms" is exactly the float 0.02.
+Case matters, as in the SI: "Mb/s" is megabits per second; "MB/s" is not accepted. 1 kB (or KB) is
+1000 bytes and 1 KiB is 1024. The arithmetic is decimal, so "20 ms" is exactly the float 0.02.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def rate(value: Quantity, field: str = "rate") -> float:
         field: name of the setting, for the error.
 
     Raises:
-        ScenarioError: the value is no number, or its unit is no unit of rate.
+        ScenarioError: the value is not a number, or its unit is not a unit of rate.
     """
     return _convert(value, field, _RATES, "bit/s", "10 Mbps")[0]
 
@@ -68,7 +68,7 @@ def size_bytes(value: Quantity, field: str = "size") -> float:
 
 
 def packets_or_bytes(value: Quantity, field: str = "buffer") -> tuple[float, str]:
-    """An amount of data and what it is counted in, "packets" or "bytes".
+    """An amount of data and its unit, "packets" or "bytes".
 
     A bare number counts packets: 50 and "50 packets" give (50.0, "packets"), "64 kB" gives
     (64000.0, "bytes"). Arguments and errors as in `rate`.
@@ -80,15 +80,19 @@ def packets_or_bytes(value: Quantity, field: str = "buffer") -> tuple[float, str
 def _convert(
     value: Quantity, field: str, table: Mapping[str, int | str], base: str, example: str
 ) -> tuple[float, str]:
-    """The value in the table's base unit, and the unit it was written in."""
+    """The value in the table's base unit, and the unit in which it was written."""
     if not isinstance(value, str):
-        if type(value) in (float, int) and -LARGEST <= value <= LARGEST:  # most: need no words
+        if (
+            type(value) in (float, int) and -LARGEST <= value <= LARGEST
+        ):  # fast path for plain numbers
             return float(value) + 0.0, base
         return real(field, value, f"a number or a string such as '{example}'", base), base
     allowed = ", ".join(table)
     match = _NUMBER_AND_UNIT.fullmatch(value.strip())
     if match is None:
-        raise ScenarioError(f"{field} = {value!r}: must be a number and a unit, as '{example}'")
+        raise ScenarioError(
+            f"{field} = {value!r}: must be a number and a unit, such as '{example}'"
+        )
     number, written = match.groups()
     unit = _SPELLINGS.get(written, written)
     if not unit and "inf" in number.lower():
@@ -101,6 +105,7 @@ def _convert(
         near = same_letters or difflib.get_close_matches(written, spellings, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ";"
         raise ScenarioError(
-            f"{field} = {value!r}: {written!r} is no unit of {field}{hint} allowed units: {allowed}"
+            f"{field} = {value!r}: {written!r} is not a unit of {field}{hint} "
+            f"allowed units: {allowed}"
         )
     return float(Decimal(number) * Decimal(table[unit])), unit

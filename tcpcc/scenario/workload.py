@@ -1,9 +1,9 @@
-"""Workloads: conversations that come and go by the thousand, each on a connection of its own.
+"""Workloads: many conversations that start at random times, each on its own connection.
 
-A conversation is one TCP connection over which items are sent one after the other. When it begins,
-of which kind it is, how many items it has, how large they are and how long it pauses between them
-is drawn from distributions, each from a random stream of its own that is named after the workload,
-so that the same seed gives the same conversations whatever else a scenario holds.
+A conversation is one TCP connection that sends items one after the other. Its start time, its kind,
+the number and the sizes of its items and the pauses between them are drawn from distributions. Each
+quantity has its own random stream, named after the workload: the same seed gives the same
+conversations, whatever else a scenario contains.
 """
 
 from __future__ import annotations
@@ -22,31 +22,33 @@ from tcpcc.scenario.traffic import Flow
 from tcpcc.scenario.units import Quantity
 
 Spec = Any
-"""What stands for a distribution; see `tcpcc.scenario.distributions.distribution`."""
+"""A distribution as `tcpcc.scenario.distributions.distribution` accepts it."""
 
 
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Conversation(Record):
-    """A kind of conversation: what one connection has to carry.
+    """A kind of conversation: the data that one connection sends.
 
-    Distributions are a `Distribution`, an `Empirical`, a frozen one of `scipy.stats`, a sample
-    (any sequence), or a number.
+    A distribution is a `Distribution`, an `Empirical`, a frozen distribution of `scipy.stats`, a
+    sample (any sequence), or a number.
 
     Args:
-        size: bytes of payload of an item; sent as whole packets, at least one.
-        items: items in a conversation, rounded up, at least 1; None: it goes on to the end of the
-            run.
-        gap: s, pause before every item but the first.
-        idle_first: whether there is a pause before the first item too; the connection opens after.
-        waits: whether the pause begins when the item before has been acknowledged to the last
-            packet (a file after the other, a user who reads); if not, when that was handed over
-            (keys typed, whatever the network does).
-        lasting: s, in place of `items`: items are handed over for so long; needs waits=False.
-        packet_size: bytes of a data packet on the wire. Default: the workload's.
-        header: bytes of these that are not payload. Default: the workload's.
-        share: of the workload's conversations that are of this kind, relative to the others'.
-        name: default "conversation" and its number.
+        size: bytes of payload of an item; sent in whole packets, at least one.
+        items: number of items in a conversation, rounded up, at least 1; None: items follow until
+            the end of the run.
+        gap: pause before every item except the first, s.
+        idle_first: whether there is a pause before the first item too; the connection opens after
+            that pause.
+        waits: whether the pause begins when the last packet of the previous item is acknowledged
+            (files sent one by one, a user who reads). False: it begins when the previous item is
+            handed to the sender (keys typed, independent of the network).
+        lasting: time during which items are handed to the sender, s; alternative to `items`, needs
+            waits=False.
+        packet_size: bytes of a data packet on the wire. Default: that of the workload.
+        header: bytes of the packet that are not payload. Default: that of the workload.
+        share: weight of this kind among the workload's conversations, relative to the other kinds.
+        name: default: "conversation" and its number.
     """
 
     size: Distribution | Empirical
@@ -78,11 +80,11 @@ class Conversation(Record):
         if lasting is not None:
             items = None
             if flag("waits", waits):
-                raise ScenarioError("lasting: needs waits=False, items that wait for none")
+                raise ScenarioError("lasting: needs waits=False")
         if isinstance(items, float) and math.isinf(items):
             items = None
         if items is None and not pause.quantile(0.999) > 0:
-            raise ScenarioError("gap = 0: must be a positive time where items has no end (s)")
+            raise ScenarioError("gap = 0: must be a positive time if items has no end (s)")
         wire, overhead = (
             None if value is None else whole(name, units.size_bytes(value, name), "bytes", low=low)
             for name, value, low in (("packet_size", packet_size, 1), ("header", header, 0))
@@ -109,21 +111,21 @@ class Conversation(Record):
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Workload(Record):
-    """Conversations that begin at random times, over connections with one controller.
+    """Conversations that start at random times, on connections with one controller.
 
-    All have the network's path of `flow`, and share its access links: they come from one host and
-    go to one other.
+    All connections take the path of `flow` and share its access links: they go from one host to
+    one other host.
 
     Args:
-        flow: what every connection is: its controller, path, recovery, transport, packet size.
-            `start` and `stop` are the times between which conversations begin; what has begun
-            goes on. It has no size and no name, and is recorded.
-        conversations: a `Conversation`, or several kinds, drawn with their shares.
-        interarrival: s between the beginnings of conversations, a distribution as in
-            `Conversation`; "expon" with the mean as its scale makes a Poisson process.
-        count: most conversations that begin; None: no limit.
-        name: default "workload" and its number. With several kinds of conversation each is a row
-            of the record, "workload1/ftp".
+        flow: template of every connection: its controller, path, recovery, transport, packet size.
+            Conversations start between its `start` and `stop` and then run to their end. It must
+            have no size, no name and record=True.
+        conversations: a `Conversation`, or several kinds, drawn according to their shares.
+        interarrival: time between the starts of conversations, s, a distribution as in
+            `Conversation`; "expon" with the mean as its scale gives a Poisson process.
+        count: largest number of conversations; None: no limit.
+        name: default: "workload" and its number. With several kinds of conversation each kind is a
+            row of the record, "workload1/ftp".
     """
 
     flow: Flow
@@ -146,7 +148,7 @@ class Workload(Record):
         if isinstance(flow, str):
             flow = Flow(flow)
         if not isinstance(flow, Flow):
-            raise refuse("flow", flow, "a Flow(...), what every connection is")
+            raise refuse("flow", flow, "a Flow(...), the template of every connection")
         for setting, default in (("size", None), ("name", None), ("record", True)):
             if getattr(flow, setting) != default:
                 raise ScenarioError(
@@ -157,7 +159,7 @@ class Workload(Record):
             raise refuse("conversations", [], "a Conversation(...), or several")
         between = distribution("interarrival", interarrival, units.seconds)
         if count is None and not between.quantile(0.999) > 0:
-            raise ScenarioError("interarrival = 0: must be a positive time where count is None (s)")
+            raise ScenarioError("interarrival = 0: must be a positive time if count is None (s)")
         labels = [kind.name or f"conversation{k}" for k, kind in enumerate(kinds, 1)]
         repeated = next((x for k, x in enumerate(labels) if x in labels[:k]), None)
         if repeated is not None:
@@ -178,7 +180,7 @@ class Workload(Record):
         return tuple(kind.name or f"conversation{k}" for k, kind in kinds)
 
     def connections(self) -> tuple[Flow, ...]:
-        """What the connection of each kind of conversation is."""
+        """The flow that describes the connections of each kind of conversation."""
         made = []
         for kind in self.conversations:
             own = {"packet_size": kind.packet_size, "header": kind.header}
@@ -187,7 +189,7 @@ class Workload(Record):
 
 
 def poisson(rate: float) -> Distribution:
-    """Interarrival times of a Poisson process of `rate` conversations a second."""
+    """Interarrival times of a Poisson process with `rate` conversations per second."""
     return Distribution("expon", scale=1 / positive("rate", rate, "1/s"))
 
 
@@ -196,14 +198,15 @@ def on_off(
 ) -> Workload:
     """A `Workload` of on/off sources.
 
-    Each is one connection that sends an item as fast as it can, then is silent.
+    Each source is one connection that sends an item as fast as it can and is then idle.
 
     Args:
         flow: as in `Workload`.
-        sources: how many there are. All start with the flow.
-        size: bytes of an item; heavy-tailed sizes make traffic that is bursty at all time scales
+        sources: number of sources. All start with the flow.
+        size: bytes of an item; heavy-tailed sizes give traffic that is bursty at all time scales
             (Willinger et al., IEEE/ACM ToN 5(1), 1997: Pareto, 1 < shape < 2).
-        off: s of silence, before each item.
+        off: idle time before each item, s.
+        name: as in `Workload`.
     """
     silence = distribution("off", off, units.seconds)
     endless = Conversation(size, items=None, gap=silence, idle_first=True)
@@ -217,9 +220,10 @@ def web(
 
     Args:
         flow: as in `Workload`.
-        rate: transfers a second.
-        size: bytes. Default: Pareto with shape 1.2 and mean 12 kB, near to what was measured of
+        rate: transfers per second.
+        size: bytes of a transfer. Default: Pareto with shape 1.2 and mean 12 kB, close to measured
             web files (Crovella, Bestavros, IEEE/ACM ToN 5(6), 1997: shape 1.1 to 1.2).
+        name: as in `Workload`.
     """
     pareto = Distribution("pareto", b=1.2, scale=2000)
     return Workload(

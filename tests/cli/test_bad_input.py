@@ -40,13 +40,19 @@ LINKS = {
     "rate ratio": (lambda: link(rate=Fraction(10**5000)), r"rate = a number of more than 4300 dig"),
     "rate True": (lambda: link(rate=True), r"rate = True: must be a number"),
     "rate None": (lambda: link(rate=None), r"rate = None: must be a number"),
-    "rate unit": (lambda: link(rate="10 ms"), r"rate = '10 ms': 'ms' is no unit of rate; allowed"),
+    "rate unit": (
+        lambda: link(rate="10 ms"),
+        r"rate = '10 ms': 'ms' is not a unit of rate; allowed",
+    ),
     "rate bytes": (lambda: link(rate="1 MB/s"), r"did you mean 'Mb/s'\?"),
     "no rate": (lambda: Link("a", "b", delay=1), r"Link: missing a required argument: 'rate'"),
     "no setting": (lambda: link(dealy=1), r"unknown setting of Link 'dealy': did you mean 'delay'"),
     "delay < 0": (lambda: link(delay=-1), r"delay = -1: must be a non-negative finite .*\(s\)"),
     "delay inf": (lambda: link(delay=INF), r"delay = inf: must be a non-negative finite number"),
-    "delay unit": (lambda: link(delay="1 Mbps"), r"'Mbps' is no unit of delay; allowed units: s"),
+    "delay unit": (
+        lambda: link(delay="1 Mbps"),
+        r"'Mbps' is not a unit of delay; allowed units: s",
+    ),
     "buffer 0": (lambda: link(buffer=0), r"buffer = 0: must be a positive .*\(packets\)"),
     "buffer < 1": (lambda: link(buffer=0.5), r"buffer = 0\.5: must be at least 1 \(packets\)"),
     "buffer 0 B": (lambda: link(buffer="0 kB"), r"buffer = 0: must be .*\(bytes\)"),
@@ -59,7 +65,7 @@ LINKS = {
     "RED name": (lambda: RED(min_tresh=5), r"unknown parameter .*'min_tresh': .*'min_thresh'"),
     "RED huge": (lambda: RED(max_p=10**400), r"queue 'red' max_p = 10+\.\.\.: must be a number"),
     "RED range": (lambda: RED(max_p=2), r"queue 'red' max_p = 2: must be a number in"),
-    "loop": (lambda: link("a", "a"), r"link 'a' > 'a': must join two different nodes"),
+    "loop": (lambda: link("a", "a"), r"link 'a' > 'a': must connect two different nodes"),
     "no node": (lambda: link("", "b"), r"src = '': must be a node name"),
     "node kind": (lambda: link(1, "b"), r"src = 1: must be a node name"),
     "new line": (lambda: link("a\nb", "b"), r"src = 'a\\nb': must be a node name, a string of pr"),
@@ -137,7 +143,7 @@ FLOWS = {
         r"header = 40: must be smaller than packet_size = 40 \(bytes\)",
     ),
     "packet size": (lambda: Flow("reno", packet_size=0), r"packet_size = 0: must be a whole"),
-    "packet unit": (lambda: Flow("reno", packet_size="1 ms"), r"'ms' is no unit of packet_size"),
+    "packet unit": (lambda: Flow("reno", packet_size="1 ms"), r"'ms' is not a unit of packet_size"),
     "ack size": (lambda: Flow("reno", ack_size=-1), r"ack_size = -1: must be a whole number"),
     "path twice": (
         lambda: Flow("reno", path=["a", "b", "a"]),
@@ -182,20 +188,23 @@ TRANSPORTS = {
     "window": (lambda: Transport(initial_window=0), r"initial_window = 0: must be a positive fin"),
     "flag": (lambda: Transport(handshake=1), r"handshake = 1: must be True or False"),
     "RTO": (lambda: Transport(min_rto=2, max_rto=1), r"min_rto = 2: must be at most max_rto = 1"),
-    "unit": (lambda: Transport(min_rto="2 B"), r"min_rto = '2 B': 'B' is no unit of min_rto"),
+    "unit": (lambda: Transport(min_rto="2 B"), r"min_rto = '2 B': 'B' is not a unit of min_rto"),
     "whole": (lambda: Transport(dupack_threshold=2.5), r"dupack_threshold = 2\.5: must be a whole"),
     "rwnd": (lambda: Transport(rwnd=NAN), r"rwnd = nan: must be a positive number or inf"),
     "half a packet": (lambda: Transport(rwnd=0.5), r"rwnd = 0\.5: must be at least 1 \(packets\)"),
     "growth": (
         lambda: Transport(delay_growth=True),
-        r"delay_growth = True: goes with handshake = ",
+        r"delay_growth = True: needs handshake = ",
     ),
 }
 
 SCENARIOS = {
     "no flow": (lambda: Scenario(NET, [], duration=1), r"flows: a scenario needs at least one"),
     "not a flow": (lambda: scenario("reno"), r"flows\[0\] = 'reno': must be Flow\(.*or CBR"),
-    "no net": (lambda: scenario(net="dumbbell"), r"net = 'dumbbell': must be a Network, as tc\."),
+    "no net": (
+        lambda: scenario(net="dumbbell"),
+        r"net = 'dumbbell': must be a Network, such as tc\.",
+    ),
     "duration": (lambda: scenario(duration=0), r"duration = 0: must be a positive finite .*\(s"),
     "duration inf": (lambda: scenario(duration=INF), r"duration = inf: must be a positive finite"),
     "no duration": (lambda: Scenario(NET, [Flow("reno")]), r"Scenario: missing .* 'duration'"),
@@ -221,7 +230,7 @@ SCENARIOS = {
             Flow("reno", name="f", access_delay=1),
             net=Network([link(name="f:access"), link("b", "a")], default_path=("a", "b")),
         ),
-        r"duplicate link name 'f:access': it is that of an access link",
+        r"duplicate link name 'f:access': an access link has this name",
     ),
     "source": (
         lambda: scenario(Flow("reno", source="lfet")),
@@ -229,7 +238,7 @@ SCENARIOS = {
     ),
     "no source": (
         lambda: scenario(net=Network([link(), link("b", "a")])),
-        r"flow 'reno1': no source: give it one, or the network a default_path",
+        r"flow 'reno1': no source: set it, or give the network a default_path",
     ),
     "one end": (
         lambda: scenario(Flow("reno", source="right")),
@@ -262,7 +271,7 @@ SCENARIOS = {
                 default_path=("a", "b"),
             )
         ),
-        r"flow 'reno1': its round trip takes no time: give a link a delay or a finite rate",
+        r"flow 'reno1': its RTT is 0: give a link a delay or a finite rate",
     ),
     "change: link": (
         lambda: change("bottelneck", rate=1),
@@ -319,7 +328,7 @@ TOML = {
     ),
     "no link": (
         lambda: toml(net="[network]"),
-        r"network: give it a topology \(dumbbell, chain, park",
+        r"network: set a topology \(dumbbell, chain, park",
     ),
     "network key": (
         lambda: toml(net="[network]\ndefault_pth = 1"),
@@ -349,7 +358,7 @@ TOML = {
     ),
     "CBR place": (
         lambda: toml(flow="[[cbr]]\nrate = 1\nposition = 3"),
-        r"cbr: position = 3: must be at most 1, to leave no gap",
+        r"cbr: position = 3: must be at most 1, the next free position",
     ),
     "CBR place 0": (
         lambda: toml(flow="[[cbr]]\nrate = 1\nposition = 0"),
@@ -391,7 +400,7 @@ def test_bad_input_is_answered_in_one_line(build, message):
 def test_an_error_in_a_file_names_the_file(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text("duration = -1\n")
-    with pytest.raises(ScenarioError, match=r"wrong\.toml': network: give it a topology"):
+    with pytest.raises(ScenarioError, match=r"wrong\.toml': network: set a topology"):
         Scenario.load(path)
 
 

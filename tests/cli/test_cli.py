@@ -199,13 +199,13 @@ def one_line(capsys):
         (["run", "{toml}", "--driver", "simp"], "did you mean 'simpy'"),
         (["run", "{toml}", "--save", "{toml}/no/x.nc"], "no such directory"),
         (["run", "{toml}", "--plot", "x.jpeg"], "must end in .png"),
-        (["run", "{toml}", "--after", "99"], "holds no bin"),
+        (["run", "{toml}", "--after", "99"], "contains no bin"),
         (["reproduce", "quick_vega"], "did you mean 'quick_vegas'"),
         (["reproduce", "quick_vegas", "table_9"], "unknown item"),
         (["reproduce", "--model", "x"], "unknown model"),
         (["reproduce", "quick_vegas", "--scorecard", "x.md"], "leave out the paper"),
         (["reproduce", "quick_vegas", "--readme", "x.md"], "leave out the paper"),
-        (["reproduce", "--accept", "--model", "packet"], "must be of both models"),
+        (["reproduce", "--accept", "--model", "packet"], "needs both models"),
     ],
 )
 def test_user_errors_are_one_line_and_exit_code_2(capsys, toml, arguments, message):
@@ -246,7 +246,7 @@ def test_ctrl_c_during_a_run(capsys, monkeypatch, toml, tmp_path):
 
     monkeypatch.setattr("tcpcc.models.simulate", interrupted)
     assert run("run", toml, "--save", tmp_path / "x.nc") == 130
-    assert "a run is kept when it is complete" in one_line(capsys)
+    assert "only complete runs are saved" in one_line(capsys)
     assert not (tmp_path / "x.nc").exists()
 
 
@@ -281,7 +281,7 @@ def test_settings_of_the_file_can_be_replaced(capsys, toml, tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "text"),
-    [("network.rate", "must be path=value"), ("flow.9.start=1", "there are 2, numbered from 1"),
+    [("network.rate", "must be path=value"), ("flow.9.start=1", "the list has 2, numbered from 1"),
      ("netwrk.rate=1", "did you mean 'network'"), ("network.rte=1", "rte"),
      ("duration.x=1", "there is no table")],
 )  # fmt: skip
@@ -297,12 +297,12 @@ def test_own_controllers_can_be_imported(capsys, tmp_path, monkeypatch):
         assert run("new", kind, name) == 0
     capsys.readouterr()
     assert run("new", "controller", "mine") == 2
-    assert "mine.py: is there already" in one_line(capsys)
+    assert "mine.py: already exists" in one_line(capsys)
     changes = ["--set", "flow.controller=mine", "--set", "duration=15"]
     assert run("run", "first.toml", *changes, "--import", "mine.py") == 0
     assert "mine1" in capsys.readouterr().out
     assert run("list", "mine", "--import", "mine.py") == 0
-    assert "share of the window" in capsys.readouterr().out
+    assert "reduction of the window" in capsys.readouterr().out
     (tmp_path / "bad.py").write_text("1 / 0")
     assert run("list", "--import", "bad.py") == 2
     assert "--import bad.py: ZeroDivisionError: division by zero" in one_line(capsys)
@@ -373,7 +373,7 @@ def test_completion(capsys):
 def test_the_scenario_is_not_overwritten(capsys, toml):
     assert run("run", toml, "--save", toml) == 2
     assert "--save" in (line := one_line(capsys))
-    assert "is the scenario" in line
+    assert "is also the scenario" in line
     assert toml.read_text() == SCENARIO
 
 

@@ -91,7 +91,7 @@ def test_a_lane_beyond_the_scenarios_groups_is_a_new_racer():
 
 
 def test_nothing_to_explore_is_told():
-    with pytest.raises(ScenarioError, match="nothing to explore"):
+    with pytest.raises(ScenarioError, match="must have a controller"):
         setting_of(RACE.replace(flows=[tc.CBR("1 Mbps")]))
 
 

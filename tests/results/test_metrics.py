@@ -67,7 +67,7 @@ def test_jain_of_unequal_fair_shares():
 
 def test_jain_of_nothing():
     assert math.isnan(metrics.jain_index([0, 0]))
-    with pytest.raises(ScenarioError, match=r"x = \[\]: must hold"):
+    with pytest.raises(ScenarioError, match=r"x = \[\]: must contain"):
         metrics.jain_index([])
     with pytest.raises(ScenarioError, match="-1: must not be negative"):
         metrics.jain_index([1, -1])
@@ -168,7 +168,7 @@ def test_convergence_looks_at_its_window_only():
     time = np.arange(300.0)
     window = np.where(time < 50, 1.0, np.where(time < 200, 30.0, 90.0))
     assert metrics.convergence_time(time, window, event=10, end=190) == 40
-    with pytest.raises(ScenarioError, match="event = 400 s: no sample"):
+    with pytest.raises(ScenarioError, match="event = 400 s: there are no samples"):
         metrics.convergence_time(time, window, event=400)
 
 

@@ -287,7 +287,7 @@ def test_wrong_questions_get_one_line(run, bare):
         plots.phase_plane(run, "vegas1", "cbr3")
     with pytest.raises(ScenarioError, match="no link was recorded"):
         plots.queue(bare)
-    with pytest.raises(ScenarioError, match="holds no bin"):
+    with pytest.raises(ScenarioError, match="contains no bin"):
         plots.throughput(run, after=60)
 
 
@@ -339,7 +339,7 @@ def test_runs_that_differ_in_nothing_else_are_the_first_and_the_second(run):
     assert labels(run.compare(run).axes[0])[0] == "vegas, first"
     other = factories.toy_run(factories.scenario([Flow("cubic")], duration=60))
     assert labels(run.compare(other).axes[0])[-1] == "cubic, cubic"
-    with pytest.raises(ScenarioError, match="must be two, which differ"):
+    with pytest.raises(ScenarioError, match="must be two different names"):
         run.compare(other, names=("a", "a"))
 
 

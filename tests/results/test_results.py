@@ -141,7 +141,7 @@ def test_a_window_between_bin_edges_is_divided_by_what_its_bins_cover(run):
 
 @pytest.mark.parametrize("window", [(5, 5), (6, 5), (10, None), (2.01, 2.09)])
 def test_an_empty_window_is_an_error_of_one_line(run, window):
-    with pytest.raises(ScenarioError, match=r"window \(.*\] s: holds no bin") as caught:
+    with pytest.raises(ScenarioError, match=r"window \(.*\] s: contains no bin") as caught:
         run.throughput(*window)
     assert "\n" not in str(caught.value)
 

@@ -114,7 +114,7 @@ def test_questions_about_what_was_not_traced_get_one_line(run, tmp_path):
     for ask in (bare.trace, lambda: bare.to_pcap(tmp_path / "x")):
         with pytest.raises(tc.ScenarioError, match="simulate with trace=True"):
             ask()
-    with pytest.raises(tc.ScenarioError, match="no trace of any"):
+    with pytest.raises(tc.ScenarioError, match="no trace of them"):
         some.trace("sack")
     with pytest.raises(tc.ScenarioError, match="simulate with trace='sack'"):
         some.plot_trace("sack")

@@ -188,9 +188,13 @@ def test_a_process_may_change_jitter():
     ("change", "model", "text"),
     [
         ({"reordering": True}, "packet", "unknown setting of Change 'reordering'"),
-        ({"jitter_share": 0.5}, "packet", "jitter_share = 0.5: the link has no jitter by then"),
+        (
+            {"jitter_share": 0.5},
+            "packet",
+            "jitter_share = 0.5: the link has no jitter at that time",
+        ),
         ({"jitter": -1}, "packet", "jitter = -1"),
-        ({"jitter": 1, "jitter_share": 0}, "packet", "no jitter is jitter = 0"),
+        ({"jitter": 1, "jitter_share": 0}, "packet", "for no jitter set jitter = 0"),
         ({"jitter": 1}, "fluid", "jitter = 1: the fluid model has no jitter that changes"),
     ],
 )

@@ -73,16 +73,20 @@ def test_a_float_survives_its_own_text(number):
 @pytest.mark.parametrize(
     ("convert", "value", "message"),
     [
-        (rate, "10 ms", "rate = '10 ms': 'ms' is no unit of rate; allowed units: bit/s, .*Mbit/s"),
+        (
+            rate,
+            "10 ms",
+            "rate = '10 ms': 'ms' is not a unit of rate; allowed units: bit/s, .*Mbit/s",
+        ),
         (rate, "10 mbps", "did you mean 'Mbps'"),
         (rate, "10 MB/s", "did you mean 'Mb/s'"),
         (rate, "10", "has no unit; allowed units: bit/s"),
-        (rate, "fast", "must be a number and a unit, as '10 Mbps'"),
+        (rate, "fast", "must be a number and a unit, such as '10 Mbps'"),
         (rate, "", "must be a number and a unit"),
         (rate, "nan Mbps", "must be a number and a unit"),
-        (rate, "1e9999 bps", "'e9999 bps' is no unit of rate"),
+        (rate, "1e9999 bps", "'e9999 bps' is not a unit of rate"),
         (seconds, "20 msec", "allowed units: s, ms, us, ns, min, h"),
-        (seconds, "5 packets", "'packets' is no unit of time"),
+        (seconds, "5 packets", "'packets' is not a unit of time"),
         (size_bytes, "5 packets", "allowed units: B, kB, KiB"),
         (packets_or_bytes, "5 Mbps", "allowed units: packets, B, kB"),
         (rate, True, "rate = True: must be a number"),
@@ -112,6 +116,6 @@ def test_any_text_is_a_number_or_one_line(text):
 
 def test_the_setting_is_named():
     with pytest.raises(
-        ScenarioError, match=r"access_delay = '3 m': 'm' is no unit of access_delay"
+        ScenarioError, match=r"access_delay = '3 m': 'm' is not a unit of access_delay"
     ):
         seconds("3 m", "access_delay")

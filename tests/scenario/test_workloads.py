@@ -75,7 +75,7 @@ def test_a_sample_is_drawn_from_its_own_values(values):
         (lambda: tc.Distribution("pareto", b=-1), "out of its range"),
         (lambda: tc.Distribution("norm"), "must not be negative"),
         (lambda: tc.Empirical([2, 1], [0.5, 1]), "values = [2.0, 1.0]: must be in ascending order"),
-        (lambda: tc.Empirical([1, 2], [0.5, 0.9]), "the last of them 1"),
+        (lambda: tc.Empirical([1, 2], [0.5, 0.9]), "ending with 1"),
         (lambda: tc.Conversation("big"), "size = 'big': must be a number and a unit"),
         (lambda: tc.Conversation(10, items=None), "gap = 0: must be a positive time"),
         (lambda: tc.Conversation(10, lasting=3, gap=1), "lasting: needs waits=False"),

@@ -132,7 +132,9 @@ def test_answering_gradually_both_drivers_give_the_same_bits():
 
 
 def test_only_what_reduces_in_proportion_can_answer_gradually():
-    with pytest.raises(ScenarioError, match="gradual_marks needs one that reduces in proportion"):
+    with pytest.raises(
+        ScenarioError, match="gradual_marks needs one with proportional rate reduction"
+    ):
         answered("newreno", True)
     answered("newreno", True, ecn="off")  # nothing is marked
 

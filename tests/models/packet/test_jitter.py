@@ -169,7 +169,7 @@ def test_what_cannot_be_meant_is_refused(settings, text):
 
 def test_fluid_takes_the_mean_and_says_so():
     late = scenario(jitter="20 ms")
-    with pytest.warns(UserWarning, match=r"fluid model: the jitter of 'bottleneck' is its mean"):
+    with pytest.warns(UserWarning, match="fluid model: the jitter of 'bottleneck' is replaced"):
         jittered = tc.simulate(late, "fluid")
 
     longer = with_jitter(scenario(), ["bottleneck"], delay="30 ms")
@@ -214,5 +214,7 @@ def test_aggregation_goes_to_toml_and_back_and_fluid_takes_half():
     case = aggregated("10 ms")
     assert tc.Scenario.from_toml(case.to_toml()) == case
     assert case.net.links[1].mean_delay == pytest.approx(0.025)
-    with pytest.warns(UserWarning, match="the aggregation of 'bottleneck<' is its mean"):
+    with pytest.warns(
+        UserWarning, match="the aggregation of 'bottleneck<' is replaced by its mean"
+    ):
         tc.simulate(case, model="fluid")

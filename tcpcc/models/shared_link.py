@@ -79,7 +79,7 @@ SHARED = record_dtype(
 
 # A flow's losses: time of its last draw, packets of the present burst that it has still to lose
 VICTIM = record_dtype({"at": float, "left": float})
-VICTIMS = 1024  # records; a power of two. Flows whose numbers differ by a multiple share a record
+VICTIMS = 1024  # records, a power of two; flows whose numbers are equal modulo it share a record
 
 shared_at = accessor(SHARED)
 victim_at = accessor(VICTIM)

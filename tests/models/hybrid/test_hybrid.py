@@ -149,7 +149,7 @@ def test_other_models_make_no_difference():
 @pytest.mark.parametrize(
     ("case", "options", "line"),
     [
-        (scenario(background=False), {}, "none has background=True"),
+        (scenario(background=False), {}, "needs at least one flow with background=True"),
         (scenario(front=0), {}, "all have background=True"),
         (scenario(), {"driver": "ns-3"}, "ns-3"),
         (scenario(), {"representatives": 0}, "representatives = 0"),

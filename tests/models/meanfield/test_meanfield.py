@@ -185,8 +185,8 @@ def test_controllers_of_one_name_are_classes_of_their_own():
 @pytest.mark.parametrize(
     ("flow", "changes", "line"),
     [
-        ({"size": 100}, [], "takes endless flows"),
-        ({}, [tc.Change(1, "bottleneck", rate="5 Mbps")], "takes constant links"),
+        ({"size": 100}, [], "takes only endless flows"),
+        ({}, [tc.Change(1, "bottleneck", rate="5 Mbps")], "takes only constant links"),
     ],
 )
 def test_what_it_refuses(flow, changes, line):

@@ -6,8 +6,8 @@ traffic runs as packets. On a shared link the queue belongs to the fluid. A pack
 everything in the queue, has the same drop probability as fluid, and counts as a fluid arrival, so
 the background yields to it (:mod:`tcpcc.models.shared_link`; time steps: `coupled`).
 
-The cost is that of the foreground packets plus that of steps times representatives. Neither depends
-on the number of background flows that a representative stands for. With f foreground flows and N
+The cost is that of the foreground packets plus that of steps times representatives. The bandwidth
+and the number of background flows do not matter by themselves. With f foreground flows and N
 background flows of the same kind it is at least f / (N + f) of the cost of the packet model.
 """
 

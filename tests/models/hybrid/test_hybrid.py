@@ -156,7 +156,7 @@ def test_background_changes_nothing_in_other_models():
         (scenario(), {"step": 1.0}, "step = 1.0"),
     ],
 )
-def test_what_cannot_be_meant(case, options, line):
+def test_invalid_options_are_refused(case, options, line):
     with pytest.raises(tc.ScenarioError, match=line):
         tc.simulate(case, model="hybrid", **options)
 

@@ -1,4 +1,4 @@
-"""The models, and one word for all of them: :func:`simulate`."""
+"""The models, and :func:`simulate`, which runs a scenario in any of them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Model:
     """A way to simulate a scenario.
 
     Attributes:
-        name: what users call it; the folder of that name in this one has a function ``simulate``.
+        name: the value of ``model=``; also the subpackage that has the function ``simulate``.
         summary: one line.
-        options: keywords that it takes beside `scenario` and `progress`.
+        options: keyword arguments of that function besides `scenario` and `progress`.
     """
 
     name: str
@@ -51,7 +51,7 @@ MODELS = {
         Model("fluid", "a hybrid automaton over cumulative flows", ("step", "representatives")),
         Model(
             "hybrid",
-            "packets in front, fluid behind, in the same queues",
+            "foreground flows as packets, background flows as fluid, in the same queues",
             ("driver", "trace", "step", "representatives"),
         ),
         Model(
@@ -76,36 +76,36 @@ def simulate(
     force: bool = False,
     **options: Any,
 ) -> Run:
-    """Run `scenario` and return its record.
+    """Run `scenario` and return the recorded run.
+
+    A run that is expected to take more than a minute is announced with a warning.
 
     Args:
-        scenario: what to simulate.
+        scenario: the scenario to simulate.
         model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
             flows), "hybrid" (flows with ``background=True`` as fluid, the others as packets, in the
             same queues) or "meanfield" (a smooth differential equation for classes of flows).
-        driver: of the packet and the hybrid model: "compiled", or "simpy" for an event in a SimPy
-            environment each; both give the same bits.
-        trace: keep every event of every flow in ``run.events``, for ``run.trace()``,
-            ``run.plot_trace()``, ``run.to_pcap()`` (packet model); or the names of those flows,
-            controllers or workloads whose events are kept, one or several.
-        stream: file, as `Run.save` writes, that the record goes to (packet model): the run's
-            series are on its disk from the start, and memory does not grow with the duration. The
-            file is there whole or not at all, and the run returned reads from it what is asked for.
+        driver: packet and hybrid model: "compiled", or "simpy", which makes every event an event
+            of a SimPy environment. Both give bit-identical results.
+        trace: packet and hybrid model: keep every event of every packet flow in ``run.events``, for
+            ``run.trace()``, ``run.plot_trace()`` and ``run.to_pcap()``. Or the name of a flow,
+            controller or workload, or several names, to keep the events of these only.
+        stream: packet model: a file for the record, in the format of `Run.save`. The series are
+            kept on disk during the run, so memory does not grow with the duration. The file
+            appears only when it is complete. The returned run reads from it on demand.
         progress: show a progress bar.
-        force: begin even if the machine seems to lack the memory, or the run takes more than
+        force: run even if the machine seems to lack the memory, or if the estimated time exceeds
             four hours; see `estimate`.
-        options: of the models with fluid: ``step``, their time step in s; of "fluid" and "hybrid":
-            ``representatives``, how many flows run at most for one with a ``count``; of
-            "meanfield": ``marking``.
+        options: "fluid", "hybrid" and "meanfield": ``step``, the time step in s. "fluid" and
+            "hybrid": ``representatives``, the largest number of flows simulated for one flow with a
+            ``count``. "meanfield": ``marking``.
 
     Raises:
-        ScenarioError: not a scenario, an unknown model or driver, an option that the model does
+        ScenarioError: not a scenario, an unknown model or driver, or an option that the model does
             not have.
-        ResourceError: the run would take more than the machine has.
-        OSError: `stream` cannot be written to.
-        RuleError: a controller's or a queue's rule failed; names the rule and its line.
-
-    A run that will take more than a minute is announced with a warning.
+        ResourceError: the run would take more time or memory than allowed.
+        OSError: `stream` cannot be written.
+        RuleError: a rule of a controller or queue failed; the message names the rule and its line.
     """
     if not isinstance(scenario, Scenario):
         hint = "; tc.Scenario.load(...) reads a file" if isinstance(scenario, str | Path) else ""

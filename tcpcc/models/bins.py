@@ -1,4 +1,4 @@
-"""What both models add up for each flow and each recorded link in an interval of the record."""
+"""Sums that a model keeps for each flow and each recorded link, one per recording interval."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINK_BIN = record_dtype(
     }
 )  # fmt: skip
 
-PART = 2**25  # bytes of bins that are in memory at a time when a record is put together from disk
+PART = 2**25  # bytes of bins held in memory at a time when a record is assembled from disk
 
 flow_bin_at = accessor(FLOW_BIN)
 link_bin_at = accessor(LINK_BIN)
@@ -33,7 +33,7 @@ link_bin_at = accessor(LINK_BIN)
 def blank_bins(
     shape: tuple[int, int], dtype: np.dtype, scratch: Scratch | None = None
 ) -> np.ndarray[Any, Any]:
-    """Bins in which nothing has been added up, and no window seen; on disk where `scratch` is."""
+    """Empty bins: sums are 0, windows and RTTs NaN. With `scratch` they are kept on disk."""
     windows = [name for name in ("cwnd", "ssthresh", "rtt") if name in (dtype.names or ())]
     blank = np.zeros((), dtype)
     for name in windows:

@@ -1,8 +1,8 @@
-"""Which line of which rule an arithmetic error came from.
+"""Find the rule and the line that caused an arithmetic error.
 
-Machine code tells that a rule divided by zero, not where. The rules are plain Python, so they are
-run once more, interpreted, on the records as they are: the one that fails tells its line. A window
-that is no positive number has overwritten the one before it; `window` of the sample stands in.
+Compiled code reports that a rule divided by zero, but not where. The rules are plain Python, so
+each is run again, interpreted, on the present records; the one that fails shows the line. An
+invalid window has overwritten the previous one; `window` of the sample replaces it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class RuleError(TcpccError, ArithmeticError):
-    """A rule divided by zero, or left a window that is not a positive finite number."""
+    """A rule divided by zero, or set a window that is not a positive finite number."""
 
 
 class Suspect(NamedTuple):
-    """A rule with the records that it works on, one of each, and for whom it was called."""
+    """A rule that may have failed: its owner, the flow or link it ran for, and its records."""
 
     owner: str
     customer: str
@@ -44,12 +44,12 @@ def suspects(
     links: Sequence[Link],
     queues: Mapping[int, QueueMemory],
 ) -> Iterator[Suspect]:
-    """The rules that may have failed: those of these senders' controllers, then all queues'.
+    """The rules that may have failed: those of the senders' controllers, then those of all queues.
 
     Args:
-        called: senders: name, controller, the record that holds the addresses of its records.
-        links: of the network.
-        queues: by the links' numbers.
+        called: senders as (name, controller, record with the addresses of the sender's records).
+        links: links of the network.
+        queues: queues by link number.
     """
     for name, controller, row in called:
         if controller is None:
@@ -73,7 +73,7 @@ def suspects(
 
 
 def blame(error: ArithmeticError, now: float, rules: Iterable[Suspect]) -> RuleError:
-    """The error to raise in place of `error`, at time `now` (s)."""
+    """Return the error to raise in place of `error`, at simulated time `now` (s)."""
     window = isinstance(error, FloatingPointError)
     for suspect in rules:
         found = (_bad_window if window else _failing_line)(suspect)
@@ -97,8 +97,8 @@ def _plain(record: Any) -> SimpleNamespace:
 
 
 def _values(suspect: Suspect) -> Iterator[tuple[str, float]]:
-    """Numbers to show: what the rule reads or writes of state, parameters and sample, as it calls
-    them."""
+    """Numbers for the message: the fields of state, parameters and sample that the rule uses, by
+    the names that the rule gives them."""
     named = set(_names(suspect.rule))
     for prefix, record in zip(("s", "p", "sample"), suspect.records, strict=True):
         for name in record.dtype.names or ():
@@ -108,7 +108,7 @@ def _values(suspect: Suspect) -> Iterator[tuple[str, float]]:
 
 
 def _names(rule: Callable[..., None]) -> Iterator[str]:
-    """What a rule's code refers to, and what the functions that it calls do."""
+    """Names used in a rule's code and in the functions that it calls."""
     waiting, seen = [rule], {rule}
     while waiting:
         function = waiting.pop()
@@ -139,7 +139,7 @@ def _failing_line(suspect: Suspect) -> tuple[str, str] | None:
 
 
 def _bad_window(suspect: Suspect) -> tuple[str, str] | None:
-    """The first line of a controller's rule after which cwnd is no positive finite number."""
+    """The first line of a controller's rule after which cwnd is not a positive finite number."""
     state, params, sample = map(_plain, suspect.records)
     if not hasattr(state, "cwnd"):
         return None

@@ -1,4 +1,4 @@
-"""What a flow keeps in memory for its controller, the same in every model."""
+"""The memory of a flow's controller, the same in all models: rules, state, parameters, sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
-    """One record, filled with `values` if given."""
+    """An array with one record, filled with `values` if given."""
     array = np.zeros(1, dtype)
     if values is not None:
         array[0] = tuple(values)
@@ -25,30 +25,30 @@ def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
 
 
 def sample_of(flow: ResolvedFlow) -> np.ndarray:
-    """A flow's sample, with what never changes in it."""
+    """A new sample for a flow, with the constant fields (packet size, hops) filled in."""
     sample = record_of(sample_dtype)
     sample["packet_size"], sample["hops"] = flow.spec.packet_size, flow.hops
     return sample
 
 
 def place_of(flow: ResolvedFlow, name: str) -> int:
-    """Where a variable is in the state of a flow's controller, in bytes; 0 if it has none."""
+    """Byte offset of a variable in the state of a flow's controller; 0 if it does not exist."""
     assert flow.controller is not None
     fields: Any = flow.controller.state_dtype.fields
     return fields[name][1] if name in fields else 0
 
 
 def header_places(flow: ResolvedFlow) -> np.ndarray:
-    """Where the state variables are that a flow's packets carry as header words, in numbers."""
+    """Positions in the state of the variables that packets carry as header fields, in 8 bytes."""
     assert flow.controller is not None
     return np.array([place_of(flow, name) // 8 for name in flow.controller.header], np.int64)
 
 
 class ControllerMemory:
-    """The rules of the controllers of a run, and the records that they work on.
+    """The compiled rules of the controllers in a run, and the records that they work on.
 
     Args:
-        seed: the scenario's, for controllers that need chance.
+        seed: seed of the scenario, for controllers that draw random numbers.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -57,16 +57,16 @@ class ControllerMemory:
         self._owned: list[np.ndarray] = []
 
     def with_seed(self, seed: int) -> ControllerMemory:
-        """The same rules for a scenario with another seed; compiled once for both."""
+        """A memory for a scenario with another seed. The compiled rules are shared."""
         other = ControllerMemory(seed)
         other._known = self._known
         return other
 
     def fill(self, row: Any, flow: ResolvedFlow) -> np.ndarray:
-        """Write the addresses of rules and records into a flow's record; returns the state.
+        """Write the addresses of rules and records into a flow's record; return the state.
 
         Raises:
-            TcpccError: a rule that does not compile.
+            TcpccError: a rule does not compile.
         """
         controller = flow.controller
         assert controller is not None
@@ -89,12 +89,12 @@ class ControllerMemory:
     def fill_alike(
         self, rows: np.ndarray, places: Sequence[int], flows: Sequence[ResolvedFlow]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """:meth:`fill`, for the records at some `places` in `rows` of flows that differ neither in
-        their controller and its parameters nor in what their samples begin with.
+        """Like :meth:`fill`, for the records at `places` in `rows`. Their flows must have the same
+        controller, parameters and initial sample.
 
         Returns:
-            the states, the parameters that all share (no rule may write them), the samples: for
-            the caller to keep alive.
+            the states, the shared parameters (no rule may write them) and the samples. The caller
+            must keep them alive.
         """
         first = flows[0]
         assert first.controller is not None
@@ -116,7 +116,7 @@ class ControllerMemory:
         return states, shared, samples
 
     def _compiled(self, controller: Controller) -> tuple[dict[str, int], np.dtype, np.ndarray]:
-        """Addresses of the rules by name, the type of the parameters, the state at first."""
+        """Addresses of the rules by name, the dtype of the parameters, and the initial state."""
         if controller not in self._known:
             dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
             addresses = {}

@@ -1,6 +1,7 @@
-"""What each controller is: its source, whose constants, what it is held to, where it runs.
+"""The evidence for each controller: its source, its constants, its tests, its models.
 
-The facts are in ``tcpcc/controllers/evidence.toml``; where it runs follows from its definition.
+The facts are in ``tcpcc/controllers/evidence.toml``. The models follow from the definition of the
+controller.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What one test holds a controller to.
+    """One test that supports a controller.
 
     Attributes:
-        kind: "ns-2", "vector", "closed form", "print" or "claim".
-        what: in a few words.
-        test: file in the tests, perhaps with "::" and the name of the test.
+        kind: "ns-2", "vector", "closed form", "print" (published values) or "claim".
+        what: what the test compares, in a few words.
+        test: test file, optionally with "::" and the name of the test.
     """
 
     kind: str
@@ -36,22 +37,22 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Whose constants a controller's defaults are, and what it is held to."""
+    """The origin of a controller's default constants, and the tests that support it."""
 
     constants: str
     held: tuple[Held, ...]
 
     @property
     def words(self) -> str:
-        """What it is held to, in a line."""
+        """The tests in one line."""
         if not self.held:
-            return "only what the tests ask of all"
+            return "only the tests that every controller must pass"
         return "; ".join(f"{each.kind}: {each.what}" for each in self.held)
 
 
 @lru_cache(maxsize=1)
 def evidence() -> dict[str, Evidence]:
-    """The evidence for each controller that comes with the package, by its name."""
+    """The evidence for each controller of the package, by name."""
     text = files("tcpcc.controllers").joinpath("evidence.toml").read_text(encoding="utf-8")
     return {
         name: Evidence(one["constants"], tuple(Held(*each) for each in one["held"]))
@@ -60,7 +61,7 @@ def evidence() -> dict[str, Evidence]:
 
 
 def models_for(controller: Controller) -> tuple[str, ...]:
-    """The models in which a controller runs, in the hybrid one perhaps only before the fluid."""
+    """The models in which a controller runs; in the hybrid one perhaps as foreground only."""
     others = {m for m in ("fluid", "meanfield") if not what_needs_packets(controller, m)}
     return tuple(
         m for m in ("packet", "fluid", "hybrid", "meanfield") if m in {"packet", "hybrid", *others}
@@ -68,8 +69,9 @@ def models_for(controller: Controller) -> tuple[str, ...]:
 
 
 def evidence_table() -> pd.DataFrame:
-    """A row for each registered controller: `controller`, `source`, `constants`, `held to`,
-    `models`; constants and what it is held to are empty for a user's own."""
+    """A table of the registered controllers, with columns `controller`, `source`, `constants`,
+    `held to` (tests) and `models`. For a user's own controller `constants` and `held to` are empty.
+    """
     import pandas as pd
 
     known = evidence()

@@ -1,8 +1,8 @@
-"""Which links of a scenario can hold a queue, and the routes between them.
+"""The links of a scenario that can hold a queue, and the routes over them.
 
-A link where no queue can form is a delay and nothing else. Such are a fast access link before a
-slower bottleneck, and a link that carries only ACKs; the dumbbell of the papers keeps a single
-queue, however many flows it has.
+A link where no queue can form is only a delay. Examples are a fast access link in front of a slower
+bottleneck, and a link that carries only ACKs. The dumbbell of the papers keeps a single queue
+for any number of flows.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Route:
-    """The queueing links that some flows pass, and the delays between them.
+    """The queueing links on the path of some flows, and the delays between these links.
 
     Attributes:
-        links: indices into the scenario's links, those of the data first.
-        n_forward: how many of them carry the data; the rest carry the ACKs.
-        before: s, from the sender or the link before to each link; a link's own transmission and
-            propagation belong to the delay after it.
-        after: s, from the last of them to the sender.
-        to_receiver: s, from the last of those that carry data to the receiver.
-        flows: the scenario's flows on this route.
+        links: indices into the scenario's links, data path first.
+        n_forward: number of these links that carry data; the rest carry ACKs.
+        before: delay in s to each link, from the sender or the previous queueing link. The
+            transmission and propagation delay of a link belong to the delay after it.
+        after: delay in s from the last link back to the sender.
+        to_receiver: delay in s from the last data link to the receiver.
+        flows: indices of the scenario's flows on this route.
     """
 
     links: tuple[int, ...]
@@ -49,7 +49,7 @@ class Route:
 
 
 def queueing_links(resolved: Resolved) -> list[int]:
-    """Indices of the links that are more than a delay, in an order in which data passes them."""
+    """Indices of the links that can hold a queue, in an order in which data passes them."""
     rates = [link.rate for link in resolved.links]
     loads = _loads(resolved)
     kept = [
@@ -69,10 +69,10 @@ def queueing_links(resolved: Resolved) -> list[int]:
 
 
 def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
-    """For each link, the most that can arrive: bit/s for each link or sender that it comes from.
+    """For each link, the highest arrival rate in bit/s from each previous link or sender.
 
-    What comes through a link is no faster than the link. A window that doubles makes a sender as
-    fast as twice its share of the narrowest link on its way.
+    Traffic that has passed a link is at most as fast as the link. A sender in slow start is at most
+    twice as fast as its share of the slowest link on its path.
     """
     links = resolved.links
     users = Counter(i for flow in resolved.flows for i in flow.forward)
@@ -109,7 +109,7 @@ def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
 
 
 def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
-    """`kept` such that a link stands before those that it feeds, as far as no circle forbids it."""
+    """`kept`, sorted so that a link precedes the links that it feeds, except in cycles."""
     wanted = set(kept)
     feeds: dict[int, set[int]] = {i: set() for i in kept}
     for flow in resolved.flows:
@@ -135,7 +135,7 @@ def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
 
 
 def find_routes(resolved: Resolved, kept: list[int]) -> list[Route]:
-    """The routes of all flows; flows of one route have the same delays, to the bit."""
+    """The routes of all flows. Flows on one route have bit-identical delays."""
     routes: dict[tuple[object, ...], Route] = {}
     for k, flow in enumerate(resolved.flows):
         route = route_of(resolved.links, flow, set(kept))
@@ -148,7 +148,7 @@ def find_routes(resolved: Resolved, kept: list[int]) -> list[Route]:
 
 
 def route_of(links: Sequence[Link], flow: ResolvedFlow, kept: set[int]) -> Route:
-    """The route of one flow over `links`, of which those in `kept` can hold a queue."""
+    """The route of one flow over `links`; the links in `kept` can hold a queue."""
     bits = 8.0 * flow.spec.packet_size
     passed: list[int] = []
     before: list[float] = []

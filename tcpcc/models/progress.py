@@ -1,4 +1,4 @@
-"""A progress bar in simulated time: drawn on request, silent otherwise."""
+"""An optional progress bar in simulated time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Self
 
 
 class Progress:
-    """``with Progress(duration, show) as bar: bar.reach(t)``; draws with tqdm if `show`."""
+    """``with Progress(duration, show) as bar: bar.reach(t)``; drawn with tqdm if `show`."""
 
     def __init__(self, duration: float, show: bool) -> None:
         self._bar: Any = None
@@ -17,7 +17,7 @@ class Progress:
             self._bar = tqdm(total=duration, unit="s", unit_scale=True, desc="simulated time")
 
     def reach(self, time: float) -> None:
-        """Simulated time has come to `time`."""
+        """Move the bar to simulated time `time` (s)."""
         if self._bar is not None:
             self._bar.update(time - self._at)
         self._at = time

@@ -1,7 +1,7 @@
-"""What a link keeps in memory for its discipline, the same in every model.
+"""The memory of a link's queue discipline, the same in every model.
 
-A link's record has the fields :data:`FIELDS`. :func:`apply` calls the rule there and notes the
-state variables that the discipline records: their values after the last arrival in each bin.
+A link's record has the fields :data:`FIELDS`. :func:`apply` calls the discipline's rule and notes
+the recorded state variables: their values after the last arrival in each bin.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tcpcc.engine.scratch import Scratch
     from tcpcc.scenario.network import Link
 
-#: Of a link's record: addresses of the rule at arrivals, of those of the timer, at departures and
-#: for the choice among inner queues (0: none) and of
-#: their three records; of the recorded state variables, how many, which places in the state, and
-#: their values bin by bin; whether the rules read and write the header words of packets.
+#: Fields of a link's record. Addresses of the rules on arrival, for the timer, at departures and
+#: for the choice of an inner queue (0: no such rule), and of their three records. The number of
+#: recorded state variables, and the addresses of their positions in the state and of their values
+#: per bin. Whether the rules use the header fields of packets.
 FIELDS: list[tuple[str, type]] = [
     ("rule", int), ("timer", int), ("departure", int), ("select", int),
     ("state", int), ("params", int), ("sample", int),
@@ -37,14 +37,14 @@ _number_at = accessor(record_dtype({"value": float}))
 
 @compiled
 def apply(link, b):
-    """Call the link's rule for an arrival in bin `b`; -1 for one that no bin holds."""
+    """Call the link's rule for an arrival in bin `b`; -1: outside the bins."""
     call_rule(link.rule, link.state, link.params, link.sample)
     note_state(link, b)
 
 
 @compiled
 def note_state(link, b):
-    """Note what the discipline records of its state, for bin `b`; -1 for none."""
+    """Note the recorded state variables of the discipline in bin `b`; -1: note nothing."""
     if b >= 0:
         for i in range(link.n_noted):
             value = _number_at(link.state, _index_at(link.noted, i).at).value
@@ -53,7 +53,7 @@ def note_state(link, b):
 
 @compiled
 def run_timer(link, now):
-    """Call the link's timer, which is due; returns when it is due next."""
+    """Call the link's timer rule, which is due; return the next due time."""
     q = sample_at(link.sample, 0)
     q.now = now
     call_rule(link.timer, link.state, link.params, link.sample)
@@ -63,14 +63,14 @@ def run_timer(link, now):
 
 
 class QueueMemory:
-    """The arrays behind a link's :data:`FIELDS`; to be kept alive as long as the link's record.
+    """The arrays that a link's :data:`FIELDS` point to; they must live as long as that record.
 
     Args:
-        link: whose queue it is.
-        rule: ``on_arrival`` or ``on_fluid`` of its discipline; None: there is none.
-        seed: of the scenario.
-        n_bins: how many bins a recorded link has.
-        scratch: keeps what is recorded on disk.
+        link: the link of the queue.
+        rule: ``on_arrival`` or ``on_fluid`` of the discipline; None if it has no such rule.
+        seed: seed of the scenario.
+        n_bins: number of recording bins.
+        scratch: if given, recorded values are kept on disk.
     """
 
     def __init__(
@@ -121,10 +121,10 @@ class QueueMemory:
         row["noted"], row["notes"] = address(self._places), address(self._notes)
 
     def series(self, name: str, bins: slice) -> np.ndarray:
-        """A recorded variable at the ends of some bins: NaN before the first arrival.
+        """A recorded variable at the end of each bin; NaN before the first arrival.
 
-        A bin without arrivals has the value of the one before. It is written there, so that of a
-        series asked for part by part none has to look back further than that.
+        A bin without arrivals has the value of the previous bin. The value is written into the bin,
+        so a series can be read in consecutive parts without looking back further than one bin.
         """
         notes = self._notes[max(bins.start - 1, 0) : bins.stop, self.names.index(name)]
         newest = np.maximum.accumulate(np.where(np.isnan(notes), 0, np.arange(len(notes))))
@@ -135,10 +135,14 @@ class QueueMemory:
 def recorded_states(
     links: Sequence[Link], memories: Mapping[int, QueueMemory], bins: slice
 ) -> dict[str, np.ndarray]:
-    """What the disciplines of recorded links record in some bins, by name, shape [time, recorded
-    link].
+    """The recorded state variables of the queue disciplines, by name; shape [time, recorded link].
 
-    NaN where a link's discipline has no such variable. `memories` are found by the links' indices.
+    NaN where a link's discipline has no such variable.
+
+    Args:
+        links: all links of the network.
+        memories: queue memories by link index.
+        bins: the recording bins to return.
     """
     recorded = [i for i, link in enumerate(links) if link.record]
     names = {name: None for i in recorded for name in links[i].queue.discipline.record}

@@ -1,4 +1,4 @@
-"""What only packets have: the models without packets refuse it, or warn of it, in one line."""
+"""Checks of the models without packets: they refuse, or warn of, features that need packets."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ if TYPE_CHECKING:
 
 
 class FluidWarning(UserWarning):
-    """A model without packets may be off; says where, or where the documentation tells of it."""
+    """A model without packets may be inaccurate for this scenario; the message says where."""
 
 
 def warn_of_jitter(resolved: Resolved, model: str) -> None:
-    """Say that what is another for each packet is its mean."""
+    """Warn that a random delay per packet is replaced by its mean."""
     for what in ("jitter", "aggregation"):
         names = [repr(link.name) for link in resolved.links if getattr(link, what) > 0]
         if names:
             listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
             warnings.warn(
-                f"{model} model: the {what} of {listed} is its mean, half of it for every packet,"
-                " and nothing overtakes: check with the packet model",
+                f"{model} model: the {what} of {listed} is replaced by its mean, half of it, and"
+                " packets keep their order: check with the packet model",
                 FluidWarning,
                 stacklevel=6,
             )
 
 
-#: What the models without packets have of `Controller.extras` and `header`, by model.
+#: Features from `Controller.extras` and `header` that a model without packets supports, by model.
 HAVE = {"fluid": {"on_start", "on_open", "pacing_rate", "header"}}
 
 
 def what_needs_packets(controller: Controller, model: str) -> list[str]:
-    """What a controller has that a model without packets has not: it is told of single packets,
-    spaces them, or writes into them."""
+    """The features of a controller that `model` does not support because they need packets: rules
+    for single packets, pacing, header fields."""
     used = [*controller.extras, *(["header"] if controller.header else [])]
     return [name for name in used if name not in HAVE.get(model, ())]
 
 
 def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
-    """Refuse ECN, queue disciplines that say nothing of fluid, and controllers that need packets.
+    """Refuse ECN, queue disciplines without a fluid rule, and controllers that need packets.
 
     Raises:
-        ScenarioError: the scenario has one.
+        ScenarioError: the scenario uses one of these.
     """
     needs_of = {
         controller: what_needs_packets(controller, model)
@@ -58,7 +58,7 @@ def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
         if controller is not None and (needs := needs_of[controller]):
             raise ScenarioError(
                 f"flow {flow.name!r}: controller {controller.name!r} needs packets"
-                f" ({needs[0]}), and the {model} model has none; use the packet model"
+                f" ({needs[0]}); the {model} model has no packets; use the packet model"
             )
         if not isinstance(flow.spec, CBR) and flow.spec.transport.ecn != "off":
             raise ScenarioError(

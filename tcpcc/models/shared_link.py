@@ -1,32 +1,33 @@
-"""A link that packets and fluid share: what each tells the other of itself.
+"""A link that foreground packets and background fluid share.
 
-The fluid has the queue. A packet that arrives finds the bytes that fluid and packets have left
-there, follows them, and is fluid's arrival like any other by the next time step. Between two
-steps the queue goes on as it did: it takes in fluid at the rate of the last step and the packets
-that come, and it drains.
+The queue belongs to the fluid model. An arriving packet waits for the bytes that fluid and packets
+have left in the queue. In the next time step it counts as a fluid arrival. Between two steps the
+queue is extrapolated: it receives fluid at the rate of the last step and the packets that arrive,
+and it drains at the link's rate.
 
-Fluid has no grain. Flows' packets have: where the link has capacity left, their number in a short
-time scatters as that of independent arrivals. So where fluid finds no queue a packet meets that of
-a diffusion with this variance and the drift of the free capacity, reflected where it is empty or
-full and sampled exactly at any distance of times (a bridge's least value is drawn with it). It
-returns to nothing within a round trip once there is a queue, and nothing is added to it: what comes
-to a busy link are the answers to what it has sent at an even pace. (With 100 flows under RED the
-numbers of packets in 1 to 100 ms have a variance of 0.5 to 3 times their mean; fluid by itself has
-0.8 to 0.9 of it, the rest in less than a step.)
+Packet noise: fluid has no packet-level noise. Real packets have it: on an underloaded link their
+number in a short time varies like that of independent arrivals. So where the fluid has no queue, a
+packet meets the queue of a reflected Brownian motion with this variance and with the free capacity
+as drift. It is reflected at the empty and the full buffer and sampled exactly at any time distance
+(the minimum of a Brownian bridge is drawn with it). Once the fluid has a queue, the noise decays
+within a round trip and none is added, because a busy link receives packets paced by its own output.
 
-Losses: a queue discipline drops of all that come, in front and behind, as often as in the last step
-and as regularly as it does: of a clump RED takes one packet, seldom two. (What is dropped behind is
-not told to the fluid, which drops its own.) A full buffer decides by the step how many packets it
-has no room for; those in front owe as many of these as they have of what came in a round trip. (Of
-what came in the step they would pay for the overflow that their own clumps make, while those of
-fluid, smeared over steps, make none.) What is owed the next packets to come pay. A packet that a
-window has grown by follows on another at once, and finds the place taken that the ACK has told of:
-in packets it is refused five times as often as others (of 10 to 1000 NewReno flows or 100 CUBIC
-flows others have 0.17 to 0.25 of its chance). A full buffer refuses
-several packets of a clump, of each a number with the mean of those behind. That is the mean of all
-that a sender notices together, so a flow is drawn once in a round trip. (In packets, of 100 CUBIC
-flows with round trips of 105 ms, one that has lost some loses no more 20 to 80 ms later, while
-others do. Drawn again, those in front lost 7 % more at a time than those behind, so less often.)
+Drops by a queue discipline: the drop probability is that of the last step. Drops are spaced over
+all arrivals, foreground and background, as regularly as the discipline spaces them, so RED rarely
+drops two packets of a burst. Drops of background arrivals are not communicated; the fluid model
+draws its own.
+
+Drops by a full buffer: each fluid step computes how many packets do not fit. The foreground owes a
+share of them, which is its share of the arrivals over a round trip. (Its share of the arrivals in
+the step would charge it for its own bursts, while fluid bursts are smeared over steps.) The next
+foreground packets pay: they are refused. A packet sent because the window has grown directly
+follows another packet, and the place that the ACK announced is already taken. The packet model
+refuses such packets five times as often as others (`OTHERS`).
+
+A full buffer refuses several packets of a burst. Their number is random; its mean is the mean
+number that a background flow loses at a time. This mean counts all losses that a sender notices
+together, so a flow is drawn once in a round trip. (In the packet model a CUBIC flow that has lost
+packets loses no more within the same round trip.)
 """
 
 import math
@@ -36,47 +37,49 @@ import numpy as np
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS, uniform
 
-FORGOTTEN = 4  # gaps between drops, after which the first of them tells nothing of the last
-OTHERS = 0.2  # chance to be refused by a full buffer, if the window has not just grown by a packet
-CLUMP = 1 / 4  # of a round trip: so long a flow's packets that follow each other are one clump
-SOON = 20  # what is owed is paid by the packets of such a part of a round trip, in the mean
+FORGOTTEN = 4  # mean drop gaps; after so many the next drop is independent of the last one
+# Chance that a full buffer refuses a packet, relative to a packet by which a window has just grown.
+# Packet model: 0.17 to 0.25 with 10 to 1000 NewReno or 100 CUBIC flows.
+OTHERS = 0.2
+CLUMP = 1 / 4  # round trips; packets of a flow within this time belong to one burst
+SOON = 20  # owed drops are paid within 1/SOON of a round trip on average
 
 SHARED = record_dtype(
     [
         *STREAM_FIELDS,
-        # what a packet meets: bytes and the time of which they are; the grain's bytes; bytes/s of
-        # fluid coming in, and going out; room in packets or bytes
+        # queue that a packet meets: fluid and packets in bytes, time of this value in s, packet
+        # noise in bytes; fluid arrivals and link rate in bytes/s; buffer in bytes
         ("level", float), ("seen", float), ("grain", float),
         ("inflow", float), ("outflow", float), ("limit", float),
         ("size", float), ("trip", float),
-        # probability that the link loses a packet, and that its discipline drops one; how irregular
-        # its drops are; when the next is due, as part of the mean gap, and when that was told
+        # probability of random loss, and of a drop by the discipline; irregularity of its drops;
+        # distance to its next drop in mean gaps, and the time of this value
         ("loss", float), ("prob", float), ("spread", float), ("due", float), ("dropped_at", float),
-        # since the last step: packets that came, and by which windows have grown, bytes taken in,
-        # packets refused
+        # since the last step: packets that arrived, packets by which windows have grown, accepted
+        # bytes, refused packets
         ("packets", float), ("extras", float), ("bytes", float), ("refused", float),
-        # to be refused, and how many of these of clumps that have begun to be; how many a flow
-        # behind loses at a time, in the mean
+        # packets still to be refused; packets promised by bursts of which some were refused; mean
+        # number of packets that a background flow loses at a time
         ("owed", float), ("promised", float), ("together", float),
-        # address of the flows' `VICTIM`; when one was last drawn
+        # address of the flows' `VICTIM` records; time of the last draw
         ("victims", int), ("drawn_at", float),
-        # when a packet came, and of which flow
+        # time and flow of the last packet that arrived
         ("met_at", float), ("met", int),
-        # packets that came in front, those by which windows have grown, and behind, older ones
-        # weighing less; the last step's end
+        # decaying counts of foreground packets, of those by which windows have grown, and of
+        # background packets; end of the last step
         ("front", float), ("extra", float), ("behind", float), ("stepped", float),
-        # where the count of what the fluid behind loses at a time begins
+        # losses and loss events of the background at which its mean loss begins to count
         ("packets_before", float), ("events_before", float),
-        # those that came in the time of some packets; weight in a draw
+        # foreground packets that arrived recently; share of the foreground in an overflow
         ("recent", float), ("weight", float),
-        # sources of packets that are open
+        # open foreground sources
         ("open", float),
     ]
 )  # fmt: skip
 
-# Of a flow: when it was last drawn to lose packets, how many it is to lose still
+# A flow's losses: time of its last draw, packets of the present burst that it has still to lose
 VICTIM = record_dtype({"at": float, "left": float})
-VICTIMS = 1024  # a power of two: of so many flows numbers differ, later ones share a record
+VICTIMS = 1024  # records, a power of two; flows whose numbers are equal modulo it share a record
 
 shared_at = accessor(SHARED)
 victim_at = accessor(VICTIM)
@@ -84,27 +87,27 @@ victim_at = accessor(VICTIM)
 
 @compiled
 def normal(s):
-    """A number of the standard normal distribution."""
+    """Draw a standard normal number (Box-Muller)."""
     return math.sqrt(-2 * math.log(uniform(s))) * math.cos(2 * math.pi * uniform(s))
 
 
 @compiled
 def least_between(s, first, last, variance):
-    """The least value on its way of a Brownian motion from `first` to `last`."""
+    """Draw the minimum of a Brownian bridge from `first` to `last`."""
     u = uniform(s)
     return (first + last - math.sqrt((first - last) ** 2 - 2 * variance * math.log(u))) / 2
 
 
 @compiled
 def move(s, time):
-    """Bring what a packet would meet up to `time`."""
+    """Advance the queue that a packet would meet to `time`."""
     passed = time - s.seen
     if passed <= 0:
         return
     s.seen = time
     net = s.inflow - s.outflow
     before = s.level + s.grain
-    rest = s.level + net * passed  # below 0: what the link could have sent and had not
+    rest = s.level + net * passed  # below 0: unused capacity
     s.level = max(min(rest, max(s.level, s.limit)), 0.0)
     kept = math.exp(-passed / (s.trip + s.level / s.outflow))
     after = s.level + kept * s.grain + min(rest, 0.0)
@@ -118,12 +121,12 @@ def move(s, time):
 
 @compiled
 def round_trip(s):
-    """With what waits now, s."""
+    """The round-trip time with the present queue, s."""
     return s.trip + s.level / s.outflow
 
 
 def no_victims(links):
-    """For each link, and each flow: it has lost nothing yet."""
+    """New `VICTIM` records, shape [link, VICTIMS]: no flow has been drawn yet."""
     victims = np.zeros((links, VICTIMS), VICTIM)
     victims["at"] = -math.inf
     return victims
@@ -131,22 +134,25 @@ def no_victims(links):
 
 @compiled
 def clump(s):
-    """How many packets of a clump a full buffer refuses: the next one always with the same chance,
-    as packets show it."""
+    """Draw how many packets of a burst a full buffer refuses: a geometric number with mean
+    `together`, as in the packet model."""
     more = 1 - 1 / s.together
     return 1 + math.floor(math.log(uniform(s)) / math.log(more)) if more > 0 else 1.0
 
 
 @compiled
 def is_extra(s, flow, time, size):
-    """Whether a packet follows on another of its flow at once: by it the window has grown."""
+    """Whether a packet directly follows another one of its flow: the window has grown by it."""
     return flow == s.met and 2 * (time - s.met_at) * s.outflow < size
 
 
 @compiled
 def is_hit(s, flow, time, extra):
-    """Whether a packet that comes is one of those that a full buffer is to refuse. A flow is drawn
-    once in a round trip, unless more is owed than all that are open lose at once."""
+    """Whether a full buffer refuses an arriving packet.
+
+    A flow is drawn at most once in a round trip, unless more packets are owed than all open flows
+    together lose at a time.
+    """
     v = victim_at(s.victims, flow & (VICTIMS - 1))
     trips = (time - v.at) / round_trip(s)
     if v.left >= 1 and trips < CLUMP:
@@ -154,7 +160,7 @@ def is_hit(s, flow, time, extra):
         s.promised = max(s.promised - 1, 0.0)
         s.owed -= 1
         return True
-    s.promised = max(s.promised - v.left, 0.0)  # its clump had fewer packets
+    s.promised = max(s.promised - v.left, 0.0)  # the burst had fewer packets
     v.left = 0.0
     if trips < 1 and s.owed - s.promised <= s.open * s.together:
         return False
@@ -171,8 +177,10 @@ def is_hit(s, flow, time, extra):
 
 @compiled
 def next_drop(s):
-    """Arrivals from a drop of the discipline to the next, as a multiple of their mean number. With
-    a spread of 1 it keeps no distance, and tosses a coin for each."""
+    """Draw the distance from one drop of the discipline to the next, in mean distances.
+
+    With a spread of 1 drops are independent, so distances are exponential.
+    """
     if s.spread < 1:
         return 1 + s.spread * (2 * uniform(s) - 1)
     return -math.log(uniform(s))
@@ -180,7 +188,8 @@ def next_drop(s):
 
 @compiled
 def rest_of_one(s):
-    """The same from any arrival on: of a gap that is likelier the longer it is, a part."""
+    """Draw the distance from an arbitrary arrival to the next drop: a uniform part of a gap that is
+    chosen with a probability proportional to its length."""
     gap = next_drop(s)
     while s.spread < 1 and uniform(s) * (1 + s.spread) >= gap:
         gap = next_drop(s)
@@ -189,7 +198,7 @@ def rest_of_one(s):
 
 @compiled
 def pass_behind(s, time):
-    """Let the discipline drop of what came behind until `time`, which only moves its next drop."""
+    """Count the background arrivals until `time`; their drops only move the next drop."""
     s.due -= s.prob * s.inflow / s.size * (time - s.dropped_at) if s.prob > 0 else 0.0
     s.dropped_at = time
     if s.due < -FORGOTTEN:
@@ -200,7 +209,7 @@ def pass_behind(s, time):
 
 @compiled
 def is_dropped(s, time):
-    """Whether the discipline drops a packet that comes."""
+    """Whether the discipline drops an arriving packet."""
     if s.prob == 0:
         return False
     pass_behind(s, time)
@@ -210,8 +219,10 @@ def is_dropped(s, time):
 
 @compiled
 def meet(s, flow, open_sources, time, size):
-    """A packet of `size` bytes of `flow` comes at `time`: the bytes before it in the queue, or -1
-    if it is refused."""
+    """A packet of `flow` with `size` bytes arrives at `time`.
+
+    Returns the bytes that are queued before it, or -1 if it is refused.
+    """
     move(s, time)
     extra = is_extra(s, flow, time, size)
     s.met_at = time
@@ -234,7 +245,7 @@ def meet(s, flow, open_sources, time, size):
 
 @compiled
 def begin_step(s, now, backlog, inflow, outflow, size, prob, spread):
-    """The fluid has taken a step: what packets are to know of it, and their accounts anew."""
+    """The fluid has taken a step: update the values for packets, and reset their counts."""
     pass_behind(s, now)
     kept = math.exp((s.stepped - now) / round_trip(s))
     s.front = kept * s.front + s.packets
@@ -242,7 +253,7 @@ def begin_step(s, now, backlog, inflow, outflow, size, prob, spread):
     s.behind = kept * s.behind + inflow * (now - s.stepped) / size
     s.stepped = now
     move(s, now)
-    if now - s.met_at > round_trip(s):  # nobody comes; the fluid loses it if it still must
+    if now - s.met_at > round_trip(s):  # no packets arrive; the fluid drops what still overflows
         s.owed = min(s.owed, 0.0)
     if now - s.drawn_at > round_trip(s):
         s.promised = 0.0

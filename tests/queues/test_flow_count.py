@@ -1,4 +1,5 @@
-"""Disciplines that count connections: SRED's estimate, SRED, RED with thresholds that follow it."""
+"""Disciplines that count connections: SRED's estimate, SRED, and RED with thresholds that follow
+it."""
 
 from types import SimpleNamespace
 
@@ -43,7 +44,7 @@ class Plain:
 
 
 @pytest.mark.parametrize("warm_up", [0, 1])
-def test_the_estimate_is_that_of_the_listing(warm_up):
+def test_the_estimate_follows_the_papers_equations(warm_up):
     """(1) and (2), packet by packet, with a list that grows to 50 zombies."""
     sred, rng = Plain("sred", zombies=50, overwrite=0.25, warm_up=warm_up), np.random.default_rng(1)
     stream = {}
@@ -69,7 +70,7 @@ def test_the_estimate_is_that_of_the_listing(warm_up):
 
 
 def estimate(shares, arrivals=60_000, seed=3, **params):
-    """Mean of P over the second half of so many independent arrivals."""
+    """Mean of P over the second half of `arrivals` independent arrivals."""
     sred, rng = Plain("sred", seed, **params), np.random.default_rng(seed)
     found = []
     for flow in rng.choice(len(shares), arrivals, p=shares):
@@ -88,8 +89,8 @@ def test_the_frequency_of_hits_is_the_sum_of_squared_shares(shares):
     assert estimate(shares) == pytest.approx(sum(x**2 for x in shares), rel=0.05)
 
 
-def test_the_paper_begins_at_p_0_and_the_warm_up_at_the_mean():
-    """After k packets of one flow: P = 1 - (1 - a)^(k - 1), or 1 at once."""
+def test_p_starts_at_0_or_with_warm_up_at_the_mean():
+    """After k packets of one flow: P = 1 - (1 - a)^(k - 1), or 1 at once with `warm_up`."""
     slow, fast = Plain("sred", warm_up=0), Plain("sred", warm_up=1)
     for _ in range(1001):
         slow.arrive(flow=7.0)
@@ -98,7 +99,7 @@ def test_the_paper_begins_at_p_0_and_the_warm_up_at_the_mean():
     assert fast.s.hit_frequency == 1
 
 
-def test_no_more_flows_than_zombies_are_counted():
+def test_the_flow_count_is_at_most_the_number_of_zombies():
     sred = Plain("sred", zombies=20)
     for flow in range(500):
         sred.arrive(flow=float(flow))
@@ -114,8 +115,9 @@ CHANGING = [
 
 @pytest.mark.parametrize("warm_up", [0, 1])
 @pytest.mark.parametrize("queue", ["sred", "connection_red"])
-def test_the_fluid_estimate_follows_the_packets(queue, warm_up):
-    """Three sources, from 30 s on eight: P is the mean of that of the packets at all times.
+def test_the_fluid_estimate_is_the_mean_of_packet_runs(queue, warm_up):
+    """Three sources, and eight from 30 s on: fluid's P is the mean of the packet runs' P at all
+    times.
 
     At the end the shares are equal, and the list has forgotten the first two.
     """
@@ -151,7 +153,7 @@ def test_the_thresholds_follow_the_number_of_connections(n, params, low, high):
 
 
 @given(st.integers(0, 500), st.floats(-0.9, 2), st.floats(0, 20), st.floats(1, 1000))
-def test_thresholds_lie_in_the_buffer_and_grow_with_n(n, error, beta, limit):
+def test_thresholds_stay_in_the_buffer_and_grow_with_n(n, error, beta, limit):
     red = Plain("connection_red", beta=beta, error=error)
     seen = []
     for flows in (n, n + 1):
@@ -161,7 +163,7 @@ def test_thresholds_lie_in_the_buffer_and_grow_with_n(n, error, beta, limit):
     assert seen[0] <= seen[1]
 
 
-def test_equal_thresholds_leave_the_gentle_branch():
+def test_equal_thresholds_keep_the_gentle_branch():
     p = SimpleNamespace(max_p=0.1, gentle=1)
     assert [base_probability(avg, 20.0, 20.0, p) for avg in (19.9, 20, 30, 40)] == pytest.approx(
         [0, 0.1, 0.55, 1]
@@ -170,8 +172,8 @@ def test_equal_thresholds_leave_the_gentle_branch():
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
 @pytest.mark.parametrize("n", [2, 3])
-def test_with_a_constant_number_it_is_red(n, model):
-    """The same law, and the estimator takes no random numbers while it is off."""
+def test_connection_red_with_a_constant_count_equals_red(n, model):
+    """The same law, and the estimator draws no random numbers while it is off."""
     flows = [tc.Flow(("vegas", "reno", "newreno")[k]) for k in range(n)]
     runs = [
         tc.simulate(
@@ -188,8 +190,8 @@ def test_with_a_constant_number_it_is_red(n, model):
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
-def test_the_thresholds_follow_flows_that_come_and_go(model):
-    """One, then three, then two, one of which finishes: 1, 3, 2, 1 connections."""
+def test_thresholds_follow_the_open_connections(model):
+    """One, then three, then two connections, of which one finishes: 1, 3, 2, 1."""
     flows = [
         tc.Flow("vegas", transport=tc.Transport.ns2()),
         tc.Flow("vegas", start=4, stop=8, transport=tc.Transport.ns2()),
@@ -203,7 +205,7 @@ def test_the_thresholds_follow_flows_that_come_and_go(model):
     assert at.values == pytest.approx(3 * 1.1 * np.array([1, 3, 2, 1]))
 
 
-def test_more_connections_believed_make_a_longer_queue():
+def test_a_larger_assumed_flow_count_gives_a_longer_queue():
     flows = [tc.Flow(("vegas", "reno")[k % 2], start=0.1 * k) for k in range(4)]
     queues = []
     for error in (-0.2, 0, 0.2):
@@ -214,7 +216,7 @@ def test_more_connections_believed_make_a_longer_queue():
 
 
 def test_vegas_gets_a_larger_share_beside_reno_than_with_droptail():
-    """What the discipline is for (thesis, Tables 3.1 and 4.1)."""
+    """The purpose of the discipline (thesis, Tables 3.1 and 4.1)."""
     flows = [tc.Flow("vegas"), tc.Flow("reno")]
     ratios = []
     for queue in (tc.DropTail(), tc.ConnectionRED(), tc.ConnectionRED(estimator=1)):
@@ -261,9 +263,9 @@ def test_packets_and_fluid_drop_the_same_share(full):
     assert np.mean(drops[20_000:]) == pytest.approx(share, rel=0.1)
 
 
-def test_who_sends_most_hits_and_is_dropped_most():
-    """Full SRED: of a flow with half of the packets a larger share is dropped than of the others;
-    simple SRED draws no distinction."""
+def test_full_sred_drops_more_of_the_fastest_flow():
+    """With full SRED a flow with half of the packets loses a larger share than the others; simple
+    SRED makes no distinction."""
     ratios = []
     for full in (1, 0):
         queue, rng = Plain("sred", full=full, most_flows=4), np.random.default_rng(4)
@@ -274,8 +276,9 @@ def test_who_sends_most_hits_and_is_dropped_most():
     assert ratios[1] == pytest.approx(1, abs=0.1)
 
 
-def test_sred_in_a_network_keeps_the_queue_by_its_thirds():
-    """Between them the probability quadruples: the queue stays about a third of the buffer."""
+def test_sred_keeps_the_queue_near_a_third_of_the_buffer():
+    """The drop probability changes by a factor of four at a third, so the queue stays about a third
+    of the buffer."""
     flows = [tc.Flow("reno", start=0.05 * k, recovery="sack") for k in range(30)]
     net = tc.dumbbell("20 Mbps", "20 ms", 300, queue=tc.SRED(most_flows=64))
     case = tc.Scenario(net, flows, duration=60)
@@ -285,7 +288,7 @@ def test_sred_in_a_network_keeps_the_queue_by_its_thirds():
         assert run.queue_mean(after=20) == pytest.approx(100, rel=0.2)
 
 
-def test_both_take_their_part_of_the_estimator_from_one_place():
+def test_both_disciplines_share_the_estimator():
     for name in ("sred", "connection_red"):
         discipline = QUEUES.find(name)
         assert flow_count.ESTIMATOR_PARAMS.items() <= discipline.params.items()

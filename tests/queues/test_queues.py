@@ -1,5 +1,5 @@
-"""Queue disciplines: RED against Floyd and Jacobson worked out by hand, drop-tail, and a battery
-for every registered discipline."""
+"""Queue disciplines: RED compared with Floyd and Jacobson's equations, drop-tail, and a battery for
+every registered discipline."""
 
 import math
 from collections import Counter
@@ -22,7 +22,7 @@ from tcpcc.results.recording import EVENTS, VARIABLES
 
 
 def stream(seed=1, name="test"):
-    """The fields of a stream of random numbers, as attributes."""
+    """The fields of a random stream, as attributes."""
     record = {}
     seed_stream(record, seed, name)
     return record
@@ -47,7 +47,7 @@ class Red:
 
 
 def held(p_b, seed=1, **params):
-    """RED whose average stays at max_thresh and the base probability at `p_b`, its count begun.
+    """RED with its average kept at max_thresh, its base probability at `p_b`, and a started count.
 
     With a power of 2 as the weight the average of 15 and 15 is 15 to the last bit.
     """
@@ -72,7 +72,7 @@ def spacings(red, drops, **sample):
 
 @given(st.floats(1e-4, 0.5), st.integers(1, 200), st.floats(0, 100), st.floats(0, 100))
 def test_the_average_forgets_geometrically(w, n, start, queue):
-    """(1) n times: what was left of the start is (1 - w)^n."""
+    """(1) n times: (1 - w)^n of the initial value remains."""
     red = Red(avg=start, weight=w, min_thresh=1000, max_thresh=2000)
     for _ in range(n):
         red.arrive(queue)
@@ -80,16 +80,16 @@ def test_the_average_forgets_geometrically(w, n, start, queue):
     assert red.s.avg == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_an_idle_time_counts_as_packets_that_could_have_left():
+def test_idle_time_counts_as_packets_that_could_have_been_sent():
     """(2): 10 Mb/s sends 2500 packets of 500 bytes in a second, 25 whole ones in 10.1 ms."""
     red = Red(avg=10.0, weight=0.01)
     red.arrive(0, idle=0.0101)
     assert red.s.avg == pytest.approx(10 * 0.99**25 * 0.99)
 
 
-def test_the_automatic_weight_makes_a_second_the_time_constant():
-    """w = 1 - exp(-1/C): after the C arrivals of a busy second 1/e of the past is left, whatever
-    the link's delay."""
+def test_the_automatic_weight_has_a_time_constant_of_one_second():
+    """w = 1 - exp(-1/C): after the C arrivals of a busy second 1/e of the past remains, at any
+    delay of the link."""
     red = Red(avg=1.0, weight=0, min_thresh=50, max_thresh=60)
     red.q.delay = 0.1
     red.arrive(0.0)
@@ -100,8 +100,8 @@ def test_the_automatic_weight_makes_a_second_the_time_constant():
 
 
 @pytest.mark.parametrize(("delay", "seconds"), [(0.01, 1.0), (0.04, 10 * 3 * (0.04 + 1 / 2500))])
-def test_the_other_automatic_weight_takes_ten_round_trips(delay, seconds):
-    """w = 1 - exp(-1/(10 R C)), where three times delay and transmission are R, at least 0.1 s."""
+def test_weight_minus_1_has_a_time_constant_of_ten_rtts(delay, seconds):
+    """w = 1 - exp(-1/(10 R C)), where R is three times delay and transmission, at least 0.1 s."""
     red = Red(avg=1.0, weight=-1)
     red.q.delay = delay
     red.arrive(0.0)
@@ -144,7 +144,7 @@ def test_base_probability(avg, gentle, p_b):
 
 
 @pytest.mark.parametrize(("avg", "gentle"), [(31.0, 1), (15.1, 0)])
-def test_beyond_the_last_threshold_every_arrival_is_dropped(avg, gentle):
+def test_above_the_last_threshold_every_arrival_is_dropped(avg, gentle):
     red = Red(avg=avg, gentle=gentle, weight=1e-15)
     red.arrive()
     assert all(red.arrive() for _ in range(20))
@@ -176,7 +176,7 @@ def test_the_first_arrival_above_the_threshold_only_starts_the_count():
 
 
 def spaced(p_b, wait):
-    """Distribution of the spacing, from (4) arrival by arrival: probability by spacing."""
+    """Probability of each spacing, from (4) applied to one arrival after the other."""
     left, shares, k = 1.0, {}, 0
     while left > 1e-12:
         k += 1
@@ -201,7 +201,7 @@ def chi_square(found, shares):
 
 @pytest.mark.parametrize(("wait", "least", "most"), [(0, 1, 19), (1, 20, 39)])
 def test_drops_are_spaced_uniformly(wait, least, most):
-    """With p_b = 1/20: on 1 .. 19 arrivals, or with `wait` on 20 .. 39."""
+    """With p_b = 1/20: over 1 .. 19 arrivals, or with `wait` over 20 .. 39."""
     shares = spaced(1 / 20, wait)
     assert min(shares) == least
     assert max(shares) == most
@@ -219,7 +219,7 @@ def test_drops_are_spaced_by_the_law_at_any_probability(p_b, wait):
 
 @pytest.mark.parametrize("size", [250, 500, 1000])
 def test_in_byte_mode_large_packets_are_dropped_more_often(size):
-    """(5): a packet of twice the mean size counts twice and is dropped twice as often."""
+    """(5): a packet of twice the mean size counts twice and has twice the drop probability."""
     red = held(0.01, byte_drop=1, mean_packet=500)
     mean = np.mean(spacings(red, 800, size=float(size)))
     assert mean == pytest.approx(1.5 * 500 / size / 0.01, rel=0.02)
@@ -237,9 +237,9 @@ def test_byte_mode_counts_bytes_in_whole_mean_packets():
 
 @pytest.mark.parametrize("wait", [0, 1])
 @pytest.mark.parametrize("p_b", [0.01, 0.1, 0.26, 1 / 3, 0.5, 0.7, 1.0])
-def test_the_fluid_reads_the_packets_law(p_b, wait):
-    """The share of arrivals dropped in the long run, and the least and mean spacing, are those
-    that the fluid rule gives, up to three standard errors."""
+def test_fluid_and_packets_have_one_drop_law(p_b, wait):
+    """The long-term drop probability and the smallest and mean spacing are those of the fluid rule,
+    up to three standard errors."""
     red = held(p_b, seed=5, wait=wait)
     found = np.array(spacings(red, 1000))
     red.arrive(15.0, rule=on_fluid)
@@ -251,7 +251,7 @@ def test_the_fluid_reads_the_packets_law(p_b, wait):
 
 
 @pytest.mark.parametrize("size", [500, 1000, 2000])
-def test_the_fluid_reads_the_packets_law_in_byte_mode(size):
+def test_fluid_and_packets_have_one_drop_law_in_byte_mode(size):
     red = held(0.02, seed=7, byte_drop=1)
     found = np.array(spacings(red, 800, size=float(size)))
     red.arrive(15.0, rule=on_fluid, size=float(size))
@@ -259,7 +259,7 @@ def test_the_fluid_reads_the_packets_law_in_byte_mode(size):
 
 
 @given(st.floats(1e-4, 0.3), st.integers(1, 100), st.floats(0, 50), st.floats(0, 50))
-def test_the_fluid_average_of_n_arrivals_is_that_of_n_packets(w, n, start, queue):
+def test_the_fluid_average_after_n_arrivals_is_that_of_n_packets(w, n, start, queue):
     packets, fluid = Red(avg=start, weight=w), Red(avg=start, weight=w)
     for _ in range(n):
         packets.arrive(queue)
@@ -273,7 +273,7 @@ def test_the_fluid_average_decays_while_idle():
     assert red.s.avg == pytest.approx(10 * 0.99**25.25)
 
 
-def test_the_fluid_drops_nothing_where_packets_would_not():
+def test_fluid_drops_nothing_below_two_packets_or_the_threshold():
     red = held(0.5)
     red.arrive(1.9, rule=on_fluid)
     assert red.q.prob == 0
@@ -291,7 +291,7 @@ def events(run, *kinds):
 
 
 def burst(count, buffer, packet_size=1000):
-    """Sequence numbers dropped of `count` packets that arrive at once at an idle link."""
+    """Sequence numbers dropped from `count` packets that arrive at once at an idle link."""
     net = tc.dumbbell("1 Mbps", "10 ms", buffer)
     transport = tc.Transport(initial_window=count, handshake=False)
     flow = tc.Flow("reno", packet_size=packet_size, transport=transport)
@@ -299,18 +299,19 @@ def burst(count, buffer, packet_size=1000):
     return list(events(run, "drop")["seq"])
 
 
-def test_droptail_in_packets_counts_the_one_being_sent():
+def test_droptail_in_packets_counts_the_packet_being_sent():
     assert burst(30, 10) == list(range(10, 30))
 
 
 def test_droptail_in_bytes():
-    """10000 bytes hold ten packets of 1000 bytes, nine of 1040."""
+    """10000 bytes hold ten packets of 1000 bytes or nine of 1040."""
     assert burst(30, "10 kB") == list(range(10, 30))
     assert burst(30, "10 kB", packet_size=1040) == list(range(9, 30))
 
 
-def test_droptail_in_bytes_lets_small_packets_in_where_large_ones_do_not_fit():
-    """2600 bytes are taken by a packet of 2500; then 40-byte ones find room, others do not."""
+def test_droptail_in_bytes_accepts_small_packets_when_large_ones_do_not_fit():
+    """A packet of 2500 bytes leaves room for 40-byte packets in 2600 bytes, but not for larger
+    ones."""
     net = tc.dumbbell("1 Mbps", "10 ms", "2600 B")
     once = tc.Transport(initial_window=1, handshake=False)
     flows = [
@@ -323,9 +324,9 @@ def test_droptail_in_bytes_lets_small_packets_in_where_large_ones_do_not_fit():
 
 
 class ByHand:
-    """A FIFO link with RED, from the paper's listing: average, idle time, count, drop; with
-    `wait`, gentle, and as ns-2 no drop for the first packet above min or with fewer than two
-    waiting, and a new count after a drop for lack of room."""
+    """A FIFO link with RED, written from the paper's listing: average, idle time, count, drop. With
+    `wait` and gentle; as in ns-2 the first packet above min and packets with fewer than two waiting
+    are not dropped, and the count restarts after a drop for lack of room."""
 
     def __init__(self, rate, buffer, rng, *, w, low, high, max_p, mean_packet=500):
         self.rate, self.buffer, self.rng, self.w = rate, buffer, rng, w
@@ -374,9 +375,9 @@ class ByHand:
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("buffer", [15, 25])
-def test_the_drops_of_a_run_are_those_of_the_listing(seed, buffer):
-    """Every packet of two TCP flows and a CBR source, taken or dropped as the paper has it, or
-    because there is no room."""
+def test_drops_of_a_run_are_those_of_the_papers_listing(seed, buffer):
+    """Each packet of two TCP flows and a CBR source is accepted or dropped as in the paper, or
+    dropped because there is no room."""
     red = tc.RED(min_thresh=4, max_thresh=12, max_p=0.08, weight=0.01)
     net = tc.dumbbell("2 Mbps", "20 ms", buffer, queue=red)
     flows = [tc.Flow("reno"), tc.Flow("reno", start=0.1, recovery="sack"), tc.CBR("0.5 Mbps")]
@@ -500,8 +501,9 @@ switches = st.fixed_dictionaries(
 @pytest.mark.parametrize("name", QUEUES.names())
 @settings(max_examples=50, deadline=None)
 @given(arrivals, st.integers(1, 5), st.sampled_from([1.0, 20.0, math.inf]), switches)
-def test_any_arrivals_leave_a_discipline_sound(name, arrivals, seed, limit, switches):
-    """Drops are yes or no, shares lie in [0, 1], the state stays finite; packets and fluid."""
+def test_disciplines_stay_valid_for_any_arrivals(name, arrivals, seed, limit, switches):
+    """Drops are 0 or 1, probabilities lie in [0, 1], and the state stays finite, for packets and
+    fluid."""
     params = {k: v for k, v in switches.items() if k in QUEUES.find(name).params}
     packets, fluid = Both(name, seed, params), Both(name, seed, params)
     now = 0.0
@@ -562,7 +564,7 @@ def spy_on_fluid(s, p, q):
 
 @pytest.fixture
 def spy():
-    """A discipline that drops nothing and records what it is told."""
+    """A discipline that drops nothing and records its inputs."""
     return tc.register(
         contract.Discipline(
             name="spy",
@@ -582,7 +584,7 @@ def spy():
 
 
 def spied(net, queue):
-    """All links of `net` with a queue that looks on."""
+    """`net` with `queue` at every link, all links recorded."""
     return net.replace(links=[link.replace(queue=queue, record=True) for link in net.links])
 
 
@@ -590,8 +592,9 @@ def spied(net, queue):
     ("model", "driver"), [("packet", "compiled"), ("packet", "simpy"), ("fluid", "compiled")]
 )
 @pytest.mark.parametrize("access", [None, "50 Mbps"])
-def test_a_discipline_knows_how_many_sources_are_open(spy, model, driver, access):
-    """Flows from start to stop or finish, CBR while it is on; on the ACKs' links no CBR."""
+def test_disciplines_get_the_number_of_open_sources(spy, model, driver, access):
+    """Flows count from start to stop or finish, CBR sources while on; CBR does not count on links
+    of ACKs."""
     net = tc.chain(2, "4 Mbps", "5 ms", 100, access_rate=access, access_delay=0.001)
     slow = tc.Transport(rwnd=20)
     flows = [
@@ -638,7 +641,7 @@ def test_a_source_whose_data_and_acks_share_a_link_counts_once(spy, model):
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
 @pytest.mark.parametrize(("buffer", "room"), [(20, 20), ("30 kB", 30), (None, math.inf)])
-def test_a_discipline_knows_the_room_in_packets(spy, model, buffer, room):
+def test_disciplines_get_the_buffer_size_in_packets(spy, model, buffer, room):
     kwargs = {} if buffer is None else {"buffer": buffer}
     there = tc.Link("a", "b", rate=4e6, delay=0.005, queue=spy(), record=True, **kwargs)
     net = tc.Network((there, tc.Link("b", "a", rate=4e6, delay=0.005)), default_path=("a", "b"))
@@ -646,7 +649,7 @@ def test_a_discipline_knows_the_room_in_packets(spy, model, buffer, room):
     assert run.data.queue_room.values[-1, 0] == pytest.approx(room)
 
 
-def test_an_array_of_the_state_counts_packets_by_flow(spy):
+def test_a_state_array_can_count_packets_by_flow(spy):
     net = tc.dumbbell("4 Mbps", "5 ms", 100, queue=spy())
     run = tc.simulate(tc.Scenario(net, [tc.Flow("vegas"), tc.Flow("reno", start=1)], duration=3))
     sent = run.data.sent[:, 0].cumsum()
@@ -654,9 +657,9 @@ def test_an_array_of_the_state_counts_packets_by_flow(spy):
 
 
 @pytest.mark.parametrize("memory", [100, 3000])
-def test_concentration_is_the_chance_that_two_packets_are_of_one_flow(spy, memory):
-    """3 to 1: 9/16 + 1/16. Then only the second: what is remembered is the more its own, the less
-    is left of the first 5000 packets after the next 625."""
+def test_concentration_is_the_probability_of_two_packets_of_one_flow(spy, memory):
+    """Shares of 3 to 1: 9/16 + 1/16. Then only the second source sends: concentration grows as the
+    memory of the first 5000 packets fades during the next 625."""
     net = tc.dumbbell("4 Mbps", "5 ms", 100, queue=spy(memory=memory))
     flows = [tc.CBR("3 Mbps", on=[(0, 10)]), tc.CBR("1 Mbps")]
     run = tc.simulate(tc.Scenario(net, flows, duration=20), model="fluid")
@@ -667,9 +670,9 @@ def test_concentration_is_the_chance_that_two_packets_are_of_one_flow(spy, memor
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
-def test_a_run_keeps_what_a_discipline_records(spy, model):
-    """Named and described by the state; NaN before the first arrival and on other links; what was
-    last known where none arrived."""
+def test_a_run_has_the_recorded_state_of_disciplines(spy, model):
+    """With name and description of the state variable; NaN before the first arrival and on other
+    links, the last known value in bins without arrivals."""
     net = tc.chain(2, "4 Mbps", "5 ms", 30, queue=tc.RED())
     net = net.replace(links=[net.links[0].replace(queue=spy()), *net.links[1:]])
     on = tc.CBR("1 Mbps", on=[(1.0, 1.5), (3.0, 3.2)])
@@ -684,26 +687,26 @@ def test_a_run_keeps_what_a_discipline_records(spy, model):
     assert run.data.queue_open.sel(link=first).values == pytest.approx(expected, nan_ok=True)
 
 
-def test_a_run_without_such_a_discipline_has_no_such_variable():
+def test_a_run_without_recorded_state_has_no_extra_variables():
     run = tc.simulate(tc.Scenario(tc.dumbbell("4 Mbps", "5 ms", 30), [tc.Flow("reno")], duration=1))
     assert set(run.data.data_vars) == set(VARIABLES)
 
 
-def test_what_is_recorded_must_be_a_number_of_the_state(spy):
+def test_recorded_variables_must_be_scalars_of_the_state(spy):
     state = {"many": tc.State(0, "", "", 3), "one": tc.State(0, "", "")}
     for name in ("many", "none"):
         with pytest.raises(ValueError, match=f"'x': record '{name}' is not a number .*: one"):
             contract.Discipline("x", "", state=state, record=(name,))
 
 
-def test_a_recorded_name_means_the_same_everywhere(spy):
+def test_a_recorded_name_must_have_one_meaning_in_all_disciplines(spy):
     other = {"avg": tc.State(0, "bytes", "average queue")}
     with pytest.raises(ValueError, match=r"'avg' is 'average queue' \(bytes\), but in '\w*red'"):
         tc.register(contract.Discipline("x", "", state=other, record=("avg",)))
     tc.register(contract.Discipline("x", "", state=other))
 
 
-def test_a_recorded_name_must_not_be_that_of_another_variable(spy):
+def test_a_recorded_name_must_not_clash_with_a_variable_of_the_record(spy):
     state = {"max": tc.State(0, "packets", "of all")}
     queue = tc.register(
         contract.Discipline("x", "", on_arrival=lambda s, p, q: None, state=state, record=("max",))
@@ -717,7 +720,7 @@ def test_a_recorded_name_must_not_be_that_of_another_variable(spy):
 
 
 def test_streams_are_mrg32k3a():
-    """First numbers from the seed 12345, six times, as L'Ecuyer et al. 2002 print them."""
+    """First numbers from the seed 12345, six times, as published in L'Ecuyer et al. 2002."""
     s = SimpleNamespace(**{field: 12345 for field, _ in STREAM_FIELDS})
     first = [uniform(s) for _ in range(5)]
     assert first == pytest.approx(
@@ -767,13 +770,13 @@ class Alone:
         self.q.rate, self.q.size = 8e6, 1000.0  # a packet in a millisecond
 
     def wait(self, queue):
-        """The timer, with so many packets waiting."""
+        """Run the timer with `queue` packets waiting."""
         self.q.now = self.q.wake
         self.q.queue, self.q.queue_bytes = float(queue), 1000.0 * queue
         self.discipline.on_interval(self.s, self.p, self.q)
 
     def drops(self, arrivals, queue=50):
-        """How many of so many arrivals are dropped."""
+        """Number of drops among `arrivals` arrivals."""
         count = 0
         for _ in range(arrivals):
             self.q.drop, self.q.queue = 0.0, float(queue)
@@ -783,7 +786,7 @@ class Alone:
 
 
 def test_rem_prices_input_and_queue():
-    """c T = 2 packets; 5 arrived, 30 wait for 20: price 0.001 (5 + 0.1 x 10 - 2)."""
+    """c T = 2 packets; 5 arrived, 30 wait at a target of 20: price 0.001 (5 + 0.1 x 10 - 2)."""
     rem = Alone("rem")
     rem.drops(5)
     rem.wait(30)
@@ -824,22 +827,22 @@ def test_pie_steps_fit_the_probability(drop_prob, divisor):
     assert pie.s.drop_prob - drop_prob == pytest.approx((0.00125 + 0.00625) / divisor)
 
 
-def test_pie_steps_are_small_where_it_drops_a_lot():
+def test_pie_steps_are_limited_at_high_drop_probability():
     pie = Alone("pie")
     pie.s.drop_prob, pie.s.delay = 0.3, 0.0
     pie.wait(250)
     assert pie.s.drop_prob == pytest.approx(0.32)
 
 
-def test_pie_forgets_while_nothing_waits():
+def test_pie_probability_decays_while_the_queue_is_empty():
     pie = Alone("pie")
     pie.s.drop_prob, pie.s.delay = 0.05, 0.0
     pie.wait(0)
     assert pie.s.drop_prob == pytest.approx(0.98 * (0.05 - 0.125 * 0.015 / 2))
 
 
-def test_pie_lets_a_burst_in():
-    """150 ms, ten updates and what rounding leaves, without a drop; again once all is calm."""
+def test_pie_drops_nothing_in_a_burst():
+    """150 ms, ten updates up to rounding, pass without a drop; again once the queue is calm."""
     pie = Alone("pie")
     pie.s.drop_prob = 0.5
     for _ in range(9):
@@ -853,8 +856,8 @@ def test_pie_lets_a_burst_in():
     assert pie.s.burst_allowance == 0.15
 
 
-def test_pie_keeps_drops_apart():
-    """At 0.1 none of the first eight arrivals is dropped and one of the first 85 is."""
+def test_pie_spaces_its_drops():
+    """At 0.1 none of the first eight arrivals is dropped, and one of the first 85 is."""
     pie = Alone("pie", max_burst=0)
     pie.s.burst_allowance, pie.s.delay = 0.0, 0.05
     pie.s.drop_prob = 0.1
@@ -869,7 +872,7 @@ def test_pie_keeps_drops_apart():
     assert np.mean(gaps) == pytest.approx(8.5 + 9, rel=0.15)
 
 
-def test_pie_spares_short_queues():
+def test_pie_drops_nothing_from_short_queues():
     pie = Alone("pie", max_burst=0)
     pie.s.burst_allowance, pie.s.delay, pie.s.drop_prob = 0.0, 0.05, 0.9
     assert pie.drops(50, queue=2) == 0
@@ -881,8 +884,9 @@ def test_pie_spares_short_queues():
     [(8.9, 0.1, 0.09), (11.1, 0.1, 0.11), (11.1, 0.02, 0.025), (10, 0.1, 0.1), (11.1, 0.5, 0.5),
      (8.9, 0.009, 0.009)],
 )  # fmt: skip
-def test_adaptive_red_moves_its_probability_into_the_middle(avg, before, after):
-    """Thresholds of 5 and 15: down below 9, up above 11, in steps half a second apart."""
+def test_adaptive_red_keeps_the_average_in_the_middle(avg, before, after):
+    """Thresholds of 5 and 15: max_p decreases below 9 and increases above 11, in steps half a
+    second apart."""
     from tcpcc.queues.adaptive_red import adapt
 
     red = Alone("adaptive_red")
@@ -901,8 +905,8 @@ def test_adaptive_red_moves_its_probability_into_the_middle(avg, before, after):
     [(tc.REM(), 20), (tc.PI(qref=30, a=1.822e-4, b=1.816e-4), 30), (tc.PIE(), 37.5)],
     ids=lambda x: getattr(x, "name", ""),
 )
-def test_queues_stand_where_they_are_asked_to(queue, mean, model):
-    """In packets; PIE's 15 ms are 37.5 of them at 20 Mb/s."""
+def test_queues_settle_at_their_targets(queue, mean, model):
+    """In packets; PIE's 15 ms are 37.5 packets at 20 Mb/s."""
     net = tc.dumbbell(rate="20 Mbps", delay="20 ms", buffer=300, queue=queue)
     flows = [tc.Flow("newreno", start=0.1 * k) for k in range(8)]
     run = tc.simulate(tc.Scenario(net, flows, duration=60), model=model)
@@ -910,7 +914,7 @@ def test_queues_stand_where_they_are_asked_to(queue, mean, model):
     assert run.utilization(after=20) > 0.98
 
 
-def test_a_timer_that_does_not_move_on_is_an_error():
+def test_a_timer_that_does_not_advance_is_an_error():
 
     def stuck(s, p, q):
         q.wake = q.now
@@ -930,7 +934,7 @@ def test_a_timer_that_does_not_move_on_is_an_error():
 
 
 def test_a_policer_passes_its_burst_and_then_its_rate():
-    """20 Mb/s to a policer of 10 Mb/s and 50 packets: 100 pass before the first is dropped."""
+    """20 Mb/s arrive at a policer of 10 Mb/s and 50 packets: 100 pass before the first drop."""
     net = tc.dumbbell("1 Gbps", "1 ms", 1000, queue=tc.Policer(rate=10e6, burst=50e3))
     case = tc.Scenario(net, [tc.CBR("20 Mbps", packet_size=1000)], duration=10)
     run = tc.simulate(case, trace=True)
@@ -953,7 +957,7 @@ def test_a_policer_passes_its_burst_and_then_its_rate():
         (20e3, 1.0, 1000, 0, 0, 1000),  # no more than the burst is ever there
     ],
 )
-def test_a_policers_bucket(used, after, size, full, drop, left):
+def test_a_policer_drops_packets_that_exceed_its_bucket(used, after, size, full, drop, left):
     s = SimpleNamespace(used=used, last=1.0)
     q = SimpleNamespace(now=1.0 + after, size=size, full=full, drop=0.0)
     tc.Policer.on_arrival(s, SimpleNamespace(rate=10e6, burst=50e3), q)

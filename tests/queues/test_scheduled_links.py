@@ -1,4 +1,5 @@
-"""Links with an event per departure: CoDel held to RFC 8289's pseudo-code, FQ-CoDel to RFC 8290."""
+"""Links with an event per departure: CoDel compared with RFC 8289's pseudo-code, FQ-CoDel with RFC
+8290."""
 
 import math
 from collections import deque
@@ -76,7 +77,7 @@ class Listing:
 
 
 class Ours:
-    """The rule, in the loop that a scheduled link has."""
+    """The package's rule, called in a loop like that of a scheduled link."""
 
     def __init__(self, **params):
         self.discipline = d = QUEUES.find("codel")
@@ -107,8 +108,9 @@ class Ours:
     st.lists(st.tuples(st.integers(0, 40), st.floats(0.0005, 0.01)), min_size=200, max_size=500),
     st.sampled_from([500, 1500]),
 )
-def test_codel_is_the_rfcs_listing(slots, size):
-    """Any arrivals, any service times: the same packets are sent and dropped, by the same state."""
+def test_codel_agrees_with_the_listing_of_rfc_8289(slots, size):
+    """With any arrivals and service times the same packets are sent and dropped, with the same
+    state."""
     listing, ours = Listing(), Ours()
     now, name = 0.0, 0
     for k, (arrivals, service) in enumerate(slots):
@@ -125,7 +127,7 @@ def test_codel_is_the_rfcs_listing(slots, size):
 
 
 def overloaded(ours, service=0.001, packets=3000):
-    """Twice as many packets as the link sends: drops or marks, with their times."""
+    """Offer twice as many packets as the link sends; return the times of drops or marks."""
     found, now = [], 0.0
     for k in range(packets):
         now = k * service
@@ -137,8 +139,8 @@ def overloaded(ours, service=0.001, packets=3000):
 
 
 @pytest.mark.parametrize("ect", [0.0, 1.0])
-def test_drops_come_ever_faster_by_the_control_law(ect):
-    """The k-th follows the one before by interval/sqrt(k), whether it drops or marks."""
+def test_drop_intervals_follow_the_control_law(ect):
+    """The k-th drop or mark follows the previous one by interval/sqrt(k)."""
     ours = Ours(ecn=1)
     ours.q.ect = ect
     times = overloaded(ours)
@@ -149,8 +151,8 @@ def test_drops_come_ever_faster_by_the_control_law(ect):
     assert np.abs(np.cumsum(gaps) - np.cumsum(expected)).max() < 0.002
 
 
-def test_codel_drops_nothing_for_an_interval():
-    """A queue is bad when it has been so for 100 ms, not before."""
+def test_codel_starts_to_drop_after_an_interval():
+    """A queue must exceed the target for 100 ms first."""
     first = overloaded(Ours())[0]
     assert 0.105 <= first < 0.12
 
@@ -178,7 +180,8 @@ def test_both_drivers_give_the_same_bits(name, buffer):
 
 @pytest.mark.parametrize("name", SCHEDULED)
 def test_packets_are_conserved(name):
-    """What arrived was dropped, waits, is being sent, or is past; and so for bytes."""
+    """Each packet that arrived was dropped, waits, is being sent, or has left; the same for
+    bytes."""
     sim = PacketSimulation(scenario({"name": name}, buffer=30))
     run = sim.run()
     world = sim.world
@@ -197,10 +200,9 @@ def test_packets_are_conserved(name):
     assert inner["bytes"].sum() == pytest.approx(link["queue_bytes"])
 
 
-def test_a_discipline_that_drops_nothing_is_drop_tail():
-    """The two classes of links are one: the same packets at the same times, with full buffers. (One
-    counts a packet that arrives as the one before leaves among those waiting, the other does not.)
-    """
+def test_a_scheduled_link_without_drops_equals_drop_tail():
+    """Both kinds of links give the same packets at the same times, with full buffers. (One kind
+    counts a packet that arrives just as the previous one leaves as waiting, the other does not.)"""
     tc.register(tc.Discipline(name="pass", summary="passes all", on_departure=passes))
     runs = [tc.simulate(scenario(q, buffer=40)).data for q in ("pass", "droptail")]
     assert runs[0]["drops"].sum() > 20
@@ -224,8 +226,8 @@ def test_a_scheduled_link_changes_its_rate():
 
 
 @pytest.mark.parametrize("flows", [1, 5, 20, 50])
-def test_codel_holds_the_sojourn_near_its_target(flows):
-    """Nichols and Jacobson 2012: with 1 to 50 flows, at a window of 25 packets and more each."""
+def test_codel_keeps_the_sojourn_time_near_its_target(flows):
+    """Nichols and Jacobson 2012: with 1 to 50 flows, each with a window of 25 packets or more."""
     net = tc.dumbbell("100 Mbps", "50 ms", 4000, queue=tc.CoDel())
     each = tc.Flow("newreno", count=flows, jitter=1)
     run = tc.simulate(tc.Scenario(net, [each], duration=40))
@@ -234,9 +236,9 @@ def test_codel_holds_the_sojourn_near_its_target(flows):
     assert float(late["queue_sojourn"].median()) < 0.008
 
 
-def test_fq_codel_shares_by_flow_and_spares_the_sparse():
-    """Beside a source of 1.5 times the link's rate Reno has most of its half, and a source that
-    sends less than its share loses nothing; one queue for all leaves Reno nothing."""
+def test_fq_codel_isolates_flows():
+    """Beside a source of 1.5 times the link's rate Reno gets most of its half, and a source below
+    its share loses nothing. With a single queue Reno gets nothing."""
     flows = [tc.CBR("30 Mbps"), tc.Flow("newreno"), tc.CBR("1 Mbps")]
     rates = {}
     for queue in ("fq_codel", "codel"):
@@ -249,8 +251,8 @@ def test_fq_codel_shares_by_flow_and_spares_the_sparse():
     assert rates["codel"][1] < 0.1 * 9.5e6
 
 
-def test_a_full_buffer_takes_from_the_longest_queue():
-    """RFC 8290, 4.1: CBR at half the rate loses nothing to one at twice the rate."""
+def test_a_full_buffer_drops_from_the_longest_queue():
+    """RFC 8290, 4.1: CBR at half the rate loses nothing beside CBR at twice the rate."""
     net = tc.dumbbell("10 Mbps", "10 ms", 50, queue=tc.FQCoDel(interval=1e3))
     run = tc.simulate(tc.Scenario(net, [tc.CBR("20 Mbps"), tc.CBR("4 Mbps")], duration=5))
     lost = run.data["dropped"].sum("time")
@@ -260,7 +262,7 @@ def test_a_full_buffer_takes_from_the_longest_queue():
 
 
 def test_the_hash_spreads_flows():
-    """1000 flows over 1024 queues, with another start another way."""
+    """1000 flows over 1024 queues; another perturbation gives other queues."""
     places = []
     for start in (1, 77777):
         s, p = SimpleNamespace(perturbation=start), SimpleNamespace(flows=1024.0)

@@ -1,5 +1,5 @@
-"""What controllers can be told beside ACKs and losses: deliveries, lost packets, marks, times; and
-pacing. BBR, Copa, LEDBAT, DCTCP and RACK as its proof."""
+"""Further inputs of controllers (deliveries, lost packets, marks, times) and pacing, tested with
+BBR, Copa, LEDBAT, DCTCP and RACK."""
 
 import ctypes
 import dataclasses
@@ -92,7 +92,8 @@ def path(
 
 
 def states(case, until=None):
-    """State of the first controller, record of its deliveries, and of its sender at the end."""
+    """State of the first controller, record of its deliveries, and record of its sender at the
+    end."""
     world = World(case)
     while run_until(world.address, until or case.duration):
         world.grow()
@@ -126,8 +127,8 @@ def test_the_delivery_rate_is_the_bottlenecks_when_packets_queue():
     assert s["owd"] == pytest.approx(0.02 + 80 / 1250 - 0.0416 + 0.0008, abs=0.001)
 
 
-def test_a_stamp_comes_back_with_the_packet_that_carried_it():
-    """What was delivered when it was sent is what the rate estimator itself noted then."""
+def test_a_stamp_returns_with_the_ack_of_its_packet():
+    """The stamp equals the deliveries that the rate estimator noted when the packet was sent."""
     s, _, _ = states(path(PROBE))
     assert s["early"] == 0
     assert 500 * 0.03 < s["total"] - s["stamp_back"] < 500 * 0.05
@@ -137,8 +138,8 @@ def test_the_timer_rule_is_called_at_wake_at():
     assert states(path(PROBE, 2.0))[0]["wakes"] == 20  # 0.05, 0.15, ... 1.95
 
 
-def test_on_restart_is_called_when_data_comes_after_a_silence():
-    """Ten items with a second between them: nine silences."""
+def test_on_restart_is_called_when_data_arrives_after_an_idle_period():
+    """Ten items a second apart: nine idle periods."""
     talk = tc.Conversation(3000, items=10, gap=1)
     load = tc.Workload(tc.Flow(PROBE), talk, interarrival=0.1, count=1)
     case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), flows=[], workloads=[load], duration=15)
@@ -150,7 +151,7 @@ def test_on_restart_is_called_when_data_comes_after_a_silence():
 
 
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr", "rack-tlp"])
-def test_packets_delivered_lost_and_in_the_network_are_all_that_were_sent(recovery):
+def test_sent_packets_are_delivered_lost_or_in_flight(recovery):
     s, d, f = states(path(PROBE, 20.0, loss=0.02, recovery=recovery))
     again = f["sent"] - (d["total"] + d["lost"] + d["pipe"])  # although they had been delivered
     # a packet that a timeout marks lost may arrive after all, and is then not sent again
@@ -177,7 +178,7 @@ def test_both_drivers_give_the_same_bits(name, loss):
     assert compiled.identical(stepped)
 
 
-def test_the_fluid_model_refuses_what_needs_packets_in_one_line():
+def test_fluid_refuses_controllers_that_need_packets():
     with pytest.raises(tc.ScenarioError, match="controller 'bbr' needs packets") as error:
         tc.simulate(path("bbr"), model="fluid")
     assert "\n" not in str(error.value)
@@ -195,12 +196,12 @@ def test_a_recovery_that_inflates_the_window_is_refused():
         ({"stamps": {"cwnd": "nowhere"}}, "'nowhere' is not a real number of its state"),
     ],
 )
-def test_bad_contracts_are_told_at_once(wrong, complaint):
+def test_invalid_controllers_are_refused_when_defined(wrong, complaint):
     with pytest.raises(ValueError, match=complaint):
         tc.Controller("wrong", "", on_ack=nothing, on_loss=nothing, on_timeout=nothing, **wrong)
 
 
-def test_a_rate_of_nothing_is_an_error():
+def test_a_pacing_rate_of_zero_is_an_error():
     def stop(s, p, a):
         s.pacing_rate = 0.0
 
@@ -216,8 +217,9 @@ def test_a_rate_of_nothing_is_an_error():
 
 
 @pytest.mark.parametrize(("update", "best"), [(update_max, max), (update_min, min)])
-def test_windowed_filters_forget_what_is_older_than_their_window(update, best):
-    """Never worse than the best of three quarters of the window, never older than the window."""
+def test_windowed_filters_forget_old_values(update, best):
+    """Never worse than the best of the last three quarters of the window, never older than the
+    window."""
     values = np.random.default_rng(1).random(3000)
     worst = 0.0 if best is max else math.inf
     at, kept = np.zeros(3), np.full(3, worst)
@@ -230,8 +232,8 @@ def test_windowed_filters_forget_what_is_older_than_their_window(update, best):
 # RACK
 
 
-def test_a_repair_that_is_lost_again_needs_no_timeout():
-    """RFC 8985: of one packet in ten lost every tenth repair is lost too."""
+def test_rack_repairs_lost_retransmissions_without_timeout():
+    """RFC 8985. With 5 % loss one retransmission in twenty is lost, too."""
     net = tc.dumbbell("10 Mbps", "20 ms", 200, loss=0.05)
     timeouts = {}
     for recovery in ("sack-prr", "rack-tlp"):
@@ -251,7 +253,7 @@ def drop_some(s, p, q):
 
 @pytest.fixture
 def some():
-    """A discipline that drops the arrivals of these numbers; forgotten afterwards."""
+    """A discipline that drops the arrivals with the given numbers; unregistered after the test."""
     params = {name: tc.Param(0, "", "number of an arrival") for name in "abcd"}
     yield tc.register(
         tc.Discipline(
@@ -262,8 +264,8 @@ def some():
 
 
 def sends(some, lost, recovery="rack-tlp"):
-    """Times and numbers of what a sender of the SYN and P0 to P3 sends over a path of 0.1 s, if the
-    arrivals `lost` at the bottleneck are dropped; and its timeouts."""
+    """Times and numbers of the packets that a sender of P0 to P3 sends after the SYN over a path of
+    0.1 s, and its timeouts. The arrivals `lost` at the bottleneck are dropped."""
     queue = some(**dict(zip("abcd", lost, strict=False)))
     net = tc.dumbbell("1 Gbps", "50 ms", 100, queue=queue)
     flow = tc.Flow("newreno", size=4, recovery=recovery, transport=tc.Transport(initial_window=4))
@@ -273,10 +275,10 @@ def sends(some, lost, recovery="rack-tlp"):
     return list(found)[1:], int(run.data["timeouts"][0])
 
 
-def test_a_tail_is_repaired_by_a_probe(some):
+def test_a_probe_repairs_the_loss_of_a_tail(some):
     """RFC 8985's example: P1 to P3 are lost. The probe, P3, leaves two round trips after the ACK of
-    P0; its SACK shows that P1 and P2 are lost. RFC 9937 sends one repair for it, and the other for
-    the ACK of the first."""
+    P0; its SACK shows that P1 and P2 are lost. RFC 9937 sends one retransmission for it, and the
+    other for the ACK of the first."""
     first = [(0.1, 0), (0.1, 1), (0.1, 2), (0.1, 3)]
     lost = (3, 4, 5)
     found, timeouts = sends(some, lost)
@@ -286,7 +288,7 @@ def test_a_tail_is_repaired_by_a_probe(some):
 
 
 def test_a_probe_that_repairs_the_last_packet_is_a_loss_event(some):
-    """RFC 8985, 7.4.2: nothing tells that it was lost but that the probe repaired it."""
+    """RFC 8985, 7.4.2: only the repair by the probe shows that the packet was lost."""
     found, timeouts = sends(some, (5,))
     assert found[4:] == [(0.4, 3)]
     assert timeouts == 0
@@ -316,17 +318,18 @@ def test_bbr_finds_the_bandwidth_and_leaves_startup_after_three_flat_rounds():
 
 @pytest.mark.parametrize(("loss", "share"), [(0.01, 0.97), (0.05, 0.95), (0.15, 0.7)])
 def test_bbr_holds_its_rate_under_random_loss(loss, share):
-    """Cardwell et al. 2016, figure 8: all that gets through up to 5 %, close to it up to 15 %."""
+    """Cardwell et al. 2016, figure 8: nearly all packets that are not lost up to 5 %, most up to
+    15 %."""
     run = tc.simulate(path("bbr", 30.0, rate="20 Mbps", buffer=1000, loss=loss))
     cubic = tc.simulate(path("cubic", 30.0, rate="20 Mbps", buffer=1000, loss=loss))
     assert float(run.throughput(after=5)[0]) > share * (1 - loss) * 20e6
     assert float(cubic.throughput(after=5)[0]) < 0.4 * 20e6
 
 
-def test_bbr_gets_what_is_not_lost_on_the_papers_path():
-    """Its figure 8, 100 Mb/s and 100 ms for 60 s: all that gets through up to 5 %, close to it up
-    to 15 %. Beyond 19 % a probe at 0.99 x 1.25 brings less than the rate before, and it decays;
-    CUBIC stalls from 1 % on. Means of four seeds."""
+def test_bbr_has_the_papers_throughput_under_random_loss():
+    """Figure 8, 100 Mb/s and 100 ms for 60 s: nearly all packets that are not lost up to 5 %, most
+    up to 15 %. Beyond 19 % a probe at 0.99 x 1.25 brings less than the rate before, so the rate
+    decays. CUBIC stalls from 1 % on. Means of four seeds."""
 
     def share(name, loss):
         net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=loss)
@@ -342,10 +345,10 @@ def test_bbr_gets_what_is_not_lost_on_the_papers_path():
     assert share("cubic", 0.01) < 0.1
 
 
-def test_what_loss_bbr_bears_is_a_matter_of_its_probing_gain():
-    """As the loss rate comes near the probing gain, hardly a probe measures the path's rate and the
-    filter sinks (the paper, on figure 8): 1 - 1/1.25 = 0.2, 1 - 1/1.5 = 0.33.
-    At 20 % the rate falls with a gain of 1.25, and does not with 1.5. No timeout is to blame."""
+def test_bbrs_tolerable_loss_depends_on_its_probing_gain():
+    """As the loss rate approaches the probing gain, few probes measure the path's rate, and the
+    filter decreases (the paper, on figure 8): 1 - 1/1.25 = 0.2, 1 - 1/1.5 = 0.33. At 20 % the rate
+    falls with a gain of 1.25, but not with 1.5. Timeouts are not the cause."""
 
     def share(gain):
         net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=0.2)
@@ -362,16 +365,16 @@ def test_what_loss_bbr_bears_is_a_matter_of_its_probing_gain():
 
 
 def heedless(s, p, a):
-    """BBR whose window does not fall to what is in the network as a recovery begins."""
+    """BBR whose window is not reduced to the packets in flight when a recovery begins."""
     s.repairing = a.phase
     bbr_on_delivery(s, p, a)
 
 
-def test_what_keeps_bbr_below_that_is_its_window_in_recovery():
-    """With a gain of 1.5 it collapses at 25 % of loss, where probes at 0.99 x 1.5 x 0.75 = 1.11
-    would hold the rate: there is always a recovery about to begin, in whose first round the window
-    is what is in the network, so that a probe cannot add to it (Linux,
-    ``bbr_set_cwnd_to_recover_or_restore``). Without that it has the whole rate."""
+def test_bbrs_recovery_window_limits_its_tolerable_loss():
+    """With a gain of 1.5 BBR collapses at 25 % of loss, where probes at 0.99 x 1.5 x 0.75 = 1.11
+    would keep the rate. A recovery is always about to begin, and in its first round the window is
+    the packets in flight, so a probe cannot add to them (Linux,
+    ``bbr_set_cwnd_to_recover_or_restore``). Without this limit BBR has the whole rate."""
 
     def share(controller):
         net = tc.dumbbell("20 Mbps", "50 ms", 2500, loss=0.25)
@@ -383,8 +386,8 @@ def test_what_keeps_bbr_below_that_is_its_window_in_recovery():
     assert share(dataclasses.replace(bbr.bbr, name="heedless", on_delivery=heedless)) > 0.95
 
 
-def test_repairs_that_go_on_need_no_timeout():
-    """The first packet outstanding is repaired before others, and its repair restarts the timer."""
+def test_continued_retransmissions_prevent_timeouts():
+    """The first outstanding packet is retransmitted before others, and this restarts the timer."""
     net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=0.1)
     run = tc.simulate(tc.Scenario(net, [tc.Flow("bbr", packet_size=1500)], duration=60, seed=1))
     assert int(run.data["timeouts"][0]) == 0
@@ -416,7 +419,8 @@ def test_copas_velocity_doubles_and_its_queue_is_two_packets():
 
 
 def test_copas_velocity_from_1_to_8():
-    """A queue that never forms: v doubles after the third srtt in one direction and each after."""
+    """Without a queue v doubles after the third srtt in one direction and after each further
+    one."""
     copa = get("copa")
     s, p, a = copa.example()
     for name, value in zip(copa.state_dtype.names, copa.initial_state, strict=True):
@@ -432,7 +436,7 @@ def test_copas_velocity_from_1_to_8():
 
 @pytest.mark.parametrize("buffer", [50, 300])
 def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
-    """Arun, Balakrishnan 2018, section 2.2; by itself it stays with two packets."""
+    """Arun, Balakrishnan 2018, section 2.2. Alone it keeps a queue of two packets."""
     net = tc.dumbbell("20 Mbps", "20 ms", buffer)
     shares = []
     for mode in (0, 1):
@@ -445,7 +449,7 @@ def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
     assert alone.queue_mean(after=5) == pytest.approx(2, abs=1)
 
 
-def test_copa_takes_one_packet_more_each_round_trip_and_a_loss_halves_it():
+def test_copas_share_grows_by_one_per_round_trip_and_is_halved_by_a_loss():
     s, p, a = get("copa").example()
     for name, value in zip(get("copa").state_dtype.names, get("copa").initial_state, strict=True):
         setattr(s, name, value)
@@ -483,7 +487,7 @@ def test_low_priority_yields_to_cubic(name):
 
 
 def test_dctcps_alpha_is_that_of_its_sawtooth():
-    """Alizadeh et al. 2010, eq. 6: alpha = sqrt(2/W), W = C R + K; and nothing is dropped."""
+    """Alizadeh et al. 2010, eq. 6: alpha = sqrt(2/W), W = C R + K; no packet is dropped."""
     net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=tc.StepMark(threshold=65))
     flow = tc.Flow("dctcp", transport=tc.Transport(ecn="accurate"))
     run = tc.simulate(tc.Scenario(net, [flow], duration=15), trace=True)
@@ -494,8 +498,8 @@ def test_dctcps_alpha_is_that_of_its_sawtooth():
     assert run.utilization(after=3) > 0.999
 
 
-def test_dctcp_over_codel_that_marks_beyond_a_millisecond():
-    """Without delayed ACKs alpha is sqrt(2/W) here too (ns-3's: test_dctcp_against_ns3.py)."""
+def test_dctcps_alpha_with_codel_that_marks_above_1_ms():
+    """Without delayed ACKs alpha is sqrt(2/W) here, too (ns-3's: test_dctcp_against_ns3.py)."""
     queue = tc.CoDel(ecn=1, ce_threshold=0.001)
     net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=queue)
     transport = tc.Transport(ecn="accurate", initial_window=10)
@@ -530,7 +534,7 @@ def test_bbr_probes_in_one_phase_of_eight_and_drains_in_the_next():
 
 
 @pytest.mark.parametrize(("window", "left"), [(5.0, 2.5), (3.0, 2.0), (1.5, 2.0)])
-def test_lp_halves_its_threshold_and_leaves_two(window, left):
+def test_lp_halves_its_threshold_to_at_least_two(window, left):
     s, p, a = get("lp").example()
     s.cwnd, s.smooth, s.owd_min, s.owd_max, s.dropped_at = window, 0.09, 0.05, 0.1, -9.0
     a.owd, a.rtt, a.now = 0.09, 0.1, 5.0

@@ -24,9 +24,9 @@ def scenario(queue, choice="accurate", flows=2, **settings):
     "queue", [tc.StepMark(threshold=8), tc.RED(ecn=1), tc.REM(gamma=0.01, ecn=1)]
 )
 @pytest.mark.parametrize("delayed_ack", [0, 0.1])
-def test_what_queues_mark_reaches_the_sender(queue, delayed_ack):
-    """Marked packets that the receiver has seen are told to the sender, one by one: all but those
-    on their way back. (Lost ACKs and held ones make no difference.)"""
+def test_all_marks_are_echoed_to_the_sender(queue, delayed_ack):
+    """Each marked packet that the receiver has seen is echoed to the sender, except for echoes
+    still in flight. (Lost and delayed ACKs make no difference.)"""
     sim = PacketSimulation(scenario(queue, delayed_ack=delayed_ack))
     run = sim.run()
     marks = run.data["marks"].sum()
@@ -37,7 +37,7 @@ def test_what_queues_mark_reaches_the_sender(queue, delayed_ack):
     assert np.all(seen - told < 70)
 
 
-def test_an_ecn_capable_packet_is_marked_and_another_is_dropped():
+def test_only_ecn_capable_packets_are_marked_instead_of_dropped():
     drops = {}
     for choice in ("off", "classic"):
         run = tc.simulate(scenario(tc.StepMark(threshold=8), choice))
@@ -58,7 +58,7 @@ def test_both_drivers_mark_the_same_packets(queue, choice):
 
 
 @pytest.mark.parametrize("name", ["red", "adaptive_red", "pi", "rem", "pie"])
-def test_a_queue_that_may_mark_treats_others_as_before(name):
+def test_ecn_of_a_queue_does_not_affect_other_packets(name):
     """With no ECN-capable packet `ecn` makes no difference, to the bit."""
     runs = [tc.simulate(scenario(QUEUES[name](ecn=e), "off")) for e in (0, 1)]
     assert runs[0].data["drops"].sum() > 0
@@ -66,8 +66,8 @@ def test_a_queue_that_may_mark_treats_others_as_before(name):
         assert runs[0].data[variable].identical(runs[1].data[variable])
 
 
-def test_the_headers_of_a_run_come_back():
-    """Every header is in a packet under way, or free, whatever was dropped or held back."""
+def test_headers_are_reused():
+    """Every header belongs to a packet in flight or is free, whatever was dropped or delayed."""
     sim = PacketSimulation(scenario(tc.RED(ecn=1), delayed_ack=0.05, flows=3))
     sim.run()
     world = sim.world
@@ -100,15 +100,16 @@ def answered(recovery, gradual, **settings):
 
 
 def silence(run):
-    """The longest that nothing is sent after 3 s, in packets of the link."""
+    """The longest time after 3 s in which no packet is sent, in packets of the link."""
     trace = run.trace("reno1")
     return np.diff(trace["time"][(trace["event"] == "send") & (trace["time"] > 3)]).max() * 1250
 
 
 @pytest.mark.parametrize("recovery", ["sack-prr", "rack-tlp"])
-def test_a_mark_is_answered_over_a_round_trip(recovery):
-    """Every second ACK lets a packet out; at once, none does until half the window has come. The
-    window is the same, and does not grow until what was outstanding has come."""
+def test_gradual_marks_spread_the_reduction_over_a_round_trip(recovery):
+    """Every second ACK releases a packet; with an immediate reduction no ACK does until half the
+    window has arrived. The window is the same, and does not grow until the outstanding packets have
+    arrived."""
     at_once, gradual = (answered(recovery, g) for g in (False, True))
     assert silence(at_once) > 20
     assert silence(gradual) < 3
@@ -120,7 +121,7 @@ def test_a_mark_is_answered_over_a_round_trip(recovery):
     assert (np.diff(cwnd) < 0).sum() > 2
 
 
-def test_answering_gradually_both_drivers_give_the_same_bits():
+def test_both_drivers_give_the_same_bits_with_gradual_marks():
     case = tc.Scenario(
         tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.RED(ecn=1), loss=0.002),
         [tc.Flow("reno", transport=tc.Transport.linux(ecn="accurate"), recovery="rack-tlp")] * 3,
@@ -131,7 +132,7 @@ def test_answering_gradually_both_drivers_give_the_same_bits():
     assert a.events.tobytes() == b.events.tobytes()
 
 
-def test_only_what_reduces_in_proportion_can_answer_gradually():
+def test_gradual_marks_need_proportional_rate_reduction():
     with pytest.raises(
         ScenarioError, match="gradual_marks needs one with proportional rate reduction"
     ):
@@ -157,7 +158,7 @@ def test_handshake_and_retransmissions_are_not_ecn_capable():
 
 
 def test_classic_echoes_until_the_sender_has_reduced():
-    """RFC 3168, 6.1.3: ECE on every ACK from a mark on until CWR comes."""
+    """RFC 3168, 6.1.3: ECE on every ACK from a mark until CWR arrives."""
     f = connection("classic")
     told = []
     for bits in (r.ECT, r.ECT | r.CE, r.ECT, r.ECT, r.ECT | r.CWR, r.ECT):
@@ -172,14 +173,14 @@ def test_a_mark_on_the_segment_with_cwr_is_echoed():
     assert ecn.bits_of_ack(f) == r.ECE
 
 
-def test_cwr_goes_out_once_with_new_data():
+def test_cwr_is_sent_once_with_new_data():
     f = connection("classic", cwr=1)
     assert ecn.bits_to_send(f, 7, True) == 0
     assert ecn.bits_to_send(f, 9, False) == r.ECT | r.CWR
     assert ecn.bits_to_send(f, 10, False) == r.ECT
 
 
-def test_accurate_acks_leave_where_marks_begin_and_end():
+def test_accurate_acks_are_sent_when_marks_begin_and_end():
     """RFC 8257, 3.2."""
     f = connection("accurate")
     bits = [0, r.CE, r.CE, 0, 0]
@@ -187,7 +188,7 @@ def test_accurate_acks_leave_where_marks_begin_and_end():
     assert f.marks_seen == 2
 
 
-def test_an_ack_tells_what_lost_ones_did_not():
+def test_an_ack_makes_up_for_lost_acks():
     f = connection("accurate", high_ack=10)
     found = []
     for ack, echo in ((11, 1), (15, 4), (14, 3), (16, 4)):
@@ -197,13 +198,13 @@ def test_an_ack_tells_what_lost_ones_did_not():
     assert found == [1, 3, 0, 0]
 
 
-def test_the_choice_is_checked():
+def test_an_unknown_ecn_setting_is_refused():
     with pytest.raises(ScenarioError, match=r"unknown ecn 'acurate': did you mean 'accurate'\?"):
         tc.Transport(ecn="acurate")
 
 
 @pytest.mark.parametrize("model", ["fluid", "meanfield"])
-def test_models_without_packets_refuse_it_in_one_line(model):
+def test_models_without_packets_refuse_ecn(model):
     with pytest.raises(ScenarioError, match=r"flow 'newreno1': ecn = 'accurate': .* packet model"):
         tc.simulate(scenario(tc.RED()), model=model)
 
@@ -221,8 +222,8 @@ def nothing(s, p, q):
     pass
 
 
-def test_links_write_into_the_words_of_a_header():
-    """Each link on the way out adds to a word, and the ACK brings the sum back."""
+def test_links_can_write_header_fields():
+    """Each link on the forward path adds to a header field, and the ACK returns the sum."""
     tc.register(
         tc.Discipline(
             name="stamp", summary="adds to a word", on_arrival=stamp, on_fluid=nothing,

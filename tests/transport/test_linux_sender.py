@@ -1,5 +1,5 @@
-"""What Linux' senders and receivers do that changes how much is lost: windows in whole packets,
-ACKs that count for what they deliver, segments handed down in pieces."""
+"""Linux senders and receivers: windows in whole packets, ACKs that count delivered packets,
+segments sent in pieces of several packets (GSO). These change the number of losses."""
 
 import math
 
@@ -14,7 +14,7 @@ RECOVERY = "rack-tlp"
 
 
 def note(s, p, ack):
-    """Reno, which notes the largest number of packets that an ACK counted for."""
+    """Reno that notes the largest number of packets that an ACK counted for."""
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
     else:
@@ -52,13 +52,13 @@ def run(*args, **settings):
 
 
 def sizes(run, *kinds):
-    """How many packets each moment of sending sent."""
+    """The number of packets sent at each sending time."""
     times = run.events["time"][np.isin(run.events["event"], [EVENTS.index(k) for k in kinds])]
     return np.diff(np.flatnonzero(np.diff(times, prepend=-1, append=np.inf) > 1e-9))
 
 
 @pytest.mark.parametrize("recovery", ["newreno", "sack-prr", "rack-tlp"])
-def test_a_whole_window_is_whole_and_grows_by_one(recovery):
+def test_a_whole_window_is_an_integer_and_grows_by_one(recovery):
     events = run(recovery=recovery, whole_window=True, initial_window=2).events
     cwnd = events["cwnd"][(events["event"] == EVENTS.index("ack")) & (events["time"] > 2)]
     assert np.all(cwnd == np.round(cwnd))
@@ -66,7 +66,7 @@ def test_a_whole_window_is_whole_and_grows_by_one(recovery):
     assert set(steps[steps >= 0]) == {0.0, 1.0}
 
 
-def test_what_does_not_make_a_packet_counts_for_the_next():
+def test_fractions_of_a_packet_are_kept_for_the_next_one():
     """Of two controllers that add 0.4 and 0.8 for each packet the second grows twice as fast."""
 
     def grow(add):
@@ -90,9 +90,9 @@ def test_what_does_not_make_a_packet_counts_for_the_next():
 
 
 @pytest.mark.parametrize("recovery", ["newreno", "sack-prr", "rack-tlp"])
-def test_an_ack_counts_for_what_it_delivers(recovery):
-    """By cumulative counting the ACK that ends a recovery counts for a window, all of which had
-    been told of before."""
+def test_an_ack_counts_the_packets_that_it_delivers(recovery):
+    """With cumulative counting the ACK that ends a recovery counts for a whole window, although
+    previous ACKs have reported its packets."""
     most = {}
     for counted in (False, True):
         events = run(NOTING, recovery=recovery, count_delivered=counted).events
@@ -100,9 +100,9 @@ def test_an_ack_counts_for_what_it_delivers(recovery):
     assert most[True] <= 3 < most[False]
 
 
-def test_linux_loses_two_packets_where_others_often_lose_one():
-    """A second one, a round trip later: the ACK that precedes the notice of the loss counts for the
-    packet behind the hole as well, and opens the window once more."""
+def test_counting_deliveries_makes_reno_lose_two_packets_at_a_time():
+    """The second one a round trip later: the ACK before the loss is detected also counts the packet
+    behind the hole, and opens the window once more."""
     lost = {}
     for counted in (False, True):
         events = run("reno", 20, whole_window=True, count_delivered=counted).events
@@ -112,35 +112,36 @@ def test_linux_loses_two_packets_where_others_often_lose_one():
     assert lost[False] < 1.6
 
 
-def test_pieces_leave_whole():
-    """Outside of recovery nearly all leaves by two."""
+def test_pieces_are_sent_whole():
+    """Outside of recovery nearly all packets leave in pairs."""
     alone, pieces = (sizes(run("bbr", 5, gso_segments=n), "send") for n in (1, 2))
     assert np.mean(alone == 1) > 0.9
     assert np.mean(pieces == 2) > 0.9
 
 
-def test_pacing_keeps_its_rate_whatever_the_pieces():
+def test_pacing_keeps_its_rate_for_any_piece_size():
     sent = [run("bbr", 8, gso_segments=n).data["sent"].values[200:].sum() for n in (1, 2, 4)]
     assert sent[1] == pytest.approx(sent[0], rel=0.01)
     assert sent[2] == pytest.approx(sent[0], rel=0.02)
 
 
 def acknowledged(run):
-    """Packets that ACKs of new data acknowledged, after the first losses."""
+    """Packets acknowledged by each ACK of new data after 1 s."""
     acks = run.events[run.events["event"] == EVENTS.index("ack")]
     return np.diff(acks["seq"][acks["time"] > 1])
 
 
 def test_the_end_of_a_piece_is_acknowledged_at_once():
-    """So some ACKs acknowledge one packet; without pieces none does but by the timer."""
+    """So some ACKs acknowledge one packet; without pieces only the delayed-ACK timer causes
+    this."""
     assert np.mean(acknowledged(run(gso_segments=2)) == 1) > 0.02
     assert np.mean(acknowledged(run()) == 1) < 0.01
 
 
 @pytest.mark.parametrize("recovery", ["reno", "sack", "sack-prr", "rack-tlp"])
 @pytest.mark.parametrize("segments", [2, 3])
-def test_what_waits_for_an_ack_goes_in_the_end(recovery, segments):
-    """A transfer of any size ends, as fast as without."""
+def test_deferred_pieces_are_sent_in_the_end(recovery, segments):
+    """A transfer of any size ends, about as fast as without pieces."""
     for size in (1, 2, 7, 400):
         took = []
         for each in (1, segments):
@@ -160,7 +161,7 @@ def test_both_drivers_give_the_same_bits(controller):
     assert compiled.equals(simpy)
 
 
-def test_linux_transport_is_these_settings():
+def test_linux_transport_has_these_settings():
     linux = tc.Transport.linux(delayed_ack=0)
     assert all(getattr(linux, name) == value for name, value in SETTINGS.items())
     assert linux.delayed_ack == 0

@@ -1,4 +1,4 @@
-"""A sender with data to send never falls silent, whatever is lost."""
+"""A sender with data to send never falls silent, whichever packets are lost."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_no_sender_falls_silent(recovery, loss, ack_loss, buffer, seed):
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @settings(max_examples=12, deadline=None)
 @given(loss=st.floats(0.0, 0.1), size=st.integers(1, 3000), seed=st.integers(0, 10_000))
-def test_a_transfer_ends_with_nothing_in_the_pipe(recovery, loss, size, seed):
+def test_a_transfer_ends_with_an_empty_pipe(recovery, loss, size, seed):
     from tcpcc.models.packet.handlers import run_until
     from tcpcc.models.packet.packet_world import World
 

@@ -1,5 +1,5 @@
-"""Quick-Start (RFC 4782): beside ns-2's packet by packet, the router's arithmetic by hand, and what
-its RFC asks of the sender."""
+"""Quick-Start (RFC 4782): compared with ns-2 packet by packet, the router's arithmetic by hand, and
+the RFC's requirements on the sender."""
 
 import json
 import shutil
@@ -24,8 +24,8 @@ RECORDED = json.loads((SCRIPT.parent / "quick_start.json").read_text())
 
 
 def case(rate, delay, buffer, duration, *flows, allocation=0.85, near=2, deaf=0):
-    """Mb/s, ms, packets, s; of a flow its start (s), its request (KB/s of 1024 bytes), its packets
-    and its receiver's window."""
+    """Mb/s, ms, packets, s; for a flow its start (s), request (KB/s of 1024 bytes), size (packets)
+    and receiver's window."""
     return {
         "rate": rate, "delay": delay, "buffer": buffer, "near": near, "duration": duration,
         "allocation": allocation, "deaf": deaf, "flows": flows,
@@ -79,7 +79,7 @@ def network(rate, delay, buffer, near, allocation, deaf=0, **router):
 
 @cache
 def in_ours(name):
-    """What leaves the source, in that order: times; sequence numbers and flows."""
+    """Packets that leave the source, in order: times; sequence numbers and flows."""
     path = dict(CASES[name])
     flows, duration = path.pop("flows"), path.pop("duration")
     transport = {"initial_window": 2, "tick": 1e-6, "partial_deflation": False}
@@ -119,8 +119,8 @@ EVERY = 20  # packets, of which one is recorded
 @pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
 @pytest.mark.parametrize("name", CASES)
 def test_equal_to_ns2_packet_by_packet(name, tmp_path):
-    """Requests, approvals, windows, pacing, its end, losses: the same packets at the same times,
-    but for the whole microseconds in which ns-2 measures the round trip and writes its trace."""
+    """Requests, approvals, windows, pacing and its end, losses: the same packets at the same times,
+    except that ns-2 measures RTTs and writes traces in whole microseconds."""
     times, packets = in_ns2(tmp_path, **CASES[name])
     mine, ours = in_ours(name)
     assert ours.tolist() == packets.tolist()
@@ -130,7 +130,7 @@ def test_equal_to_ns2_packet_by_packet(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_equal_to_what_ns2_was_recorded_to_send(name):
+def test_equal_to_the_recorded_packets_of_ns2(name):
     times, packets = in_ours(name)
     there = np.array(RECORDED[name]["every 20th"])
     assert len(packets) == RECORDED[name]["packets"]
@@ -141,8 +141,8 @@ def test_equal_to_what_ns2_was_recorded_to_send(name):
 # The router by hand
 
 
-def test_rates_are_told_as_forty_kilobits_times_powers_of_two():
-    """RFC 4782, 3.1: N = 1 is 80 kb/s, N = 15 1.31 Gb/s; what lies between is rounded down."""
+def test_rates_are_encoded_as_40_kbps_times_powers_of_two():
+    """RFC 4782, 3.1: N = 1 is 80 kb/s, N = 15 is 1.31 Gb/s; other rates are rounded down."""
     assert [rate_of(n) for n in (0, 1, 2, 15)] == [0, 80e3, 160e3, 1310.72e6]
     assert [code_of(rate_of(n)) for n in range(16)] == list(range(16))
     assert code_of(79.9e3) == 0
@@ -151,7 +151,8 @@ def test_rates_are_told_as_forty_kilobits_times_powers_of_two():
 
 
 def router(rate=10e6, **params):
-    """A call for a packet: time, idle time before it, request; returns answer and approvals."""
+    """A function that passes a packet to the router: time, idle time before it, request; it returns
+    answer and approvals."""
     d = QUEUES.find("quick_start_router")
     s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
     p = SimpleNamespace(**d.check(params))
@@ -165,9 +166,9 @@ def router(rate=10e6, **params):
     return arrival, s
 
 
-def test_a_request_is_approved_or_reduced_or_denied_and_counts():
-    """10 Mb/s at 0.85: 5.12 of 8.5 Mb/s go to the first, 2.56 of 3.38 to the second, then 0.64 and
-    0.16 are left; and less than can be told."""
+def test_requests_are_approved_reduced_or_denied():
+    """10 Mb/s at 0.85: the first gets 5.12 of 8.5 Mb/s, the second 2.56 of 3.38, then 0.64 and 0.16
+    Mb/s; the rest is too small to encode."""
     arrival, s = router()
     assert arrival(0.01, 7, idle=0.01) == (7, 3)
     assert [arrival(0.02 + 0.01 * k, 7) for k in range(4)] == [(6, 3), (4, 3), (2, 3), (0, 2)]
@@ -186,7 +187,7 @@ def test_an_idle_link_forgets_approvals_after_two_slots_at_most():
 
 
 def test_the_busiest_of_five_intervals_counts():
-    """Half of 0.2 s busy leaves 3.5 Mb/s for a second; then five idle intervals have gone by."""
+    """Half of 0.2 s busy leaves 3.5 Mb/s for a second; then five idle intervals have passed."""
     for later, answer in ((0.5, 6), (1.3, 7)):
         arrival, _ = router()
         arrival(0.0)
@@ -199,7 +200,7 @@ def test_the_busiest_of_five_intervals_counts():
         assert arrival(now + 0.1, 7, idle=0.1)[0] == answer
 
 
-def test_acks_and_packets_without_a_request_pass():
+def test_acks_and_packets_without_a_request_are_ignored():
     arrival, s = router()
     assert arrival(0.1, 0) == (0, 2)
     assert arrival(0.1, 7, words=0) == (7, 2)
@@ -218,7 +219,7 @@ def begin(controller="reno", **params):
 
 
 def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, **params):
-    """After the SYN's ACK: N, approvals on 3 hops, its round-trip time, the initial window."""
+    """The sender after the SYN's ACK: N, approvals on 3 hops, RTT, initial window."""
     c, s, p, a = begin(controller, **params)
     c.on_start(s, p, a)
     a.word3, a.word1, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
@@ -227,7 +228,7 @@ def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, 
     return c, s, p, a
 
 
-def test_the_syn_asks_and_no_later_packet_does():
+def test_only_the_first_syn_carries_a_request():
     c, s, p, a = begin(requested_rate=5.2e6)
     c.on_start(s, p, a)
     assert s.request == 7
@@ -255,13 +256,13 @@ def test_an_approval_is_a_window_paced_over_a_round_trip():
         {"code": 4.0, "window": 10.0},  # 0.64 Mb/s: 8 packets
     ],
 )
-def test_otherwise_it_is_the_initial_window(answer):
+def test_without_approval_the_window_is_the_initial_one(answer):
     _, s, _, _ = opened(**answer)
     assert s.cwnd == 10
     assert s.pacing_rate == np.inf
 
 
-def test_the_first_ack_of_data_leaves_what_was_used():
+def test_the_first_ack_of_data_reduces_the_window_to_the_used_part():
     c, s, p, a = opened()
     a.inflight = 30.0
     c.on_round(s, p, a)
@@ -269,7 +270,7 @@ def test_the_first_ack_of_data_leaves_what_was_used():
 
 
 @pytest.mark.parametrize("controller", ["reno", "cubic", "vegas", "htcp", "compound"])
-def test_a_loss_before_the_proof_takes_the_window_back_and_a_later_one_does_not(controller):
+def test_only_a_loss_before_quick_start_is_confirmed_resets_the_window(controller):
     for rounds, back in ((0, True), (1, True), (2, False)):
         c, s, p, a = opened(controller)
         a.inflight, a.round_rtt = 64.0, 0.1
@@ -301,7 +302,7 @@ def test_both_drivers_give_the_same_bits():
 
 @pytest.mark.parametrize("controller", ["reno", "cubic", "vegas", "westwood", "fast"])
 def test_a_transfer_takes_fewer_round_trips(controller):
-    """Access links are the hosts' own: one router approves, and that is all there are."""
+    """The access links belong to the hosts: one router approves, and there is only one."""
     asked, plain = (
         tc.simulate(transfer(controller, queue)).data["finished"].item()
         for queue in (tc.QuickStartRouter(), None)
@@ -309,14 +310,14 @@ def test_a_transfer_takes_fewer_round_trips(controller):
     assert asked < plain - 0.2
 
 
-def test_what_was_approved_is_in_the_trace():
+def test_the_trace_shows_the_approved_rate():
     run = tc.simulate(transfer(queue=tc.QuickStartRouter()), trace=True)
     approved = run.trace()["approved_rate"].dropna().unique()
     assert approved.tolist() == [0, 5.12e6]
 
 
-def test_a_workloads_connections_ask_too():
-    """Each conversation has a sample of its own, with the same packet size and hops."""
+def test_connections_of_workloads_send_requests():
+    """Each conversation has its own sample, with the same packet size and hops."""
     net = tc.dumbbell("100 Mbps", "50 ms", 1000, queue=tc.QuickStartRouter())
     asks = tc.Flow("reno", slow_start="quick_start")
     load = tc.Workload(asks, tc.Conversation("200 KB"), interarrival=0.9)
@@ -340,7 +341,7 @@ def test_xcp_and_quick_start_routers_leave_each_others_packets_alone():
             assert trace["cwnd"].max() == tc.Transport().initial_window
 
 
-def test_what_does_not_go_with_it_is_told_in_a_line():
+def test_incompatible_settings_are_refused_in_one_line():
     with pytest.raises(ScenarioError, match=r"handshake = False: .*'quick_start' needs"):
         transfer(transport={"handshake": False}).resolve()
     with pytest.raises(ScenarioError, match="both write the headers of packets"):
@@ -358,8 +359,8 @@ def test_what_does_not_go_with_it_is_told_in_a_line():
     + [("reno", "droptail")],
 )
 def test_a_transfer_takes_as_long_in_fluid(controller, queue):
-    """Asked, approved, paced over a round trip, and on from there; or, where a link on the way is
-    no router of its kind, as if it had not asked."""
+    """Requested, approved, paced over a round trip, and so on; or, if a link on the path has no
+    Quick-Start router, as without a request."""
     packets, fluid = (
         tc.simulate(transfer(controller, queue), model=m).data for m in ("packet", "fluid")
     )
@@ -368,8 +369,8 @@ def test_a_transfer_takes_as_long_in_fluid(controller, queue):
     assert windows[1] == pytest.approx(windows[0], rel=0.01)
 
 
-def test_later_requests_get_in_fluid_what_earlier_ones_and_traffic_leave():
-    """The first window of three requests one after another, beside a flow that does not ask."""
+def test_fluid_approves_the_rate_left_by_earlier_requests_and_traffic():
+    """The first windows of three requests one after another, beside a flow without a request."""
     asks = {"name": "quick_start", "requested_rate": 6e6}
     net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.QuickStartRouter())
     flows = [tc.Flow("reno", transport={"rwnd": 20}), *(
@@ -384,7 +385,7 @@ def test_later_requests_get_in_fluid_what_earlier_ones_and_traffic_leave():
     np.testing.assert_allclose(first[1], first[0], rtol=0.02)
 
 
-def test_flows_that_one_stands_for_share_what_is_left():
+def test_flows_with_a_count_share_the_remaining_rate():
     d = QUEUES.find("quick_start_router")
     s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
     p = SimpleNamespace(**d.check({}))
@@ -396,7 +397,8 @@ def test_flows_that_one_stands_for_share_what_is_left():
 
 
 def test_a_paced_start_keeps_the_queue_short_in_fluid():
-    """A window of 32 that leaves in a round trip finds no queue; in one go it makes one of 29."""
+    """A window of 32 packets sent over a round trip builds no queue; sent at once it builds one of
+    29."""
     for queue, longest in ((tc.QuickStartRouter(), 1), (None, 20)):
         run = tc.simulate(transfer("vegas", queue, packets=64, transport={
             "initial_window": 10 if queue else 32
@@ -404,7 +406,7 @@ def test_a_paced_start_keeps_the_queue_short_in_fluid():
         assert (run.queue_max() <= longest) == (queue is not None)
 
 
-def test_packets_over_fluid_ask_its_router():
+def test_foreground_packets_use_the_quick_start_router():
     net = tc.dumbbell("50 Mbps", "50 ms", 1000, queue=tc.QuickStartRouter())
     asks = tc.Flow("reno", slow_start="quick_start", size=400, start=1.03)
     crowd = [tc.Flow("reno", transport={"rwnd": 20}, start=0.01 * k, background=True)
@@ -415,7 +417,7 @@ def test_packets_over_fluid_ask_its_router():
     assert hybrid == pytest.approx(packets, abs=0.005)
 
 
-def test_its_queue_is_drop_tail_to_fluid():
+def test_a_quick_start_queue_is_drop_tail_in_fluid():
     net = tc.dumbbell("10 Mbps", "20 ms", 40, queue=tc.QuickStartRouter())
     plain = tc.dumbbell("10 Mbps", "20 ms", 40)
     a, b = (

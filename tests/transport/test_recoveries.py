@@ -22,7 +22,7 @@ def on_ack(s, p, f):
 
 @pytest.fixture
 def own():
-    """A recovery that waits for the timer, and does not answer after some duplicate ACKs."""
+    """A recovery that waits for the timer, and stops sending after some duplicate ACKs."""
     params = {"patience": tc.Param(1e9, "ACKs", "duplicates until it falls silent")}
     state = {"duplicates": tc.State(0, "ACKs", "so far", kind=int)}
     return tc.register(
@@ -36,8 +36,8 @@ def run(recovery, driver="compiled"):
     return tc.simulate(case, driver=driver, trace=True)
 
 
-def test_an_own_recovery_does_what_it_says_in_both_drivers(own):
-    """Every loss costs a timeout, where Reno's own recovery repairs the first by duplicate ACKs."""
+def test_a_users_recovery_runs_in_both_drivers(own):
+    """Every loss costs a timeout, while Reno's own recovery repairs the first by duplicate ACKs."""
     timer_only, reno = run("timer-only"), run("reno")
     assert timer_only.data["loss_events"].sum() == 0 < reno.data["loss_events"].sum()
     assert timer_only.data["timeouts"].sum() > reno.data["timeouts"].sum()
@@ -90,8 +90,8 @@ def helper(s):
         (misspelt_state, 5, "s.twice: not in the state"),
     ],
 )
-def test_a_rule_is_read_when_the_recovery_is_made(rule, offset, text):
-    """In every branch and helper, as those of controllers and queues are."""
+def test_rules_are_checked_when_a_recovery_is_defined(rule, offset, text):
+    """In every branch and helper, like the rules of controllers and queues."""
     with pytest.raises(tc.ScenarioError, match=r"recovery 'x', on_alarm, line") as error:
         tc.Recovery("x", "", misspelt_none, on_alarm=rule, state={"n": tc.State(0, "", "")})
     assert text in str(error.value)
@@ -100,13 +100,13 @@ def test_a_rule_is_read_when_the_recovery_is_made(rule, offset, text):
     assert "\n" not in str(error.value)
 
 
-def test_an_own_recovery_is_listed(own):
+def test_a_users_recovery_is_listed(own):
     table = tc.recoveries()
     assert {"timer-only", "sack", "vegas-ns2"} <= set(table["recovery"])
     assert table.loc[table["recovery"] == "timer-only", "parameter"].item() == "patience"
 
 
-def test_to_describe_a_scenario_needs_no_compiler():
+def test_describing_a_scenario_does_not_import_numba():
     code = """
 import sys
 import tcpcc as tc

@@ -1,4 +1,4 @@
-"""What a timeout costs today: Linux' margin, ssthresh that is held, F-RTO, SACK information."""
+"""The effects of a timeout in today's Linux: margin, kept ssthresh, F-RTO, SACK information."""
 
 import math
 
@@ -25,7 +25,7 @@ def test_the_margin_bounds_the_variance_term_not_the_timeout():
 
 @pytest.mark.parametrize("held", [False, True])
 def test_a_timeout_in_recovery_keeps_ssthresh(held):
-    """Linux, tcp_enter_loss; ns-2 and RFC 5681 cut again."""
+    """Linux, tcp_enter_loss; ns-2 and RFC 5681 reduce it again."""
     end = Endpoint("sack-prr", initial_window=40, hold_ssthresh=held)
     end.start()
     end.ack(0.1, 0)
@@ -50,8 +50,8 @@ def test_the_second_timeout_of_a_segment_keeps_ssthresh(held):
     assert float(end.state["ssthresh"][0]) == (first if held else 2)
 
 
-def test_after_a_timeout_nothing_is_sent_again_that_the_receiver_reported():
-    """RFC 2018's advice to forget it is what "sack-prr-6937" follows."""
+def test_after_a_timeout_sacked_packets_are_not_sent_again():
+    """ "sack-prr-6937" discards the SACK information, as RFC 2018 advises."""
     again = {}
     for recovery in ("sack-prr", "sack-prr-6937"):
         end = Endpoint(recovery, initial_window=20)
@@ -68,8 +68,8 @@ def test_after_a_timeout_nothing_is_sent_again_that_the_receiver_reported():
 
 
 @pytest.mark.parametrize("frto", [False, True])
-def test_a_spurious_timeout_is_taken_back(frto):
-    """All packets are late by half a second: the timer expires, and nothing was lost."""
+def test_frto_undoes_a_spurious_timeout(frto):
+    """All packets are late by half a second: the timer expires, although no packet is lost."""
     case = all_late("reno", 4, recovery="rack-tlp", frto=frto, rto_margin=0.2, rwnd=60)
     run = tc.simulate(case, trace=True)
     table = run.trace("flow")
@@ -86,8 +86,8 @@ def test_a_spurious_timeout_is_taken_back(frto):
         assert again > 20
 
 
-def test_a_real_timeout_is_not_taken_back():
-    """An outage of a second: all that was under way is lost."""
+def test_a_real_timeout_is_not_undone():
+    """An outage of a second: all packets in flight are lost."""
     link = tc.Link("a", "b", rate="10 Mbps", delay="20 ms", buffer=100, name="there", variable=True)
     back = tc.Link("b", "a", rate="10 Mbps", delay="20 ms")
     cut = [tc.Change(at=4.0, link="there", loss=0.999), tc.Change(at=5.0, link="there", loss=0.0)]
@@ -114,8 +114,9 @@ def test_a_real_timeout_is_not_taken_back():
     ("rate", "rtt", "bdp", "first"),
     [(10e6, 0.04, 1, 0.95), (50e6, 0.1, 1, 0.8), (100e6, 0.1, 0.5, 0.8), (100e6, 0.2, 1, 0.6)],
 )
-def test_the_first_overshoot_costs_no_timeout(kind, recovery, rate, rtt, bdp, first):
-    """A clean path; what the first 5 s lack is the slow start, log2(BDP / 2) round trips."""
+def test_slow_start_overshoot_causes_no_timeout(kind, recovery, rate, rtt, bdp, first):
+    """A clean path; only slow start, log2(BDP / 2) round trips, reduces the utilization of the
+    first 5 s."""
     buffer = int(bdp * rate * rtt / 8 / 1500)
     net = tc.dumbbell(rate=rate, delay=rtt / 2, buffer=buffer)
     flow = tc.Flow(kind, packet_size=1500, recovery=recovery, transport=NEW)
@@ -126,8 +127,9 @@ def test_the_first_overshoot_costs_no_timeout(kind, recovery, rate, rtt, bdp, fi
 
 
 @pytest.mark.parametrize("name", ["cubic", "cubic_2008", "reno"])
-def test_an_idle_period_is_no_time_since_the_last_loss(name):
-    """RFC 9438, 5.8; Linux. After 20 s of silence CUBIC's curve would begin a second slow start."""
+def test_cubics_curve_does_not_advance_while_idle(name):
+    """RFC 9438, 5.8; Linux. Otherwise CUBIC would overshoot as in slow start after 20 s of
+    silence."""
     net = tc.dumbbell("50 Mbps", "20 ms", 167)
     talk = tc.Conversation(40_000, items=3, gap=20)
     flow = tc.Flow(name, packet_size=1500, recovery="rack-tlp", transport=NEW)
@@ -142,7 +144,8 @@ def test_an_idle_period_is_no_time_since_the_last_loss(name):
 
 
 def test_bbr_keeps_its_bandwidth_estimate_through_probe_rtt():
-    """Linux marks packets sent in PROBE_RTT as limited: 100 Mb/s, 10 ms, where it lasts 20 RTTs."""
+    """Linux marks packets sent in PROBE_RTT as limited. With 100 Mb/s and 10 ms it lasts 20
+    RTTs."""
     net = tc.dumbbell("100 Mbps", "5 ms", 83)
     case = tc.Scenario(net, [tc.Flow("bbr", packet_size=1500)], duration=25)
     table = tc.simulate(case, trace=True).trace("bbr1").dropna(subset="mode")
@@ -151,7 +154,7 @@ def test_bbr_keeps_its_bandwidth_estimate_through_probe_rtt():
     assert (left["pacing_rate"] * 1500 * 8 > 70e6).all()
 
 
-def test_bbr_paces_at_its_estimate_after_an_idle_period_and_probes_no_round_trip_time():
+def test_bbr_paces_at_its_estimate_after_idle_without_probe_rtt():
     net = tc.dumbbell("50 Mbps", "20 ms", 167)
     talk = tc.Conversation(7_000, items=4, gap=12)
     load = tc.Workload(tc.Flow("bbr", packet_size=1500), talk, interarrival=0.1, count=1)

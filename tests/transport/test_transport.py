@@ -1,5 +1,5 @@
-"""The TCP sender and receiver, without a network: handlers fed by hand, or joined by a wire that
-loses exactly what a test says. What depends on a network is read from traces."""
+"""The TCP sender and receiver without a network: handlers called by hand, or connected by a wire
+that loses exactly the given packets. Tests that depend on a network read traces."""
 
 import ctypes
 import heapq
@@ -34,7 +34,7 @@ CONTROLLER = {"tahoe": "tahoe", "vegas": "vegas", "newreno": "newreno", "newreno
 
 @entry
 def drive(flow, what, now, number, trigger, low, high, rtt):
-    """Call one handler of the flow at that address; returns what a receiver's handler says."""
+    """Call one handler of the flow at that address; return what a receiver's handler returns."""
     f = flow_at(flow, 0)
     if what == START:
         sender.start(f, now)
@@ -69,9 +69,9 @@ def view(place, dtype):
 
 
 class Endpoint:
-    """A flow's sender and receiver, with the memory that a world lays out for them.
+    """A flow's sender and receiver, with the memory that a world allocates for them.
 
-    Without a handshake unless asked for; the controller goes with the recovery. `make` makes the
+    Without a handshake by default; the controller follows from the recovery. `make` makes the
     settings.
     """
 
@@ -153,7 +153,7 @@ class Endpoint:
 
 
 class Wire:
-    """An endpoint whose sender and receiver are `rtt` apart on a link of `rate` packets a second.
+    """An endpoint whose sender and receiver are `rtt` apart on a link of `rate` packets per second.
 
     `lose` holds pairs of a segment and the number of its transmission, counted from 1.
     """
@@ -252,8 +252,8 @@ def test_rto_is_that_of_rfc_6298(samples):
 )
 @settings(deadline=None, max_examples=50)
 def test_rto_is_that_of_bsd_in_whole_ticks(samples, tick):
-    """4.3BSD's integers, as Jacobson 1988, appendix A, prints them: srtt in 1/8, rttvar in 1/4 of
-    a tick; a round-trip time is the number of ticks between sending and acknowledgement."""
+    """4.3BSD's integers, as in Jacobson 1988, appendix A: srtt in 1/8, rttvar in 1/4 of a tick; an
+    RTT is the number of ticks between sending and acknowledgement."""
     end = Endpoint(tick=tick, min_rto=0)
     end.start()
     sa = sv = whole = 0
@@ -287,7 +287,7 @@ def test_the_timeout_before_any_measurement_is_the_initial_one():
     [({"min_rto": 1.0}, 1.0), ({"min_rto": 0.2}, 0.2), ({"min_rto": 0.0}, 0.03)],
 )
 def test_the_timeout_is_at_least_min_rto(settings_, expected):
-    """A first round trip of one tick of 10 ms asks for three."""
+    """A first RTT of one tick of 10 ms would give three ticks."""
     end = Endpoint(**settings_)
     end.start(10.0)
     end.ack(10.01, 0)
@@ -325,7 +325,7 @@ def test_the_backoff_has_a_limit_of_its_own():
     assert np.diff(times).tolist() == [3, 6, 12, 12, 12]
 
 
-def test_karn_no_time_is_told_of_a_segment_sent_twice():
+def test_karn_segments_sent_twice_give_no_rtt():
     """The backoff stays until a segment that was sent once is acknowledged."""
     end = Endpoint(initial_window=1)
     end.start()
@@ -341,8 +341,8 @@ def test_karn_no_time_is_told_of_a_segment_sent_twice():
     assert end.rto == pytest.approx(0.3)
 
 
-def test_after_three_doublings_the_estimate_is_distrusted():
-    """As BSD: the smoothed time goes into the variance, and the next sample starts afresh."""
+def test_after_three_doublings_the_rtt_estimate_is_discarded():
+    """As BSD: the smoothed RTT is moved to the variance, and the next sample starts afresh."""
     end = Endpoint(initial_window=2)
     end.start()
     end.ack(0.1, 0)
@@ -354,8 +354,8 @@ def test_after_three_doublings_the_estimate_is_distrusted():
     assert (end.srtt8, end.rttvar4) == (0, sum(before))
 
 
-def test_one_segment_per_round_trip_is_timed():
-    """Without timestamps the estimator hears of one ACK in each window only."""
+def test_without_timestamps_one_segment_per_window_is_timed():
+    """The estimator gets one sample per window."""
     end = Endpoint(initial_window=4, tick=1e-9)
     end.start()
     end.ack(0.1, 0)
@@ -381,7 +381,7 @@ def test_the_timer_stops_when_nothing_is_outstanding():
     assert end.finished == 0.12
 
 
-def test_the_timer_of_data_after_a_silence_runs_from_their_sending():
+def test_the_timer_starts_when_data_is_sent_after_an_idle_period():
     """RFC 6298, 5.1."""
     end = Endpoint(size=1)
     end.set(awaits=1)
@@ -395,28 +395,28 @@ def test_the_timer_of_data_after_a_silence_runs_from_their_sending():
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-def test_the_initial_window_leaves_at_once(recovery):
+def test_the_initial_window_is_sent_at_once(recovery):
     assert Endpoint(recovery, initial_window=10).start() == list(range(10))
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-def test_a_window_larger_than_the_outbox_leaves_at_once_too(recovery):
+def test_a_window_larger_than_the_outbox_is_sent_at_once(recovery):
     assert Endpoint(recovery, initial_window=300).start() == list(range(300))
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_the_handshake_is_one_packet_before_the_initial_window(recovery):
-    """The SYN is segment 0; its ACK brings the initial window, whatever the controller makes of
-    it, and segment 1 is the first of the data."""
+    """The SYN is segment 0. Its ACK releases the initial window, whatever the controller sets, and
+    segment 1 is the first data segment."""
     end = Endpoint(recovery, handshake=True, initial_window=4)
     assert end.start() == [0]
     assert end.ack(0.1, 0) == [1, 2, 3, 4]
     assert end.cwnd == 4
 
 
-def test_the_syn_does_not_tell_the_base_round_trip_time():
-    """It is shorter than a packet: with its time as BaseRTT a lone Vegas would see a backlog where
-    there is none, and leave a third of this link unused."""
+def test_the_syn_does_not_set_the_base_rtt():
+    """The SYN is shorter than a data packet: with its RTT as BaseRTT a lone Vegas would see a
+    backlog without a queue, and leave a third of this link unused."""
     end = Endpoint("vegas", handshake=True)
     end.start()
     end.ack(0.10, 0)
@@ -429,8 +429,9 @@ def test_the_syn_does_not_tell_the_base_round_trip_time():
 
 
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "sack", "vegas"])
-def test_going_back_leaves_the_base_round_trip_time_as_it_is(recovery):
-    """After a timeout the ACKs of what had arrived before may end rounds within a moment."""
+def test_going_back_does_not_change_the_base_rtt(recovery):
+    """After a timeout the ACKs of packets that had arrived before may end rounds within a
+    moment."""
     end = Endpoint(recovery, initial_window=8)
     end.start()
     end.ack(0.1, 0)
@@ -444,7 +445,7 @@ def test_going_back_leaves_the_base_round_trip_time_as_it_is(recovery):
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_the_receivers_window_is_a_limit(recovery):
-    """Never more than rwnd packets are outstanding, through slow start, loss and recovery."""
+    """At most rwnd packets are outstanding, through slow start, loss and recovery."""
     end = Endpoint(recovery, rwnd=12)
     wire = Wire(end, lose=[40, 42, 44])
     outstanding = 0
@@ -465,7 +466,7 @@ def test_no_ack_sends_more_than_max_burst(recovery, burst):
 
 
 def test_slow_start_then_congestion_avoidance():
-    """2, 4, 8 packets a round; from ssthresh on one more each round."""
+    """2, 4, 8 packets a round; above ssthresh one more each round."""
     end = Endpoint(initial_window=2)
     end.state["ssthresh"] = 8.0
     wire = Wire(end, rate=1e6).run(0.65)
@@ -474,8 +475,9 @@ def test_slow_start_then_congestion_avoidance():
 
 
 @pytest.mark.parametrize("recovery", ["reno", "sack", "rack-tlp"])
-def test_a_rest_of_a_piece_waits_for_an_ack_that_is_near(recovery):
-    """Linux' tcp_tso_should_defer; the first does not: nothing was sent for a round trip."""
+def test_a_partial_piece_waits_for_an_imminent_ack(recovery):
+    """Linux' tcp_tso_should_defer. The first piece does not wait: no packet was sent for a round
+    trip."""
     end = Endpoint(recovery, initial_window=10, gso_segments=2)
     end.state["ssthresh"] = 2.0
     end.start()
@@ -485,8 +487,8 @@ def test_a_rest_of_a_piece_waits_for_an_ack_that_is_near(recovery):
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("cwnd", [0.3, 1e-9])
-def test_a_window_below_a_packet_lets_one_out(recovery, cwnd):
-    """Linux, and RFC 5681's loss window: else no ACK would ever come to open it."""
+def test_a_window_below_one_packet_allows_one_packet(recovery, cwnd):
+    """Linux, and RFC 5681's loss window: otherwise no ACK would ever arrive to open it."""
     shrinking = tc.Controller(
         name="shrinking", summary="", on_ack=shrink, on_loss=shrink, on_timeout=shrink,
         params={"to": tc.Param(cwnd, "packets", "cwnd")}, recovery="reno",
@@ -506,7 +508,8 @@ def shrink(s, p, a):
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_inflight_at_a_loss_is_flight_size(recovery):
-    """RFC 5681: sent and not yet cumulatively acknowledged; limited transmit has added two."""
+    """RFC 5681: sent and not yet cumulatively acknowledged, including two packets of limited
+    transmit."""
     end = Endpoint(recovery, initial_window=20)
     end.start()
     for trigger in (1, 2, 3):
@@ -517,7 +520,7 @@ def test_inflight_at_a_loss_is_flight_size(recovery):
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-def test_inflight_at_timeouts_is_flight_size_each_time(recovery):
+def test_inflight_at_timeouts_is_flight_size(recovery):
     end = Endpoint(recovery, initial_window=20)
     end.start()
     for times in (1, 2, 3):
@@ -525,9 +528,9 @@ def test_inflight_at_timeouts_is_flight_size_each_time(recovery):
         assert end.sample("inflight", "transmits") == (20, times)
 
 
-def test_a_loss_and_a_timeout_tell_nothing_that_an_ack_told():
-    """What the last ACK told is none of theirs; the round that ended last, and what has come back
-    unseen during recovery, are known."""
+def test_samples_of_losses_and_timeouts_have_no_values_of_an_ack():
+    """The values of the last ACK are gone. The last complete round, and packets delivered during
+    recovery, are known."""
     end = Endpoint("newreno", initial_window=8)
     end.start()
     end.ack(0.1, 0)
@@ -544,8 +547,8 @@ def test_a_loss_and_a_timeout_tell_nothing_that_an_ack_told():
 
 
 @pytest.mark.parametrize("recovery", [name for name in RECOVERIES if name != "vegas-ns2"])
-def test_karn_an_ack_that_covers_a_retransmission_tells_no_time(recovery):
-    """Of eight losses in a window of twenty; ns-2's Vegas takes what it tells, and so a hole's."""
+def test_karn_an_ack_that_covers_a_retransmission_gives_no_rtt(recovery):
+    """Of eight losses in a window of twenty. ns-2's Vegas uses such RTTs, and so those of holes."""
     end = Endpoint(recovery, initial_window=20)
     Wire(end, lose=range(2, 18, 2), rate=1e4).run(20)
     assert end.high_ack > 100
@@ -559,13 +562,14 @@ def test_karn_an_ack_that_covers_a_retransmission_tells_no_time(recovery):
 
 
 WINDOWED = [c.name for c in tc.controllers.CONTROLLERS.values() if not c.extras and not c.header]
-"""Whose window follows from ACKs: not from deliveries, nor from what routers write."""
+"""Controllers whose window follows from ACKs only: not from deliveries or router feedback."""
 
 
 @pytest.mark.parametrize("controller", WINDOWED)
-def test_a_window_that_the_receiver_limits_stops_growing(controller):
-    """Linux: in slow start at twice what is used and the last ACK's step (Hybla's at 100 ms is
-    2^4 - 1), in congestion avoidance with that (FAST's last step from below may double)."""
+def test_a_window_limited_by_the_receiver_stops_growing(controller):
+    """Linux: in slow start at twice the used window plus the step of the last ACK (Hybla's at 100
+    ms is 2^4 - 1), in congestion avoidance at the used window plus this step (FAST's last step from
+    below may double)."""
     end = Endpoint(controller=controller, recovery="sack", rwnd=20)
     Wire(end).run(15)
     assert end.cwnd <= 40 + {"hybla": 15}.get(controller, 1)
@@ -576,7 +580,7 @@ def test_a_window_that_the_receiver_limits_stops_growing(controller):
     assert cautious.cwnd <= (40 if controller == "fast" else 22)
 
 
-def test_a_limited_window_grows_for_ever_in_ns2():
+def test_a_limited_window_grows_without_bound_in_ns2():
     end = Endpoint(rwnd=20, window_validation=False)
     Wire(end).run(100)
     assert end.cwnd > 19_000
@@ -595,9 +599,9 @@ def test_a_limited_window_grows_again_once_it_is_used():
     assert 21 <= end.cwnd < 22
 
 
-def test_the_application_limits_too():
-    """The last packets of a file, of which fewer are out than the window allows, open it no more
-    in congestion avoidance."""
+def test_an_application_limited_window_stops_growing():
+    """The last packets of a file, fewer than the window allows, do not open it in congestion
+    avoidance."""
     end = Endpoint(size=30, initial_window=20)
     end.state["ssthresh"] = 2.0
     end.start()
@@ -620,7 +624,7 @@ def test_an_ack_counts_for_at_most_abc_limit_packets():
         assert end.cwnd == grown
 
 
-def test_a_stopped_sender_repairs_but_sends_nothing_new():
+def test_a_stopped_sender_only_retransmits():
     end = Endpoint(initial_window=4)
     end.start()
     end.call(STOP)
@@ -637,8 +641,8 @@ def test_a_stopped_sender_repairs_but_sends_nothing_new():
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_after_a_timeout_the_sender_goes_back(recovery):
-    """Everything from the first unacknowledged segment on is sent again, in slow start; what the
-    receiver turns out to hold is skipped."""
+    """All segments from the first unacknowledged one on are sent again, in slow start; segments
+    that the receiver already has are skipped as its ACKs show them."""
     end = Endpoint(recovery, initial_window=8)
     end.start()
     again = end.time_out()
@@ -655,7 +659,7 @@ def test_after_a_timeout_the_sender_goes_back(recovery):
 
 @pytest.mark.parametrize("recovery", [name for name, r in RECOVERIES.items() if r.careful])
 def test_duplicates_of_a_window_sent_before_a_timeout_cause_no_retransmission(recovery):
-    """RFC 6582's `recover`: ACKs caused by segments sent twice look like duplicates."""
+    """RFC 6582's `recover`: ACKs caused by segments sent twice look like duplicate ACKs."""
     end = Endpoint(recovery, initial_window=10)
     end.start()
     end.time_out()
@@ -667,7 +671,7 @@ def test_duplicates_of_a_window_sent_before_a_timeout_cause_no_retransmission(re
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-def test_the_timer_does_nothing_when_all_is_acknowledged(recovery):
+def test_the_timer_has_no_effect_when_all_is_acknowledged(recovery):
     end = Endpoint(recovery, size=2)
     end.start()
     end.ack(0.1, 1)
@@ -676,8 +680,8 @@ def test_the_timer_does_nothing_when_all_is_acknowledged(recovery):
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-def test_duplicates_of_what_is_all_acknowledged_are_ignored(recovery):
-    """They echo retransmissions that were not needed."""
+def test_duplicate_acks_with_no_data_outstanding_are_ignored(recovery):
+    """They are caused by unnecessary retransmissions."""
     end = Endpoint(recovery, size=4, initial_window=4)
     end.start()
     end.ack(0.1, 3)
@@ -690,7 +694,7 @@ def test_duplicates_of_what_is_all_acknowledged_are_ignored(recovery):
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("handshake", [True, False])
-def test_the_loss_of_the_very_first_packet_is_repaired_fast(recovery, handshake):
+def test_the_loss_of_the_first_packet_is_repaired_by_fast_retransmit(recovery, handshake):
     end = Endpoint(recovery, handshake=handshake, initial_window=8)
     Wire(end, lose=[int(handshake)]).run(1)
     assert (end.timeouts, end.loss_events) == (0, 1)
@@ -699,8 +703,9 @@ def test_the_loss_of_the_very_first_packet_is_repaired_fast(recovery, handshake)
 
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "newreno-steady"])
 def test_the_third_duplicate_retransmits_and_halves(recovery):
-    """RFC 5681, 3.2: the window is inflated by the three packets that have left, then by one for
-    each further duplicate, and sends new data once it covers what is outstanding."""
+    """RFC 5681, 3.2: the window is inflated by the three packets that have left the network, then
+    by one for each further duplicate ACK. It allows new data once it covers the outstanding
+    packets."""
     end = Endpoint(recovery, initial_window=21, limited_transmit=False)
     end.start()
     end.ack(0.1, 0)
@@ -719,7 +724,7 @@ def test_the_third_duplicate_retransmits_and_halves(recovery):
     assert end.phase == OPEN
 
 
-def test_the_duplicate_that_retransmits_can_be_chosen():
+def test_the_duplicate_ack_threshold_is_a_setting():
     end = Endpoint("newreno", initial_window=20, dupack_threshold=5, limited_transmit=False)
     end.start()
     end.ack(0.1, 0)
@@ -754,8 +759,8 @@ def test_limited_transmit_sends_new_data_on_the_first_two_duplicates():
 
 
 def test_reno_repairs_one_hole_of_a_window():
-    """A partial ACK ends Reno's recovery. A second hole of the same window gets no fast
-    retransmit, as in ns-2 with its `bugFix_`, and waits for the timer; NewReno repairs it."""
+    """A partial ACK ends Reno's recovery. A second hole of the same window gets no fast retransmit,
+    as in ns-2 with its `bugFix_`, and waits for the timer; NewReno repairs it."""
     for recovery, timeouts in (("reno", 1), ("newreno", 0)):
         end = Endpoint(recovery)
         Wire(end, lose=[40, 50]).run(3)
@@ -787,8 +792,9 @@ def test_impatient_newreno_times_out_where_the_steady_one_does_not():
     assert min(impatient.high_ack, steady.high_ack) > 100
 
 
-def test_a_partial_ack_deflates_by_what_it_acknowledges_less_one():
-    """RFC 6582, 3.2 step 3; without partial deflation (ns-2's other setting) all inflation goes."""
+def test_a_partial_ack_deflates_by_the_acknowledged_packets_less_one():
+    """RFC 6582, 3.2 step 3; without partial deflation (ns-2's other setting) the whole inflation is
+    removed."""
     for deflation, left in ((True, 9 - 4 + 1), (False, 0)):
         end = Endpoint(
             "newreno", initial_window=31, limited_transmit=False, partial_deflation=deflation
@@ -806,7 +812,7 @@ def test_a_partial_ack_deflates_by_what_it_acknowledges_less_one():
         assert end.phase == RECOVERY
 
 
-def test_a_partial_ack_of_more_than_the_inflation_takes_the_rest_off_the_window():
+def test_deflation_beyond_the_inflation_reduces_the_window():
     end = Endpoint("newreno", initial_window=31, limited_transmit=False)
     end.start()
     end.ack(0.1, 0)
@@ -833,8 +839,8 @@ def test_newreno_sends_at_most_two_packets_per_ack_in_recovery():
 @pytest.mark.parametrize("holes", [1, 5, 15])
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
 def test_sack_repairs_any_number_of_holes_in_about_one_round_trip(recovery, holes, step):
-    """All retransmissions leave within a round trip of the first, and one more brings their ACK;
-    NewReno needs a round trip for each."""
+    """All retransmissions leave within a round trip of the first, and their ACKs return after one
+    more; NewReno needs a round trip for each."""
     lost = list(range(60, 60 + step * holes, step))
     end = Endpoint(recovery)
     wire = Wire(end, lose=lost)
@@ -861,8 +867,8 @@ def test_sack_pipe_is_empty_when_all_is_acknowledged(recovery, lose):
     assert end.delivered == 121
 
 
-def test_sack_retransmits_only_what_is_lost():
-    """A reordered segment two places behind is not deemed lost; three places are."""
+def test_sack_retransmits_only_lost_segments():
+    """A segment overtaken by two others is not marked lost; by three it is."""
     end = Endpoint("sack", initial_window=20)
     end.start()
     end.ack(0.1, 0)
@@ -871,8 +877,9 @@ def test_sack_retransmits_only_what_is_lost():
     assert end.loss_events == 0
 
 
-def test_sack_repairs_nothing_that_came_late_after_all():
-    """1, 5, 6 and 7 are deemed lost, 1 is repaired; 5 and 6 come, and the ACKs of that are lost."""
+def test_sack_does_not_repair_segments_that_arrived_late():
+    """1, 5, 6 and 7 are marked lost, 1 is retransmitted; 5 and 6 arrive, but the ACKs of that are
+    lost."""
     end = Endpoint("sack", initial_window=20)
     end.start()
     end.ack(0.1, 0)
@@ -881,8 +888,8 @@ def test_sack_repairs_nothing_that_came_late_after_all():
     assert end.ack(0.3, 6, 1) == [7]
 
 
-def test_sack_keeps_the_network_as_full_as_the_window():
-    """After the cut no new data leaves until half of the window has been received."""
+def test_sack_keeps_a_window_of_packets_in_flight():
+    """After the reduction no new data leaves until half of the window has been received."""
     end = Endpoint("sack", initial_window=41)
     end.start()
     end.ack(0.1, 0)  # cwnd 42: 1 .. 42 outstanding
@@ -897,15 +904,15 @@ def test_sack_keeps_the_network_as_full_as_the_window():
 
 
 def cut_of_forty(recovery):
-    """Segments sent on each duplicate ACK, of 2 to 44, after the loss of segment 1 of 42."""
+    """Segments sent on each duplicate ACK, caused by 2 to 44, after the loss of segment 1 of 42."""
     end = Endpoint(recovery, initial_window=41)
     end.start()
     end.ack(0.1, 0)
     return end, [end.ack(0.2, 0, k, (2, k + 1)) for k in range(2, 45)]
 
 
-def test_a_proportional_reduction_sends_half_of_what_is_delivered():
-    """RFC 6937: evenly all along, where RFC 6675 is silent at first."""
+def test_proportional_rate_reduction_sends_half_of_the_delivered_packets():
+    """RFC 6937: evenly from the beginning, while RFC 6675 is silent at first."""
     end, sent = cut_of_forty("sack-prr")
     assert sent[2] == [1]
     assert end.cwnd == 21
@@ -917,7 +924,7 @@ def test_a_proportional_reduction_sends_half_of_what_is_delivered():
 
 
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
-def test_a_reduction_ends_with_the_window_in_the_network(recovery):
+def test_a_reduction_ends_with_a_window_of_packets_in_flight(recovery):
     end, _ = cut_of_forty(recovery)
     assert end.pipe == pytest.approx(21, abs=1)
     end.ack(0.3, 44, 1)
@@ -925,8 +932,9 @@ def test_a_reduction_ends_with_the_window_in_the_network(recovery):
 
 
 @pytest.mark.parametrize(("recovery", "most"), [("sack-prr", 1), ("sack-prr-6937", 2)])
-def test_a_duplicate_ack_sends_what_it_delivers_and_by_rfc_6937_one_packet_more(recovery, most):
-    """RFC 9937's SafeACK: the repairs would otherwise go at twice the rate of the full queue."""
+def test_a_duplicate_ack_releases_one_packet_and_one_more_by_rfc_6937(recovery, most):
+    """RFC 9937's SafeACK: otherwise retransmissions would leave at twice the rate of the full
+    queue."""
     end = Endpoint(recovery, initial_window=41)
     end.start()
     end.ack(0.1, 0)  # 1 .. 42 outstanding, of which 1 .. 30 are lost
@@ -945,9 +953,9 @@ def test_an_ack_that_advances_and_reports_no_loss_sends_one_packet_more():
     assert [len(end.ack(0.3, k, k, (31, 43))) for k in (1, 2)] == [2, 2]
 
 
-def test_a_deep_overshoot_costs_repairs_that_are_lost_again():
-    """Slow start over a fast access link loses every other packet: RFC 6675's bursts then overflow
-    the queue that has not drained, and wait for the timer; an even reduction does not."""
+def test_bursts_of_repairs_after_a_deep_overshoot_are_lost_again():
+    """Slow start over a fast access link loses every second packet. RFC 6675's bursts then overflow
+    the queue, which has not drained, and wait for the timer; an even reduction does not."""
     net = tc.dumbbell("50 Mbps", "19 ms", 83, access_rate="1 Gbps", access_delay="0.5 ms")
     for recovery, timeouts in (("sack", 1), ("sack-prr", 0)):
         flow = tc.Flow("reno", recovery=recovery, packet_size=1500)
@@ -955,7 +963,7 @@ def test_a_deep_overshoot_costs_repairs_that_are_lost_again():
         assert run.data["timeouts"].item() == timeouts
 
 
-def test_a_second_loss_of_a_retransmission_needs_the_timer():
+def test_a_lost_retransmission_needs_the_timer():
     end = Endpoint("sack")
     wire = Wire(end, lose=[(60, 1), (60, 2)])
     wire.run(5)
@@ -964,9 +972,9 @@ def test_a_second_loss_of_a_retransmission_needs_the_timer():
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_sack_round_trip_times_are_of_the_path_after_repairs_too(seed):
-    """An ACK that fills a hole acknowledges, last, what had arrived long before: no measurement of
-    that. The window is small: nothing else can make one of 40 ms longer by a tenth."""
+def test_sack_rtts_are_correct_after_repairs(seed):
+    """An ACK that fills a hole also acknowledges packets that arrived long before; they give no
+    RTT. With this small window nothing else can make an RTT of 40 ms longer by a tenth."""
     flow = tc.Flow("reno", recovery="sack")
     run = simulate(flow, rate="100 Mbps", buffer=500, loss=0.01, seed=seed, interval=0.001)
     assert np.nanmax(run.data["rtt"].values) < 1.1 * 0.040
@@ -1015,8 +1023,8 @@ def test_vegas_retransmits_on_the_third_duplicate_at_the_latest():
 
 
 def test_vegas_checks_the_next_segment_on_the_ack_after_a_retransmission():
-    """The second hole of a window is repaired by the first ACK of new data, without duplicates,
-    and its loss, older than the cut, cuts nothing more."""
+    """The second hole of a window is repaired by the first ACK of new data, without duplicate ACKs.
+    Its loss is older than the reduction, so the window is not reduced again."""
     end = Endpoint("vegas", initial_window=12)
     end.start()
     end.ack(0.1, 0)
@@ -1029,8 +1037,9 @@ def test_vegas_checks_the_next_segment_on_the_ack_after_a_retransmission():
     assert end.cwnd == pytest.approx(cwnd, abs=1)
 
 
-def test_vegas_cuts_its_window_for_losses_after_the_last_cut_only():
-    """JSAC, III-A: a retransmission of a segment sent before the cut leaves the window alone."""
+def test_vegas_reduces_its_window_only_for_losses_after_the_last_reduction():
+    """JSAC, III-A: a retransmission of a segment sent before the reduction leaves the window
+    unchanged."""
     end = Endpoint("vegas", initial_window=16)
     end.start()
     end.ack(0.1, 0)
@@ -1046,8 +1055,8 @@ def test_vegas_cuts_its_window_for_losses_after_the_last_cut_only():
     assert (end.cwnd, end.loss_events) == (9, 2)
 
 
-def test_vegas_repairs_losses_in_less_time_than_reno_needs():
-    """Two adjacent losses: Reno waits for its timer or two halvings, Vegas for an ACK or two."""
+def test_vegas_repairs_losses_faster_than_reno():
+    """Two adjacent losses: Reno needs its timer or two reductions, Vegas an ACK or two."""
     for recovery, losses in (("vegas", 1), ("reno", 2)):
         end = Endpoint(recovery, initial_window=16)
         wire = Wire(end, lose=[8, 9], rate=100)
@@ -1070,7 +1079,7 @@ def test_vegas_raises_its_fine_timeout_when_it_retransmits():
 
 @pytest.mark.parametrize("recovery", ["vegas", "vegas-ns2"])
 def test_the_ack_of_a_retransmission_does_not_set_vegas_fine_timeout(recovery):
-    """Karn's rule; the ACK of what was sent once after it does."""
+    """Karn's rule. The ACK of a segment sent once after it does."""
     end = Endpoint(recovery, controller="vegas", initial_window=8)
     end.start()
     end.ack(0.1, 0)
@@ -1084,8 +1093,8 @@ def test_the_ack_of_a_retransmission_does_not_set_vegas_fine_timeout(recovery):
 
 
 @pytest.mark.parametrize(("duplicates", "seen"), [(3, [9]), (4, [9, 10]), (5, [9, 10, 11])])
-def test_ns2s_vegas_takes_its_inflation_back_after_the_fourth_duplicate_only(duplicates, seen):
-    """tcp-vegas.cc: then to what the cut has left, and slow start is over."""
+def test_ns2s_vegas_deflates_only_after_the_fourth_duplicate(duplicates, seen):
+    """tcp-vegas.cc: then to the reduced window, and slow start is over."""
     end = Endpoint("vegas-ns2", controller="vegas", initial_window=8)
     end.start()
     end.ack(0.1, 0)
@@ -1112,15 +1121,15 @@ def two_losses(recovery):
 
 
 def test_reno_enters_fast_retransmit_once_in_a_window():
-    """RFC 6582's `recover`, ns-2's bugFix_; by RFC 5681 alone it does so for each loss."""
+    """RFC 6582's `recover`, ns-2's bugFix_. By RFC 5681 alone it does so for each loss."""
     careful, literal = two_losses("reno"), two_losses("reno-rfc5681")
     assert (careful.loss_events, literal.loss_events) == (1, 2)
     assert (careful.timeouts, literal.timeouts) == (1, 0)
     assert literal.high_ack > careful.high_ack
 
 
-def test_by_rfc_5681_alone_duplicates_after_a_timeout_bring_a_retransmission():
-    """What RFC 6582's `recover` is for."""
+def test_by_rfc_5681_alone_duplicates_after_a_timeout_cause_a_retransmission():
+    """RFC 6582's `recover` prevents this."""
     end = Endpoint("reno-rfc5681", initial_window=10)
     end.start()
     end.time_out()
@@ -1132,7 +1141,7 @@ def test_by_rfc_5681_alone_duplicates_after_a_timeout_bring_a_retransmission():
 
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
 @pytest.mark.parametrize("threshold", [1, 2, 3, 5])
-def test_sack_deems_lost_what_has_so_many_segments_above_it(recovery, threshold):
+def test_sack_marks_segments_lost_by_the_number_of_segments_above(recovery, threshold):
     """RFC 6675: DupThresh of them, for the first hole and the next."""
     end = Endpoint(recovery, initial_window=30, dupack_threshold=threshold)
     end.start()
@@ -1155,8 +1164,8 @@ def test_sack_deems_lost_what_has_so_many_segments_above_it(recovery, threshold)
 
 
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
-def test_sack_counts_none_that_is_acknowledged(recovery):
-    """Two segments passed the first hole; two more do not make three of the second's."""
+def test_sack_does_not_count_acknowledged_segments(recovery):
+    """Two segments passed the first hole; two more do not make three for the second."""
     end = Endpoint(recovery, initial_window=30)
     end.start()
     end.ack(0.1, 0)
@@ -1180,7 +1189,7 @@ def test_every_packet_is_acknowledged_unless_acks_are_delayed():
     assert end.expected == 4
 
 
-def test_the_first_packets_bring_an_ack_each():
+def test_the_first_packets_are_acknowledged_one_by_one():
     end = Endpoint(delayed_ack=0.2, quick_acks=3)
     assert [end.call(DATA, 0.01 * seq, seq) for seq in range(7)] == [1, 1, 1, 0, 1, 0, 1]
 
@@ -1196,14 +1205,14 @@ def test_delayed_acks_wait_for_a_second_packet_or_the_timer():
 
 
 @pytest.mark.parametrize("every", [1, 2, 5])
-def test_an_ack_is_due_every_so_many_packets(every):
+def test_an_ack_is_sent_every_given_number_of_packets(every):
     end = Endpoint(delayed_ack=0.2, ack_every=every)
     due = [end.call(DATA, 0.1, k) for k in range(10)]
     assert due == [(k + 1) % every == 0 for k in range(10)]
 
 
 def test_holes_duplicates_and_repairs_are_acknowledged_at_once():
-    """RFC 5681, 4.2, although ACKs are delayed."""
+    """RFC 5681, 4.2, even with delayed ACKs."""
     end = Endpoint(delayed_ack=0.2)
     end.call(DATA, 0.0, 0)
     end.call(DATA, 0.0, 1)
@@ -1224,7 +1233,7 @@ def test_the_syn_is_acknowledged_at_once():
 @given(st.permutations(range(20)), st.lists(st.integers(0, 19), max_size=10))
 @settings(deadline=None, max_examples=60)
 def test_the_receiver_reassembles_any_order(order, again):
-    """`expected` is the first segment missing, the block around the newest one is right, and
+    """`expected` is the first missing segment, the block around the newest segment is right, and
     duplicates count as such."""
     end = Endpoint()
     held, copies = set(), 0
@@ -1245,7 +1254,7 @@ def test_the_receiver_reassembles_any_order(order, again):
 
 
 def test_with_delayed_acks_slow_start_grows_by_half():
-    """One ACK for two packets, counted once (abc_limit 1): 3/2 a round; with a limit of 2, 2."""
+    """One ACK for two packets, counted once (abc_limit 1): 3/2 per round; with a limit of 2, 2."""
     for limit, factor in ((1.0, 1.5), (2.0, 2.0)):
         end = Endpoint(initial_window=32, delayed_ack=0.5, abc_limit=limit)
         Wire(end, rate=1e6).run(0.35)
@@ -1258,7 +1267,7 @@ def test_with_delayed_acks_slow_start_grows_by_half():
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("handshake", [True, False])
 def test_a_transfer_delivers_exactly_its_size(recovery, handshake):
-    """With random loss of data and of ACKs, over several seeds, nothing is missing or too much."""
+    """With random loss of data and ACKs, over several seeds, no packet is missing or extra."""
     net = tc.dumbbell("10 Mbps", "5 ms", 30)
     net = net.replace(links=[link.replace(loss=0.03) for link in net.links])
     transport = tc.Transport(handshake=handshake, max_rto=2)
@@ -1296,7 +1305,7 @@ def test_a_lost_syn_is_sent_again_after_the_initial_timeout():
 
 
 def test_an_outage_is_survived_by_backing_off():
-    """Nothing gets through for twenty seconds: the timer doubles, then the flow fills the link."""
+    """No packet arrives for twenty seconds: the timer doubles, then the flow fills the link."""
     changes = [tc.Change(5, "bottleneck", loss=0.999999), tc.Change(25, "bottleneck", loss=0)]
     run = simulate(tc.Flow("newreno"), duration=60, changes=changes)
     during = events(run, "timeout")["time"]
@@ -1307,7 +1316,7 @@ def test_an_outage_is_survived_by_backing_off():
 
 
 def test_a_sender_never_exceeds_its_window_outside_recovery():
-    """By the trace: what is outstanding after a packet was sent is at most cwnd, rounded down,
+    """From the trace: at most cwnd packets, rounded down, are outstanding after a packet was sent,
     and two more by limited transmit."""
     run = simulate(tc.Flow("vegas"), tc.Flow("newreno", start=1), duration=20)
     for flow in (0, 1):
@@ -1324,7 +1333,7 @@ def test_a_sender_never_exceeds_its_window_outside_recovery():
                     assert high - acked + 1 <= math.floor(e["value"]) + 2
 
 
-def test_every_ack_is_of_something_that_was_delivered():
+def test_every_ack_belongs_to_a_delivered_packet():
     run = simulate(tc.Flow("newreno"), tc.Flow("reno", recovery="sack"), duration=10, buffer=15)
     for flow in (0, 1):
         delivered = set()
@@ -1353,7 +1362,8 @@ def note_mark(s, p, a):
 
 @pytest.fixture
 def noting():
-    """A window that stays, at a packet in 0.1 s; it notes what a mark tells."""
+    """A controller with a constant window and a packet every 0.1 s that notes the sample of a
+    mark."""
     numbers = {"pacing_rate": 10.0, "pipe": 0.0, "told": 0.0}
     return tc.Controller(
         "noting", "", nothing, nothing, nothing, on_mark=note_mark, on_delivery=nothing,
@@ -1362,7 +1372,7 @@ def noting():
 
 
 @pytest.mark.parametrize("recovery", [name for name, r in RECOVERIES.items() if r.selective])
-def test_a_mark_tells_what_is_delivered_and_what_is_in_the_network(recovery, noting):
+def test_the_sample_of_a_mark_has_deliveries_and_packets_in_flight(recovery, noting):
     end = Endpoint(recovery, controller=noting, initial_window=10)
     end.start()
     for k in range(1, 5):
@@ -1380,8 +1390,8 @@ def count_only(s, p, f):
         count_duplicate(f, f.now)
 
 
-def test_pacing_lets_nothing_out_between_a_duplicate_ack_and_the_notice_of_a_loss(noting):
-    """Unless the recovery has a rule for that."""
+def test_pacing_sends_nothing_between_a_duplicate_ack_and_loss_detection(noting):
+    """Unless the recovery has a rule for this."""
     tc.register(tc.Recovery("counting", "", count_only, selective=True))
     end = Endpoint("counting", controller=noting, initial_window=10, limited_transmit=False)
     end.start()
@@ -1390,8 +1400,8 @@ def test_pacing_lets_nothing_out_between_a_duplicate_ack_and_the_notice_of_a_los
     assert end.sends(RELEASE, 0.2) == []
 
 
-def test_a_pause_of_the_application_limits_until_what_went_before_it_is_delivered():
-    """Whether an ACK comes in the pause or not."""
+def test_samples_are_application_limited_until_data_before_the_pause_is_delivered():
+    """Whether or not an ACK arrives in the pause."""
     end = Endpoint("rack-tlp", initial_window=10)
     end.set(to_send=2, awaits=1)
     end.start()
@@ -1404,8 +1414,9 @@ def test_a_pause_of_the_application_limits_until_what_went_before_it_is_delivere
     assert limited == [4, 4, 0, 0]
 
 
-def test_no_probe_goes_before_the_syn_is_acknowledged():
-    """RFC 8985, 7.2, is of established connections: a SYN waits for the timer, and data for it."""
+def test_no_probe_is_sent_before_the_syn_is_acknowledged():
+    """RFC 8985, 7.2, applies to established connections: a SYN waits for the timer, and data for
+    the SYN."""
     end = Endpoint("rack-tlp", handshake=True, initial_window=4)
     end.start()
     assert end.recheck_at == math.inf
@@ -1413,8 +1424,8 @@ def test_no_probe_goes_before_the_syn_is_acknowledged():
     assert end.ack(4.0, 0) == [1]
 
 
-def test_a_probe_of_the_very_first_packet_is_judged_as_any():
-    """It came as a second one; the next packet may be probed again."""
+def test_a_probe_of_the_first_packet_is_evaluated_like_others():
+    """It arrived as a duplicate; the next packet may be probed again."""
     end = Endpoint("rack-tlp")
     end.set(to_send=1, awaits=1)
     end.start()

@@ -1,4 +1,4 @@
-"""Losses that were none: D-SACK tells, and the answer is taken back (RFC 2883, RFC 3708; Linux)."""
+"""Undo of spurious loss responses: D-SACK reveals them (RFC 2883, RFC 3708; Linux)."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ QUIET = {"rwnd": 60}  # a window that fills the link and no buffer
 
 
 def windows(case):
-    """Of the sender, over time, with its run."""
+    """A run, and the sender's windows over time."""
     run = tc.simulate(case, trace=True)
     table = run.trace("flow").dropna(subset="cwnd")
     return run, table[["time", "event", "cwnd", "ssthresh"]]
@@ -27,8 +27,9 @@ def windows(case):
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("late", ["overtaken", "all late"])
 @pytest.mark.parametrize("controller", ["reno", "cubic"])
-def test_the_window_returns(controller, recovery, late):
-    """A round-trip time or two after the cut, to what it was; without D-SACK it does not."""
+def test_dsack_restores_the_window_after_spurious_losses(controller, recovery, late):
+    """To its old value, one or two round trips after the reduction; without D-SACK it stays
+    reduced."""
     after = {}
     for dsack in (False, True):
         settings = {"recovery": recovery, "duration": 7.0, "dsack": dsack, **QUIET}
@@ -49,8 +50,8 @@ def test_the_window_returns(controller, recovery, late):
 
 
 @pytest.mark.parametrize("controller", ["reno", "bbr", "bbr3"])
-def test_nothing_is_taken_back_of_real_losses(controller):
-    """The same packets at the same times."""
+def test_real_losses_are_not_undone(controller):
+    """With and without D-SACK the same packets are sent at the same times."""
     net = tc.dumbbell("10 Mbps", "20 ms", 25)
     runs = [
         tc.simulate(
@@ -67,8 +68,9 @@ def test_nothing_is_taken_back_of_real_losses(controller):
     assert runs[0].events.tobytes() == runs[1].events.tobytes()
 
 
-def test_nothing_is_taken_back_if_one_of_the_losses_was_real():
-    """One packet is late, and comes twice; another one is lost: its repair comes once."""
+def test_spurious_losses_with_one_real_loss_are_not_undone():
+    """One packet is late and arrives twice; another one is lost, so its retransmission arrives
+    once."""
     case = overtaken("reno", 5, 5.05, share=0.3, recovery="sack", duration=7.0, dsack=True, **QUIET)
     losing = [tc.Change(at=at, link="there", loss=p) for at, p in ((5.01, 0.5), (5.02, 0.0))]
     run, table = windows(case.replace(changes=[*case.changes, *losing]))
@@ -78,7 +80,7 @@ def test_nothing_is_taken_back_if_one_of_the_losses_was_real():
     assert table["cwnd"][table["time"] < 6.5].iloc[-1] < 0.6 * before
 
 
-def test_a_report_names_the_packet_that_came_twice():
+def test_a_dsack_report_names_the_duplicate():
     case = overtaken("reno", 5, 5.05, share=0.3, recovery="sack", duration=7.0, dsack=True, **QUIET)
     table = tc.simulate(case, trace=True).trace("flow")
     twice = table[table["sack_low"] > table["sack_high"]]
@@ -90,7 +92,7 @@ def test_a_report_names_the_packet_that_came_twice():
 
 @pytest.fixture
 def sender(monkeypatch):
-    """Of packets 10 to 29, with a window of 20: it takes one for lost, and sends it again."""
+    """A sender in recovery, with packets 10 to 29 outstanding and a window of 20."""
     d = SimpleNamespace(undo=1, undo_from=-1)
     s = SimpleNamespace(cwnd=20.0, ssthresh=30.0)
     f = SimpleNamespace(delivery=1, state=1, phase=RECOVERY, high_ack=9, max_seq=29, d=d, s=s)
@@ -99,7 +101,7 @@ def sender(monkeypatch):
     return f
 
 
-def test_as_many_reports_as_repairs_end_an_episode_and_others_count_for_nothing(sender):
+def test_an_episode_ends_when_all_its_repairs_are_reported(sender):
     undo.note_answer(sender)
     assert not undo.was_the_last(sender, 10)  # nothing was sent again
     for _ in range(3):
@@ -109,7 +111,7 @@ def test_as_many_reports_as_repairs_end_an_episode_and_others_count_for_nothing(
     assert (sender.d.undo_cwnd, sender.d.undo_ssthresh) == (20, 30)
 
 
-def test_an_answer_before_all_of_it_is_acknowledged_belongs_to_the_episode(sender):
+def test_a_reduction_before_the_end_of_an_episode_belongs_to_it(sender):
     undo.note_answer(sender)
     undo.note_repair(sender.d)
     sender.s.cwnd = 10.0
@@ -121,8 +123,8 @@ def test_an_answer_before_all_of_it_is_acknowledged_belongs_to_the_episode(sende
     assert (sender.d.undo_from, sender.d.undo_repairs, sender.d.undo_cwnd) == (30, -1, 10)
 
 
-def test_what_a_probe_repaired_is_not_judged(sender):
-    """The probe had gone before; and without D-SACK and F-RTO nothing is."""
+def test_repairs_by_a_probe_start_no_episode(sender):
+    """The probe was sent before; and without D-SACK and F-RTO there are no episodes."""
     sender.phase = OPEN
     undo.note_answer(sender)
     undo.note_repair(sender.d)
@@ -139,7 +141,7 @@ def test_a_connection_begins_without_an_episode():
     assert world.senders.deliveries[0]["undo_from"][0] == -1
 
 
-def test_a_round_widens_the_reordering_window_once_and_16_recoveries_narrow_it():
+def test_the_reordering_window_widens_once_per_round_and_resets_after_16_recoveries():
     s = SimpleNamespace(dsack_round=-1, quarters=1, persists=0, reordered=0)
     f = SimpleNamespace(low=6, high=5, high_ack=9, next_seq=20, phase=RECOVERY)
     for high_ack, quarters in ((9, 2), (15, 2), (18, 2), (19, 3)):
@@ -161,9 +163,9 @@ def nothing(s, p, a):
     pass
 
 
-def test_the_reordering_window_grows_with_repairs_in_vain():
-    """RFC 8985, 6.2, step 4: from a quarter of the smallest RTT, 10 ms, to srtt, 48 ms; of packets
-    that are late by up to 60 ms a fifth is then sent twice, not five sixths."""
+def test_the_reordering_window_grows_with_spurious_repairs():
+    """RFC 8985, 6.2, step 4: from a quarter of the smallest RTT, 10 ms, to srtt, 48 ms. A fifth of
+    the packets that are late by up to 60 ms is then sent twice, instead of five sixths."""
     steady = tc.Controller("steady", "", nothing, nothing, nothing, recovery="rack-tlp")
     again = {}
     for dsack in (False, True):
@@ -187,7 +189,7 @@ def note_loss(s, p, a):
 
 
 @pytest.mark.parametrize("owns", [False, True])
-def test_the_rule_is_told_once_and_after_the_window_is_back(owns):
+def test_on_undo_is_called_once_after_the_window_is_restored(owns):
     fields = ("undone", "phase", "told", "window")
     state = {name: tc.State(0, "", "") for name in fields}
     halving = tc.Controller(
@@ -211,8 +213,8 @@ def test_both_drivers_give_the_same_bits(controller):
     assert int(compiled.data.retransmitted.sum()) > 0
 
 
-def test_conversations_have_it_too():
-    """A place that is handed on begins without an episode."""
+def test_conversations_can_undo_losses():
+    """A reused sender begins without an episode."""
     settings = tc.Flow("reno", recovery="rack-tlp", transport={"dsack": True})
     load = tc.Workload(settings, tc.Conversation(200), interarrival=0.2, count=20)
     case = overtaken("reno", 0.5, 10, share=0.05, duration=12.0, dsack=True)

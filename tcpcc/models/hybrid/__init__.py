@@ -1,14 +1,14 @@
-"""The hybrid model: packets in front, weighted fluid behind, in the same queues.
+"""The hybrid model: foreground flows as packets and background flows as fluid, in the same queues.
 
-Flows with ``background=True`` run in the fluid automaton, a flow with a ``count`` as some
-representatives that each stand for many and run their controller's rules as they are. All other
-traffic is packets. On a link that both pass the fluid has the queue: a packet waits behind what
-both have left there, is dropped with the chance that fluid has, and is fluid's arrival like any
-other, so that the background yields to it (:mod:`tcpcc.models.shared_link`; steps: `coupled`).
+Flows with ``background=True`` run in the fluid automaton. A flow with a ``count`` runs as several
+representatives; each stands for many flows and runs its controller's rules unchanged. All other
+traffic runs as packets. On a shared link the queue belongs to the fluid. A packet waits for
+everything in the queue, has the same drop probability as fluid, and counts as a fluid arrival, so
+the background yields to it (:mod:`tcpcc.models.shared_link`; time steps: `coupled`).
 
-The cost is that of the packets in front and of steps times representatives, whatever the
-bandwidth and however many flows are behind. With f flows in front of N of the same kind it can be
-no less than f / (N + f) of the packet model's.
+The cost is that of the foreground packets plus that of steps times representatives. The bandwidth
+and the number of background flows do not matter by themselves. With f foreground flows and N
+background flows of the same kind it is at least f / (N + f) of the cost of the packet model.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ def simulate(
     representatives: int = REPRESENTATIVES,
     progress: bool = False,
 ) -> Run:
-    """Run `scenario`, its background as fluid; returns its record.
+    """Run `scenario` with its background as fluid, and return the recorded run.
 
-    The record has the flows in front first, then those behind, then workloads. Of a flow that
-    stands for many, windows and times are those of one, rates and numbers of packets those of all.
+    The record has the foreground flows first, then the background flows, then workloads. Windows
+    and times of a flow with a `count` are those of one flow; its rates and packet counts are those
+    of all flows together.
 
     Args:
-        scenario: what to simulate.
-        driver: of the packets, "compiled" or "simpy"; both give the same bits.
-        trace: keep every event of every packet flow, or of those named.
+        scenario: the scenario to simulate.
+        driver: driver of the packets, "compiled" or "simpy"; both give bit-identical results.
+        trace: keep every event of every packet flow, or only of the named flows.
         step: longest time step of the fluid in s; see :mod:`tcpcc.models.fluid`.
-        representatives: how many flows run at most for one with a `count`.
+        representatives: largest number of flows simulated for one flow with a `count`.
         progress: show a progress bar.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Packets and fluid in one run: the links that they share, whose turn it is, one record.
+"""Couple packets and fluid in one run: shared links, time steps, one record.
 
-A step of the fluid covers the time up to its end; packets run until then with the queues as the
-last step has left them (:mod:`tcpcc.models.shared_link`), then the fluid takes in what has come.
+Packets run up to the end of a fluid step, with the queues extrapolated from the previous step
+(:mod:`tcpcc.models.shared_link`). Then the fluid takes the step, with the packets that arrived.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
-RETIRE = 50  # times in a run flows that have finished are taken out
+RETIRE = 50  # times in a run that finished fluid flows are removed
 
 BY_FLOW = (
     "cwnd", "ssthresh", "rtt", "sent", "retransmitted", "delivered", "dropped",
@@ -45,13 +45,13 @@ class Coupled:
     """The memory of one run of the hybrid model.
 
     Args:
-        scenario: what to run.
-        step: s, the longest time step of the fluid; None: the default.
-        representatives: at most for a flow with a count.
-        trace: keep every event of every packet flow, or of those named.
+        scenario: the scenario to run.
+        step: longest time step of the fluid in s; None: the default.
+        representatives: largest number of flows simulated for one flow with a count.
+        trace: keep every event of every packet flow, or only of the named flows.
 
     Raises:
-        ScenarioError: no flow, or all traffic, is in the background; a `step` that is too long.
+        ScenarioError: the background is empty or is all traffic; a `step` that is too long.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class Coupled:
         self.events = iter(events(self.fluid))
         self.event = next(self.events, None)
         self.retire_at = 0.0
-        self.until = scenario.duration  # the latest end of the present step
-        self.now = self.begin_step()  # the end of the present step; inf at the end of the run
+        self.until = scenario.duration  # s, latest possible end of the present step
+        self.now = self.begin_step()  # s, end of the present step; inf after the end of the run
 
     def _share(self, front: Scenario) -> dict[int, int]:
-        """Addresses of the records of the links that packets and fluid pass."""
+        """Make the records of the links that packets and fluid share; return their addresses."""
         passed: set[int] = set()
         for flow in front.resolve().rows:
             passed |= {*flow.forward, *flow.reverse}
@@ -97,12 +97,12 @@ class Coupled:
         return {index: int(at) for index, at in found.items()}
 
     def _in_amounts(self) -> dict[int, QueueMemory]:
-        """Memories of the disciplines that tell packets and fluid apart by their amount only."""
+        """Memories of the disciplines with `in_amounts`, which packets and fluid share."""
         links, queues = self.fluid.resolved.links, self.fluid.queues
         return {i: queues[i] for i in queues if links[i].queue.discipline.in_amounts}
 
     def begin_step(self) -> float:
-        """Go on to the end of the next step; returns its time, inf when the run is over."""
+        """Begin the next step; return the time of its end in s, inf when the run is over."""
         from tcpcc.models.fluid.kernel import begin_step
 
         world, end = self.fluid, self.scenario.duration
@@ -121,19 +121,19 @@ class Coupled:
         return float(time)
 
     def end_step(self) -> None:
-        """Let the fluid take the step whose packets have run, and begin the next."""
+        """Let the fluid take the step that its packets have finished, and begin the next step."""
         from tcpcc.models.fluid.kernel import end_step
 
         end_step(self.at)
         self.now = self.begin_step()
 
     def explain(self, error: ArithmeticError) -> RuleError:
-        """An error in a rule, of a packet flow or of the fluid behind."""
+        """The error to raise for an arithmetic error in a rule of a packet flow or of the fluid."""
         now = float(self.packets.w["now"][0])
         return blame(error, now, chain(self.packets.suspects(), self.fluid.suspects()))
 
     def result(self, driver: str, cpu_seconds: float) -> Run:
-        """The record of the run: the flows in front, those behind, the workloads."""
+        """The recorded run: foreground flows, background flows, workloads."""
         front, back = read_out.series(self.packets), self.fluid.series()
         ours, theirs = self.packets.resolved, self.fluid.resolved
         first = sum(row < len(ours.flows) for row in ours.recorded)
@@ -166,19 +166,19 @@ class Coupled:
             **series,
         )
         events = self.packets.trace.events(self.scenario.duration)
-        if events is not None:  # connections of workloads are numbered after all rows
+        if events is not None:  # workload connections are numbered after all flows
             events["flow"][events["flow"] >= first] += len(self.fluid.shown)
         return Run(record, events)
 
 
 def _between(front: np.ndarray, back: np.ndarray, first: int) -> np.ndarray:
-    """`back` put into `front` before its row `first`; rows are the last dimension."""
+    """Insert `back` into `front` before row `first`; rows are the last dimension."""
     return np.concatenate([front[..., :first], back, front[..., first:]], axis=-1)
 
 
 def _sums(series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What `recording.TOTALS` names, of a model that keeps series of every row."""
-    sums = {  # of whole rows, one after the other, as `Run.totals` adds them
+    """The totals in `recording.TOTALS`, from the series of all rows."""
+    sums = {  # whole rows one after the other, in the order in which `Run.totals` adds
         name: np.ascontiguousarray(series[name]).sum(axis=0)
         for name in ("sent", "retransmitted", "delivered")
     }

@@ -1,7 +1,7 @@
-"""The two drivers of the packet model, with fluid behind it.
+"""The two drivers of the hybrid model, compiled and SimPy.
 
-In both the fluid takes its step when all packets up to its end have run, so that both give the same
-bits.
+In both the fluid takes a step when all packet events up to the step's end have run, so both give
+bit-identical results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run_compiled(coupled: Coupled, progress: bool) -> Run:
-    """Run to the end in machine code, in pieces that can be interrupted."""
+    """Run to the end in compiled code, in parts between which the run can be interrupted."""
     from tcpcc.models.fluid import kernel
     from tcpcc.models.hybrid import turns
     from tcpcc.models.packet import handlers
@@ -56,7 +56,7 @@ def run_compiled(coupled: Coupled, progress: bool) -> Run:
 
 
 class HybridSimulation(PacketSimulation):
-    """Packets inside a SimPy environment, over fluid."""
+    """Packets in a SimPy environment, with a fluid background."""
 
     def __init__(self, coupled: Coupled) -> None:
         self.coupled = coupled
@@ -74,7 +74,7 @@ class HybridSimulation(PacketSimulation):
 
 
 def run_simpy(coupled: Coupled, progress: bool) -> Run:
-    """Run to the end, each event of the packets one of a SimPy environment."""
+    """Run to the end; each packet event is an event of a SimPy environment."""
     simulation = HybridSimulation(coupled)
     simulation.advance(progress=progress)
     return simulation.result()

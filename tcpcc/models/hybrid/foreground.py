@@ -1,4 +1,4 @@
-"""Which of a scenario's traffic runs as packets, and which as fluid."""
+"""Split a scenario into the traffic that runs as packets and the traffic that runs as fluid."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def split(scenario: Scenario) -> tuple[Scenario, Scenario]:
-    """The scenario with its foreground only, and with its background only.
+    """Return the scenario with only its foreground, and with only its background.
 
-    Both have the same network, so that a link of it has one number in both, and names as in the
-    whole.
+    Both keep the network and the names of the whole scenario, so a link has the same number in
+    both.
 
     Raises:
-        ScenarioError: one of them would be empty.
+        ScenarioError: the foreground or the background would be empty, or a flow uses ECN.
     """
     whole = scenario.resolve(expand=False)
     front: list[Flow | CBR] = []
@@ -28,7 +28,7 @@ def split(scenario: Scenario) -> tuple[Scenario, Scenario]:
         (back if behind else front).append(flow.spec._with(name=flow.name))
     if not back:
         raise ScenarioError(
-            "flows: none has background=True: the hybrid model runs such flows as fluid;"
+            "flows: the hybrid model needs at least one flow with background=True;"
             " use the packet model"
         )
     if not front and not scenario.workloads:

@@ -1,12 +1,12 @@
-"""Packets and fluid in turn, in machine code.
+"""Run packets and fluid in turn, in compiled code.
 
-The entries of both engines are called by their addresses: neither is compiled with the other.
+The entry functions of both models are called by address, so neither is compiled with the other.
 """
 
 from tcpcc.engine.jit import Caller, accessor, entry, record_dtype
 
-# Addresses of the entries and of the two worlds; end of the step that has begun; its latest end;
-# when Python is to be asked, at the latest, and after how many steps.
+# Addresses of the entry functions and of the two worlds; end of the present step, and its latest
+# possible end; time and number of steps after which to return to Python.
 TURNS = record_dtype(
     {
         "run_packets": int, "begin_step": int, "end_step": int, "packets": int, "fluid": int,
@@ -23,10 +23,10 @@ end_step = Caller(None, int)
 
 @entry
 def take_turns(turns):
-    """Let packets run to the end of the step that has begun, then the fluid take it; and again.
+    """Repeat: run packets to the end of the present step, let the fluid take it, begin the next.
 
-    Returns True where packets are to be asked for what they need, False where the fluid has taken
-    its step and the next one is to be begun from outside.
+    Returns True if the packets have stopped before the end of the step (a pause, or they need
+    memory), False if the fluid has taken its step and the caller must begin the next one.
     """
     t = turns_at(turns, 0)
     steps = 0

@@ -1,24 +1,26 @@
 """The mean field: a smooth differential equation with delays, for classes of flows.
 
-:mod:`tcpcc.models.meanfield.drift` says what moves a window, `lookback` and `heun` how delays are
-dealt with, `buffers` what a queue loses. The cost is that of steps times classes, whatever the
-bandwidth and however many flows a class counts.
+:mod:`tcpcc.models.meanfield.drift` computes how windows move, `lookback` and `heun` handle the
+delays, and `buffers` the losses of a queue. The cost is proportional to steps times classes. It
+does not depend on the bandwidth or on the number of flows in a class.
 
 After V. Misra, W. Gong, D. Towsley, "Fluid-based analysis of a network of AQM routers supporting
 TCP flows with an application to RED", SIGCOMM 2000, with two differences: acknowledgements are
-delayed as losses are, and delays are solved for exactly (a packet has the delay of the queue that
-it met), where the paper takes t - R(t).
+delayed like losses, and delays are exact (a packet is delayed by the queue that it met), where
+the paper uses t - R(t).
 
 What it leaves out
-    The spread of the flows of a class about their mean: the mean of a rule is taken at the mean
-    state. Reno's window is sqrt(2 (1 - p) / p) where flows with independent losses have 1.31 /
-    sqrt(p), and regular losses give 1.22 / sqrt(p).
-    Timeouts, the repair of losses, whole packets: windows below four packets or so are wrong.
-    Bursts: a window leaves evenly over its round-trip time, in slow start too.
-    A rule that switches has no slope: it chatters about the switch by a step's worth, and a
-    controller with a band where it does nothing (Vegas with alpha < beta) stays where it entered.
-    Vegas' every other round counts in slow start, which classes do in step (see `heun`).
-    Flows of a finite size, scheduled changes of links: refused.
+    - The variation between the flows of a class: a rule is evaluated at the mean state. Reno's
+      window is sqrt(2 (1 - p) / p), while flows with independent losses have 1.31 / sqrt(p) and
+      periodic losses give 1.22 / sqrt(p).
+    - Timeouts, loss recovery and whole packets: windows below about four packets are wrong.
+    - Bursts: a window leaves evenly over its round-trip time, also in slow start.
+    - Rules that switch have no slope. They chatter around the switching point by the change of one
+      step. A controller with a band in which it does nothing (Vegas with alpha < beta) stays where
+      it entered the band.
+    - Vegas acts in every other round only during slow start, where the flows of a class act at the
+      same time (see `heun`).
+    - Flows of a finite size and scheduled link changes are refused.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
 
-SLICES = 50  # of a run, between which it can be interrupted
+SLICES = 50  # parts of a run; it can be interrupted between two of them
 
 
 def simulate(
@@ -42,25 +44,25 @@ def simulate(
     marking: bool = False,
     progress: bool = False,
 ) -> Run:
-    """Integrate the mean field of `scenario`; returns its record.
+    """Integrate the mean field of `scenario` and return the recorded run.
 
-    A flow with a `count` is one entry of the record: windows and times are those of one flow of
-    it, rates and numbers of packets those of all.
+    A flow with a `count` is one entry of the record. Its windows and times are those of one flow;
+    its rates and packet counts are those of all flows together. Interrupting the run (Ctrl-C)
+    raises ``KeyboardInterrupt`` at the next of 50 slices of simulated time.
 
     Args:
-        scenario: what to integrate. Only the names and the sums in the record know its seed.
-        step: longest time step in s, at most the shortest way from a link back to a sender.
+        scenario: the scenario to integrate. Its seed has no effect, unless a rule of a controller
+            or queue draws random numbers.
+        step: longest time step in s, at most the shortest delay from a link back to a sender.
             Default: a fifth of the shortest base round-trip time.
-        marking: queue disciplines mark what they would drop, as with ECN: it stays in the queue
-            and is acknowledged, and its mark counts as a loss. So it is in Misra, Gong and
-            Towsley, and in Hollot, Misra, Towsley and Gong.
+        marking: queue disciplines mark packets instead of dropping them, as with ECN. A marked
+            packet stays in the queue and is acknowledged; the sender reacts to the mark as to a
+            loss. Misra, Gong and Towsley, and Hollot, Misra, Towsley and Gong model it this way.
         progress: show a progress bar.
 
     Raises:
-        ScenarioError: flows of a finite size, scheduled changes, a `step` that is too long.
-        FloatingPointError: a controller's rules have led to a window that is no positive number.
-
-    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` at the next slice of simulated time.
+        ScenarioError: flows of a finite size, scheduled changes, or a `step` that is too long.
+        FloatingPointError: a controller's rules gave a window that is not a positive number.
     """
     from tcpcc.models.meanfield.meanfield_world import World
     from tcpcc.models.refusals import warn_of_jitter

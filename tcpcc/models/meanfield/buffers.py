@@ -1,10 +1,10 @@
-"""A link's backlog, and the share of the arrivals that it loses.
+"""A link's backlog, and the share of the arrivals that the link drops.
 
-The backlog is fluid: what arrives and is not lost, less what the link can send. A queue discipline
-says by its own ``on_fluid`` which share it drops; what has room is the buffer's affair. In fluid a
-full buffer loses exactly what arrives beyond the link's rate, 1 - rate / arrivals. Taken as it is,
-that law jumps; here it comes in over the last packet of room, in which an arriving packet fits or
-does not, as the phase of the packet being sent has it.
+The backlog is fluid: it grows by the accepted arrivals and shrinks at the link's rate. The queue
+discipline's ``on_fluid`` gives the share that is dropped early. A full buffer drops the arrivals
+beyond the link's rate, a share of 1 - rate / arrivals. This law jumps when the buffer becomes full,
+so it sets in gradually over the last packet of room: there an arriving packet fits or not,
+depending on the phase of the packet being sent.
 """
 
 from tcpcc.engine.jit import compiled
@@ -12,12 +12,12 @@ from tcpcc.models.meanfield.meanfield_records import link_at, slot_at
 from tcpcc.models.queue_memory import apply as apply_discipline
 from tcpcc.models.queue_memory import sample_at as queue_sample_at
 
-BITS = 8.0  # in a byte
+BITS = 8.0  # bits in a byte
 
 
 @compiled
 def room(link):
-    """What the buffer holds, in bits."""
+    """The capacity of the buffer, in bits."""
     return BITS * (link.limit if link.in_bytes != 0 else link.limit * link.size)
 
 
@@ -30,7 +30,7 @@ def clear_arrivals(w):
 
 @compiled
 def add_arrivals(w, c, flows):
-    """Count what class `c`, with so many `flows` open, brings to the links on its path."""
+    """Add the arrivals of class `c`, with `flows` open flows, to the links on its path."""
     for j in range(c.n_slots):
         slot = slot_at(w.slots, c.first_slot + j)
         link = link_at(w.links, slot.link)
@@ -45,7 +45,7 @@ def add_arrivals(w, c, flows):
 
 @compiled
 def overflow(link, backlog, early):
-    """Share of what passes the discipline that finds the buffer full."""
+    """Share of the packets accepted by the discipline that finds the buffer full."""
     offered = link.arriving_bits * (1 - early)
     if offered <= link.rate:
         return 0.0
@@ -56,7 +56,7 @@ def overflow(link, backlog, early):
 
 @compiled
 def set_drift(link, backlog, early):
-    """How the backlog moves, and what is lost, with arrivals as counted."""
+    """Set the drift of the backlog and the drop shares from the counted arrivals."""
     if link.arriving > 0:
         link.size = link.arriving_bits / (BITS * link.arriving)
     link.marked = early if link.marks != 0 else 0.0
@@ -76,7 +76,7 @@ def bounded(link, backlog):
 
 @compiled
 def ask_discipline(link, now, step, backlog, arrivals, b):
-    """The share dropped early from now on, `arrivals` packets after it was asked last."""
+    """Update the share dropped early, `arrivals` packets after the last update."""
     link.early_before = link.early
     if link.rule == 0:
         return

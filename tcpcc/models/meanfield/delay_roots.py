@@ -1,10 +1,11 @@
-"""Linear equations with delays, x'(t) = sum over k of A_k x(t - tau_k), and where their roots lie.
+"""Characteristic roots of linear delay equations x'(t) = sum over k of A_k x(t - tau_k).
 
-The solutions are sums of exp(s t) v with (s - sum A_k exp(-s tau_k)) v = 0: infinitely many s, of
-which finitely many lie to the right of any line. The infinitesimal generator of the solution on
-[-max tau, 0] is a derivative, with the equation for its value at 0; collocated at Chebyshev's
-points it is a matrix, whose eigenvalues approach the rightmost roots faster than any power of the
-number of points. Each is then polished by Newton's method on the equation itself.
+The solutions are sums of exp(s t) v with (s - sum A_k exp(-s tau_k)) v = 0. There are infinitely
+many roots s, but only finitely many to the right of any vertical line. The infinitesimal generator
+of the solution on [-max tau, 0] is the derivative, with the equation as its boundary condition at
+0. Collocation at Chebyshev points turns it into a matrix. The matrix's eigenvalues converge to the
+rightmost roots faster than any power of the number of points. Newton's method on the characteristic
+equation then refines each root.
 
 Source: D. Breda, S. Maset, R. Vermiglio, "Pseudospectral differencing methods for characteristic
 roots of delay differential equations", SIAM J. Sci. Comput. 27(2), 2005; L. N. Trefethen, "Spectral
@@ -19,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 POINTS = 40
-POLISH = 8  # steps of Newton's method
+POLISH = 8  # at most so many steps of Newton's method
 
 
 def chebyshev(points: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nodes on [-1, 1], from 1 to -1, and the matrix that differentiates at them."""
+    """Chebyshev nodes from 1 to -1, and the differentiation matrix on them."""
     k = np.arange(points + 1)
     x = np.cos(np.pi * k / points)
     c = np.where((k == 0) | (k == points), 2.0, 1.0) * (-1.0) ** k
@@ -33,7 +34,7 @@ def chebyshev(points: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def interpolation(x: NDArray[np.float64], at: float) -> NDArray[np.float64]:
-    """Weights of the values at Chebyshev's nodes `x` in the polynomial's value at `at`."""
+    """Weights of the values at the Chebyshev nodes `x` in the interpolated value at `at`."""
     near = np.abs(x - at) < 1e-14
     if near.any():
         return near.astype(float)
@@ -46,11 +47,11 @@ def interpolation(x: NDArray[np.float64], at: float) -> NDArray[np.float64]:
 def characteristic(
     terms: Mapping[float, NDArray[np.float64]], s: complex
 ) -> NDArray[np.complex128]:
-    """The matrix s - sum A_k exp(-s tau_k), which is singular at a root.
+    """The characteristic matrix s - sum A_k exp(-s tau_k), which is singular at a root.
 
     Args:
         terms: delay tau in s -> matrix A.
-        s: 1/s.
+        s: complex frequency, in 1/s.
     """
     n = len(next(iter(terms.values())))
     return s * np.eye(n) - sum(a * np.exp(-s * tau) for tau, a in terms.items())
@@ -59,15 +60,15 @@ def characteristic(
 def rightmost_roots(
     terms: Mapping[float, NDArray[np.float64]], count: int = 10, points: int = POINTS
 ) -> NDArray[np.complex128]:
-    """The characteristic roots with the largest real parts, 1/s, the rightmost first.
+    """The characteristic roots with the largest real parts, in 1/s, rightmost first.
 
     Args:
         terms: delay tau in s -> matrix A, all square and of one size.
-        count: how many at most.
-        points: of collocation; the more, the more roots are right.
+        count: largest number of roots.
+        points: number of collocation points; with more points more roots are accurate.
 
     Returns:
-        shape [root], complex.
+        complex roots, shape [root].
     """
     n = len(next(iter(terms.values())))
     longest = max(terms)
@@ -85,7 +86,7 @@ def rightmost_roots(
 
 
 def polished(terms: Mapping[float, NDArray[np.float64]], s: complex) -> complex:
-    """A root near `s`: Newton's method on the determinant, by Jacobi's formula."""
+    """Refine a root near `s` by Newton's method on the determinant, with Jacobi's formula."""
     start = s
     n = len(next(iter(terms.values())))
     for _ in range(POLISH):

@@ -1,18 +1,18 @@
-"""The drift of a controller's own rules: how the mean state of a class of flows moves.
+"""The drift of the mean state of a class of flows, computed from the controller's own rules.
 
-Of a Markov process that jumps from state y to rule(y) at a rate, the mean moves by rate x (rule(y)
-- y). A flow of a class meets three kinds of such events, and so
+If a Markov process jumps from state y to rule(y) at a certain rate, its mean drifts by rate
+x (rule(y) - y). A flow has three kinds of such events, so
 
     dy/dt = acks (on_ack(y) - y) + losses (on_loss(y) - y) + (on_round(y) - y) / RTT
 
-with its rates of acknowledged and of lost packets, at most one loss in a round-trip time. y is the
-whole state, cwnd and ssthresh and what the controller keeps beside; the mean of a rule is taken to
-be the rule of the mean. The rules are called, none is written here again.
+where acks and losses are its rates of acknowledged and lost packets, with at most one loss event
+in a round-trip time. y is the whole state: cwnd, ssthresh and the controller's own variables. The
+mean of a rule is approximated by the rule at the mean. The rules are called, not rewritten.
 
-What a controller remembers of a loss until the next ACK (CUBIC's epoch begins on it) belongs to
-the loss: ``on_loss`` is followed by an ``on_ack`` of no packets. A time that a rule notes ("the
-epoch began now") is a state like any other: its mean moves by the rate of the event times the
-distance from now, so that its age settles at one over the rate.
+An effect of a loss that shows at the next ACK (CUBIC's epoch begins there) is part of the loss:
+``on_loss`` is followed by an ``on_ack`` of no packets. A time that a rule notes ("the epoch began
+now") is a state like any other: its mean moves by the rate of the event times the distance to the
+present, so its age settles at one over the rate.
 """
 
 import math
@@ -31,13 +31,13 @@ def copy(n, source, target):
 
 @compiled
 def window(c, state):
-    """The window in force."""
+    """The window in force: the smaller of cwnd and the receiver's window."""
     return min(window_at(state, 0).cwnd, c.rwnd)
 
 
 @compiled
 def see(c, state, now):
-    """Fill the sample with what a flow in `state` learns now; its acknowledgement is to come."""
+    """Fill the sample of a flow in `state` for the next call of a rule; return the sample."""
     a = sample_at(c.sample, 0)
     a.now = now
     a.acked = c.quantum
@@ -58,10 +58,10 @@ def apply(c, rule, state):
 
 @compiled
 def jump(c, state, rate, drift, more):
-    """`rate` times the jump from `state` to what a rule has made of it in the scratch: the drift,
-    or what is added to it if there is `more` than one.
+    """Set `drift` to `rate` times the jump from `state` to the scratch, where a rule has changed a
+    copy of it. With `more`, add to `drift` instead.
 
-    What was infinite, before a first measurement, takes its value at once.
+    A variable that is infinite before its first measurement takes its new value at once.
     """
     for i in range(c.n):
         old, new = number_at(state, i), number_at(c.scratch, i).value
@@ -76,7 +76,7 @@ def jump(c, state, rate, drift, more):
 
 @compiled
 def settle(c, state):
-    """``on_ack`` of no packets."""
+    """Call ``on_ack`` with no acknowledged packets."""
     a = sample_at(c.sample, 0)
     acked = a.acked
     a.acked = a.delivered = 0.0
@@ -86,7 +86,7 @@ def settle(c, state):
 
 @compiled
 def lose(c, state):
-    """A loss, with all that the controller makes of it by the next ACK."""
+    """Apply a loss, including its effects at the next ACK."""
     apply(c, c.on_loss, state)
     if c.settles != 0:
         settle(c, state)
@@ -94,7 +94,7 @@ def lose(c, state):
 
 @compiled
 def find_drift(c, state, now, drift):
-    """Write dy/dt at `state` to `drift`. In slow start losses and rounds are no drift: `heun`."""
+    """Write dy/dt at `state` to `drift`. In slow start `heun` handles losses and rounds."""
     see(c, state, now)
     if c.acks > 0:
         copy(c.n, state, c.scratch)
@@ -117,7 +117,7 @@ def find_drift(c, state, now, drift):
 
 @entry
 def drift_of(classes, index, state, now, drift):
-    """:func:`find_drift` for Python: of one class, at a state of one's own."""
+    """:func:`find_drift` for callers in Python: the drift of one class at a given state."""
     find_drift(class_at(classes, index), state, now, drift)
 
 

@@ -1,8 +1,8 @@
-"""Equilibria: the queues at which every link that is full carries exactly its rate.
+"""Equilibria: the queues at which every full link carries exactly its rate.
 
-For given queues and drop probabilities each class of flows settles by itself, where its rules'
-drift is zero (`settling`). What is left to find is one number for each full link: its queue, or,
-once the buffer is full, the share of the arrivals that finds no room.
+For given queues and drop probabilities each class of flows settles by itself, where the drift of
+its rules is zero (`settling`). So the unknowns are one number per full link: its queue, or, once
+the buffer is full, the share of the arrivals that finds no room.
 """
 
 from __future__ import annotations
@@ -24,27 +24,28 @@ if TYPE_CHECKING:
     from tcpcc.models.meanfield.meanfield_world import World
     from tcpcc.scenario import Scenario
 
-ROUNDS = 400_000  # round trips that a class is given to settle
-FRESH = 1e8  # packets that a discipline is told of at a time, until it has settled
-TIMES = 40
-EXCESS = 4.0  # times the path's rate: a window for more has no bound
-FULL = 1 - 1e-6  # of a link's rate: it is full
+ROUNDS = 400_000  # most round trips in which a class may settle
+FRESH = 1e8  # arrivals per call of a discipline while it settles
+TIMES = 40  # calls of a discipline while it settles
+EXCESS = 4.0  # a class that would send faster than this many path rates has no equilibrium window
+FULL = 1 - 1e-6  # a link with at least this utilization is full
 TOLERANCE = 1e-9  # of a link's rate
 
 
 class NoEquilibriumError(TcpccError):
-    """No state of rest was found."""
+    """No equilibrium was found."""
 
 
 @dataclass
 class Balance:
-    """What a guess of the links' queues leads to.
+    """The state of classes and links that follows from assumed queues.
 
     Attributes:
-        backlog, loss, mark: of each link, bits and shares, shape [queueing link].
-        rtt, cwnd, rate: of one flow of each class, s, packets, packets/s, shape [class].
-        lost: share of its packets lost or marked, shape [class].
-        load: what each link is to carry of its rate, shape [queueing link].
+        backlog, loss, mark: backlog in bits, shares of lost and marked packets, shape [queueing
+            link].
+        rtt, cwnd, rate: values of one flow in s, packets and packets/s, shape [class].
+        lost: share of a class's packets that is lost or marked, shape [class].
+        load: traffic to carry as a share of each link's rate, shape [queueing link].
         still: whether each class is at rest, shape [class].
     """
 
@@ -61,12 +62,12 @@ class Balance:
 
 @dataclass
 class Rates:
-    """What happens to one flow of each class, and to the links' backlogs.
+    """Rates of one flow of each class, and the growth of the backlogs.
 
     Attributes:
-        rtt: s, shape [class].
-        acks, losses: 1/s, shape [class].
-        drift: bit/s by which the backlogs grow, shape [queueing link].
+        rtt: round-trip times in s, shape [class].
+        acks, losses: acknowledged and lost packets per s, shape [class].
+        drift: growth of the backlogs in bit/s, shape [queueing link].
     """
 
     rtt: np.ndarray
@@ -76,7 +77,7 @@ class Rates:
 
 
 class Solver:
-    """The equilibrium of one scenario; `world` is at it after :meth:`solve`."""
+    """Finds the equilibrium of one scenario; :meth:`solve` leaves `world` there."""
 
     def __init__(self, scenario: Scenario, marking: bool = False) -> None:
         from tcpcc.models.meanfield.meanfield_world import World
@@ -97,7 +98,8 @@ class Solver:
     def shares(
         self, backlog: np.ndarray, over: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What links with such backlogs, and such overflow, drop in the queue, lose, and mark."""
+        """Shares of packets that links drop in the queue, lose in total, and mark, given their
+        backlogs and overflow shares."""
         from tcpcc.models.meanfield.settling import settle_queue
 
         links = self.world.links
@@ -111,19 +113,19 @@ class Solver:
         return refused, 1 - (1 - refused) * (1 - links["loss"]), mark
 
     def told(self, i: int, loss: np.ndarray, mark: np.ndarray) -> tuple[float, float]:
-        """Share of a class's packets that is lost, and that is marked, on its path."""
+        """Shares of a class's packets that are lost and marked on its path."""
         plan = self.world.plans[i]
         ahead = [self.world.place[index] for index in plan.links[: plan.n_forward]]
         return min(1 - float(np.prod(1 - loss[ahead])), ALL), 1 - float(np.prod(1 - mark[ahead]))
 
     def round_trip(self, i: int, backlog: np.ndarray) -> float:
-        """A class's round-trip time with these backlogs, s."""
+        """A class's round-trip time in s, given the backlogs."""
         plan, w = self.world.plans[i], self.world
         on = [w.place[index] for index in plan.links]
         return plan.base_rtt + float(sum(backlog[k] / w.links["rate"][k] for k in on))
 
     def loads(self, rate: np.ndarray, loss: np.ndarray) -> np.ndarray:
-        """Bits per second that arrive at each link, with such rates of one flow of each class."""
+        """Arrivals at each link in bit/s, given the sending rate of one flow of each class."""
         w = self.world
         bits = np.zeros(len(w.links))
         for i, plan in enumerate(w.plans):
@@ -136,7 +138,7 @@ class Solver:
         return bits
 
     def settle_class(self, i: int, rtt: float, loss: float, mark: float) -> tuple[float, bool]:
-        """The window of a class at rest; its state is left there."""
+        """The equilibrium window of a class, and whether it is at rest; leaves its state there."""
         from tcpcc.models.meanfield.settling import settle_class
 
         w = self.world
@@ -151,7 +153,7 @@ class Solver:
         return settle_class(address(w.classes), i, loss, mark, ROUNDS, most)
 
     def settle_at_first_window(self, i: int) -> None:
-        """Put a class where a first loss at its initial window leaves it."""
+        """Put a class in the state after a first loss at its initial window."""
         from tcpcc.models.meanfield.settling import settle_class
 
         row = self.world.classes[i]
@@ -160,7 +162,7 @@ class Solver:
         settle_class(address(self.world.classes), i, 0.0, 0.0, 0, math.inf)
 
     def flow_rates(self, cwnd: np.ndarray, backlog: np.ndarray) -> Rates:
-        """What windows and backlogs lead to if nothing is late."""
+        """The rates that windows and backlogs give if there are no delays."""
         w = self.world
         n = len(w.classes)
         rtt = np.array([self.round_trip(i, backlog) for i in range(n)])
@@ -179,7 +181,8 @@ class Solver:
         return Rates(rtt, acks, losses, bits * (1 - refused) - w.links["rate"])
 
     def balance(self, fill: np.ndarray) -> Balance:
-        """What queues of `fill` times the links' scale lead to; above a full buffer, losses."""
+        """The state for queues of `fill` times the links' scale; values above a full buffer are
+        losses."""
         w = self.world
         backlog = np.minimum(np.clip(fill, 0, None) * self.scale, self.room)
         over = -np.expm1(-np.clip(fill * self.scale / self.room - 1, 0, None))
@@ -197,16 +200,16 @@ class Solver:
             cwnd[i], still[i] = self.settle_class(i, rtt[i], gone, marked)
             if not 0 < cwnd[i] < math.inf:
                 name = w.resolved.flows[w.kinds[i].flow].name
-                raise NoEquilibriumError(f"flow {name!r}: its window has no state of rest")
+                raise NoEquilibriumError(f"flow {name!r}: its window does not settle")
             rate[i] = min(cwnd[i], float(row["rwnd"])) / rtt[i]
         load = self.loads(rate, loss) * (1 - refused) / w.links["rate"]
         return Balance(backlog, loss, mark, rtt, cwnd, rate, lost, load, still)
 
     def solve(self) -> Balance:
-        """Find it.
+        """Find the equilibrium.
 
         Raises:
-            NoEquilibriumError: none was found.
+            NoEquilibriumError: no equilibrium was found.
         """
         fill = np.zeros(len(self.world.links))
         found = self.balance(fill)
@@ -221,10 +224,10 @@ class Solver:
                 return found
             full = (full | more) & ~less
             fill = np.where(full, fill, 0.0)
-        raise NoEquilibriumError("which links are full could not be told")
+        raise NoEquilibriumError("could not determine which links are full")
 
     def _fill(self, full: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        """The filling of the `full` links with which they carry their rates."""
+        """The fill of the links at which the `full` links carry exactly their rates."""
         from scipy.optimize import brentq, root
 
         places = np.flatnonzero(full)
@@ -232,7 +235,7 @@ class Solver:
         def excess(part: np.ndarray) -> np.ndarray:
             fill = np.zeros(len(full))
             fill[places] = part
-            # below an empty queue the load grows on, so that a search that strays comes back
+            # below an empty queue the load keeps growing, to lead the search back
             return np.log(np.maximum(self.balance(fill).load[places], 1e-300)) - np.minimum(part, 0)
 
         if len(places) == 1:
@@ -240,7 +243,7 @@ class Solver:
             while excess(np.array([high]))[0] > 0:
                 low, high = high, 2 * high
                 if high > 64:
-                    raise NoEquilibriumError("a link is overloaded whatever it drops")
+                    raise NoEquilibriumError("a link is overloaded at any drop probability")
             part = np.array([brentq(lambda s: excess(np.array([s]))[0], low, high, xtol=1e-12)])
         else:
             start = np.where(guess[places] > 0, guess[places], 0.5)
@@ -253,32 +256,32 @@ class Solver:
                 if error < 1e-6:
                     break
             if error > 1e-3:
-                raise NoEquilibriumError(f"links are off their rates by {error:.2g}")
+                raise NoEquilibriumError(f"loads differ from the links' rates by {error:.2g}")
         fill = np.zeros(len(full))
         fill[places] = part
         return fill
 
 
 def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
-    """Where the mean field of a scenario is at rest, whether it stays there or not.
+    """The equilibrium of the mean field of a scenario, stable or not.
 
-    All flows are taken to be open, and to have seen an empty queue: `min_rtt` is the propagation
-    delay. A controller that does nothing over a range (Vegas, alpha < beta) is taken to come into
-    it from below.
+    All flows are assumed to be open and to have seen an empty queue: `min_rtt` is the base
+    round-trip time. A controller that does nothing over a range (Vegas, alpha < beta) is assumed to
+    enter this range from below.
 
     Args:
-        scenario: what is at rest; any mix of controllers, round-trip times and topology.
+        scenario: any mix of controllers, round-trip times and topology.
         marking: as in the meanfield model.
 
     Returns:
         a dataset with, by flow: `cwnd` (packets), `rtt` (s), `rate` (packets/s) of one flow,
-        `loss` (share lost or marked), `still` (False: the rules switch about the value, which is
-        their mean); by queueing link: `queue` (packets), `delay` (s), `loss` (share dropped or
+        `lost` (share lost or marked), `still` (False: the rules switch around the value, which is
+        a mean); by queueing link: `queue` (packets), `delay` (s), `loss` (share dropped or
         marked), `utilization`.
 
     Raises:
         ScenarioError: flows of a finite size, scheduled changes.
-        NoEquilibriumError: none was found.
+        NoEquilibriumError: no equilibrium was found.
     """
     import xarray as xr
 
@@ -292,7 +295,7 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
         "rtt": ("flow", found.rtt[first], "s", "round-trip time"),
         "rate": ("flow", found.rate[first], "packets/s", "sending rate of one flow"),
         "lost": ("flow", found.lost[first], "1", "share of its packets lost or marked"),
-        "still": ("flow", found.still[first], "", "at rest; False: rules switch about the mean"),
+        "still": ("flow", found.still[first], "", "at rest; False: rules switch around the mean"),
         "queue": ("link", found.backlog / (8 * links["size"]), "packets", "packets in the queue"),
         "delay": ("link", found.backlog / links["rate"], "s", "queueing delay"),
         "loss": ("link", 1 - (1 - found.loss) * (1 - found.mark), "1", "share dropped or marked"),

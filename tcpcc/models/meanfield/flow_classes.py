@@ -1,4 +1,4 @@
-"""Which flows of a scenario the mean field takes as one class, and which it does not take."""
+"""Group the flows of a scenario into classes for the mean field, and refuse unsupported traffic."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FlowClass:
-    """Flows that are alike: the scenario's flows that it stands for, all of them counted, when
-    they send."""
+    """Identical flows: their indices in the scenario, their number, and when they send (s)."""
 
     flows: tuple[int, ...]
     count: int
@@ -25,13 +24,13 @@ class FlowClass:
 
     @property
     def flow(self) -> int:
-        """The first of them."""
+        """The first of these flows."""
         return self.flows[0]
 
 
 def flow_classes(resolved: Resolved) -> list[FlowClass]:
-    """One class for flows that are the same but for their names; a source that is on and off has
-    one for each time that it is on."""
+    """One class for all flows that differ only in name. An on-off source has one class for each
+    time that it is on."""
     classes: list[FlowClass] = []
     alike: dict[Any, list[int]] = {}
     for k, flow in enumerate(resolved.flows):
@@ -49,25 +48,25 @@ def flow_classes(resolved: Resolved) -> list[FlowClass]:
 
 
 def refuse_what_is_not_smooth(resolved: Resolved) -> None:
-    """A mean field has no files, no workloads and no scheduled changes.
+    """Refuse workloads, flows of a finite size and scheduled changes.
 
     Raises:
-        ScenarioError: the scenario has one.
+        ScenarioError: the scenario has one of these.
     """
     if resolved.workloads:
         raise ScenarioError(
-            f"workload {resolved.workloads[0].name!r}: the meanfield model takes endless flows;"
-            " use the packet model"
+            f"workload {resolved.workloads[0].name!r}: the meanfield model takes only endless"
+            " flows; use the packet model"
         )
     for flow in resolved.flows:
         if isinstance(flow.spec, Flow) and flow.spec.size is not None:
             raise ScenarioError(
-                f"flow {flow.name!r}: size = {flow.spec.size}: the meanfield model takes endless"
-                " flows; use the packet or the fluid model"
+                f"flow {flow.name!r}: size = {flow.spec.size}: the meanfield model takes only"
+                " endless flows; use the packet or the fluid model"
             )
     if resolved.changes:
         change = resolved.changes[0].spec
         raise ScenarioError(
-            f"change of link {change.link!r} at {change.at:g}: the meanfield model takes constant"
-            " links; use the packet or the fluid model"
+            f"change of link {change.link!r} at {change.at:g}: the meanfield model takes only"
+            " constant links; use the packet or the fluid model"
         )

@@ -1,11 +1,11 @@
-"""The method of steps, after Heun: each time step is a drift now, one at its end, and their mean.
+"""Heun's method with delays: each step uses the mean of the drifts at its start and at its end.
 
-A step is no longer than the shortest way from a link back to a sender, so that what comes back
-during it has been computed before. The method is of second order; the drop probability of a queue
-discipline, which is asked once a step, is continued in a straight line meanwhile.
+A step is at most as long as the shortest delay from a link back to a sender, so everything that
+returns during the step is already known. The method is of second order. The drop probability of a
+queue discipline, updated once per step, is extrapolated linearly within the step.
 
-Before its first loss a class is in slow start (cwnd < ssthresh), where its flows do the same at the
-same time: a round ends, a first packet is lost, and the rule is applied to all of them at once.
+Before its first loss a class is in slow start (cwnd < ssthresh). There its flows act at the same
+time: at the end of a round and at the first loss, the rule is applied to all of them at once.
 """
 
 import math
@@ -43,19 +43,19 @@ from tcpcc.models.meanfield.meanfield_records import (
 from tcpcc.transport.flow_record import CBR, window_at
 
 DONE, GROW, FAILED = 0, 1, 2
-CHECK_EVERY = 16  # steps between two looks at the room that the history has left
-SPARE = CHECK_EVERY + 4  # rows that are free after such a look
+CHECK_EVERY = 16  # steps between two checks of the free room in the history
+SPARE = CHECK_EVERY + 4  # rows that must be free after a check
 
 
 @compiled
 def is_on(c, time, step):
-    """Whether the flows of a class send: they do from the step in which they start."""
+    """Whether the flows of a class send at `time`, rounded to whole steps."""
     return c.start < time + 0.5 * step and time + 0.5 * step < c.stop
 
 
 @compiled
 def round_trip_ahead(w, c, trial):
-    """The round-trip time of what class `c` sends now."""
+    """The round-trip time of a packet that class `c` sends now."""
     rtt = c.base_rtt
     for j in range(c.n_slots):
         link = link_at(w.links, slot_at(w.slots, c.first_slot + j).link)
@@ -65,8 +65,11 @@ def round_trip_ahead(w, c, trial):
 
 @compiled
 def send(w, c, i, on, trial):
-    """The rate of class `c`, number `i`, if it is `on`, and what it brings to the links, as states
-    and backlogs are, or as they are tried: a window in the round-trip time of what it sends now."""
+    """Set the rate of class `c`, number `i`, if it is `on`, and add its arrivals to the links.
+
+    The rate is a window per round-trip time of a packet sent now, at the present states and
+    backlogs, or with `trial` at the predicted ones.
+    """
     if c.way == i:
         c.rtt_ahead = round_trip_ahead(w, c, trial)
     rate = flows = 0.0
@@ -82,7 +85,7 @@ def send(w, c, i, on, trial):
 
 @compiled
 def begin(c, now):
-    """A class's flows open their connections."""
+    """The flows of a class open their connections."""
     s = window_at(c.state, 0)
     s.cwnd = c.initial_window
     see(c, c.state, now)
@@ -93,7 +96,7 @@ def begin(c, now):
 
 @compiled
 def leave_slow_start(c, now):
-    """What a controller begins with congestion avoidance."""
+    """Begin congestion avoidance."""
     c.slow = 0
     if c.settles != 0:
         see(c, c.state, now)
@@ -102,7 +105,7 @@ def leave_slow_start(c, now):
 
 @compiled
 def events(w, c, moved, then):
-    """A start; in slow start, the end of a round and the first loss."""
+    """Handle the start of a class and, in slow start, the end of a round and the first loss."""
     if not moved:
         if c.on != 0:
             begin(c, then)
@@ -125,7 +128,7 @@ def events(w, c, moved, then):
 
 @compiled
 def predict(w, c, now):
-    """The first half of the step of class `c`: a drift at `now`, and where it leads."""
+    """First half of the step of class `c`: the drift at `now`, and the predicted state."""
     if c.on != 0 and c.kind != CBR:
         c.quantum = c.acks * w.step
         find_drift(c, c.state, now, c.first)
@@ -134,7 +137,7 @@ def predict(w, c, now):
 
 @compiled
 def hear(w, c, i, then):
-    """What comes back to class `c`, number `i`, at `then`, and what it sends as predicted."""
+    """Find what returns to class `c`, number `i`, at `then`, and what it sends as predicted."""
     if c.way == i:
         follow_back(w, c, then, w.k)
     look_back(w, c, then)
@@ -144,7 +147,7 @@ def hear(w, c, i, then):
 
 @compiled
 def correct(w, c, then):
-    """The second half: a drift at `then`, the mean of both, and what happens at once."""
+    """Second half of the step: the drift at `then`, a step with the mean drift, then the events."""
     moved = c.on != 0
     c.on = 1 if is_on(c, then, w.step) else 0
     if c.kind == CBR:
@@ -158,7 +161,7 @@ def correct(w, c, then):
 
 @compiled
 def step_links(w, then, b):
-    """The other half of the links' step, with arrivals counted as tried; `b` is the bin."""
+    """Second half of the links' step, with the predicted arrivals; `b` is the bin."""
     for i in range(w.n_links):
         link = link_at(w.links, i)
         first, link.before = link.drift, link.backlog
@@ -215,7 +218,7 @@ def record(w, then, b):
 
 @compiled
 def record_class(w, c, on, b):
-    """Add what a class did in a step to its bin, where series are recorded."""
+    """Add the step of a class to its bin; called only if series are recorded."""
     c.sent += c.now_rate * w.step
     c.delivered += c.acks * w.step
     c.dropped += c.losses * w.step
@@ -229,7 +232,7 @@ def record_class(w, c, on, b):
 
 @compiled
 def reach(w, row):
-    """Rates and drifts of the state that is reached, which is noted in the history."""
+    """Compute rates and drifts at the new state, and note them in the history."""
     buffers.clear_arrivals(w)
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
@@ -268,7 +271,7 @@ def take_step(w):
 
 @compiled
 def needs_room(w):
-    """Whether the ring may not have room until the next look."""
+    """Whether the history may become too short before the next check."""
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
         longest = c.base_rtt
@@ -279,7 +282,7 @@ def needs_room(w):
             longest += link.backlog / link.rate
             if c.way == i:
                 oldest = min(oldest, slot.seen)
-            if j > 0:  # what comes to the first link is looked up without a cursor
+            if j > 0:  # arrivals at the first link are looked up without a cursor
                 oldest = min(oldest, slot.cursor)
         if max(longest / w.step, w.k - oldest) + SPARE > w.mask:
             return True
@@ -288,7 +291,7 @@ def needs_room(w):
 
 @compiled
 def start(w):
-    """Row 0."""
+    """Start the classes that send at time 0, and fill row 0 of the history."""
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
         c.on = 1 if is_on(c, 0.0, w.step) else 0
@@ -316,16 +319,17 @@ def start_world(address):
 
 @entry
 def run_world(address, until):
-    """Advance to step `until`; tells whether that was done, or why not."""
+    """Advance to step `until`; return DONE, GROW (the history is too short) or FAILED (a window is
+    not a positive finite number)."""
     return run(world_at(address, 0), until)
 
 
 @entry
 def run_worlds(addresses, count):
-    """Start and run worlds, whose addresses stand one after the other, to their ends.
+    """Start `count` worlds, given by an array of their addresses, and run them to their ends.
 
-    Stops none for another: one that lacks room, or has failed, is left where it is. Tells how many
-    are.
+    A world whose history is too short, or that has failed, stops; the others go on. Returns the
+    number of stopped worlds.
     """
     left = 0
     for i in range(count):

@@ -1,10 +1,10 @@
-"""The mean field near its equilibrium: x'(t) = sum over k of A_k x(t - tau_k).
+"""The mean field linearised about its equilibrium: x'(t) = sum over k of A_k x(t - tau_k).
 
-Slopes are taken of the very drift that is integrated, with the rules called at states beside the
-equilibrium. How delays put these together is algebra: a small change of anything is a sum of
-changes of the state at earlier times (:class:`Past`). The delay's own change does not count to
-first order, since at rest what is delayed is constant; that of the pace at which a filling queue
-lets packets through does.
+Derivatives are finite differences of the drift that is integrated; the rules are called at states
+near the equilibrium. Delays combine them algebraically: a small change of any quantity is a sum of
+changes of the state at earlier times (:class:`Past`). The change of a delay has no first-order
+effect, because at equilibrium the delayed quantity is constant. The rate at which a growing queue
+passes packets does have one.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tcpcc.models.meanfield.equilibrium import Balance, Solver
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
-SMALL = 1e-5  # relative change for a slope of a controller's drift
-WIDE = 0.01  # the same for a discipline: wide enough for steps by whole numbers of packets
-FEW = 1e-3  # packets that a discipline is told of, for its drift
-NOTHING = 1e-12  # a slope that is less is none
-ONE_SLOPE = 0.1  # relative difference of slopes to both sides that is none
-NOW = 1e3  # s, when the drift is looked at: rules know times only by their distance from now
+SMALL = 1e-5  # relative step of the finite differences of a controller's drift
+WIDE = 0.01  # the same for a queue discipline; spans steps by whole packets
+FEW = 1e-3  # packets; arrivals per call of a discipline when its drift is measured
+NOTHING = 1e-12  # smaller derivatives and drop shares count as 0
+ONE_SLOPE = 0.1  # largest relative difference between left and right slope that counts as smooth
+NOW = 1e3  # s, time at which the drift is evaluated; rules use only distances from the present
 
 Drift = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 class NotSmoothError(TcpccError):
-    """A rule switches at the equilibrium: there is nothing to linearise."""
+    """A rule switches at the equilibrium, so the mean field cannot be linearised there."""
 
 
 class Past:
-    """A change as a sum of rows times the state's change at earlier times.
+    """A small change of a quantity: a sum of rows times changes of the state at earlier times.
 
     Args:
         terms: delay in s -> row, shape [state].
@@ -59,7 +59,7 @@ class Past:
     __rmul__ = __mul__
 
     def later(self, delay: float) -> Past:
-        """The same, seen `delay` later."""
+        """The same change, delayed by `delay` s."""
         return Past({round(tau + delay, 12): row for tau, row in self.terms.items()})
 
 
@@ -68,12 +68,12 @@ def total(parts: Iterable[Past]) -> Past:
 
 
 class Linear:
-    """A scenario's mean field, linear about its equilibrium.
+    """The mean field of a scenario, linearised about its equilibrium.
 
     Attributes:
         terms: delay in s -> matrix, shape [state, state].
-        open_terms: the same without what losses, marks and round-trip times tell the senders.
-        names: of the states.
+        open_terms: the same without the feedback of losses, marks and round-trip times to senders.
+        names: names of the states.
         balance: the equilibrium.
     """
 
@@ -87,7 +87,7 @@ class Linear:
             if self.balance.backlog[k] > 0
         ]  # fmt: skip
         self.names: list[str] = []
-        self.at: dict[tuple[str, int], int] = {}  # first place of a class's, a queue's states
+        self.at: dict[tuple[str, int], int] = {}  # index of the first state of a class or queue
         self._number_states()
         self._write_rates()
         self._keep_what_matters(*self._rows())
@@ -115,7 +115,7 @@ class Linear:
                 self.names += [f"{link.name}.{x}" for x in self._numbers(k)]
 
     def _numbers(self, k: int) -> list[str]:
-        """The state variables of a link's discipline that are single numbers."""
+        """The state variables of a link's discipline that are scalars."""
         discipline = self.world.resolved.links[self.world.kept[k]].queue.discipline
         return [name for name, variable in discipline.state.items() if variable.size == 1]
 
@@ -125,10 +125,10 @@ class Linear:
             row[place] += value
         return Past({0.0: row})
 
-    # ------------------------------------------------------------------ what flows and queues do
+    # -------------------------------------------------------------- slopes of flows and queues
 
     def _write_rates(self) -> None:
-        """Arrivals at the equilibrium, of each class at each link of its path."""
+        """Compute the equilibrium arrivals of each class at each link of its path."""
         w, b = self.world, self.balance
         self.slot_rate = np.zeros(len(w.slots))
         self.arriving = np.zeros(len(w.links))
@@ -147,7 +147,7 @@ class Linear:
             self.early[k] = w.links["early"][k]
 
     def _class_slopes(self, i: int) -> tuple[NDArray[np.float64], ...]:
-        """Of a class's drift: by its state, its acknowledgements, its losses, its RTT."""
+        """Derivatives of a class's drift by its state, its ACK rate, its loss rate and its RTT."""
         from tcpcc.models.meanfield.drift import drift_of
 
         w, b = self.world, self.balance
@@ -199,7 +199,7 @@ class Linear:
         )
 
     def _is_smooth(self, y: NDArray[np.float64], drift: Drift) -> bool:
-        """Whether the window's drift has one slope, not 0, in a larger window and a smaller one."""
+        """Whether the window's drift has the same slope, not 0, above and below the window."""
         step = np.zeros_like(y)
         step[0] = SMALL * y[0]
         up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
@@ -208,7 +208,8 @@ class Linear:
     def _queue_slopes(
         self, k: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-        """Of a discipline's drift and of its probability by its state, then both by the backlog."""
+        """Derivatives of a discipline's drift and drop probability: by its state, then by the
+        backlog."""
         from tcpcc.models.meanfield.settling import settle_queue
 
         w = self.world
@@ -243,11 +244,11 @@ class Linear:
         (f1, p1), (f0, p0) = see(z, backlog + h), see(z, backlog - h)
         return by_state, prob_by_state, (f1 - f0) / (2 * h), (p1 - p0) / (2 * h)
 
-    # ---------------------------------------------------------------------- putting it together
+    # ------------------------------------------------------------------ assembling the matrices
 
     def _rows(self) -> tuple[list[Past], list[Past]]:
-        """The derivative of each state's change, in two parts: by what it is told by the links, and
-        by all else."""
+        """The time derivative of each state's change, in two parts: without the feedback of losses,
+        marks and round-trip times, and this feedback."""
         w, b = self.world, self.balance
         links, classes, slots = w.links, w.classes, w.slots
         rows = [Past() for _ in self.names]
@@ -266,7 +267,7 @@ class Linear:
                 if k in self.full:
                     entries.append((self.at["backlog", k], -x / rtt / links["rate"][k]))
             sent[i] = self._past(*entries)
-        # along the paths, link by link in the order in which data passes them
+        # link by link, in the order in which data passes them
         into: dict[int, Past] = {}
         lost: dict[int, Past] = {k: Past() for k in range(len(links))}
         marks: dict[int, Past] = {k: Past() for k in range(len(links))}
@@ -287,7 +288,7 @@ class Linear:
                     )
                 else:
                     raise NotSmoothError(
-                        "paths that pass links in opposite orders are not linearised"
+                        "cannot linearise paths that pass the same links in opposite orders"
                     )
             if k not in self.full:
                 continue
@@ -316,7 +317,7 @@ class Linear:
         return float(self.balance.backlog[k] / self.world.links["rate"][k])
 
     def _through(self, s, into, lost, pace) -> Past:
-        """What leaves a link, of what arrives there: seen at the time of its arrival."""
+        """The change of the rate at which packets leave a link, at the time of their arrival."""
         k = int(self.world.slots["link"][s])
         passing = 1.0 if self.world.slots["carries_ack"][s] else 1 - self.balance.loss[k]
         x = self.slot_rate[s]
@@ -324,7 +325,7 @@ class Linear:
         return out if passing == 1.0 else out + -x * lost[k]
 
     def _discipline(self, k, packets, bits, rows, lost, marks) -> Past:
-        """The change of the share refused by the queue; writes the discipline's rows."""
+        """The change of the share refused by the queue; also writes the discipline's rows."""
         w, b = self.world, self.balance
         links = w.links
         early, marked = Past(), Past()
@@ -394,7 +395,7 @@ class Linear:
             told[at + a] = by_losses[a] * acks_rate * signal + by_rtt[a] * rtt
 
     def _keep_what_matters(self, rows: list[Past], told: list[Past]) -> None:
-        """Make matrices, without the states that no window and no queue hangs on."""
+        """Make the matrices, without the states on which no window and no queue depends."""
         n = len(self.names)
         both = [row + more for row, more in zip(rows, told, strict=True)]
         closed, opened = matrices(both, n), matrices(rows, n)
@@ -408,14 +409,14 @@ class Linear:
         self.names = [name for name, kept in zip(self.names, keep, strict=True) if kept]
 
     def loop(self, omega: NDArray[np.float64]) -> NDArray[np.complex128]:
-        """The loop's gain L(i omega), cut where the senders learn of the links.
+        """The loop gain L(i omega), with the loop opened at the feedback from links to senders.
 
-        1 + L is the ratio of the characteristic determinants with and without what losses, marks
-        and measured round-trip times tell the senders. ACK clocking stays closed, and so do the
-        queues' own dynamics.
+        1 + L is the ratio of the characteristic determinants with and without the feedback of
+        losses, marks and measured round-trip times. ACK clocking and the dynamics of the queues
+        stay in the loop.
 
         Args:
-            omega: rad/s.
+            omega: frequencies in rad/s.
         """
         s = 1j * np.asarray(omega, float)
         return np.array(
@@ -429,7 +430,7 @@ class Linear:
 
 
 def matrices(rows: list[Past], n: int) -> dict[float, NDArray[np.float64]]:
-    """Rows as matrices, by delay; that of no delay is always there."""
+    """Combine rows into matrices, one per delay. The matrix of delay 0 is always present."""
     terms = {0.0: np.zeros((n, n))}
     for a, row in enumerate(rows):
         for delay, values in row.terms.items():

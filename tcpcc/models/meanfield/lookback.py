@@ -1,10 +1,11 @@
-"""The past: what reaches a link or a sender now left the sender, or the link before, earlier.
+"""Look up the past: when packets that reach a link or a sender now were sent or forwarded.
 
-A packet that arrives at a link at u leaves its queue at D(u) = u + backlog(u) / rate; D never
-falls, since a FIFO queue does not overtake. What leaves now has arrived at the u with D(u) = now,
-found by a cursor that only goes forward: the delays are those that each packet really had, whatever
-the queue has done since. Between the rows of the history everything is linear, which keeps the
-method of second order. What came in at rate x leaves at x du/dD: a full link lets out its own rate.
+A packet that arrives at a link at time u leaves its queue at D(u) = u + backlog(u) / rate. D never
+decreases, because a FIFO queue keeps the order. A packet that leaves now arrived at the time u with
+D(u) = now, which is found by a cursor that only moves forward. So each packet has its exact delay,
+whatever the queue has done since. Values between two rows of the history are interpolated linearly,
+which keeps the method of second order. Arrivals at rate x leave at rate x du/dD; for a busy link
+this is its own rate.
 """
 
 import math
@@ -12,8 +13,8 @@ import math
 from tcpcc.engine.jit import compiled
 from tcpcc.models.meanfield.meanfield_records import BYTES, class_at, link_at, number_at, slot_at
 
-ALL = 1 - 1e-9  # most that counts as lost of what arrives
-BACKLOG, PROB, MARKED, LINK_COLUMNS = 0, 1, 2, 3  # columns of a link
+ALL = 1 - 1e-9  # largest share of lost packets; keeps losses per ACK finite
+BACKLOG, PROB, MARKED, LINK_COLUMNS = 0, 1, 2, 3  # columns of a link in the history
 
 
 @compiled
@@ -23,7 +24,7 @@ def cell(w, row, column):
 
 @compiled
 def at(w, row, part, column):
-    """Value between `row` and the next; before the first row, nothing."""
+    """Value at `part` of the step from `row` to the next; 0 before the first row."""
     if row < 0:
         return 0.0
     here = cell(w, row, column).value
@@ -32,13 +33,13 @@ def at(w, row, part, column):
 
 @compiled
 def departure(w, link, row):
-    """D of what arrives at the time of `row`."""
+    """Departure time D of a packet that arrives at the time of `row`."""
     return row * w.step + cell(w, row, link.column + BACKLOG).value / link.rate
 
 
 @compiled
 def split(w, time, newest):
-    """The row at or before `time`, at most the `newest`, and the part of a step beyond it."""
+    """The row at or before `time`, at most `newest`, and the part of a step after it."""
     steps = time / w.step
     row = math.floor(steps)
     if row >= newest:
@@ -48,7 +49,7 @@ def split(w, time, newest):
 
 @compiled
 def arrived(w, link, cursor, time, newest):
-    """When what leaves the queue at `time` arrived: row, part of a step, du/dD, and the cursor."""
+    """When a packet that leaves the queue at `time` arrived: row, part of a step, du/dD, cursor."""
     if time < 0:
         row, part = split(w, time, newest)
         return row, part, 1.0, cursor
@@ -65,7 +66,7 @@ def arrived(w, link, cursor, time, newest):
 
 @compiled
 def follow_back(w, c, now, newest):
-    """Follow what reaches the sender of class `c` now back to when it was sent, link by link."""
+    """Trace what reaches the sender of class `c` now back to its sending time, link by link."""
     time = now - c.after
     kept = unmarked = 1.0
     for j in range(c.n_slots - 1, -1, -1):
@@ -89,7 +90,7 @@ def follow_back(w, c, now, newest):
 
 @compiled
 def look_back(w, c, now):
-    """What reaches the sender of class `c` now: acknowledgements, losses and marks, an RTT."""
+    """Set the feedback that reaches the sender of class `c` now: ACKs, losses, marks and an RTT."""
     way = class_at(w.classes, c.way)
     if c.n_slots > 0:
         column = slot_at(w.slots, c.first_slot + c.n_slots - 1).column
@@ -106,7 +107,7 @@ def look_back(w, c, now):
 
 @compiled
 def look_ahead(w, c, now, newest):
-    """The rates at which packets of one flow of class `c` arrive at the links of its path now."""
+    """Set the rates at which packets of one flow of class `c` arrive at the links of its path."""
     for j in range(c.n_slots):
         slot = slot_at(w.slots, c.first_slot + j)
         time = now - slot.before

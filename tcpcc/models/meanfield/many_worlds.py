@@ -1,7 +1,7 @@
-"""Many worlds, one after the other: laid out in Python, integrated in threads meanwhile.
+"""Many scenarios in one go: worlds are laid out in Python while threads integrate earlier ones.
 
-Nothing in a mean field is drawn, unless a controller or a queue discipline draws in its own rules:
-of scenarios that differ in their seed alone, one is integrated.
+The mean field draws no random numbers, unless a rule of a controller or a queue discipline does.
+So of scenarios that differ only in their seed, just one is integrated.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
 
-GROUP = 16  # worlds that a thread runs while Python, one thread at a time, lays out the next
+GROUP = 16  # worlds that a thread runs in one call, while Python lays out the next ones
 
 
 def run_many(worlds: Sequence[World]) -> None:
-    """Start and run worlds to their ends, in one go without the interpreter's lock."""
+    """Start and run worlds to their ends in one call that releases the interpreter lock."""
     from tcpcc.models.meanfield.heun import run_worlds
 
     addresses = np.array([address(world.w) for world in worlds], np.int64)
     if run_worlds(address(addresses), len(addresses)):
         for world in worlds:
-            world.run(world.end)  # what is left: those that ran short of history, or failed
+            world.run(world.end)  # worlds that stopped: history too short, or failed
 
 
 class _Integral:
-    """A scenario's means over time, when they are there; until then the world that makes them."""
+    """The time averages of a scenario once they are computed; until then, its world."""
 
     def __init__(self, world: World) -> None:
         self.resolved = world.resolved
@@ -49,7 +49,7 @@ class _Integral:
         return self.done is not None and self.done.done()
 
     def means(self) -> Means:
-        """Waits for them."""
+        """The time averages; waits for them if necessary."""
         if self._means is None:
             assert self.world is not None
             assert self.done is not None
@@ -65,7 +65,7 @@ def run_all(
     pool: ThreadPoolExecutor,
     workers: int,
 ) -> Iterator[tuple[Means, Resolved]]:
-    """The means of each scenario in its turn; arguments as those of `tcpcc.batch`."""
+    """Yield the time averages of each scenario in order; arguments as for `tcpcc.batch`."""
     memory = ControllerMemory()
     known: dict[Any, _Integral] = {}
     waiting: list[_Integral] = []
@@ -98,7 +98,7 @@ def run_all(
 
 
 def _what_counts(scenario: Scenario, resolved: Resolved) -> tuple[Any, ...]:
-    """All that a mean field depends on, for comparison: the seed only where a rule may draw."""
+    """Everything on which a mean field depends; the seed only where a rule may draw numbers."""
     controllers = tuple(flow.controller for flow in resolved.flows)
     queues = tuple(link.queue.discipline for link in resolved.links)
     draws = any(x is not None and x.chance for x in controllers) or any(

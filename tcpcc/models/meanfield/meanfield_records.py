@@ -1,11 +1,11 @@
-"""The records of the mean field: what one scenario's integration remembers.
+"""The records of the mean field: the memory of one scenario's integration.
 
-class   flows of one kind: controller, parameters, path, start; one of them is integrated, `count`
-        are counted
+class   identical flows: same controller, parameters, path and start; one flow is integrated and
+        stands for `count` flows
 slot    a class at one queueing link of its path
-row     of the history: for every link its backlog, its drop and its mark probability, for every
-        slot the rate at which one flow's packets arrive there, for every class the rate at which
-        one flow sends; row k is that of the time k x step, at ``k & mask``
+row     a row of the history: for every link its backlog, drop and mark probability; for every slot
+        the rate at which packets of one flow arrive there; for every class the rate at which one
+        flow sends. Row k belongs to the time k x step and is stored at ``k & mask``
 
 Backlogs are in bits, rates in packets per second, times in seconds. Curves are vectors of the
 doubles that make up a controller's state.
@@ -15,7 +15,7 @@ from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.queue_memory import FIELDS as QUEUE_FIELDS
 
-#: Integrals over the time since ``after``, and extremes in it.
+#: Integrals and extremes over the time since ``after``.
 LINK_SUMS = ("sum_queue", "sum_bits", "sum_arrived", "sum_dropped", "least_queue", "most_queue")
 CLASS_SUMS = ("sum_time", "sum_cwnd", "sum_rtt", "sum_sent", "sum_acked", "sum_lost")
 
@@ -32,13 +32,13 @@ LINK = record_dtype(
     [
         ("rate", float), ("limit", float), ("loss", float), ("in_bytes", int), ("size", float),
         ("column", int),
-        # backlog: now, a step before, as predicted for the next step
+        # backlog: now, one step earlier, predicted for the next step; its drift
         ("backlog", float), ("before", float), ("trial", float), ("drift", float),
-        # probability of an early drop or mark: now, a step before; of a drop in the queue; of any
-        # loss; of a mark
+        # probability of an early drop or mark: now, one step earlier; of a drop in the queue; of
+        # any loss; whether the discipline marks; probability of a mark
         ("early", float), ("early_before", float), ("refused", float), ("prob", float),
         ("marks", int), ("marked", float),
-        # arrivals: packets and bits per second, sum of the squares of the flows' own; open flows
+        # arrivals in packets/s and bit/s, sum of the squared rates of the flows; open flows
         ("arriving", float), ("arriving_bits", float), ("squares", float), ("flows", float),
         ("bins", int), *((name, float) for name in LINK_SUMS), *QUEUE_FIELDS,
     ]
@@ -62,25 +62,25 @@ CLASS = record_dtype(
         # --- settings
         "start": float, "stop": float, "base_rtt": float, "after": float,
         "initial_window": float, "rwnd": float, "rate": float, "quantum": float,
-        # --- what reaches the sender now: acknowledgements and losses of one flow, 1/s; the
-        # round-trip time of the packet that is acknowledged; the smallest and the largest so far
+        # --- feedback that reaches the sender now: ACKs and losses of one flow, 1/s; the
+        # round-trip time of the acknowledged packet; the smallest and the largest so far
         "acks": float, "losses": float, "rtt": float, "min_rtt": float, "max_rtt": float,
-        # the first class on the same way; of that one, found once for all: where what comes back
-        # now stands in the history, the share of it that passed the last link, its du/dD, losses
-        # and marks per acknowledgement, when it was sent; round-trip time of what is sent now
+        # the first class on the same route; its values are shared by the others: position in the
+        # history of what returns now, share that passed the last link, du/dD, losses and marks per
+        # ACK, sending time; round-trip time of a packet sent now
         "way": int, "back_row": int, "back_part": float, "back_passing": float, "back_pace": float,
         "lost_per_ack": float, "sent_at": float, "rtt_ahead": float,
-        # --- whether it sends
+        # --- whether the class sends
         "on": int,
         # --- slow start, before the first loss
         "slow": int, "round_end": float, "lost": float,
-        # rate at which it sends, packets and the same so far
+        # sending rate; packets sent, delivered and dropped so far
         "now_rate": float, "sent": float, "delivered": float, "dropped": float,
         **dict.fromkeys(CLASS_SUMS, float),
     }
 )  # fmt: skip
 
-BYTES = 8  # of a number in a curve or a row
+BYTES = 8  # size of a number in a curve or a row
 
 world_at = accessor(WORLD)
 link_at = accessor(LINK)

@@ -1,4 +1,4 @@
-"""A world: a resolved scenario laid out in the records of the mean field."""
+"""The world of the mean field: a resolved scenario laid out in the model's records."""
 
 from __future__ import annotations
 
@@ -27,27 +27,29 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
 
-STEPS = 5  # in the shortest base round-trip time, where series are recorded
-FEWEST_STEPS = 2  # likewise, where they are not: a long swing's extremes differ by 1e-4
-CURVES = ("first", "second", "trial", "scratch")  # of a class
-NO_CONTROLLER = np.dtype([("cwnd", float), ("ssthresh", float)])  # state of one that has none
-FIRST_ROWS = 64  # of the history, a power of two; doubled when a round trip takes more steps
+STEPS = 5  # per shortest base round-trip time, if series are recorded
+FEWEST_STEPS = 2  # the same without series; changes the extremes of a long oscillation by 1e-4
+CURVES = ("first", "second", "trial", "scratch")  # vectors of a class, as long as its state
+NO_CONTROLLER = np.dtype([("cwnd", float), ("ssthresh", float)])  # state without a controller
+FIRST_ROWS = 64  # initial rows of the history, a power of two; doubled when it is too short
 
 
 def _each(table: np.ndarray) -> np.ndarray:
-    """Where the rows of a table begin."""
+    """Addresses of the rows of a table."""
     return address(table) + table.strides[0] * np.arange(len(table))
 
 
 def step_length(
     plans: list[Route], step: float | None, interval: float | None, steps: float = STEPS
 ) -> float:
-    """The time step in s: a part of the shortest round trip, and at most the shortest way from a
-    link back to a sender, or the `step` asked for; a whole number of steps is an interval, if one
-    is given.
+    """The time step in s.
+
+    It is `step`, if given. Otherwise it is the shortest base round-trip time divided by `steps`,
+    but at most the shortest delay from a link back to a sender. If `interval` is given, the step is
+    shortened so that an interval is a whole number of steps.
 
     Raises:
-        ScenarioError: a `step` longer than the shortest way back.
+        ScenarioError: `step` is longer than the shortest delay from a link back to a sender.
     """
     ways = [
         plan.base_rtt - sum(plan.before[: j + 1]) for plan in plans for j in range(len(plan.before))
@@ -58,7 +60,7 @@ def step_length(
         step = min(trip / steps, longest)
     elif positive("step", step, "s") > longest * (1 + 1e-9):
         raise ScenarioError(
-            f"step = {step!r}: must be at most the shortest way from a link back to a sender, "
+            f"step = {step!r}: must be at most the shortest delay from a link back to a sender, "
             f"{longest:g} (s)"
         )
     return step if interval is None else interval / max(math.ceil(interval / step - 1e-9), 1)
@@ -67,19 +69,19 @@ def step_length(
 class World:
     """The memory of one integration.
 
-    Arrays are owned here; the compiled functions see their addresses in the records.
+    The arrays belong to this object; the compiled functions use their addresses in the records.
 
     Args:
-        scenario: what to integrate.
-        step: s, at most this; None: the default.
-        after: s, from when on sums are taken.
+        scenario: the scenario to integrate.
+        step: longest time step in s; None: the default.
+        after: time in s from which sums are taken.
         bins: whether series are recorded.
-        marking: whether queue disciplines mark what they would drop, as with ECN.
-        controllers: where compiled rules are known, if several worlds are to share them.
-        resolved: the scenario resolved and not expanded, if that has been done.
+        marking: whether queue disciplines mark packets instead of dropping them, as with ECN.
+        controllers: memory with compiled rules, to share them between worlds.
+        resolved: the scenario resolved without expansion, if available.
 
     Raises:
-        ScenarioError: a flow with a size, a scheduled change, a step that is too long.
+        ScenarioError: a flow with a size, a scheduled change, or a step that is too long.
     """
 
     def __init__(
@@ -125,7 +127,7 @@ class World:
         self._lay_out_world(after)
 
     def _routes(self) -> list[Route]:
-        """The route of each class; those of packets that go the same way are one object."""
+        """The route of each class. Classes with the same path and packet sizes share one object."""
         known: dict[Any, Route] = {}
         routes, kept = [], set(self.kept)
         for kind in self.kinds:
@@ -138,7 +140,7 @@ class World:
         return routes
 
     def _closed_plans(self) -> list[Route]:
-        """The routes of those that hear back; of all, if none does."""
+        """The routes of classes with feedback; if there are no such classes, of all classes."""
         flows = self.resolved.flows
         closed = [
             plan
@@ -173,7 +175,7 @@ class World:
             rows[name] = [getattr(plan, name) for plan in plans]
         lengths = np.array([len(plan.links) for plan in plans])
         rows["n_slots"], rows["first_slot"] = lengths, np.cumsum(lengths) - lengths
-        # in the history the rate at which a class sends stands before those of its slots
+        # in the history a class's sending rate precedes the rates of its slots
         rows["column"] = self.n_columns + np.arange(len(rows)) + rows["first_slot"]
         self.n_columns += len(rows) + len(self.slots)
         rows["min_rtt"], rows["rtt"] = math.inf, rows["base_rtt"]
@@ -209,7 +211,7 @@ class World:
         rows["column"] = [columns[k] + 1 + j for _, _, k, j in passed]
 
     def _lay_out_controllers(self) -> list[np.ndarray]:
-        """Gives each class the rules and records of its controller; returns the states."""
+        """Give each class the rules and records of its controller; return the states."""
         states: dict[int, np.ndarray] = {}
         alike: dict[Any, list[int]] = {}
         for k, kind in enumerate(self.kinds):
@@ -220,7 +222,7 @@ class World:
             else:
                 told = tuple(flow.params.values()), flow.spec.packet_size, flow.hops
                 alike.setdefault((flow.controller, *told), []).append(k)
-        self._records = []  # owned here, by the addresses in the rows
+        self._records = []  # kept alive for the addresses in the rows
         for (controller, *_), members in alike.items():
             flows = [self.resolved.flows[self.kinds[k].flow] for k in members]
             records = self.controllers.fill_alike(self.classes, members, flows)
@@ -230,7 +232,7 @@ class World:
         return [states[k] for k in range(len(self.kinds))]
 
     def _lay_out_curves(self) -> None:
-        """Room for what a class's state does in a step. A source without a controller has none."""
+        """Allocate the vectors for a class's step; a source without a controller has none."""
         rows = self.classes
         closed = rows["kind"] != t.CBR
         sizes = np.array([state.dtype.itemsize // r.BYTES for state in self.states]) * closed
@@ -271,10 +273,10 @@ class World:
         start_world(address(self.w))
 
     def run(self, until: int) -> None:
-        """Advance to step `until`, with as long a history as that takes.
+        """Advance to step `until`; grow the history as needed.
 
         Raises:
-            FloatingPointError: a window came to be no positive finite number.
+            FloatingPointError: a window is not a positive finite number.
         """
         from tcpcc.models.meanfield.heun import FAILED, GROW, run_world
 
@@ -288,11 +290,11 @@ class World:
             )
 
     def means(self) -> Means:
-        """What was summed up since `after`: by flow, and by recorded link.
+        """Time averages since `after`, by flow and by recorded link.
 
-        Flows: cwnd, rtt (nan if it has not sent), throughput in bit/s and loss. Links: queue,
-        queue_min, queue_max in packets, utilization and loss. Of flows with a count, throughput is
-        that of all.
+        Flows: cwnd in packets, rtt in s (NaN if the flow has not sent), throughput in bit/s and
+        loss. Links: queue, queue_min and queue_max in packets, utilization and drop_rate. The
+        throughput of a flow with a count is that of all its flows together.
         """
         c = self.classes
         seconds = max((self.end * self.step) - float(self.w["after"][0]), self.step)
@@ -318,7 +320,7 @@ class World:
         return flows, links
 
     def result(self, cpu_seconds: float) -> Run:
-        """The record of the run."""
+        """The recorded run."""
         n = self.n_bins
         edges = np.minimum(self.scenario.interval * np.arange(1, n + 1), self.scenario.duration)
         flows: dict[str, np.ndarray] = {}
@@ -368,12 +370,12 @@ class World:
 
     @property
     def counts(self) -> np.ndarray:
-        """How many flows each of the scenario's stands for."""
+        """The number of flows that each flow of the scenario stands for."""
         return np.array([getattr(flow.spec, "count", 1) for flow in self.resolved.flows], float)
 
     def _by_flow(self, series: np.ndarray) -> np.ndarray:
-        """Series of classes, shape [time, class], as those of the scenario's flows; the times that
-        a source is on are added up."""
+        """Convert series of classes, shape [time, class], to series of the scenario's flows. The
+        classes of an on-off source are added up."""
         total = np.zeros((series.shape[0], len(self.resolved.flows)))
         owners = np.array([k for k, kind in enumerate(self.kinds) for _ in kind.flows])
         flows = np.array([flow for kind in self.kinds for flow in kind.flows])

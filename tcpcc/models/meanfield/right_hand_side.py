@@ -1,4 +1,4 @@
-"""The mean field without its delays, for integrators of ordinary differential equations."""
+"""The mean field without delays, for solvers of ordinary differential equations."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class RightHandSide:
-    """dy/dt = f(t, y) of a scenario whose senders hear of the links at once.
+    """dy/dt = f(t, y) of a scenario whose senders get feedback without delay.
 
-    Round-trip times count in the rates, propagation and the queues as they are; nothing is late.
-    In place of a discipline's own state its queue is what it is told of, long enough to be certain
-    of it: RED's average is the queue.
+    Round-trip times (propagation and the present queues) determine the rates, but nothing is
+    delayed. A queue discipline is taken at its steady state for the present queue: RED's average
+    equals the queue.
 
     Attributes:
-        y0: at the start, shape [state]: each class's state, then the links' backlogs in bits. A
-            class begins after a first loss, in congestion avoidance.
-        names: of the states.
+        y0: initial state, shape [state]: the state of each class, then the backlogs of the links in
+            bits. A class begins after a first loss, in congestion avoidance.
+        names: names of the states.
     """
 
     def __init__(self, scenario: Scenario, marking: bool = False) -> None:
@@ -38,7 +38,7 @@ class RightHandSide:
         for flow in w.resolved.flows:
             if isinstance(flow.spec, CBR) or flow.spec.start > 0 or flow.spec.stop is not None:
                 raise ScenarioError(
-                    f"flow {flow.name!r}: a right-hand side takes flows that are open all the time"
+                    f"flow {flow.name!r}: a right-hand side takes only flows that are always open"
                 )
         self.names: list[str] = []
         parts = []
@@ -54,7 +54,7 @@ class RightHandSide:
         self.y0: NDArray[np.float64] = np.concatenate([*parts, np.zeros(len(w.links))])
 
     def __call__(self, t: float, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The drift at time `t` (s) and state `y`, as `scipy.integrate.solve_ivp` asks for it."""
+        """The drift at time `t` (s) and state `y`, as `scipy.integrate.solve_ivp` calls it."""
         from tcpcc.models.meanfield.drift import drift_of
 
         w = self.world
@@ -78,7 +78,7 @@ class RightHandSide:
 
 
 def right_hand_side(scenario: Scenario, *, marking: bool = False) -> RightHandSide:
-    """The mean field of a scenario without its delays, as f(t, y).
+    """The mean field of a scenario without delays, as a function f(t, y).
 
     >>> import tcpcc as tc
     >>> from scipy.integrate import solve_ivp
@@ -88,11 +88,11 @@ def right_hand_side(scenario: Scenario, *, marking: bool = False) -> RightHandSi
     True
 
     Args:
-        scenario: flows that are open all the time.
+        scenario: a scenario whose flows are open all the time.
         marking: as in the meanfield model.
 
     Raises:
-        ScenarioError: flows that start late, stop, or are of constant bit rate; what the model
-            does not take.
+        ScenarioError: flows that start late, stop, or have a constant bit rate; anything else that
+            the meanfield model refuses.
     """
     return RightHandSide(scenario, marking)

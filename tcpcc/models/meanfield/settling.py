@@ -1,4 +1,4 @@
-"""Where a class of flows settles while the network does not change."""
+"""The state in which a class of flows settles in an unchanging network."""
 
 import math
 
@@ -16,33 +16,33 @@ from tcpcc.models.meanfield.drift import (
 from tcpcc.models.meanfield.meanfield_records import class_at, link_at
 from tcpcc.transport.flow_record import window_at
 
-PER_ROUND = 2  # steps
-STILL = 1e-10  # of a window: a state that moves less in its own time is at rest
-CALM = 8  # steps in a row that tell it
-SAME = 1e-7  # of a window: means over two times that differ less are one
-FIRST_BLOCK = 512  # steps that a first mean is taken over
+PER_ROUND = 2  # steps per round-trip time
+STILL = 1e-10  # of a window; a window that moves less in its time constant is at rest
+CALM = 8  # steps in a row at rest that end the search
+SAME = 1e-7  # of a window; means over two blocks that differ less are equal
+FIRST_BLOCK = 512  # steps of the first block; each block is twice as long as the previous one
 
 
 @compiled
 def hear(c, state, loss, mark):
-    """Acknowledgements and losses of a flow whose packets are lost and marked with these shares."""
+    """Set the ACK and loss rates of a flow, given the shares of lost and marked packets."""
     c.acks = window(c, state) / c.rtt * (1 - loss)
     c.losses = c.acks * (loss / (1 - loss) + mark)
 
 
 @entry
 def settle_class(classes, index, loss, mark, rounds, most):
-    """Follow a class's drift at its present round-trip time, after one loss at its first window.
+    """Follow a class's drift at its present round-trip time, after one loss at its initial window.
 
     Args:
-        classes, index: where its record is.
-        loss, mark: share of its packets that is lost, and marked.
-        rounds: how long, in round trips, at most.
-        most: packets; a window that passes this has no bound.
+        classes, index: address of the classes, and number of this class.
+        loss, mark: shares of its packets that are lost and marked.
+        rounds: longest time, in round trips.
+        most: packets; a window that reaches this is taken as unbounded.
 
     Returns:
-        the window, and whether it is at rest; otherwise the window's mean, once it is the same over
-        two times of which the second is twice as long, or over the last.
+        the window and True if it is at rest. Otherwise the window's mean and False: the mean over a
+        block of time, once two successive blocks agree, or over the last block.
     """
     c = class_at(classes, index)
     step = c.rtt / PER_ROUND
@@ -89,9 +89,9 @@ def settle_class(classes, index, loss, mark, rounds, most):
 
 @entry
 def settle_queue(links, index, backlog, arrivals, times):
-    """The share that a link's discipline drops in the end, with `backlog` (bits) kept.
+    """The share that a link's discipline drops once it has settled at a constant `backlog` (bits).
 
-    It is told `times` times of as many `arrivals`.
+    The discipline is called `times` times with `arrivals` packets each.
     """
     link = link_at(links, index)
     for _ in range(times):

@@ -1,4 +1,4 @@
-"""Whether a scenario's equilibrium is stable, by how much, and where in its parameters.
+"""Stability of a scenario's equilibrium: roots, margins, and maps over parameters.
 
 Sources: C. Hollot, V. Misra, D. Towsley, W. Gong, "A control theoretic analysis of RED", INFOCOM
 2001; V. Misra, W. Gong, D. Towsley, SIGCOMM 2000.
@@ -25,21 +25,24 @@ if TYPE_CHECKING:
 
     from tcpcc.scenario import Scenario
 
-DECADES = (-5.0, 3.0)  # of frequency, around one over the longest delay
-PER_DECADE = 400
+DECADES = (-5.0, 3.0)  # range of frequencies, relative to 1 / longest delay
+PER_DECADE = 400  # frequencies per decade
 
 
 @dataclass(frozen=True)
 class Stability:
-    """The linear mean field of a scenario about its equilibrium.
+    """Stability of the mean field of a scenario, linearised about its equilibrium.
 
     Attributes:
-        roots: rightmost characteristic roots, 1/s, the rightmost first.
-        states: what the linear system moves: windows, controllers' and queues' states, backlogs.
-        delays: s, that it has.
-        crossover: rad/s, where the loop's gain passes 1 for the last time; nan if it never does.
-        phase_margin: degrees by which the loop's phase may still lag there; nan if it never passes.
-        gain_margin: factor by which the loop's gain may grow; inf if by any.
+        roots: rightmost characteristic roots in 1/s, rightmost first.
+        states: names of the states: windows, states of controllers and queues, backlogs.
+        delays: delays of the linear system in s.
+        crossover: frequency in rad/s at which the loop gain falls below 1 for the last time; NaN if
+            it never does.
+        phase_margin: additional phase lag in degrees that the loop tolerates there; NaN if there is
+            no crossover.
+        gain_margin: factor by which the loop gain may grow; inf if there is no limit.
+        linear: the linearised mean field.
     """
 
     roots: NDArray[np.complex128]
@@ -57,26 +60,26 @@ class Stability:
 
     @property
     def period(self) -> float:
-        """s, of the oscillation that lives longest, or grows fastest; inf if it does not swing."""
+        """Period in s of the oscillation that decays slowest or grows fastest; inf if none."""
         return 2 * math.pi / abs(self.roots[0].imag) if self.roots[0].imag else math.inf
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
-        """rad/s, for plots: decades to both sides of one over the longest delay."""
+        """Frequencies for plots in rad/s, some decades around 1 / longest delay."""
         return _frequencies(self.linear)
 
     def loop(self, omega: NDArray[np.float64]) -> NDArray[np.complex128]:
-        """The loop's gain at frequencies `omega` in rad/s; see `Linear.loop`."""
+        """The complex loop gain at frequencies `omega` in rad/s; see `Linear.loop`."""
         return self.linear.loop(omega)
 
     def bode(self, axes: tuple[Axes, Axes] | None = None) -> tuple[Axes, Axes]:
-        """Gain and phase of the loop over frequency; returns the axes."""
+        """Plot gain and phase of the loop over frequency (Bode plot); returns the axes."""
         from tcpcc.models.meanfield.stability_plots import bode
 
         return bode(self, axes)
 
     def nyquist(self, ax: Axes | None = None) -> Axes:
-        """The loop's gain in the complex plane, and -1; returns the axes."""
+        """Plot the loop gain in the complex plane (Nyquist plot), and -1; returns the axes."""
         from tcpcc.models.meanfield.stability_plots import nyquist
 
         return nyquist(self, ax)
@@ -85,19 +88,19 @@ class Stability:
 def stability(
     scenario: Scenario, *, marking: bool = False, count: int = 10, points: int = POINTS
 ) -> Stability:
-    """Whether the mean field of a scenario returns to its equilibrium.
+    """Linear stability of the equilibrium of a scenario's mean field.
 
     Args:
         scenario: any mix of controllers, round-trip times and topology whose rules do not switch
             at the equilibrium.
         marking: as in the meanfield model.
-        count: how many roots are told, at most.
-        points: of the collocation.
+        count: largest number of roots.
+        points: number of collocation points.
 
     Raises:
         ScenarioError: flows of a finite size, scheduled changes.
-        NoEquilibriumError: none was found.
-        NotSmoothError: a rule switches at the equilibrium (Vegas): it has no slope there.
+        NoEquilibriumError: no equilibrium was found.
+        NotSmoothError: a rule switches at the equilibrium (Vegas), so it has no slope there.
     """
     linear = Linear(scenario, marking)
     roots = rightmost_roots(linear.terms, count, points)
@@ -111,7 +114,7 @@ def _frequencies(linear: Linear) -> NDArray[np.float64]:
 
 
 def _margins(linear: Linear) -> tuple[float, float, float]:
-    """Crossover frequency, phase margin and gain margin, from the loop's gain over frequency."""
+    """Crossover frequency (rad/s), phase margin (degrees) and gain margin of the loop."""
     from scipy.optimize import brentq
 
     omega = _frequencies(linear)
@@ -140,16 +143,16 @@ def stability_map(
     marking: bool = False,
     **axes: Iterable[Any],
 ) -> xr.DataArray:
-    """Where over a grid of parameters the equilibrium is stable.
+    """Stability of the equilibrium over a grid of parameters.
 
     Args:
-        make: returns the scenario for one value of each axis, by name.
+        make: function that returns the scenario; takes one value of each axis as a keyword.
         marking: as in the meanfield model.
-        **axes: values of each axis; two of them make a map.
+        **axes: values of each axis; two axes make a map.
 
     Returns:
-        the real part of the rightmost root, 1/s, with the axes as dimensions: negative where the
-        equilibrium is stable, nan where there is none, or no slope.
+        the real part of the rightmost root in 1/s, with the axes as dimensions: negative where the
+        equilibrium is stable, NaN where there is no equilibrium or a rule switches at it.
     """
     import xarray as xr
 

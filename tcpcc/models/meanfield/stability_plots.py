@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from tcpcc.models.meanfield.stability import Stability
 
-SEEN = 3.0  # to this distance from 0 a Nyquist plot goes
+SEEN = 3.0  # largest distance from 0 shown in a Nyquist plot
 
 
 def bode(found: Stability, axes: tuple[Axes, Axes] | None = None) -> tuple[Axes, Axes]:
-    """Gain and phase of the loop over frequency."""
+    """Plot gain and phase of the loop over frequency (Bode plot)."""
     if axes is None:
         import matplotlib.pyplot as plt
 
@@ -41,7 +41,7 @@ def bode(found: Stability, axes: tuple[Axes, Axes] | None = None) -> tuple[Axes,
 
 
 def nyquist(found: Stability, ax: Axes | None = None) -> Axes:
-    """The loop's gain in the complex plane, and -1."""
+    """Plot the loop gain in the complex plane (Nyquist plot), with the point -1."""
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -55,6 +55,6 @@ def nyquist(found: Stability, ax: Axes | None = None) -> Axes:
     ax.set_xlim(-SEEN, SEEN / 2)
     ax.set_ylim(-SEEN / 1.5, SEEN / 1.5)
     ax.set_aspect("equal")
-    ax.set_xlabel("real part of the loop's gain")
+    ax.set_xlabel("real part of the loop gain")
     ax.set_ylabel("imaginary part")
     return ax

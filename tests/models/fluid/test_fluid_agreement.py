@@ -1,4 +1,4 @@
-"""The fluid model against closed forms, against the packet model, and against itself."""
+"""The fluid model compared with closed forms, with the packet model, and with itself."""
 
 import math
 
@@ -19,7 +19,7 @@ def lone(controller, rate=20e6, delay=0.0498, buffer=math.inf, loss=0.0, duratio
 
 
 @pytest.mark.parametrize("b", [0.125, 0.25, 0.5, 1.0])
-def test_reno_uses_of_a_link_what_its_sawtooth_does(b):
+def test_reno_utilization_is_that_of_its_sawtooth(b):
     """U(b) = mean of the sawtooth between (1 + b)/2 and 1 + b bandwidth-delay products."""
     case = lone("reno", buffer=round(250 * b) + 1, recovery="sack", duration=600)
     used = tc.simulate(case, "fluid").utilization(after=100)
@@ -31,7 +31,7 @@ def test_reno_uses_of_a_link_what_its_sawtooth_does(b):
 
 @pytest.mark.parametrize("p", [1e-3, 1e-2])
 def test_reno_under_random_loss_follows_the_square_root_law(p):
-    """W = sqrt(3/(2p)) if losses are periodic, sqrt(2/p) x 0.93 if they come at random."""
+    """W = sqrt(3/(2p)) with periodic losses, sqrt(2/p) x 0.93 with random ones."""
     windows = []
     for seed in range(6):
         run = tc.simulate(
@@ -51,7 +51,7 @@ def test_vegas_keeps_alpha_to_beta_packets_per_flow():
 
 @pytest.mark.parametrize("queue", [tc.DropTail(), tc.RED(min_thresh=5, max_thresh=25)])
 @pytest.mark.parametrize("controller", ["reno", "vegas", "quick_vegas"])
-def test_packets_and_fluid_agree_where_flows_are_few(controller, queue):
+def test_packets_and_fluid_agree_for_four_flows(controller, queue):
     net = tc.dumbbell("20 Mbps", "20 ms", 60, queue=queue)
     recovery = "sack" if controller == "reno" else None
     flows = [tc.Flow(controller, start=0.5 * k, recovery=recovery) for k in range(4)]
@@ -61,7 +61,7 @@ def test_packets_and_fluid_agree_where_flows_are_few(controller, queue):
     assert fluid.queue_mean(after=20) == pytest.approx(packet.queue_mean(after=20), rel=0.25, abs=2)
 
 
-def test_fluid_is_conserved():
+def test_packets_are_conserved_in_fluid():
     net = tc.dumbbell("10 Mbps", "10 ms", 20)
     flows = [tc.Flow("reno", start=0.1 * k) for k in range(3)] + [tc.CBR("1 Mbps")]
     run = tc.simulate(tc.Scenario(net, flows, duration=40), "fluid")
@@ -74,7 +74,7 @@ def test_fluid_is_conserved():
     assert float(run.data["drops"].sum()) == pytest.approx(dropped.sum(), abs=1)
 
 
-def test_the_order_of_unlike_flows_does_not_matter():
+def test_the_order_of_different_flows_does_not_matter():
     net = tc.dumbbell("10 Mbps", "20 ms", 500)
     flows = [tc.Flow("vegas"), tc.Flow("vegas", start=3, alpha=4, beta=6), tc.CBR("2 Mbps")]
     runs = [
@@ -96,9 +96,9 @@ def test_a_finer_step_changes_little():
     assert float(difference.mean()) < 1.0
 
 
-def test_the_fluid_model_costs_the_same_at_any_bandwidth():
-    """The number of steps, which is what it costs, hangs on the round-trip time alone, not on
-    how many packets there are."""
+def test_cost_does_not_depend_on_bandwidth():
+    """The number of steps determines the cost. It depends only on the round-trip time, not on the
+    number of packets."""
     worlds = []
     for rate in (1e7, 1e9):
         case = lone("vegas", rate=rate, duration=100)
@@ -112,8 +112,9 @@ def test_the_fluid_model_costs_the_same_at_any_bandwidth():
     assert fast.w["k"][0] < 1.5 * slow.w["k"][0]
 
 
-def test_no_queue_exceeds_its_buffer_however_slow_its_flows():
-    """A packet is lost whole, though its flow brings less than one in a step; an ACK too."""
+def test_queues_of_slow_flows_stay_within_the_buffer():
+    """A packet is lost whole, although its flow brings less than one packet in a step; so is an
+    ACK."""
     ways = [("r0", "r1"), ("r1", "r0"), ("r1", "r2"), ("r2", "r1")]
     net = tc.Network([tc.Link(*way, rate="10 Mbps", delay="5 ms", buffer=20) for way in ways])
     flows = [
@@ -124,9 +125,9 @@ def test_no_queue_exceeds_its_buffer_however_slow_its_flows():
     assert 15 < run.data.queue_max.max() <= 20
 
 
-def test_a_packet_waits_for_those_before_it_and_not_for_itself():
-    """Without a queue the round-trip time that a controller sees is the base one. Without that,
-    an algorithm that weighs the excess of a round-trip time over the base one sees none."""
+def test_without_a_queue_controllers_see_the_base_rtt():
+    """A packet waits for the packets before it, not for itself. Otherwise algorithms that use the
+    difference between RTT and base RTT would see a queue."""
     run = tc.simulate(lone("areno", loss=1e-3), "fluid")
     packets = tc.simulate(lone("areno", loss=1e-3))
     assert run.throughput(after=50).mean() == pytest.approx(
@@ -134,8 +135,8 @@ def test_a_packet_waits_for_those_before_it_and_not_for_itself():
     )
 
 
-def test_many_starts_cost_no_more_than_few():
-    """Steps are a world's: those that follow a flow's start are short where flows are few only."""
+def test_starts_of_many_flows_do_not_shorten_the_steps():
+    """All flows share the steps; only with few flows are steps shorter after a start."""
     assert [steps.first_step(n) for n in (1, 30)] == [steps.TINY, steps.TINY]
     assert steps.first_step(10_000) == 1
     net = tc.dumbbell("1 Gbps", "50 ms", 1000)
@@ -146,8 +147,9 @@ def test_many_starts_cost_no_more_than_few():
 @pytest.mark.parametrize(("count", "queue", "parts"), [
     (1, tc.RED(), 25), (1000, tc.RED(), 10), (1000, tc.DropTail(), 12)
 ])  # fmt: skip
-def test_steps_are_longer_for_flows_that_stand_for_many(count, queue, parts):
-    """Most where the queue drops before it is full; and none is shorter when such a flow starts."""
+def test_steps_are_longer_for_flows_with_a_count(count, queue, parts):
+    """Longest where the queue drops before it is full. The start of such a flow shortens no
+    step."""
     net = tc.dumbbell("1 Gbps", "50 ms", 10_000, queue=queue)
     case = tc.Scenario(net, [tc.Flow("newreno", count=count)], duration=2)
     world = World(case, representatives=1)
@@ -157,11 +159,10 @@ def test_steps_are_longer_for_flows_that_stand_for_many(count, queue, parts):
     assert (world.w["length"][0] < before) == (count == 1)
 
 
-def test_windows_of_three_time_out_and_lose_as_in_packets():
-    """A hundred flows with room for one packet each, of which a sixth of all packets are lost. The
-    timeout stays doubled until a packet that was sent once is acknowledged (Karn's rule): with the
-    answer to a retransmission already ending it there were 1.5 times packets' timeouts and 1.25
-    times their losses."""
+def test_tiny_windows_lose_and_time_out_as_in_packets():
+    """A hundred flows with buffer for one packet each lose a sixth of all packets. The timeout
+    stays doubled until a packet that was sent once is acknowledged (Karn's rule); without this rule
+    there were 1.5 times as many timeouts and 1.25 times as many losses."""
     from experiments.battery import DELAYS, JITTER, several_sizes
 
     found = []

@@ -1,4 +1,4 @@
-"""In a first slow start fluid takes short steps while a clump passes, and long ones in between."""
+"""In a first slow start fluid takes short steps while a burst passes and long ones in between."""
 
 import numpy as np
 import pytest
@@ -11,13 +11,13 @@ from tcpcc.models.fluid.timeline import start
 
 
 def doubling(flows=1, duration=0.8, delay="55 ms"):
-    """Flows that double their windows until the end, a tenth of a second one after the other."""
+    """Flows in slow start until the end, which start 0.1 s one after the other."""
     net = tc.dumbbell("10 Mbps", delay, 2000)
     starts = [tc.Flow("newreno", start=0.1 * k, transport=tc.Transport.ns2()) for k in range(flows)]
     return tc.Scenario(net, starts, duration=duration, interval=0.01)
 
 
-def test_steps_are_short_only_while_something_of_the_flow_moves():
+def test_steps_are_short_only_while_a_burst_passes():
     world = World(doubling())
     start(world, 0)
     times, sent, taken = [0.0], [0.0], [0.0]
@@ -38,8 +38,9 @@ def test_steps_are_short_only_while_something_of_the_flow_moves():
 
 
 @pytest.mark.parametrize("flows", [1, 2, 4])
-def test_that_is_as_exact_as_short_steps_throughout(flows):
-    """What is delivered by any time is within half a packet of a run with a quarter of the step."""
+def test_burst_steps_are_as_accurate_as_short_steps(flows):
+    """The delivered packets are at any time within half a packet of a run with a quarter of the
+    step."""
     case = doubling(flows, duration=0.7)
     usual, exact = (
         tc.simulate(case, "fluid", step=step).data["delivered"].values.cumsum(axis=0)
@@ -49,7 +50,7 @@ def test_that_is_as_exact_as_short_steps_throughout(flows):
     assert usual == pytest.approx(exact, abs=0.5)
 
 
-def test_with_a_shorter_step_the_shortest_are_shorter_too():
+def test_the_finest_step_scales_with_the_step():
     usual = World(doubling(delay="20 ms"))
     finer = World(doubling(delay="20 ms"), step=usual.coarse / 4)
     assert usual.flows["finest"][0] == pytest.approx(0.8e-3 / PACKET_STEPS)
@@ -57,10 +58,10 @@ def test_with_a_shorter_step_the_shortest_are_shorter_too():
     assert finer.flows["finest"] == pytest.approx(usual.flows["finest"] / 4)
 
 
-def test_vegas_flows_settle_alike_whatever_the_step():
-    """Eight that start two by two leave their slow starts in the same round trip. Where steps
-    change by more than half, what passes is smeared, and with one in four of these lengths a flow
-    doubles for a round trip more: 4 packets in the queue for good."""
+def test_vegas_queue_does_not_depend_on_the_step():
+    """Eight flows that start in pairs end their slow starts in the same round trip. If steps
+    changed by more than half, bursts would be smeared, and at one in four of these step lengths a
+    flow would double for one more round trip: 4 packets more in the queue for good."""
     from experiments.red_fairness.scenarios import joining
 
     case = joining("+20%", 2)

@@ -1,8 +1,8 @@
-"""Where packets and fluid part, measured: the numbers that docs/models.md gives, and whose fault.
+"""Where packets and fluid differ: the numbers in docs/models.md, and their causes.
 
-Each scenario runs in packets of one size, in packets of which each flow has its own (900 to 1100
-bytes, so that no order of arrivals lasts: what changes between the two is the packets' own phase
-effect), and in fluid.
+Each scenario runs with equal packets, with a different packet size for each flow (900 to 1100
+bytes, so that no order of arrivals lasts; the difference is the phase effect of equal packets), and
+in fluid.
 """
 
 import functools
@@ -50,14 +50,14 @@ def both_ways(pairs, buffer, delay):
 
 
 def unlike_rtts(draw):
-    """Goodput of three flows of 31 ms over that of three of 101 ms."""
+    """Goodput of three flows with RTTs of 31 ms relative to three flows with 101 ms."""
     flows = [draw.flow(access_delay="5 ms" if k < 3 else "40 ms") for k in range(6)]
     case = tc.Scenario(tc.dumbbell("10 Mbps", "10 ms", 30), flows, duration=120)
     return case, lambda run: [run.goodput(after=20)[:3].sum() / run.goodput(after=20)[3:].sum()]
 
 
 def two_ways(draw):
-    """Goodput of two flows each way together, Mb/s."""
+    """Total goodput of two flows in each direction, Mb/s."""
     ends = [("n0", "n1"), ("n1", "n0")] * 2
     flows = [draw.flow(source=a, target=b) for a, b in ends]
     case = tc.Scenario(both_ways([(0, 1)], 30, "20 ms"), flows, duration=120)
@@ -65,7 +65,8 @@ def two_ways(draw):
 
 
 def long_flow(draw):
-    """Goodput of the flow over all three links of a parking lot, two more on each, Mb/s."""
+    """Goodput of a flow over all three links of a parking lot, with two more flows on each link,
+    Mb/s."""
     ends = [("n0", "n3"), *[(f"n{k % 3}", f"n{k % 3 + 1}") for k in range(6)]]
     flows = [draw.flow(source=a, target=b) for a, b in ends]
     case = tc.Scenario(both_ways([(0, 1), (1, 2), (2, 3)], 30, "10 ms"), flows, duration=120)
@@ -73,7 +74,7 @@ def long_flow(draw):
 
 
 def many_flows(draw):
-    """Mean and deviation of the queue of 60 flows of round trips from 30 to 120 ms, packets."""
+    """Mean and standard deviation of the queue of 60 flows with RTTs from 30 to 120 ms, packets."""
     delays = draw.rng.uniform(0.005, 0.05, 60)
     flows = [draw.flow(access_delay=float(delay)) for delay in delays]
     net = tc.dumbbell("60 Mbps", "10 ms", 150)
@@ -91,7 +92,7 @@ def short_flows(draw, **settings):
 
 
 def without_handshake(draw):
-    """The same without a handshake."""
+    """`short_flows` without a handshake."""
     return short_flows(draw, handshake=False)
 
 
@@ -109,7 +110,7 @@ def mesh(draw):
 
 
 def means(make, model, mixed):
-    """Means over the seeds of what `make` measures."""
+    """Means over the seeds of the numbers that `make` measures."""
     found = []
     for seed in SEEDS:
         case, measure = make(Draw(seed, mixed))
@@ -119,12 +120,12 @@ def means(make, model, mixed):
 
 @functools.cache
 def kinds(make):
-    """Equal packets, packets of several sizes, fluid."""
+    """Results with equal packets, with mixed packet sizes, and in fluid."""
     return [means(make, *how) for how in (("packet", False), ("packet", True), ("fluid", False))]
 
 
 def printed(name):
-    """A row of the page's table: its numbers in the order of `kinds`, each a list."""
+    """A row of the page's table: its numbers in the order of `kinds`, one list each."""
     row = next(line for line in PAGE.read_text().splitlines() if f"`{name}`" in line)
     return [[float(n) for n in re.findall(r"[\d.]+", cell)] for cell in row.split("|")[3:6]]
 
@@ -133,7 +134,7 @@ SCENARIOS = (unlike_rtts, two_ways, long_flow, many_flows, short_flows, without_
 
 
 @pytest.mark.parametrize("make", SCENARIOS, ids=lambda make: make.__name__)
-def test_the_page_has_what_the_models_give(make):
+def test_docs_table_has_the_measured_differences(make):
     for found, told in zip(kinds(make), printed(make.__name__), strict=True):
         assert told == pytest.approx(found, rel=0.03)
 
@@ -147,7 +148,7 @@ LOSSY = {
 
 
 def lossy(name, model, loss):
-    """Timeouts and goodput of a flow that loses packets by chance only, means of twelve seeds."""
+    """Timeouts and goodput of a flow with random losses only, means of twelve seeds."""
     controller, recovery = LOSSY[name]
     net = tc.dumbbell("20 Mbps", "49.8 ms", np.inf, loss=loss)
     case = tc.Scenario(
@@ -161,7 +162,8 @@ def lossy(name, model, loss):
 
 
 def lossy_row(name):
-    """Timeouts in packets, those in fluid and fluid's goodput over theirs, at each of `LOSSES`."""
+    """Timeouts in packets, and fluid's timeouts and goodput relative to packets, for each of
+    `LOSSES`."""
     cells = []
     for loss in LOSSES:
         packet, fluid = (lossy(name, model, loss) for model in ("packet", "fluid"))
@@ -171,22 +173,22 @@ def lossy_row(name):
 
 @pytest.mark.papers
 @pytest.mark.parametrize("name", LOSSY)
-def test_the_page_has_what_losses_by_chance_give(name):
+def test_docs_table_has_the_measured_timeouts(name):
     row = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{name}` |"))
     told = [float(cell) for cell in row.split("|")[2:-1]]
     assert told == pytest.approx(lossy_row(name), rel=0.03, abs=0.006)
 
 
-def test_in_a_mesh_most_of_what_differs_is_the_packets_phase_effect():
+def test_most_differences_in_a_mesh_are_phase_effects():
     equal, mixed, fluid = kinds(mesh)
     pairs = ((equal, fluid), (equal, mixed), (mixed, fluid))
     off = [int((abs(a / b - 1) > 0.25).sum()) for a, b in pairs]
     assert off == [count for numbers in printed("mesh") for count in numbers]
 
 
-def test_a_short_flow_that_fluid_finishes_early_has_lost_its_syn():
-    """Without a handshake the 99th percentiles agree; with one, packets wait for the first timeout
-    of 3 s, which fluid, whose SYNs weigh nothing and are never lost, does not have."""
+def test_short_flows_are_faster_in_fluid_because_no_syn_is_lost():
+    """Without a handshake the 99th percentiles agree. With one, packets wait for the first timeout
+    of 3 s; SYNs in fluid have no size and are never lost."""
     packet, _, fluid = kinds(short_flows)
     assert packet > 3 > 1 > fluid
     packet, _, fluid = kinds(without_handshake)
@@ -194,8 +196,8 @@ def test_a_short_flow_that_fluid_finishes_early_has_lost_its_syn():
 
 
 def test_westwoods_first_estimate_needs_short_steps():
-    """It is made of gaps between ACKs, and fluid has none shorter than a step. (Of 24 seeds a
-    hundredth and a 250th of the round trip give 0.87 and 0.94 of packets' goodput.)"""
+    """Westwood measures gaps between ACKs, and fluid has no gaps shorter than a step. With steps of
+    1/100 and 1/250 of a round trip, 24 seeds give 0.87 and 0.94 of the packets' goodput."""
 
     def goodput(model, **options):
         net = tc.dumbbell("20 Mbps", "49.8 ms", np.inf, loss=0.1)

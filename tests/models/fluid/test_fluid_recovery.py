@@ -60,8 +60,8 @@ def after_losses(
     params=None,
     **settings,
 ):
-    """A run that begins with a whole window, of which the packets that `discipline` names are
-    lost; bins of a tenth of a round trip."""
+    """A run that begins with a whole window, in which `discipline` drops packets; bins of a tenth
+    of a round trip."""
     net = tc.dumbbell(rate, "50 ms", 1e9, queue=discipline)
     transport = tc.Transport(initial_window=window, handshake=False, **settings)
     flow = tc.Flow(controller, recovery=recovery, transport=transport, **(params or {}))
@@ -72,8 +72,8 @@ def after_losses(
 def after_placed_losses(
     lost, recovery, *, controller="reno", duration=3.0, rate="10 Mbps", size=None, **settings
 ):
-    """Timeouts and loss events of a fluid flow that begins with a whole window and loses packets by
-    chance that is no chance: arrivals `lost`, counted from 1."""
+    """Timeouts and loss events of a fluid flow that begins with a whole window and loses the
+    arrivals `lost`, counted from 1. They are placed through the random loss of the link."""
     net = tc.dumbbell(rate, "50 ms", 1e9, loss=1e-12)
     transport = tc.Transport(handshake=False, **settings)
     flow = tc.Flow(controller, recovery=recovery, transport=transport, size=size)
@@ -91,9 +91,9 @@ def after_placed_losses(
 
 
 @pytest.mark.parametrize("k", range(35, 41))
-def test_duplicates_are_those_of_the_packets_behind_the_lost_one(two_drops, k):
-    """A transfer of 40 packets that all come in one step: the third last's loss is the last one
-    that three duplicates tell of; in fluid, too, a packet is lost in its place."""
+def test_only_later_packets_cause_duplicate_acks(two_drops, k):
+    """A transfer of 40 packets that arrive in one step: packet 37 is the last one whose loss causes
+    three duplicate ACKs. A lost packet keeps its position in the fluid, too."""
     settings = {"initial_window": 40, "limited_transmit": False}
     net = tc.dumbbell("10 Gbps", "50 ms", 1e9, queue=two_drops(first=k))
     flow = tc.Flow(
@@ -109,21 +109,22 @@ def test_duplicates_are_those_of_the_packets_behind_the_lost_one(two_drops, k):
     ("recovery", "waits"), [("sack", True), ("sack-prr", True), ("rack-tlp", False)]
 )
 @pytest.mark.parametrize("holes", [[5], [5, 8], [5, 8, 12]])
-def test_each_retransmission_that_is_lost_waits_for_the_timer(recovery, waits, holes):
-    """Of the packets after a window with holes, so many need the timer as there are holes to
-    repair, in both models; none where the sender finds lost retransmissions itself (RACK)."""
+def test_lost_retransmissions_wait_for_the_timer(recovery, waits, holes):
+    """After a window with holes, the loss of one later packet needs the timer as often as there are
+    retransmissions, in both models. With RACK it never does, because the sender detects lost
+    retransmissions."""
     after = range(21, 45)
     runs = [after_placed_losses([*holes, n], recovery, initial_window=20)[0] for n in after]
     assert sum(runs) == (len(holes) if waits else 0)
 
 
 @pytest.mark.parametrize("recovery", ["newreno", "reno", "sack"])
-def test_two_losses_mean_the_same_in_both_models(two_drops, recovery):
-    """The second packet of a window of four, and each of the packets that follow it in the next two
-    round trips: a first window's, a limited transmit, the retransmission, new packets.
+def test_two_losses_have_the_same_effect_in_both_models(two_drops, recovery):
+    """The second packet of a window of four is lost, and one of the packets of the next two round
+    trips: the rest of the window, a limited transmit, the retransmission, new packets.
 
-    The first new packet after a fast retransmit is one that duplicate ACKs never tell of, unless
-    they are selective: RFC 6582 wants more acknowledged than was outstanding (`recover`).
+    Duplicate ACKs never reveal the loss of the first new packet after a fast retransmit, unless
+    they are selective: RFC 6582 requires more to be acknowledged than was outstanding (`recover`).
     """
     packet, fluid = {}, {}
     for second in range(7, 19):
@@ -135,7 +136,7 @@ def test_two_losses_mean_the_same_in_both_models(two_drops, recovery):
     assert packet[13] == ((0, 2) if recovery == "sack" else (1, 1))
 
 
-def test_as_many_packets_are_lost_by_chance_as_told():
+def test_random_loss_has_its_probability():
     net = tc.Network([tc.Link("a", "b", rate="10 Mbps", delay="1 ms", loss=0.1)])
     run = tc.simulate(
         tc.Scenario(net, [tc.CBR(1e6, source="a", target="b")], duration=800), "fluid"
@@ -169,8 +170,8 @@ def show_rest(s, p, a):
 
 @pytest.fixture(scope="module", autouse=True)
 def spies():
-    """Controllers that keep a window of so many packets, and show as their threshold what the
-    sample of a loss or a timeout tells."""
+    """Controllers with a constant window whose ssthresh shows fields of the sample at a loss or
+    timeout."""
     window = {"window": Param(20, "packets", "congestion window", 0)}
     for name, show in {"show_flight": show_flight, "show_rest": show_rest}.items():
         tc.register(tc.Controller(name, "keeps its window", keep_window, show, show, params=window))
@@ -179,8 +180,8 @@ def spies():
 
 @pytest.mark.parametrize("k", [3, 4, 10, 20, 30, 37, 38, 39])
 @pytest.mark.parametrize("recovery", ["newreno", "sack", "sack-prr"])
-def test_two_losses_in_a_window_are_found_when_all_duplicates_come_at_once(two_drops, recovery, k):
-    """The window is a clump, shorter than a time step."""
+def test_two_losses_in_one_burst_are_repaired_without_timeout(two_drops, recovery, k):
+    """The window is a burst, shorter than a time step."""
     lost = two_drops(first=1, second=k)
     packet, fluid = (
         after_losses(lost, model, "reno", 40, duration=5, rate="10 Gbps", recovery=recovery)
@@ -205,8 +206,8 @@ def test_reno_waits_for_its_timer_after_two_losses(two_drops, k):
     [({}, 22), ({"limited_transmit": False}, 20), ({"rwnd": 20}, 20), ({"rwnd": 21}, 21)],
 )
 def test_inflight_at_a_loss_is_the_flight_size(two_drops, settings, size):
-    """Window 20, the first packet lost: 20 packets, and one for each of the first two duplicate
-    ACKs, as far as the receiver's window has room (RFC 5681, 2; RFC 3042)."""
+    """Window 20, first packet lost: 20 packets, and one for each of the first two duplicate ACKs,
+    if the receiver's window has room (RFC 5681, 2; RFC 3042)."""
     run = after_losses(
         two_drops(), "fluid", "show_flight", 20, duration=0.19, recovery="reno", **settings
     )
@@ -214,15 +215,15 @@ def test_inflight_at_a_loss_is_the_flight_size(two_drops, settings, size):
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
-def test_a_loss_acknowledges_nothing(two_drops, model):
-    """What the ACK before has left in the sample is gone; the packet had been sent once."""
+def test_the_sample_of_a_loss_has_no_acks(two_drops, model):
+    """The values of the previous ACK are gone; the packet had been sent once."""
     run = after_losses(two_drops(first=30), model, "show_rest", 20, duration=0.29)
     assert float(run["loss_events"]) == 1
     assert float(run["ssthresh"][-1]) == 1
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
-def test_a_timeout_acknowledges_nothing(two_drops, model):
+def test_the_sample_of_a_timeout_has_no_acks(two_drops, model):
     run = after_losses(
         two_drops(first=5, second=6), model, "show_rest", 2, duration=1.2, params={"window": 2}
     )
@@ -231,8 +232,9 @@ def test_a_timeout_acknowledges_nothing(two_drops, model):
 
 
 def test_proportional_rate_reduction_sends_evenly(two_drops):
-    """RFC 6937: of a window that is halved, half of what is delivered goes out, from the first
-    duplicates on. RFC 6675 waits for half of the window, and then sends all that is delivered."""
+    """RFC 6937: when the window is halved, half of the delivered packets are sent, from the first
+    duplicate ACKs on. RFC 6675 waits for half of a window and then sends one packet per delivered
+    packet."""
     sent = {}
     for recovery in ("sack", "sack-prr"):
         for model in ("packet", "fluid"):
@@ -245,7 +247,7 @@ def test_proportional_rate_reduction_sends_evenly(two_drops):
     assert sent["sack-prr", "fluid"][early] > 110
 
 
-def test_a_window_below_one_packet_is_one():
+def test_a_window_below_one_packet_counts_as_one():
     net = tc.dumbbell("10 Mbps", "50 ms", 100)
     run = tc.simulate(tc.Scenario(net, [tc.Flow("show_rest", window=0.5)], duration=20), "fluid")
     rate = float(run.throughput(after=10)[0]) / 8000
@@ -264,7 +266,7 @@ def test_the_default_step_is_the_documented_one():
 
 
 def test_an_answered_retransmission_of_vegas_restarts_the_timer(two_drops):
-    """Two losses of a window take two round trips, which are the least timeout here."""
+    """Two losses of a window take two round trips, as long as the minimum timeout here."""
     net = tc.dumbbell("20 Mbps", "99.8 ms", 1e9, queue=two_drops(first=300, second=306))
     transport = tc.Transport(initial_window=14, handshake=False, min_rto=0.2)
     case = tc.Scenario(net, [tc.Flow("vegas", transport=transport)], duration=4)

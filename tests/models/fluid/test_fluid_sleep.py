@@ -1,4 +1,4 @@
-"""In fluid, flows and slots to which nothing happens are passed over: that must change nothing."""
+"""Fluid skips idle flows and slots; this must not change any result."""
 
 import math
 
@@ -13,8 +13,8 @@ from tcpcc.models.fluid.timeline import events
 
 
 def series(scenario, sleepless):
-    """The record of a run step by step, before each of which all are woken if `sleepless`; and
-    which part of the flows was asleep after a step, in the mean."""
+    """The series of a run, and the mean share of sleeping flows. With `sleepless` all flows are
+    woken before each step."""
     world = World(scenario)
     due = events(world)
     asleep = []
@@ -58,7 +58,7 @@ SCENARIOS = {
 
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.filterwarnings("ignore::tcpcc.models.fluid.limits.FluidWarning")
-def test_who_sleeps_misses_nothing(name):
+def test_skipping_idle_flows_changes_no_bit(name):
     net, flows = SCENARIOS[name]
     scenario = tc.Scenario(net, flows, duration=3, interval=0.1)
     usual, asleep = series(scenario, False)

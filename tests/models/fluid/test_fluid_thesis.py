@@ -1,7 +1,7 @@
-"""The fluid model on the thesis' scenarios: Vegas against Reno, behind drop-tail and RED.
+"""The fluid model on the thesis' scenarios: Vegas against Reno, with drop-tail and RED.
 
-The packet model agrees with ns-2 packet for packet there, so its
-means over seeds are what the fluid model is held to.
+The packet model agrees with ns-2 packet for packet there, so the fluid model is compared with its
+means over seeds.
 """
 
 import numpy as np
@@ -17,7 +17,8 @@ MIXES = [(table, mix) for table, t in scenarios.TABLES.items() for mix in t.mixe
 
 
 def means(model, cases, after=0.0):
-    """Mean throughput of a flow by kind (kbit/s, packets first sent) over all `cases`."""
+    """Mean throughput per flow and kind of flow (kbit/s, packets sent the first time) over all
+    `cases`."""
     rates = []
     for case in cases:
         run = tc.simulate(case, model)
@@ -29,7 +30,7 @@ def means(model, cases, after=0.0):
 
 
 def check(cases, after=0.0):
-    """Group means, and their ratio, within 15 % of the packet model's."""
+    """Compare group means and their ratio with the packet model's, within 15 %."""
     packet, fluid = (means(model, cases, after) for model in ("packet", "fluid"))
     assert fluid == pytest.approx(packet, rel=0.15)
     if len(packet) == 2:
@@ -52,8 +53,8 @@ def test_shares_over_six_routers(column):
 
 
 def test_red_drops_nothing_of_vegas_alone():
-    """An arriving packet finds half a packet less waiting than the delay tells: RED's average then
-    stays below the threshold, as in packets."""
+    """An arriving packet meets half a packet less than its delay suggests, so RED's average stays
+    below the threshold, as in packets."""
     for seed in SEEDS[:5]:
         for model in ("packet", "fluid"):
             run = tc.simulate(scenarios.mixed("table_3_1", "V vs V", "RED", seed), model)
@@ -69,15 +70,15 @@ def drops(model, table, mix):
 @pytest.mark.parametrize(
     ("table", "mix"), [("table_3_1", "R vs R"), ("table_4_2", "5V5R"), ("table_4_2", "1V9R")]
 )
-def test_red_drops_as_many_packets(table, mix):
-    """1/p_b to 2/p_b arrivals from one drop to the next, counted anew below the threshold."""
+def test_red_drops_as_many_packets_as_in_the_packet_model(table, mix):
+    """Drops are 1/p_b to 2/p_b arrivals apart; the count restarts below the threshold."""
     assert drops("fluid", table, mix) == pytest.approx(drops("packet", table, mix), rel=0.1)
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
-def test_reno_does_not_survive_the_holes_of_slow_start(model):
-    """The first new ACK ends its fast recovery, and `recover` forbids a second one; a steady
-    NewReno repairs one hole a round trip."""
+def test_reno_times_out_after_slow_start_and_newreno_does_not(model):
+    """The first new ACK ends Reno's fast recovery, and `recover` forbids a second one. A steady
+    NewReno repairs one hole per round trip."""
     timeouts = [
         int(
             tc.simulate(

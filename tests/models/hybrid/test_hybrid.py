@@ -1,4 +1,4 @@
-"""Flows that stand for many, and the hybrid model: packets over fluid, in the same queues."""
+"""Flows with a count, and the hybrid model: packets and fluid in the same queues."""
 
 from pathlib import Path
 
@@ -36,8 +36,9 @@ def test_both_drivers_give_the_same_bits():
         assert series.equals(other.data[name]), name
 
 
-def test_what_a_link_sends_is_what_flows_deliver():
-    """Of both kinds, with losses, but for what is under way at the end and what comes twice."""
+def test_sent_bits_equal_delivered_packets():
+    """Foreground and background together, with losses, except for packets in flight at the end and
+    duplicates."""
     run = tc.simulate(scenario(), model="hybrid", representatives=10)
     sent = float(run.data.sent_bits[:, 0].sum()) / 8000
     delivered = float(run.data.delivered.sum())
@@ -50,15 +51,15 @@ def test_what_a_link_sends_is_what_flows_deliver():
     assert float(dropped.sum()) == pytest.approx(float(run.data.drops.sum()), rel=0.02, abs=12)
 
 
-def test_the_rows_are_those_in_front_then_those_behind():
+def test_rows_are_foreground_then_background_flows():
     run = tc.simulate(scenario(duration=3, front=2), model="hybrid", representatives=3)
     assert run.flows == ["front0", "front1", "behind.1", "behind.2", "behind.3"]
     whole = tc.simulate(scenario(duration=3, front=2), model="hybrid", representatives=1000)
     assert len(whole.flows) == 42
 
 
-def test_the_background_yields_to_a_load_of_packets():
-    """A source of half the rate takes it; what is behind has what is left."""
+def test_background_yields_to_a_packet_source():
+    """A source of half the link's rate gets all of it; the background gets the rest."""
     net = tc.dumbbell("40 Mbps", "20 ms", 240, queue=RED)
     behind = tc.Flow("newreno", count=40, jitter=1, background=True)
     shares = []
@@ -73,10 +74,9 @@ def test_the_background_yields_to_a_load_of_packets():
 
 
 @pytest.mark.parametrize("utilization", [0.5, 0.8])
-def test_packets_see_the_grain_of_fluid(utilization):
-    """Fluid that comes more slowly than it leaves has no queue; packets would have one. Of
-    independent arrivals that is u / (2 (1 - u)) packets in the mean, and its distribution is
-    exponential."""
+def test_packets_meet_a_random_queue_on_an_underloaded_link(utilization):
+    """Fluid below the link's rate has no queue, but packets would. With independent arrivals the
+    queue has a mean of u / (2 (1 - u)) packets and an exponential distribution."""
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "grain")
@@ -91,9 +91,9 @@ def test_packets_see_the_grain_of_fluid(utilization):
 
 
 @pytest.mark.parametrize(("spread", "two"), [(1.0, 0.086), (1 / 3, 0.0)])
-def test_a_discipline_drops_as_often_and_as_regularly_as_it_says(spread, two):
-    """Every twentieth packet, and of clumps of ten that come at once two or more as often as a coin
-    would, or never where at least 13 pass from one drop to the next."""
+def test_drop_rate_and_spacing_are_those_of_the_discipline(spread, two):
+    """One packet in twenty is dropped. Of bursts of ten packets two or more are dropped as often as
+    with independent drops, or never if drops are at least 13 packets apart."""
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "drops")
@@ -106,7 +106,7 @@ def test_a_discipline_drops_as_often_and_as_regularly_as_it_says(spread, two):
 
 
 @pytest.mark.papers
-def test_after_many_packets_behind_any_place_between_two_drops_is_as_likely():
+def test_drop_phase_is_uniform_after_many_background_packets():
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "drops")
@@ -118,8 +118,8 @@ def test_after_many_packets_behind_any_place_between_two_drops_is_as_likely():
 
 
 @pytest.mark.parametrize("representatives", [20, 60])
-def test_representatives_stand_for_all(representatives):
-    """Under RED: queue and losses of 240 flows, by fewer."""
+def test_fewer_representatives_give_the_same_queue_and_losses(representatives):
+    """240 flows under RED, simulated by 20 or 60."""
     net = tc.dumbbell("240 Mbps", "20 ms", 1500, queue=tc.RED(
         min_thresh=200, max_thresh=1200, max_p=0.1, gentle=1, weight=0.002
     ))  # fmt: skip
@@ -131,7 +131,7 @@ def test_representatives_stand_for_all(representatives):
     assert losses[1] == pytest.approx(losses[0], rel=0.15)
 
 
-def test_the_seed_decides_and_decides_all():
+def test_equal_seeds_give_equal_runs_and_others_do_not():
     case = scenario(duration=3)
     one, again = (tc.simulate(case, model="hybrid") for _ in range(2))
     other = tc.simulate(case.replace(seed=2), model="hybrid")
@@ -139,7 +139,7 @@ def test_the_seed_decides_and_decides_all():
     assert not one.data.cwnd.equals(other.data.cwnd)
 
 
-def test_other_models_make_no_difference():
+def test_background_changes_nothing_in_other_models():
     case = scenario(duration=3)
     plain = case.replace(flows=[x.replace(background=False) for x in case.flows])
     one, other = (tc.simulate(x) for x in (case, plain))
@@ -149,27 +149,28 @@ def test_other_models_make_no_difference():
 @pytest.mark.parametrize(
     ("case", "options", "line"),
     [
-        (scenario(background=False), {}, "none has background=True"),
+        (scenario(background=False), {}, "needs at least one flow with background=True"),
         (scenario(front=0), {}, "all have background=True"),
         (scenario(), {"driver": "ns-3"}, "ns-3"),
         (scenario(), {"representatives": 0}, "representatives = 0"),
         (scenario(), {"step": 1.0}, "step = 1.0"),
     ],
 )
-def test_what_cannot_be_meant(case, options, line):
+def test_invalid_options_are_refused(case, options, line):
     with pytest.raises(tc.ScenarioError, match=line):
         tc.simulate(case, model="hybrid", **options)
 
 
 def test_the_battery_is_kept_in_one_place():
-    """Tests and the notebook of the models run the same scenarios, and one module draws costs."""
+    """Tests and the models notebook use the same scenarios, and one module plots costs."""
     notebook = (Path(__file__).parents[3] / "notebooks" / "models.ipynb").read_text()
     assert "from experiments import battery, crowd" in notebook
     assert "crowd.draw(" in notebook
 
 
-def test_the_rest_of_a_long_run_of_packets_is_taken_to_cost_as_much_a_packet(monkeypatch):
-    """Of 100 flows' minute a share of 1/15 is run, and half of that; the difference scales."""
+def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):
+    """Only 1/15 of a minute of 100 flows is run, and half of that; the difference gives the cost
+    per packet."""
     from experiments import crowd
     from experiments.battery import PACKET, RATE
 
@@ -192,9 +193,9 @@ def test_the_rest_of_a_long_run_of_packets_is_taken_to_cost_as_much_a_packet(mon
     ("name", "tolerance"),
     [("RED, 100 NewReno", 0.04), ("RED, 100 CUBIC", 0.04), ("drop-tail, 100 NewReno", 0.05)],
 )
-def test_the_hybrid_agrees_with_packets(name, tolerance):
-    """Queue, losses, and what packets in front wait; the notebook has all scenarios and more
-    seeds."""
+def test_hybrid_agrees_with_packets(name, tolerance):
+    """Queue, losses and waiting times of foreground packets. The notebook has all scenarios and
+    more seeds."""
     from experiments.battery import SEVERAL_SIZES, compare
 
     table = (
@@ -219,18 +220,18 @@ SHARES = {  # of those in front; standard errors of 24 seeds are 0.005, under dr
 
 @pytest.mark.papers
 @pytest.mark.parametrize("name", SHARES)
-def test_packets_in_front_get_what_the_same_flows_behind_get(name):
-    """Within 2.5 %; in packets both are the same. Of twenty seeds the standard error is at most
-    0.01."""
+def test_foreground_flows_get_the_share_of_equal_background_flows(name):
+    """Within 2.5 %. In the packet model both are the same. The standard error of twenty seeds is at
+    most 0.01."""
     from experiments.battery import share_in_front
 
     found = share_in_front(name, range(1, 21))
     assert found.mean() == pytest.approx(SHARES[name], abs=0.03)
 
 
-def test_packets_of_several_sizes_start_when_the_scenario_does():
-    """Else runs differ by the draw of the starts, which alone moves the queue of Vegas flows by a
-    tenth."""
+def test_mixing_packet_sizes_keeps_the_start_times():
+    """Otherwise runs would differ by their random start times, which alone change the queue of
+    Vegas flows by a tenth."""
     from experiments.battery import SCENARIOS, several_sizes
 
     for name in ("100 Vegas", "parking lot, RED, 120 NewReno"):
@@ -241,15 +242,16 @@ def test_packets_of_several_sizes_start_when_the_scenario_does():
 
 
 def vegas_queue(case, model):
-    """Mean queue of the Vegas battery once all are in it, packets."""
+    """Mean queue of the Vegas scenarios once all flows have started, in packets."""
     run = tc.simulate(case.replace(interval=0.05), model=model)
     return float(run.data.queue[:, 0].sel(time=slice(9, None)).mean())
 
 
 @pytest.mark.papers
-def test_the_queue_of_a_hundred_vegas_flows_is_as_long_as_in_packets():
-    """With the same starts, which decide over it: seeds differ by 8 %, the models in one seed by 5,
-    so that the means of four should agree within three times 2.7 %. Docs: models."""
+def test_hundred_vegas_flows_queue_as_in_packets():
+    """With the same start times, which determine the queue: seeds differ by 8 % and the models by
+    5 % for one seed. So the means of four seeds should agree within three times 2.7 %. See
+    docs/models.md."""
     from experiments.battery import SCENARIOS, several_sizes
 
     cases = [SCENARIOS["100 Vegas"](seed, 12) for seed in (1, 2, 3, 4)]
@@ -262,10 +264,10 @@ def test_the_queue_of_a_hundred_vegas_flows_is_as_long_as_in_packets():
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
-def test_an_early_vegas_flow_that_doubles_once_more_lengthens_the_queue_for_good(model):
-    """The second of 108 flows ends its slow start at a backlog of 20, not 1: for some seconds it
-    has a hundred packets more in the queue, and those that start meanwhile take them for a part of
-    their base delay. Whether it doubles once more by itself some ms of its start decide."""
+def test_one_more_doubling_of_an_early_vegas_flow_lengthens_the_queue_for_good(model):
+    """The second of 108 flows ends its slow start at a backlog of 20 packets instead of 1. For some
+    seconds it queues a hundred packets more, and flows that start meanwhile count them as part of
+    their base delay. Whether it doubles once more depends on milliseconds of its start time."""
     from experiments.battery import SCENARIOS
 
     queues = []
@@ -278,10 +280,10 @@ def test_an_early_vegas_flow_that_doubles_once_more_lengthens_the_queue_for_good
     assert np.mean([after / before for before, after in queues]) > 1.1
 
 
-def test_equal_packets_at_a_full_buffer_lose_more_by_their_phases():
-    """Why drop-tail is held to packets of several sizes: equal ones keep their order, so some flows
-    win and others starve, and the same queue has a quarter more losses. Nothing without packets
-    can have that."""
+def test_phase_effects_of_equal_packets_cause_more_losses():
+    """Why drop-tail is compared with packets of mixed sizes: equal packets keep their order, so
+    some flows win and others starve, and the same queue has a quarter more losses. A model without
+    packets cannot show this effect."""
     from experiments.battery import SCENARIOS, several_sizes
 
     found = []
@@ -296,8 +298,9 @@ def test_equal_packets_at_a_full_buffer_lose_more_by_their_phases():
 
 
 def losses_in_front(case, model):
-    """Of the flows in front, after 20 s: packets lost, times that some of a flow's are lost within
-    a round trip with a full queue, both of a packet sent; how often it is one alone."""
+    """Losses of the foreground flows after 20 s: lost packets and loss events (losses within a
+    round trip with a full queue), both per packet sent, and the share of loss events with one
+    packet."""
     from tcpcc.results.recording import EVENTS
 
     front = [x.name for x in case.flows if (x.name or "").startswith("front")]
@@ -313,8 +316,8 @@ def losses_in_front(case, model):
 
 
 @pytest.mark.papers
-def test_a_full_buffer_refuses_as_many_packets_in_front_at_a_time_as_packets_lose():
-    """As many of all, and as often: a clump loses 1, 2, 3, ... with falling frequency."""
+def test_foreground_loss_bursts_are_as_in_packets():
+    """The same loss rate, the same rate of loss events, and the same share of single losses."""
     from experiments.battery import SCENARIOS, several_sizes
 
     cases = [SCENARIOS["drop-tail, 100 NewReno"](seed, 45) for seed in (1, 2, 3)]
@@ -323,9 +326,9 @@ def test_a_full_buffer_refuses_as_many_packets_in_front_at_a_time_as_packets_los
     assert hybrid == pytest.approx(packets, rel=0.2)
 
 
-def test_what_is_owed_is_paid_by_who_sends():
-    """All of it, by flows in the share of their packets, each next one of a clump as likely. Ten
-    flows, whose clumps of 30 and of 10 packets pass a full link once in a round trip."""
+def test_owed_drops_fall_on_flows_by_their_arrivals():
+    """All owed drops happen, on each flow in proportion to its packets, with geometric numbers per
+    burst. Ten flows send bursts of 30 and of 10 packets over a full link once in a round trip."""
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "a full buffer")
@@ -347,8 +350,8 @@ def test_what_is_owed_is_paid_by_who_sends():
 
 
 def refused_of(flows, owed, together, trips=200):
-    """Times at which packets of each of some flows are refused, which send one every hundredth of
-    a round trip of 0.1 s and owe so many in each."""
+    """Times at which packets of each flow are refused. Each flow sends a packet every hundredth of
+    a round trip of 0.1 s; `owed` drops become due in each round trip."""
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "drawn once")
@@ -368,8 +371,8 @@ def refused_of(flows, owed, together, trips=200):
 
 
 @pytest.mark.papers
-def test_a_flow_is_drawn_once_in_a_round_trip():
-    """So that those in front notice losses as often as those behind do."""
+def test_a_flow_is_drawn_at_most_once_in_a_round_trip():
+    """So foreground flows have as many loss events as background flows."""
     times = refused_of(flows=8, owed=3.0, together=2.0)
     gaps = np.concatenate([np.diff(x) for x in times])
     assert sum(map(len, times)) == pytest.approx(600, rel=0.02)
@@ -380,15 +383,15 @@ def test_a_flow_is_drawn_once_in_a_round_trip():
 
 
 @pytest.mark.papers
-def test_what_one_clump_of_each_flow_does_not_pay_the_next_packets_do():
-    """A source that takes half of a link owes more in a round trip than a clump loses."""
+def test_drops_beyond_one_burst_fall_on_the_next_packets():
+    """A source with half of a link owes more drops per round trip than a burst loses."""
     (times,) = refused_of(flows=1, owed=20.0, together=2.0)
     assert len(times) == pytest.approx(200 * 20, rel=0.02)
 
 
 @pytest.mark.papers
-def test_who_has_just_grown_is_refused_five_times_as_often():
-    """Of ten packets in a round trip one follows on another at once."""
+def test_packets_of_a_grown_window_are_refused_five_times_as_often():
+    """Of ten packets in a round trip one directly follows another."""
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "refused")
@@ -409,9 +412,9 @@ def test_who_has_just_grown_is_refused_five_times_as_often():
 
 @pytest.mark.papers
 @pytest.mark.parametrize("controller", ["newreno", "cubic"])
-def test_packets_refuse_others_a_fifth_as_often(controller):
-    """The first of those that a flow loses at a time follows on another at once five times as often
-    as the share of such packets would have it."""
+def test_packet_model_gives_the_refusal_ratio(controller):
+    """Of the first packets of loss events, packets that directly follow another are five times as
+    frequent as among all packets sent."""
     from experiments.battery import dumbbell, several_sizes
 
     lost = {True: 0, False: 0}
@@ -436,10 +439,11 @@ def test_packets_refuse_others_a_fifth_as_often(controller):
     assert lost[False] / sent[False] / (lost[True] / sent[True]) == pytest.approx(OTHERS, rel=0.25)
 
 
-def test_the_front_has_its_share_before_a_crowd():
-    """Ten flows like the 990 behind get a thousandth of the link each, at a full buffer where
-    clumps pass in a twentieth of a step, also while all start and a sixth of all packets are lost.
-    The queue is 3 % shorter than the 11.38 packets a flow of packets of several sizes."""
+def test_ten_foreground_flows_get_their_share_of_a_thousand():
+    """Ten foreground flows like the 990 background flows get a thousandth of the link each, at a
+    full buffer where bursts pass in a twentieth of a step, and also while all flows start and a
+    sixth of all packets are lost. The queue is 3 % below the 11.38 packets per flow of packets of
+    mixed sizes."""
     from experiments.battery import dumbbell, several_sizes
 
     found = []
@@ -458,9 +462,9 @@ def test_the_front_has_its_share_before_a_crowd():
     assert start == pytest.approx(of_packets, rel=0.5)
 
 
-def test_a_busy_queue_is_not_noisy():
-    """What comes to a busy link are the answers to what it has sent evenly: a packet meets the
-    fluid's queue to the byte."""
+def test_no_packet_noise_on_a_busy_link():
+    """A busy link receives packets paced by its own output, so a packet meets the fluid's queue to
+    the byte."""
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "grain")
@@ -469,9 +473,9 @@ def test_a_busy_queue_is_not_noisy():
     assert [meet(s, 0, 1, 0.001 * k, 0.0) for k in range(1, 40)] == pytest.approx([50_000.0] * 39)
 
 
-def test_no_packet_meets_less_than_the_fluid_has_left():
-    """Also where much fluid came in the last step, and what it would be by now overruns the
-    buffer: that was a guess, the next step knows better."""
+def test_a_packet_meets_at_least_the_fluid_queue():
+    """Also if much fluid arrived in the last step and the extrapolated queue exceeds the buffer;
+    the next step corrects the extrapolation."""
     memory = np.zeros(1, SHARED)
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "grain")
@@ -482,9 +486,9 @@ def test_no_packet_meets_less_than_the_fluid_has_left():
     assert meet(s, 0, 1, 0.004, 0.0) == pytest.approx(50_000.0)
 
 
-def test_vegas_takes_the_same_for_its_base_delay_in_front_and_behind():
-    """The least round trip that flows have seen, while one after another fills the queue: what is
-    in front sees what those behind see, which decides over their shares."""
+def test_vegas_base_delay_is_equal_in_foreground_and_background():
+    """The smallest RTT that flows have seen while one after another fills the queue. It decides
+    over their shares."""
     net = tc.dumbbell("200 Mbps", "20 ms", 1200)
     flows = [  # in front and behind in turn
         tc.Flow(
@@ -502,8 +506,9 @@ def test_vegas_takes_the_same_for_its_base_delay_in_front_and_behind():
     assert least[:50].mean() == pytest.approx(least[50:].mean(), abs=0.001)
 
 
-def test_a_hundred_thousand_flows_behind():
-    """At 100 Gb/s, as few packets and steps as with a hundred: what it takes is told before."""
+def test_a_hundred_thousand_background_flows():
+    """At 100 Gb/s, with as few packets and steps as for a hundred flows, as estimated
+    beforehand."""
     from experiments.battery import dumbbell, red
 
     case = dumbbell(100_000, ["newreno"], red, in_front=10, rate=1e6)(1, 10)

@@ -1,4 +1,4 @@
-"""Equilibria against closed forms, and against long runs of packets."""
+"""Equilibria compared with closed forms and with long packet runs."""
 
 import math
 
@@ -11,7 +11,7 @@ from tcpcc.controllers.hstcp import decrease, increase
 
 
 def response(controller, p, rtt=0.1, **params):
-    """The window that a loss rate leads to, with no queue."""
+    """The window for a given loss rate, without a queue."""
     net = tc.dumbbell("1 Tbps", rtt / 2, 1e9, loss=p)
     found = tc.equilibrium(tc.Scenario(net, [tc.Flow(controller, **params)], duration=1))
     assert bool(found.still[0])
@@ -24,14 +24,14 @@ def on_a_link(*flows, buffer=200, **link):
 
 
 @pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-4, 1e-5])
-def test_reno(p):
+def test_reno_balances_increase_and_decrease(p):
     """Increase of (1 - p) / W per ACK against p W / 2 (Kelly; Westwood paper, eq. 4)."""
     assert response("reno", p) == pytest.approx(math.sqrt(2 * (1 - p) / p), rel=1e-6)
 
 
 @pytest.mark.parametrize("p", [1e-4, 1e-5, 1e-6])
-def test_hstcp(p):
-    """(1 - p) a(W) / W = p b(W) W, with RFC 3649's a and b at the window found."""
+def test_hstcp_has_the_response_of_rfc_3649(p):
+    """(1 - p) a(W) / W = p b(W) W, with RFC 3649's a and b at this window."""
 
     class P:
         pass
@@ -57,10 +57,10 @@ def test_compound(p):
 
 
 @pytest.mark.parametrize(("p", "rtt"), [(1e-5, 0.1), (1e-6, 0.1), (1e-6, 0.2)])
-def test_cubic(p, rtt):
-    """1.054 (R/p)^0.75 for one loss in 1/p packets. The mean field has W_max = W, an epoch that is
-    T = 1/loss rate old, and a window that follows the curve within a round trip:
-    C (T + R - K)^3 = 0.3 W R / T. It lies up to an eighth below the periodic form."""
+def test_cubic_is_within_an_eighth_of_its_periodic_form(p, rtt):
+    """1.054 (R/p)^0.75 for one loss in 1/p packets. The mean field has W_max = W, an epoch of age T
+    = 1/loss rate, and a window that follows the curve within a round trip: C (T + R - K)^3 = 0.3 W
+    R / T. It is up to an eighth below the periodic form."""
     w = response("cubic", p, rtt)
     assert w / (1.0538 * (rtt / p) ** 0.75) == pytest.approx(0.95, abs=0.08)
     k = (0.3 * w / 0.4) ** (1 / 3)
@@ -68,14 +68,15 @@ def test_cubic(p, rtt):
     assert 0.4 * (age + rtt - k) ** 3 == pytest.approx(0.3 * w * rtt / age, rel=0.02)
 
 
-def test_cubic_is_too_fast_where_it_is_friendly_to_reno():
-    """A stated limit. alpha is 0.53 in one part of a cycle and 1 in the other; in the mean W_est
-    has reached W_prior, so it is 1, and W is sqrt(1/0.3p) instead of Reno's 1.22 sqrt(1/p)."""
+def test_cubic_is_too_fast_in_the_reno_friendly_region():
+    """A documented limit. In one part of a cycle alpha is 0.53, in the other 1. In the mean field
+    W_est has reached W_prior, so alpha is 1, and W is sqrt(1/0.3p) instead of Reno's 1.22
+    sqrt(1/p)."""
     assert response("cubic", 1e-3) == pytest.approx(math.sqrt(1 / 0.3e-3), rel=0.01)
 
 
 def test_vegas_with_one_threshold_keeps_alpha_packets():
-    """Weighted proportional fairness: x_i = C alpha_i / sum alpha, whatever the delays."""
+    """Weighted proportional fairness: x_i = C alpha_i / sum alpha, at any delays."""
     flows = [
         tc.Flow("vegas", alpha=2, beta=2, integer_delta=0),
         tc.Flow("vegas", alpha=6, beta=6, integer_delta=0, access_delay=0.03),
@@ -86,7 +87,7 @@ def test_vegas_with_one_threshold_keeps_alpha_packets():
 
 
 def test_vegas_with_a_band_enters_it_from_below():
-    """alpha packets each, and what an increase under way still adds."""
+    """alpha packets per flow, and the effect of an increase in progress."""
     found = on_a_link(tc.Flow("vegas", count=4, alpha=2, beta=4, integer_delta=0))
     assert 8 <= float(found.queue[0]) < 8.5
 
@@ -99,7 +100,7 @@ def test_fast_keeps_alpha_packets_of_each_flow():
 
 
 def test_fast_over_several_links_is_proportionally_fair():
-    """Low, Peterson, Wang: each flow's rate is alpha over the sum of its queueing delays."""
+    """Low, Peterson, Wang: the rate of each flow is alpha over the sum of its queueing delays."""
     net = tc.parking_lot(2, "10 Mbps", "20 ms", 1000)
     flows = [
         tc.Flow("fast", alpha=10),
@@ -115,9 +116,10 @@ def test_fast_over_several_links_is_proportionally_fair():
 
 @pytest.mark.parametrize("loss", [0.002, 0.01])
 def test_westwood(loss):
-    """Westwood paper, eq. 5: x = sqrt((1 - p)/p) / sqrt(R q), with the R and q of the equilibrium.
+    """Westwood paper, eq. 5: x = sqrt((1 - p)/p) / sqrt(R q), with R and q of the equilibrium.
 
-    The bandwidth estimate counts what is acknowledged, (1 - p) x."""
+    The bandwidth estimate counts acknowledged packets, (1 - p) x.
+    """
     delay = 0.05
     cbr = tc.CBR("9 Mbps")
     queue = {"buffer": 60}
@@ -131,7 +133,8 @@ def test_westwood(loss):
 
 
 def test_red_operating_point():
-    """HMTG's: W = R C / N, p = 2 (1 - p) / W^2, queue where RED drops that share."""
+    """Hollot et al.: W = R C / N, p = 2 / W^2 with marking, and the queue at which RED marks this
+    share."""
     queue = tc.RED(min_thresh=50, max_thresh=250, max_p=0.05, wait=0)
     net = tc.dumbbell("10 Mbps", "50 ms", 500, queue=queue)
     case = tc.Scenario(net, [tc.Flow("reno", count=20)], duration=1)
@@ -143,7 +146,7 @@ def test_red_operating_point():
     assert p == pytest.approx(2 * 0.05 * (q - 50) / 200, rel=0.01)
 
 
-def test_a_full_buffer_loses_what_is_too_much():
+def test_a_full_buffer_drops_the_excess_arrivals():
     found = on_a_link(tc.Flow("reno", count=20), buffer=50)
     assert float(found.queue[0]) == pytest.approx(50)
     p = float(found.lost[0])
@@ -151,10 +154,11 @@ def test_a_full_buffer_loses_what_is_too_much():
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_mix_over_a_parking_lot_in_packets(seed):
-    """Reno over two hops against Reno and CUBIC over one each, under RED: rates within 12 %.
+def test_rates_over_a_parking_lot_agree_with_packets(seed):
+    """Reno over two hops against Reno and CUBIC over one hop each, under RED: rates within 12 %.
 
-    Rates are what the mean field is off by: its window is 8 % above that of random losses."""
+    Rates are off because the mean field's window is 8 % above that of random losses.
+    """
     net = tc.parking_lot(2, "10 Mbps", "20 ms", 60, queue=tc.RED(min_thresh=5, max_thresh=50))
     flows = [
         tc.Flow("reno", count=2),
@@ -170,8 +174,8 @@ def test_a_mix_over_a_parking_lot_in_packets(seed):
     assert expected == pytest.approx(measured, rel=0.12)
 
 
-def test_what_has_no_equilibrium():
-    """A source that alone is too much for a link drowns it whatever windows do: the buffer is full
-    and loses the rest."""
+def test_an_overloading_source_has_an_equilibrium_with_a_full_buffer():
+    """A source faster than the link fills the buffer whatever the windows do; the excess is
+    dropped."""
     found = on_a_link(tc.CBR("20 Mbps"), tc.Flow("reno"))
     assert float(found.loss[0]) > 0.5

@@ -1,4 +1,4 @@
-"""The mean field as an integrator: known solutions, order, scaling, signs; and against packets."""
+"""The mean field as an integrator: known solutions, order, scaling, bounds; and packet runs."""
 
 import dataclasses
 import math
@@ -31,10 +31,11 @@ def convergence(errors):
 
 def test_second_order_on_reno_growth_with_a_known_solution():
     """Below capacity W W' = W(t - R) / R. By the method of steps, with time in round trips and W1
-    at 1: W^2 = W1^2 + 2 W0 (t - 1) up to 2, and from there its root is integrated once more.
+    at 1: W^2 = W1^2 + 2 W0 (t - 1) up to 2; after that its root is integrated once more.
 
-    (W1 is taken as it comes: nothing has come back by then, and at the jump of the acknowledgements
-    from none to some a step's half is lost or gained.)"""
+    W1 is taken from the run: no ACK has returned by then, and at the first ACKs the rate jumps,
+    which costs or adds half a step.
+    """
     rtt, first = 0.1, 10.0
     flow = tc.Flow("reno", transport={"initial_window": first})
     case = scenario(flow, rate="1 Tbps", delay=rtt / 2 - 1e-8, duration=1)
@@ -54,8 +55,8 @@ def test_second_order_on_reno_growth_with_a_known_solution():
     assert (convergence(errors) > 1.8).all()
 
 
-def test_second_order_with_a_queue_whose_delay_feeds_back():
-    """Against a hundredth of the step; the delay depends on the state throughout."""
+def test_second_order_with_a_state_dependent_delay():
+    """Compared with a hundredth of the step; the delay depends on the state throughout."""
     queue = tc.RED(min_thresh=5, max_thresh=200, wait=0)
     case = scenario(tc.Flow("reno", count=10), queue=queue, duration=20)
 
@@ -69,8 +70,8 @@ def test_second_order_with_a_queue_whose_delay_feeds_back():
     assert convergence(errors).mean() > 1.6
 
 
-def test_without_delay_it_is_a_right_hand_side():
-    """scipy's own integrator comes to rest at the equilibrium, which knows no delays either."""
+def test_scipy_settles_at_the_equilibrium_of_the_right_hand_side():
+    """The equilibrium does not depend on the delays either."""
     queue = tc.RED(min_thresh=5, max_thresh=80, wait=0)
     case = scenario(tc.Flow("reno", count=10), queue=queue)
     f = tc.right_hand_side(case)
@@ -94,7 +95,9 @@ def test_without_delay_it_is_a_right_hand_side():
     loss=st.sampled_from([0.0, 0.001, 0.3]),
     start=st.floats(0, 3),
 )  # fmt: skip
-def test_nothing_is_negative_at_any_step(controllers, rate, delay, buffer, count, red, loss, start):
+def test_no_rate_or_backlog_is_ever_negative(
+    controllers, rate, delay, buffer, count, red, loss, start
+):
     queue = tc.RED(min_thresh=buffer / 4, max_thresh=buffer) if red else None
     flows = [tc.Flow(name, count=count, start=start * k) for k, name in enumerate(controllers)]
     net = tc.dumbbell(rate, delay, buffer, queue=queue, loss=loss, access_delay=0.001)
@@ -112,8 +115,8 @@ def test_nothing_is_negative_at_any_step(controllers, rate, delay, buffer, count
 
 
 def scaled(k, model, seed=1, duration=60):
-    """N, C, buffer and thresholds times k; RED's average over as much time, and the same round
-    trip, of which sending a packet is a part."""
+    """N, C, buffer and thresholds times k. RED averages over the same time, and the base RTT, which
+    includes a packet's transmission time, stays the same."""
     weight = 1 - (1 - 0.002) ** (1 / k)
     queue = tc.RED(
         min_thresh=20 * k, max_thresh=400 * k, max_p=0.02, weight=weight, mean_packet=1000
@@ -130,14 +133,14 @@ def scaled(k, model, seed=1, duration=60):
 
 @pytest.mark.parametrize("k", [3, 1000])
 def test_scaling_leaves_windows_and_delays_unchanged(k):
-    """Exactly, while no queue is within a packet of full or empty: a packet does not scale."""
+    """Exact while no queue is within a packet of full or empty, because a packet does not scale."""
     one, many = scaled(1, "meanfield"), scaled(k, "meanfield")
     assert np.allclose(many.data["cwnd"], one.data["cwnd"], rtol=1e-9, equal_nan=True)
     assert np.allclose(many.data["rtt"], one.data["rtt"], rtol=1e-9, equal_nan=True)
     assert np.allclose(many.data["queue"], k * one.data["queue"], rtol=1e-9)
 
 
-def test_scaling_in_packets_within_noise():
+def test_scaling_holds_in_packets_within_noise():
     few, many = (scaled(k, "packet", duration=100) for k in (5, 20))
     late = {"time": slice(20, None)}
     for name in ("cwnd", "rtt"):
@@ -145,11 +148,12 @@ def test_scaling_in_packets_within_noise():
         assert float(means[1] / means[0]) == pytest.approx(1, abs=0.03)
 
 
-def test_it_is_the_mean_of_many_packet_flows():
-    """100 Reno flows of two round-trip times under RED: rates within 5 %, round trips within 4 %.
+def test_rates_and_rtts_agree_with_many_packet_flows():
+    """100 Reno flows with two round-trip times under RED: rates within 5 %, RTTs within 4 %.
 
-    (The window of flows that lose at random is 8 % below the mean field's, so that RED's queue,
-    which drops for it, is longer in the mean field.)"""
+    Flows with random losses have a window 8 % below the mean field's, so RED's queue is longer in
+    the mean field.
+    """
     queue = tc.RED(min_thresh=100, max_thresh=900)
     net = tc.dumbbell("100 Mbps", "40 ms", 2000, queue=queue)
     flows = [
@@ -165,7 +169,7 @@ def test_it_is_the_mean_of_many_packet_flows():
     assert mean.throughput(after=20).values == pytest.approx([near, far], rel=0.05)
 
 
-def test_cost_hangs_on_classes_and_neither_on_bandwidth_nor_on_flows():
+def test_cost_depends_on_classes_not_on_bandwidth_or_flows():
     small = World(scenario(tc.Flow("reno")))
     large = World(scenario(tc.Flow("reno", count=100_000), rate="100 Gbps"))
     alike = World(scenario(*[tc.Flow("reno") for _ in range(10)]))
@@ -174,8 +178,8 @@ def test_cost_hangs_on_classes_and_neither_on_bandwidth_nor_on_flows():
     assert alike.classes["count"][0] == 10
 
 
-def test_controllers_of_one_name_are_classes_of_their_own():
-    """As two versions of a rule are, which a notebook has under one name."""
+def test_controllers_with_equal_names_are_separate_classes():
+    """For example two versions of a rule that a notebook defines under one name."""
     reno = tc.controllers.get("reno")
     slower = dataclasses.replace(reno, params={**reno.params})
     world = World(scenario(tc.Flow(reno), tc.Flow(slower), tc.Flow(reno)))
@@ -185,24 +189,24 @@ def test_controllers_of_one_name_are_classes_of_their_own():
 @pytest.mark.parametrize(
     ("flow", "changes", "line"),
     [
-        ({"size": 100}, [], "takes endless flows"),
-        ({}, [tc.Change(1, "bottleneck", rate="5 Mbps")], "takes constant links"),
+        ({"size": 100}, [], "takes only endless flows"),
+        ({}, [tc.Change(1, "bottleneck", rate="5 Mbps")], "takes only constant links"),
     ],
 )
-def test_what_it_refuses(flow, changes, line):
+def test_finite_flows_and_changes_are_refused(flow, changes, line):
     net = tc.dumbbell("10 Mbps", "10 ms", 50)
     case = tc.Scenario(net, [tc.Flow("reno", **flow)], duration=5, changes=changes)
     with pytest.raises(tc.ScenarioError, match=line):
         tc.simulate(case, "meanfield")
 
 
-def test_a_step_longer_than_the_way_back_is_refused():
+def test_a_step_longer_than_the_feedback_delay_is_refused():
     with pytest.raises(tc.ScenarioError, match=r"step = 0.2: must be at most"):
         tc.simulate(scenario(tc.Flow("reno")), "meanfield", step=0.2)
 
 
-def test_the_past_is_kept_for_as_long_as_a_round_trip():
-    """A minute of a path of 0.1 s, in steps of 0.05 s, on one link and on three."""
+def test_the_history_covers_only_a_round_trip():
+    """A minute of a path of 0.1 s in steps of 0.05 s, over one link and over three."""
     one = scenario(tc.Flow("reno", count=10), buffer=50, rate="10 Mbps")
     lot = tc.parking_lot(3, "10 Mbps", "15 ms", 50)
     long = tc.Flow("reno", source="r0", target="r3", count=3)

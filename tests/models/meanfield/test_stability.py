@@ -1,4 +1,4 @@
-"""Stability: known roots, the example of Hollot, Misra, Towsley and Gong, proof by packets."""
+"""Stability: known roots, the example of Hollot, Misra, Towsley and Gong, and packet runs."""
 
 import math
 
@@ -12,7 +12,7 @@ from tcpcc.models.meanfield.linear import NotSmoothError
 
 
 @pytest.mark.parametrize("tau", [1.0, 0.01, 100.0])
-def test_a_delayed_decay_turns_at_half_pi(tau):
+def test_delayed_decay_oscillates_at_half_pi(tau):
     """x' = -a x(t - tau): at a tau = pi/2 the rightmost roots are +-i a."""
 
     def rightmost(a):
@@ -26,7 +26,7 @@ def test_a_delayed_decay_turns_at_half_pi(tau):
 
 
 def test_several_delays_at_once():
-    """The matrix of two unlike delays is singular at every root told."""
+    """The characteristic matrix of two different delays is singular at every root found."""
     terms = {
         0.0: np.array([[-1.0, 0.3], [0.0, -2.0]]),
         0.4: np.array([[0.0, -3.0], [1.0, 0.0]]),
@@ -38,7 +38,7 @@ def test_several_delays_at_once():
 
 
 def test_hmtg_roots():
-    """-0.0644 for their design; +0.2945 +- 3.222i for w = 0.002, with marks as in their model."""
+    """-0.0644 for their design; +0.2945 +- 3.222i for w = 0.002, with marking as in their model."""
     stable = tc.stability(hmtg(SLOW), marking=True)
     assert stable.stable
     assert stable.roots[0].real == pytest.approx(-0.0644, abs=5e-5)
@@ -48,8 +48,8 @@ def test_hmtg_roots():
     assert abs(swinging.roots[0].imag) == pytest.approx(3.222, abs=5e-4)
 
 
-def test_drops_damp_where_marks_do_not():
-    """What is dropped does not queue: the same design is nearer to stability."""
+def test_drops_stabilise_more_than_marks():
+    """Dropped packets do not queue, so the same design is closer to stability."""
     drops, marks = (tc.stability(hmtg(FAST), marking=m).roots[0].real for m in (False, True))
     assert 0 < drops < 0.6 * marks
 
@@ -80,24 +80,25 @@ def test_the_loop_is_the_plant_of_hollot_et_al(weight):
     assert found.loop(omega) == pytest.approx(plant * SLOPE / (s / k + 1), rel=0.01)
 
 
-def test_a_rule_that_switches_has_no_slope():
+def test_switching_rules_are_not_linearised():
     net = tc.dumbbell("10 Mbps", "50 ms", 200)
     flow = tc.Flow("vegas", alpha=2, beta=2, integer_delta=0)
     with pytest.raises(NotSmoothError, match="'vegas' switch"):
         tc.stability(tc.Scenario(net, [flow], duration=1))
 
 
-def test_the_mean_field_swings_as_hmtg_found():
-    """A limit cycle of 2.11 s, queue 63 to 265. Theirs delays by t - R(t) and averages by time, not
-    by arrivals: 2 % in the period, 3 % in the extremes."""
+def test_limit_cycle_is_that_of_hmtg():
+    """A limit cycle of 2.11 s, queue 63 to 265. HMTG delay by t - R(t) and average over time
+    instead of arrivals: 2 % in the period, 3 % in the extremes."""
     low, high, period = swing(tc.simulate(hmtg(FAST), "meanfield", marking=True), after=120)
     assert period == pytest.approx(2.11, rel=0.025)
     assert low == pytest.approx(63, abs=4)
     assert high == pytest.approx(265, rel=0.04)
 
 
-def test_growth_and_period_are_those_of_the_root():
-    """A small swing about the equilibrium grows as exp(0.1639 t) cos(3.294 t)."""
+def test_oscillations_have_the_period_of_the_root():
+    """The slow average is stable. With the fast one the rightmost root is 0.1639 +- 3.294i, and the
+    queue oscillates with its period within 8 %."""
     case = hmtg(FAST, duration=400)
     root = tc.stability(case).roots[0]
     stable = tc.simulate(hmtg(SLOW), "meanfield")
@@ -108,12 +109,13 @@ def test_growth_and_period_are_those_of_the_root():
     assert period == pytest.approx(2 * math.pi / abs(root.imag), rel=0.08)
 
 
-def test_packets_settle_and_swing_where_the_map_says_so():
-    """60 packet flows: with the slow average the queue does not swing as a whole, with the fast one
-    it does, at the mean field's period.
+def test_packets_oscillate_only_where_the_mean_field_is_unstable():
+    """60 packet flows: with the slow average the queue does not oscillate as a whole; with the fast
+    one it does, with the mean field's period.
 
-    In packets RED's dice and 60 sawteeth stir the queue in any case; what tells is the share of the
-    queue's power about the root's period."""
+    RED's random drops and 60 sawteeth disturb the queue in any case, so the test compares the share
+    of the queue's power around the root's period.
+    """
 
     def power(weight):
         run = tc.simulate(hmtg(weight, duration=240, jitter=2))

@@ -1,6 +1,6 @@
-"""The packet model against theory: sawtooth, square root, Vegas' backlog, ramps and transients.
+"""The packet model compared with theory: sawtooth, square root, Vegas' backlog, ramps, transients.
 
-Tolerances come from what a formula leaves out, which is said where it is used.
+Tolerances come from effects that a formula leaves out; each is named where it is used.
 """
 
 import math
@@ -14,7 +14,8 @@ SIMPLE = tc.Transport(handshake=False, initial_window=1)
 
 
 def single(flows, *, rate=10e6, rtt=0.08, buffer=2000, duration=100, **more):
-    """Flows on one link whose base RTT is `rtt`, transmission of 1000 and 40 bytes included."""
+    """Flows on one link with a base RTT of `rtt`, including the transmission of 1000 and 40
+    bytes."""
     delay = (rtt - 8 * 1040 / rate) / 2
     net = tc.dumbbell(rate, delay, buffer, loss=more.pop("loss", 0.0))
     return tc.simulate(tc.Scenario(net, flows, duration=duration, **more))
@@ -24,9 +25,9 @@ def single(flows, *, rate=10e6, rtt=0.08, buffer=2000, duration=100, **more):
 
 
 def sawtooth(b):
-    """Utilization of one Reno flow with a buffer of b BDP, b <= 1: the window climbs from
-    (1 + b)/2 to 1 + b BDP, one packet a round; rounds with a full pipe last longer. Packets sent
-    over packets that could have been: 3/8 (1 + b)^2 / [(1 - b)/2 + ((1 + b)^2 - 1)/2]."""
+    """Utilization of one Reno flow with a buffer of b BDP, b <= 1: the window climbs from (1 + b)/2
+    to 1 + b BDP, one packet a round; rounds with a full pipe last longer. Packets sent over packets
+    that could have been sent: 3/8 (1 + b)^2 / [(1 - b)/2 + ((1 + b)^2 - 1)/2]."""
     return 3 / 8 * (1 + b) ** 2 / ((1 - b) / 2 + ((1 + b) ** 2 - 1) / 2)
 
 
@@ -43,10 +44,10 @@ def sawteeth():
 
 @pytest.mark.parametrize("bdp", [100, 200])
 @pytest.mark.parametrize("b", [0.125, 0.25, 0.5, 1])
-def test_reno_uses_of_a_link_what_its_sawtooth_does(sawteeth, bdp, b):
-    """The formula has a real-valued window and no recovery. A sender rounds its window down, half
-    a packet of 0.75 BDP on average, and spends a round at half of the window on the repair: both
-    cost utilization, and less than 1.2/BDP together."""
+def test_reno_utilization_is_that_of_its_sawtooth(sawteeth, bdp, b):
+    """The formula has a real-valued window and no recovery. A sender rounds its window down, half a
+    packet of 0.75 BDP on average, and spends a round at half of the window on the repair. Both cost
+    utilization, together less than 1.2/BDP."""
     measured = sawteeth[bdp, b].utilization(after=100)
     assert sawtooth(b) - 1.2 / bdp <= measured <= sawtooth(b) + 1e-3
     assert sawteeth[bdp, b].data["timeouts"].item() == 0
@@ -54,16 +55,16 @@ def test_reno_uses_of_a_link_what_its_sawtooth_does(sawteeth, bdp, b):
 
 @pytest.mark.parametrize("b", [0.125, 0.25, 0.5, 1])
 def test_reno_approaches_the_sawtooth_as_the_bdp_grows(sawteeth, b):
-    """What is left out goes with 1/BDP: extrapolated to an infinite one, 0.002 is left."""
+    """The error decreases as 1/BDP: extrapolated to an infinite BDP, 0.002 remain."""
     small, large = (sawteeth[bdp, b].utilization(after=100) for bdp in (100, 200))
     assert 2 * large - small == pytest.approx(sawtooth(b), abs=0.002)
 
 
 @pytest.mark.parametrize("b", [0.125, 0.5, 1])
 def test_reno_loses_one_packet_per_sawtooth(sawteeth, b):
-    """Windows peak at BDP + B, up to the packet that did not fit any more. From loss to loss
-    3/8 (BDP + B)^2 packets are sent, and what goes on leaving at the peak until the loss is known
-    and at half of it until it is repaired; the count of losses may be off by one."""
+    """Windows peak at BDP + B, up to the packet that did not fit. From loss to loss 3/8 (BDP + B)^2
+    packets are sent, plus those sent at the peak until the loss is detected and at half of it until
+    it is repaired. The count of losses may be off by one."""
     run, peak = sawteeth[100, b], 100 * (1 + b)
     later = run.data.sel(time=slice(100, None))
     assert later["cwnd"].max().item() == pytest.approx(peak, abs=2)
@@ -76,11 +77,11 @@ def test_reno_loses_one_packet_per_sawtooth(sawteeth, b):
 @pytest.mark.parametrize("recovery", ["sack", "newreno-steady"])
 @pytest.mark.parametrize("p", [0.0005, 0.002, 0.005])
 def test_reno_obeys_the_square_root_law(recovery, p):
-    """Under random loss the mean window is sqrt(3/(2p)) up to what chance does to it.
+    """Under random loss the mean window is sqrt(3/(2p)), up to the effects of randomness.
 
-    The law is for losses at equal distances. With independent ones the ideal window (W^2 grows by
-    2 a packet, is halved in W at each loss) has a mean higher by 7 %, worked out here; timeouts and
-    the round of a repair take some of it away, more at large p. Eight seeds, their spread stated.
+    The law is for losses at equal distances. With independent ones the ideal window (W^2 grows by 2
+    a packet, is halved in W at each loss) has a mean higher by 7 %, computed here. Timeouts and the
+    repair round reduce it again, more at large p. Eight seeds, with their standard error.
     """
     rng = np.random.default_rng(1)
     window, packets, rounds = 50.0, 0.0, 0.0
@@ -101,9 +102,9 @@ def test_reno_obeys_the_square_root_law(recovery, p):
     assert -0.08 * ideal - 2 * error < mean - ideal < 2 * error + 0.01 * ideal
 
 
-def test_two_reno_flows_share_in_inverse_proportion_to_their_round_trip():
-    """At equal loss rates W is equal, so rates go as 1/RTT: random loss decides here, not a
-    queue. Ratio 4, within three standard errors of six seeds."""
+def test_two_reno_flows_share_in_inverse_proportion_to_their_rtt():
+    """At equal loss rates windows are equal, so rates are proportional to 1/RTT; losses are random,
+    not from a queue. Ratio 4, within three standard errors of six seeds."""
     ratios = []
     for seed in range(6):
         net = tc.dumbbell(1e9, 0.005, 1e5, access_rate=1e9, access_delay=0, loss=0.002)
@@ -116,14 +117,14 @@ def test_two_reno_flows_share_in_inverse_proportion_to_their_round_trip():
 # Windows that do not change, and slow start
 
 
-def test_a_window_limited_flow_sends_a_window_per_round_trip():
+def test_a_window_limited_flow_sends_one_window_per_rtt():
     run = single([tc.Flow("reno", transport=tc.Transport(rwnd=20))], duration=40, rtt=0.1)
     assert run.throughput(after=20).item() == pytest.approx(20 * 8000 / 0.1, rel=1e-3)
 
 
 @pytest.mark.parametrize("rounds", [1, 4, 10])
-def test_slow_start_sends_a_file_in_the_logarithm_of_its_size(rounds):
-    """2^n - 1 packets take n round trips, with a link of infinite rate to the last bit but one."""
+def test_slow_start_time_is_the_logarithm_of_the_file_size(rounds):
+    """2^n - 1 packets take n round trips on a link of infinite rate, to rounding error."""
     net = tc.dumbbell(math.inf, 0.05, math.inf)
     flow = tc.Flow("reno", size=2**rounds - 1, transport=SIMPLE)
     run = tc.simulate(tc.Scenario(net, [flow], duration=5))
@@ -151,7 +152,8 @@ def test_a_constant_bit_rate_fills_or_overflows_the_link(load):
 @pytest.mark.parametrize("flows", [1, 2, 4, 8])
 @pytest.mark.parametrize("rounded", [0, 1])
 def test_vegas_keeps_alpha_to_beta_packets_queued_per_flow(flows, rounded):
-    """Flows that begin together know the true BaseRTT; rounding widens the band by half."""
+    """Flows that start together know the true BaseRTT; rounding widens the band by half a
+    packet."""
     each = tc.Flow("vegas", alpha=1, beta=3, integer_delta=rounded, transport=SIMPLE)
     run = single([each] * flows, rate=50e6, rtt=0.1, duration=150)
     slack = 0.5 * rounded
@@ -179,9 +181,9 @@ def test_vegas_is_weighted_proportionally_fair():
 
 
 def test_vegas_late_comer_is_favoured_by_the_golden_ratio():
-    """The second flow takes the first one's alpha packets for propagation. Then alpha/Q and
-    alpha/(Q - alpha) share the link: Q^2 - 3 alpha Q + alpha^2 = 0, whatever its rate. With alpha
-    of 40 packets the step of one packet, which the formula leaves out, is small."""
+    """The second flow counts the first one's alpha packets as propagation delay. Then alpha/Q and
+    alpha/(Q - alpha) share the link: Q^2 - 3 alpha Q + alpha^2 = 0, at any rate. With alpha of 40
+    packets the step of one packet, which the formula leaves out, is small."""
     flows = [
         tc.Flow("vegas", alpha=40, beta=40, integer_delta=0, transport=SIMPLE, start=start)
         for start in (0, 40)
@@ -207,14 +209,15 @@ def transients():
 
 
 def test_vegas_leaves_slow_start_when_its_burst_queues(transients):
-    """In slow start a window comes in a clump at twice the link's rate: its extra data is about
-    W^2/(4 P), which passes gamma = 1 (rounded: 1.5) between 32 and 64; an eighth is taken off."""
+    """In slow start a window arrives in a burst at twice the link's rate. Its extra data is about
+    W^2/(4 P), which exceeds gamma = 1 (rounded: 1.5) between 32 and 64 packets; then the window is
+    reduced by an eighth."""
     assert 32**2 / (4 * 625) < 1.5 < 64**2 / (4 * 625)
     assert transients.data["cwnd"].sel(time=2.0, method="nearest").values[0] == 56
 
 
 def test_vegas_ramps_by_one_packet_per_round_trip(transients):
-    """While nothing queues: base RTT 100.18 ms, transmission included."""
+    """While there is no queue: base RTT 100.18 ms, including transmission."""
     cwnd = transients.data["cwnd"].isel(flow=0)
     rise = float(cwnd.sel(time=50, method="nearest") - cwnd.sel(time=5, method="nearest"))
     base = transients.data["base_rtt"].values[0]
@@ -223,8 +226,8 @@ def test_vegas_ramps_by_one_packet_per_round_trip(transients):
 
 
 def test_vegas_new_connection_needs_a_round_trip_per_packet(transients):
-    """571 rounds from 56 packets to P + alpha, after 1.4 s of slow start; equilibrium counts from
-    when the window is within 1.5 packets of its last value for good."""
+    """571 rounds from 56 packets to P + alpha, after 1.4 s of slow start. Equilibrium begins when
+    the window stays within 1.5 packets of its last value."""
     took = transients.convergence_time("vegas1", 0.5, before=80)
     assert took == pytest.approx(1.4 + 0.1002 * 571, abs=0.6)
 
@@ -244,16 +247,17 @@ def test_vegas_doubles_its_window_in_31_seconds(transients):
     assert 31.2 - 0.2 <= took <= 31.2 + 0.6
 
 
-def test_vegas_queue_peaks_at_twice_what_its_window_is_too_large_by(transients):
+def test_vegas_queue_peaks_at_twice_its_window_excess(transients):
     """The FIFO is shared with the CBR source at equal rates: W - 312 packets of Vegas wait with as
-    many of CBR, W = P + about 3 at first. The window shrinks by a few while the queue builds up."""
+    many of CBR, W = P + about 3 at first. The window shrinks by a few packets while the queue
+    builds up."""
     window = transients.data["cwnd"].sel(time=79, method="nearest").values[0]
     assert transients.queue_max() == pytest.approx(2 * (window - 312.5), rel=0.03)
     assert transients.queue_max() == pytest.approx(2 * (625 - 312.5), rel=0.03)
 
 
-def test_vegas_settles_where_theory_has_it(transients):
-    """P + alpha .. P + beta packets, and half of it beside the CBR source."""
+def test_vegas_settles_at_its_theoretical_window(transients):
+    """P + alpha .. P + beta packets, and half of P beside the CBR source."""
     cwnd = transients.data["cwnd"].isel(flow=0)
     values = [float(cwnd.sel(time=t, method="nearest")) for t in (79, 159, 199)]
     base = transients.data["base_rtt"].values[0]

@@ -1,4 +1,4 @@
-"""Links and hosts that take their time: delay jitter, reordering, aggregation, processing times."""
+"""Links and hosts with random delays: jitter, reordering, aggregation, processing times."""
 
 import warnings
 
@@ -21,7 +21,7 @@ def with_jitter(case, names, **settings):
 
 
 def one_way(run):
-    """Delay of each packet that was sent once, s, in the order of sending."""
+    """Delay of each packet that was sent once, in s, in sending order."""
     table = run.trace()
     sent = table[table.event.isin(["send", "retransmit"])].groupby("seq").time.agg(["min", "size"])
     sent = sent[sent["size"] == 1]["min"]
@@ -32,14 +32,14 @@ def one_way(run):
 SLOW = [tc.CBR("100 kbps", packet_size=500)]  # a packet every 40 ms, alone on the link
 
 
-def test_a_packet_takes_up_to_the_jitter_longer():
+def test_jitter_adds_up_to_its_value_to_the_delay():
     late = one_way(tc.simulate(scenario(SLOW, 40, jitter="10 ms"), trace=True)) - 0.0208
     assert len(late) > 900
     assert -1e-12 < late.min() < 0.0002 < 0.0098 < late.max() < 0.01
     assert late.mean() == pytest.approx(0.005, abs=3 * 0.01 / np.sqrt(12 * len(late)))
 
 
-def test_a_share_of_packets_is_late():
+def test_only_the_given_share_of_packets_is_late():
     case = with_jitter(
         scenario(SLOW, 40), ["bottleneck"], jitter="10 ms", jitter_share=0.2, reordering=True
     )
@@ -53,8 +53,8 @@ WEB = [tc.web("reno", rate=20)]
 @pytest.mark.parametrize("settings", [{}, {"access_rate": "50 Mbps", "access_delay": "1 ms"}])
 @pytest.mark.parametrize("names", [["bottleneck"], ["bottleneck<"], ["bottleneck", "bottleneck<"]])
 @pytest.mark.parametrize("reordering", [False, True])
-def test_a_stage_that_delays_no_packet_changes_nothing(settings, names, reordering):
-    """Also not the order of simultaneous events, which decides whose packets are dropped."""
+def test_a_stage_without_delay_changes_no_bit(settings, names, reordering):
+    """Not even the order of simultaneous events, which decides whose packets are dropped."""
     net = tc.dumbbell("5 Mbps", "20 ms", 20, **settings)
     flows = [tc.Flow("reno"), tc.Flow("cubic"), tc.CBR("1 Mbps", on=[(1, 3)])]
     plain = tc.Scenario(net, flows, duration=8, workloads=WEB)
@@ -71,7 +71,7 @@ def test_both_drivers_give_the_same_bits(reordering):
     assert tc.simulate(case, trace=True).identical(tc.simulate(case, trace=True, driver="simpy"))
 
 
-def test_jitter_alone_keeps_the_order():
+def test_jitter_without_reordering_keeps_the_order():
     flow = tc.Flow("reno", transport={"rwnd": 18})
     run = tc.simulate(scenario([flow], jitter="30 ms"), trace=True)
     there = run.trace().query("event == 'deliver'")
@@ -79,8 +79,9 @@ def test_jitter_alone_keeps_the_order():
     assert run.data["retransmitted"].sum() == 0
 
 
-def test_packets_that_overtake_look_like_losses():
-    """Reno repairs what is only late; RACK, which waits for a reordering window, seldom does."""
+def test_reordered_packets_look_like_losses_to_reno():
+    """Reno repairs packets that are only late; RACK waits for a reordering window and rarely
+    does."""
     again = {}
     for recovery in ("reno", "rack-tlp"):
         flow = tc.Flow("reno", recovery=recovery, transport={"rwnd": 15})
@@ -92,7 +93,7 @@ def test_packets_that_overtake_look_like_losses():
     assert again["rack-tlp"] < again["reno"] / 3
 
 
-def test_rings_grow_with_what_overtakes():
+def test_rings_grow_with_reordered_packets():
     flow = tc.Flow("reno", transport={"rwnd": 400, "initial_window": 400})
     net = tc.dumbbell("100 Mbps", "20 ms", 1000, jitter="200 ms", reordering=True)
     sim = tc.PacketSimulation(tc.Scenario(net, [flow], duration=1))
@@ -137,7 +138,7 @@ def test_a_host_takes_its_time_for_each_packet_in_order():
     assert 0.020 < there.time.iloc[0] < there.time.iloc[-1] < 0.02105
 
 
-def test_jittered_leaves_what_it_is_not_told():
+def test_jittered_keeps_settings_that_are_not_given():
     case = scenario([tc.Flow("reno", jitter="10 ms"), tc.CBR("1 Mbps")])
     changed = case.jittered(processing="1 ms")
     assert changed.flows == (tc.Flow("reno", jitter="10 ms", processing="1 ms"), case.flows[1])
@@ -147,7 +148,7 @@ def test_jittered_leaves_what_it_is_not_told():
 # Scenarios
 
 
-def test_the_settings_go_to_toml_and_back():
+def test_jitter_settings_survive_toml():
     case = scenario([tc.Flow("reno", processing="1 ms")], jitter="10 ms", reordering=True)
     assert tc.Scenario.from_toml(case.to_toml()) == case
 
@@ -162,14 +163,14 @@ def test_the_settings_go_to_toml_and_back():
         ({"jitter": -1}, "jitter = -1: must be"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(settings, text):
+def test_invalid_settings_are_refused(settings, text):
     with pytest.raises(tc.ScenarioError, match=text):
         tc.Link("a", "b", rate="1 Mbps", delay=0, **settings)
 
 
-def test_fluid_takes_the_mean_and_says_so():
+def test_fluid_uses_the_mean_delay_and_warns():
     late = scenario(jitter="20 ms")
-    with pytest.warns(UserWarning, match=r"fluid model: the jitter of 'bottleneck' is its mean"):
+    with pytest.warns(UserWarning, match="fluid model: the jitter of 'bottleneck' is replaced"):
         jittered = tc.simulate(late, "fluid")
 
     longer = with_jitter(scenario(), ["bottleneck"], delay="30 ms")
@@ -183,8 +184,8 @@ def aggregated(period="10 ms", name="bottleneck<", **settings):
     return with_jitter(scenario(**settings), [name], aggregation=period)
 
 
-def test_aggregated_packets_go_on_together():
-    """They arrive at multiples of the period, and none is lost or swapped."""
+def test_aggregated_packets_arrive_together():
+    """They arrive at multiples of the period; no packet is lost or reordered."""
     case = with_jitter(scenario(SLOW, 40), ["bottleneck"], aggregation="100 ms")
     table = tc.simulate(case, trace=True).trace()
     arrived = table[table.event == "deliver"]
@@ -204,15 +205,17 @@ def test_aggregation_of_acks_makes_bursts_of_packets():
     assert len(times) > 5 * len(set(times))
 
 
-def test_aggregating_both_drivers_give_the_same_bits():
+def test_both_drivers_give_the_same_bits_with_aggregation():
     case = with_jitter(aggregated("7 ms"), ["bottleneck"], jitter="3 ms", aggregation="2 ms")
     a, b = (tc.simulate(case, driver=driver, trace=True) for driver in ("compiled", "simpy"))
     assert a.events.tobytes() == b.events.tobytes()
 
 
-def test_aggregation_goes_to_toml_and_back_and_fluid_takes_half():
+def test_aggregation_survives_toml_and_fluid_uses_half():
     case = aggregated("10 ms")
     assert tc.Scenario.from_toml(case.to_toml()) == case
     assert case.net.links[1].mean_delay == pytest.approx(0.025)
-    with pytest.warns(UserWarning, match="the aggregation of 'bottleneck<' is its mean"):
+    with pytest.warns(
+        UserWarning, match="the aggregation of 'bottleneck<' is replaced by its mean"
+    ):
         tc.simulate(case, model="fluid")

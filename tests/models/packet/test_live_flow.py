@@ -1,4 +1,4 @@
-"""Flows and links of a running simulation: what a process can wait for, read and set."""
+"""Flows and links of a running simulation: events to wait for, values to read and to set."""
 
 import itertools
 
@@ -21,7 +21,7 @@ def run(sim, *processes):
     return sim.run()
 
 
-def test_the_end_of_a_flow_can_be_waited_for():
+def test_a_process_can_wait_for_the_end_of_a_flow():
     sim = simulation(tc.Flow("reno", size=500), tc.Flow("vegas"))
     ends = []
 
@@ -33,7 +33,7 @@ def test_the_end_of_a_flow_can_be_waited_for():
     assert ends[0] == ends[1] == float(record.data["finished"][0])
 
 
-def test_every_loss_and_timeout_can_be_waited_for():
+def test_a_process_can_wait_for_every_loss_and_timeout():
     sim = simulation(tc.Flow("reno"))
     seen = {"loss": 0, "timeout": 0}
 
@@ -57,7 +57,7 @@ def test_every_loss_and_timeout_can_be_waited_for():
     assert seen["loss"] == float(record.data["loss_events"][0]) > 0
 
 
-def test_watching_changes_no_bit():
+def test_watching_a_flow_changes_no_bit():
     alone, watched = (simulation(tc.Flow("reno"), tc.Flow("cubic", start=1)) for _ in range(2))
 
     def watch():
@@ -67,7 +67,7 @@ def test_watching_changes_no_bit():
     assert run(watched, watch).identical(alone.run())
 
 
-def test_a_window_that_is_set_is_used():
+def test_a_window_set_by_a_process_is_used():
     sim = simulation(tc.Flow("reno"))
 
     def process():
@@ -81,7 +81,7 @@ def test_a_window_that_is_set_is_used():
     assert float(cwnd.sel(time=4.9, method="nearest")) > 10
 
 
-def test_what_is_sent_later_arrives():
+def test_data_sent_later_by_a_process_arrives():
     sim = simulation(tc.Flow("reno", size=10))
     times = []
 
@@ -110,7 +110,7 @@ def test_what_is_sent_later_arrives():
         (lambda sim: sim.restore("bottleneck"), "link 'bottleneck': has not failed"),
     ],
 )
-def test_what_cannot_be_meant_is_told_in_one_line(act, text):
+def test_invalid_calls_are_refused_in_one_line(act, text):
     sim = simulation(tc.Flow("reno"), tc.Flow("vegas"), tc.CBR("1 Mbps"))
     with pytest.raises(tc.ScenarioError, match=text) as error:
         act(sim)
@@ -136,8 +136,8 @@ LATER = [
 
 @pytest.mark.parametrize("settings", ADDED)
 @pytest.mark.parametrize("first", [tc.Flow("vegas"), tc.CBR("1 Mbps")])
-def test_a_flow_that_is_added_is_as_if_it_had_been_there(settings, first):
-    """To the bit, and so is the scenario of the run."""
+def test_an_added_flow_runs_as_if_it_was_in_the_scenario(settings, first):
+    """To the bit; the run's scenario is equal, too."""
     net = tc.dumbbell("10 Mbps", "20 ms", 20, **ADDED[settings])
     case = tc.Scenario(net, [first], duration=8)
     sim = tc.PacketSimulation(case, growing=True, trace=True)
@@ -187,7 +187,7 @@ def test_a_process_stops_a_flow():
     assert float(rates[0]) == 0 < float(rates[1])
 
 
-def test_room_for_flows_changes_nothing():
+def test_growing_without_added_flows_changes_nothing():
     case = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("cubic", start=1)], duration=8)
     assert tc.PacketSimulation(case, growing=True).run().identical(tc.simulate(case))
 
@@ -202,7 +202,7 @@ def test_room_for_flows_changes_nothing():
         ({"growing": True}, tc.Flow("reno", source="x"), "unknown source node"),
     ],
 )
-def test_what_cannot_be_added_is_refused_and_changes_nothing(options, flow, text):
+def test_invalid_flows_are_refused_and_change_nothing(options, flow, text):
     case = tc.Scenario(NET, [tc.Flow("reno")], duration=3)
     sim = tc.PacketSimulation(case, **options)
     with pytest.raises(tc.ScenarioError, match=text):

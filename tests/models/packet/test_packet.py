@@ -1,5 +1,5 @@
-"""The packet model: nothing is lost from sight, both drivers tell the same story, and the network
-does what an independent simulation of it, packet by packet, says."""
+"""The packet model: packets are conserved, both drivers agree to the bit, and a network behaves
+like an independent packet-by-packet simulation of it."""
 
 import json
 import math
@@ -142,7 +142,7 @@ def variant(name, duration=3.0, seed=1):
 
 
 def both(case):
-    """The runs of both drivers, which must not differ in a bit of the record or of the trace."""
+    """Run both drivers; record and trace must be bit-identical."""
     compiled = tc.simulate(case, trace=True)
     stepped = tc.simulate(case, driver="simpy", trace=True)
     assert compiled.events.tobytes() == stepped.events.tobytes()
@@ -155,8 +155,8 @@ def both(case):
 
 
 def in_turn(first, second, third):
-    """All pairs of the first two, each with one of the third and a seed, which take turns: all
-    combinations would be thousands."""
+    """All pairs of the first two, each with one element of the third and one seed in turn, because
+    all combinations would be thousands."""
     for i, a in enumerate(first):
         for j, b in enumerate(second):
             yield a, third[(4 * i + j) % len(third)], b, [1, 7][(i + j) % 2]
@@ -174,13 +174,13 @@ def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
 
 @pytest.mark.parametrize("seed", [1, 7])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_drivers_agree_to_the_bit_in_odd_scenarios(name, seed):
+def test_drivers_agree_to_the_bit_in_special_scenarios(name, seed):
     run = both(variant(name, seed=seed))
     assert len(events(run, "drop")) > 0
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-def test_drivers_agree_to_the_bit_whatever_the_recovery(recovery):
+def test_drivers_agree_to_the_bit_for_every_recovery(recovery):
     net = tc.dumbbell("2 Mbps", "10 ms", 12, loss=0.01)
     flows = [tc.Flow(c, recovery=recovery, start=0.2 * k) for k, c in enumerate(["reno", "vegas"])]
     both(tc.Scenario(net, flows, duration=5))
@@ -198,7 +198,7 @@ INTERPRETED = [
 
 
 def fingerprint(case, driver="compiled"):
-    """The run's trace and windows, in a form that JSON carries without loss."""
+    """The run's trace and windows, in a form that JSON stores without loss."""
     run = tc.simulate(case, driver=driver, trace=True)
     numbers = {name: run.data[name].values.tobytes().hex() for name in ("cwnd", "queue", "busy")}
     return {"events": run.events.tobytes().hex(), **numbers}
@@ -209,7 +209,7 @@ def short(case):
 
 
 def test_interpreted_runs_agree_with_compiled_ones_to_the_bit():
-    """`NUMBA_DISABLE_JIT=1`, Numba's own switch, makes everything plain Python."""
+    """`NUMBA_DISABLE_JIT=1`, Numba's own switch, makes all functions plain Python."""
     code = (
         "import json, sys; sys.path.insert(0, sys.argv[1]); import test_packet as t; "
         "from tcpcc.engine.jit import INTERPRETED; assert INTERPRETED; "
@@ -234,7 +234,7 @@ def test_a_scenario_gives_the_same_run_twice():
     assert first.identical(second)
 
 
-def test_the_seed_changes_what_is_random_and_only_that():
+def test_the_seed_changes_only_random_numbers():
     lossy = [variant("random loss", seed=seed) for seed in (1, 2)]
     first, second = (tc.simulate(case, trace=True) for case in lossy)
     assert first.events.tobytes() != second.events.tobytes()
@@ -251,7 +251,7 @@ def test_a_scenario_survives_toml_to_the_bit():
 
 
 def lanes(*flows):
-    """Two pairs of nodes that share nothing, both with loss and RED."""
+    """Two separate pairs of nodes, both with loss and RED."""
     links = [
         tc.Link(
             src, dst, rate="4 Mbps", delay="10 ms", buffer=30, loss=0.01,
@@ -262,9 +262,8 @@ def lanes(*flows):
     return tc.Scenario(tc.Network(links), flows, duration=10, interval=0.1)
 
 
-def test_a_flow_elsewhere_does_not_change_a_links_chance():
-    """Streams belong to links by name: what another link draws, and where it stands, is nothing
-    to this one."""
+def test_random_numbers_of_a_link_do_not_depend_on_other_links():
+    """Random streams belong to links by name."""
     here = tc.Flow("newreno", source="a", target="b", name="here")
     there = tc.Flow("newreno", source="c", target="d", name="there", start=0.123)
     alone = tc.simulate(lanes(here), trace=True)
@@ -289,7 +288,7 @@ def test_random_loss_has_its_probability():
 
 
 def in_flight(world):
-    """Packets in the network, counted one by one: by flow and whether they are ACKs; by link."""
+    """Count the packets in the network: by flow and whether they are ACKs, and by link."""
     found, on = Counter(), Counter()
     for i, lane in enumerate(world.paths.lanes):
         ring = world.rings.arrays.get(("flight", i))
@@ -312,13 +311,14 @@ def in_flight(world):
 
 
 def links_of(world, flow):
-    """The numbers of the links that a flow's packets and ACKs cross."""
+    """The numbers of the links on the path of a flow's packets and ACKs."""
     hops = world.paths.hops["link"][flow["path"] : flow["path"] + flow["n_hops"]]
     return ((hops - address(world.links)) // world.links.itemsize).tolist()
 
 
 def feeders(world):
-    """Links onto which packets come from others alone, with these, which lead nowhere else."""
+    """Links that get packets only from other links that lead nowhere else, with these other
+    links."""
     before, after = {}, {}
     for flow in world.flows:
         links, turn = links_of(world, flow), int(flow["n_forward"])
@@ -378,7 +378,7 @@ def test_packets_are_conserved_at_any_time(topology, queue):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_packets_are_conserved_in_odd_scenarios(name):
+def test_packets_are_conserved_in_special_scenarios(name):
     world = World(variant(name))
     for until in np.linspace(0.01, 3, 40):
         while run_until(world.address, until):
@@ -387,8 +387,8 @@ def test_packets_are_conserved_in_odd_scenarios(name):
 
 
 def waiting(sent, link, until):
-    """How many packets of 1000 bytes that a flow has sent would not have left `link`, if it were
-    its own, by `until`."""
+    """How many 1000-byte packets of a flow would still be queued at `link` at time `until` if the
+    flow had the link alone."""
     times, each = np.sort(sent["time"]), 8000 / link.rate
     steps = each * np.arange(1, len(times) + 1)
     left = steps + np.maximum.accumulate(times - steps + each)
@@ -403,9 +403,9 @@ def waiting(sent, link, until):
     st.floats(0.6, 3),
 )
 @example("parking_lot", "hybla", "adaptive_red", 3.0)
-def test_a_run_stopped_at_any_time_accounts_for_its_packets(topology, controller, queue, duration):
-    """From the record and the trace alone: what was sent and neither delivered nor dropped is no
-    more than the path can hold, and nothing arrives that was not sent."""
+def test_record_and_trace_account_for_all_packets_at_any_end(topology, controller, queue, duration):
+    """From the record and the trace alone: packets that are neither delivered nor dropped fit into
+    the path, and no packet arrives that was not sent."""
     case = scenario(topology, controller, queue, duration=duration, interval=duration / 10)
     run = tc.simulate(case, trace=True)
     total = run.data[["sent", "delivered", "dropped"]].sum("time")
@@ -453,8 +453,8 @@ def test_drops_name_their_link():
 
 
 def fifo(sends, rate, delay, buffer, size):
-    """Lindley's recursion for a drop-tail queue of `buffer` packets, the one being sent included:
-    for each packet its delivery time (NaN if dropped) and its wait."""
+    """Lindley's recursion for a drop-tail queue of `buffer` packets, including the packet being
+    sent: delivery time (NaN if dropped) and waiting time of each packet."""
     free, starts, out, waits = -math.inf, [], [], []
     for time in sends:
         starts = [start for start in starts if start >= time]
@@ -484,7 +484,7 @@ def single_link():
     return tc.simulate(tc.Scenario(net, flows, duration=10, interval=0.1), trace=True)
 
 
-def test_every_delivery_and_drop_is_that_of_a_fifo(single_link):
+def test_deliveries_and_drops_are_those_of_an_independent_fifo(single_link):
     sends = events(single_link, "send", "retransmit")
     out, _ = fifo(sends["time"], 2e6, 0.01, 12, 1000)
     dropped = np.isnan(out)
@@ -503,8 +503,8 @@ def test_every_delivery_and_drop_is_that_of_a_fifo(single_link):
     assert delivered["time"] == pytest.approx(np.array(expected), rel=1e-12)
 
 
-def test_the_recorded_queue_is_the_sum_of_the_waits(single_link):
-    """Little: the integral of the queue is the time that packets waited."""
+def test_the_recorded_queue_is_the_sum_of_the_waiting_times(single_link):
+    """Little's law: the integral of the queue is the total waiting time of the packets."""
     sends = events(single_link, "send", "retransmit")
     out, waits = fifo(sends["time"], 2e6, 0.01, 12, 1000)
     taken = ~np.isnan(out)
@@ -522,8 +522,8 @@ def test_the_recorded_queue_is_the_sum_of_the_waits(single_link):
     assert single_link.queue_max() == 11
 
 
-def test_bins_that_do_not_divide_the_duration_end_with_it(single_link):
-    """The last bin is shorter, and counts nothing that happens after the end."""
+def test_the_last_bin_ends_with_the_run(single_link):
+    """The last bin is shorter and counts no event after the end."""
     case = single_link.scenario.replace(interval=3)
     run = tc.simulate(case)
     assert list(run.data["time"].values) == [3, 6, 9, 10]
@@ -539,8 +539,9 @@ def test_bins_that_do_not_divide_the_duration_end_with_it(single_link):
 # Times
 
 
-def test_an_ack_held_back_is_sent_on_time_by_one_timer_of_its_receiver():
-    """One entry on the agenda stands for all the timers that ACKs held back would have."""
+def test_a_receiver_has_one_timer_for_delayed_acks():
+    """The event list holds at most one timer entry for the delayed ACKs of a receiver, and they are
+    sent on time."""
     delay = 0.1
     flow = tc.Flow("newreno", size=201, transport=tc.Transport(delayed_ack=delay))
     sc = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 500), [flow], duration=20)
@@ -560,7 +561,7 @@ def test_an_ack_held_back_is_sent_on_time_by_one_timer_of_its_receiver():
 
 
 @pytest.mark.parametrize("topology", ["dumbbell", "access", "chain"])
-def test_the_round_trip_on_an_empty_path_is_propagation_and_transmission(topology):
+def test_rtt_of_an_empty_path_is_propagation_plus_transmission(topology):
     nets = {
         "dumbbell": tc.dumbbell("2 Mbps", "10 ms", 15),
         "access": tc.dumbbell("2 Mbps", "10 ms", 15, access_rate="8 Mbps", access_delay=0.001),
@@ -579,14 +580,14 @@ def test_the_round_trip_on_an_empty_path_is_propagation_and_transmission(topolog
     assert run.data["finished"].item() == ack["time"]
 
 
-def test_no_round_trip_is_shorter_than_the_base_one():
+def test_no_rtt_is_below_the_base_rtt():
     run = tc.simulate(scenario("parking_lot"), trace=True)
     for flow, base in zip(run.flows[:-1], run.data["base_rtt"].values[:-1], strict=True):
         _, *times = events(run, "ack", flow=flow)["value"]  # the SYN is shorter
         assert np.nanmin(times) >= base * (1 - 1e-12)
 
 
-def test_time_never_goes_back_and_every_event_lies_in_the_run():
+def test_events_are_in_order_and_within_the_run():
     for topology in TOPOLOGIES:
         run = tc.simulate(scenario(topology), trace=True)
         assert (np.diff(run.events["time"]) >= 0).all()
@@ -594,7 +595,7 @@ def test_time_never_goes_back_and_every_event_lies_in_the_run():
         assert run.events["time"].max() <= run.duration
 
 
-def test_flows_start_and_stop_when_they_should():
+def test_flows_start_and_stop_at_the_given_times():
     run = tc.simulate(scenario("dumbbell", duration=5), trace=True)
     sent = events(run, "send", flow="reno3")["time"]
     assert sent[0] == 0.2
@@ -606,7 +607,7 @@ def test_flows_start_and_stop_when_they_should():
     "on", [[(0, 1), (1, 2)], [(0, 0.5), (0.503, 1), (1.001, 2)], [(0.25, None)]]
 )
 def test_a_cbr_source_keeps_its_rate_while_it_is_on(on):
-    """Also when it is switched off and on again before its next packet was due."""
+    """Also if it is switched off and on again before its next packet is due."""
     net = tc.dumbbell("10 Mbps", "10 ms", 50)
     run = tc.simulate(tc.Scenario(net, [tc.CBR("1 Mbps", on=on)], duration=3), trace=True)
     times = events(run, "send")["time"]
@@ -619,18 +620,18 @@ def test_a_cbr_source_keeps_its_rate_while_it_is_on(on):
 
 
 @pytest.mark.parametrize(("near", "dropped"), [(2.0**-10, 0), (2.0**-5, 0.5)])
-def test_of_two_events_at_one_instant_the_older_comes_first(near, dropped):
-    """Packets come one transmission time apart to a link with room for one. If they set out before
-    that transmission began, they come before it ends, and every other one is dropped; if later,
-    they find the link free. (Powers of 2, so that the instants are equal to the bit.)"""
+def test_of_simultaneous_events_the_older_comes_first(near, dropped):
+    """Packets arrive one transmission time apart at a link with room for one. If they left before
+    that transmission began, they arrive before it ends, and every second one is dropped; if they
+    left later, they find the link free. (Powers of 2, so that times are equal to the bit.)"""
     net = tc.dumbbell(2.0**20, 0.01, 1)
     source = tc.CBR(2.0**20, packet_size=1024, access_delay=near)
     run = tc.simulate(tc.Scenario(net, [source], duration=4))
     assert run.drop_rate(after=1) == pytest.approx(dropped, abs=0.01)
 
 
-def test_of_two_packets_at_one_instant_the_one_sent_on_its_way_first_goes_first():
-    """Also if the other one was carried on earlier, over a link that it has to itself."""
+def test_of_simultaneous_packets_the_one_on_its_last_hop_longer_goes_first():
+    """Also if the other one was forwarded ahead of time over a link of its own."""
     links = [
         tc.Link("a", "x", rate=math.inf, delay=4 / 64),
         tc.Link("x", "m", rate=math.inf, delay=1 / 64),  # begins at 4/64
@@ -649,7 +650,7 @@ def test_of_two_packets_at_one_instant_the_one_sent_on_its_way_first_goes_first(
 # Changes
 
 
-def test_a_change_of_rate_holds_for_the_packets_that_wait():
+def test_a_rate_change_applies_to_waiting_packets():
     """The packet being sent keeps its time; the others leave at the new rate."""
     net = tc.dumbbell("1 Mbps", "10 ms", 50)
     flow = tc.Flow("reno", size=5, transport=tc.Transport(handshake=False, initial_window=5))
@@ -659,7 +660,7 @@ def test_a_change_of_rate_holds_for_the_packets_that_wait():
     assert times == pytest.approx(np.array([0.008, 0.016, 0.024, 0.026, 0.028]))
 
 
-def test_a_shorter_delay_does_not_let_packets_overtake():
+def test_a_shorter_delay_keeps_the_packet_order():
     net = tc.dumbbell("1 Mbps", "100 ms", 50)
     flow = tc.Flow("reno", size=20, transport=tc.Transport(handshake=False, initial_window=20))
     change = tc.Change(0.05, "bottleneck", delay="1 ms")
@@ -669,7 +670,7 @@ def test_a_shorter_delay_does_not_let_packets_overtake():
     assert (np.diff(delivered["time"]) >= 0).all()
 
 
-def test_a_smaller_buffer_drops_what_comes_and_keeps_what_is_there():
+def test_a_smaller_buffer_drops_arrivals_not_queued_packets():
     net = tc.dumbbell("1 Mbps", "10 ms", 40)
     run = tc.simulate(
         tc.Scenario(
@@ -685,7 +686,7 @@ def test_a_smaller_buffer_drops_what_comes_and_keeps_what_is_there():
     assert run.data["queue_max"].max() > 20
 
 
-def test_a_change_of_rate_shows_in_the_throughput_and_the_capacity():
+def test_a_rate_change_shows_in_throughput_and_capacity():
     change = tc.Change(10, "bottleneck", rate="1 Mbps")
     net = tc.dumbbell("4 Mbps", "10 ms", 20)
     run = tc.simulate(tc.Scenario(net, [tc.Flow("vegas")], duration=20, changes=[change]))
@@ -699,9 +700,9 @@ def test_a_change_of_rate_shows_in_the_throughput_and_the_capacity():
 
 @pytest.mark.parametrize("queue", QUEUES.names())
 @pytest.mark.parametrize("topology", ["dumbbell", "chain", "parking_lot"])
-def test_a_packet_carried_on_at_once_arrives_as_if_by_events(topology, queue):
-    """Where only one link feeds the next no event is made for a packet between them. Links that a
-    process may change have every event; nobody changes them here, so the run must be the same."""
+def test_forwarding_without_events_changes_no_bit(topology, queue):
+    """If only one link feeds the next, packets between them need no event. Links that a process may
+    change have all events; no process changes them here, so the run must be the same."""
     case = scenario(topology, "newreno", queue)
     links = [link.replace(variable=True) for link in case.net.links]
     slow = tc.simulate(case.replace(net=case.net.replace(links=links)), trace=True)
@@ -713,9 +714,9 @@ def test_a_packet_carried_on_at_once_arrives_as_if_by_events(topology, queue):
 
 
 @pytest.mark.parametrize("driver", ["compiled", "simpy"])
-def test_rings_grow_without_a_trace_of_it(driver, monkeypatch):
+def test_growing_rings_change_no_bit(driver, monkeypatch):
     """A window of thousands of packets in flight, queued and outstanding: the same run as with
-    rings that were large enough from the beginning."""
+    rings that are large enough from the beginning."""
     net = tc.dumbbell("100 Mbps", "100 ms", 4000, access_rate="400 Mbps", access_delay="1 ms")
     flows = [
         tc.Flow("newreno", transport=tc.Transport(initial_window=3000)),
@@ -731,9 +732,9 @@ def test_rings_grow_without_a_trace_of_it(driver, monkeypatch):
     assert small.identical(large)
 
 
-def test_many_flows_at_once():
-    """Three hundred flows that all begin in one instant, each with its own access links. Many are
-    locked out: their timers expire together, when the queue is full."""
+def test_three_hundred_flows_that_start_at_once():
+    """Each flow has its own access links. Many are locked out: their timers expire together when
+    the queue is full."""
     net = tc.dumbbell("30 Mbps", "10 ms", 300, access_rate="10 Mbps", access_delay="1 ms")
     case = tc.Scenario(net, [tc.Flow("newreno") for _ in range(300)], duration=2)
     run = both(case)
@@ -755,7 +756,7 @@ def user_scenario(duration=10.0, **more):
     return tc.Scenario(variable_dumbbell(**more), flows, duration=duration, interval=0.1)
 
 
-def test_a_users_process_watches_and_changes_the_network():
+def test_a_process_watches_and_changes_the_network():
     env = simpy.Environment(initial_time=100.0)
     sim = tc.PacketSimulation(user_scenario(), env, trace=True)
     seen = []
@@ -796,7 +797,7 @@ def test_a_users_process_watches_and_changes_the_network():
     assert sim.acknowledged("vegas1") == run.events["seq"][run.events["event"] == 2].max()
 
 
-def test_changes_by_hand_are_those_of_the_scenario():
+def test_changes_by_a_process_equal_scheduled_changes():
     """The same changes, scheduled or made by a process, give the same packets."""
     moments = {
         1.0003: {"rate": "2 Mbps"}, 2.0007: {"delay": "20 ms"}, 3.0001: {"buffer": 5},
@@ -818,7 +819,7 @@ def test_changes_by_hand_are_those_of_the_scenario():
     assert by_hand.data["capacity"].values == pytest.approx(by_plan.data["capacity"].values)
 
 
-def test_a_change_by_hand_leaves_the_scheduled_ones_alone():
+def test_a_change_by_a_process_keeps_scheduled_changes():
     red = tc.RED(min_thresh=2, max_thresh=6)
     changes = [tc.Change(5, "a>b", queue={"max_p": 0.9, "min_thresh": 1, "max_thresh": 3})]
     env = simpy.Environment()
@@ -832,7 +833,7 @@ def test_a_change_by_hand_leaves_the_scheduled_ones_alone():
 
 
 def test_the_environment_stays_in_step_when_rings_grow():
-    """A handler that ran out of room goes on at its own time, not with the next event's."""
+    """A handler that has run out of room continues at its own time, not at the next event's."""
     env = simpy.Environment()
     transport = tc.Transport(initial_window=3000, handshake=False)
     net = tc.dumbbell("100 Mbps", "20 ms", 20000)
@@ -849,7 +850,7 @@ def test_the_environment_stays_in_step_when_rings_grow():
     sim.run()
 
 
-def test_a_simulation_can_be_looked_at_before_its_end():
+def test_a_partial_result_can_be_read_before_the_end():
     env = simpy.Environment()
     sim = tc.PacketSimulation(user_scenario(), env)
     env.run(until=4)
@@ -881,7 +882,7 @@ def test_two_simulations_share_an_environment():
         (lambda sim: sim.cwnd("noise2"), "unknown flow 'noise2': did you mean 'noise'"),
     ],
 )
-def test_mistakes_of_a_process_are_told_in_one_line(act, says):
+def test_mistakes_of_a_process_are_reported_in_one_line(act, says):
     sim = tc.PacketSimulation(user_scenario())
     with pytest.raises(ScenarioError, match=says) as error:
         act(sim)
@@ -893,7 +894,7 @@ def test_several_models_at_once_are_refused_in_one_line():
         tc.simulate(scenario("dumbbell"), model=["packet", "fluid"])
 
 
-def test_the_bottleneck_of_a_dumbbell_can_be_changed_by_hand():
+def test_a_process_can_change_the_bottleneck_of_a_dumbbell():
     net = tc.dumbbell("10 Mbps", "20 ms", 50, variable=True)
     sim = tc.PacketSimulation(tc.Scenario(net, [tc.Flow("reno")], duration=4))
     sim.env.run(until=2)

@@ -1,4 +1,4 @@
-"""Papers reproduced: a package per paper, its published values in ``data/``.
+"""Reproductions of papers: one package per paper, its published values in ``data/``.
 
 >>> import experiments
 >>> experiments.papers()  # doctest: +SKIP

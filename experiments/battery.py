@@ -1,7 +1,7 @@
-"""One set of scenarios that shows how far the models agree: packets against what is cheaper.
+"""Scenarios that show how far the cheaper models agree with packets.
 
-Each has flows in front and more of them behind (``background=True``), so that the same scenario
-runs as packets, as fluid, as a mean field and as a hybrid. `measure` says what is compared.
+Each scenario has foreground flows and more background flows (``background=True``), so it runs in
+the packet, fluid, mean-field and hybrid models. `measure` returns the numbers that are compared.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import pandas as pd
 
 import tcpcc as tc
 
-RATE = 2e6  # bit/s, a flow's fair share
+RATE = 2e6  # bit/s, fair share per flow
 PACKET = 8000  # bits
-ROOM = 12  # packets of buffer, a flow
+ROOM = 12  # packets of buffer per flow
 DELAYS = (0.004, 0.008, 0.012, 0.016)  # s, of access links: base round trips of 48 to 72 ms
 JITTER = 4.0  # s, over which flows start
 NS2 = tc.Transport.ns2()
-AFTER = 20.0  # s, from when on runs are compared
-SEVERAL_SIZES = "packets of several sizes"  # the packet model, of `several_sizes`
-SPREAD = 0.05  # by so much packets of `several_sizes` differ at most
+AFTER = 20.0  # s, start of the measurement
+SEVERAL_SIZES = "packets of several sizes"  # packet model of the scenario from `several_sizes`
+SPREAD = 0.05  # largest relative deviation of a packet size in `several_sizes`
 
 
 def red(flows: int) -> Any:
-    """RED for so many flows, whose average follows over the same time whatever their number."""
+    """RED for `flows` flows. The time constant of its average does not depend on their number."""
     return tc.RED(
         min_thresh=1.5 * flows, max_thresh=9 * flows, max_p=0.1, gentle=1, weight=0.2 / flows
     )
@@ -41,7 +41,7 @@ def dumbbell(
     in_front: int = 8,
     rate: float = RATE,
 ) -> Callable[[int, float], tc.Scenario]:
-    """Flows of each controller with each delay, over one link with `rate` and room for each."""
+    """Flows of each controller and delay over one link; its rate and buffer scale with them."""
 
     def make(seed: int, duration: float) -> tc.Scenario:
         total = behind + in_front
@@ -72,7 +72,7 @@ def dumbbell(
 
 
 def parking_lot(behind: int, in_front: int = 8) -> Callable[[int, float], tc.Scenario]:
-    """Three links under RED: half of the flows in front pass all, all others one each."""
+    """Three RED links: half of the foreground flows cross all three, the other flows one each."""
 
     def make(seed: int, duration: float) -> tc.Scenario:
         long = in_front // 2
@@ -133,12 +133,12 @@ SCENARIOS: dict[str, Callable[[int, float], tc.Scenario]] = {
 
 
 def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
-    """Its flows, each with a packet size of its own, evenly over +- `SPREAD` of what it was. They
-    start when the scenario's do.
+    """The same scenario with a different packet size per flow, within +- `SPREAD` of the original.
 
-    Equal packets come to a full drop-tail buffer in an order that lasts: some flows win for good
-    and others starve (S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched
-    gateways", 1992), which no model without packets does. Of several sizes no order lasts.
+    Start times do not change. All flows become foreground flows. With equal packet sizes, packets
+    reach a full drop-tail buffer in a fixed order, so some flows starve permanently (S. Floyd,
+    V. Jacobson, "On traffic phase effects in packet-switched gateways", 1992). Models without
+    packets do not show this. Different packet sizes break the order.
     """
     single = scenario.resolve().flows
     draw = np.random.default_rng(scenario.seed)
@@ -156,7 +156,7 @@ def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
 
 
 def queueing_delays(run: tc.Run) -> np.ndarray:
-    """What the packets in front have waited: round trips over the least, s, one a bin and flow."""
+    """Queueing delays of foreground flows: RTT minus base RTT in s, one per time bin and flow."""
     late = run.data.sel(time=slice(AFTER, None))
     front = [k for k, name in enumerate(run.flows) if name.startswith("front")]
     rtt = late["rtt"].values[:, front] - run.data["base_rtt"].values[front]
@@ -164,8 +164,13 @@ def queueing_delays(run: tc.Run) -> np.ndarray:
 
 
 def measure(run: tc.Run) -> dict[str, float]:
-    """Goodput of a flow in front in bit/s, the first link's mean queue in packets, the 99th
-    percentile of the packets' queueing delay in s, the first link's loss rate, CPU seconds."""
+    """Numbers of one run that are compared between models.
+
+    Returns:
+        `goodput`: mean over foreground flows, bit/s; `queue`: mean queue of the first link,
+        packets; `delay_p99`: 99th percentile of the foreground queueing delay, s; `loss`: loss rate
+        of the first link; `cpu`: CPU time, s.
+    """
     late = run.data.sel(time=slice(AFTER, None))
     late = late.isel(time=late["time"].values > AFTER)
     front = [k for k, name in enumerate(run.flows) if name.startswith("front")]
@@ -182,7 +187,7 @@ def measure(run: tc.Run) -> dict[str, float]:
 def compare(
     names: Iterable[str], models: Iterable[str], seeds: Iterable[int], duration: float = 60.0
 ) -> pd.DataFrame:
-    """`measure` for each scenario, model (or `SEVERAL_SIZES`) and seed: one row each."""
+    """`measure` of each scenario, model (or `SEVERAL_SIZES`) and seed, one row each."""
     rows = []
     for name in names:
         for model in models:
@@ -197,8 +202,11 @@ def compare(
 
 
 def share_in_front(name: str, seeds: Iterable[int], duration: float = 60.0) -> np.ndarray:
-    """Goodput of a flow in front in the hybrid over the mean of all flows, for each seed. Where
-    those behind are the same, and start as they do, it is 1 in packets, in the mean of many."""
+    """Goodput of a foreground flow in the hybrid, relative to the mean of all flows, by seed.
+
+    If background flows equal the foreground flows and start like them, the mean over many seeds is
+    1 in the packet model.
+    """
     shares = []
     for seed in seeds:
         run = tc.simulate(SCENARIOS[name](seed, duration), model="hybrid")

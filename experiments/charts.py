@@ -1,8 +1,8 @@
-"""What the papers' figures share: ranges over seeds, curves, bars, titles, legends.
+"""Parts shared by the papers' figures: ranges over seeds, curves, bars, titles, legends.
 
-Packets are solid, with a bar from the least to the largest number where chance plays a part; fluid
-is dashed with open marks, or a dash over a bar; what the paper prints is a ring. Legends say
-"packets", "fluid", "published", "reference" and nothing else for these.
+The packet model is a solid line, with a vertical bar for the range over seeds. The fluid model is a
+dashed line with open markers, or a dash over a bar. Published values are rings. Legends use the
+labels "packets", "fluid", "published" and "reference".
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def ranges(
     shift: float = 0.0,
     **look: Any,
 ) -> None:
-    """Lines from the least to the largest number, of the cells that have these.
+    """Draw a line from the smallest to the largest number of each cell that has a range.
 
     Args:
-        ax: where to draw.
-        places: of the cells, on the axis that the numbers are not on.
+        ax: axes to draw on.
+        places: positions of the cells on the other axis.
         cells: the numbers.
-        across: horizontal lines.
-        shift: points to the right.
-        **look: of `Axes.vlines`.
+        across: draw horizontal lines.
+        shift: shift to the right, points.
+        **look: keyword arguments of `Axes.vlines` or `Axes.hlines`.
     """
     from matplotlib.transforms import offset_copy
 
@@ -63,16 +63,16 @@ def curve(
     shift: float = 0.0,
     **look: Any,
 ) -> None:
-    """Means over seeds against `x`.
+    """Plot means over seeds against `x`.
 
     Args:
-        ax: where to draw.
-        x: of the cells.
+        ax: axes to draw on.
+        x: positions of the cells.
         cells: the numbers.
-        model: "packet" or "fluid", whose label says so.
-        label: in the legend; None: none.
-        shift: of the ranges, points, so that those of two curves stand side by side.
-        **look: of the line; a colour at least.
+        model: "packet" or "fluid"; the label of a fluid curve ends with ", fluid".
+        label: label in the legend; None for no label.
+        shift: shift of the ranges in points, so that ranges of two curves do not overlap.
+        **look: keyword arguments of `Axes.plot`; `color` is required.
     """
     values = [cell.value for cell in cells]
     look = {"marker": "o", "ms": 3.5, **look}
@@ -87,13 +87,13 @@ def curve(
 def bars(
     ax: Axes, places: np.ndarray, cells: Sequence[Measured], width: float, **look: Any
 ) -> None:
-    """Bars with the range over seeds."""
+    """Draw bars with the range over seeds."""
     ax.bar(places, [cell.value for cell in cells], width, **look)
     ranges(ax, places, cells, color=plots.BLACK, lw=0.7)
 
 
 def dashes(ax: Axes, places: Any, values: Sequence[float], size: float) -> None:
-    """The fluid model's values over bars, also of dark ones."""
+    """Draw the fluid model's values over bars, with a white outline for dark bars."""
     from matplotlib.patheffects import withStroke
 
     seen = [withStroke(linewidth=2.8, foreground="white")]
@@ -102,13 +102,15 @@ def dashes(ax: Axes, places: Any, values: Sequence[float], size: float) -> None:
 
 
 def published(ax: Axes, x: Any, y: Any, **look: Any) -> None:
-    """What the paper prints, as rings."""
+    """Draw published values as rings."""
     ax.plot(x, y, **{**plots.PUBLISHED_LOOK, "zorder": 5, **look})
 
 
 def of_model(algorithm: str, model: str) -> dict[str, Any]:
-    """Look of a line over time that is a model's: packets solid and a little lighter, fluid dashed
-    and darker, so that it is seen where both are the same."""
+    """Keyword arguments of `Axes.plot` for a model's time series.
+
+    Packets are solid; fluid is dashed and darker, so both are visible where they coincide.
+    """
     own = plots.colour(algorithm)
     if model == "packet":
         return {"color": own, "lw": 1.4, "label": "packets"}
@@ -118,7 +120,7 @@ def of_model(algorithm: str, model: str) -> dict[str, Any]:
 
 
 def networks(scenarios: Mapping[str, Scenario]) -> Figure:
-    """The networks of scenarios, with their hosts, below one another, each under its title."""
+    """Draw the networks of scenarios with their hosts, one below the other, each with its title."""
     import matplotlib.pyplot as plt
 
     heights = [0.25 + plots.topology_height(scenario) for scenario in scenarios.values()]
@@ -137,7 +139,7 @@ def networks(scenarios: Mapping[str, Scenario]) -> Figure:
 
 
 def flows_in_words(letters: str, kinds: Mapping[str, str]) -> str:
-    """ "8 Vegas, 2 Reno" for "8V2R", "Vegas beside Reno" for "V vs R"; other texts as they are."""
+    """ "8 Vegas, 2 Reno" for "8V2R", "Vegas beside Reno" for "V vs R"; other texts unchanged."""
     words = {letter: kind.capitalize() for letter, kind in kinds.items()}
     if match := re.fullmatch(r"(\w) vs (\w)", letters):
         return " beside ".join(words[letter] for letter in match.groups())
@@ -148,12 +150,12 @@ def flows_in_words(letters: str, kinds: Mapping[str, str]) -> str:
 
 
 def title(ax: Axes, k: int, text: str) -> None:
-    """ "(a) text" over the panel with the number `k`, from 0."""
+    """Set the title "(a) text" of panel `k`, counted from 0."""
     ax.set_title(f"({'abcdefghijkl'[k]}) {text}", loc="left")
 
 
 def _labels(axes: Iterable[Axes]) -> dict[str, Any]:
-    """Handles by label, each once."""
+    """Legend handles by label, without duplicates."""
     labels: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -162,14 +164,16 @@ def _labels(axes: Iterable[Axes]) -> dict[str, Any]:
 
 
 GENERAL = ("packets", "fluid", "range over seeds", "tolerance", "published", "reference")
-"""What a line or mark is of, whichever algorithm's: last in every legend."""
+"""Labels that do not name an algorithm; they come last in every legend."""
 
 
 def legend_above(
     figure: Figure, axes: Iterable[Axes], columns: int = 12, order: Sequence[str] = ()
 ) -> None:
-    """One legend for all panels, each label once: those in `order` as there, then the others, then
-    those of `GENERAL` as there."""
+    """Draw one legend for all panels, each label once.
+
+    Labels come in this sequence: `order`, then labels in neither tuple, then `GENERAL`.
+    """
     labels = _labels(axes)
     own = [*order, *(name for name in labels if name not in {*order, *GENERAL})]
     last = [name for name in GENERAL if name not in order]

@@ -1,8 +1,8 @@
-"""What a crowd costs in packets and in the hybrid: one packet flow before more and more NewReno
-flows under RED, each with its 2 Mb/s.
+"""CPU time of the packet model and the hybrid with many background flows.
 
-``python -m experiments.crowd`` measures it, for a minute, and draws
-``figures/hybrid_speed.png``; `notebooks/models.ipynb` does the same for a shorter time.
+One foreground packet flow shares a RED link with more and more background NewReno flows, 2 Mb/s
+each. ``python -m experiments.crowd`` measures runs of one minute and draws
+``figures/hybrid_speed.png``; `notebooks/models.ipynb` does the same with shorter runs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BEHIND = (10, 100, 1000, 10_000, 100_000)
-SPAN = 1.6  # s, the least that packets are run for
-MOST = 1.6e7  # packets; of a run of more some are simulated and the rest is taken to cost the same
-WANTED = {1000: 100, 100_000: 1000}  # speed-up, by the number of flows behind
-FEW = 12  # representatives: the least that agree with packets under RED (docs/models.md)
+SPAN = 1.6  # s, shortest run of the packet model
+MOST = 1.6e7  # packets; the cost of a longer run is extrapolated
+WANTED = {1000: 100, 100_000: 1000}  # target speed-up by number of background flows
+FEW = 12  # fewest representatives that agree with packets under RED (docs/models.md)
 HYBRIDS: dict[str, dict[str, Any]] = {
     "hybrid": {},
     f"hybrid, {FEW} for each delay": {"representatives": FEW},
@@ -36,8 +36,11 @@ FIGURE = Path(__file__).parents[1] / "figures" / "hybrid_speed"
 
 
 def crowd(behind: int, duration: float) -> tc.Scenario:
-    """So many flows behind one, which leave no series (10 GB of 100,000); in a short run
-    all start in its first quarter."""
+    """One foreground flow and `behind` background flows.
+
+    Background flows record no time series (100,000 would need 10 GB). In a short run all flows
+    start in its first quarter.
+    """
     case = dumbbell(behind, ["newreno"], red, in_front=1)(1, max(duration, JITTER))
     start = min(JITTER, duration / 4)
     flows = [x.replace(jitter=start, record=(x.name or "").startswith("front")) for x in case.flows]
@@ -45,8 +48,7 @@ def crowd(behind: int, duration: float) -> tc.Scenario:
 
 
 def _run(case: tc.Scenario, model: str, **options: Any) -> tuple[float, float]:
-    """CPU seconds of a run, with what it takes to lay it out and to read it out, and the packets
-    that the link has sent."""
+    """CPU seconds of a run, including setup and readout, and the number of packets sent."""
     begin = time.process_time()
     run = tc.simulate(case, model, **options)
     seconds = time.process_time() - begin
@@ -54,11 +56,11 @@ def _run(case: tc.Scenario, model: str, **options: Any) -> tuple[float, float]:
 
 
 def packets_cost(behind: int, duration: float, most: float = MOST) -> tuple[float, float]:
-    """CPU seconds of the packet model, the less of two runs as of the hybrid's, and the share of
-    `duration` that was simulated.
+    """CPU seconds of the packet model, and the share of `duration` that was simulated.
 
-    Of a run of more than `most` packets (but at least `SPAN`) a part is run, and the half of that;
-    the packets by which they differ tell what the rest would cost.
+    The result is the smaller of two runs, as for the hybrid. If the run has more than `most`
+    packets, only a part of it (at least `SPAN` seconds) and half of that part are simulated. The
+    remaining cost is extrapolated from the cost per packet of the difference.
     """
     span = max(duration * min(most / (RATE * (behind + 1) * duration / PACKET), 1), SPAN)
     if span >= duration:
@@ -75,11 +77,14 @@ def cost(
     most: float = MOST,
     packets_up_to: int = 10_000,
 ) -> pd.DataFrame:
-    """CPU seconds for each number of flows behind (rows) and model (columns), and `simulated`, the
-    share of the packets' run that was not scaled. Beyond `packets_up_to` flows a packet is taken to
-    cost what it costs there, which is too little: more memory is farther away."""
+    """CPU seconds by number of background flows (rows) and model (columns).
+
+    The column `simulated` is the share of the packet model's run that was not extrapolated. Above
+    `packets_up_to` flows, the cost per flow at the last simulated number is used. This
+    underestimates the cost, because cache misses become more frequent.
+    """
     for model in ("packet", "hybrid"):
-        tc.simulate(crowd(10, 1.0), model)  # compiles
+        tc.simulate(crowd(10, 1.0), model)  # compile outside the measurement
     rows: dict[int, dict[str, float]] = {}
     per_flow = np.nan
     for n in behind:
@@ -95,9 +100,9 @@ def cost(
 
 
 def draw(table: pd.DataFrame) -> Figure:
-    """Cost and speed-up over the number of flows; hollow points are scaled from a part of the run.
+    """Plot cost and speed-up against the number of flows; hollow points are extrapolated.
 
-    Costs are told as parts of what packets cost with 1000 flows: seconds say little elsewhere.
+    Costs are relative to the packet model with 1000 flows, because seconds depend on the machine.
     """
     import matplotlib.pyplot as plt
 
@@ -114,12 +119,18 @@ def draw(table: pd.DataFrame) -> Figure:
         part = table["simulated"].to_numpy() < 1
         hollow = {"color": "white", "mec": plots.PALETTE[0]}
         costs.plot(table.index[part], packets[part] / one, "o", **hollow)
-        gains.plot(list(WANTED), list(WANTED.values()), "k+", ms=10, label="wanted")
-        gains.plot(table.index, table.index + 1, ":", color="grey", label="one flow of N + 1")
+        gains.plot(list(WANTED), list(WANTED.values()), "k+", ms=10, label="target")
+        gains.plot(
+            table.index,
+            table.index + 1,
+            ":",
+            color="grey",
+            label="N + 1",
+        )
         costs.set_ylabel("CPU time (packets, 1000 flows = 1)")
         gains.set_ylabel("Speed-up over packets")
         for ax in (costs, gains):
-            ax.set_xlabel("NewReno flows behind one packet flow, 2 Mb/s each")
+            ax.set_xlabel("Background NewReno flows N, 2 Mb/s each")
             ax.legend()
     return figure
 

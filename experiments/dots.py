@@ -1,7 +1,7 @@
-"""How far every number is from print: a dot plot that any table can have.
+"""Dot plot of ratios between our numbers and the published ones, for any table.
 
-Numbers of unlike units stand on one axis, as ratios to the printed ones: a ring at 1 is what the
-paper prints (a diamond: a reference), the grey band what it is held to.
+Ratios put numbers with different units on one axis. A ring at 1 is the published value, a diamond
+is a reference, and the grey band is the tolerance.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Lines = list[tuple[str, Record | None]]
-"""Names and numbers; a heading has none."""
+"""Names and records; the record of a heading is None."""
 
 LEAST, MOST = 0.4, 2.5
-"""Ratios drawn; what is beyond stands at the edge, with an arrow and its number."""
+"""Range of ratios drawn; a number beyond it is an arrow at the edge, with its ratio."""
 
 HIGHEST = 36
-"""Lines of a panel; of more, another panel beside it."""
+"""Largest number of lines in a panel; further lines go into another panel beside it."""
 
 LINE = 0.17
-"""Inches."""
+"""Height of a line, inches."""
 
 LOOKS: dict[str, dict[str, Any]] = {
     "packet": {"color": plots.BLUE, "marker": "s", "ms": 4, "label": "packets"},
@@ -40,16 +40,18 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def can_be_drawn(record: Record) -> bool:
-    """Whether there is a ratio: something printed that is not 0, and a number of a model."""
+    """Whether the record has a ratio: a target that is not 0, and a model's number."""
     return bool(record.target) and record.formula is None and _ratios(record) != {}
 
 
 def dot_plot(records: Sequence[Record]) -> Figure | None:
-    """Published, packets, fluid and tolerance of every number that a paper prints; None if it
-    prints none that can be drawn.
+    """Draw published value, tolerance, packets and fluid of every number of an item.
 
     Args:
-        records: of one item.
+        records: records of one item.
+
+    Returns:
+        The figure, or None if no record can be drawn.
     """
     import matplotlib.pyplot as plt
 
@@ -71,7 +73,10 @@ def dot_plot(records: Sequence[Record]) -> Figure | None:
 
 
 def _groups(records: Sequence[Record]) -> Iterator[Lines]:
-    """A heading for each column of the table, and its numbers below; none over single ones."""
+    """A heading for each column of the table, with its numbers below.
+
+    A table with one row has no headings.
+    """
     columns = list(dict.fromkeys(record.column for record in records))
     ordered = sorted(records, key=lambda record: columns.index(record.column))
     several = len({record.row for record in records}) > 1
@@ -83,7 +88,7 @@ def _groups(records: Sequence[Record]) -> Iterator[Lines]:
 
 
 def _panels(groups: Sequence[Lines]) -> Iterator[Lines]:
-    """Groups below one another, in panels of about the same height."""
+    """Distribute groups over panels of about the same height."""
     total = sum(map(len, groups))
     most = total / -(-total // HIGHEST)
     lines: Lines = []
@@ -130,7 +135,7 @@ def _panel(ax: Axes, lines: Lines, rows: int) -> None:
 
 
 def _ratios(record: Record) -> dict[str, float]:
-    """By model, where it gives a number."""
+    """Ratios by model, for models that give a number."""
     target = record.target or math.nan
     found = {model: (record.number(model) or 0.0) / target for model in MODELS
              if record.number(model) is not None}  # fmt: skip

@@ -1,6 +1,6 @@
-"""Executes notebooks in place: ``python -m experiments.execute notebooks/*.ipynb``.
+"""Execute notebooks in place: ``python -m experiments.execute notebooks/*.ipynb``.
 
-Execution times are not written, so that a notebook whose outputs are the same does not change.
+Execution times are not written, so a notebook with the same outputs does not change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from tcpcc.files import whole_file
 
-TIMEOUT = 900  # s, of a cell
+TIMEOUT = 900  # s per cell
 
 
 def without_times(book: Any) -> Any:
@@ -25,10 +25,10 @@ def without_times(book: Any) -> Any:
 
 
 def execute(path: Path) -> None:
-    """Execute a notebook in its own folder, and write it with its outputs.
+    """Execute a notebook in its own folder and write it with its outputs.
 
     Raises:
-        nbclient.exceptions.CellExecutionError: a cell failed; the file is as it was.
+        nbclient.exceptions.CellExecutionError: a cell failed; the file is unchanged.
     """
     import nbclient
     import nbformat

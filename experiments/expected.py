@@ -1,10 +1,9 @@
-"""The numbers and verdicts that the models are expected to give, under version control.
+"""Expected numbers and verdicts of the models, under version control.
 
-``experiments/data/<paper>_expected.csv`` has a line for each cell, ``<paper>_claims.csv`` one for
-each thing that the paper says of two cells, and ``<paper>_sample.csv`` one for each cell of which
-the first few seeds give other numbers than all of them: what is quick to check. `tcpcc reproduce
---accept` writes them anew, and the diff shows what moved, from what to what.
-tests/papers/test_reproduction.py holds every run to them.
+``experiments/data/<paper>_expected.csv`` has a line per cell and ``<paper>_claims.csv`` a line per
+claim. ``<paper>_sample.csv`` is for quick checks: it has a line per cell for which the first few
+seeds give other numbers than all seeds. `tcpcc reproduce --accept` rewrites the files; their diff
+shows the changes. tests/papers/test_reproduction.py compares every run with them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from experiments.published import Claim, Key
 from experiments.records import MODELS, Measured, Record, record
 
 ROUNDING = 1e-6
-"""Relative difference that is none."""
+"""Relative difference up to which two numbers count as equal."""
 
 NUMBERS: Mapping[str, Callable[[Record], float | None]] = {
     "formula": lambda r: r.formula,
@@ -41,7 +40,7 @@ WORDS: Mapping[str, Callable[[Record], str | None]] = {
     "fluid_verdict": lambda r: r.fluid_verdict,
     "agreement": lambda r: r.agreement,
 }
-"""What is expected of a record, by column of the file."""
+"""Functions that read a record's expected values, by column of the file."""
 
 CELL = ("item", "row", "column")
 CLAIM = ("more", "less", *MODELS)
@@ -50,9 +49,17 @@ Line = Mapping[str, str]
 
 
 def accept(records: Iterable[Record], folder: Path = published.DATA) -> list[Path]:
-    """Make these records what is expected, from both models, of all seeds or, if they are of a few
-    (`seeds.QUICK`), of the sample; cells that are not among them stay as they were. Returns the
-    files written."""
+    """Make these records the expected ones; other cells keep their expected values.
+
+    With few seeds (`seeds.QUICK`) this writes the sample, else the expected values and the claims.
+
+    Args:
+        records: records of both models.
+        folder: folder of the files.
+
+    Returns:
+        The files written.
+    """
     files = []
     for paper, group in groupby(records, key=lambda r: r.paper):
         fresh = list(group)
@@ -75,7 +82,7 @@ def accept(records: Iterable[Record], folder: Path = published.DATA) -> list[Pat
 
 
 def _accept_sample(paper: str, fresh: Iterable[Record], folder: Path) -> Path:
-    """Write of the sample what is not as all seeds have it."""
+    """Write the lines of the sample that differ from the lines of all seeds."""
     lines: dict[Key, Line] = {**_by_cell(paper, folder, "sample")}
     lines |= {r.key: _line(r) for r in fresh}
     whole = _by_cell(paper, folder)
@@ -87,12 +94,12 @@ def _accept_sample(paper: str, fresh: Iterable[Record], folder: Path) -> Path:
 
 
 def cells_of(paper: str, folder: Path = published.DATA) -> list[Line]:
-    """What is expected of a paper's cells; nothing if nothing was accepted yet."""
+    """Expected values of a paper's cells; empty if nothing was accepted yet."""
     return _read(_file(paper, "expected", folder))
 
 
 def numbers(paper: str, model: str, folder: Path = published.DATA) -> dict[Key, Measured]:
-    """The numbers that a model is expected to give of a paper's cells, a formula's included."""
+    """Expected numbers of a model, including those of formulas."""
     found = {}
     for line in cells_of(paper, folder):
         key = (line["item"], line["row"], line["column"])
@@ -110,25 +117,27 @@ def _number(told: str) -> float | None:
 
 
 def records_of(paper: str, folder: Path = published.DATA) -> list[Record]:
-    """The numbers expected, judged: the records of a run that gives what it is expected to."""
+    """Records made from the expected numbers."""
     values = {model: numbers(paper, model, folder) for model in MODELS}
     known = {key for of_model in values.values() for key in of_model}
     return [record(cell, values) for cell in published.of(paper).cells if cell.key in known]
 
 
 def claims_of(paper: str, folder: Path = published.DATA) -> list[Line]:
-    """What is expected of a paper's claims: "holds" or "fails" from each model."""
+    """Expected results of a paper's claims: "holds" or "fails" for each model."""
     return _read(_file(paper, "claims", folder))
 
 
 def moved(record: Record, folder: Path = published.DATA) -> list[str]:
-    """What of a record is not as expected, each as "packet: 21.2 -> 23.4"; empty if all is. Of a
-    few seeds (`seeds.QUICK`), what is not as in the sample."""
+    """Differences from the expected record, each as "packet: 21.2 -> 23.4"; empty if equal.
+
+    With few seeds (`seeds.QUICK`) the record is compared with the sample.
+    """
     old = _by_cell(record.paper, folder).get(record.key)
     if seeds.QUICK:
         old = _by_cell(record.paper, folder, "sample").get(record.key, old)
     if old is None:
-        return ["nothing is expected yet: tcpcc reproduce --accept"]
+        return ["no expected values yet; write them with: tcpcc reproduce --accept"]
     new = _line(record)
     elsewhere = _written_on(record.paper, folder) != this_platform()
     return [
@@ -139,16 +148,16 @@ def moved(record: Record, folder: Path = published.DATA) -> list[str]:
 
 
 def _told(name: str, line: Line) -> str:
-    """An entry to people, a number with nine digits."""
+    """An entry as text, a number with nine digits."""
     told = line.get(name, "")
     return (f"{float(told):.9g}" if name in NUMBERS and told else told) or "none"
 
 
 def _is_rounding(name: str, old: Line, new: Line, elsewhere: bool) -> bool:
-    """Whether two entries that are written otherwise differ by rounding only.
+    """Whether two different entries differ only by rounding error.
 
-    On another platform than the one where `old` was written, rounding may part two runs in which
-    chance plays a part. What is known there is that a number lies in the range of all runs.
+    On another platform than the one where `old` was written, rounding error can separate two runs
+    of a random scenario. There the number only has to lie in the range of all runs.
     """
     if elsewhere and old["packet_low" if not name.startswith("fluid") else "fluid_low"]:
         if name not in MODELS:
@@ -161,7 +170,7 @@ def _is_rounding(name: str, old: Line, new: Line, elsewhere: bool) -> bool:
 
 
 def this_platform() -> str:
-    """What decides how numbers are rounded."""
+    """Machine and library versions, which determine rounding."""
     import numba
     import numpy as np
 
@@ -169,8 +178,7 @@ def this_platform() -> str:
 
 
 def claims(records: Iterable[Record]) -> Iterator[tuple[str, Claim, dict[str, bool]]]:
-    """(paper, claim, whether it holds in each model that was run) of every claim both of whose
-    cells are among the records."""
+    """(paper, claim, {model: whether it holds}) of every claim with both cells in `records`."""
     for paper, group in groupby(records, key=lambda r: r.paper):
         found = {r.key: r for r in group}
         for claim in _order(paper):
@@ -185,7 +193,7 @@ def claims(records: Iterable[Record]) -> Iterator[tuple[str, Claim, dict[str, bo
 
 
 def _order(paper: str) -> list[Claim]:
-    """A paper's claims, each once, in the order of its cells."""
+    """A paper's claims without duplicates, in the order of its cells."""
     return list(dict.fromkeys(c for cell in published.of(paper).cells for c in cell.claims))
 
 

@@ -1,4 +1,4 @@
-"""A paper's tables and figures as starting points of an explorer."""
+"""A paper's tables and figures as starting points of the explorer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def starting_points(paper: str, item: str | None = None) -> dict[str, Scenario]:
-    """Scenarios of a paper by the titles of what they are of: each of one item's, without those
-    that have only another seed, or the first of every item.
+    """Scenarios of a paper by title.
 
     Args:
-        paper: its name.
-        item: name of one of its tables or figures; None: all.
+        paper: name of the paper.
+        item: name of one of its tables or figures: all its scenarios, one seed each. None: the
+            first scenario of every item.
 
     Raises:
-        ScenarioError: an unknown paper or item.
+        ScenarioError: unknown paper or item.
     """
     one = harness.papers_of(paper)[0]
     wanted = [name for name in one.items if name in harness.items_of(one, item)]
@@ -37,8 +37,10 @@ def starting_points(paper: str, item: str | None = None) -> dict[str, Scenario]:
 
 
 def explore(paper: str, item: str | None = None) -> Explorer:
-    """`tcpcc.explore` with what a paper simulates to begin with; arguments as in
-    `starting_points`, errors also as in `tcpcc.explore`."""
+    """`tcpcc.explore` with a paper's scenarios to start from.
+
+    Arguments as in `starting_points`; errors also as in `tcpcc.explore`.
+    """
     import tcpcc as tc
 
     return tc.explore(starting_points(paper, item))

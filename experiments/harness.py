@@ -1,10 +1,10 @@
-"""The frame of every paper's experiment: simulate, measure, judge against the published values.
+"""Harness of all papers: simulate, measure, compare with the published values.
 
 A paper is a package ``experiments/<name>/`` with a ``PAPER``, and a data file
-``experiments/data/<name>.toml``. The package says what to simulate (scenarios.py), how a number is
-taken from runs (tables.py) and how figures are drawn (figures.py); the data file says what the
-paper printed, how closely it can be held to it and why. Nothing else is written twice: command
-line, notebooks, tests and scorecard all call `reproduce`.
+``experiments/data/<name>.toml``. The package defines the scenarios (scenarios.py), how numbers are
+computed from runs (tables.py) and the figures (figures.py). The data file has the published values
+and their tolerances with reasons. Command line, notebooks, tests and scorecard all call
+`reproduce`.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ CACHE = HERE.parent / ".cache" / "runs"
 FIGURES = HERE.parent / "figures"
 
 WORTH_KEEPING = 1.0
-"""CPU seconds; to save a run takes a tenth of that, and to load it as long."""
+"""CPU seconds; shorter runs are not cached. Saving or loading a run takes about a tenth of this."""
 
 MANY = 100
-"""Runs, for which it pays to start processes."""
+"""Number of runs from which starting worker processes pays off."""
 
 Runs = Mapping[Any, Run]
-"""Runs of an item, by its own keys."""
+"""Runs of an item, by its keys."""
 
 
 Values = Mapping[tuple[str, str], float | Measured]
-"""What was measured, by (row, column)."""
+"""Measured numbers by (row, column), as floats or with their ranges."""
 Cells = Mapping[tuple[str, str], Measured]
 """The numbers of an item, by (row, column)."""
 
 
 NAMES = {"packet": "packets", "fluid": "fluid"}
-"""Of the models, to people."""
+"""Names of the models in texts."""
 
 
 def _nothing(runs: Runs) -> Values:
@@ -59,19 +59,20 @@ def _nothing(runs: Runs) -> Values:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or a figure.
+    """A table or a figure of a paper.
 
     Args:
-        scenarios: what it needs, by any keys, if anything; the same scenario may occur in several
-            items.
-        measure: from the runs by these keys to the numbers of its cells, if it has any.
-        draw: from the runs of each model, `{"packet": runs, ...}`, to the figure; None: no figure.
-        chart: in place of `draw`, from the numbers of each model, for a figure that shows nothing
-            but these: they are kept, and nothing is simulated again.
-        of: the item whose numbers `chart` shows; None: this one.
-        networks: in place of both, the scenarios whose networks the figure is a picture of, each
-            with its title; nothing is simulated for it.
-        models: those that can say something of it.
+        scenarios: function that returns the scenarios by key, if any; several items may share a
+            scenario.
+        measure: function from the runs by key to the numbers of the cells, if any.
+        draw: function from the runs of each model, `{"packet": runs, ...}`, to the figure; None for
+            no figure.
+        chart: used instead of `draw` for a figure that shows only measured numbers: function from
+            the numbers of each model to the figure. It uses stored numbers without a simulation.
+        of: the item whose numbers `chart` shows; None for this item.
+        networks: used instead of `draw` and `chart` for a drawing of networks: function that
+            returns scenarios by title. They are not simulated.
+        models: models that the item can be simulated with.
     """
 
     scenarios: Callable[[], Mapping[Any, Scenario]] = dict
@@ -84,7 +85,7 @@ class Item:
 
     @property
     def code(self) -> str:
-        """Hash of the code that decides its numbers."""
+        """Hash of the code that determines its numbers."""
         return kept.digest(self.scenarios, self.measure)
 
     @property
@@ -113,16 +114,16 @@ class Paper:
         return self.published.bibtex
 
     def cells(self, item: str | None = None) -> list[Cell]:
-        """The paper's numbers, or those of one item."""
+        """Cells of the paper, or of one item."""
         return [c for c in self.published.cells if item in (None, c.item)]
 
 
 Watch = Callable[[Paper, Any, Sequence[Record]], None]
-"""Receives a paper, the item or items asked for (None: all), and the records."""
+"""Called with a paper, the requested item or items (None: all), and the records."""
 
 
 def papers() -> dict[str, Paper]:
-    """All papers, by the names of their modules."""
+    """All papers by name."""
     names = [module.name for module in iter_modules([str(HERE)])]
     return {
         name: import_module(f"experiments.{name}").PAPER
@@ -141,23 +142,25 @@ def reproduce(
     progress: bool | None = None,
     watch: Watch | None = None,
 ) -> list[Record]:
-    """Simulate, measure and judge; one record per cell, in the order of the data files.
+    """Simulate papers and compare their numbers with the published values.
 
     Args:
-        paper: name; None: all.
-        item: name of one of its tables or figures, or several; None: all.
+        paper: name of a paper; None for all.
+        item: name of a table or figure, or several names; None for all.
         model: "packet", "fluid" or "both".
-        cache: folder of finished runs, so that what was interrupted resumes, beside that of the
-            numbers measured (`experiments.kept`); None: no cache.
-        jobs: simulations at a time; default one per processor.
-        progress: show bars, which say what is simulated and how long it will take; default on a
-            terminal only.
-        watch: called with each paper and its records as soon as these are there; of several papers,
-            with the first's first item before all else, so that there is something to look at.
+        cache: folder of finished runs, which lets an interrupted call resume. Measured numbers are
+            stored in a folder beside it (`experiments.kept`). None for no cache.
+        jobs: number of parallel simulations; default one per processor.
+        progress: show progress bars with the remaining time; default on a terminal only.
+        watch: called with each paper and its records as soon as they are complete. With several
+            papers it is called first with the first item of the first paper, for an early result.
+
+    Returns:
+        One record per cell, in the order of the data files.
 
     Raises:
-        ScenarioError: an unknown paper, item or model.
-        SweepInterrupted: on Ctrl-C; says what is kept.
+        ScenarioError: unknown paper, item or model.
+        SweepInterrupted: Ctrl-C was pressed; the message says which runs are saved.
     """
     chosen = papers_of(paper)
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
@@ -181,7 +184,7 @@ def reproduce(
 def _judged(
     wanted: Sequence[tuple[Paper, set[str]]], model: str, settings: Mapping[str, Any]
 ) -> Iterator[list[Record]]:
-    """Records of some items of each paper, one paper after another."""
+    """Yield the records of each paper's items, paper by paper."""
     models = _models(model)
     steps = (
         Step(
@@ -203,8 +206,11 @@ def _judged(
 
 
 def _in_turn(steps: Iterator[Step]) -> Generator[dict[Key, Measured], None, None]:
-    """The numbers of each step. While one is simulated, the scenarios of the next are made; while
-    the numbers of one are measured and looked at, the next is simulated."""
+    """Yield the numbers of each step; steps overlap.
+
+    The scenarios of the next step are built during a step's simulation. The next step is simulated
+    while the numbers of the current one are measured and used.
+    """
     step = next(steps, None)
     with ExitStack() as under_way:
         if step is not None:
@@ -217,14 +223,14 @@ def _in_turn(steps: Iterator[Step]) -> Generator[dict[Key, Measured], None, None
 
 
 class Step:
-    """Some items' numbers by one model: what is kept of them, and simulations for the rest.
+    """Numbers of some items in one model: stored numbers, and simulations for the rest.
 
     Args:
-        paper: whose items they are.
-        items: their names.
+        paper: the paper.
+        items: names of its items.
         model: "packet" or "fluid".
         cache, jobs, progress: as in `reproduce`.
-        title: of the bar.
+        title: title of the progress bar.
     """
 
     def __init__(
@@ -260,18 +266,18 @@ class Step:
         self._simulations.__exit__(*error)
 
     def begin(self) -> None:
-        """Let the simulations go on in the background."""
+        """Start the simulations in the background."""
         if len(self._wanted) >= MANY and not self._alone:
             _compile()
         self._simulations.begin()
 
     def wait(self, at_last: Callable[[], None] | None = None) -> None:
-        """Until they are finished; `at_last` is called when the last is under way."""
+        """Wait for the simulations; `at_last` is called when the last one has started."""
         runs = self._simulations.runs(*self._bar, at_last)
         self._runs = by_item(self._missing, self._wanted, runs)
 
     def numbers(self) -> dict[Key, Measured]:
-        """What was kept, and what is measured now and kept from now on."""
+        """Stored numbers and newly measured ones; the latter are stored now."""
         fresh = measure(self._paper, self._runs)
         self._runs = {}
         if self._cache is not None:
@@ -285,7 +291,7 @@ class Step:
 
 @cache
 def _compile() -> None:
-    """Compile both models at once, where they have not been yet: each takes a processor's time."""
+    """Compile both models in parallel; each compilation occupies one processor."""
     from joblib import Parallel, delayed
 
     least = Scenario(dumbbell("1 Mbps", "10 ms", 10), [Flow("reno")], duration=0.1)
@@ -301,7 +307,7 @@ def draw(
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> Figure:
-    """The figure of an item; arguments as in `reproduce`."""
+    """Draw the figure of an item; arguments as in `reproduce`."""
     one = papers_of(paper)[0]
     items_of(one, item)
     wanted = one.items[item]
@@ -327,8 +333,11 @@ def draw_all(
     folder: Path = FIGURES,
     cache: Path | None = CACHE,
 ) -> list[Path]:
-    """Draw the figures into `folder`, as PNG and as PDF files; returns the former. Arguments as in
-    `reproduce`."""
+    """Draw figures as PNG and PDF files into `folder`; other arguments as in `reproduce`.
+
+    Returns:
+        The PNG files.
+    """
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -343,7 +352,7 @@ def draw_all(
     return files
 
 
-# The steps.
+# Steps of `reproduce`.
 
 
 def simulate(
@@ -355,14 +364,18 @@ def simulate(
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> dict[str, dict[Any, Run]]:
-    """Runs of each item by its keys; a scenario that several items share is simulated once."""
+    """Simulate items; a scenario shared by several items is simulated once.
+
+    Returns:
+        Runs by key, for each item.
+    """
     wanted = scenarios_of(paper, items)
     with _simulations(wanted, model, cache, jobs) as simulations:
         return by_item(items, wanted, simulations.runs(progress))
 
 
 Wanted = Mapping[tuple[str, Any], Scenario]
-"""Scenarios of several items, by an item and its key."""
+"""Scenarios of several items, by (item, key)."""
 
 
 def scenarios_of(paper: Paper, items: Iterable[str]) -> Wanted:
@@ -374,7 +387,7 @@ def scenarios_of(paper: Paper, items: Iterable[str]) -> Wanted:
 
 
 def by_item(items: Iterable[str], wanted: Wanted, runs: Iterable[Run]) -> dict[str, dict[Any, Run]]:
-    """The runs of wanted scenarios, by item and key."""
+    """Runs of `wanted`, by item and key."""
     result: dict[str, dict[Any, Run]] = {name: {} for name in items}
     for (name, key), run in zip(wanted, runs, strict=True):
         result[name][key] = run
@@ -395,28 +408,28 @@ def _simulations(wanted: Wanted, model: str, cache: Path | None, jobs: int | Non
 def numbers(
     paper: Paper, items: Iterable[str], model: str, *, cache: Path | None, **settings: Any
 ) -> dict[Key, Measured]:
-    """Every number of `items`: what is kept of them in `cache`, the rest simulated and measured."""
+    """Numbers of `items`: stored ones from `cache`, the rest simulated and measured."""
     with Step(paper, items, model, cache=cache, **settings) as step:
         step.wait()
         return step.numbers()
 
 
 def numbers_of(cache: Path) -> Path:
-    """The folder of the numbers measured, beside that of the runs."""
+    """Folder of the measured numbers, beside the folder of the runs."""
     return cache.parent / "numbers"
 
 
 def kept_numbers(
     paper: Paper, name: str, model: str, cache: Path | None = CACHE
 ) -> kept.Numbers | None:
-    """What is kept of an item's numbers, of the code as it is."""
+    """Stored numbers of an item, if they were measured with the current code; else None."""
     if cache is None:
         return None
     return kept.load(numbers_of(cache), paper.name, name, model, paper.items[name].code)
 
 
 def measure(paper: Paper, runs: Mapping[str, Runs]) -> dict[Key, Measured]:
-    """Every number of the items whose runs are given."""
+    """Measure the numbers of all items in `runs`."""
     found: dict[Key, Measured] = {}
     for name, of_item in runs.items():
         for (row, column), value in paper.items[name].measure(of_item).items():
@@ -443,8 +456,10 @@ def items_of(paper: Paper, names: str | Iterable[str] | None) -> set[str]:
 
 
 def needed(paper: Paper, items: Iterable[str], model: str) -> set[str]:
-    """Items whose numbers it takes to judge some: these, and those that the paper compares them
-    with, as far as the model can say something of them."""
+    """Items whose numbers are required to judge `items`.
+
+    These are `items` and the items that claims compare them with, if the model can simulate them.
+    """
     cells = [cell for item in items for cell in paper.cells(item)]
     found = {cell.item for cell in cells}
     found |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}

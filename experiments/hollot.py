@@ -1,6 +1,6 @@
-"""The example of Hollot, Misra, Towsley and Gong (INFOCOM 2001), for tests and the notebook.
+"""The example of Hollot, Misra, Towsley and Gong (INFOCOM 2001), for tests and a notebook.
 
-C = 3750 packets of 500 bytes a second, N = 60, R = 0.246 s, RED with dp/dq = 1.86e-4.
+C = 3750 packets/s of 500 bytes, N = 60, R = 0.246 s, RED with dp/dq = 1.86e-4.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def hmtg(
     duration: float = 200,
     **settings: Any,
 ) -> tc.Scenario:
-    """Their network with a weight of RED's average, laid out for `queue` packets at rest."""
+    """Their network with the given RED weight; the equilibrium queue is `queue` packets."""
     rate = C * 500 * 8
     p = 2 / (rtt * C / flows) ** 2
-    low = queue - p / SLOPE  # RED with an even spacing drops 2 p_b of the packets
+    low = queue - p / SLOPE  # RED with uniform spacing drops 2 p_b of the packets
     red = tc.RED(
         min_thresh=low, max_thresh=low + 550, max_p=275 * SLOPE, weight=weight, wait=0,
         mean_packet=500,
@@ -45,7 +45,7 @@ def hmtg(
 
 
 def swing(run: tc.Run, after: float) -> tuple[float, float, float]:
-    """Least and largest queue in packets after `after` s, and its mean period in s."""
+    """Smallest and largest queue in packets after `after` s, and its mean period in s."""
     queue = run.data["queue"].sel(link="bottleneck", time=slice(after, None))
     level = float(queue.mean())
     above = queue.values >= level

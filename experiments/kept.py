@@ -1,9 +1,9 @@
-"""Measured numbers kept on disk, so that what nothing has changed is not simulated again.
+"""Measured numbers stored on disk, so that unchanged items are not simulated again.
 
-A file holds the numbers of one item from one model, of all seeds or of a few. Its name has a hash
-of the code that decides them: of tcpcc but for what only shows, and of the paper's modules that the
-item's scenarios and numbers come from; comments and docstrings do not count. Loading a run takes
-longer than a quick simulation does; this takes no time.
+A file has the numbers of one item in one model, with all seeds or a few. Its name contains a hash
+of the code that determines them: tcpcc without its display code, and the paper's modules that the
+item uses. Comments and docstrings do not change the hash. Reading these files is faster than
+loading cached runs.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ import tcpcc
 from experiments import seeds
 
 Numbers = dict[tuple[str, str], tuple[float | None, ...]]
-"""By (row, column), what a `harness.Measured` has."""
+"""Fields of a `records.Measured` by (row, column)."""
 
 SHOWS = {
     "bench.py", "cli", "comparison.py", "completion.py", "figure.py", "interactive", "pcapng.py",
     "plots.py", "qlog.py", "topology.py", "trace_plots.py",
 }  # fmt: skip
-"""Files and folders of tcpcc that show numbers and decide none."""
+"""Files and folders of tcpcc that display numbers and do not affect them."""
 
 
 def digest(*functions: Callable[..., Any]) -> str:
-    """Hash of all code that decides the numbers that these functions, of a paper, give."""
+    """Hash of all code that affects the results of a paper's `functions`."""
     modules = frozenset(part.__module__ for each in functions for part in _parts(each))
     return _digest(modules, seeds.QUICK)
 
@@ -49,7 +49,7 @@ def _digest(modules: frozenset[str], quick: bool) -> str:
 
 
 def _parts(function: Any) -> Iterator[Any]:
-    """A function, or those that a `partial` is made of."""
+    """The function itself, or the functions inside a `partial`."""
     if isinstance(function, partial):
         for each in (function.func, *function.args, *function.keywords.values()):
             yield from _parts(each)
@@ -58,7 +58,7 @@ def _parts(function: Any) -> Iterator[Any]:
 
 
 def _behind(modules: Iterable[str]) -> set[str]:
-    """Those of the papers' modules, and of the seeds', that are among some modules or imported."""
+    """Papers' modules and `seeds` among `modules` and their imports, direct or indirect."""
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
@@ -79,7 +79,7 @@ def _file(module: str) -> Path:
 
 @cache
 def _code(file: Path) -> bytes:
-    """A file's name and code, without docstrings: expressions that are nothing but a text."""
+    """A file's name and code, without docstrings (expressions that are only a string)."""
     tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
@@ -101,8 +101,11 @@ def _name(paper: str, item: str, model: str) -> str:
 
 
 def load(folder: Path, paper: str, item: str, model: str, code: str) -> Numbers | None:
-    """What is kept of an item from a model, by code of that `digest`; None if nothing, or nothing
-    that can be read."""
+    """Stored numbers of an item in a model, for the `digest` in `code`.
+
+    Returns:
+        The numbers, or None if there is no readable file.
+    """
     try:
         entries = json.loads(_place(folder, paper, item, model, code).read_text(encoding="utf-8"))
         return {(row, column): tuple(numbers) for row, column, numbers in entries}
@@ -118,8 +121,7 @@ def store(
     code: str,
     numbers: Mapping[tuple[str, str], Iterable[float | None]],
 ) -> None:
-    """Keep an item's numbers, whole or not at all, in place of those of as many seeds from older
-    code."""
+    """Store an item's numbers atomically, and delete those of other code with the same seeds."""
     folder.mkdir(parents=True, exist_ok=True)
     place = _place(folder, paper, item, model, code)
     entries = [[row, column, list(values)] for (row, column), values in numbers.items()]

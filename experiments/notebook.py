@@ -1,11 +1,11 @@
-"""A paper in a notebook: what is simulated and how it is measured, in the open; what came of it.
+"""A paper in a notebook: code of the scenarios and measurements, and their results.
 
 >>> from experiments import notebook  # doctest: +SKIP
 >>> book = notebook.open("quick_vegas", quick=True)  # doctest: +SKIP
 >>> book.code("table_1")  # doctest: +SKIP
 >>> book.compute("table_1")  # doctest: +SKIP
 
-Everything is the experiment's own: a cell shows its code and calls it.
+A notebook has no code of its own for this: it shows and calls the code of the experiment.
 """
 
 from __future__ import annotations
@@ -28,80 +28,79 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CHOICE = "TCPCC_QUICK"
-"""Environment variable that decides how many seeds, in place of the notebook."""
+"""Environment variable that overrides the notebook's choice of few or all seeds."""
 
 VOLATILE = {"tcpcc": "differs from run to run"}
-"""Metadata of an output that a comparison of two executions leaves out."""
+"""Metadata of an output that comparisons of two executions ignore."""
 
 SCREEN_DPI = 90
-"""Of figures in notebooks, whose files would be large otherwise."""
+"""Resolution of figures in notebooks; a higher one makes large files."""
 
 
 def open(paper: str, *, quick: bool = True) -> Book:
-    """Begin a paper's notebook.
+    """Open a paper's notebook.
 
     Args:
-        paper: its name.
-        quick: a few seeds instead of all. ``TCPCC_QUICK=0`` in the environment, which
-            `make reproduce` and the tests set, overrules it.
+        paper: name of the paper.
+        quick: use a few seeds instead of all. ``TCPCC_QUICK=0`` in the environment, which
+            `make reproduce` and the tests set, overrides it.
 
     Raises:
-        RuntimeError: another notebook of this process was opened with other seeds.
-        ScenarioError: an unknown paper.
+        RuntimeError: this process has already opened a notebook with the other choice of seeds.
+        ScenarioError: unknown paper.
     """
     wanted = os.environ.get(CHOICE, "1" if quick else "0") not in ("", "0")
     known = [
         name for name in sys.modules if name.startswith("experiments.") and "scenarios" in name
     ]
     if wanted != seeds.QUICK and known:
-        raise RuntimeError("the papers' seeds are chosen already: restart the kernel")
+        raise RuntimeError("the seeds cannot be changed in a running kernel; restart the kernel")
     seeds.QUICK = wanted
     return Book(paper)
 
 
 class Book:
-    """A paper, item by item.
+    """A paper in a notebook, item by item.
 
     Args:
-        paper: its name.
+        paper: name of the paper.
     """
 
     def __init__(self, paper: str) -> None:
         self.paper = harness.papers()[paper] if paper in harness.papers() else _unknown(paper)
         self._records: dict[str, list[Record]] = {}
         self._shown: set[Any] = set()
-        self._progress = False if CHOICE in os.environ else None  # nobody watches then
+        self._progress = False if CHOICE in os.environ else None  # set: not interactive
 
     def code(self, item: str) -> Any:
-        """The code of an item: the scenarios that it simulates, how its numbers are taken; what an
-        item before had too is not shown again."""
+        """Show the code of an item's scenarios and measurements, without code shown before."""
         from IPython.display import Code, Markdown
 
         one = self._item(item)
         fresh = [f for f in _functions(one.scenarios, one.measure) if f not in self._shown]
         if not fresh:
-            return Markdown("*The code is that of items above, with other settings.*")
+            return Markdown("*Same code as in the items above, with other settings.*")
         self._shown |= set(fresh)
         texts = (inspect.getsource(f).rstrip() for f in fresh)
         return Code("\n\n\n".join(texts), language="python")
 
     def scenarios(self, item: str) -> Mapping[Any, Scenario]:
-        """What an item simulates, by its keys."""
+        """Scenarios of an item, by key."""
         return self._item(item).scenarios()
 
     def compute(self, item: str, *rows: str) -> PaperTable:
-        """The item's numbers from each model that can tell, judged, as the paper's table.
+        """Compute an item in each of its models and show it as the paper's table.
 
-        Says of each model whether it was computed, in how many seconds, or is kept from before.
+        A line per model says how long the computation took, or that stored numbers are shown.
 
         Args:
-            item: its name.
-            *rows: those that are to be shown; default all.
+            item: name of the item.
+            *rows: rows to show; default all.
         """
         return PaperTable(self.records(item), rows or None)
 
     def records(self, item: str) -> list[Record]:
-        """The same as records."""
+        """Compute an item and return its records."""
         if item not in self._records:
             for model in self._item(item).models:
                 code = self._item(item).code if self._is_kept(item, model) else None
@@ -111,24 +110,24 @@ class Book:
         return self._records[item]
 
     def dots(self, item: str) -> None:
-        """How far each number of an item is from print, with what it is held to."""
+        """Show the ratio of each number of an item to the published value, with its tolerance."""
         figure = dots.dot_plot(self.records(item))
         if figure is not None:
-            _show(figure, f"{report.heading(item)}: ours over published, by number")
+            _show(figure, f"{report.heading(item)}: our numbers divided by the published ones")
 
     def draw(self, *items: str) -> None:
-        """The figures of items."""
+        """Show the figures of items."""
         for item in items:
             figure = harness.draw(self.paper.name, item, progress=self._progress)
             title = f"{report.heading(item)}: {self.paper.published.titles.get(item, '')}"
             _show(figure, title.rstrip(": "))
 
     def by_simpy(self, item: str, keys: Sequence[Any] | None = None) -> None:
-        """Simulate an item again by the SimPy driver; every bit is that of the compiled one.
+        """Simulate an item with the SimPy driver and check that results are identical.
 
         Args:
-            item: its name.
-            keys: of the scenarios that are simulated; default all.
+            item: name of the item.
+            keys: keys of the scenarios to simulate; default all.
 
         Raises:
             AssertionError: a number differs.
@@ -141,10 +140,10 @@ class Book:
         for key in chosen:
             if not slow[key].data.equals(fast[key].data):
                 raise AssertionError(f"{item}, {key}: SimPy and compiled driver differ")
-        print("The same bits as by the compiled driver.")
+        print("Bit-identical to the compiled driver.")
 
     def summary(self) -> Any:
-        """How many numbers of each item that was computed so far are reproduced."""
+        """Show how many numbers are reproduced, for each item computed so far."""
         from IPython.display import Markdown
 
         order = [item for item in self.paper.items if item in self._records]
@@ -162,7 +161,7 @@ class Book:
 
 
 def _show(figure: Figure, alt: str) -> None:
-    """A figure in the notebook, once, with its caption."""
+    """Show a figure with its caption once."""
     import matplotlib.pyplot as plt
     from IPython.display import Image, display, display_markdown
 
@@ -173,7 +172,7 @@ def _show(figure: Figure, alt: str) -> None:
 
 
 class _Clock:
-    """Says in one line how long something took, or of which code's numbers it was kept."""
+    """Shows a line with the computing time, or with the code that stored numbers belong to."""
 
     def __init__(self, what: str, kept_of: str | None = None) -> None:
         self.what, self.kept_of = what, kept_of
@@ -188,13 +187,13 @@ class _Clock:
             seconds = time.perf_counter() - self.begin
             told = f"computed in {seconds:.1f} s"
             if self.kept_of is not None:
-                told = f"kept numbers, of this code ({self.kept_of})"
+                told = f"stored numbers of the current code ({self.kept_of})"
             some = f", {seeds.FEW} seeds" if seeds.QUICK else ""
             display_markdown(f"*{self.what}: {told}{some}*", raw=True, metadata=VOLATILE)
 
 
 def _functions(*functions: Callable[..., Any]) -> Iterator[Any]:
-    """Functions, or those that a `partial` is made of, and what they call of their own module."""
+    """The functions (also those inside a `partial`), and functions of their modules they call."""
     waiting, found = list(functions), set()
     while waiting:
         function = waiting.pop(0)
@@ -209,7 +208,7 @@ def _functions(*functions: Callable[..., Any]) -> Iterator[Any]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """What a piece of code refers to, comprehensions and inner functions included."""
+    """Names that a piece of code refers to, including comprehensions and inner functions."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

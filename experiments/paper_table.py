@@ -1,7 +1,7 @@
-"""A table as its paper has it: rows and columns, and under each heading print, packets and fluid.
+"""A table in its paper's arrangement, with published value, packets and fluid in each column.
 
-Rows that have the same columns make one table; one that would be much wider than high stands on its
-side. What stands in every cell (a unit, an empty column) is said once or not at all.
+Rows with the same columns form one table. A table that would be too wide is transposed. A unit that
+all cells share is in the heading, and empty columns are left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 STYLE = TEMPLATES / "table.css"
 
 WIDE = 9
-"""Numbers in a line beyond which a table that is wider than high is turned."""
+"""Largest number of entries per row; a table with more columns than rows is then transposed."""
 
 MARKS = {
     "reproduced": ("✓", "good"),
@@ -31,23 +31,23 @@ MARKS = {
     "as the reference": ("✓", "good"),
     "off the reference": ("✗", "bad"),
 }
-"""Mark and class of a verdict."""
+"""Symbol and CSS class of a verdict."""
 
 SOURCES = {"print": "published", "packet": "packets", "fluid": "fluid"}
-"""What a heading is divided into."""
+"""Subcolumns of a column, with their headings."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in one place of the table.
+    """One entry of the table.
 
     Args:
         text: the number.
-        error: against print, "+3 %"; empty where nothing is to be met.
-        verdict: in words; empty where there is none.
-        spread: standard deviation and range, where chance plays a part.
-        note: letter of the cause, if one is needed.
-        place: anchor of the cell, in its first entry.
+        error: relative error, "+3 %"; empty without a published number or reference.
+        verdict: the verdict; empty for none.
+        spread: standard deviation and range over seeds, if any.
+        note: letter of the cause, if any.
+        place: HTML anchor of the cell, in its first entry.
     """
 
     text: str = ""
@@ -78,8 +78,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Note:
-    """A cause, its letter, the anchors of the cells that it explains, and the test that computes
-    its evidence, if there is one."""
+    """A footnote: letter, text of the cause, anchors of its cells, and the test, if any."""
 
     letter: str
     text: str
@@ -91,8 +90,8 @@ class PaperTable:
     """The numbers of one item in its paper's arrangement; a notebook shows it as HTML.
 
     Args:
-        records: of the item.
-        rows: those that are to be shown; None: all.
+        records: records of the item.
+        rows: rows to show; None for all.
     """
 
     def __init__(self, records: Sequence[Record], rows: Sequence[str] | None = None) -> None:
@@ -109,7 +108,7 @@ class PaperTable:
         ]
 
     def html(self) -> str:
-        """Without its style, for a page that has it."""
+        """HTML without the style sheet, for a page that includes it."""
         template = _environment().get_template("table.html")
         return template.render(table=self, sources=SOURCES)
 
@@ -173,12 +172,12 @@ class PaperTable:
 
 
 def place(item: str, row: str, column: str) -> str:
-    """Anchor of a cell, in its first entry."""
+    """HTML anchor of a cell."""
     return re.sub(r"\W+", "-", "-".join((item, row, column))).strip("-")
 
 
 def _arrangements(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Rows that have the same columns, together."""
+    """Group records whose rows have the same columns."""
     columns: dict[str, list[str]] = {}
     for r in records:
         columns.setdefault(r.row, []).append(r.column)

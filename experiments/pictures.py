@@ -1,4 +1,4 @@
-"""Figures as files: equal figures give equal bytes, and a PNG has as many colours as it needs."""
+"""Write figures to files: equal figures give equal bytes; PNGs have a small palette."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DPI = 300
 """Dots per inch of a PNG."""
 
 COLOURS = 256
-"""Of a PNG: lines and their smoothed edges need no more, and the file is a third as large."""
+"""Palette size of a PNG: enough for antialiased lines, and the file is a third as large."""
 
 KINDS = ("png", "pdf", "svg")
 
@@ -22,7 +22,7 @@ ANONYMOUS: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "svg": {"Date": None},
 }
-"""Metadata that leave out when and by what a picture was made."""
+"""Metadata settings that leave out date and program."""
 
 
 def png(figure: Figure, dpi: float = DPI) -> bytes:
@@ -39,15 +39,18 @@ def png(figure: Figure, dpi: float = DPI) -> bytes:
 
 
 def save(figure: Figure, stem: Path, kinds: Iterable[str] = KINDS) -> list[Path]:
-    """Write a figure into files; returns these.
+    """Write a figure to files.
 
     Args:
-        figure: to write.
-        stem: their path without a suffix.
-        kinds: of `KINDS`; the last two are vectors.
+        figure: the figure.
+        stem: path of the files without suffix.
+        kinds: formats from `KINDS`; "pdf" and "svg" are vector graphics.
+
+    Returns:
+        The files written.
 
     Raises:
-        ValueError: another kind.
+        ValueError: unknown format.
     """
     import matplotlib as mpl
 
@@ -59,6 +62,6 @@ def save(figure: Figure, stem: Path, kinds: Iterable[str] = KINDS) -> list[Path]
         if kind == "png":
             files[-1].write_bytes(png(figure))
             continue
-        with mpl.rc_context({"svg.hashsalt": "tcpcc"}):  # names inside it are drawn otherwise
+        with mpl.rc_context({"svg.hashsalt": "tcpcc"}):  # otherwise ids in an SVG are random
             figure.savefig(files[-1], metadata=ANONYMOUS[kind])
     return files

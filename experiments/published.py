@@ -1,38 +1,38 @@
-"""Published values as data: reads ``experiments/data/<paper>.toml`` into cells and claims.
+"""Published values: reads ``experiments/data/<paper>.toml`` into cells and claims.
 
-The file holds what the paper prints and how closely it can be held to, and nothing that was
-computed here::
+The file has the published values, their tolerances and the causes of differences. It has no
+computed numbers::
 
     [paper]                            # title, authors, bibtex
     [[item]]                           # a table or a figure
     name = "table_1"
     title = "Link utilization of the bottleneck"
-    source = "Table I"                 # where the numbers stand
+    source = "Table I"                 # place in the paper
     read = "text"                      # "text": printed numbers; "axis": read off a figure
       [[item.block]]                   # rows x columns of one arrangement
       unit = "1"                       # one, or one for each column
       columns = ["0-25", "25-55"]
       rows = ["Vegas", "New Reno"]
-      published.Vegas = [0.335, 0.780] # a row that is left out has no published number
-                                       # an item without a block is a figure that prints no number
-      reference.Vegas = [...]          # in place of published: what another simulator or a closed
-                                       # form gives; the paper does not print it
+      published.Vegas = [0.335, 0.780] # a row left out here has no published number;
+                                       # an item without a block is a figure without numbers
+      reference.Vegas = [...]          # instead of published: number from another simulator or a
+                                       # closed form, not published in the paper
       formula = true                   # the rows are formulas, not numbers of a model
-      [[item.measured]]                # how our number is taken from a run
+      [[item.measured]]                # how our number is computed from a run
       [[item.tolerance]]               # absolute = ... or relative = ..., and the reason
       [[item.cause]]                   # why the packet model's number differs
-      check = "test_x.py::test_y"      # the test of tests/ that computes its evidence; none needs
-                                       # what begins with "Not traced", and what is of chance,
-                                       # `chance = true`, for which our runs' range must have room
-      [[item.fluid_cause]]             # why the fluid model's differs from the packet model's; by
-                                       # chance: the one's range must have room for the other
-    [[claim]]                          # what the paper says of two cells: more > less
+      check = "test_x.py::test_y"      # the test in tests/ that computes the evidence; not required
+                                       # for causes that start with "Not traced" or have
+                                       # `chance = true` (the value must be in our runs' range)
+      [[item.fluid_cause]]             # why fluid differs from packets; with `chance = true` the
+                                       # ranges of both must overlap
+    [[claim]]                          # claim of the paper about two cells: more > less
     more = "table_1/Quick Vegas/{time}"  # or ["table_1", "Quick Vegas", "{time}"]
     less = "table_1/Vegas/{time}"
-    each.time = ["0-25", "25-55"]      # may be left out; of several, every combination
+    each.time = ["0-25", "25-55"]      # optional; with several names, every combination
 
-`measured`, `tolerance`, `cause` and `fluid_cause` take `rows` and `columns` where they hold for
-some cells only; of several that apply, the last one counts.
+`measured`, `tolerance`, `cause` and `fluid_cause` take `rows` and `columns` if they apply to some
+cells only. If several entries apply to a cell, the last one is used.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a number may be from the published one.
+    """Largest accepted distance of a number from the published value.
 
     Args:
         kind: "absolute" (in the cell's unit) or "relative" (a share of the published value).
-        value: of that kind, positive.
-        reason: why so much and no more; never our own result.
+        value: the distance, positive.
+        reason: why the tolerance has this size; our own result must not be a reason.
     """
 
     kind: str
@@ -76,8 +76,10 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the paper says of two of its cells: `more` is larger than `less`; `form` is the text
-    with the names in braces, the same for all that one entry of the data file says."""
+    """A claim of the paper about two cells: `more` is larger than `less`.
+
+    `form` is the text with names in braces; all claims from one entry of the data file share it.
+    """
 
     more: Key
     less: Key
@@ -86,18 +88,19 @@ class Claim:
 
 
 NOT_TRACED = "Not traced"
-"""How a cause begins that is none: what is known all the same may follow."""
+"""Prefix of a cause that is not yet explained; known facts may follow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a number differs, and what shows that this is why.
+    """Why a number differs, and the evidence.
 
     Args:
-        text: for people.
-        check: the test that computes its evidence, "test_x.py::test_y" of tests/.
-        chance: the number depends on phases or seeds that the paper does not give, or, of fluid,
-            that the two models draw differently; whoever judges a cell looks whether that may be.
+        text: the explanation.
+        check: the test that computes the evidence, "test_x.py::test_y" in tests/.
+        chance: the number depends on phases or seeds that the paper does not give (for a fluid
+            cause: that the two models draw differently). `records.record` checks whether chance is
+            a possible explanation.
     """
 
     text: str
@@ -107,7 +110,8 @@ class Cause:
     def __post_init__(self) -> None:
         if not (self.check or self.chance) and self.is_traced:
             raise ValueError(
-                f"cause {self.text!r}: needs a check, or chance = true, or begins {NOT_TRACED!r}"
+                f"cause {self.text!r}: must have a check or chance = true, or start with "
+                f"{NOT_TRACED!r}"
             )
 
     @property
@@ -120,18 +124,18 @@ class Cell:
     """One number of a paper.
 
     Args:
-        paper, item, row, column: where it belongs.
-        unit: of the published value, of ours, and of an absolute tolerance.
-        published: None where the paper draws a curve and prints no number.
-        reference: in its place, what another simulator or a closed form gives.
-        tolerance: None where there is neither.
-        measured: how our number is taken from a run.
-        source: where in the paper.
+        paper, item, row, column: position of the number.
+        unit: unit of the published value, of our number, and of an absolute tolerance.
+        published: the published value; None if the paper shows a curve without numbers.
+        reference: used instead: value from another simulator or a closed form.
+        tolerance: None without a published value or reference.
+        measured: how our number is computed from a run.
+        source: place in the paper.
         read: "text" for a printed number, "axis" for one read off a figure.
-        cause: why the packet model's number is known to differ; None where it should not.
-        fluid_cause: why the fluid model's number is known to differ from the packet model's.
-        claims: what the paper says of this cell and another.
-        formula: the number is a formula's, not a model's.
+        cause: known reason why the packet model's number differs; None if it should not.
+        fluid_cause: known reason why the fluid model's number differs from the packet model's.
+        claims: the paper's claims about this cell and another.
+        formula: the number comes from a formula, not from a model.
     """
 
     paper: str
@@ -160,8 +164,8 @@ class Published:
     """A paper's data file.
 
     Attributes:
-        titles: of the items, by name, in the file's order.
-        cells: in the file's order.
+        titles: titles of the items by name, in the file's order.
+        cells: all cells, in the file's order.
     """
 
     title: str
@@ -171,19 +175,19 @@ class Published:
     cells: Sequence[Cell] = field(default_factory=tuple)
 
     def printed(self, item: str) -> dict[tuple[str, str], float | None]:
-        """The published numbers of an item by (row, column), in the file's order."""
+        """Published numbers of an item by (row, column), in the file's order."""
         return {cell.key[1:]: cell.published for cell in self.cells if cell.item == item}
 
 
 @cache
 def of(paper: str) -> Published:
-    """The data file of a paper, by its name."""
+    """Read a paper's data file, by the paper's name."""
     return read(DATA / f"{paper}.toml")
 
 
 @cache
 def checks(paper: str) -> Mapping[str, str]:
-    """The test that computes each cause's evidence, by the cause's text; of no paper nothing."""
+    """Tests that compute the evidence, by the cause's text; empty for an unknown paper."""
     if not (DATA / f"{paper}.toml").exists():
         return {}
     causes = (cause for cell in of(paper).cells for cause in (cell.cause, cell.fluid_cause))
@@ -191,7 +195,11 @@ def checks(paper: str) -> Mapping[str, str]:
 
 
 def read(path: Path) -> Published:
-    """Read a data file; raises ValueError in one line where it contradicts itself."""
+    """Read a data file.
+
+    Raises:
+        ValueError: the file is inconsistent.
+    """
     with path.open("rb") as file:
         data = tomllib.load(file)
     claims = list(_claims(data.get("claim", [])))
@@ -200,7 +208,7 @@ def read(path: Path) -> Published:
     for claim in claims:
         for key in (claim.more, claim.less):
             if key not in known:
-                raise ValueError(f"{path.name}: a claim names {'/'.join(key)}, which is no cell")
+                raise ValueError(f"{path.name}: a claim names {'/'.join(key)}, which is not a cell")
     if len(known) != len(cells):
         raise ValueError(f"{path.name}: two cells have the same item, row and column")
     return Published(

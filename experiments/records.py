@@ -1,4 +1,4 @@
-"""A cell judged: both models' numbers, held against what is printed and against each other."""
+"""Records: the numbers of both models, compared with the published value and with each other."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from experiments.published import NOT_TRACED, Cause, Cell, Key
 MODELS = ("packet", "fluid")
 
 AGREEMENT = 0.10
-"""Relative difference up to which fluid and packet model agree; beyond it there is a cause."""
+"""Relative difference up to which fluid and packet model agree; a larger one needs a cause."""
 
 GRADES = (0.10, 0.25, 0.50)
-"""Bounds of relative errors that are told apart, whatever the tolerance."""
+"""Bounds of the grades of relative errors, independent of the tolerance."""
 
 CHANCE = 3.0
-"""Standard errors of the difference up to which two means over seeds do not differ."""
+"""Number of standard errors of the difference up to which two means over seeds count as equal."""
 
 SHARP = 0.25
-"""Share of the packet model's mean up to which these `CHANCE` standard errors may go to explain a
-difference: wider, they would explain any."""
+"""Largest size of `CHANCE` standard errors, as a share of the packet model's mean, with which
+chance may explain a difference; larger ones would explain any difference."""
 
 NOT_EXPLAINED = f"{NOT_TRACED}."
 BEYOND_CHANCE = (
-    f"{NOT_TRACED}; not by chance as our runs have it, whose ranges have no room for it."
+    f"{NOT_TRACED}; the difference is outside the range of our runs, so chance does not explain it."
 )
-UNDECIDED = "Undecided, so many seeds cannot tell"
+UNDECIDED = "Undecided with this number of seeds"
 NEAR_PACKETS = (
     f"Within {AGREEMENT:.0%}".replace("%", " %")
     + " of the packet model's number, which is within the tolerance."
 )
-"""Why fluid misses a printed number that packets meet, where the two agree."""
+"""Cause if fluid misses a published number that packets meet although both models agree."""
 
 Verdict = Literal[
     "reproduced",
@@ -46,8 +46,11 @@ Verdict = Literal[
 
 
 class Measured(NamedTuple):
-    """A number; where chance plays a part, with the range of all runs and the standard deviation
-    over seeds, and if it is their mean, how many `seeds`."""
+    """A number from a run or several runs.
+
+    If it depends on seeds: `low` and `high` are the range of all runs and `sd` is the standard
+    deviation over seeds. If it is a mean over seeds, `seeds` is their number.
+    """
 
     value: float
     low: float | None = None
@@ -57,39 +60,39 @@ class Measured(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Standard error of a mean over seeds; 0 where chance plays no part."""
+        """Standard error of a mean over seeds; 0 if the number is not a mean over seeds."""
         return self.sd / math.sqrt(self.seeds) if self.sd and self.seeds else 0.0
 
     def over(self, whole: float) -> Measured:
-        """As a share of a whole, the range with it."""
+        """The number and its range divided by `whole`."""
         low, high = (None if end is None else end / whole for end in (self.low, self.high))
         return Measured(self.value / whole, low, high)
 
 
 Values = Mapping[Key, Measured]
-"""A model's numbers."""
+"""Numbers of one model."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One cell of a paper, judged.
+    """One cell of a paper, compared with the published value.
 
     Attributes:
-        paper, item, row, column, unit: which number.
-        published: what the paper prints; None where it prints none.
-        reference: in its place, what another simulator or a closed form gives.
-        tolerance: half width of the band around either, in `unit`.
+        paper, item, row, column, unit: position and unit of the number.
+        published: the published value; None if there is none.
+        reference: used instead: value from another simulator or a closed form.
+        tolerance: half width of the band around published value or reference, in `unit`.
         packet, fluid: our numbers; None for a model that was not run.
-        formula: in their place, the number of a row that is a formula, not a model.
-        verdict: on the packet model's number, or on the formula's.
-        fluid_verdict: on the fluid model's.
-        agreement: of the fluid model with the packet model, a `grade`; None unless both were run.
-        cause: why the packet model's number is not the published one, where it is not.
-        fluid_cause: why the fluid model's is not the packet model's, where it is not; or
-            `NEAR_PACKETS`.
-        spread, fluid_spread: smallest and largest number of all runs, where chance plays a part.
+        formula: used instead: the number of a row that is a formula, not a model.
+        verdict: verdict on the packet model's number, or on the formula's.
+        fluid_verdict: verdict on the fluid model's number.
+        agreement: `grade` of the difference between the models; None unless both were run.
+        cause: why the packet model's number is outside the tolerance; else empty.
+        fluid_cause: why fluid differs from packets by more than `AGREEMENT`, or `NEAR_PACKETS`;
+            else empty.
+        spread, fluid_spread: smallest and largest number of all runs, if it depends on seeds.
         sd, fluid_sd: standard deviation over seeds.
-        seeds, fluid_seeds: of how many seeds a number is the mean; None: of a single run.
+        seeds, fluid_seeds: number of seeds of a mean; None for a single run.
     """
 
     paper: str
@@ -121,23 +124,22 @@ class Record:
 
     @property
     def target(self) -> float | None:
-        """The published number, else the reference."""
+        """The published value, else the reference."""
         return self.reference if self.published is None else self.published
 
     def number(self, model: str) -> float | None:
-        """Of "packet" or "fluid"; the formula's where the row is one."""
+        """Our number in the model "packet" or "fluid"; the formula's number for a formula."""
         if self.formula is not None:
             return self.formula
         return self.packet if model == "packet" else self.fluid
 
     def error(self, model: str) -> float | None:
-        """(ours - target) / target; None where there are not both, infinite at a target of 0."""
+        """(ours - target) / |target|; None if either is missing, infinite for a target of 0."""
         ours = self.number(model)
         return None if ours is None or self.target is None else difference(ours, self.target)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: ranges, deviations and seeds only where there are any, None for
-        NaN."""
+        """Plain values for JSON; NaN becomes None, and missing ranges and seeds are left out."""
         plain = asdict(self)
         for name in ("spread", "sd", "seeds", "fluid_spread", "fluid_sd", "fluid_seeds"):
             if plain[name] is None:
@@ -147,14 +149,14 @@ class Record:
 
 
 def difference(value: float, target: float) -> float:
-    """(value - target) / |target|; 0 where both are 0, infinite where the target alone is."""
+    """(value - target) / |target|; 0 if both are 0, infinite if only the target is 0."""
     if target == 0:
         return 0.0 if value == 0 else math.copysign(math.inf, value)
     return (value - target) / abs(target)
 
 
 def grade(relative: float) -> str:
-    """How close a relative difference is: "within 10 %" ... "beyond 50 %"; NaN is beyond."""
+    """Grade of a relative difference: "within 10 %" ... "beyond 50 %"; NaN is beyond 50 %."""
     for bound in GRADES:
         if abs(relative) <= bound:
             return f"within {bound:.0%}".replace("%", " %")
@@ -164,13 +166,13 @@ def grade(relative: float) -> str:
 def judge(
     published: float | None, value: float, tolerance: float | None, claims: Iterable[bool]
 ) -> Verdict:
-    """The verdict on one number.
+    """Verdict on one number.
 
     Args:
-        published: None if there is none.
-        value: ours.
+        published: the published value or None.
+        value: our number.
         tolerance: half width of the band around `published`.
-        claims: for each thing that the paper says of this number, whether it is true of ours.
+        claims: for each claim of the paper about this number, whether it holds for ours.
 
     Raises:
         ValueError: a published number without a tolerance.
@@ -191,33 +193,36 @@ def agree(packet: float, fluid: float) -> bool:
 
 
 def may_be_chance(packet: Measured, fluid: Measured) -> bool:
-    """Whether two means over seeds, of unlike numbers, differ by no more than chance makes them."""
+    """Whether two means over seeds differ by at most `CHANCE` standard errors."""
     return abs(fluid.value - packet.value) <= CHANCE * math.hypot(packet.error, fluid.error)
 
 
 def _cause(known: Cause | None, is_chance: bool) -> str:
-    """What is known of a difference; where that is chance, only if it `is_chance`."""
+    """Text of a known cause; chance counts only if `is_chance`."""
     if known is None:
         return NOT_EXPLAINED
     return BEYOND_CHANCE if known.chance and not is_chance else known.text
 
 
 def _fluid_cause(packet: Measured, fluid: Measured, known: Cause | None) -> str:
-    """Why the fluid model's number is not the packet model's: chance, where the seeds are enough to
-    say so, else the `known` cause; without one, that the seeds are too few to tell."""
+    """Why the fluid model's number differs from the packet model's.
+
+    This is chance if there are enough seeds to say so, else the `known` cause, else a statement
+    that there are too few seeds.
+    """
     is_chance = _may_be_one(packet, fluid)
     if not may_be_chance(packet, fluid):
         return _cause(known, is_chance)
     reach = CHANCE * math.hypot(packet.error, fluid.error) / abs(packet.value)
     if reach <= SHARP:
-        return f"Chance: the means differ by no more than {CHANCE:g} of their standard errors."
+        return f"Chance: the means differ by at most {CHANCE:g} standard errors."
     if known is not None and known.is_traced:
         return _cause(known, is_chance)
     return f"{UNDECIDED}: {CHANCE:g} standard errors of the difference exceed {SHARP:.0%}."
 
 
 def record(cell: Cell, values: Mapping[str, Values]) -> Record:
-    """Judge one cell by what each model gave, `values[model][key]`, if it can tell."""
+    """Judge one cell by the numbers `values[model][key]` of the models that have it."""
     found = {model: each[cell.key] for model, each in values.items() if cell.key in each}
     target = cell.published if cell.reference is None else cell.reference
     width = cell.tolerance.width(target) if cell.tolerance and target is not None else None
@@ -275,8 +280,10 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
 
 
 def in_reach(number: Measured, target: float) -> bool:
-    """Whether a target may be one of our runs: it is in their range, or within `CHANCE` standard
-    deviations. Without either there is no chance."""
+    """Whether the target is in the range of our runs, or within `CHANCE` standard deviations.
+
+    False for a number without range and standard deviation.
+    """
     inside = number.low is not None and number.high is not None
     if inside and number.low <= target <= number.high:  # type: ignore[operator]
         return True
@@ -284,8 +291,10 @@ def in_reach(number: Measured, target: float) -> bool:
 
 
 def _may_be_one(one: Measured, other: Measured) -> bool:
-    """Whether two single runs, by chance, may be of one distribution: their ranges overlap, or one
-    is in the other's reach. Means differ by chance as far as `may_be_chance` says."""
+    """Whether two single runs may differ by chance: ranges overlap, or one is `in_reach`.
+
+    False for means over seeds; `may_be_chance` compares them.
+    """
     if one.error or other.error:
         return False
     if in_reach(one, other.value) or in_reach(other, one.value):
@@ -299,7 +308,7 @@ def _first(found: Mapping[str, Measured]) -> Measured:
 
 
 def needs_cause(verdict: Verdict | None) -> bool:
-    """Whether a verdict is one that has to be explained."""
+    """Whether a verdict needs a cause."""
     return verdict in ("direction holds", "deviates", "off the reference")
 
 

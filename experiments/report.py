@@ -1,4 +1,4 @@
-"""Records as tables: for the screen, for notebooks, for ``docs/scorecard.md`` and the README."""
+"""Tables of records for the screen, notebooks, ``docs/scorecard.md`` and the README."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERDICTS = ("reproduced", "direction holds", "deviates")
-"""On a published number."""
+"""Verdicts on a published number."""
 
 REFERENCE = "as the reference"
 
@@ -43,9 +43,13 @@ EXPLANATION = (
 
 
 def scorecard(records: Sequence[Record]) -> pd.DataFrame:
-    """The records as a table: `error` is (packet - target) / target, `fluid_print_error` the same
-    of fluid, where the target is the published number or the reference; `fluid_error` is
-    (fluid - packet) / packet; other columns as in `Record`."""
+    """The records as a table, one row each.
+
+    Returns:
+        Columns as in `Record`, and `error`: (packet - target) / target, where the target is the
+        published number or the reference; `fluid_print_error`: the same for fluid; `fluid_error`:
+        (fluid - packet) / packet.
+    """
     import pandas as pd
 
     rows = []
@@ -66,14 +70,14 @@ def scorecard(records: Sequence[Record]) -> pd.DataFrame:
 
 
 def summary(records: Sequence[Record]) -> pd.DataFrame:
-    """One row per item, also of those that print no number.
+    """One row per item, including items without published numbers.
 
     Returns:
-        paper, item, `cells`; `published`: how many are; of each model ("packet", "fluid") the cells
-        by verdict ("packet reproduced", ...), by grade of error ("packet within 10 %": of the
-        published ones), and the median error; `reference`: cells that have one, and of each model
-        those that meet it; `agree`: "a of b" cells in which fluid is within 10 % of packets, and of
-        how many others the seeds cannot tell.
+        paper, item; `cells`, `published`, `reference`: number of cells, of published numbers, of
+        references; for each model ("packet", "fluid"): number of cells by verdict ("packet
+        reproduced", ..., "packet as the reference"), of published numbers by grade of the error
+        ("packet within 10 %", ...), and the median error; `agree`: "a of b" cells in which fluid is
+        within 10 % of packets, and the number of undecided cells.
     """
     import numpy as np
     import pandas as pd
@@ -112,7 +116,7 @@ def _verdict(r: Record, model: str) -> str | None:
 
 
 def markdown(records: Sequence[Record]) -> str:
-    """The scorecard as Markdown: a summary, then every number, with the causes below each table."""
+    """The scorecard as Markdown: a summary, then all numbers, with causes below each table."""
     lines = [
         "# Scorecard",
         "",
@@ -153,11 +157,11 @@ def write_summary(records: Sequence[Record], path: Path) -> None:
     """Replace the text between `MARKS` in a file by `overview_markdown`.
 
     Raises:
-        ValueError: the file has not both marks.
+        ValueError: the file does not have each mark once.
     """
     text = path.read_text(encoding="utf-8")
     if any(text.count(mark) != 1 for mark in MARKS):
-        raise ValueError(f"{path}: must have {MARKS[0]!r} and {MARKS[1]!r}, once each")
+        raise ValueError(f"{path}: must have {MARKS[0]!r} and {MARKS[1]!r} once each")
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
     page = path.parent / "docs" / "scorecard.md"
@@ -166,9 +170,13 @@ def write_summary(records: Sequence[Record], path: Path) -> None:
 
 
 def overview(records: Sequence[Record]) -> pd.DataFrame:
-    """One row per paper: `published`, the number of published cells; of each model how many it
-    `tested`, and how many of these are "reproduced", "direction holds" or "deviates"; and of the
-    paper's claims how many were `tested` and `hold`."""
+    """One row per paper.
+
+    Returns:
+        `published`: number of published cells; for each model: `tested`, the number of published
+        cells with a number, and how many of them are "reproduced", "direction holds" or "deviates";
+        `claims`, the number of tested claims, and `claims hold`.
+    """
     import pandas as pd
 
     rows = []
@@ -192,7 +200,7 @@ def overview(records: Sequence[Record]) -> pd.DataFrame:
 
 
 def overview_markdown(records: Sequence[Record], page: str = "") -> str:
-    """`overview` as a Markdown table with a sum; `page` is where the sections of papers are."""
+    """`overview` as a Markdown table with totals; `page` is the page with the papers' sections."""
     lines = [
         "| Paper | Published numbers | Reproduced by packets | by fluid "
         "| Claims that hold in packets | in fluid |",
@@ -212,14 +220,15 @@ def overview_markdown(records: Sequence[Record], page: str = "") -> str:
 
 
 def _anchor(title: str) -> str:
-    """The anchor of a heading, as GitHub and MyST make it."""
+    """Anchor of a heading in GitHub's and MyST's style."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def summary_markdown(records: Sequence[Record]) -> str:
-    """`summary` as a Markdown table: of each model "reproduced / direction holds / deviates" and
-    the median error against print; of references how many each model meets. Of papers whose records
-    are complete also the items from which no number is taken."""
+    """`summary` as a Markdown table.
+
+    For papers with complete records, items without numbers are listed too.
+    """
     lines = [
         "| Paper | Item | Cells | Published | Packets: reproduced / direction / deviates "
         "| Median error | Fluid: reproduced / direction / deviates | Median error "
@@ -244,17 +253,17 @@ def summary_markdown(records: Sequence[Record]) -> str:
 
 
 EXPLAINED = ("tested", "chance", "undecided", "not traced")
-"""How a difference is explained: by a cause whose evidence a test computes; by chance, for which
-the runs leave room; not, since so many seeds cannot tell; not at all."""
+"""Kinds of explanation of a difference: a cause whose evidence a test computes; chance, within the
+range of the runs; undecided, because there are too few seeds; none."""
 
 
 def explained(records: Sequence[Record], which: str) -> Counter[str]:
-    """How many differences are explained how, by `EXPLAINED`.
+    """Number of differences by kind of explanation, see `EXPLAINED`.
 
     Args:
-        records: of any papers.
-        which: "cause": of packets from print, where the verdict is not the best; "fluid_cause": of
-            fluid from packets, beyond 10 %.
+        records: records of any papers.
+        which: "cause": differences of packets from the published value or reference, outside the
+            tolerance; "fluid_cause": differences of fluid from packets above 10 %.
     """
     if which == "cause":
         found = [r for r in records if needs_cause(r.verdict)]
@@ -275,7 +284,7 @@ def _kind(r: Record, which: str) -> str:
 
 
 def explained_markdown(records: Sequence[Record]) -> str:
-    """The same in two sentences."""
+    """`explained` in two sentences."""
     sentences = []
     for which, what in (
         ("cause", "packets are outside the tolerance of the published number"),
@@ -291,8 +300,10 @@ def explained_markdown(records: Sequence[Record]) -> str:
 
 
 def _items(there: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(paper, item) that have records, each paper's in its order, and where all of a paper's are
-    there also those without."""
+    """(paper, item) with records, in the papers' order.
+
+    If a paper's records are complete, its items without numbers are included.
+    """
     known = papers()
     found = []
     for paper in dict.fromkeys(paper for paper, _ in there):
@@ -338,7 +349,7 @@ def _item_lines(records: Sequence[Record]) -> list[str]:
 
 
 def _said(r: Record, model: str, notes: dict[str, int]) -> str:
-    """ "reproduced, +3.1 %", with the number of its note; nothing where nothing is to be met."""
+    """ "reproduced, +3.1 %" with the number of its note; empty without a target."""
     verdict, error = _verdict(r, model), r.error(model)
     if verdict is None or error is None:
         return ""
@@ -361,8 +372,7 @@ def _with_spread(value: float | None, sd: float | None, spread: tuple[float, flo
 
 
 def percent(error: float) -> str:
-    """A relative difference with its sign, "0 %" if it is none to a tenth of a per cent; nothing if
-    it is infinite."""
+    """A relative difference as text with sign; "0 %" if it rounds to 0.0 %; empty if infinite."""
     if math.isinf(error):
         return ""
     told = f"{100 * error:+.0f}" if abs(error) >= 0.1 else f"{100 * error:+.1f}"
@@ -370,7 +380,10 @@ def percent(error: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """Four digits, at most three after the point unless it is less than that; nothing for None."""
+    """A number as text: four digits, at most three decimals unless it is smaller than 0.005.
+
+    None gives "", NaN gives "never".
+    """
     if value is None:
         return ""
     if math.isnan(value):

@@ -1,7 +1,7 @@
-"""Response curves: what one flow of each controller gets, against the rate of random loss.
+"""Response curves: throughput of one flow of each controller against the random loss rate.
 
-`python -m experiments.response` writes them into docs/response_curves.csv, from which the pages of
-the controllers draw theirs; tests/docs/test_site.py simulates some of them again.
+`python -m experiments.response` writes them to docs/response_curves.csv, which the controllers'
+documentation pages plot. tests/docs/test_site.py repeats some of the simulations.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ BUFFER = 333
 """Packets: one bandwidth-delay product."""
 
 DURATION, AFTER = 60.0, 20.0
-"""s; what a flow gets is its throughput from `AFTER` on."""
+"""s; throughput is measured from `AFTER` on."""
 
 
 def scenario(controller: str, loss: float) -> tc.Scenario:
-    """One flow over 100 Mb/s with 40 ms and packets lost at random."""
-    queue = "xcp_router" if controller == "xcp" else None  # it does what its routers say
+    """One flow over 100 Mb/s with a base RTT of 40 ms and random loss."""
+    queue = "xcp_router" if controller == "xcp" else None  # XCP needs its own routers
     net = tc.dumbbell(RATE, DELAY, BUFFER, queue=queue, loss=loss)
     return tc.Scenario(
         net,
@@ -40,13 +40,13 @@ def scenario(controller: str, loss: float) -> tc.Scenario:
 
 
 def rate(controller: str, loss: float, model: str) -> float:
-    """What the flow gets, bit/s."""
+    """Throughput of the flow, bit/s."""
     run = tc.simulate(scenario(controller, loss), model=model, progress=False)
     return float(run.throughput(after=AFTER).values[0])
 
 
 def curves() -> Iterator[tuple[str, str, float, str]]:
-    """(controller, model, loss rate, Mb/s with four digits) of all that is registered."""
+    """(controller, model, loss rate, Mb/s with four digits) of all registered controllers."""
     for name in tqdm(sorted(CONTROLLERS), "response", unit="controller"):
         for model in ("packet", "fluid"):
             if model in models_for(CONTROLLERS[name]):

@@ -1,4 +1,4 @@
-"""Seeds: how many, and numbers over them: runs by (key, seed) to a mean with its spread."""
+"""Number of seeds, and statistics over seeds: runs by (key, seed) to a mean with its range."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ if TYPE_CHECKING:
     from experiments.harness import Runs
 
 QUICK = os.environ.get("TCPCC_QUICK", "0") not in ("", "0")
-"""Whether `FEW` seeds are enough for now: read once, when a paper is first asked for."""
+"""Whether to use only `FEW` seeds; read once, when the first paper is imported."""
 
 FEW = 2
 
 
 def seeds_up_to(count: int) -> range:
-    """The seeds 1 ... `count`, `FEW` of them if `QUICK`."""
+    """The seeds 1 to `count`, or the first `FEW` if `QUICK`."""
     return range(1, 1 + (min(count, FEW) if QUICK else count))
 
 
 Quantities = Mapping[str, float]
-"""The numbers of one run, by row."""
+"""Numbers of one run, by row."""
 
 
 def over_seeds(of_seed: Mapping[int, float]) -> Measured:
-    """One number from those of several seeds: of the deterministic run, seed 0, if there is one,
-    else their mean; with the standard deviation over the other seeds and the range of all runs. Of
-    a mean alone there is a standard error."""
+    """Combine the numbers of several seeds into one.
+
+    The value is that of the deterministic run (seed 0) if there is one, else the mean. The standard
+    deviation is over the other seeds, the range over all runs. `seeds` is set only for a mean.
+    """
     chance = np.array([value for seed, value in of_seed.items() if seed != 0])
     value = of_seed.get(0, float(chance.mean()) if chance.size else np.nan)
     if chance.size < 2:
@@ -45,14 +47,14 @@ def over_seeds(of_seed: Mapping[int, float]) -> Measured:
 def tabulate(
     quantities: Callable[[tc.Run], Quantities], runs: Runs
 ) -> dict[tuple[str, Any], Measured]:
-    """The cells of a table, by (row, column), from runs by (column, seed)."""
+    """Cells of a table by (row, column), from runs by (column, seed)."""
     return {key: over_seeds(seeds) for key, seeds in of_each_seed(quantities, runs).items()}
 
 
 def of_each_seed(
     quantities: Callable[[tc.Run], Quantities], runs: Runs
 ) -> dict[tuple[str, Any], dict[int, float]]:
-    """The same before the seeds are taken together: (row, column) -> seed -> value."""
+    """The numbers of `tabulate` before they are combined: (row, column) -> seed -> value."""
     of: dict[tuple[str, Any], dict[int, float]] = {}
     for (name, seed), run in runs.items():
         for row, value in quantities(run).items():
@@ -61,8 +63,15 @@ def of_each_seed(
 
 
 def means(metric: Callable[[tc.Run], float], runs: Runs) -> dict[Any, Measured]:
-    """One number a run, from runs by (..., seed), by what stands before the seed: (a, b, seed)
-    becomes (a, b), and (a, seed) a."""
+    """One number per run, combined over seeds.
+
+    Args:
+        metric: function from a run to its number.
+        runs: runs by (..., seed).
+
+    Returns:
+        Numbers by the key without seed: (a, b) for (a, b, seed), a for (a, seed).
+    """
     found: dict[Any, dict[int, float]] = {}
     for (*key, seed), run in runs.items():
         found.setdefault(key[0] if len(key) == 1 else tuple(key), {})[seed] = metric(run)

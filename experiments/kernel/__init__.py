@@ -1,5 +1,5 @@
-"""The senders of a running Linux kernel beside ours, on the same paths.
+"""Comparison of the senders of a running Linux kernel with ours, on the same paths.
 
-`cases` says which; `path` and `hosts` run the kernel's, `record` keeps them as data, `compare` runs
-ours and holds the two together.
+`cases` defines the scenarios; `path` and `hosts` run the kernel's senders, `record` stores their
+runs as data, and `compare` runs ours and compares both.
 """

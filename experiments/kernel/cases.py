@@ -1,4 +1,4 @@
-"""What the kernel and our sender are compared in, and our side of it."""
+"""Cases in which the kernel's sender and ours are compared, and their scenarios in tcpcc."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ PACKET, HEADER = tc.Flow.linux("reno").packet_size, tc.Flow.linux("reno").header
 BDP = round(2 * RATE * DELAY / (8 * PACKET))  # packets
 SMALL, LARGE = 20, 100  # packets: 0.6 and 3 BDP
 QUICK_ACKS = 740
-"""Packets that the kernel's receiver acknowledges one by one, measured: until its window, of
-sockets with 8 MB, is as large as it gets. So CUBIC's slow start sees ACKs 1.2 ms apart, a train
-(HyStart: gaps of 2 ms at most), and ends at 38 packets; of ACKs for two it would go to 90."""
+"""Number of packets that the kernel's receiver acknowledges one by one at the start, measured: this
+lasts until its window (8 MB socket buffers) has its largest size. It matters for HyStart, which
+ends slow start after a train of ACKs at most 2 ms apart: with one ACK per packet they are 1.2 ms
+apart and CUBIC's slow start ends at 38 packets, with delayed ACKs at 90."""
 STAGGER = 0.5  # s, between the starts of two connections
 
 
@@ -26,11 +27,11 @@ class Case:
     """Connections over one drop-tail bottleneck.
 
     Args:
-        controls: congestion control of each, as the kernel and we both call it.
+        controls: congestion control of each connection; the kernel and tcpcc use the same name.
         buffer: packets.
-        extra: s by which each one's round trip is longer; default none.
-        segments: packets that the kernel's sender hands down in one piece at least.
-        runs: how often the kernel is recorded; how two share a link differs from run to run.
+        extra: additional RTT of each connection, s; default none.
+        segments: smallest number of packets that the kernel's sender passes down at once (GSO).
+        runs: number of recorded runs of the kernel; shares of two connections differ between runs.
     """
 
     controls: tuple[str, ...]
@@ -69,13 +70,13 @@ CASES = {
 def scenario(
     case: Case, duration: float = DURATION, shift: float = 0.0, **changes: Any
 ) -> tc.Scenario:
-    """The same in ours.
+    """The case as a scenario of tcpcc.
 
     Args:
-        case: which.
+        case: the case.
         duration: s.
-        shift: s by which the second connection opens later.
-        **changes: settings of the transport that are not as in Linux.
+        shift: delay of the second connection's start, s.
+        **changes: transport settings that differ from Linux.
     """
     known = {"gso_segments": case.segments, "quick_acks": QUICK_ACKS}
     net = tc.dumbbell(RATE, DELAY, case.buffer, access_delay=0.0)

@@ -1,4 +1,4 @@
-"""The kernel's recorded runs and ours in one form, and what is compared of them."""
+"""The kernel's recorded runs and ours in a common form, and the numbers that are compared."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ from experiments.kernel.cases import CASES, DURATION, HEADER, PACKET, Case, scen
 from experiments.kernel.record import DATA
 from tcpcc.results.recording import EVENTS
 
-SETTLED = 10.0  # s, from when on runs are compared
-EPISODE = 0.4  # s: losses closer to each other belong together
-SHIFTS = np.linspace(0, 0.475, 20)  # s, of the second flow's start, of ours
+SETTLED = 10.0  # s, start of the measurement
+EPISODE = 0.4  # s; losses with smaller gaps belong to one episode
+SHIFTS = np.linspace(0, 0.475, 20)  # s, delays of the second flow's start in our runs
 
 
 @dataclass
 class Sender:
-    """What one sender did.
+    """Time series of one sender.
 
-    Attributes: `time`, s; `cwnd`, packets, `rtt`, s, smoothed, and `delivered`, packets so far, at
-    these times; `drops`, s, when its packets were dropped.
+    Attributes:
+        time: s.
+        cwnd: congestion window at these times, packets.
+        rtt: smoothed RTT at these times, s.
+        delivered: packets delivered up to these times.
+        drops: times at which its packets were dropped, s.
     """
 
     time: np.ndarray
@@ -37,8 +41,12 @@ class Sender:
     drops: np.ndarray
 
     def means(self, settled: float = SETTLED) -> dict[str, float]:
-        """From `settled` on: mean window (packets) and round-trip time (ms), goodput (Mb/s),
-        packets lost and loss episodes, per 10 s."""
+        """Numbers after `settled` s.
+
+        Returns:
+            Mean `window` (packets) and `rtt` (ms), `goodput` (Mb/s), `losses` (dropped packets) and
+            `episodes` (loss episodes), both per 10 s.
+        """
         late = self.time > settled
         length = self.time[late][-1] - self.time[late][0]
         packets = self.delivered[late][-1] - self.delivered[late][0]
@@ -55,7 +63,7 @@ class Sender:
 
 @cache
 def recorded() -> dict[str, Any]:
-    """The data: ``kernel``, its version, and ``runs``, a list of runs by case; see `record`."""
+    """The data: ``kernel``, its version, and ``runs``, lists of runs by case; see `record`."""
     return json.loads(gzip.decompress(DATA.read_bytes()))
 
 
@@ -65,7 +73,7 @@ def kernel(name: str) -> list[list[Sender]]:
 
 
 def senders(run: dict[str, Any]) -> list[Sender]:
-    """Those of a run as `record.measure` gives it."""
+    """The senders of a run from `record.measure`."""
     found = []
     for flow in run["flows"]:
         told = {name: np.array(values, float) for name, values in flow.items()}
@@ -84,7 +92,7 @@ def senders(run: dict[str, Any]) -> list[Sender]:
 def simulated(
     case: Case, duration: float = DURATION, shift: float = 0.0, **changes: Any
 ) -> list[Sender]:
-    """Ours in the same case; arguments as of `cases.scenario`."""
+    """Our senders in a case; arguments as in `cases.scenario`."""
     run = tc.simulate(scenario(case, duration, shift, **changes), trace=True)
     events, found = run.events, []
     assert events is not None
@@ -106,14 +114,14 @@ def simulated(
 
 @cache
 def ours(name: str) -> list[list[Sender]]:
-    """Ours in a case, once; of two flows several times, with other starts. Simulated once."""
+    """Our senders in a case: one run, or one run per start time in `SHIFTS` with two flows."""
     case = CASES[name]
     shifts = SHIFTS if len(case.controls) > 1 else [0.0]
     return [simulated(case, shift=float(shift)) for shift in shifts]
 
 
 def table(names: Iterable[str] = CASES, settled: float = SETTLED) -> pd.DataFrame:
-    """`Sender.means` of each flow of each case, the kernel's and ours, and which run it is."""
+    """`Sender.means` of each case, flow, side ("kernel" or "ours") and run."""
     rows = [
         {
             "case": name,

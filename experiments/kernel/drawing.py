@@ -1,4 +1,4 @@
-"""The kernel's windows and ours, drawn over each other."""
+"""Plot of the kernel's windows and ours."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def windows(panels: Sequence[tuple[str, int]], until: float, columns: int = 3) -> Figure:
-    """The window of a flow in the first run of a case: black the kernel's, in colour ours.
+    """Plot the window of a flow in the first run of a case: the kernel in black, ours in colour.
 
     Args:
-        panels: (case, number of the flow in it) of each panel.
-        until: s.
-        columns: panels beside each other.
+        panels: (case, index of the flow) of each panel.
+        until: end of the time axis, s.
+        columns: number of panels in a row.
     """
     import matplotlib.pyplot as plt
 
@@ -46,5 +46,5 @@ def windows(panels: Sequence[tuple[str, int]], until: float, columns: int = 3) -
     for ax in axes[-1]:
         ax.set_xlabel("s")
     handles, _ = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, ["Linux", "ours, in its colour"], loc="outside lower center", ncols=2)
+    fig.legend(handles, ["Linux", "tcpcc (coloured)"], loc="outside lower center", ncols=2)
     return fig

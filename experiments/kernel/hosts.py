@@ -1,5 +1,7 @@
-"""Connections over a :class:`~experiments.kernel.path.Path`: plain sockets with a congestion
-control each (``TCP_CONGESTION``), and what the kernel tells of them (``TCP_INFO``)."""
+"""Connections over a :class:`~experiments.kernel.path.Path`, with plain sockets.
+
+The socket option ``TCP_CONGESTION`` selects the congestion control, ``TCP_INFO`` reads its state.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,22 @@ from experiments.kernel.cases import STEP
 from experiments.kernel.path import FIRST_PORT, Path
 
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33  # asm-generic/socket.h
-ROOM = 1 << 23  # bytes of the sockets' buffers: they never limit
+ROOM = 1 << 23  # bytes, size of the socket buffers; large enough that they never limit
 
 TCP_INFO = struct.Struct("<8B24I4Q6I4Q2I2Q")
 """linux/tcp.h, struct tcp_info, up to tcpi_bytes_retrans."""
 FIELDS = {"cwnd": 26, "ssthresh": 25, "rtt": 23, "retransmitted": 31, "delivered": 46}
-"""Where in it what is kept is: packets, packets, us, packets, packets."""
+"""Positions of the recorded fields in it. Units: packets, packets, us, packets, packets."""
 
 
 def available() -> list[str]:
-    """Congestion controls that the kernel has."""
+    """Congestion controls available in the kernel."""
     known = File("/proc/sys/net/ipv4/tcp_available_congestion_control")
     return known.read_text().split() if known.exists() else []
 
 
 def urgent(level: int) -> None:
-    """Let this process run before others: what it does takes little time, but may not be late."""
+    """Raise the priority of this process: it needs little time but must not be late."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(level))
     except PermissionError:
@@ -42,7 +44,7 @@ def urgent(level: int) -> None:
 
 
 def receive(listeners: Sequence[socket.socket]) -> None:
-    """Take in what comes, for ever."""
+    """Accept connections and discard their data, forever."""
     urgent(1)
     watch = select.epoll()
     sockets = {one.fileno(): one for one in listeners}
@@ -65,8 +67,10 @@ def send(
     far: str,
     to: Connection,
 ) -> None:
-    """Open each connection at its time and keep it busy; hand over rows of time, connection and
-    `FIELDS` at the end."""
+    """Open each connection at its start time and keep it busy.
+
+    At the end, send rows of time, connection and `FIELDS` to `to`.
+    """
     urgent(1)
     watch, block, rows = select.epoll(), bytes(1 << 16), []
     sockets = {one.fileno(): one for one in senders}
@@ -100,16 +104,16 @@ def send(
 def run(
     path: Path, controls: Sequence[str], starts: Sequence[float], duration: float
 ) -> tuple[float, np.ndarray]:
-    """Connections from near to far that always have something to send.
+    """Run connections from near to far that always have data to send.
 
     Args:
-        path: over which.
-        controls: congestion control of each.
-        starts: s, when each opens.
+        path: the path.
+        controls: congestion control of each connection.
+        starts: start time of each connection, s.
         duration: s.
 
     Returns:
-        when it began (`time.monotonic()`), and rows of time, connection and `FIELDS`.
+        Start of the run (`time.monotonic()`), and rows of time, connection and `FIELDS`.
     """
     with path.far.inside():
         listeners = [opened() for _ in controls]

@@ -1,9 +1,9 @@
-"""A path between two hosts inside one machine: two network namespaces with a TUN device each, and
-this process between them as bottleneck and delay.
+"""A path between two hosts inside one machine.
 
-What a host sends is read from its device, whole IP packets one by one, and written to the other's
-when it would come out of the link. Nothing but Linux is needed: namespaces by system calls,
-addresses by ioctl.
+The hosts are two network namespaces with a TUN device each. This process emulates the bottleneck
+and the delay between them: it reads whole IP packets from one device and writes them to the other
+at the time when they leave the link. Namespaces use system calls and addresses use ioctl, so only
+Linux is required.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ DEVICE = "/dev/net/tun"
 FIRST_PORT = 5000
 SETTINGS = {
     "net/ipv6/conf/all/disable_ipv6": "1",
-    "net/ipv4/tcp_no_metrics_save": "1",  # nothing is remembered from one connection to the next
+    "net/ipv4/tcp_no_metrics_save": "1",  # connections do not inherit metrics of earlier ones
 }
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def missing() -> str | None:
-    """What the path needs and this machine lacks, in one line; None: nothing."""
+    """Missing requirement of this machine in one line; None if there is none."""
     if os.name != "posix" or os.uname().sysname != "Linux":
         return "needs Linux"
     if os.geteuid() != 0:
@@ -57,10 +57,10 @@ def missing() -> str | None:
 
 
 def call(name: str, *arguments: int) -> None:
-    """A system call of libc.
+    """Call a libc function.
 
     Raises:
-        OSError: it failed.
+        OSError: the call failed.
     """
     if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
@@ -73,10 +73,12 @@ def own_namespace() -> int:
 
 @dataclass
 class Host:
-    """One end: a namespace of its own with a TUN device and an address.
+    """One end: a network namespace with a TUN device and an address.
 
-    Attributes: `address`; `segments`, packets that TCP hands down in one piece at least (Linux: 2);
-    `tun`, the device's descriptor.
+    Attributes:
+        address: IP address.
+        segments: smallest number of packets that TCP passes down at once (Linux: 2).
+        tun: file descriptor of the device.
     """
 
     address: str
@@ -117,7 +119,7 @@ class Host:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Sockets opened in this context belong to the host for ever."""
+        """Enter the namespace; sockets opened in this context belong to the host permanently."""
         before = own_namespace()
         call("setns", self._namespace, CLONE_NEWNET)
         try:
@@ -133,12 +135,12 @@ class Host:
 
 @dataclass
 class Link:
-    """A FIFO link; its buffer counts the packet being sent, as in tcpcc.
+    """A FIFO link; its buffer includes the packet in transmission, as in tcpcc.
 
     Args:
         rate: bit/s.
         delay: s.
-        buffer: packets; inf: unlimited.
+        buffer: packets; inf for unlimited.
     """
 
     rate: float
@@ -153,7 +155,7 @@ class Link:
         return len(self._leaves)
 
     def take(self, now: float, size: int) -> float | None:
-        """When a packet of so many bytes that comes now is at the other end; None: dropped."""
+        """Time at which a packet of `size` bytes arrives at the other end; None if dropped."""
         if self.waiting(now) >= self.buffer:
             return None
         begins = self._leaves[-1] if self._leaves else now
@@ -167,14 +169,15 @@ class Path:
     Args:
         rate: bit/s of both links.
         delay: s, one way.
-        buffer: packets, of the link from near to far; the one back is unlimited.
-        extra: s that the ACKs of each connection take longer, by the far host's port from
-            `FIRST_PORT` on.
-        segments: packets that the near host hands down in one piece at least.
+        buffer: packets, of the link from near to far; the reverse buffer is unlimited.
+        extra: additional delay of each connection's ACKs, s; connections are numbered by the far
+            host's port from `FIRST_PORT` on.
+        segments: smallest number of packets that the near host's TCP passes down at once.
 
-    Attributes: `log`, per data packet when it came, its connection, its sequence number in bytes,
-    its length in bytes, packets in the buffer when it came, and whether it was dropped; `late`, s
-    by which each packet was handed over after its time.
+    Attributes:
+        log: for each data packet: arrival time, connection, sequence number in bytes, length in
+            bytes, packets in the buffer on arrival, whether it was dropped.
+        late: lateness of each forwarded packet, s.
     """
 
     def __init__(
@@ -189,7 +192,7 @@ class Path:
         self._heap: list[tuple[float, int, int, bytes]] = []
 
     def carry(self, until: float) -> None:
-        """Carry packets until `time.monotonic()` is that."""
+        """Forward packets until `time.monotonic()` reaches `until`."""
         libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
         near, far, heap = self.near.tun, self.far.tun, self._heap
         now = time.monotonic()
@@ -237,7 +240,7 @@ class Path:
 
 
 def read(device: int) -> bytes | None:
-    """The next packet that a device holds."""
+    """The next packet from a device; None if there is none."""
     try:
         return os.read(device, 65535)
     except BlockingIOError:

@@ -1,7 +1,7 @@
-"""Record what the running kernel's senders do, as data: ``python -m experiments.kernel.record``.
+"""Record the senders of the running kernel as data: ``python -m experiments.kernel.record``.
 
-Needs root, ``/dev/net/tun`` and network namespaces, and 20 minutes. A recording during which the
-bottleneck itself was late is made again: how late it was is recorded too.
+This needs root, ``/dev/net/tun``, network namespaces and 20 minutes. A recording is repeated if the
+emulated bottleneck forwarded packets too late; the lateness is recorded too.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from experiments.kernel.path import Path, missing
 
 DATA = File(__file__).parent.parent / "data" / "kernel.json.gz"
 TRIES = 4
-LATE_MEAN, LATE_MOST = 0.2e-3, 9e-3  # s, of a packet, in a recording that is good at once
+LATE_MEAN, LATE_MOST = 0.2e-3, 9e-3  # s, mean and largest lateness of an accepted recording
 
 
 def measure(case: Case, duration: float = DURATION) -> dict[str, Any]:
-    """One run of the kernel's senders.
+    """Run the kernel's senders once.
 
     Returns:
-        ``late_mean`` and ``late_most``, ms by which packets were handed over after their time;
-        ``flows``, for each connection every 20 ms ``time`` (ms since the one before), ``cwnd``
-        (packets), ``rtt`` (0.1 ms, smoothed) and ``delivered`` (packets since the one before), and
-        ``drops`` (ms), when its packets were dropped.
+        ``late_mean`` and ``late_most``, mean and largest lateness of forwarded packets, ms;
+        ``flows``, for each connection lists with one entry every 20 ms: ``time`` (ms since the
+        previous entry), ``cwnd`` (packets), ``rtt`` (smoothed, in units of 0.1 ms), ``delivered``
+        (packets since the previous entry); and ``drops``, times of dropped packets, ms.
     """
     path = Path(RATE, DELAY, case.buffer, case.longer, case.segments)
     try:
@@ -71,7 +71,7 @@ def is_good(run: dict[str, Any]) -> bool:
 
 
 def record(case: Case, duration: float = DURATION) -> dict[str, Any]:
-    """The first run in which the bottleneck was not late, or of `TRIES` the one least so."""
+    """The first run accepted by `is_good`, or the one of `TRIES` with the least lateness."""
     found: list[dict[str, Any]] = []
     while len(found) < TRIES:
         found.append(measure(case, duration))

@@ -1,12 +1,12 @@
 """Y.-C. Chan, C.-L. Lin, C.-T. Chan, C.-Y. Ho, "Improving performance of TCP Vegas for high
 bandwidth-delay product networks": the paper that proposes Quick Vegas.
 
-Section IV-A: one flow, CBR traffic takes half of the bottleneck for a while (Figures 2, 3).
-Section IV-B: the same at other bandwidths (Figures 4-6). Section IV-C: 60 flows that come and go
-(Tables I-III, Figure 7).
+Section IV-A: one flow; CBR traffic temporarily takes half of the bottleneck (Figures 2, 3).
+Section IV-B: the same with other bandwidths (Figures 4-6). Section IV-C: 60 flows that start and
+stop (Tables I-III, Figure 7).
 
-scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
-tables.py takes numbers from runs; figures.py draws its figures.
+scenarios.py has the scenarios, with the settings that the paper does not give and their evidence;
+tables.py computes numbers from runs; figures.py draws the figures.
 """
 
 from functools import partial

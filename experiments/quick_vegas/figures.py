@@ -1,4 +1,4 @@
-"""The figures of the Quick Vegas paper, in its arrangement; the fluid model is dashed."""
+"""The figures of the Quick Vegas paper in its layout; the fluid model is dashed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def draw_basic(runs: Mapping[str, Runs]) -> Figure:
 
 
 def _mark_published(axes: Sequence[Axes], kind: str) -> None:
-    """Rings where the paper says that the window settles, how high the queue stands, and what got
-    through at 85 s."""
+    """Draw rings at published values: settling times, largest queue, throughput at 85 s."""
     item, row = {"vegas": ("figure_2", "Vegas")}.get(kind, ("figure_3", "Quick Vegas"))
     printed = published.of("quick_vegas").printed(item)
     starts = {"new connection": 0, "halved": 80, "doubled": 160}
@@ -60,7 +59,7 @@ def _mark_published(axes: Sequence[Axes], kind: str) -> None:
 
 
 def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
-    """Figures 4 to 6: convergence time against the bandwidth-delay product, both logarithmic."""
+    """Figures 4 to 6: convergence time against the bandwidth-delay product, on log scales."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import ScalarFormatter
 
@@ -85,8 +84,10 @@ def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
 
 
 def draw_queues(runs: Mapping[str, Runs]) -> Figure:
-    """Figure 7: the bottleneck's queue with 60 flows of each kind, a column for each model: two
-    sawteeth over one another hide both."""
+    """Figure 7: queue of the bottleneck with 60 flows of each kind.
+
+    Each model has its own column, because overlapping sawtooth curves are not readable.
+    """
     import matplotlib.pyplot as plt
 
     with plots.style():

@@ -2,20 +2,22 @@
 
 Settings that the paper does not give, with the evidence for each:
 
-- A packet is 1000 bytes on the wire ("1 Kbytes"): the 59 s ramp of Vegas is proportional to the
-  bandwidth-delay product in packets, and 1024 bytes would give 57.6 s.
-- The flow of IV-A starts at 0.5 s: slow start ends at the printed absolute time, 1.9 s, only then.
-  The CBR packets are of 1000 bytes, since a queue of 620 packets needs them.
-- Every other round Quick Vegas is frozen, like Vegas' slow start: with an update in every round
-  it never settles. Delta is rounded to an integer, as in the simulator that the paper used: with a
-  real Delta the ramp takes 24 s, not 27 s, and the window hunts by a packet for ever.
-- All 20 flows of a group start at the same time; spread over 0.1 s, Vegas would use 0.59 of the
-  link in the first 25 s, not 0.335.
-- New Reno is the slow-but-steady kind whose partial ACKs end the inflation of the window: the 0.170
-  of the first 25 s excludes the impatient one (0.42). Its packets carry 40 bytes of header, which
-  Vegas' do not, and its connections open with a handshake: so did the simulator's. A receiver
-  window of 100,000 packets stops a flow that no loss stops: its access link is as fast as the
-  bottleneck, and a flow whose packets always arrive just after a departure loses none.
+- A packet is 1000 bytes on the wire ("1 Kbytes"). The duration of Vegas' ramp, 59 s, is
+  proportional to the bandwidth-delay product in packets; 1024 bytes would give 57.6 s.
+- The flow of IV-A starts at 0.5 s: only then does slow start end at the published time, 1.9 s. CBR
+  packets have 1000 bytes, because the published queue of 620 packets requires it.
+- Quick Vegas updates its window every other round, like Vegas' slow start. With an update in every
+  round it never settles. Delta is rounded to an integer, as in the simulator that the paper used.
+  With a real Delta the ramp takes 24 s instead of 27 s, and the window keeps oscillating by one
+  packet.
+- All 20 flows of a group start at the same time. With starts spread over 0.1 s, Vegas would use
+  0.59 of the link in the first 25 s, not 0.335.
+- New Reno is the slow-but-steady variant, and a partial ACK ends the inflation of the window. The
+  published 0.170 of the first 25 s excludes the impatient variant (0.42). As in the paper's
+  simulator, its packets have 40 bytes of header (Vegas' have none) and its connections start with a
+  handshake. A receiver window of 100,000 packets limits flows without losses: the access link is as
+  fast as the bottleneck, and a flow whose packets always arrive just after a departure has no
+  losses.
 """
 
 from __future__ import annotations
@@ -32,32 +34,33 @@ from experiments.seeds import seeds_up_to
 NAMES = {"vegas": "Vegas", "quick_vegas": "Quick Vegas", "newreno": "New Reno"}
 
 THRESHOLDS: dict[str, float] = {"alpha": 2, "beta": 4, "gamma": 1}
-"""Of Vegas and Quick Vegas, packets: section IV."""
+"""Parameters of Vegas and Quick Vegas, packets (section IV)."""
 
 VEGAS_KIND = ("vegas", "quick_vegas")
 
 RATE = 50e6
-"""Of the bottleneck in section IV-A, bit/s."""
+"""Rate of the bottleneck in section IV-A, bit/s."""
 
 BDPS = (0.25e6, 0.5e6, 1e6, 2e6, 3e6, 4e6, 5e6, 10e6)
-"""Bandwidth-delay products of Figures 4-6, bits: from half of the 500 Kb that the text names to
-twice the 5 Mb of section IV-A."""
+"""Bandwidth-delay products of Figures 4-6, bits: from half of the text's 500 Kb to twice the 5 Mb
+of section IV-A."""
 
 PHASES = tuple(k * 0.05 for k in range(8))
-"""Shifts of the CBR traffic's edges, s: all of Quick Vegas' update cycle of 0.2 to 0.4 s."""
+"""Shifts of the start and stop of CBR traffic, s. They cover Quick Vegas' update cycle of 0.2 to
+0.4 s."""
 
 FEW_PHASES = PHASES[::2]
 
 JITTERS = seeds_up_to(8)
-"""Seeds of the runs in which New Reno's starts are spread over `JITTER`."""
+"""Seeds of the runs with New Reno's start times spread over `JITTER`."""
 
 JITTER = 1e-3
-"""s; a hundredth of the round-trip time. It moves Vegas' utilization by less than 0.005."""
+"""s; a hundredth of the RTT. It changes Vegas' utilization by less than 0.005."""
 
 
 OPENING = tc.Transport.ns2(initial_window=1, handshake=False, window_validation=False)
-"""The first packet is data, the window starts at one packet, and grows, as in ns-2, also where a
-flow that was stopped has nothing to send."""
+"""The first packet is data, and the window starts at one packet. As in ns-2, the window also grows
+when a stopped flow has no data to send."""
 
 
 def basic(controller: str, *, phase: float = 0.0, bdp: float = 5e6) -> tc.Scenario:
@@ -65,9 +68,9 @@ def basic(controller: str, *, phase: float = 0.0, bdp: float = 5e6) -> tc.Scenar
 
     Args:
         controller: "vegas" or "quick_vegas".
-        phase: by how much the CBR traffic comes and goes later, s.
-        bdp: bandwidth-delay product, bits; 5 Mb is section IV-A. The times are stretched with it,
-            so that the flow has settled at each event, but not below a quarter.
+        phase: delay of the start and stop of CBR traffic, s.
+        bdp: bandwidth-delay product, bits; 5 Mb in section IV-A. All times scale with it, but not
+            below a quarter, so that the flow has settled before each event.
     """
     rate = RATE * bdp / 5e6
     stretch = max(bdp / 5e6, 0.25)
@@ -83,7 +86,7 @@ def sharing(controller: str, *, seed: int = 0) -> tc.Scenario:
 
     Args:
         controller: "vegas", "quick_vegas" or "newreno".
-        seed: 0: the flows of a group start together; else of starts spread over `JITTER`.
+        seed: 0: the flows of a group start together; else start times are spread over `JITTER`.
     """
     net = tc.dumbbell(1e9, 0.048, buffer=1250, access_rate=1e9, access_delay=1e-3)
     late = np.random.default_rng(seed).uniform(0, JITTER if seed else 0, 60)
@@ -103,7 +106,7 @@ def sharing(controller: str, *, seed: int = 0) -> tc.Scenario:
     return tc.Scenario(net, flows, duration=500)
 
 
-# Runs by the items' own keys.
+# Runs of the items, by key.
 
 
 def basic_runs(controller: str, phases: Sequence[float]) -> dict[Any, tc.Scenario]:

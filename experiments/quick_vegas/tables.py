@@ -1,4 +1,4 @@
-"""From runs to the numbers of the Quick Vegas paper."""
+"""Numbers of the Quick Vegas paper, computed from runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HUNDREDS = ((0, 100), (100, 200), (200, 300), (300, 400), (400, 500))
 
 
 def basic_values(controller: str, runs: Runs) -> Values:
-    """The transients quoted in the text, with their range over the phases."""
+    """Transients quoted in the text, with their range over the phases."""
     return {
         (s.NAMES[controller], column): over({key: metric(run) for key, run in runs.items()})
         for column, metric in TRANSIENTS.items()
@@ -40,7 +40,7 @@ def slow_start_end(run: tc.Run) -> float:
 
 
 def settling(event: str, run: tc.Run) -> float:
-    """Seconds from an event until the window has settled: "start", "halved" or "doubled"."""
+    """Time from an event ("start", "halved" or "doubled") until the window has settled, s."""
     flow, cross = run.scenario.flows
     assert cross.stop is not None
     begin, end = {
@@ -67,7 +67,7 @@ TRANSIENTS: dict[str, Callable[[tc.Run], float]] = {
 
 
 def over(values: Mapping[Any, float]) -> Measured:
-    """The first of several numbers, and the range of all; a number alone has none."""
+    """The first of several numbers with the range of all; a single number has no range."""
     numbers = list(values.values())
     if len(numbers) == 1:
         return Measured(numbers[0])
@@ -82,7 +82,7 @@ def bdp_column(bdp: float) -> str:
 
 
 def bdp_values(event: str, runs: Runs) -> Values:
-    """Convergence times in base round-trip times, means over phases, and their mean ratio."""
+    """Convergence times in base RTTs, means over phases, and their mean ratio."""
     curves = {controller: convergence(event, controller, runs) for controller in s.VEGAS_KIND}
     values: dict[tuple[str, str], float | Measured] = {}
     for controller, (mean, low, high) in curves.items():
@@ -96,8 +96,11 @@ def bdp_values(event: str, runs: Runs) -> Values:
 
 
 def convergence(event: str, controller: str, runs: Runs) -> tuple[np.ndarray, ...]:
-    """Mean, least and largest over the phases in which the window settles, in base round-trip
-    times, shape [bdp] each; NaN where it settles in none."""
+    """Mean, smallest and largest convergence time over the phases in which the window settles.
+
+    Returns:
+        Three arrays of shape [bdp], in base RTTs; NaN if the window settles in no phase.
+    """
     times = np.array(
         [
             [
@@ -116,7 +119,7 @@ def convergence(event: str, controller: str, runs: Runs) -> tuple[np.ndarray, ..
 
 
 def each_controller(metric: Callable[[tc.Run], Mapping[str, float]], runs: Runs) -> Values:
-    """What `metric` gives by column, for the row of each controller, with the range over seeds."""
+    """Results of `metric` by column, with a row per controller and the range over seeds."""
     values: dict[tuple[str, str], float | Measured] = {}
     for controller in dict.fromkeys(key[0] for key in runs):
         seeds = {key: metric(run) for key, run in runs.items() if key[0] == controller}
@@ -126,14 +129,14 @@ def each_controller(metric: Callable[[tc.Run], Mapping[str, float]], runs: Runs)
 
 
 def utilizations(run: tc.Run) -> dict[str, float]:
-    """Share of the bottleneck that carried data packets, headers not counted, by interval."""
+    """Share of the bottleneck's capacity used for data without headers, by interval."""
     share = float(run.data["payload"][0] / run.data["packet_size"][0])
     used = {f"{a}-{b}": share * run.utilization(after=a, before=b) for a, b in WINDOWS}
     return used if str(run.data["controller"][0].item()) == "newreno" else used | full(run)
 
 
 def full(run: tc.Run) -> dict[str, float]:
-    """From when on the bottleneck stays busy, 99 % of each bin, till the second group starts."""
+    """Time from which the bottleneck is at least 99 % busy until the second group starts, s."""
     busy = run.data["busy"].isel(link=0).sel(time=slice(None, 100)).values
     gaps = np.flatnonzero(busy < 0.99)
     return {"full from": float(run.data["time"].values[gaps[-1]]) if gaps.size else 0.0}

@@ -1,10 +1,10 @@
 """C.-W. Chang, "TCP performance analysis and fairness improvement in different congestion control
 methods", thesis, National Chiao Tung University, 2004.
 
-scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
-tables.py takes the numbers of its tables from runs; figures.py draws its figures; studies.py has
+scenarios.py has the scenarios, with the settings that the thesis does not give and their evidence;
+tables.py computes the numbers of the tables from runs; figures.py draws the figures; studies.py has
 the parameter studies, study_figures.py draws them; against_ns2.py compares means over seeds with
-ns-2's.
+those of ns-2.
 """
 
 from functools import partial
@@ -17,12 +17,12 @@ from experiments.seeds import tabulate
 
 
 def drawn(runs, draw):
-    """A figure that prints no number."""
+    """A figure without numbers."""
     return Item(runs, draw=draw)
 
 
 def mix_figures(table, *names):
-    """Throughput, queue and windows of a table's columns, six panels each."""
+    """Figures of throughput, queue and windows of a table's columns, six panels each."""
     panels = (f.throughput, f.queue, f.window)
     return {
         name: drawn(partial(s.drawn_mixes, table), partial(f.draw_columns, panel))

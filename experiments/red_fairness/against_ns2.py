@@ -1,7 +1,7 @@
-"""Our means over seeds beside ns-2's, for every column with RED.
+"""Comparison of our means over seeds with those of ns-2, for every column with RED.
 
-The random numbers are others than ns-2's, so the two samples are independent; with the same ones
-the runs are the same (tests/external/test_mixed_against_ns2.py).
+The random numbers differ from those of ns-2, so the two samples are independent. With the same
+random numbers the runs are identical (tests/external/test_mixed_against_ns2.py).
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ ITEMS: dict[str, tuple[Callable[..., dict[Any, Any]], Callable[..., Quantities]]
     "table_4_3": (lambda setting: s.joining_runs(setting=setting), tables.of_joining),
     "table_4_4": (lambda setting: s.routers_runs(setting=setting), tables.of_routers),
 }
-"""Of each table: its scenarios for a setting of RED, and what is measured."""
+"""For each table: the scenarios for a RED setting, and the measured quantities."""
 
 
 NS2_SEEDS = 20
-"""So many seeds are behind ns-2's numbers."""
+"""Number of seeds of the ns-2 results."""
 
 
 @cache
 def ns2() -> dict[str, Any]:
-    """What ns-2.35 gives: by setting ("A", "B", "drop-tail"), table, column and row."""
+    """Results of ns-2.35 by setting ("A", "B", "drop-tail"), table, column and row."""
     with (published.DATA / "red_fairness_ns2.toml").open("rb") as file:
         return tomllib.load(file)
 
@@ -50,10 +50,10 @@ BySeed = dict[tuple[str, Any], dict[int, float]]
 
 @cache
 def by_seed(setting: str) -> dict[str, BySeed]:
-    """Table -> values by seed, for every column, drop-tail too. Simulated once, and kept.
+    """Table -> values by seed, for every column including drop-tail; stored after the first call.
 
     Args:
-        setting: of RED, "A" or "B".
+        setting: RED setting, "A" or "B".
     """
     return {table: _kept_by_seed(table, setting) for table in ITEMS}
 
@@ -76,7 +76,7 @@ def _kept_by_seed(table: str, setting: str) -> BySeed:
 
 
 def _pairs(told: Sequence[float | None]) -> dict[int, float]:
-    """Seed, value, seed, value ... as they were kept."""
+    """Values by seed, from a stored sequence seed, value, seed, value ..."""
     values = [value for value in told if value is not None]
     return {int(seed): value for seed, value in zip(values[::2], values[1::2], strict=True)}
 
@@ -89,16 +89,16 @@ def _by_seed(table: str, setting: str) -> BySeed:
 
 
 def agreement(setting: str) -> pd.DataFrame:
-    """One row for each column with RED and each quantity that ns-2's record has.
+    """Compare each quantity of each column with RED that the ns-2 results have.
 
     Args:
-        setting: of RED, "A" or "B".
+        setting: RED setting, "A" or "B".
 
     Returns:
-        table, column, row; `ns2`, `ns2_sd`, `ours`, `sd`: means and standard deviations over
-        seeds, `NS2_SEEDS` and `scenarios.SEEDS`; `z`: the difference of the means in standard
-        errors; `published`; `ns2_covers`, `ours_cover`: whether it lies between the least and the
-        largest over seeds.
+        One row each: table, column, row; `ns2`, `ns2_sd`, `ours`, `sd`: means and standard
+        deviations over seeds (`NS2_SEEDS` and `scenarios.SEEDS`); `z`: difference of the means in
+        standard errors; `published`; `ns2_covers`, `ours_cover`: whether the published value is in
+        the range over seeds.
     """
     import pandas as pd
 
@@ -133,8 +133,8 @@ def agreement(setting: str) -> pd.DataFrame:
 
 
 def standard_errors(difference: float, ns2_sd: float, sd: float) -> float:
-    """A difference of our mean and ns-2's in its standard errors."""
+    """Difference between our mean and the ns-2 mean, in units of its standard error."""
     error = math.sqrt(ns2_sd**2 / NS2_SEEDS + sd**2 / len(s.SEEDS))
-    if error < 1e-9:  # both always give the same
+    if error < 1e-9:  # neither depends on the seed
         return 0.0 if abs(difference) < 0.01 else math.inf
     return difference / error

@@ -1,7 +1,7 @@
-"""What the thesis claims of its single runs, asked of every seed.
+"""Claims of the thesis about its single runs, checked for every seed.
 
-A claim that compares drop-tail with RED holds in every seed if the least ratio of the RED runs is
-above the largest of the drop-tail runs, whose starts are spread over 0.1 s.
+A claim that compares drop-tail with RED holds for every seed if the smallest ratio of the RED runs
+is above the largest ratio of the drop-tail runs. Start times of the latter are spread over 0.1 s.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Column = Mapping[int, Quantities]
-"""The rows of a column by seed."""
+"""Rows of a column, by seed."""
 
 
 def by_seed(setting: str = "B") -> Mapping[tuple[str, str], Column]:
-    """All columns of all tables, drop-tail too: (table, column) -> seed -> row -> value.
+    """All columns of all tables, including drop-tail: (table, column) -> seed -> row -> value.
 
     Args:
-        setting: of RED, "A" or "B".
+        setting: RED setting, "A" or "B".
     """
     found: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
     for table, values in against_ns2.by_seed(setting).items():
@@ -40,7 +40,7 @@ def by_seed(setting: str = "B") -> Mapping[tuple[str, str], Column]:
 
 
 def fairness_pairs() -> list[tuple[str, str, str]]:
-    """(table, drop-tail column, RED column) of all columns with both kinds of flow."""
+    """(table, drop-tail column, RED column) of all columns with Vegas and Reno flows."""
     pairs = [
         (table, f"drop-tail {mix}", f"RED {mix}")
         for table, columns in s.TABLES.items()
@@ -52,11 +52,12 @@ def fairness_pairs() -> list[tuple[str, str, str]]:
 
 
 def improvements(found: Mapping[tuple[str, str], Column]) -> pd.DataFrame:
-    """ "RED gives Vegas a larger share", column by column.
+    """The claim "RED gives Vegas a larger share", column by column.
 
     Returns:
-        table, column; `drop_tail_most`, `red_least`, `red_mean`: of the ratio; `gain`: ratio of
-        the means; `seeds`: share of the RED seeds above the largest drop-tail ratio; `always`.
+        table, column; `drop_tail_most`, `red_least`, `red_mean`: largest, smallest and mean ratio;
+        `gain`: ratio of the means; `seeds`: share of RED seeds above the largest drop-tail ratio;
+        `always`: whether all are above it.
     """
     import pandas as pd
 
@@ -80,19 +81,22 @@ def improvements(found: Mapping[tuple[str, str], Column]) -> pd.DataFrame:
 
 
 def ratios(column: Column) -> np.ndarray:
-    """The fairness ratios of a column's seeds, in their order."""
+    """Fairness ratios of a column, in the order of seeds."""
     return np.array([column[seed]["Fairness"] for seed in sorted(column)])
 
 
 def strict_order(found: Mapping[tuple[str, str], Column]) -> tuple[np.ndarray, float]:
-    """ "The fewer connections the router believes in, the fairer": means of the ratio in the order
-    of `ERRORS`, and the share of seeds in which all five are in that order."""
+    """The claim that a smaller estimated number of connections gives more fairness.
+
+    Returns:
+        Mean ratios in the order of `ERRORS`, and the share of seeds with all five in this order.
+    """
     all_of = np.array([ratios(found["table_4_3", column]) for column in s.ERRORS])
     return all_of.mean(axis=1), float((np.diff(all_of, axis=0) > 0).all(axis=0).mean())
 
 
 def more_reno_more_drops(found: Mapping[tuple[str, str], Column]) -> bool:
-    """Whether, mix by mix, every seed of the one with more Reno flows loses more packets."""
+    """Whether a mix with more Reno flows drops more packets, for every pair of seeds."""
     for table, columns in s.TABLES.items():
         for queue in s.QUEUES:
             lost = [

@@ -1,7 +1,7 @@
-"""The thesis' figures, in its arrangement: drop-tail on the left, RED on the right.
+"""The thesis' figures in its layout: drop-tail on the left, RED on the right.
 
-Vegas is blue and Reno vermilion throughout, each flow a line; the fluid model's flows are dashed
-and darker, all of a kind that has more than two as their mean.
+Vegas is blue and Reno is vermilion, with a line per flow. The fluid model's lines are dashed and
+darker; more than two flows of a kind are drawn as their mean.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SHADES = {
     "vegas": ("#0072B2", "#56B4E9", "#00486F", "#7FB9DE", "#3A8FC4"),
     "reno": ("#D55E00", "#E69F00", "#8F3F00", "#F0A56B", "#B85000"),
 }
-"""Of the flows of a kind, in turn."""
+"""Colours of the flows of a kind, used cyclically."""
 
 SMOOTH = 2.0
-"""s, over which throughput is averaged."""
+"""Averaging interval of throughput, s."""
 
 LEGEND = (
     "Vegas, packets", "Vegas, fluid", "Vegas, fluid mean", "Reno, packets", "Reno, fluid",
     "Reno, fluid mean", "queue, packets", "queue, fluid", "average", "thresholds", "drop",
 )  # fmt: skip
-"""Order of what legends name."""
+"""Order of legend entries."""
 
 Panel = Callable[["Axes", Mapping[str, tc.Run]], None]
 """Draws the runs of each model, {"packet": run, "fluid": run}, of one column of a table."""
@@ -49,7 +49,7 @@ def _kind(run: tc.Run, k: int) -> str:
 
 
 def _lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
-    """One line per flow, shades by kind; labelled once for each kind."""
+    """Draw one line per flow with a shade of its kind; each kind is labelled once."""
     seen: dict[str, int] = {}
     for k in range(len(run.flows)):
         kind = _kind(run, k)
@@ -60,7 +60,7 @@ def _lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
 
 
 def throughput(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
-    """Throughput over time, kb/s, means of `SMOOTH` seconds."""
+    """Draw throughput over time, kb/s, averaged over `SMOOTH` seconds."""
     for model, run in runs.items():
         series = run.throughput_series(SMOOTH) / 1e3
         times = series["time"].values - SMOOTH / 2
@@ -73,7 +73,7 @@ def throughput(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
 
 
 def _fluid_lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
-    """The fluid model's flows by kind: each of one or two, the mean of more."""
+    """Draw the fluid model's flows by kind: one or two separately, more as their mean."""
     for kind in ("vegas", "reno"):
         members = [k for k in range(len(run.flows)) if _kind(run, k) == kind]
         if not members:
@@ -89,7 +89,7 @@ def _fluid_lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
 
 
 def queue(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
-    """Packets waiting; with RED its average and thresholds; a tick above for each drop."""
+    """Draw the queue, RED's average and thresholds, and a tick at the top for each drop."""
     run = runs.get("packet") or next(iter(runs.values()))
     one = run.data.isel(link=0)
     times = one["time"].values
@@ -117,7 +117,7 @@ def _thresholds(run: tc.Run) -> Sequence[float]:
 
 
 def window(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
-    """Congestion windows, packets."""
+    """Draw congestion windows, packets."""
     run = runs.get("packet") or next(iter(runs.values()))
     _lines(ax, run, run.data["time"].values, run.data["cwnd"].values)
     if "packet" in runs and "fluid" in runs:
@@ -127,7 +127,7 @@ def window(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
 
 
 def grid(panels: Sequence[tuple[str, Panel, Mapping[str, tc.Run]]], columns: int = 2) -> Figure:
-    """Panels with titles "(a) ...", row by row; one vertical scale a row, one legend a figure."""
+    """Draw panels with titles "(a) ...", with a common vertical scale per row and one legend."""
     import matplotlib.pyplot as plt
 
     rows = -(-len(panels) // columns)
@@ -151,12 +151,12 @@ def grid(panels: Sequence[tuple[str, Panel, Mapping[str, tc.Run]]], columns: int
 
 
 def of(runs: Mapping[str, Runs], key: Any) -> dict[str, tc.Run]:
-    """The runs of one key by model."""
+    """Runs of one key, by model."""
     return {model: of_model[key] for model, of_model in runs.items()}
 
 
 def draw_columns(panel: Panel, runs: Mapping[str, Runs]) -> Figure:
-    """A panel for every column, as in Figures 3.4, 3.6, 3.7, 4.2 to 4.4, 4.9 and 4.10."""
+    """Draw a panel for every column, as in Figures 3.4, 3.6, 3.7 and 4.2 to 4.4."""
     keys = list(next(iter(runs.values())))
     return grid([(_in_words(key), panel, of(runs, key)) for key in keys])
 
@@ -171,7 +171,9 @@ def _in_words(key: str) -> str:
         return ROUTERS[key]
     if key in s.ERRORS:
         error = s.ERRORS[key]
-        return f"RED, number {error:+.0%} off".replace("%", " %") if error else "RED, true number"
+        return (
+            f"RED, estimate {error:+.0%} off".replace("%", " %") if error else "RED, exact estimate"
+        )
     for queue in s.QUEUES:
         if key.startswith(f"{queue} "):
             return f"{queue}, {charts.flows_in_words(key.removeprefix(queue).strip(), s.KINDS)}"
@@ -197,12 +199,13 @@ def draw_joining(runs: Mapping[str, Runs]) -> Figure:
 
 
 def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cells]) -> Figure:
-    """Each flow's share of the total: bars, with whiskers from the least to the largest over seeds;
-    the thesis' own shares are circles, the fluid model's dashes.
+    """Draw each flow's share of the total as bars with the range over seeds.
+
+    Rings are the published shares, dashes those of the fluid model.
 
     Args:
-        item: table whose published numbers are drawn.
-        columns: of it, with a letter for each flow as in `scenarios.KINDS`.
+        item: table with the published numbers.
+        columns: its columns, with a letter for each flow as in `scenarios.KINDS`.
         values: the table's numbers by model.
     """
     import matplotlib.pyplot as plt

@@ -1,19 +1,20 @@
-"""The thesis' scenarios, with the settings that it does not print.
+"""The thesis' scenarios, with the settings that it does not give.
 
-Evidence for these is that its simulator, ns-2, then gives the printed drop-tail numbers to the
-packet, and so does our packet model:
+The evidence: with these settings its simulator, ns-2, reproduces the published drop-tail numbers to
+the packet, and so does our packet model:
 
-- Throughput is the highest sequence number sent: it counts what is in flight and no retransmission
-  (:func:`experiments.red_fairness.tables.rates`).
-- A Vegas packet is 1000 bytes on the wire, a Reno packet 1040: ns-2's Vegas sends no header. Most
-  of what the utilization "loses" with each Reno flow is header.
-- The smallest timeout is 1 s; windows are cut to whole packets (``precisionReduce_ 0``); both kinds
-  open with two packets, Reno after a handshake, Vegas at once.
-- A buffer holds 20 or 100 packets with the one being sent; with RED, one more.
-- Vegas' loss recovery is ns-2's with its quirks. With drop-tail they are hardly ever reached; under
-  RED Vegas' share hangs on them, see :func:`dumbbell`'s `recovery`.
-- ``wait``, ``gentle``, a mean packet of 500 bytes: RED as ns-2.27 had it by default. `RED_SETTINGS`
-  has its default gains ("A") and those that fit the printed RED columns best ("B").
+- Throughput is computed from the highest sequence number sent: it includes packets in flight and no
+  retransmissions (:func:`experiments.red_fairness.tables.rates`).
+- A Vegas packet has 1000 bytes on the wire, a Reno packet 1040, because ns-2's Vegas sends no
+  header. Most of the apparent loss of utilization with each Reno flow is header.
+- The smallest timeout is 1 s. Windows are reduced to whole packets (``precisionReduce_ 0``). The
+  initial window is two packets; Reno starts with a handshake, Vegas without.
+- A buffer holds 20 or 100 packets including the one in transmission; with RED, one more.
+- Vegas' loss recovery is that of ns-2 with its quirks. With drop-tail they rarely matter; with RED
+  Vegas' share depends on them, see `recovery` of :func:`dumbbell`.
+- RED has the defaults of ns-2.27: ``wait``, ``gentle``, mean packet size of 500 bytes.
+  `RED_SETTINGS` has its default gains ("A") and those that fit the published RED columns best
+  ("B").
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ PACKET = 1000
 """Bytes of data in a packet."""
 
 HEADER = 40
-"""Bytes that a Reno packet has on top."""
+"""Additional header bytes of a Reno packet."""
 
 TICK = 0.01
-"""Of the senders' clocks, s."""
+"""Tick of the senders' clocks, s."""
 
 RED_SETTINGS: dict[str, dict[str, float]] = {
     "A": {"max_p": 1 / 10, "weight": -1},
     "B": {"max_p": 1 / 15, "weight": 0.002},
 }
-"""A: ns-2.27's defaults (``linterm_ 10``, ``q_weight_ -1``), nothing fitted. B: the best fit of
-some 50 sets (``linterm_ 15``)."""
+"""A: defaults of ns-2.27 (``linterm_ 10``, ``q_weight_ -1``), not fitted. B: the best fit among
+about 50 sets (``linterm_ 15``)."""
 
 SEEDS = seeds_up_to(40)
-"""Of the RED runs."""
+"""Seeds of the RED runs."""
 
 JITTER_SEEDS = seeds_up_to(20)
-"""Of the drop-tail runs whose starts are spread over `JITTER`."""
+"""Seeds of the drop-tail runs with start times spread over `JITTER`."""
 
 JITTER = 0.1
 """s."""
@@ -65,16 +66,17 @@ def flow(
     name: str | None = None,
     **params: float,
 ) -> tc.Flow:
-    """A flow as the thesis' simulator had it.
+    """A flow as in the thesis' simulator.
 
     Args:
-        kind: controller; "reno", or one of Vegas' family.
+        kind: controller; "reno", or one of the Vegas family.
         start: s.
-        phase: of the sender's clock, s.
-        recovery: of Vegas' family; None: the controller's own. Reno has "reno".
-        source, target: nodes; None: the network's.
-        name: None: the controller's name and a number.
-        **params: of the controller.
+        phase: phase of the sender's clock, s.
+        recovery: loss recovery of the Vegas family; None for the controller's default. Reno always
+            has "reno".
+        source, target: nodes; None for the network's default.
+        name: None for the controller's name and a number.
+        **params: parameters of the controller.
     """
     reno = kind == "reno"
     transport = tc.Transport.ns2(
@@ -97,9 +99,10 @@ def flow(
 
 
 def chances(seed: int, flows: int) -> tuple[np.ndarray, np.ndarray]:
-    """What a seed decides beside the queues' streams: (start delays, clock phases) in s.
+    """Start delays and clock phases of a seed, s.
 
-    Seed 0 is the deterministic run: all flows start on time, with their clocks in step.
+    The queues' random numbers depend on the seed too. Seed 0 is the deterministic run: all flows
+    start on time, with equal clock phases.
     """
     if seed == 0:
         return np.zeros(flows), np.zeros(flows)
@@ -121,20 +124,21 @@ def dumbbell(
     recovery: str | None = "vegas-ns2",
     params: Sequence[Mapping[str, Any]] | None = None,
 ) -> tc.Scenario:
-    """Figures 3.3 and 4.1: one bottleneck of 40 ms.
+    """Figures 3.3 and 4.1: one bottleneck with a delay of 40 ms.
 
     Args:
         kinds: controller of each flow.
-        rate: of the bottleneck, bit/s.
-        buffer: packets, with the one being sent.
-        queue: None: drop-tail.
-        small: access links of Figure 3.3 (10 Mb/s, 0.4 ms), not of Figure 4.1 (50 Mb/s, 1 ms).
-        starts: of the flows, s; None: all at 0.
+        rate: rate of the bottleneck, bit/s.
+        buffer: packets, including the one in transmission.
+        queue: queue discipline; None for drop-tail.
+        small: access links of Figure 3.3 (10 Mb/s, 0.4 ms) instead of Figure 4.1 (50 Mb/s, 1 ms).
+        starts: start times, s; None for all at 0.
         duration: s.
-        seed: of the queue and of clock phases, with drop-tail of start delays too; see `chances`.
-        interval: of recording, s.
+        seed: seed of the queue and the clock phases, with drop-tail also of start delays; see
+            `chances`.
+        interval: recording interval, s.
         recovery: Vegas' loss recovery.
-        params: of each flow's controller.
+        params: parameters of each flow's controller.
     """
     n = len(kinds)
     late, phases = chances(seed, n)
@@ -158,20 +162,20 @@ def dumbbell(
     return tc.Scenario(net, flows, duration=duration, seed=max(seed, 1), interval=interval)
 
 
-# Tables 3.1, 4.1, 4.2: flows of two kinds that all start at 0.
+# Tables 3.1, 4.1, 4.2: flows of two kinds, all starting at 0.
 
 KINDS = {"V": "vegas", "R": "reno"}
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table, and what they have in common.
+    """The columns of a table and their common settings.
 
     Args:
-        mixes: a letter per flow for each column, as the thesis names it.
+        mixes: for each column, named as in the thesis, a letter per flow.
         rate, buffer, small: as in :func:`dumbbell`.
-        thresholds: of RED, packets. Section 3.3 has 4 and 6 for its two connections; the rule of
-            section 3.4 would give 6 and 8 (erratum A10).
+        thresholds: RED thresholds, packets. Section 3.3 has 4 and 6 for its two connections; the
+            rule of section 3.4 would give 6 and 8 (erratum A10).
     """
 
     mixes: Mapping[str, str]
@@ -198,7 +202,7 @@ QUEUES = ("drop-tail", "RED")
 
 
 def red(thresholds: tuple[float, float], setting: str = "B") -> QueueSpec:
-    """RED with fixed thresholds, in packets, and the gains of `RED_SETTINGS`."""
+    """RED with fixed thresholds in packets and the gains of `RED_SETTINGS`."""
     return tc.RED(min_thresh=thresholds[0], max_thresh=thresholds[1], **RED_SETTINGS[setting])
 
 
@@ -232,13 +236,13 @@ ERRORS = {"+20%": 0.2, "+10%": 0.1, "8V2R": 0.0, "-10%": -0.1, "-20%": -0.2}
 """Relative error of the estimated number of connections, by column."""
 
 JOINING = (0.0, 0.0, 10.0, 10.0, 20.0, 20.0, 30.0, 30.0, 40.0, 40.0)
-"""s. Of Vegas two each 10 s, both Reno at 40 s: of several readings of the text the one that gives
-the 79 drops of the drop-tail column. ("Every 10 seconds ... successively" would have the last Vegas
-begin at 70 s, where the averages begin.)"""
+"""Start times, s: two Vegas flows every 10 s, both Reno flows at 40 s. Among several readings of
+the text, this one gives the 79 drops of the drop-tail column. ("Every 10 seconds ... successively"
+would start the last Vegas flow at 70 s, where the averages begin.)"""
 
 
 def connection_red(error: float = 0.0, setting: str = "B", **params: float) -> QueueSpec:
-    """RED with thresholds 3 n and 4 n (section 3.4); `error`: of the estimated n, relative."""
+    """RED with thresholds 3 n and 4 n (section 3.4); `error` is the relative error of n."""
     return tc.ConnectionRED(beta=3, error=error, **(RED_SETTINGS[setting] | params))
 
 
@@ -252,8 +256,8 @@ def joining(
 ) -> tc.Scenario:
     """A column of Table 4.3: "drop-tail" or one of `ERRORS`.
 
-    The slope of RED's drop law is that for all ten connections from the beginning, since a script
-    that moves the thresholds of ns-2's RED leaves it where it was.
+    The slope of RED's drop probability is always that of ten connections, because a script that
+    moves the thresholds of ns-2's RED does not change it.
     """
     return dumbbell(
         8 * ["vegas"] + 2 * ["reno"],
@@ -286,8 +290,8 @@ def routers(
 ) -> tc.Scenario:
     """A column of Table 4.4: `column` is one of `DEPLOYED`.
 
-    S1 (Reno, from 10 s) and S2 (Vegas) come through R3, S3 and S4 (Vegas, the latter from 20 s)
-    through R4; R1 > R2 is their common bottleneck.
+    S1 (Reno, from 10 s) and S2 (Vegas) enter through R3, S3 and S4 (Vegas, the latter from 20 s)
+    through R4; R1 > R2 is the common bottleneck.
     """
 
     def queue(router: str, flows: int) -> QueueSpec | None:
@@ -322,7 +326,7 @@ def routers(
     return tc.Scenario(net, flows, duration=201.0, seed=max(seed, 1), interval=interval)
 
 
-# What the tables need, by (column, seed).
+# Scenarios of the tables, by (column, seed).
 
 
 def mix_runs(table: str, *, setting: str = "B") -> dict[Any, Any]:
@@ -352,14 +356,14 @@ def _with_seeds(
     return runs | {(c, seed): make(c, seed, setting=setting) for c in columns for seed in SEEDS}
 
 
-# What the figures need: one run for each panel, finely recorded; with RED the first seed.
+# Scenarios of the figures: one run per panel with fine recording; with RED the first seed.
 
 FINE = 0.1
-"""s, interval of recording."""
+"""Recording interval, s."""
 
 
 def drawn_mixes(table: str) -> dict[str, tc.Scenario]:
-    """By column of a table."""
+    """Scenarios of a table, by column."""
     return {
         f"{queue} {mix}": mixed(table, mix, queue, int(queue == "RED"), interval=FINE)
         for mix in TABLES[table].mixes

@@ -1,7 +1,7 @@
-"""Parameter studies: Figures 2.3 and 3.5, and what the thesis discusses without a table.
-study_figures.py draws them.
+"""Parameter studies: Figures 2.3 and 3.5, and topics that the thesis discusses without a table.
 
-Vegas beside Reno on the dumbbell of Figure 3.3, unless said otherwise.
+study_figures.py draws them. Unless stated otherwise, a Vegas and a Reno flow share the dumbbell of
+Figure 3.3.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from experiments.red_fairness import tables
 from experiments.seeds import means, seeds_up_to, tabulate
 
 FEW_SEEDS = seeds_up_to(8)
-"""Of runs whose starts are spread over 0.1 s."""
+"""Seeds of runs with start times spread over 0.1 s."""
 
 ALPHAS = (1, 2, 3, 4, 5, 6, 8, 10)
 """Packets; beta is alpha + 2."""
@@ -29,18 +29,18 @@ FAMILY = ("vegas", "newvegas", "vegas_a", "vegas_plus")
 """Vegas and its variants of chapter 2."""
 
 COUNTS = (2, 4, 6, 10, 16, 24, 40)
-"""Connections whose number is estimated."""
+"""Numbers of connections to estimate."""
 
 
 def pair(kind: str = "vegas", *, buffer: int = 20, seed: int = 0, **params: float) -> tc.Scenario:
-    """A flow of a kind beside a Reno flow (Figure 3.3), drop-tail; `params` of the first."""
+    """A flow of a kind and a Reno flow with drop-tail (Figure 3.3); `params` of the first flow."""
     return s.dumbbell(
         [kind, "reno"], 1.5e6, buffer=buffer, small=True, seed=seed, params=[params, {}]
     )
 
 
 def with_seeds(make: Any, values: Iterable[Any]) -> dict[Any, tc.Scenario]:
-    """By (value, seed): the deterministic run and `FEW_SEEDS`."""
+    """Scenarios by (value, seed), for the deterministic run and `FEW_SEEDS`."""
     return {(value, seed): make(value, seed) for value in values for seed in (0, *FEW_SEEDS)}
 
 
@@ -50,7 +50,7 @@ def of_pair(run: tc.Run) -> dict[str, float]:
 
 
 def pair_values(first: str, label: str, runs: Runs) -> Values:
-    """Rows `first`, "Reno" and "ratio"; columns the values that were tried, as "alpha = 2"."""
+    """Rows `first`, "Reno" and "ratio"; columns are the values, such as "alpha = 2"."""
     found = tabulate(of_pair, runs)
     names = {"first": first}
     return {
@@ -88,12 +88,12 @@ def family_runs() -> dict[Any, tc.Scenario]:
 
 
 def family_values(runs: Runs) -> dict[tuple[str, str], Measured]:
-    """Throughput over Reno's, by variant and buffer."""
+    """Throughput divided by Reno's, by variant and buffer."""
     found = means(lambda run: of_pair(run)["ratio"], runs)
     return {(kind, f"buffer {room}"): cell for (kind, room), cell in found.items()}
 
 
-# The cause: Vegas keeps b packets queued, whatever Reno keeps (variants: x_V = b / queueing delay).
+# The cause: Vegas keeps b packets queued independently of Reno, so x_V = b / queueing delay.
 
 SHARED = {
     "table_3_1": ("V vs R",),
@@ -112,7 +112,7 @@ def cause_runs() -> dict[Any, tc.Scenario]:
 
 
 def cause_values(runs: Runs) -> Values:
-    """Packets that a Vegas flow keeps queued, by Little's law: its rate times the mean delay."""
+    """Queued packets of a Vegas flow by Little's law: its rate times the mean queueing delay."""
     values: dict[tuple[str, str], float] = {}
     for (column, _), run in runs.items():
         vegas = run.data["controller"].values == "vegas"
@@ -126,7 +126,7 @@ def cause_values(runs: Runs) -> Values:
     return values
 
 
-# What the gain of RED hangs on: the simulator's loss recovery of Vegas.
+# The gain of RED depends on the simulator's loss recovery of Vegas.
 
 RECOVERED = {"ns-2's Vegas": "vegas-ns2", "Vegas": "vegas"}
 """Loss recovery by row."""
@@ -144,16 +144,19 @@ def recovery_runs() -> dict[Any, tc.Scenario]:
 
 
 def recovery_values(runs: Runs) -> Values:
-    """The thesis' fairness ratio, means over seeds."""
+    """The thesis' fairness ratio, mean over seeds."""
     return means(lambda run: tables.of_mix(run)["Fairness"], runs)
 
 
-# The number of connections, estimated by SRED's hit frequency.
+# The number of connections, estimated from SRED's hit frequency.
 
 
 def crowd(n: int, kinds: str, seed: int, duration: float = 60.0) -> tc.Scenario:
-    """`n` flows, kinds in turn, over the bottleneck of Figure 4.1 at n x 0.2 Mb/s and a buffer of
-    10 packets for each, with thresholds from the estimated number."""
+    """`n` flows of alternating kinds over the bottleneck of Figure 4.1.
+
+    Rate and buffer are 0.2 Mb/s and 10 packets per flow. RED's thresholds follow the estimated
+    number.
+    """
     return s.dumbbell(
         [s.KINDS[kinds[k % len(kinds)]] for k in range(n)],
         0.2e6 * n,
@@ -177,7 +180,7 @@ def estimator_runs() -> dict[Any, tc.Scenario]:
 
 
 def estimate(run: tc.Run) -> float:
-    """Mean of the estimate over the second half, as a share of the true number."""
+    """Mean of the estimate over the second half of the run, divided by the true number."""
     late = run.data["queue_flows"].isel(link=0).sel(time=slice(run.duration / 2, None))
     return float(late.mean()) / len(run.flows)
 
@@ -187,7 +190,7 @@ def estimator_values(runs: Runs) -> Values:
 
 
 def joining_estimated(seed: int, **params: Any) -> tc.Scenario:
-    """Table 4.3's flows with thresholds from SRED's estimate."""
+    """The flows of Table 4.3 with RED thresholds from SRED's estimate."""
     return s.dumbbell(
         8 * ["vegas"] + 2 * ["reno"],
         2e6,

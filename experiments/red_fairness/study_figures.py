@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 def chart_pairs(first: str, label: str, numbers: Mapping[str, Cells]) -> Figure:
-    """Throughput of both flows against what was varied; bars from the least to the largest over
-    seeds; the fluid model dashed."""
+    """Throughput of both flows against the varied parameter, with ranges over seeds."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -39,7 +38,7 @@ def chart_pairs(first: str, label: str, numbers: Mapping[str, Cells]) -> Figure:
 
 
 def chart_family(values: Mapping[str, Cells]) -> Figure:
-    """Bars for each variant at each buffer; a ratio of 1 is Reno's share."""
+    """Bars for each variant and buffer; a ratio of 1 is Reno's throughput."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -61,7 +60,7 @@ def chart_family(values: Mapping[str, Cells]) -> Figure:
 
 
 def chart_recovery(values: Mapping[str, Cells]) -> Figure:
-    """Drop-tail and RED beside each other, with both recoveries; a ratio of 1 is Reno's share."""
+    """Drop-tail and RED with both loss recoveries; a ratio of 1 is Reno's throughput."""
     import matplotlib.pyplot as plt
 
     mixes = [mix for mixes in studies.SHARED.values() for mix in mixes]
@@ -86,7 +85,7 @@ def chart_recovery(values: Mapping[str, Cells]) -> Figure:
 
 
 def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
-    """Estimated against true number, and the estimate over time as flows join (Table 4.3)."""
+    """Estimated against true number, and the estimate over time while flows join (Table 4.3)."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -99,7 +98,9 @@ def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
                 charts.curve(left, studies.COUNTS, shares, model, row, color=colour)
         left.axhspan(0.8, 1.2, color=plots.GREY, alpha=0.15, lw=0)
         left.axhline(1, color=plots.GREY, lw=0.8)
-        left.set(xscale="log", xlabel="True number n", ylabel="Estimate 1/P over n", ylim=(0, 1.3))
+        left.set(
+            xscale="log", xlabel="True number n", ylabel="Estimate 1/P divided by n", ylim=(0, 1.3)
+        )
         left.set_xticks(studies.COUNTS, [str(n) for n in studies.COUNTS])
         left.minorticks_off()
         joined = tc.simulate(studies.joining_estimated(1))
@@ -113,7 +114,7 @@ def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
         right.set_ylim(bottom=0)
         charts.legend_above(figure, (left, right), 4)
         for k, (ax, text) in enumerate(
-            {left: "Estimate over true number", right: "Flows join"}.items()
+            {left: "Estimate divided by true number", right: "Estimate while flows join"}.items()
         ):
             charts.title(ax, k, text)
     return figure

@@ -1,7 +1,7 @@
-"""From runs to the numbers of the thesis' tables.
+"""Numbers of the thesis' tables, computed from runs.
 
-Rows are named as the thesis names them. "Fairness" is its ratio of mean Vegas to mean Reno
-throughput; "Jain" is Jain's index of all throughputs, which it does not give.
+Rows have the thesis' names. "Fairness" is its ratio of mean Vegas to mean Reno throughput. "Jain"
+is Jain's index of all throughputs, which the thesis does not give.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from experiments.red_fairness import scenarios as s
 
 
 def highest_sequence(run: tc.Run) -> Any:
-    """Highest sequence number sent by the end of each bin, from 0, dims (time, flow)."""
+    """Highest sequence number sent until the end of each bin, from 0, dims (time, flow)."""
     new = run.data["sent"] - run.data["retransmitted"]
     return (new.cumsum("time") - 1).clip(min=0)
 
 
 def rates(run: tc.Run, after: float = 0.0, before: float | None = None) -> np.ndarray:
-    """Throughput of each flow as the thesis has it, kb/s: by the highest sequence number."""
+    """Throughput of each flow as defined in the thesis, from the highest sequence number, kb/s."""
     before = run.duration if before is None else before
     sent = highest_sequence(run)
     end = sent.sel(time=before, method="nearest").values
@@ -36,9 +36,9 @@ def column(
     """All rows of one column.
 
     Args:
-        run: its bottleneck is the first recorded link.
-        names: of the flows' rows.
-        after, before: window of the throughputs, s. Arrivals and drops are those of the whole run.
+        run: the run; its bottleneck is the first recorded link.
+        names: row names of the flows.
+        after, before: interval of the throughputs, s. Arrivals and drops are of the whole run.
     """
     kb = rates(run, after, before)
     vegas = run.data["controller"].values != "reno"
@@ -63,11 +63,11 @@ def of_mix(run: tc.Run) -> dict[str, float]:
 
 
 def of_joining(run: tc.Run) -> dict[str, float]:
-    """A column of Table 4.3: throughputs from 70 to 100 s."""
+    """A column of Table 4.3, with throughputs from 70 to 100 s."""
     names = [f"Vegas{k + 1}" for k in range(8)] + ["Reno1", "Reno2"]
     return column(run, names, 70.0, 100.0)
 
 
 def of_routers(run: tc.Run) -> dict[str, float]:
-    """A column of Table 4.4: throughputs from 100 to 200 s."""
+    """A column of Table 4.4, with throughputs from 100 to 200 s."""
     return column(run, ["S1", "S2", "S3", "S4"], 100.0, 200.0)

@@ -1,7 +1,8 @@
-"""The report: every table and figure of every paper as a folder of HTML pages.
+"""The report: HTML pages for every table and figure of every paper.
 
-`build` writes it. pages.py gathers what the pages tell, traces.py the runs that can be looked at,
-templates/ and static/ say how it looks. Links are relative, nothing comes from a network.
+`build` writes them into a folder. pages.py collects the content, traces.py the time series of
+selected runs; templates/ and static/ define the layout. Links are relative, and the pages load
+nothing from a network.
 """
 
 from experiments.site.writing import build

@@ -1,4 +1,4 @@
-"""What the report's pages tell, from records alone: claims, counts, causes, how it is measured."""
+"""Content of the report's pages, computed from records: claims, counts, causes, definitions."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from experiments.published import Cell, Claim
 from experiments.records import AGREEMENT, GRADES, MODELS, Record, grade, needs_cause
 from experiments.report import heading
 
-MARKS = {"holds": "✓", "partly": "◐", "fails": "✗", "not told": "·"}
-"""Of a claim, beside its colour."""
+MARKS = {"holds": "✓", "partly": "◐", "fails": "✗", "not run": "·"}
+"""Symbols of a claim's verdicts."""
 
 FOLDED = 8
-"""Pairs of a claim that are listed whether they hold or not."""
+"""Number of pairs up to which a claim lists all of them; with more, pairs that hold are folded."""
 
 LIBRARIES = ("tcpcc", "numpy", "numba", "scipy", "xarray", "simpy", "matplotlib")
 
 Cells = dict[str, list[Record]]
-"""The records of a paper, by item."""
+"""Records of a paper, by item."""
 
 
 @dataclass
 class Said:
-    """What a paper says of several pairs of cells in one sentence.
+    """A sentence of a paper that makes a claim about one or more pairs of cells.
 
     Attributes:
-        text: the sentence; names that vary are an ellipsis where there are several.
-        item: the page where its pairs stand.
+        text: the sentence; more than four varying names become an ellipsis.
+        item: the item whose page lists the pairs.
         claims: each pair, and whether it holds in each model.
     """
 
@@ -45,7 +45,7 @@ class Said:
     claims: list[tuple[Claim, dict[str, bool]]] = field(default_factory=list)
 
     def about(self, item: str) -> bool:
-        """Whether it says something of an item's cells."""
+        """Whether the claim concerns cells of an item."""
         return any(item in (claim.more[0], claim.less[0]) for claim, _ in self.claims)
 
     def held(self, model: str) -> list[bool]:
@@ -56,10 +56,10 @@ class Said:
         return f"{sum(held)} of {len(held)}" if held else ""
 
     def verdict(self, model: str) -> str:
-        """Holds, partly, fails; "not told" of a model that was not run."""
+        """Verdict "holds", "partly" or "fails"; "not run" for a model without numbers."""
         held = self.held(model)
         if not held:
-            return "not told"
+            return "not run"
         return "holds" if all(held) else "partly" if any(held) else "fails"
 
 
@@ -71,7 +71,7 @@ def by_paper(records: Iterable[Record]) -> dict[str, Cells]:
 
 
 def said(records: Sequence[Record]) -> dict[str, list[Said]]:
-    """By paper, in the order of its data file."""
+    """Claims by paper, in the order of the data file."""
     found: dict[tuple[str, str], Said] = {}
     for paper, claim, holds in expected.claims(records):
         form = claim.form or claim.text
@@ -86,8 +86,10 @@ def said(records: Sequence[Record]) -> dict[str, list[Said]]:
 
 
 def _sentence(form: str, texts: Sequence[str]) -> str:
-    """One sentence for all `texts` that have a form: "{a} beats {b}" becomes "Reno/BIC beats FAST",
-    with an ellipsis for more than four names."""
+    """One sentence for all `texts` of a form: "{a} beats {b}" becomes "Reno/BIC beats FAST".
+
+    More than four names become an ellipsis.
+    """
     names = re.findall(r"\{(\w+)\}", form)
     pattern = re.compile(re.sub(r"\\\{(\w+)\\\}", "(.+?)", re.escape(form)) + "$")
     found = [match.groups() for text in texts if (match := pattern.match(text))]
@@ -99,14 +101,14 @@ def _sentence(form: str, texts: Sequence[str]) -> str:
 
 
 class Pairs(NamedTuple):
-    """Pairs of a claim: those listed, and those folded away since they hold."""
+    """Pairs of a claim: listed ones, and ones that hold and are folded."""
 
     shown: list[tuple[Claim, dict[str, bool]]]
     hidden: list[tuple[Claim, dict[str, bool]]]
 
 
 def pairs(said: Said, item: str) -> Pairs:
-    """The pairs of a claim that are about an item; of more than `FOLDED` those that hold fold."""
+    """Pairs of a claim about an item; with more than `FOLDED`, those that hold are folded."""
     here = [pair for pair in said.claims if item in (pair[0].more[0], pair[0].less[0])]
     if len(here) <= FOLDED:
         return Pairs(here, [])
@@ -116,13 +118,13 @@ def pairs(said: Said, item: str) -> Pairs:
 
 
 def counted(claims: Sequence[Said], model: str) -> dict[str, int]:
-    """How many of a paper's sentences hold, hold partly, fail."""
+    """Number of a paper's claims by verdict."""
     verdicts = [one.verdict(model) for one in claims]
     return {name: verdicts.count(name) for name in MARKS}
 
 
 def grades(lines: Sequence[Line], model: str) -> dict[str, int]:
-    """How many printed numbers a model gives within 10 %, 25 %, 50 %, and beyond."""
+    """Number of published values that a model gives within 10 %, 25 %, 50 %, and beyond."""
     errors = [
         error
         for line in lines
@@ -134,7 +136,7 @@ def grades(lines: Sequence[Line], model: str) -> dict[str, int]:
 
 
 def totals(lines: Iterable[Line], model: str) -> dict[str, int]:
-    """Verdicts on the printed numbers of several items, added."""
+    """Verdicts on the published numbers of several items, summed."""
     counts = [line.count(model, True) for line in lines]
     return {name: sum(count[name] for count in counts) for name in ("good", "direction", "bad")}
 
@@ -165,23 +167,23 @@ class Line:
 
     @property
     def held(self) -> int:
-        """Cells that are held to a published number or a reference."""
+        """Number of cells with a published number or a reference."""
         return sum(r.target is not None for r in self.records)
 
     def judged(self, model: str, printed: bool = False) -> list[str]:
-        """Verdicts on the cells that are held to something, or to a `printed` number only."""
+        """Verdicts on cells with a target; with `printed`, only those with a published number."""
         held = [r for r in self.records if (r.published if printed else r.target) is not None]
         return [v for r in held if (v := verdict(r, model))]
 
     def count(self, model: str, printed: bool = False) -> dict[str, int]:
-        """How many are good, of the right direction, bad."""
+        """Number of verdicts that are good, only have the right direction, or are bad."""
         verdicts = self.judged(model, printed)
         good = sum(v in ("reproduced", "as the reference") for v in verdicts)
         direction = verdicts.count("direction holds")
         return {"good": good, "direction": direction, "bad": len(verdicts) - good - direction}
 
     def error(self, model: str) -> float:
-        """Median of the relative errors, without sign; NaN if there is none."""
+        """Median of the absolute relative errors; NaN without errors."""
         errors = [r.error(model) for r in self.records if r.published is not None]
         sizes = sorted(abs(e) for e in errors if e is not None and math.isfinite(e))
         if not sizes:
@@ -191,7 +193,7 @@ class Line:
 
     @property
     def apart(self) -> int:
-        """Cells in which fluid is not within 10 % of packets."""
+        """Number of cells in which fluid is not within 10 % of packets."""
         return sum(bool(r.agreement) and not _close(r) for r in self.records)
 
     @property
@@ -205,14 +207,14 @@ class Line:
 
     @property
     def words(self) -> str:
-        """What a search looks into, in small letters."""
+        """Text for the search, in lower case."""
         cells = (f"{r.row} {r.column} {r.cause} {r.fluid_cause}" for r in self.records)
         text = " ".join([self.paper.title, self.name, self.item, self.title, *cells])
         return " ".join(dict.fromkeys(text.lower().split()))
 
 
 def verdict(record: Record, model: str) -> str | None:
-    """Of the packet or fluid model; of a formula, which is neither, for neither."""
+    """Verdict on a model's number; None for a formula."""
     if record.formula is not None:
         return None
     return record.verdict if model == "packet" else record.fluid_verdict
@@ -223,7 +225,7 @@ def _close(record: Record) -> bool:
 
 
 def lines(papers: Iterable[Paper], cells: dict[str, Cells]) -> list[Line]:
-    """Every item of every paper, also those that print no number."""
+    """All items of all papers, including items without published numbers."""
     return [
         Line(paper, item, cells.get(paper.name, {}).get(item, []))
         for paper in papers
@@ -232,7 +234,7 @@ def lines(papers: Iterable[Paper], cells: dict[str, Cells]) -> list[Line]:
 
 
 def causes(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
-    """Why packets are off print where they are: each cause with its cells."""
+    """Causes of differences between packets and published values, each with its cells."""
     found: dict[str, list[Record]] = {}
     for r in records:
         if needs_cause(r.verdict) and r.cause:
@@ -241,17 +243,17 @@ def causes(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
 
 
 def check(paper: Paper, cause: str) -> str:
-    """The test that computes a cause's evidence; nothing where none does."""
+    """The test that computes a cause's evidence; empty for none."""
     return published.checks(paper.name).get(cause, "")
 
 
 def explained(lines: Iterable[Line], which: str) -> Counter[str]:
-    """How many differences are explained how, see `report.explained`."""
+    """Number of differences by kind of explanation, see `report.explained`."""
     return report.explained([r for line in lines for r in line.records], which)
 
 
 def measures(cells: Iterable[Cell]) -> list[tuple[str, list[Cell]]]:
-    """How numbers are taken from a run: each way with the cells that are taken so."""
+    """Definitions of the measured numbers, each with its cells."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.measured, []).append(cell)
@@ -259,7 +261,7 @@ def measures(cells: Iterable[Cell]) -> list[tuple[str, list[Cell]]]:
 
 
 def tolerances(cells: Iterable[Cell]) -> list[tuple[str, str, list[Cell]]]:
-    """Each half width as printed in the data file, its reason, and the cells held to it."""
+    """Each tolerance as given in the data file, with its reason and its cells."""
     found: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         if cell.tolerance is None:
@@ -274,7 +276,7 @@ def tolerances(cells: Iterable[Cell]) -> list[tuple[str, str, list[Cell]]]:
 
 
 def where(cells: Sequence[Any], all_cells: Sequence[Any]) -> str:
-    """Names cells in few words: all of them, whole rows, whole columns, or one by one."""
+    """Short description of cells: all cells, whole rows, whole columns, or single cells."""
     if len(cells) == len(all_cells):
         return "all cells"
     keys = {(c.row, c.column) for c in cells}
@@ -288,12 +290,12 @@ def where(cells: Sequence[Any], all_cells: Sequence[Any]) -> str:
 
 
 def made_of() -> dict[str, str]:
-    """Commit, versions and how many seeds: the footer of every page."""
+    """Commit, versions and number of seeds, for the footer of every page."""
     found = {"commit": _commit()}
     for name in LIBRARIES:
         found[name] = importlib.metadata.version(name)
     found["Python"] = platform.python_version()
-    few = f"quick: {seeds.FEW} of each number's" if seeds.QUICK else "all"
+    few = f"quick: {seeds.FEW} per number" if seeds.QUICK else "all"
     return found | {"seeds": few}
 
 
@@ -306,6 +308,6 @@ def _commit() -> str:
 
     try:
         commit = git("rev-parse", "--short=12", "HEAD")
-        return (commit + (", changed since" if git("status", "--porcelain") else "")) or "unknown"
-    except OSError:  # no git here
+        return (commit + (", with changes" if git("status", "--porcelain") else "")) or "unknown"
+    except OSError:  # git is not installed
         return "unknown"

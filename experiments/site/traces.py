@@ -1,7 +1,7 @@
-"""The runs that a page can show: windows, queue and throughput over time, thinned for the screen.
+"""Time series of runs on a page: windows, queue and throughput, with fewer points for the screen.
 
-A run is shown where it is cheap: the packets that its busiest link could send are counted, and an
-item's runs are taken, the first seed of each, until they come to `PACKETS`.
+Only cheap runs are shown. The cost of a run is the number of packets that its fastest link can
+send. The first seed of each run of an item is shown, up to a total cost of `PACKETS`.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from experiments.records import Measured
 from tcpcc import Run, Scenario, plots
 
 PACKETS = 4e6
-"""What an item's shown runs may send together; about a second of simulation."""
+"""Largest total number of packets in an item's shown runs; about one second of simulation."""
 
 MOST = 12
-"""Runs that a page shows."""
+"""Largest number of runs on a page."""
 
 BYTES = 1000.0
-"""Of a packet, for that count."""
+"""Packet size assumed for the cost."""
 
 POINTS = 400
-"""Of a curve; at most."""
+"""Approximate largest number of points of a curve."""
 
 FLOWS = 6
-"""Flows drawn one by one; of more, the mean of each algorithm's."""
+"""Largest number of flows drawn separately; with more, the mean of each algorithm is drawn."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which runs of an item are shown, and what is not.
+    """Runs of an item that are shown, and the number of runs that are not.
 
     Attributes:
-        keys: of the runs shown.
-        seeds: how many runs were left out as other seeds of these.
-        costly: how many because they would send too many packets.
+        keys: keys of the runs shown.
+        seeds: number of runs left out because they only have another seed.
+        costly: number of runs left out because of their cost or `MOST`.
     """
 
     keys: Sequence[Hashable]
@@ -53,18 +53,18 @@ class Choice:
 
     @property
     def left_out(self) -> str:
-        """What is not shown and why, in a sentence; empty if nothing is left out."""
+        """Sentence about the runs left out; empty if there are none."""
         told = []
         if self.seeds:
             told.append(f"{self.seeds} with other seeds")
         if self.costly:
-            limit = f"{PACKETS / 1e6:g} million packets or {MOST} runs a page"
-            told.append(f"{self.costly} that go beyond {limit}")
-        return f"Left out: {' and '.join(told)}." if told else ""
+            limit = f"{PACKETS / 1e6:g} million packets and {MOST} runs per page"
+            told.append(f"{self.costly} above the limit of {limit}")
+        return f"Runs not shown: {' and '.join(told)}." if told else ""
 
 
 def choose(scenarios: Mapping[Any, Scenario], known: Iterable[Hashable] = ()) -> Choice:
-    """The runs of an item that are shown; those `known` are there already and cost nothing."""
+    """Choose the runs of an item to show; `known` runs are already simulated and cost nothing."""
     free = set(known)
     first: dict[Hashable, Hashable] = {}
     for key in scenarios:
@@ -80,7 +80,7 @@ def choose(scenarios: Mapping[Any, Scenario], known: Iterable[Hashable] = ()) ->
 
 
 def packets(scenario: Scenario) -> float:
-    """About how many packets the busiest recorded link could send."""
+    """Approximate number of packets that the fastest link can send."""
     rates = [link.rate for link in scenario.net.links if math.isfinite(link.rate)]
     return max(rates, default=0.0) * scenario.duration / (8 * BYTES)
 
@@ -90,11 +90,11 @@ def _has_seed(key: Any) -> bool:
 
 
 def title(key: Any) -> str:
-    """A run's key in words."""
+    """A run's key as text."""
     if _has_seed(key):
         return f"{title(key[:-1])} (seed {key[-1]})"
     words = ", ".join(_words(key))
-    return words if any(letter.isalpha() for letter in words) else f"run {words}"
+    return words if any(letter.isalpha() for letter in words) else f"parameter value {words}"
 
 
 def _words(key: Any) -> list[str]:
@@ -104,8 +104,10 @@ def _words(key: Any) -> list[str]:
 
 
 def cells_of(item: Item, name: str, key: Any, run: Run) -> list[dict[str, Any]]:
-    """Row, column, place in the table and number of the cells that this run alone gives one; none
-    where the item's numbers are taken from several runs together."""
+    """Row, column, anchor and number of the cells that can be computed from this run alone.
+
+    Empty if the item's numbers need several runs.
+    """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -121,14 +123,14 @@ def cells_of(item: Item, name: str, key: Any, run: Run) -> list[dict[str, Any]]:
 
 
 def trace(item: Item, name: str, key: Any, runs: Mapping[str, Runs]) -> dict[str, Any]:
-    """What the page's script draws of the runs of one key: {"title", "cells", "models"}."""
+    """Data for the page's script about the runs of one key: {"title", "cells", "models"}."""
     models = {model: _curves(of_model[key]) for model, of_model in runs.items()}
     cells = {model: cells_of(item, name, key, of_model[key]) for model, of_model in runs.items()}
     return {"title": title(key), "cells": cells, "models": models}
 
 
 def _curves(run: Run) -> dict[str, Any]:
-    """Panels by label: [{"label", "colour", "x", "y"}]."""
+    """Panels by label, each a list of lines {"label", "colour", "x", "y"}, and the duration."""
     times = run.data["time"].values
     step = max(1, -(-times.size // POINTS))
     at = times[: times.size // step * step].reshape(-1, step)[:, -1]
@@ -155,7 +157,7 @@ def _curves(run: Run) -> dict[str, Any]:
 
 
 def _groups(run: Run) -> list[tuple[str, str, list[int]]]:
-    """(label, colour, columns) of what is drawn as one line."""
+    """(label, colour, columns) of each line."""
     kinds = [str(kind) for kind in run.data["controller"].values]
     if len(kinds) <= FLOWS:
         seen: dict[str, int] = {}
@@ -178,7 +180,7 @@ def _groups(run: Run) -> list[tuple[str, str, list[int]]]:
 
 def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of no flow there at a time
+        warnings.simplefilter("ignore")  # mean of an empty slice: no active flow
         return np.asarray(np.nanmean(values, axis=1))
 
 

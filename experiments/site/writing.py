@@ -1,4 +1,4 @@
-"""Write the report into a folder: a front page, and a page with its downloads for every item."""
+"""Write the report into a folder: a front page, and a page with downloads for every item."""
 
 from __future__ import annotations
 
@@ -42,19 +42,22 @@ def build(
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> Path:
-    """Write the report of some records; returns its front page.
+    """Write the report of some records.
 
     Args:
-        records: as `experiments.reproduce` gives them; nothing is measured again.
-        folder: written into; files of an earlier report are replaced, others stay.
-        paper, item: whose pages; None: of all, also of items that print no number.
-        figures: draw them; the runs that they need come from `cache`, or are simulated.
-        runs: have the cheap runs to look at (`traces.choose`), simulated once where they are not
-            those of the figure.
+        records: result of `experiments.reproduce`; nothing is measured again.
+        folder: output folder; files of an earlier report are replaced, other files stay.
+        paper, item: write only their pages; None for all, including items without numbers.
+        figures: draw figures; the runs come from `cache` or are simulated.
+        runs: include time series of cheap runs (`traces.choose`). Runs that the figure does not use
+            are simulated.
         cache, jobs, progress: as in `experiments.reproduce`.
 
+    Returns:
+        The front page.
+
     Raises:
-        ScenarioError: an unknown paper or item.
+        ScenarioError: unknown paper or item.
     """
     papers = harness.papers_of(paper)
     wanted = {(one.name, name) for one in papers for name in harness.items_of(one, item)}
@@ -108,7 +111,7 @@ class _Writer:
 
 
 class _Page:
-    """What stands beside an item's page: downloads, figure, runs."""
+    """Content of an item's page that has its own files: downloads, figure, runs."""
 
     def __init__(self, line: pages.Line, folder: Path) -> None:
         self.line = line
@@ -127,12 +130,12 @@ class _Page:
 
     @property
     def table(self) -> Markup:
-        """The numbers as the paper has them."""
+        """The numbers in the paper's arrangement, as HTML."""
         return Markup(PaperTable(self.line.records).html())
 
     @property
     def first_title(self) -> str:
-        """What the first scenario is of."""
+        """Title of the first scenario."""
         return traces.title(next(iter(self.scenarios)))
 
     @property
@@ -142,14 +145,14 @@ class _Page:
 
     @property
     def seeds(self) -> int:
-        """How many different ones."""
+        """Number of different seeds."""
         return len({scenario.seed for scenario in self.scenarios.values()})
 
     def _file(self, kind: str) -> Path:
         return self.folder / f"{self.line.item}.{kind}"
 
     def write_data(self) -> None:
-        """CSV of the cells, and the scenarios as TOML files in an archive."""
+        """Write the cells as CSV, and the scenarios as TOML files in a ZIP archive."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.line.records:
             report.scorecard(self.line.records).to_csv(self._file("csv"), index=False)
@@ -157,7 +160,7 @@ class _Page:
             self._file("zip").write_bytes(_archive(self.scenarios))
 
     def write_runs(self, figures: bool, runs: bool, settings: Mapping[str, Any]) -> None:
-        """The figure and the runs to look at, which are the same where a figure needs runs."""
+        """Write the figure and the time series; both use the same runs if the figure needs runs."""
         known: dict[str, Mapping[Any, Any]] = {}
         if figures and self.item.draw is not None:
             for model in self.item.models:
@@ -191,7 +194,7 @@ class _Page:
         self._file("runs.js").write_text(f"tcpccRuns({text});\n", encoding="utf-8")
 
     def write_dots(self) -> None:
-        """PNG and SVG of how far each number is from print, if one is printed."""
+        """Write the dot plot of errors as PNG and SVG, if there are published numbers."""
         import matplotlib.pyplot as plt
 
         figure = dots.dot_plot(self.line.records)
@@ -202,11 +205,11 @@ class _Page:
         self.dots = True
 
     def write_figure(self, draw: Any) -> None:
-        """PNG, SVG and PDF of the figure, if there is one."""
+        """Write the figure as PNG, SVG and PDF, if there is one."""
         import matplotlib.pyplot as plt
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of fonts that an SVG replaces
+            warnings.simplefilter("ignore", UserWarning)  # about fonts replaced in an SVG
             figure: Figure | None = draw(self.item)
             if figure is None:
                 return
@@ -216,7 +219,7 @@ class _Page:
 
 
 def _files(scenarios: Mapping[Any, Scenario]) -> dict[Any, str]:
-    """Names of the scenarios' TOML files, numbered in their order."""
+    """File names of the scenarios' TOML files, numbered."""
     words = (re.sub(r"[^\w.+-]+", "_", traces.title(key)).strip("_") for key in scenarios)
     return {
         key: f"{k:03d}_{word}.toml"
@@ -225,7 +228,7 @@ def _files(scenarios: Mapping[Any, Scenario]) -> dict[Any, str]:
 
 
 def _archive(scenarios: Mapping[Any, Scenario]) -> bytes:
-    """A ZIP of TOML files; equal scenarios give equal bytes."""
+    """ZIP archive of TOML files; equal scenarios give equal bytes."""
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
         for key, name in _files(scenarios).items():

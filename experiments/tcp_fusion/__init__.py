@@ -1,8 +1,9 @@
 """K. Kaneko, T. Fujikawa, Z. Su, J. Katto, "TCP-Fusion: a hybrid congestion control algorithm for
 high-speed networks", PFLDnet 2007.
 
-scenarios.py has its scenarios, with the settings that it does not print; clock.py gives two
-variants the clock of a kernel; tables.py takes numbers from runs; figures.py draws.
+scenarios.py has the scenarios, with the settings that the paper does not give; clock.py has two
+variants with the coarse clock of a kernel; tables.py computes numbers from runs; figures.py draws
+the figures.
 """
 
 from functools import partial
@@ -14,7 +15,7 @@ from experiments.tcp_fusion import tables as t
 
 
 def lossy(*variants):
-    """Figures 5 and 6: variants beside Reno against the loss rate."""
+    """Figures 5 and 6: a variant and Reno share a link; throughput against the loss rate."""
     return Item(partial(s.lossy_runs, *variants), t.beside, chart=partial(f.draw_lossy, variants))
 
 
@@ -33,7 +34,7 @@ PAPER = Paper(
         "figure_7": Item(
             networks=lambda: {
                 "Route 1": s.joining("Fusion", 1),
-                "Route 1, unlike round trips": s.round_trips("Fusion", s.LONGER["120 ms"], 1),
+                "Route 1, different RTTs": s.round_trips("Fusion", s.LONGER["120 ms"], 1),
                 "Route 2": s.route_2("Fusion", 1),
             }
         ),

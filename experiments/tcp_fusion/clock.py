@@ -1,7 +1,7 @@
-"""Fusion and ARENO with a clock that ticks, as a kernel's does.
+"""Fusion and ARENO with a clock of finite resolution, as in a kernel.
 
-A round-trip time is the difference of two readings of that clock. The paper says that its alpha "is
-limited by the TCP timer granularity", and sets D_min to 4 ms.
+An RTT is the difference of two readings of this clock. The paper says that its alpha "is limited by
+the TCP timer granularity", and sets D_min to 4 ms.
 """
 
 import math
@@ -15,11 +15,11 @@ from tcpcc.controllers.fusion import fusion
 from tcpcc.controllers.fusion import on_ack as fusion_on_ack
 from tcpcc.controllers.fusion import on_loss as fusion_on_loss
 
-TICK = {"tick": Param(4e-3, "s", "of the clock", 1e-9)}
+TICK = {"tick": Param(4e-3, "s", "resolution of the clock", 1e-9)}
 
 
 def read_clock(p, ack):
-    """Measure anew what the sample tells of round trips."""
+    """Replace the RTTs in `ack` by differences of clock readings."""
     if ack.rtt > 0:
         ticks = math.floor(ack.now / p.tick) - math.floor((ack.now - ack.rtt) / p.tick)
         ack.rtt = ticks * p.tick

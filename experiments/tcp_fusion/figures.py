@@ -1,6 +1,6 @@
-"""The Fusion paper's figures, in its arrangement.
+"""The Fusion paper's figures in its layout.
 
-A colour belongs to a variant throughout; see experiments/charts.py for packets and fluid.
+Each variant has a fixed colour; experiments/charts.py describes the styles of packets and fluid.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Numbers = Mapping[str, Cells]
-"""By model."""
+"""Numbers by model."""
 
 COLOURS, MARKERS = (
     {name: plots.ALGORITHMS[kind][k] for name, kind in {**s.VARIANTS, "FAST": "fast"}.items()}
@@ -30,7 +30,7 @@ COLOURS, MARKERS = (
 )
 
 
-# Figure 1: what a loss leaves, from the rules themselves.
+# Figure 1: window after a loss, computed from the algorithms' rules.
 
 
 def draw_1(runs: Mapping[str, Runs]) -> Figure:
@@ -62,7 +62,7 @@ def draw_1(runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-# Figure 2: windows beside Reno.
+# Figure 2: windows of Fusion and Reno.
 
 
 def draw_2(runs: Mapping[str, Runs]) -> Figure:
@@ -90,21 +90,21 @@ def draw_2(runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
-# Curves over a variable.
+# Curves against a variable.
 
 
 def line(
     ax: Axes, x: Iterable[float], cells: Sequence[Measured], name: str, model: str,
     label: str | None = None,
 ) -> None:  # fmt: skip
-    """A variant's curve; the fluid model's has no marks and no label (see `fluid_label`)."""
+    """Draw a variant's curve; fluid curves have no markers and no label (see `fluid_label`)."""
     of_packets = model == "packet"
     look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name] if of_packets else ""}
     charts.curve(ax, list(x), cells, model, (label or name) if of_packets else None, **look)
 
 
 def fluid_label(ax: Axes) -> None:
-    """An entry of the legend that tells what dashed lines are."""
+    """Add a legend entry for dashed lines."""
     ax.plot([], [], color=plots.GREY, ls=plots.DASHES[1], lw=0.9, label="fluid")
 
 
@@ -119,7 +119,7 @@ def loss_cells(cells: Cells, row: str) -> list[Measured]:
 
 
 def draw_4(numbers: Numbers) -> Figure:
-    """Throughput of one flow, on a linear scale as in the paper and on a logarithmic one."""
+    """Figure 4: goodput of one flow on a linear scale, as in the paper, and on a log scale."""
     import matplotlib.pyplot as plt
 
     losses = np.array(list(s.LOSSES.values()))
@@ -145,7 +145,7 @@ def draw_4(numbers: Numbers) -> Figure:
 
 
 def draw_lossy(variants: Sequence[str], numbers: Numbers) -> Figure:
-    """Figures 5 and 6: a panel for each variant, beside Reno."""
+    """Figures 5 and 6: a panel for each variant that shares the link with Reno."""
     import matplotlib.pyplot as plt
 
     losses = list(s.LOSSES.values())
@@ -157,7 +157,7 @@ def draw_lossy(variants: Sequence[str], numbers: Numbers) -> Figure:
             for model, cells in numbers.items():
                 line(ax, losses, loss_cells(cells, variant), variant, model)
                 beside = loss_cells(cells, f"Reno beside {variant}")
-                line(ax, losses, beside, "Reno", model, label="Reno beside it")
+                line(ax, losses, beside, "Reno", model, label="Reno beside the variant")
             of_losses(ax)
             ax.axhline(50, color=plots.GREY, lw=0.7, ls=":")
             charts.title(ax, k, variant)
@@ -168,8 +168,10 @@ def draw_lossy(variants: Sequence[str], numbers: Numbers) -> Figure:
 
 
 def draw_8(runs: Mapping[str, Runs]) -> Figure:
-    """Windows of three flows, a row for each variant, a column for each model: six lines in one
-    panel hide one another."""
+    """Figure 8: windows of three flows, a row for each variant and a column for each model.
+
+    Six lines in one panel would not be readable.
+    """
     import matplotlib.pyplot as plt
 
     variants = [v for v in s.VARIANTS if v != "Reno"]
@@ -201,7 +203,7 @@ def draw_8(runs: Mapping[str, Runs]) -> Figure:
 
 
 def draw_9(numbers: Numbers) -> Figure:
-    """Ratio of the throughputs by variant, as points: the scale is logarithmic, ranges are wide."""
+    """Figure 9: throughput ratio by variant, as points on a log scale because ranges are wide."""
     import matplotlib.pyplot as plt
 
     shades = (plots.SKY, plots.BLUE, plots.BLACK)
@@ -235,12 +237,12 @@ def draw_9(numbers: Numbers) -> Figure:
 
 
 def pairs_of_bars(ax: Axes, numbers: Numbers, variants: Sequence[str], column: str) -> None:
-    """A variant's bar, in its colour, and that of Reno beside it, with the range over seeds."""
+    """Draw a bar for each variant and one for the competing Reno flow, with ranges over seeds."""
     places = np.arange(len(variants))
     for model, cells in numbers.items():
         for shift, prefix, look in (
             (-0.2, "", {"color": [COLOURS[v] for v in variants], "label": None}),
-            (0.2, "Reno beside ", {"color": COLOURS["Reno"], "label": "Reno beside it"}),
+            (0.2, "Reno beside ", {"color": COLOURS["Reno"], "label": "Reno beside the variant"}),
         ):
             values = [cells[prefix + v, column] for v in variants]
             if model == "packet":
@@ -263,7 +265,7 @@ def draw_10(numbers: Numbers) -> Figure:
 
 
 def draw_11(numbers: Numbers) -> Figure:
-    """Shares of the link, a panel for each rate."""
+    """Figure 11: shares of the link, a panel for each rate."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -281,8 +283,10 @@ def draw_11(numbers: Numbers) -> Figure:
 
 
 def draw_13(numbers: Numbers) -> Figure:
-    """Goodput of each forward flow, stacked by hop count, without and with reverse traffic: of each
-    variant packets on the left and fluid, hatched, on the right."""
+    """Figure 13: goodput of the forward flows by hop count, without and with reverse traffic.
+
+    The left bar of a variant is packets, the right, hatched bar is fluid.
+    """
     import matplotlib.pyplot as plt
 
     shades = (("0.3", "0.55", "0.8"), ("#A23B00", "#E0722A", "#F6B98B"))
@@ -317,11 +321,11 @@ def draw_13(numbers: Numbers) -> Figure:
     return figure
 
 
-# Packets beside fluid.
+# Comparison of packets and fluid.
 
 
 def draw_models(numbers: Numbers) -> Figure:
-    """Every variant: throughput under random loss, and share beside Reno."""
+    """Every variant: goodput with random loss, and share of the goodput with a Reno flow."""
     import matplotlib.pyplot as plt
 
     places = np.arange(len(s.FAMILY))[::-1]
@@ -351,7 +355,7 @@ def draw_models(numbers: Numbers) -> Figure:
 
 
 def draw_table_1(numbers: Numbers) -> Figure:
-    """Share of the first flow of each pair, beside the printed one and what it can be held to."""
+    """Table 1: share of the first flow of each pair, with the published share and its tolerance."""
     import matplotlib.pyplot as plt
 
     printed = t.printed_shares()
@@ -371,7 +375,7 @@ def draw_table_1(numbers: Numbers) -> Figure:
             else:
                 ax.plot(values, places, "|", ms=9, mew=1.4, color=plots.BLUE, label="fluid")
         ax.set_yticks(places, [f"{first} : {second}" for first, second in printed])
-        ax.set(xlabel="Share of the first", xlim=(0, 1))
+        ax.set(xlabel="Share of the first flow", xlim=(0, 1))
         ax.axvline(0.5, color=plots.GREY, lw=0.8, ls=":")
         charts.legend_above(figure, [ax])
     return figure

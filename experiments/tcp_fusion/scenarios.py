@@ -1,26 +1,27 @@
 """The Fusion paper's scenarios, with the settings that its text does not give.
 
-Its network diagrams (Figures 3, 7, 12) are drawings; what stands in them was chosen to fit the
-text and is marked *assumed*.
+Its network diagrams (Figures 3, 7, 12) are images without text. Values marked *assumed* were
+chosen to fit the text.
 
-- Packets of 1500 bytes on the wire ("when we assume ... 1500B packet size"). The bottleneck of the
-  laboratory has 100 Mb/s: 500 KB are the BDP of 40 ms.
-- Hosts have Gigabit Ethernet (*assumed* for the testbed, 1 Gb/s is printed for the simulations).
-- Testbed hosts ran Linux 2.6.15: SACK, a smallest timeout of 0.2 s, receivers that acknowledge
-  every second packet. BIC and CUBIC allow for that (``ack_ratio``) and begin with a slow-start
-  threshold of 100 packets; the others do neither. ns-2 acknowledges every packet. `RECEIVERS` has
-  both.
-- CUBIC is Linux' first one with the scales that its next version corrected (``fixed``): kernel
-  2.6.15's own, `KERNEL_CUBIC`, does not take twice as much as Reno; in Table 1 it is 4 : 1.
-- Route 1 (Tokyo-Honjo) is the laboratory's link with the round-trip time of the emulator, 80 ms, or
-  20 ms and the second flow's 20, 60 or 120 ms. Its buffer is the laboratory's 500 KB (*assumed*).
-- Route 2 (Tokyo-Kitakyushu) has a BDP of about 50 packets: 30 Mb/s and 20 ms (*assumed*), with
-  a buffer of as many packets (*assumed*).
-- Figure 11: access links of 1 Gb/s and 1 ms, a bottleneck of 20 ms: a round trip of 44 ms. FAST's
-  alpha is not given (erratum B4): 200 packets per 1 Gb/s, as its authors have it.
+- Packets have 1500 bytes on the wire ("when we assume ... 1500B packet size"). The bottleneck of
+  the laboratory has 100 Mb/s: 500 KB are the BDP of 40 ms.
+- Hosts have Gigabit Ethernet (*assumed* for the testbed; published for the simulations).
+- Testbed hosts ran Linux 2.6.15: SACK, a smallest timeout of 0.2 s, an ACK for every second packet.
+  BIC and CUBIC account for delayed ACKs (``ack_ratio``) and start with a slow-start threshold of
+  100 packets; the other variants do neither. ns-2 acknowledges every packet. `RECEIVERS` has both.
+- CUBIC is the first version in Linux with the scaling that its next version corrected (``fixed``).
+  The uncorrected version of kernel 2.6.15, `KERNEL_CUBIC`, gets less than twice Reno's throughput;
+  in Table 1 the ratio is 4 : 1.
+- Route 1 (Tokyo-Honjo) is the laboratory's link with the emulator's RTT of 80 ms, or with 20 ms for
+  the first flow and 20, 60 or 120 ms for the second. Its buffer is the laboratory's 500 KB
+  (*assumed*).
+- Route 2 (Tokyo-Kitakyushu) has a BDP of about 50 packets: 30 Mb/s and 20 ms (*assumed*). The
+  buffer has 50 packets (*assumed*).
+- Figure 11: access links of 1 Gb/s and 1 ms and a bottleneck of 20 ms give an RTT of 44 ms. FAST's
+  alpha is not given (erratum B4); it is 200 packets per 1 Gb/s, as recommended by its authors.
 - Figure 12: three links of 100 Mb/s and 10 ms each, access links of 1 Gb/s and 1 ms (*assumed*).
-- Flows start within the first `JITTER` seconds, which a seed decides; means are taken from
-  `SETTLED` on. Every number is a mean over `SEEDS`.
+- Start times are random within the first `JITTER` seconds and depend on the seed. Means are taken
+  from `SETTLED` on. Every number is a mean over `SEEDS`.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ PACKET = 1500
 """Bytes on the wire."""
 
 HEADER = 52
-"""Of these: IP, TCP and the time stamps that Linux sends."""
+"""Bytes of `PACKET` used by IP, TCP and the timestamps option, which Linux sends."""
 
 ACCESS = 1e9
-"""bit/s."""
+"""Rate of access links, bit/s."""
 
 BUFFER = 333
 """Packets in 500 KB."""
@@ -60,7 +61,7 @@ VARIANTS = {
 """Controllers by the paper's names, in its order."""
 
 KERNEL_CUBIC = "CUBIC of 2.6.15"
-"""With its errors of scale."""
+"""CUBIC with the scaling errors of this kernel."""
 
 CONTROLLERS: dict[str, str | Controller] = {
     **VARIANTS,
@@ -68,56 +69,58 @@ CONTROLLERS: dict[str, str | Controller] = {
     KERNEL_CUBIC: "cubic_2005",
     **CLOCKED,
 }
-"""With the one that is only simulated, and what the testbed may have had instead."""
+"""Also FAST, which the paper only simulates, and alternatives that the testbed may have used."""
 
 PARAMS: dict[str, dict[str, float]] = {"CUBIC": {"fixed": 1}}
 
 LINUX = {"ack_ratio": 2.0, "initial_ssthresh": 100.0}
-"""Further parameters of BIC and CUBIC, which have these in Linux, with delayed ACKs."""
+"""Additional parameters of BIC and CUBIC in Linux, used with delayed ACKs."""
 
 RECEIVERS: dict[str, dict[str, Any]] = {
     "every packet": {},
     "delayed ACK": {"delayed_ack": 0.040, "ack_every": 2},
 }
-"""Settings of `Transport`; Linux holds an ACK back for at least 40 ms."""
+"""Settings of `Transport`; the delayed-ACK timer of Linux is at least 40 ms."""
 
 SEEDS = seeds_up_to(10)
 
 JITTER = 1.0
-"""s."""
+"""Interval of random start times, s."""
 
 PHASES = 1e-3
-"""s. Where round trips are multiples of each other, or windows small, the order in which single
-packets arrive decides for a whole run who loses: with 20 and 60 ms exactly, and every packet
-acknowledged, Reno's longer flow gets more than its shorter one. So each seed has its own delays."""
+"""Largest random additional access delay, s. If RTTs are multiples of each other or windows are
+small, the order of single packets determines which flow has losses during the whole run. With
+exactly 20 and 60 ms and an ACK for every packet, Reno's flow with the longer RTT gets more
+throughput. Different delays per seed avoid this."""
 
 SETTLED = 20.0
-"""s."""
+"""Start of the measurement, s."""
 
 LENGTH, SIMULATED = 50.0, 30.0
-"""s, of runs of the testbed and of simulations: 10 s more change a mean by less than three standard
-errors. But at 600 Mb/s and 1 Gb/s, where a loss in 100 000 packets comes seldom, HSTCP, CUBIC and
-FAST are still finding their share."""
+"""Duration of testbed runs and of simulations, s. Another 10 s change a mean by less than three
+standard errors. Exception: at 600 Mb/s and 1 Gb/s, with rare losses (1 in 100 000 packets), HSTCP,
+CUBIC and FAST have not converged."""
 
 PAIRS_SETTLED = 30.0
-"""s, from which Table 1's means are taken."""
+"""Start of the measurement for Table 1, s."""
 
 PAIR, TWINS, DRIFTING = 90.0, 50.0, 210.0
-"""s, length of Table 1's runs: of two variants; of two flows of one, which share evenly whatever
-the time; of the pairs that drift apart for minutes, which are CUBIC's and HSTCP beside BIC. Means
-are those of 330 s within three standard errors (tests)."""
+"""Durations of Table 1's runs, s: for two variants; for two flows of one variant, which share
+equally at any time; for pairs that drift for minutes (pairs with CUBIC, and HSTCP with BIC). Means
+agree with those of 330 s within three standard errors (tested)."""
 
 
 def flow(
     variant: str, *, start: float = 0.0, receiver: str = "every packet", **more: Any
 ) -> tc.Flow:
-    """A flow of one of `CONTROLLERS` or of any controller, as it ran in the laboratory.
+    """A flow as in the laboratory.
 
     Args:
-        variant: a key of `CONTROLLERS`, or the name of a controller.
+        variant: a key of `CONTROLLERS`, or the name of any controller.
         start: s.
-        receiver: a key of `RECEIVERS`; with "delayed ACK" BIC and CUBIC are Linux'.
-        **more: of `tc.Flow`.
+        receiver: a key of `RECEIVERS`; with "delayed ACK", BIC and CUBIC have the parameters
+            `LINUX`.
+        **more: arguments of `tc.Flow`.
     """
     params = {**PARAMS.get(variant, {}), **more.pop("params", {})}
     if receiver == "delayed ACK":
@@ -150,14 +153,14 @@ def scenario(
 
     Args:
         net: the network.
-        variants: of the flows, as in :func:`flow`.
-        seed: of starts and of losses by chance.
+        variants: variant of each flow, as in :func:`flow`.
+        seed: seed of start times and random losses.
         duration: s.
         receiver: a key of `RECEIVERS`.
-        begin: s, before which no flow starts; None: all at 0.
-        interval: of recording, s.
+        begin: earliest start time of each flow, s; None for 0.
+        interval: recording interval, s.
         more: further settings of each flow.
-        phases: s, up to which a seed lengthens each flow's access delay; see `PHASES`.
+        phases: largest random additional access delay of a flow, s; see `PHASES`.
     """
     drawn = np.random.default_rng(seed).uniform(size=(2, len(variants)))
     begin = begin or [0.0] * len(variants)
@@ -182,18 +185,18 @@ def laboratory(
     duration: float = LENGTH,
     **more: Any,
 ) -> tc.Scenario:
-    """Figure 3: a bottleneck and the emulator's delay and loss; `more` as in :func:`scenario`."""
+    """Figure 3: a bottleneck with the emulator's delay and loss; `more` as in :func:`scenario`."""
     net = tc.dumbbell(rate, rtt / 2, buffer, access_rate=ACCESS, loss=loss)
     return scenario(net, variants, duration=duration, **more)
 
 
 def joining(variant: str, seed: int) -> tc.Scenario:
-    """Figure 8: three flows of a kind on Route 1, 50 s after one another."""
+    """Figure 8: three flows of a variant on Route 1, starting 50 s apart."""
     return laboratory([variant] * 3, rtt=0.080, seed=seed, duration=250.0, begin=[0.0, 50.0, 100.0])
 
 
 def round_trips(variant: str, longer: float, seed: int) -> tc.Scenario:
-    """Figure 9: two flows of a kind on Route 1, with round trips of 20 ms and of `longer` s."""
+    """Figure 9: two flows of a variant on Route 1, with RTTs of 20 ms and `longer` s."""
     return laboratory(
         [variant] * 2,
         rtt=0.020,
@@ -204,12 +207,12 @@ def round_trips(variant: str, longer: float, seed: int) -> tc.Scenario:
 
 
 def route_2(variant: str, seed: int) -> tc.Scenario:
-    """Figure 10: beside Reno, with a BDP of 50 packets."""
+    """Figure 10: a variant and Reno on a path with a BDP of 50 packets."""
     return laboratory([variant, "Reno"], rate=30e6, rtt=0.020, buffer=50, seed=seed, phases=PHASES)
 
 
 def high_speed(variant: str, rate: float, seed: int) -> tc.Scenario:
-    """Figure 11: beside Reno at `rate` bit/s, a packet in 100 000 being lost by chance."""
+    """Figure 11: a variant and Reno at `rate` bit/s, with a random loss rate of 1e-5."""
     bdp = round(rate * 0.044 / (8 * PACKET))
     net = tc.dumbbell(rate, 0.020, bdp, access_rate=ACCESS, access_delay=0.001, loss=1e-5)
     params = {"alpha": 200 * rate / 1e9} if variant == "FAST" else {}
@@ -225,13 +228,15 @@ def high_speed(variant: str, rate: float, seed: int) -> tc.Scenario:
 
 HOPS = 3
 LINK: dict[str, Any] = {"rate": 100e6, "delay": 0.010}
-"""Of Figure 12, bit/s and s."""
+"""Links of Figure 12, bit/s and s."""
 
 
 def parking_lot(variant: str, reverse: bool, seed: int, phases: float = 0.0) -> tc.Scenario:
-    """Figure 12: Reno and a variant over one, two and three hops that end at the same node; with
-    `reverse`, four Reno flows on each link the other way. Delays are exact, as in the paper's
-    simulator, unless `phases` are given."""
+    """Figure 12: Reno and a variant over one, two and three hops that end at the same node.
+
+    With `reverse`, four Reno flows cross each link in the other direction. Delays are exact, as in
+    the paper's simulator, unless `phases` is given.
+    """
     longest = 2 * (HOPS * LINK["delay"] + 0.002)
     buffer = round(LINK["rate"] * longest / (8 * PACKET))
     there = [
@@ -255,7 +260,7 @@ def parking_lot(variant: str, reverse: bool, seed: int, phases: float = 0.0) -> 
     )
 
 
-# Runs by (key, seed), as the items need them.
+# Scenarios of the items, by (key, seed).
 
 
 Scenarios = dict[Any, tc.Scenario]
@@ -267,7 +272,7 @@ def with_seeds(make: Callable[..., tc.Scenario], keys: Any) -> Scenarios:
 
 
 def length(first: str, second: str) -> float:
-    """Duration of a pair's run,"""
+    """Duration of a pair's run, s."""
     both = {first, second}
     if first == second:
         return TWINS
@@ -276,7 +281,7 @@ def length(first: str, second: str) -> float:
 
 
 def pair(first: str, second: str, seed: int) -> tc.Scenario:
-    """Two flows at the testbed's receivers."""
+    """Two flows with the testbed's receivers."""
     return laboratory([first, second], seed=seed, duration=length(first, second))
 
 
@@ -285,7 +290,7 @@ def table_1_runs() -> Scenarios:
 
 
 def kernel_runs() -> Scenarios:
-    """CUBIC as kernel 2.6.15 has it, beside Reno."""
+    """CUBIC of kernel 2.6.15 and Reno."""
     return with_seeds(pair, [(KERNEL_CUBIC, "Reno")])
 
 
@@ -305,7 +310,7 @@ def figure_4_runs() -> Scenarios:
 
 
 def clock_runs() -> Scenarios:
-    """With a clock that ticks."""
+    """Variants with a coarse clock."""
     return with_seeds(alone, [(v, loss) for v in CLOCKED for loss in ("1e-4", "1e-3", "1e-2")])
 
 
@@ -314,11 +319,11 @@ def lossy_runs(*variants: str) -> Scenarios:
 
 
 PRINTED = ("Fusion", "HSTCP")
-"""Variants whose throughputs the text gives."""
+"""Variants with throughputs in the text."""
 
 
 def figure_8_runs() -> Scenarios:
-    """Ten seeds where numbers are printed, one of the others for the drawing."""
+    """Ten seeds of the variants in `PRINTED`, one seed of the others for the figure."""
     drawn = {((v,), 1): joining(v, 1) for v in VARIANTS if v != "Reno"}
     return drawn | with_seeds(joining, [(v,) for v in PRINTED])
 
@@ -341,7 +346,7 @@ RATES = {"100 Mb/s": 100e6, "300 Mb/s": 300e6, "600 Mb/s": 600e6, "1 Gb/s": 1e9}
 
 
 SIMULATED_VARIANTS = ("Fusion", "ARENO", "CTCP", "HSTCP", "BIC", "CUBIC", "FAST", "Reno")
-"""In the order of Figure 11; the last is two Reno flows."""
+"""Variants in the order of Figure 11; the last is two Reno flows."""
 
 
 def figure_11_runs() -> Scenarios:
@@ -352,7 +357,7 @@ def figure_11_runs() -> Scenarios:
 
 
 TRAFFIC = {"without": False, "with": True}
-"""Reverse traffic."""
+"""Whether there is reverse traffic."""
 
 
 def figure_13_runs() -> Scenarios:
@@ -363,7 +368,7 @@ def figure_13_runs() -> Scenarios:
 
 
 def phases_runs() -> Scenarios:
-    """The same with delays that are not exact, of Reno alone."""
+    """Scenarios of Figure 13 with random additional delays, only for Reno."""
 
     def make(variant: str, reverse: str, seed: int) -> tc.Scenario:
         return parking_lot(variant, TRAFFIC[reverse], seed, PHASES)
@@ -389,7 +394,7 @@ def models_runs() -> Scenarios:
 
 
 def figure_2_runs() -> dict[Any, tc.Scenario]:
-    """Half a BDP of buffer."""
+    """Fusion and Reno with a buffer of half a BDP."""
     return {
         "half": laboratory(
             ["Fusion", "Reno"], buffer=BUFFER // 2, seed=1, receiver="every packet", interval=0.05

@@ -1,6 +1,6 @@
-"""From runs to numbers: goodputs, Table 1, and the numbers behind the figures.
+"""Numbers of the Fusion paper, computed from runs: goodputs, Table 1, numbers of the figures.
 
-Runs are kept by (key, seed); every number is a mean over seeds with its spread.
+Runs are indexed by (key, seed); every number is a mean over seeds with its range.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def mbps(run: tc.Run, after: float = s.SETTLED) -> np.ndarray:
     return run.goodput(after).values / 1e6
 
 
-# Figure 1: what a loss leaves, from the rules themselves.
+# Figure 1: window after a loss, computed from the algorithms' rules.
 
 CURVES: dict[str, tuple[str, float]] = {
     "Reno": ("reno", math.nan),
@@ -36,18 +36,18 @@ CURVES: dict[str, tuple[str, float]] = {
     "ARENO, 2": ("areno", 2.0),
     "Fusion": ("fusion", math.nan),
 }
-"""Controller by row; of ARENO, RTT at congestion over RTTmin."""
+"""Controller by row, and for ARENO the RTT at congestion divided by RTTmin."""
 
 RATIOS = (1.0, 1.25, 1.5, 2.0, 3.0)
 """RTT/RTTmin of the cells."""
 
 
 def reduction(controller: str, ratio: float, congested: float = math.nan) -> float:
-    """Share of a large window that a loss leaves when RTT is `ratio` times RTTmin.
+    """Window after a loss, as a share of a large window before it, if RTT is `ratio` times RTTmin.
 
     Args:
-        controller: its `on_loss` is called in congestion avoidance.
-        ratio: at least 1.
+        controller: name of the controller; its `on_loss` is called in congestion avoidance.
+        ratio: RTT/RTTmin, at least 1.
         congested: RTT_cong/RTTmin, for ARENO.
     """
     c = get(controller)
@@ -64,7 +64,7 @@ def reduction(controller: str, ratio: float, congested: float = math.nan) -> flo
         if hasattr(state, name):
             setattr(state, name, value)
     if controller == "areno":
-        params.a = 1.0  # RTT_cong as it was given
+        params.a = 1.0  # keeps the given RTT_cong
     assert c.on_loss
     c.on_loss(state, params, ack)
     return min(state.ssthresh, window) / window
@@ -82,7 +82,7 @@ def figure_1(runs: Runs) -> dict[tuple[str, str], float]:
 
 
 def table_1(runs: Runs) -> Cells:
-    """Goodput of the row's flow beside the column's, Mb/s (erratum B6)."""
+    """Goodput of the row's flow that competes with the column's flow, Mb/s (erratum B6)."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     for ((first, second), seed), run in runs.items():
         mine = mbps(run, s.PAIRS_SETTLED)
@@ -94,14 +94,17 @@ def table_1(runs: Runs) -> Cells:
 
 
 def share(run: tc.Run, after: float = s.SETTLED) -> float:
-    """The first flow's share of the goodput of both."""
+    """The first flow's share of the total goodput."""
     first, second = mbps(run, after)
     return float(first / (first + second))
 
 
 def shares(table: Mapping[tuple[str, str], Measured]) -> Cells:
-    """Table 1 as the first one's share of each pair of two variants; the pairs' sums vary little,
-    so that the ends of a range are the first's least and the second's most."""
+    """Table 1 as the first variant's share in each pair.
+
+    The sum of a pair varies little, so the ends of a range combine the first flow's smallest and
+    the second flow's largest goodput, and vice versa.
+    """
 
     def part(mine: float | None, other: float | None) -> float | None:
         return None if mine is None or other is None else mine / (mine + other)
@@ -115,11 +118,11 @@ def shares(table: Mapping[tuple[str, str], Measured]) -> Cells:
 
 
 SHARE = 0.2
-"""Of a pair: how far an independent simulator is from the testbed (ns-2: up to 0.21)."""
+"""Tolerance of a share: error of an independent simulator (ns-2: up to 0.21 from the testbed)."""
 
 
 def printed_shares() -> dict[tuple[str, str], float]:
-    """The same of what the paper prints."""
+    """`shares` of the published numbers."""
     printed = published.of("tcp_fusion").printed("table_1")
     return {
         pair: share / (share + other)
@@ -132,7 +135,7 @@ def printed_shares() -> dict[tuple[str, str], float]:
 
 
 def figure_4(runs: Runs) -> Cells:
-    """Mb/s by variant and loss rate."""
+    """Goodput by variant and loss rate, Mb/s."""
     return means(lambda run: float(mbps(run)[0]), runs)
 
 
@@ -141,8 +144,10 @@ def mine_and_reno(run: tc.Run) -> dict[str, float]:
 
 
 def beside(runs: Runs, quantities: Callable[[tc.Run], dict[str, float]] = mine_and_reno) -> Cells:
-    """Mb/s of each variant (row "Fusion") and of Reno beside it ("Reno beside Fusion"), by the
-    second part of the key."""
+    """Goodput of each variant (row "Fusion") and of its Reno flow ("Reno beside Fusion"), Mb/s.
+
+    Columns are the second part of the key.
+    """
     return {
         (variant if row == "mine" else f"Reno beside {variant}", column): cell
         for (row, (variant, column)), cell in tabulate(quantities, runs).items()
@@ -153,7 +158,7 @@ def beside(runs: Runs, quantities: Callable[[tc.Run], dict[str, float]] = mine_a
 
 
 def figure_8(runs: Runs) -> Cells:
-    """Mb/s of the three flows while all are there, and Jain's index."""
+    """Goodput of the three flows while all are active, Mb/s, and Jain's index."""
 
     def quantities(run: tc.Run) -> dict[str, float]:
         rates = mbps(run, 100.0 + s.JITTER)
@@ -165,8 +170,10 @@ def figure_8(runs: Runs) -> Cells:
 
 
 def figure_9(runs: Runs) -> Cells:
-    """Throughput of the 20 ms flow over that of the other: ratio of the means over seeds, with the
-    spread of the single ratios."""
+    """Goodput of the 20 ms flow divided by that of the other.
+
+    The value is the ratio of the means over seeds; the range is that of single ratios.
+    """
 
     def quantities(run: tc.Run) -> dict[str, float]:
         short, long = mbps(run)
@@ -184,7 +191,7 @@ def figure_9(runs: Runs) -> Cells:
 
 
 def figure_11(runs: Runs) -> Cells:
-    """As :func:`beside`, as a share of the link's rate on the wire."""
+    """As :func:`beside`, but as shares of the link's rate, headers included."""
     wire = s.PACKET / (s.PACKET - s.HEADER)
 
     def quantities(run: tc.Run) -> dict[str, float]:
@@ -198,7 +205,7 @@ FORWARD = [f"{kind}{hops}" for kind in ("Reno", "Variant") for hops in (1, 2, 3)
 
 
 def figure_13(runs: Runs) -> Cells:
-    """Mb/s of the forward flows and their sum; columns "Fusion without", "Fusion with"."""
+    """Goodput of the forward flows and their sum, Mb/s; columns "Fusion without", "Fusion with"."""
 
     def quantities(run: tc.Run) -> dict[str, float]:
         rates = dict(zip(run.flows, mbps(run), strict=True))
@@ -212,7 +219,7 @@ HOPS = {"1 hop": 1, "2 hops": 2, "3 hops": 3}
 
 
 def phases(runs: Runs) -> Cells:
-    """Mb/s of both flows over as many hops; columns "Reno without", "Reno with"."""
+    """Total goodput of both flows by hop count, Mb/s; columns "Reno without", "Reno with"."""
 
     def quantities(run: tc.Run) -> dict[str, float]:
         rates = dict(zip(run.flows, mbps(run), strict=True))
@@ -222,17 +229,19 @@ def phases(runs: Runs) -> Cells:
     return {(row, f"{v} {reverse}"): cell for (row, (v, reverse)), cell in found.items()}
 
 
-# Packets beside fluid, for every variant.
+# Comparison of packets and fluid, for every variant.
 
 
 def models(runs: Runs) -> Cells:
-    """Mb/s alone with a loss in 10 000 packets, and the share beside Reno without any."""
+    """Goodput alone with a loss rate of 1e-4, Mb/s, and the share with a Reno flow without loss."""
     return means(lambda run: share(run) if len(run.flows) == 2 else float(mbps(run)[0]), runs)
 
 
 def root_law(losses: np.ndarray) -> np.ndarray:
-    """Goodput of Reno by 1.22/sqrt(2p) packets a round trip, of 40 ms, with an ACK for every second
-    packet, Mb/s; not above the link's."""
+    """Goodput of Reno by the square-root law, Mb/s, limited by the link's rate.
+
+    With an ACK for every second packet the law is 1.22/sqrt(2p) packets per RTT of 40 ms.
+    """
     base = s.laboratory(["Reno"], seed=1).resolve()
     rate = base.links[0].rate * (s.PACKET - s.HEADER) / s.PACKET
     window = math.sqrt(3 / 4) / np.sqrt(losses)

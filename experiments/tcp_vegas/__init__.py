@@ -1,10 +1,10 @@
 """L. Brakmo, L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE
 JSAC 13(8), 1995.
 
-scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
-tables.py takes numbers from runs; figures.py draws its figures. Where conversations come and go the
-packet model alone can tell. The complex network and Tables I and II, which were measured on the
-Internet of 1994, are stood in for, and judged by ratios.
+scenarios.py has the scenarios, with the settings that the paper does not give and their evidence;
+tables.py computes numbers from runs; figures.py draws the figures. Items with background traffic
+run in the packet model only. The complex network, and the Internet of 1994 on which Tables I and II
+were measured, are replaced by substitutes, and ratios are compared.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from experiments.tcp_vegas import tables as t
 
 
 def packets(*args, **settings):
-    """An item that the packet model alone can say something of."""
+    """An item for the packet model only."""
     return Item(*args, **settings, models=("packet",))
 
 
@@ -26,8 +26,8 @@ PAPER = Paper(
         "figure_5": Item(s.figure_5_runs, t.alone, f.draw_alone),
         "figure_6": Item(
             networks=lambda: {
-                "A transfer alone": s.alone(s.VEGAS),
-                "Beside traffic": next(iter(s.figure_10_runs().values())),
+                "One transfer without traffic": s.alone(s.VEGAS),
+                "With background traffic": next(iter(s.figure_10_runs().values())),
             }
         ),
         "figure_7": Item(s.figure_7_runs, t.alone, f.draw_alone),
@@ -54,7 +54,9 @@ PAPER = Paper(
         "figure_12": packets(
             s.complex_runs,
             t.backbone,
-            networks=lambda: {"A stand-in": s.complex_network(s.VEGAS, 1)},
+            networks=lambda: {
+                "Substitute for the network of Figure 12": s.complex_network(s.VEGAS, 1)
+            },
         ),
         "queues": packets(s.queue_runs, t.queues),
         "table_1": packets(partial(s.internet_runs, s.TABLE, (s.MB,)), t.internet),

@@ -1,4 +1,4 @@
-"""The figures of the Vegas paper, in its arrangement: Reno is vermilion, Vegas blue."""
+"""The figures of the Vegas paper in its layout: Reno is vermilion, Vegas is blue."""
 
 from __future__ import annotations
 
@@ -45,13 +45,12 @@ def _kilobytes(packets: Any) -> Any:
 
 
 def _windows(ax: Axes, run: tc.Run) -> None:
-    """The congestion window, the threshold once there is one, and vertical lines where a lost
-    segment was sent again."""
+    """Draw the congestion window, the slow-start threshold and lines at retransmissions."""
     flow = run.data.isel(flow=0)
     time = flow["time"].values
     again = time[flow["retransmitted"].values > 0]
     lines = ax.vlines(again, 0, 1, transform=ax.get_xaxis_transform(), color=plots.PURPLE, lw=0.7)
-    lines.set(zorder=0, label="sent again" if again.size else None)
+    lines.set(zorder=0, label="retransmission" if again.size else None)
     threshold = _kilobytes(flow["ssthresh"]).where(flow["ssthresh"] < 1e3)
     look: dict[str, Any] = {"drawstyle": "steps-pre"}
     ax.plot(time, _kilobytes(flow["cwnd"]), color=plots.BLUE, label="congestion window", **look)
@@ -63,7 +62,7 @@ def _windows(ax: Axes, run: tc.Run) -> None:
 
 
 def _rates(ax: Axes, run: tc.Run, width: float, **look: Any) -> None:
-    """Sending rate of the connection, retransmissions included."""
+    """Draw the sending rate of the connection, including retransmissions."""
     flow = run.data.isel(flow=0)
     edges = flow["time"].values
     step = max(round(width / (edges[1] - edges[0])), 1)
@@ -84,7 +83,7 @@ def _queue(ax: Axes, run: tc.Run) -> None:
 
 
 def _fluid(column: np.ndarray, run: tc.Run) -> None:
-    """The fluid model's window and queue over the packet model's."""
+    """Draw the fluid model's window and queue over those of the packet model."""
     data, look = run.data, charts.of_model("vegas", "fluid")
     window = _kilobytes(data["cwnd"].isel(flow=0))
     column[0].plot(data["time"], window, **look | {"label": "congestion window, fluid"})
@@ -92,13 +91,13 @@ def _fluid(column: np.ndarray, run: tc.Run) -> None:
 
 
 def _traced(runs: Mapping[str, Runs]) -> tc.Run:
-    """The packet model's trace of the first transfer of the first run."""
+    """Simulate the first scenario in the packet model with a trace of its first transfer."""
     scenario = next(iter(next(iter(runs.values())).values())).scenario
     return tc.simulate(scenario, trace=scenario.resolve().flows[0].name)
 
 
 def draw_alone(runs: Mapping[str, Runs]) -> Figure:
-    """Figures 5 and 7: the first run's trace."""
+    """Figures 5 and 7: trace of the first run."""
     run = _traced(runs)
     figure = run.plot_trace(run.flows[0], before=float(run.data["finished"][0]) + 0.2)
     _tell(figure, run)
@@ -106,7 +105,7 @@ def draw_alone(runs: Mapping[str, Runs]) -> Figure:
 
 
 def draw_beside_traffic(runs: Mapping[str, Runs]) -> Figure:
-    """Figures 9 and 10: the trace from a second before the transfer, ten seconds of it."""
+    """Figures 9 and 10: trace from 1 s before the transfer until 10 s after its start."""
     run = _traced(runs)
     begin = float(run.data["start"][0])
     figure = run.plot_trace(run.flows[0], after=begin - 1, before=begin + 10, traffic="tcplib")
@@ -115,12 +114,11 @@ def draw_beside_traffic(runs: Mapping[str, Runs]) -> Figure:
 
 
 def _tell(figure: Figure, run: tc.Run) -> None:
-    figure.axes[-1].set_xlabel(f"Time (s); 1 MB in {t.throughput(run):.0f} KB/s")
+    figure.axes[-1].set_xlabel(f"Time (s); throughput {t.throughput(run):.0f} KB/s")
 
 
 def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
-    """Figure 11: the first two seconds of Vegas and of Vegas*; of the fluid model the window and
-    the queue."""
+    """Figure 11: the first 2.5 s of Vegas and Vegas*; window and queue also in the fluid model."""
     of_model = runs.get("packet") or runs["fluid"]
     with plots.style():
         figure, axes = _rows([1.6, 1, 1], 2)
@@ -141,7 +139,7 @@ def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
 
 
 def chart_predecessors(values: Mapping[str, Cells]) -> Figure:
-    """What Vegas is compared with in section III-B: throughput and retransmissions of 1 MB."""
+    """Predecessors of Vegas (section III-B): throughput, retransmissions and queue with 1 MB."""
     import matplotlib.pyplot as plt
 
     at = np.arange(len(s.PREDECESSORS))
@@ -164,7 +162,7 @@ def chart_predecessors(values: Mapping[str, Cells]) -> Figure:
 
 
 def chart_pairs(values: Mapping[str, Cells]) -> Figure:
-    """Table III: throughput and retransmissions of both transfers, beside the printed ones."""
+    """Table III: throughput and retransmissions of both transfers, with the published numbers."""
     import matplotlib.pyplot as plt
 
     from experiments import published
@@ -174,7 +172,7 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
     at = np.arange(len(columns))
     with plots.style():
         figure, axes = plt.subplots(2, 2, sharex=True, figsize=(plots.WIDTH, 3.9))
-        rows = (("throughput", "KB/s"), ("retransmissions", "KB sent again"))
+        rows = (("throughput", "KB/s"), ("retransmissions", "KB retransmitted"))
         for line, (row, label) in zip(axes, rows, strict=True):
             for k, (ax, size) in enumerate(zip(line, ("300 KB", "1 MB"), strict=True)):
                 key = f"{row} {size}"
@@ -195,7 +193,7 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
 
 
 def chart_transfers(values: Mapping[str, Cells]) -> Figure:
-    """Table IV."""
+    """Table IV: throughput, retransmissions and timeouts, with the published numbers."""
     import matplotlib.pyplot as plt
 
     from experiments import published
@@ -227,7 +225,7 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
 
 
 def chart_loads(values: Mapping[str, Cells]) -> Figure:
-    """Table IV against the load; the print at the load that its Reno decides."""
+    """Table IV against the load; published numbers are at the load chosen to fit its Reno."""
     import matplotlib.pyplot as plt
 
     from experiments import published
@@ -288,7 +286,7 @@ def chart_send_buffers(values: Mapping[str, Cells]) -> Figure:
 
 
 def chart_fairness(values: Mapping[str, Cells]) -> Figure:
-    """Jain's index beside the printed ones."""
+    """Jain's index, with the published numbers."""
     import matplotlib.pyplot as plt
 
     from experiments import published

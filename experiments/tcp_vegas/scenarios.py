@@ -1,28 +1,29 @@
 """The scenarios of the Vegas paper.
 
-Settings that it does not print, with the evidence for each:
+Settings that the paper does not give, with the evidence for each:
 
-- Vegas is by its text: the RTT of the distinguished segment, a real Delta, nothing taken off the
-  window at the end of slow start. With ns-2's mean RTT Vegas* has nothing to improve: the segment
-  that Vegas loses in Figure 11 is not lost, as the flow's own bursts end slow start earlier.
-- 200 KB/s are 1.6 Mb/s, and a packet is 1.4 KB (1434 bytes) and a header of 40. Vegas' first slow
-  start ends because 16 packets are one more than the path holds. With a KB of 1024 bytes they are
-  1.95 % short of that, it doubles once more and loses 17 packets, 115 KB/s for the 169 of Figure 7
-  (item "settings"). 1 MB is 1024 KB, as in Table II.
-- Reno is 4.3BSD's: several losses of a window cut it several times (section III-A), the timer is
-  checked every 500 ms. At which phase of that clock a connection begins is not printed; where
-  nothing else is drawn, runs draw it.
-- Every packet is acknowledged, as in the text's account of slow start; with delayed ACKs Vegas
+- Vegas follows the paper's text: the RTT of the distinguished segment, a real Delta, no reduction
+  of the window at the end of slow start. With ns-2's mean RTT, Vegas* cannot improve on Vegas: the
+  segment that Vegas loses in Figure 11 is not lost, because the flow's own bursts end slow start
+  earlier.
+- 200 KB/s are 1.6 Mb/s. A packet has 1.4 KB of data (1434 bytes) and a header of 40 bytes. Vegas'
+  first slow start ends because 16 packets are one more than the path holds. With a KB of 1024 bytes
+  the window is 1.95 % below this limit: it doubles once more, 17 packets are lost, and the
+  throughput is 115 KB/s instead of the 169 of Figure 7 (item "settings"). 1 MB is 1024 KB, as in
+  Table II.
+- Reno is that of 4.3BSD: several losses in a window cut it several times (section III-A), and the
+  timer is checked every 500 ms. The paper does not give the clock phase at the start of a
+  connection. Runs without other random settings draw it at random.
+- Every packet is acknowledged, as in the text's description of slow start. With delayed ACKs, Vegas
   alone has 144 KB/s.
-- The hosts' Ethernets are 10 Mb/s and have no delay; the way back has buffers like the way there.
-- Background traffic is `tcpcc.tcplib` with 8 conversations a second: of whole numbers that at which
-  Reno's throughput, retransmissions and timeouts are together nearest to Table IV's (item "load"
-  has their course).
-  What that table says of Vegas is then found, not chosen. It begins 10 s before the transfer. Of
-  the 57 runs 19 have each of the three buffers.
-- Connections that are compared for fairness begin at once, and all hosts' clocks tick together, as
-  in a simulator that starts its hosts together; the buffer is the largest of the others, 20. Item
-  "fairness_settings" has what else one may suppose.
+- The hosts' Ethernets have 10 Mb/s and no delay. The reverse path has the same buffers.
+- Background traffic is `tcpcc.tcplib` with 8 conversations per second. This is the whole number for
+  which Reno's throughput, retransmissions and timeouts together are closest to Table IV (see item
+  "load"). The results for Vegas in this table are not fitted. Traffic starts 10 s before the
+  transfer. Each of the three buffers is used in 19 of the 57 runs.
+- Connections in fairness experiments start together, and the clocks of all hosts have the same
+  phase, as in a simulator that starts its hosts together. The buffer is the largest of the others,
+  20. Item "fairness_settings" has alternatives.
 """
 
 from __future__ import annotations
@@ -50,19 +51,19 @@ PAYLOAD = (PACKET - HEADER) / KB
 """KB."""
 
 RATE = 200
-"""Of the bottleneck, KB/s."""
+"""Rate of the bottleneck, KB/s."""
 
 DELAY = 0.050
-"""Of the bottleneck, one way, s."""
+"""One-way delay of the bottleneck, s."""
 
 SEND_BUFFER = 50
 """KB."""
 
 TICK = 0.5
-"""s."""
+"""Period of the hosts' coarse timer, s."""
 
 JSAC: dict[str, float] = {"distinguished": 1, "integer_delta": 0, "start_cut": 0}
-"""Vegas by the paper's text."""
+"""Vegas as in the paper's text."""
 
 
 class Kind(NamedTuple):
@@ -101,12 +102,13 @@ def flow(
     """A transfer.
 
     Args:
-        kind: of `KINDS`.
-        size: KB; None: endless.
+        kind: a key of `KINDS`.
+        size: KB; None for unlimited.
         start: s.
-        phase: of the host's clock, s.
+        phase: phase of the host's clock, s.
         send_buffer: KB.
-        transport, params, **settings: of `tcpcc.Flow`, in place of or beside the paper's.
+        transport, params, **settings: arguments of `tcpcc.Flow` that extend or replace the paper's
+            settings.
     """
     of_kind = KINDS[kind]
     sender = tc.Transport.bsd(
@@ -132,11 +134,11 @@ def network(buffer: int, rate: float = RATE) -> tc.Network:
 
 
 def clock(*seed: int) -> float:
-    """A phase of a host's clock, s."""
+    """Random phase of a host's clock, s."""
     return float(np.random.default_rng(seed).uniform(0, TICK))
 
 
-# Figures 5, 7 and 11: alone.
+# Figures 5, 7 and 11: a transfer without other traffic.
 
 PHASES = tuple(TICK * k / 10 for k in range(10))
 
@@ -160,7 +162,7 @@ START_UPS = {"Vegas": "standard", "Vegas*": "vegas_star"}
 
 
 def figure_11_runs() -> dict[Any, tc.Scenario]:
-    """300 KB/s, 16 buffers; no send buffer stands before the 400 KB/s that Vegas reaches."""
+    """300 KB/s, 16 buffers; the send buffer does not limit the 400 KB/s that Vegas reaches."""
     return {
         (name, 0): alone(VEGAS, buffer=16, rate=300, slow_start=start_up, send_buffer=200)
         for name, start_up in START_UPS.items()
@@ -176,7 +178,7 @@ SETTINGS: dict[str, Any] = {
     "BaseRTT from the SYN": partial(alone, VEGAS, transport={"syn_rtt": True}),
     "delayed ACKs": partial(alone, VEGAS, transport={"delayed_ack": 0.2}),
 }
-"""What decides Figure 7. A smaller packet is the same as a faster link."""
+"""Settings that affect Figure 7. A smaller packet is equivalent to a faster link."""
 
 RENO_SETTINGS: dict[str, dict[str, Any]] = {
     "as in Figure 5": {},
@@ -198,7 +200,7 @@ PREDECESSORS = ("Reno", "DUAL", "CARD", "Tri-S", "Vegas-1,3")
 
 
 def predecessor_runs() -> dict[Any, tc.Scenario]:
-    """What section III-B compares Vegas with, on the network of Figures 5 and 7."""
+    """Predecessors compared with Vegas in section III-B, on the network of Figures 5 and 7."""
     return {
         (kind, k): alone(kind, phase=phase)
         for kind in PREDECESSORS
@@ -206,18 +208,17 @@ def predecessor_runs() -> dict[Any, tc.Scenario]:
     }
 
 
-# Table III: 300 KB inside 1 MB.
+# Table III: a transfer of 300 KB during one of 1 MB.
 
 PAIRS = tuple((small, large) for small in (RENO, VEGAS) for large in (RENO, VEGAS))
-"""(of the 300 KB, of the 1 MB)."""
+"""(kind of the 300 KB transfer, kind of the 1 MB transfer)."""
 
 PAIR_BUFFERS = (15, 20)
 PAIR_DELAYS = tuple(0.5 * k for k in range(6))
-"""s: 0 to 2.5 and two buffers make the 12 runs."""
+"""Start of the 300 KB transfer, s; six values and two buffers make the 12 runs."""
 
 PAIR_DRAWS = seeds_up_to(5)
-"""Of the hosts' clocks, for each of the 12 runs: how long Reno waits in its timeouts hangs on
-them."""
+"""Draws of the hosts' clock phases for each of the 12 runs; Reno's timeouts depend on them."""
 
 
 def pair(
@@ -252,14 +253,14 @@ def pair_runs(*, beside_traffic: bool = False) -> dict[Any, tc.Scenario]:
     }
 
 
-# Table IV and what varies it: background traffic.
+# Table IV and its variations: background traffic.
 
 CONVERSATIONS = 8.0
-"""A second."""
+"""Conversations per second."""
 
 BACK = CONVERSATIONS / 2
-"""The same of the traffic in the other direction, where there is any: with so many the ratio of
-throughputs stays what it is without, as the text says."""
+"""Conversations per second of reverse traffic, where there is any. With this load the ratio of
+throughputs is the same as without reverse traffic, as the text says."""
 
 BUFFERS = (10, 15, 20)
 RUNS = seeds_up_to(57)
@@ -271,7 +272,7 @@ WARM_UP = 10.0
 def traffic(
     kind: str = RENO, rate: float = CONVERSATIONS, *, back: bool = False, **path: Any
 ) -> tc.Workload:
-    """tcplib's conversations over connections of a kind; `back`: from right to left."""
+    """tcplib's conversations over connections of a kind; with `back`, from right to left."""
     if back:
         path = {"source": "right", "target": "left"}
     connection = flow(kind, None, **path)
@@ -293,7 +294,7 @@ def with_traffic(
     send_buffer: float = SEND_BUFFER,
     duration: float = 90.0,
 ) -> tc.Scenario:
-    """1 MB beside background traffic; `run` of the 57 draws it and has its buffer."""
+    """1 MB with background traffic; `run`, one of 57, is the seed and determines the buffer."""
     transfer = flow(kind, MB, start=WARM_UP, phase=clock(3, run), send_buffer=send_buffer)
     workloads = [traffic(background, rate)]
     if two_way:
@@ -317,7 +318,7 @@ def table_4_runs() -> dict[Any, tc.Scenario]:
 
 
 def background_runs() -> dict[Any, tc.Scenario]:
-    """By (background, kind, run): Table IV's beside the same with all background over Vegas."""
+    """By (background, kind, run): Table IV with its background of Reno, and with one of Vegas."""
     return {
         (background, *key): scenario
         for background in BOTH
@@ -326,11 +327,11 @@ def background_runs() -> dict[Any, tc.Scenario]:
 
 
 LOADS = (6, 8, 10)
-"""Conversations a second."""
+"""Conversations per second."""
 
 
 def load_runs() -> dict[Any, tc.Scenario]:
-    """Table IV's by (kind, load, run)."""
+    """Table IV with other loads, by (kind, load, run)."""
     return {
         (kind, load, run): with_traffic(kind, run, rate=load)
         for kind in BOTH
@@ -361,7 +362,7 @@ def figure_9_runs() -> dict[Any, tc.Scenario]:
 
 
 def figure_10_runs() -> dict[Any, tc.Scenario]:
-    """The same conversations as in Figure 9."""
+    """Same conversations as in Figure 9."""
     return {RENO: with_traffic(RENO, TRACED)}
 
 
@@ -371,7 +372,7 @@ FAIR_BUFFER = 20
 FAIR_RUNS = seeds_up_to(12)
 CROWDS = {"2 and 4": (2, 4), "16": (16,)}
 SIZES = {"2 and 4": 8 * MB, "16": 2 * MB}
-"""KB, of each connection."""
+"""Size of each connection, KB."""
 
 DELAYS = {"equal delays": 1.0, "half with twice the delay": 2.0}
 
@@ -389,8 +390,8 @@ def crowd(
 ) -> tc.Scenario:
     """Connections that share a bottleneck, every other one with `longer` times the delay.
 
-    `together`: they begin at once, and their hosts' clocks, whose phase the run draws, tick
-    together; else they begin at random in the first second, each with a clock of its own.
+    With `together`, they start together, and their hosts' clocks have the same random phase.
+    Otherwise they start at random times in the first second, each with its own clock phase.
     """
     begin = WARM_UP if beside_traffic else 0.0
     starts = np.zeros(len(kinds))
@@ -434,7 +435,7 @@ FAIR_SETTINGS: dict[str, dict[str, Any]] = {
     "begun at random, own clocks": {"together": False},
     "while all are active": {},
 }
-"""What else one may suppose, of the network, the starts or (the last) the measure."""
+"""Alternative assumptions about the network, the start times or (the last one) the measure."""
 
 
 def fairness_settings_runs() -> dict[Any, tc.Scenario]:
@@ -447,7 +448,7 @@ def fairness_settings_runs() -> dict[Any, tc.Scenario]:
 
 
 def fairness_traffic_runs() -> dict[Any, tc.Scenario]:
-    """Four connections of 2 MB beside background traffic."""
+    """Four connections of 2 MB with background traffic."""
     return {
         (kind, run): crowd([kind] * 4, 2 * MB, run, beside_traffic=True)
         for kind in BOTH
@@ -484,11 +485,11 @@ def stability_runs() -> dict[Any, tc.Scenario]:
 
 
 QUEUE_RATE = 10.0
-"""Conversations a second: most of the bottleneck, with no transfer beside them."""
+"""Conversations per second; they use most of the bottleneck. There is no transfer."""
 
 
 def queue_runs() -> dict[Any, tc.Scenario]:
-    """All traffic over Reno, all over Vegas."""
+    """All traffic over Reno, or all over Vegas."""
     return {
         (kind, run): tc.Scenario(
             network(BUFFERS[run % 3]),
@@ -503,7 +504,7 @@ def queue_runs() -> dict[Any, tc.Scenario]:
     }
 
 
-# The complex network, Figure 12: a stand-in, since its links cannot be read in the text.
+# The complex network, Figure 12: a substitute, because the text does not give its links.
 
 BACKBONE = {
     ("la", "sf"): (45e6, 0.005),
@@ -515,18 +516,18 @@ BACKBONE = {
     ("cl", "psc"): (45e6, 0.003),
     ("sdsc", "psc"): (10e6, 0.032),
 }
-"""Rate, bit/s, and delay, s, by the ends, in both directions."""
+"""Rate, bit/s, and delay, s, of links by their ends; both directions are equal."""
 
 SITES = ("la", "sf", "sdsc", "ch", "anl", "cl", "psc")
 SOURCES = 16
 COMPLEX_RATE = 900.0
-"""New conversations a second of all sources ("nearly a thousand"), each way half."""
+"""New conversations per second of all sources ("nearly a thousand")."""
 
 COMPLEX_SEEDS = seeds_up_to(3)
 
 
 def complex_network(kind: str, seed: int) -> tc.Scenario:
-    """16 traffic sources at seven sites; the k-th sends to the one five sites on."""
+    """16 traffic sources at seven sites; source k sends to the site 2 + k // 7 further on."""
     links = [
         tc.Link(*ends, rate=rate, delay=delay, buffer=30, name=f"{ends[0]}>{ends[1]}", record=True)
         for pair, (rate, delay) in BACKBONE.items()
@@ -545,24 +546,24 @@ def complex_runs() -> dict[Any, tc.Scenario]:
     return {(kind, seed): complex_network(kind, seed) for kind in BOTH for seed in COMPLEX_SEEDS}
 
 
-# Tables I and II: a stand-in for the path from Arizona to Maryland.
+# Tables I and II: a substitute for the path from Arizona to Maryland.
 
 HOPS = 17
 SLOW_HOPS = (4, 8, 12)
-"""Hops of 1.5 Mb/s with background traffic of their own; the others have 45 Mb/s."""
+"""Hops of 1.5 Mb/s with their own background traffic; the others have 45 Mb/s."""
 
 INTERNET_RATE = 6.0
-"""Conversations a second on each of these."""
+"""Conversations per second on each slow hop."""
 
 INTERNET_RUNS = RUNS
-"""A day of the paper's seven, with a run every hour."""
+"""Runs per transfer; the paper has one run per hour on seven days."""
 
 INTERNET_SIZES = (1024, 512, 128)
 """KB."""
 
 
 def internet(kind: str, size: float, run: int) -> tc.Scenario:
-    """17 hops, 1.5 Mb/s and 60 ms there and back, across three crowded exchanges."""
+    """17 hops with a base RTT of 60 ms; three hops of 1.5 Mb/s carry background traffic."""
     net = tc.chain(
         HOPS,
         [1.5e6 if k in SLOW_HOPS else 45e6 for k in range(HOPS)],

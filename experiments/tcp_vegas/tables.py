@@ -1,4 +1,4 @@
-"""From runs to the numbers of the Vegas paper: means over its runs, with their spread."""
+"""Numbers of the Vegas paper, computed from runs: means over runs with their range."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ Numbers = dict[tuple[str, str], float | Measured]
 
 
 def throughput(run: tc.Run, k: int = 0) -> float:
-    """Of flow `k`, KB/s: its data over the time until all of it is acknowledged; of one that is not
-    through by the run's end, what has arrived over the time until then."""
+    """Throughput of flow `k`, KB/s: its data divided by the time until all of it is acknowledged.
+
+    For an unfinished flow: the data delivered divided by the time until the end of the run.
+    """
     return float(rates(run)[k])
 
 
 def retransmitted(run: tc.Run, k: int = 0) -> float:
-    """KB, by flow `k`."""
+    """Data retransmitted by flow `k`, KB."""
     return float(run.retransmissions()[k]) * s.PAYLOAD
 
 
@@ -39,13 +41,13 @@ OF_TRANSFER: dict[str, Callable[[tc.Run], float]] = {
 
 
 def to(one: Measured, base: Measured) -> Measured:
-    """A ratio of means, its range and deviation those of the first."""
+    """Ratio of means; range and standard deviation are those of the first, divided by `base`."""
     deviation = None if one.sd is None else one.sd / base.value
     return one.over(base.value)._replace(sd=deviation, seeds=one.seeds)
 
 
 def transfers(runs: Runs) -> Numbers:
-    """Rows of Table IV, by the kinds as columns; runs by (kind, run)."""
+    """Rows of Table IV, with kinds as columns; runs by (kind, run)."""
     values: Numbers = {}
     for row, metric in OF_TRANSFER.items():
         found = means(metric, runs)
@@ -58,11 +60,11 @@ def transfers(runs: Runs) -> Numbers:
     return values
 
 
-# Figures 5, 7 and 11, and what decides them.
+# Figures 5, 7 and 11, and settings that affect them.
 
 
 def alone(runs: Runs) -> Values:
-    """Rows "throughput" ..., by kind."""
+    """Rows "throughput" ..., with kinds as columns."""
     return {
         (row, name): cell
         for row, metric in OF_TRANSFER.items()
@@ -111,8 +113,10 @@ RATIOS = {"throughput": "throughput ratio", "retransmissions": "retransmit ratio
 
 
 def pairs(runs: Runs) -> Values:
-    """Means over all draws of the 12 runs; the spread is of the means of 12 runs, as the paper's
-    numbers are. Rows "throughput 300 KB" ..., columns "Reno/Vegas" ..."""
+    """Means over all draws of the 12 runs; rows "throughput 300 KB" ..., columns "Reno/Vegas" ...
+
+    Ranges are those of means over 12 runs, because the paper's numbers are such means.
+    """
     values: Numbers = {}
     for row, ratio in RATIOS.items():
         for k, size in enumerate(("300 KB", "1 MB")):
@@ -123,7 +127,7 @@ def pairs(runs: Runs) -> Values:
 
 
 def pairs_by_buffer(runs: Runs) -> Values:
-    """The 300 KB's throughput with each of the two buffers, as `pairs`."""
+    """As `pairs`, throughput of the 300 KB transfer for each of the two buffers."""
     values: Numbers = {}
     for buffer in s.PAIR_BUFFERS:
         mine = {key: run for key, run in runs.items() if key[2] == buffer}
@@ -133,7 +137,7 @@ def pairs_by_buffer(runs: Runs) -> Values:
 
 
 def pairs_beside_traffic(runs: Runs) -> Values:
-    """Ratios only, as `pairs`."""
+    """The ratios of `pairs`."""
     return {key: cell for key, cell in pairs(runs).items() if "ratio" in key[0]}
 
 
@@ -144,7 +148,7 @@ OF_PAIR: dict[str, Callable[[tc.Run, int], float]] = {
 
 
 def _of_pairs(runs: Runs, metric: Callable[[tc.Run, int], float], k: int) -> dict[str, Measured]:
-    """A number of the `k`-th transfer by column."""
+    """A metric of the `k`-th transfer, by column."""
     of_draw: dict[Any, list[float]] = {}
     for (small, large, _, draw, _), run in runs.items():
         of_draw.setdefault((small, large, draw), []).append(metric(run, k))
@@ -162,16 +166,18 @@ def _with_ratios(found: Mapping[str, Measured], row: str, ratio: str) -> Numbers
 
 
 def column(small: str, large: str) -> str:
-    """ "Reno/Vegas" for a small Reno transfer in a large one of Vegas."""
+    """ "Reno/Vegas" for a small Reno transfer during a large Vegas transfer."""
     return "/".join(kind.split("-")[0] for kind in (small, large))
 
 
-# Section V-B and C.
+# Sections V-B and V-C.
 
 
 def vegas_background(runs: Runs) -> Values:
-    """How much the transfers change when the background is Vegas, as a share of their mean with
-    Reno; the spread is of the runs' differences. Runs by (background, kind, run)."""
+    """Change of the transfers with a Vegas background, relative to their mean with Reno.
+
+    Ranges are those of the differences of single runs. Runs are by (background, kind, run).
+    """
     values: Numbers = {}
     for row in ("throughput", "retransmissions"):
         metric = OF_TRANSFER[row]
@@ -187,7 +193,7 @@ def vegas_background(runs: Runs) -> Values:
 
 
 def loads(runs: Runs) -> Values:
-    """Table IV's rows against the load: rows "throughput Reno" ..., columns "6" ..."""
+    """Table IV for each load: rows "throughput Reno" ..., columns "6" ..."""
     values: Numbers = {}
     for load in s.LOADS:
         found = transfers({(k, run): one for (k, n, run), one in runs.items() if n == load})
@@ -224,15 +230,17 @@ def jain(run: tc.Run) -> float:
 
 
 def jain_while_all_active(run: tc.Run) -> float:
-    """Of what has arrived when the first connection is through."""
+    """Jain's index of the data delivered until the first connection finishes."""
     first = run.data["time"].values <= float(run.data["finished"].min())
     arrived = run.data["delivered"].values[first].sum(axis=0)
     return tc.jain_index(np.asarray(arrived, float))
 
 
 def fairness(runs: Runs, index: Callable[[tc.Run], float] = jain) -> Values:
-    """Rows "Reno" and "Vegas", columns as the paper takes results together, "2 and 4, equal delays"
-    ..., "16"; runs by (kind, number, delays, run)."""
+    """Jain's index: rows "Reno" and "Vegas", columns "2 and 4, equal delays" ..., "16".
+
+    Columns combine results as the paper does. Runs are by (kind, number, delays, run).
+    """
     together: dict[Any, Any] = {}
     for k, ((kind, n, delays, _), one) in enumerate(runs.items(), 1):
         name = "16" if n == 16 else f"2 and 4, {delays}"
@@ -241,7 +249,7 @@ def fairness(runs: Runs, index: Callable[[tc.Run], float] = jain) -> Values:
 
 
 FAIR_MEASURES = {"while all are active": jain_while_all_active}
-"""In place of `jain`."""
+"""Measures used instead of `jain`, by setting."""
 
 
 def fairness_settings(runs: Runs) -> Values:
@@ -255,7 +263,7 @@ def fairness_settings(runs: Runs) -> Values:
 
 
 def fairness_traffic(runs: Runs) -> Values:
-    """The index of the four connections."""
+    """Jain's index of the four connections."""
 
     def index(run: tc.Run) -> float:
         return tc.jain_index(np.array([throughput(run, k) for k in range(4)]))
@@ -264,7 +272,7 @@ def fairness_traffic(runs: Runs) -> Values:
 
 
 def mixed(runs: Runs) -> Values:
-    """Index of all connections, of those of each kind; mean queue while all are active."""
+    """Jain's index of all connections and of each kind; mean queue while all are active."""
 
     def of(kind: str) -> Callable[[tc.Run], float]:
         def index(run: tc.Run) -> float:
@@ -285,7 +293,7 @@ def mixed(runs: Runs) -> Values:
 
 
 def stability(runs: Runs) -> Values:
-    """Goodput until all are through, as a share of the bottleneck."""
+    """Goodput until all connections finish, as a share of the bottleneck's rate."""
 
     def share(run: tc.Run) -> float:
         done = run.data["finished"].values
@@ -301,14 +309,14 @@ def stability(runs: Runs) -> Values:
 
 
 def latency(run: tc.Run) -> float:
-    """Mean time that an item of a TELNET conversation takes, ms."""
+    """Mean completion time of an item of a TELNET conversation, ms."""
     items = run.fct()
     mine = items["flow"] == "tcplib/telnet"
     return 1e3 * float(items.loc[mine, "fct_s"].mean())
 
 
 def queues(runs: Runs) -> Values:
-    """Rows "mean queue" ..., columns Reno and Vegas; and how much less TELNET's latency is."""
+    """Rows "mean queue" ..., columns Reno and Vegas; and the reduction of TELNET latency."""
     metrics: dict[str, Callable[[tc.Run], float]] = {
         "mean queue": lambda run: run.queue_mean(s.WARM_UP),
         "TELNET latency": latency,
@@ -326,7 +334,7 @@ def queues(runs: Runs) -> Values:
 
 
 def backbone(runs: Runs) -> Values:
-    """The complex network: goodput, losses, the least of what the conversations got done."""
+    """The complex network: goodput, loss rate, conversations started, share of items finished."""
     metrics: dict[str, Callable[[tc.Run], float]] = {
         "goodput": lambda run: float(run.goodput().sum()) / 1e6,
         "loss": lambda run: float(run.data["drops"].sum() / run.data["arrived"].sum()),
@@ -346,7 +354,7 @@ def begun(run: tc.Run) -> int:
 
 
 def finished(run: tc.Run) -> float:
-    """Share of the items begun two seconds before the end that are through."""
+    """Share of finished items among those started at least 2 s before the end of the run."""
     items = run.fct()
     early = items["start_s"] < run.duration - 2
     return float(items.loc[early, "fct_s"].notna().mean())
@@ -363,7 +371,7 @@ def internet(runs: Runs) -> Values:
 
 
 def by_size(runs: Runs) -> Values:
-    """Table II: Vegas over Reno by size."""
+    """Table II: ratios of Vegas to Reno and timeouts, by size."""
     values: Numbers = {}
     for size in s.INTERNET_SIZES:
         of_size = {(k, run): one for (k, n, run), one in runs.items() if n == size}

@@ -1,7 +1,7 @@
 """K. Kaneko, J. Katto, "Reno friendly TCP Westwood based on router buffer estimation", 2005.
 
-scenarios.py has its scenarios, with the settings that it does not print and the evidence for them;
-tables.py takes numbers from runs; figures.py draws its figures. Figure 2, the sketch of the
+scenarios.py has the scenarios, with the settings that the paper does not give and their evidence;
+tables.py computes numbers from runs; figures.py draws the figures. Figure 2, a sketch of the
 trade-off's regions, is also the background of Figures 3 and 4.
 """
 

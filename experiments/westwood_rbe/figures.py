@@ -1,7 +1,6 @@
-"""The figures of the Westwood paper, in its arrangement.
+"""The figures of the Westwood paper in its layout.
 
-Colours are those of the algorithms; see experiments/charts.py for packets and
-fluid.
+Each algorithm has a fixed colour; experiments/charts.py describes the styles of packets and fluid.
 """
 
 from __future__ import annotations
@@ -30,12 +29,11 @@ COLOURS, MARKERS = (
     for k in (0, 1)
 )
 SIDES = {"Westwood": -1.5, "Proposal": 1.5}
-"""Points."""
+"""Horizontal shift of the ranges, points."""
 
 
 def curve(ax: Axes, x: Sequence[float], cells: Sequence[Measured], model: str, name: str) -> None:
-    """A kind's means over seeds, with the range: Westwood's to the left of the mark and the
-    proposal's to the right."""
+    """Draw means over seeds with ranges: Westwood's left of the marker, the proposal's right."""
     look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name]}
     charts.curve(ax, x, cells, model, name, shift=SIDES[name], **look)
 
@@ -52,8 +50,10 @@ def logarithmic_ratio(ax: Axes, low: float, high: float) -> None:
 
 
 def draw_ratios(values: Mapping[str, Cells]) -> Figure:
-    """Throughput ratio against the buffer, a panel for each legacy protocol; rings are the text's
-    "friendly"."""
+    """Figure 1: throughput ratio against the buffer, a panel for each legacy protocol.
+
+    Rings are the text's "friendly".
+    """
     import matplotlib.pyplot as plt
 
     printed = published.of("westwood_rbe").printed("figure_1")
@@ -85,7 +85,7 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
 
 
 def draw_laws(values: Mapping[str, Cells]) -> Figure:
-    """Westwood beside SACK: both readings of the equations, the sawtooth, the simulations."""
+    """Westwood and SACK: both readings of the equations, the sawtooth law, the simulations."""
     import matplotlib.pyplot as plt
 
     fine = np.geomspace(s.LAW_BUFFERS[0], s.LAW_BUFFERS[-1], 200)
@@ -114,8 +114,7 @@ def draw_laws(values: Mapping[str, Cells]) -> Figure:
 
 
 class Panel(NamedTuple):
-    """A panel of Figure 3 or 4: whose points, and the columns that they stand in by what is told
-    of them."""
+    """A panel of Figure 3 or 4: algorithms, and columns by the points' labels."""
 
     title: str
     names: Sequence[str]
@@ -139,11 +138,11 @@ REGIONS = {
     (0.03, 0.05): "negative impact",
     (0.97, 0.05): "improbable trade-off",
 }
-"""Figure 2, by place in the panel."""
+"""Names of the regions in Figure 2, by position in the panel."""
 
 
 def draw_regions(runs: Mapping[str, Runs]) -> Figure:
-    """Figure 2: what the place of a point says, L and G being relative to Reno alone."""
+    """Figure 2: meaning of a point's position; L and G are relative to Reno alone."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -159,7 +158,7 @@ def draw_regions(runs: Mapping[str, Runs]) -> Figure:
 
 
 def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figure:
-    """Points (L, G), means over seeds with bars from the least to the largest."""
+    """Figures 3 and 4: points (L, G), means over seeds with ranges."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -193,8 +192,10 @@ def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: 
 
 
 def _tell(ax: Axes, names: Sequence[str], at: np.ndarray) -> None:
-    """Name the points above them, or below one that follows a higher one closely; all together
-    where all are close."""
+    """Label points above them, or below if the previous point is close and higher.
+
+    If all points are close, one label names the range.
+    """
     near = 0.06
     if np.ptp(at[:, 0]) < near:
         names, at = [f"{names[0]} to {names[-1].split()[-1]}"], at.mean(axis=0, keepdims=True)
@@ -209,7 +210,7 @@ def _tell(ax: Axes, names: Sequence[str], at: np.ndarray) -> None:
 
 
 def _regions(axes: Sequence[Axes]) -> None:
-    """Figure 2 as the background; the corners have room for the names of its regions."""
+    """Draw Figure 2 as the background, with room for the regions' names in the corners."""
     ends = np.array([(*ax.get_xlim(), *ax.get_ylim()) for ax in axes])
     wide, high = np.abs(ends[:, :2] - 1).max() * 1.15, np.abs(ends[:, 2:] - 1).max() * 1.5
     axes[0].set(xlim=(1 - wide, 1 + wide), ylim=(1 - 0.5 * high, 1 + high))
@@ -228,7 +229,7 @@ def _regions(axes: Sequence[Axes]) -> None:
 
 
 def draw_fairness(values: Mapping[str, Cells]) -> Figure:
-    """Jain's index against the number of flows, a panel for each rate."""
+    """Figure 5: Jain's index against the number of flows, a panel for each rate."""
     import matplotlib.pyplot as plt
 
     with plots.style():
@@ -248,8 +249,10 @@ def draw_fairness(values: Mapping[str, Cells]) -> Figure:
 
 
 def draw_classes(values: Mapping[str, Cells]) -> Figure:
-    """Westwood and the proposal against Reno flows of like round-trip time, and what the equations
-    and the sawtooth give with the buffer's 240 ms, a panel for each rate."""
+    """Ratio of Westwood and the proposal to Reno flows of similar RTT, a panel for each rate.
+
+    Lines are the equations and the sawtooth law for a buffer of 240 ms.
+    """
     import matplotlib.pyplot as plt
 
     middle = [1e3 * float(np.mean(ends)) for ends in s.RTT_CLASSES.values()]
@@ -272,6 +275,6 @@ def draw_classes(values: Mapping[str, Cells]) -> Figure:
             logarithmic_ratio(ax, 0.35, 2)
             ax.set_xlabel("Round-trip time without queueing (ms)")
             charts.title(ax, k, link)
-        axes[0].set_ylabel("Ratio to Reno of like RTT")
+        axes[0].set_ylabel("Ratio to Reno with similar RTT")
         charts.legend_above(figure, axes, 3)
     return figure

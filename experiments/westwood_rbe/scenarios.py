@@ -1,16 +1,18 @@
-"""The scenarios of the Westwood paper, with the settings that it does not print.
+"""The scenarios of the Westwood paper, with the settings that it does not give.
 
-- Both kinds repair losses alike, and neither times out where the other does not: throughput ratios
-  then follow the windows. TCP Reno of sections V-B and V-C has Reno's recovery, as in Figure 1 (a).
-- A packet is 1500 bytes on the wire: BDPs of 375 and 133 packets come to 12 kb a packet.
-- Flows start at random in the first 5 s. Throughput ("in the steady state") is that of a run's last
-  three fifths: runs of two flows in section V-A need as long until the windows have come together.
-- Runs are as long as their cycles ask for: 200 s of two flows at 50 Mb/s with a buffer of one BDP,
-  cycles of 25 s, and less, 300 s with more; 100 s in Figure 3, cycles of 2 to 18 s; three cycles in
-  Figure 5, but 100 to 200 s: there a cycle of two flows at 100 Mb/s takes five minutes.
-- In section V-B access links are those of section V-A, 100 Mb/s and 5 ms.
-- In section V-C flow i of N has the RTT 10 + 240 i / N ms, which gives the printed range; kinds
-  take turns, and which of them comes first turns with the seed. Access links are fast.
+- Both kinds of flows have the same loss recovery, so timeouts do not favour either and throughput
+  ratios follow the windows. TCP Reno in sections V-B and V-C has Reno's recovery, as in Figure 1
+  (a).
+- A packet has 1500 bytes on the wire: BDPs of 375 and 133 packets correspond to 12 kb per packet.
+- Flows start at random times in the first 5 s. Throughput ("in the steady state") is measured in
+  the last 60 % of a run: with two flows (section V-A) the windows need the first 40 % to converge.
+- The duration depends on the length of the congestion-avoidance cycle. With two flows at 50 Mb/s:
+  200 s for buffers up to one BDP (cycles of 25 s), 300 s for larger ones. Figure 3: 100 s (cycles
+  of 2 to 18 s). Figure 5: three cycles, at least 100 s and at most 200 s; a cycle of two flows at
+  100 Mb/s takes five minutes there.
+- Section V-B has the access links of section V-A, 100 Mb/s and 5 ms.
+- In section V-C flow i of N has the RTT 10 + 240 i / N ms, which gives the published range. Kinds
+  alternate, and the first kind alternates with the seed. Access links are fast.
 """
 
 from __future__ import annotations
@@ -27,30 +29,30 @@ PACKET = 1500
 """Bytes on the wire."""
 
 SEEDS = seeds_up_to(10)
-"""Of the start times."""
+"""Seeds of the start times."""
 
 JITTER = 5.0
-"""s, that starts are spread over."""
+"""Interval of random start times, s."""
 
 SETTLED = 0.4
 """Share of a run after which throughput is measured."""
 
 RENO = "reno"
 PROPOSALS = {"Westwood": "westwood_re", "Proposal": "westwood_rbe"}
-"""Controllers by the paper's names: Westwood has the rate estimate RE (section II)."""
+"""Controllers by the paper's names; Westwood uses the rate estimate RE (section II)."""
 
 LEGACY = {"Reno": "reno", "NewReno": "newreno", "SACK": "sack"}
-"""Loss recovery, of both flows, by the panel of Figure 1."""
+"""Loss recovery of both flows, by panel of Figure 1."""
 
 BUFFERS = {"BDP/4": 1 / 4, "BDP/2": 1 / 2, "BDP": 1.0, "2 BDP": 2.0}
-"""Of section V-A, in bandwidth-delay products."""
+"""Buffers of section V-A, in bandwidth-delay products."""
 
 LAW_BUFFERS = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0, 1.5, 2.0)
-"""Where the equations are compared with simulations."""
+"""Buffers for which the equations are compared with simulations, in bandwidth-delay products."""
 
 
 class Path(NamedTuple):
-    """A dumbbell: rate of the bottleneck, bit/s; its propagation delay and round-trip time, s."""
+    """A dumbbell: rate of the bottleneck, bit/s; its propagation delay, s; base RTT, s."""
 
     rate: float
     delay: float
@@ -58,7 +60,7 @@ class Path(NamedTuple):
 
     @property
     def bdp(self) -> float:
-        """Packets."""
+        """Bandwidth-delay product, packets."""
         return self.rate * self.rtt / (8 * PACKET)
 
 
@@ -74,7 +76,7 @@ CROWDS = Path(20e6, 0.030, 0.080)
 
 
 def starts(seed: int, flows: int) -> np.ndarray:
-    """s."""
+    """Random start times, s."""
     return np.random.default_rng(seed).uniform(0, JITTER, flows)
 
 
@@ -92,9 +94,9 @@ def dumbbell(
         path: the bottleneck.
         kinds: controller of each flow.
         buffer: packets.
-        seed: of the start times.
+        seed: seed of the start times.
         duration: s.
-        recovery: of all flows.
+        recovery: loss recovery of all flows.
     """
     flows = [
         tc.Flow(
@@ -107,13 +109,13 @@ def dumbbell(
 
 
 def of_pair(kinds: Sequence[str], b: float, seed: int, recovery: str) -> tc.Scenario:
-    """On the path of section V-A; the buffer is `b` bandwidth-delay products."""
+    """Flows on the path of section V-A with a buffer of `b` bandwidth-delay products."""
     duration = 200.0 if b <= 1 else 300.0
     return dumbbell(PAIRS, kinds, int(b * PAIRS.bdp), seed, duration, recovery)
 
 
 def pair(kind: str, b: float, seed: int, recovery: str = "reno") -> tc.Scenario:
-    """Section V-A: a flow of a kind beside one of Reno."""
+    """Section V-A: a flow of a kind and a Reno flow."""
     return of_pair([kind, RENO], b, seed, recovery)
 
 
@@ -141,14 +143,14 @@ def law_runs() -> dict[Any, tc.Scenario]:
 # Figures 3 and 4, by (kind, buffer in packets, flows, seed); kind "reno" is the base case.
 
 COUNTS = (2, 10, 20)
-"""N of Figure 3, which prints none but the first."""
+"""N of Figure 3; the paper gives only the first."""
 
 CROWD_BUFFERS = {"BDP/2": 67, "2 BDP": 266}
-"""Of Figure 3, packets."""
+"""Buffers of Figure 3, packets."""
 
 
 def half(kind: str, n: int) -> list[str]:
-    """Half of `n` Reno flows replaced by a kind, every other one."""
+    """Kinds of `n` flows: alternately a kind and Reno."""
     return [kind, RENO] * (n // 2)
 
 
@@ -182,27 +184,28 @@ RTT_CLASSES = {
     "90 to 170 ms": (0.09, 0.17),
     "170 to 250 ms": (0.17, 0.25),
 }
-"""s, above the first and up to the second. From six flows on each has flows of both kinds."""
+"""Classes of RTTs: above the first and up to the second value, s. With six or more flows each class
+has flows of both kinds."""
 
 NEAR = 1e-3
 """s, propagation delay of the bottleneck and of the receivers' links."""
 
 
 def round_trips(n: int) -> np.ndarray:
-    """s."""
+    """Base RTTs of `n` flows, s."""
     return (10 + 240 * np.arange(1, n + 1) / n) / 1e3
 
 
 def cycle(rate: float, buffer: int, trips: np.ndarray) -> float:
-    """How long Reno flows that lose together take to make up for it, s.
+    """Cycle length of Reno flows with synchronized losses, s.
 
-    Together they have to add half of the packets under way at a full buffer, each one in a
-    round-trip time, which is on average three quarters of that with the buffer full.
+    After a loss the flows must add half of the packets in flight at a full buffer. Each flow adds
+    one packet per RTT, which is on average three quarters of the RTT with a full buffer.
 
     Args:
         rate: bit/s.
         buffer: packets.
-        trips: propagation delays, s, one for each flow.
+        trips: base RTT of each flow, s.
     """
     speed = rate / (8 * PACKET)
     full = float(trips.mean()) + buffer / speed
@@ -210,7 +213,7 @@ def cycle(rate: float, buffer: int, trips: np.ndarray) -> float:
 
 
 def unlike(kind: str, link: str, n: int, seed: int) -> tc.Scenario:
-    """Section V-C: `n` flows of unlike round-trip times, every other one Reno."""
+    """Section V-C: `n` flows with different RTTs, every other one Reno."""
     rate, buffer = RTT_LINKS[link]
     trips = round_trips(n)
     kinds = half(kind, n)[:: -1 if seed % 2 else 1]
@@ -241,7 +244,7 @@ def rtt_runs() -> dict[Any, tc.Scenario]:
 
 
 def class_runs() -> dict[Any, tc.Scenario]:
-    """Those of Figure 5 that have each kind in each class of round-trip times."""
+    """Scenarios of Figure 5 with both kinds in each class of RTTs."""
     return {key: scenario for key, scenario in rtt_runs().items() if key[1] > 2}
 
 
@@ -261,7 +264,7 @@ def alone_runs() -> dict[Any, tc.Scenario]:
 
 
 def estimator_runs() -> dict[Any, tc.Scenario]:
-    """The other members of the family beside Reno with SACK, by (kind, buffer, seed)."""
+    """Members of the Westwood family with a Reno flow, both with SACK, by (kind, buffer, seed)."""
     return {
         (kind, column, seed): pair(kind, BUFFERS[column], seed, LEGACY["SACK"])
         for kind in FAMILY

@@ -1,4 +1,4 @@
-"""From runs to the numbers of the Westwood paper, means over seeds."""
+"""Numbers of the Westwood paper, computed from runs: means over seeds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from experiments.westwood_rbe import scenarios as s
 
 
 def rates(run: tc.Run) -> np.ndarray:
-    """Throughput of each flow once it has settled, bit/s."""
+    """Throughput of each flow in the measured part of a run, bit/s."""
     return np.asarray(run.throughput(s.SETTLED * run.duration).values)
 
 
 def throughput_ratio(run: tc.Run) -> float:
-    """Equation 14: the first flow's throughput over the second's, Reno's."""
+    """Equation 14: the first flow's throughput divided by that of the second, Reno."""
     first, second = rates(run)
     return float(first / second)
 
@@ -36,11 +36,11 @@ LAWS: dict[str, Callable[[float], float]] = {
     "eqs. 4-6, RTT = RTTmin + Tq": lambda b: math.sqrt((1 + b) / (2 * b)),
     "sawtooth": lambda b: (2 + b) / (3 * b),
 }
-"""The paper's equation 5 over equation 4, with Tq = b RTTmin: as it puts 1.4 and 0.7, with the RTT
-of a buffer of one BDP whatever the buffer, and with the RTT that goes with Tq. "sawtooth": both
-lose in the same overflow; of their windows then Westwood keeps RTTmin / RTT = 1/(1+b), Reno 1/2.
-The increments between two overflows are equal, W_W b/(1+b) = W_R/2, and each flow's mean window is
-that of its ends: W_W (2+b)/(1+b) : W_R 3/2 = (2+b)/(3b)."""
+"""The paper's equation 5 divided by equation 4, with Tq = b RTTmin. First law: the RTT is that of a
+buffer of one BDP for all buffers, which gives the paper's 1.4 and 0.7. Second law: the RTT depends
+on Tq. "sawtooth": both flows have a loss at the same overflow. Westwood then keeps a share RTTmin /
+RTT = 1/(1+b) of its window, Reno 1/2. The increments between two overflows are equal, W_W b/(1+b) =
+W_R/2, and each mean window is the mean of its ends: W_W (2+b)/(1+b) : W_R 3/2 = (2+b)/(3b)."""
 
 SIMULATED = "simulated"
 
@@ -72,8 +72,11 @@ def utilization(run: tc.Run) -> float:
 
 
 def points(runs: Runs) -> dict[tuple[str, int, int], np.ndarray]:
-    """(L, G) of every seed against the base case of the same seed, shape [seed, 2], by
-    (name, buffer, flows)."""
+    """(L, G) of every seed relative to the base case with the same seed.
+
+    Returns:
+        Arrays of shape [seed, 2] by (name, buffer, flows).
+    """
     found: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
     names = {kind: name for name, kind in s.PROPOSALS.items()}
     for (kind, buffer, n, seed), run in runs.items():
@@ -97,7 +100,7 @@ def tradeoff(runs: Runs) -> Values:
     }
 
 
-# Fairness among unlike round-trip times, and the family.
+# Fairness with different RTTs, and the Westwood family.
 
 
 def jain(run: tc.Run) -> float:
@@ -109,8 +112,11 @@ def fairness(runs: Runs) -> Values:
 
 
 def classes(runs: Runs) -> Values:
-    """By class of round-trip times: the mean throughput of one kind over that of the Reno flows,
-    and of these over that of all flows; all N of a seed together."""
+    """Throughput ratios by class of RTTs, with all N of a seed pooled.
+
+    Columns "name / Reno": mean throughput of a kind divided by that of the Reno flows. Columns
+    "Reno beside name": mean throughput of the Reno flows divided by that of all flows.
+    """
     found: dict[tuple[str, str], dict[int, float]] = {}
     for row in sorted({row for row, _, _ in runs}):
         name, link = row.split(", ")
@@ -126,7 +132,7 @@ def classes(runs: Runs) -> Values:
 
 
 def _pooled(runs: Sequence[tc.Run]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of all flows of these runs: throughput over the run's mean, whether Reno, round-trip time."""
+    """Arrays over all flows of `runs`: throughput / mean of its run, whether Reno, base RTT."""
     each = [rates(run) for run in runs]
     return (
         np.concatenate([one / one.mean() for one in each]),

@@ -68,7 +68,7 @@ def test_every_piece_of_evidence_is_of_a_cause():
 
 @pytest.mark.parametrize("text", ["Phases.", "Somebody says so"])
 def test_a_cause_without_evidence_is_refused(text):
-    with pytest.raises(ValueError, match="needs a check"):
+    with pytest.raises(ValueError, match="must have a check"):
         Cause(text)
     assert not Cause(f"{NOT_TRACED}: {text}").is_traced
     assert Cause(text, check="test_x.py::test_y").is_traced

@@ -186,8 +186,8 @@ def test_panels_are_titled_in_words_not_in_codes(records):
     item = PAPERS["red_fairness"].items["figure_4_7"]
     figure = item.chart(numbers(records["red_fairness"], item.of))
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles[:2] == ["(a) drop-tail", "(b) RED, number +20 % off"]
-    assert "(d) RED, true number" in titles
+    assert titles[:2] == ["(a) drop-tail", "(b) RED, estimate +20 % off"]
+    assert "(d) RED, exact estimate" in titles
 
 
 # Files.

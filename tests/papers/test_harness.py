@@ -386,7 +386,7 @@ text = "{row} falls"
     [
         (
             '[[claim]]\nmore = "table_1/x/a"\nless = "table_1/z/a"\ntext = "t"',
-            "a claim names table_1/z/a, which is no cell",
+            "a claim names table_1/z/a, which is not a cell",
         ),
         ('[[claim]]\nmore = "table_1/x"\nless = "table_1/y/a"\ntext = "t"', "item/row/column"),
         (

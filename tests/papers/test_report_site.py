@@ -135,7 +135,7 @@ def test_the_front_page_counts_what_the_records_say(site, records):
     text = " ".join((site / "index.html").read_text(encoding="utf-8").split())
     printed = [r for r in records if r.published is not None and r.formula is None]
     good = sum(r.verdict == "reproduced" for r in printed)
-    assert f"{good} <small>of {len(printed)} printed numbers within tolerance" in text
+    assert f"{good} <small>of {len(printed)} published numbers within tolerance" in text
     for said in pages.said(records)["quick_vegas"]:
         assert html.escape(said.text[1:], quote=False) in text.replace("&#39;", "'")
 
@@ -159,13 +159,13 @@ def test_a_claim_holds_partly_where_one_of_its_pairs_does(records):
             for model, verdicts in by_model.items():
                 held = said.held(model)
                 verdicts.add(said.verdict(model))
-                some = "not told" if not held else "partly" if any(held) else "fails"
+                some = "not run" if not held else "partly" if any(held) else "fails"
                 assert said.verdict(model) == ("holds" if held and all(held) else some)
     assert by_model["fluid"] == {
         "holds",
         "partly",
         "fails",
-        "not told",
+        "not run",
     }  # or this test shows nothing
 
 
@@ -189,10 +189,10 @@ def test_runs_are_shown_up_to_a_cost_and_the_page_says_what_is_left_out():
 @pytest.mark.parametrize(
     ("key", "title"),
     [
-        (0.05, "run 0.05"),
+        (0.05, "parameter value 0.05"),
         ("Vegas", "Vegas"),
         (("Vegas", 3), "Vegas (seed 3)"),
-        ((0.05, 3), "run 0.05 (seed 3)"),
+        ((0.05, 3), "parameter value 0.05 (seed 3)"),
         ((("a", "b"), 0.5, 2), "a, b, 0.5 (seed 2)"),
     ],
 )

@@ -1,6 +1,5 @@
 // An item's runs over time: windows, queue, throughput; packets solid, fluid dashed.
-// The runs come as a script of their own when one is asked for: a page that was opened from a disk
-// may not read other files.
+// The runs are loaded as a separate script, because a page opened from disk cannot read other files.
 "use strict";
 
 (() => {
@@ -77,7 +76,7 @@
     }
   }
 
-  // Every flow once, above all panels, with its line of each model that has it.
+  // The legend above the panels has every flow once, with a line for each model.
 
   function legend(panelsOf) {
     const looks = new Map();
@@ -134,11 +133,11 @@
       code.textContent = `tcpcc run ${run.file}${model === "packet" ? "" : ` --model ${model}`}`;
       return code;
     });
-    again.replaceChildren("This run again: ", file, ", then ", ...commands.flatMap((each, k) => (k ? [" or ", each] : [each])));
+    again.replaceChildren("Repeat this run: ", file, ", then ", ...commands.flatMap((each, k) => (k ? [" or ", each] : [each])));
     const numbers = Object.entries(run.cells).flatMap(([model, cells]) =>
       cells.map((cell) => `${cell.row}, ${cell.column}: ${cell.value} (${NAMES[model]})`),
     );
-    told.textContent = numbers.length ? `Of this run alone: ${numbers.join("; ")}.` : "";
+    told.textContent = numbers.length ? `Numbers of this run: ${numbers.join("; ")}.` : "";
   }
 
   function show(index) {
@@ -146,7 +145,7 @@
     if (runs) draw();
   }
 
-  // The table's numbers that come from one of the runs lead to it.
+  // Numbers in the table that come from one of the runs link to it.
 
   function mark() {
     runs.forEach((run, index) => {

@@ -1,4 +1,4 @@
-// The front page's list: search, filters, sort. What is chosen stands in the address, to be shared.
+// The front page's list: search, filters, sort.
 "use strict";
 
 (() => {

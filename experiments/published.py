@@ -18,6 +18,8 @@ computed numbers::
       reference.Vegas = [...]          # instead of published: number from another simulator or a
                                        # closed form, not published in the paper
       formula = true                   # the rows are formulas, not numbers of a model
+      [[item.definition]]              # cells that are 1 by definition (a ratio of a number to
+                                       # itself): shown, not judged and not counted
       [[item.measured]]                # how our number is computed from a run
       [[item.tolerance]]               # absolute = ... or relative = ..., and the reason
       [[item.cause]]                   # why the packet model's number differs
@@ -31,8 +33,8 @@ computed numbers::
     less = "table_1/Vegas/{time}"
     each.time = ["0-25", "25-55"]      # optional; with several names, every combination
 
-`measured`, `tolerance`, `cause` and `fluid_cause` take `rows` and `columns` if they apply to some
-cells only. If several entries apply to a cell, the last one is used.
+`definition`, `measured`, `tolerance`, `cause` and `fluid_cause` take `rows` and `columns` if they
+apply to some cells only. If several entries apply to a cell, the last one is used.
 """
 
 from __future__ import annotations
@@ -136,6 +138,7 @@ class Cell:
         fluid_cause: known reason why the fluid model's number differs from the packet model's.
         claims: the paper's claims about this cell and another.
         formula: the number comes from a formula, not from a model.
+        by_definition: the published value is true of any numbers, such as a ratio to itself.
     """
 
     paper: str
@@ -153,6 +156,7 @@ class Cell:
     claims: tuple[Claim, ...] = ()
     reference: float | None = None
     formula: bool = False
+    by_definition: bool = False
 
     @property
     def key(self) -> Key:
@@ -298,6 +302,7 @@ def _cell(
         published=None if published is None else float(published),
         reference=None if reference is None else float(reference),
         formula=block.get("formula", False),
+        by_definition=published is not None and bool(last("definition")),
         tolerance=tolerance,
         measured=last("measured")["text"],
         source=item["source"],

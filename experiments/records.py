@@ -42,6 +42,7 @@ Verdict = Literal[
     "as the reference",
     "off the reference",
     "no published number",
+    "by definition",
 ]
 
 
@@ -121,6 +122,12 @@ class Record:
     @property
     def key(self) -> Key:
         return self.item, self.row, self.column
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the cell has a published value that our number could miss."""
+        verdict = self.verdict or self.fluid_verdict
+        return self.published is not None and verdict != "by definition"
 
     @property
     def target(self) -> float | None:
@@ -228,6 +235,8 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
     width = cell.tolerance.width(target) if cell.tolerance and target is not None else None
 
     def verdict(model: str) -> Verdict:
+        if cell.by_definition:
+            return "by definition"
         numbers = values[model]
         claims = [numbers[c.more].value > numbers[c.less].value for c in cell.claims]
         told = judge(target, found[model].value, width, claims)

@@ -86,12 +86,12 @@ def summary(records: Sequence[Record]) -> pd.DataFrame:
     for (paper, item), group in groupby(records, key=lambda r: (r.paper, r.item)):
         cells = list(group)
         row: dict[str, Any] = {"paper": paper, "item": item, "cells": len(cells)}
-        row["published"] = sum(r.published is not None for r in cells)
+        row["published"] = sum(r.is_tested for r in cells)
         row["reference"] = sum(r.reference is not None for r in cells)
         for model in MODELS:
             judged = [r for r in cells if r.number(model) is not None and r.formula is None]
             said = [_verdict(r, model) for r in judged]
-            errors = [r.error(model) for r in judged if r.published is not None]
+            errors = [r.error(model) for r in judged if r.is_tested]
             finite = [abs(e) for e in errors if e is not None and math.isfinite(e)]
             row |= {f"{model} {verdict}": said.count(verdict) for verdict in VERDICTS}
             row[f"{model} {REFERENCE}"] = said.count(REFERENCE)
@@ -183,13 +183,13 @@ def overview(records: Sequence[Record]) -> pd.DataFrame:
     for paper, group in groupby(records, key=lambda r: r.paper):
         cells = list(group)
         row: dict[str, Any] = {"paper": paper}
-        row["published"] = sum(r.published is not None for r in cells)
+        row["published"] = sum(r.is_tested for r in cells)
         said = [found for _, _, found in expected.claims(cells)]
         for model in MODELS:
             verdicts = [
                 _verdict(r, model)
                 for r in cells
-                if r.published is not None and r.formula is None and r.number(model) is not None
+                if r.is_tested and r.formula is None and r.number(model) is not None
             ]
             row |= {f"{model} {verdict}": verdicts.count(verdict) for verdict in VERDICTS}
             row[f"{model} tested"] = len(verdicts)

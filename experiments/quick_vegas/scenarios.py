@@ -1,11 +1,15 @@
 """The scenarios of the Quick Vegas paper.
 
+One departure from the paper: the flow of IV-A starts at 0.5 s, where the text says 0 s. Only then
+does slow start end at the published time, 1.9 s. With a start at 0 s slow start ends at 1.4 s, and
+Quick Vegas reaches its goals after 5.0 and 3.0 s instead of 6.7 and 3.9 s: four published numbers
+depend on this choice.
+
 Settings that the paper does not give, with the evidence for each:
 
 - A packet is 1000 bytes on the wire ("1 Kbytes"). The duration of Vegas' ramp, 59 s, is
   proportional to the bandwidth-delay product in packets; 1024 bytes would give 57.6 s.
-- The flow of IV-A starts at 0.5 s: only then does slow start end at the published time, 1.9 s. CBR
-  packets have 1000 bytes, because the published queue of 620 packets requires it.
+- CBR packets have 1000 bytes, because the published queue of 620 packets requires it.
 - Quick Vegas updates its window every other round, like Vegas' slow start. With an update in every
   round it never settles. Delta is rounded to an integer, as in the simulator that the paper used.
   With a real Delta the ramp takes 24 s instead of 27 s, and the window keeps oscillating by one

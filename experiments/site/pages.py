@@ -129,7 +129,7 @@ def grades(lines: Sequence[Line], model: str) -> dict[str, int]:
         error
         for line in lines
         for r in line.records
-        if r.published is not None and r.formula is None and (error := r.error(model)) is not None
+        if r.is_tested and r.formula is None and (error := r.error(model)) is not None
     ]
     told = [grade(error) for error in errors]
     return {name: told.count(name) for name in (*map(grade, GRADES), grade(math.inf))}
@@ -163,7 +163,7 @@ class Line:
 
     @property
     def published(self) -> int:
-        return sum(r.published is not None for r in self.records)
+        return sum(r.is_tested for r in self.records)
 
     @property
     def held(self) -> int:
@@ -184,7 +184,7 @@ class Line:
 
     def error(self, model: str) -> float:
         """Median of the absolute relative errors; NaN without errors."""
-        errors = [r.error(model) for r in self.records if r.published is not None]
+        errors = [r.error(model) for r in self.records if r.is_tested]
         sizes = sorted(abs(e) for e in errors if e is not None and math.isfinite(e))
         if not sizes:
             return math.nan

@@ -8,8 +8,8 @@ Settings that the paper does not give, with the evidence for each:
   earlier.
 - 200 KB/s are 1.6 Mb/s. A packet has 1.4 KB of data (1434 bytes) and a header of 40 bytes. Vegas'
   first slow start ends because 16 packets are one more than the path holds. With a KB of 1024 bytes
-  the window is 1.95 % below this limit: it doubles once more, 17 packets are lost, and the
-  throughput is 115 KB/s instead of the 169 of Figure 7 (item "settings"). 1 MB is 1024 KB, as in
+  the window is below this limit: it doubles once more, 17 packets are lost, and the throughput is
+  123 KB/s instead of the 169 of Figure 7 (item "settings"). 1 MB is 1024 KB, as in
   Table II.
 - Reno is that of 4.3BSD: several losses in a window cut it several times (section III-A), and the
   timer is checked every 500 ms. The paper does not give the clock phase at the start of a

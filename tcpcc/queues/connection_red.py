@@ -36,8 +36,8 @@ from tcpcc.queues.flow_count import (
     estimated_flows,
 )
 from tcpcc.queues.red import (
-    LAW_PARAMS,
-    LAW_STATE,
+    RED_PARAMS,
+    RED_STATE,
     drop_early_along,
     drop_early_fluid,
     validate_weight,
@@ -101,11 +101,11 @@ ConnectionRED = register(
             "slope_flows": Param(
                 0, "", "number of connections for the slope of the drop law; 0: n", 0
             ),
-            **LAW_PARAMS,
+            **RED_PARAMS,
             **ESTIMATOR_PARAMS,
         },
         state={
-            **LAW_STATE,
+            **RED_STATE,
             "flows": FLOWS,
             "min_thresh": State(0, "packets", "average queue at which early drops begin"),
             "max_thresh": State(0, "packets", "average queue at which p_b reaches max_p"),

@@ -103,7 +103,7 @@ def drop_early(s, p, q, low, high):
 def drop_early_along(s, p, q, low, high, start, end):
     """As :func:`drop_early`, with the lines of :func:`base_probability_along`."""
     average(s, p, q)
-    decide(s, p, q, low, high, start, end, p.max_p)
+    decide_arrival(s, p, q, low, high, start, end, p.max_p)
 
 
 def average(s, p, q):
@@ -114,7 +114,7 @@ def average(s, p, q):
     s.avg = (1 - w) * s.avg + w * length(p, q)  # (1)
 
 
-def decide(s, p, q, low, high, start, end, max_p):
+def decide_arrival(s, p, q, low, high, start, end, max_p):
     """(3) to (5), at an arrival."""
     s.count += 1
     s.count_bytes += q.size
@@ -174,7 +174,7 @@ def average_fluid(s, p, q):
 
 
 def decide_fluid(s, p, q, low, high, start, end, max_p):
-    """As :func:`decide`, for `q.arrivals` packets."""
+    """As :func:`decide_arrival`, for `q.arrivals` packets."""
     q.prob = 0.0
     q.spread = 0.0
     if s.avg < low or q.queue < 2:
@@ -213,7 +213,7 @@ THRESHOLDS = {
     "max_thresh": Param(15, "packets", "average queue at which p_b reaches max_p", 0),
 }
 #: Parameters and state of the drop law, without the thresholds.
-LAW_PARAMS = {
+RED_PARAMS = {
     "max_p": Param(0.1, "", "p_b at max_thresh (ns-2: 1/linterm_)", 1e-12, 1),
     "weight": Param(0, "", "gain w of the average; 0, -1: automatic", -1, 1),
     "gentle": Param(1, "0 or 1", "p_b grows from max_p to 1 over max .. 2 max", 0, 1),
@@ -223,7 +223,7 @@ LAW_PARAMS = {
     "mean_packet": Param(500, "bytes", "packet size that C and byte mode refer to", 1),
     "ecn": ECN,
 }
-LAW_STATE = {
+RED_STATE = {
     "avg": State(0, "packets", "average queue"),
     "count": State(0, "packets", "arrivals since the last drop"),
     "count_bytes": State(0, "bytes", "the same in bytes"),
@@ -237,8 +237,8 @@ RED = register(
         source="Floyd, Jacobson 1993",
         on_arrival=on_arrival,
         on_fluid=on_fluid,
-        params={**THRESHOLDS, **LAW_PARAMS},
-        state=LAW_STATE,
+        params={**THRESHOLDS, **RED_PARAMS},
+        state=RED_STATE,
         record=("avg",),
         validate=validate_thresholds,
     )

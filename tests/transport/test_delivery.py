@@ -12,8 +12,8 @@ import tcpcc as tc
 from tcpcc.controllers import bbr, get, lp
 from tcpcc.controllers.bbr import on_delivery as bbr_on_delivery
 from tcpcc.controllers.windowed import update_max, update_min
-from tcpcc.models.packet.handlers import run_until
-from tcpcc.models.packet.packet_world import World
+from tcpcc.models.packet.handlers import run_events
+from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.queues import QUEUES
 
 S = tc.State
@@ -94,8 +94,8 @@ def path(
 def states(case, until=None):
     """State of the first controller, record of its deliveries, and record of its sender at the
     end."""
-    world = World(case)
-    while run_until(world.address, until or case.duration):
+    world = PacketWorld(case)
+    while run_events(world.address, until or case.duration):
         world.grow()
     return world.senders.states[0], world.senders.deliveries[0][0], world.tcp[0]
 
@@ -143,8 +143,8 @@ def test_on_restart_is_called_when_data_arrives_after_an_idle_period():
     talk = tc.Conversation(3000, items=10, gap=1)
     load = tc.Workload(tc.Flow(PROBE), talk, interarrival=0.1, count=1)
     case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), flows=[], workloads=[load], duration=15)
-    world = World(case)
-    while run_until(world.address, case.duration):
+    world = PacketWorld(case)
+    while run_events(world.address, case.duration):
         world.grow()
     rooms = (ctypes.c_char * PROBE.state_dtype.itemsize).from_address(int(world.tcp["state"][0]))
     assert np.frombuffer(rooms, PROBE.state_dtype)["restarts"] == 9

@@ -144,7 +144,7 @@ def test_gradual_marks_need_proportional_rate_reduction():
 
 
 def connection(choice, **fields):
-    known = {name: 0 for name in r.FLOW.names}
+    known = {name: 0 for name in r.TCP_FLOW.names}
     return SimpleNamespace(**(known | {"ecn": ecn.CHOICES[choice], "held_until": 0.0} | fields))
 
 

@@ -12,7 +12,13 @@ slow start.
 from tcpcc.definition import Param, State, register
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.output import emit
-from tcpcc.transport.recovery.classic import advance, duplicate_ack, fast_recovery, leave, send
+from tcpcc.transport.recovery.classic import (
+    duplicate_ack,
+    fast_recovery,
+    leave,
+    move_left_edge,
+    send_allowed,
+)
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
 
@@ -32,7 +38,7 @@ def partial_ack(s, p, f, now, ack):
     if p.impatient == 0 or s.partial == 0:
         s.partial = 1
         restart_timer(f, now)
-    f.untold += advance(f, ack)
+    f.unreported += move_left_edge(f, ack)
     if f.timing != 0 and ack >= f.timed_seq:
         f.timing = 0
         f.backoff = 1
@@ -48,7 +54,7 @@ def on_ack(s, p, f):
             leave(f, f.now, f.ack)
     else:
         fast_recovery(f, f.now, duplicate_ack(f, f.now))
-    send(f, f.now, BURST)
+    send_allowed(f, f.now, BURST)
 
 
 def _newreno(name: str, summary: str, impatient: bool) -> Recovery:

@@ -26,12 +26,12 @@ from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.sack import (
     SCOREBOARD,
     give_up,
-    mark_all_lost,
+    mark_unsacked_lost,
     may_send,
-    send,
-    take_in,
+    send_by_pipe,
+    update_scoreboard,
 )
-from tcpcc.transport.rules import is_answering_mark, tell_delivery
+from tcpcc.transport.rules import is_answering_mark, report_delivery
 
 REDUCTION = {
     "known_at_loss": State(0, "packets", "known to have arrived before the loss", kind=int),
@@ -70,18 +70,18 @@ def on_ack(s, p, f):
     known, lost, high_ack = s.known, s.marked_lost, f.high_ack
     burst = f.max_burst
     begin_answer(s, f)
-    if take_in(s, f, f.now, f.ack):
+    if update_scoreboard(s, f, f.now, f.ack):
         s.flight_at_loss = f.next_seq - (f.high_ack + 1)
         s.known_at_loss = s.known - 1
         s.prr_out = 1
         known = s.known  # this ACK has sent the first retransmission
     if f.delivery != 0:
-        tell_delivery(f, f.now)
+        report_delivery(f, f.now)
     if is_reducing(f):
         safe = p.safe_ack == 0 or (f.high_ack > high_ack and s.marked_lost == lost)
         burst = min(burst, may_go(s, f, s.known - known, safe))
     if p.keep_sack != 0 or may_send(f):
-        s.prr_out += send(s, f, f.now, burst, is_reducing(f))
+        s.prr_out += send_by_pipe(s, f, f.now, burst, is_reducing(f))
 
 
 @compiled
@@ -93,14 +93,14 @@ def is_reducing(f):
 
 def on_timeout(s, p, f):
     if p.keep_sack != 0:
-        mark_all_lost(s, f)
+        mark_unsacked_lost(s, f)
     else:
         give_up(s, p, f)
 
 
 def resume(s, p, f):
     if p.keep_sack != 0 or may_send(f):
-        s.prr_out += send(s, f, f.now, f.burst, is_reducing(f))
+        s.prr_out += send_by_pipe(s, f, f.now, f.burst, is_reducing(f))
 
 
 def add(name, summary, source, today):

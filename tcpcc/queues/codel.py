@@ -51,7 +51,7 @@ def control_law(s, p, t):
 def drop_or_mark(s, p, q):
     """(1) to (4) for one packet."""
     bad = may_drop(s, p, q)
-    marks = p.ecn != 0 and q.ect != 0
+    marks = p.ecn and q.ect != 0
     first = q.again != 0 and s.entered != 0  # the packet after the one that (4) dropped
     s.entered = 0.0
     if first:

@@ -445,7 +445,7 @@ def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
         shares.append(float(found[0] / found.sum()))
     assert shares[0] < 0.1
     assert 0.3 < shares[1] < 0.6
-    alone = tc.simulate(tc.Scenario(net, [tc.Flow("copa", competitive=1)], duration=20))
+    alone = tc.simulate(tc.Scenario(net, [tc.Flow("copa", competitive=True)], duration=20))
     assert alone.queue_mean(after=5) == pytest.approx(2, abs=1)
 
 
@@ -500,7 +500,7 @@ def test_dctcps_alpha_is_that_of_its_sawtooth():
 
 def test_dctcps_alpha_with_codel_that_marks_above_1_ms():
     """Without delayed ACKs alpha is sqrt(2/W) here, too (ns-3's: test_dctcp_against_ns3.py)."""
-    queue = tc.CoDel(ecn=1, ce_threshold=0.001)
+    queue = tc.CoDel(ecn=True, ce_threshold=0.001)
     net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=queue)
     transport = tc.Transport(ecn="accurate", initial_window=10)
     flow = tc.Flow("dctcp", packet_size=1500, transport=transport)

@@ -9,7 +9,7 @@ value: RFC 6582 would set it from ssthresh at the full ACK, here the flow return
 slow start.
 """
 
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, State, register
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.output import emit
 from tcpcc.transport.recovery.classic import (
@@ -35,7 +35,7 @@ def partial_ack(s, p, f, now, ack):
         w = window_at(f.state, 0)
         w.cwnd = max(w.cwnd - (packets - f.inflation), 1.0)
         f.inflation = 1
-    if p.impatient == 0 or s.partial == 0:
+    if not p.impatient or s.partial == 0:
         s.partial = 1
         restart_timer(f, now)
     f.unreported += move_left_edge(f, ack)
@@ -58,12 +58,12 @@ def on_ack(s, p, f):
 
 
 def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
-    doc = "1: only the first partial ACK restarts the timer"
+    doc = "only the first partial ACK restarts the timer"
     return Recovery(
         name,
         summary,
         on_ack,
-        params={"impatient": Param(float(impatient), "0 or 1", doc, 0, 1)},
+        params={"impatient": Flag(impatient, doc)},
         state={"partial": State(0, "0 or 1", "a partial ACK has arrived in this recovery")},
         source="RFC 6582",
         impatient=impatient,

@@ -19,7 +19,7 @@ specify the pace).
 
 import math
 
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, State, register
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import Recovery
@@ -78,9 +78,9 @@ def on_ack(s, p, f):
     if f.delivery != 0:
         report_delivery(f, f.now)
     if is_reducing(f):
-        safe = p.safe_ack == 0 or (f.high_ack > high_ack and s.marked_lost == lost)
+        safe = not p.safe_ack or (f.high_ack > high_ack and s.marked_lost == lost)
         burst = min(burst, may_go(s, f, s.known - known, safe))
-    if p.keep_sack != 0 or may_send(f):
+    if p.keep_sack or may_send(f):
         s.prr_out += send_by_pipe(s, f, f.now, burst, is_reducing(f))
 
 
@@ -92,19 +92,19 @@ def is_reducing(f):
 
 
 def on_timeout(s, p, f):
-    if p.keep_sack != 0:
+    if p.keep_sack:
         mark_unsacked_lost(s, f)
     else:
         give_up(s, p, f)
 
 
 def resume(s, p, f):
-    if p.keep_sack != 0 or may_send(f):
+    if p.keep_sack or may_send(f):
         s.prr_out += send_by_pipe(s, f, f.now, f.burst, is_reducing(f))
 
 
 def add(name, summary, source, today):
-    """Register the variant of RFC 9937 (`today` = 1) or of RFC 6937 (`today` = 0)."""
+    """Register the variant of RFC 9937 (`today`) or of RFC 6937."""
     register(
         Recovery(
             name,
@@ -113,8 +113,8 @@ def add(name, summary, source, today):
             on_timeout=on_timeout,
             resume=resume,
             params={
-                "safe_ack": Param(today, "0 or 1", "1: only a SafeACK adds a packet", 0, 1),
-                "keep_sack": Param(today, "0 or 1", "1: keep SACK data after a timeout", 0, 1),
+                "safe_ack": Flag(today, "only a SafeACK adds a packet"),
+                "keep_sack": Flag(today, "keep SACK data after a timeout"),
             },
             state=SCOREBOARD | REDUCTION,
             source=source,
@@ -126,5 +126,5 @@ def add(name, summary, source, today):
     )
 
 
-add("sack-prr", "SACK with proportional rate reduction (RFC 9937)", "RFC 9937; RFC 6675", 1)
-add("sack-prr-6937", "SACK with RFC 6937's reduction, as in Linux before 2014", "RFC 6937", 0)
+add("sack-prr", "SACK with proportional rate reduction (RFC 9937)", "RFC 9937; RFC 6675", True)
+add("sack-prr-6937", "SACK with RFC 6937's reduction, as in Linux before 2014", "RFC 6937", False)

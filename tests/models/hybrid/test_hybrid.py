@@ -18,7 +18,7 @@ from tcpcc.models.shared_link import (
     update_shared_link,
 )
 
-RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=1, weight=0.01)
+RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
 
 
 def scenario(behind=40, duration=6.0, queue=RED, front=4, seed=1, **settings):
@@ -121,7 +121,7 @@ def test_drop_phase_is_uniform_after_many_background_packets():
 def test_fewer_representatives_give_the_same_queue_and_losses(representatives):
     """240 flows under RED, simulated by 20 or 60."""
     net = tc.dumbbell("240 Mbps", "20 ms", 1500, queue=tc.RED(
-        min_thresh=200, max_thresh=1200, max_p=0.1, gentle=1, weight=0.002
+        min_thresh=200, max_thresh=1200, max_p=0.1, gentle=True, weight=0.002
     ))  # fmt: skip
     case = tc.Scenario(net, [tc.Flow("newreno", count=240, jitter=3)], duration=20)
     runs = [tc.simulate(case, model="fluid", representatives=k) for k in (240, representatives)]

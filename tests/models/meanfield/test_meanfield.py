@@ -57,7 +57,7 @@ def test_second_order_on_reno_growth_with_a_known_solution():
 
 def test_second_order_with_a_state_dependent_delay():
     """Compared with a hundredth of the step; the delay depends on the state throughout."""
-    queue = tc.RED(min_thresh=5, max_thresh=200, wait=0)
+    queue = tc.RED(min_thresh=5, max_thresh=200, wait=False)
     case = scenario(tc.Flow("reno", count=10), queue=queue, duration=20)
 
     def states(step):
@@ -72,7 +72,7 @@ def test_second_order_with_a_state_dependent_delay():
 
 def test_scipy_settles_at_the_equilibrium_of_the_right_hand_side():
     """The equilibrium does not depend on the delays either."""
-    queue = tc.RED(min_thresh=5, max_thresh=80, wait=0)
+    queue = tc.RED(min_thresh=5, max_thresh=80, wait=False)
     case = scenario(tc.Flow("reno", count=10), queue=queue)
     f = tc.right_hand_side(case)
     end = solve_ivp(f, (0, 100), f.y0, method="LSODA", rtol=1e-6).y[:, -1]

@@ -14,6 +14,7 @@ from types import ModuleType
 from tcpcc import plots
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
+from tcpcc.definition import Flag
 from tcpcc.models.evidence import evidence, evidence_table, models_for
 from tcpcc.queues import QUEUES, discipline
 from tcpcc.slow_start import SLOW_STARTS, start_up
@@ -42,9 +43,9 @@ def _parameters(controller: Controller) -> str:
         [
             (
                 f"`{name}`",
-                f"{p.default:g}",
+                p.text(p.default),
                 p.unit,
-                f"{p.low:g} ... {p.high:g}",
+                "true, false" if isinstance(p, Flag) else f"{p.low:g} ... {p.high:g}",
                 p.doc,
             )
             for name, p in controller.params.items()

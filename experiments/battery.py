@@ -30,7 +30,7 @@ SPREAD = 0.05  # largest relative deviation of a packet size in `several_sizes`
 def red(flows: int) -> Any:
     """RED for `flows` flows. The time constant of its average does not depend on their number."""
     return tc.RED(
-        min_thresh=1.5 * flows, max_thresh=9 * flows, max_p=0.1, gentle=1, weight=0.2 / flows
+        min_thresh=1.5 * flows, max_thresh=9 * flows, max_p=0.1, gentle=True, weight=0.2 / flows
     )
 
 

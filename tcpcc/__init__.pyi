@@ -5,6 +5,7 @@ import pandas as pd
 from . import sweep as sweep
 from .batch import batch as batch
 from .controllers import Controller as Controller
+from .definition import Flag as Flag
 from .definition import Param as Param
 from .definition import State as State
 from .definition import register as register

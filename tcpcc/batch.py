@@ -163,14 +163,14 @@ def _fluid(
 ) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
     """Run without records, which would take a quarter of the time."""
     from tcpcc.models.controller_memory import ControllerMemory
-    from tcpcc.models.costs import check
+    from tcpcc.models.costs import check_cost
     from tcpcc.models.fluid.automaton import REPRESENTATIVES, finished_world
     from tcpcc.models.fluid.over_time import means
 
     compiled = ControllerMemory()
 
     def one(scenario: Scenario) -> tuple[Means, tuple[list[str], list[str]]]:
-        check(scenario, model, step=step)
+        check_cost(scenario, model, step=step)
         world = finished_world(
             scenario, step, REPRESENTATIVES, controllers=compiled.with_seed(scenario.seed)
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import math
+import numbers
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ import numpy as np
 
 from tcpcc import rich
 from tcpcc.engine.subset import Fields
-from tcpcc.errors import ScenarioError, real, refuse, shown, unknown
+from tcpcc.errors import ScenarioError, real, refuse, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,70 @@ class Param:
         """The same parameter with another default, range or text."""
         return replace(self, **changes)
 
+    @property
+    def allowed(self) -> str:
+        """The values allowed, as messages show them."""
+        return f"a number in [{self.low:g}, {self.high:g}] ({self.unit or 'no unit'})"
+
+    def number(self, field: str, value: Any) -> float:
+        """A value that a user gave, as the number that rules read.
+
+        Raises:
+            ScenarioError: it is not allowed; the message begins with `field`.
+        """
+        try:
+            number = real(field, value)
+        except ScenarioError:
+            number = math.nan
+        if not self.low <= number <= self.high:
+            raise refuse(field, value, self.allowed)
+        return number
+
+    def plain(self, number: float) -> float | bool:
+        """A number that rules read, as a user writes it."""
+        return number
+
+    def text(self, number: float) -> str:
+        """A number that rules read, as tables and TOML show it."""
+        return f"{number:g}"
+
+
+class Flag(Param):
+    """A parameter that is true or false. A rule reads 1 or 0: ``if p.name:``.
+
+    Args:
+        default: its default.
+        doc: what it does if true, with the source.
+
+    Raises:
+        ScenarioError: the default is neither true nor false.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, default: bool, doc: str = "") -> None:
+        number = self.number("Flag default", default)
+        Param.__init__(self, number, "true or false", doc, 0, 1)
+
+    def replace(self, **changes: Any) -> Flag:
+        """The same parameter with another default or text."""
+        return Flag(**{"default": bool(self.default), "doc": self.doc, **changes})
+
+    @property
+    def allowed(self) -> str:
+        return "true or false"
+
+    def number(self, field: str, value: Any) -> float:
+        if not isinstance(value, bool | np.bool_ | numbers.Real) or value not in (0, 1):
+            raise refuse(field, value, self.allowed)
+        return float(value)
+
+    def plain(self, number: float) -> bool:
+        return bool(number)
+
+    def text(self, number: float) -> str:
+        return "true" if number else "false"
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -79,7 +144,7 @@ class State:
 
 
 def _range(param: Param) -> str:
-    if math.isinf(param.low) and math.isinf(param.high):
+    if isinstance(param, Flag) or (math.isinf(param.low) and math.isinf(param.high)):
         return ""
     return f"[{param.low:g}, {param.high:g}]"
 
@@ -97,7 +162,7 @@ class Definition:
 
     def _repr_html_(self) -> str:
         rows = [
-            (name, param.default, param.unit, _range(param), param.doc)
+            (name, param.plain(param.default), param.unit, _range(param), param.doc)
             for name, param in self.params.items()
         ]
         head = ("parameter", "default", "unit", "range", "meaning")
@@ -139,21 +204,15 @@ class Definition:
         for name, value in given.items():
             if name not in self.params:
                 raise unknown(f"parameter of {owner}", name, self.params)
-            param = self.params[name]
-            try:
-                number = real(name, value)
-            except ScenarioError:
-                number = math.nan
-            if not param.low <= number <= param.high:
-                raise ScenarioError(
-                    f"{owner} {name} = {shown(value)}: must be a number in"
-                    f" [{param.low:g}, {param.high:g}] ({param.unit or 'no unit'})"
-                )
-            values[name] = number
+            values[name] = self.params[name].number(f"{owner} {name}", value)
         complaint = self.validate(values) if self.validate else None
         if complaint:
             raise ScenarioError(f"{owner}: {complaint}")
         return values
+
+    def plain(self, params: Iterable[tuple[str, float]]) -> dict[str, float | bool]:
+        """Parameters as a user writes them: flags as booleans."""
+        return {name: self.params[name].plain(number) for name, number in params}
 
 
 D = TypeVar("D", bound=Definition)
@@ -219,7 +278,7 @@ class Registry(Mapping[str, D], Generic[D]):
                 {
                     **common,
                     "parameter": parameter,
-                    "default": float(param.default),
+                    "default": param.plain(float(param.default)),
                     "unit": param.unit,
                     "meaning": param.doc,
                 }

@@ -90,7 +90,7 @@ def flow(
             packet_size=PACKET + HEADER,
             header=HEADER,
             transport=transport,
-            params={"integer_ssthresh": 1, "integer_window": 1} | params,
+            params={"integer_ssthresh": True, "integer_window": True} | params,
             **ends,
         )
     return tc.Flow(

@@ -62,7 +62,7 @@ SEND_BUFFER = 50
 TICK = 0.5
 """Period of the hosts' coarse timer, s."""
 
-JSAC: dict[str, float] = {"distinguished": 1, "integer_delta": 0, "start_cut": 0}
+JSAC: dict[str, float] = {"distinguished": True, "integer_delta": False, "start_cut": 0}
 """Vegas as in the paper's text."""
 
 
@@ -75,12 +75,12 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "Reno": Kind("reno", "reno-rfc5681", {"integer_ssthresh": 1}),
+    "Reno": Kind("reno", "reno-rfc5681", {"integer_ssthresh": True}),
     "Vegas-1,3": Kind("vegas", "vegas", {**JSAC, "alpha": 1, "beta": 3}),
     "Vegas-2,4": Kind("vegas", "vegas", {**JSAC, "alpha": 2, "beta": 4}),
-    "DUAL": Kind("dual", "reno-rfc5681", {"integer_ssthresh": 1}),
-    "CARD": Kind("card", "reno-rfc5681", {"integer_ssthresh": 1}),
-    "Tri-S": Kind("tri_s", "reno-rfc5681", {"integer_ssthresh": 1}),
+    "DUAL": Kind("dual", "reno-rfc5681", {"integer_ssthresh": True}),
+    "CARD": Kind("card", "reno-rfc5681", {"integer_ssthresh": True}),
+    "Tri-S": Kind("tri_s", "reno-rfc5681", {"integer_ssthresh": True}),
 }
 RENO, VEGAS = "Reno", "Vegas-1,3"
 BOTH = (RENO, VEGAS)

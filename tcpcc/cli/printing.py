@@ -77,4 +77,6 @@ def plain_table(table: pd.DataFrame) -> str:
 def _text(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -33,7 +33,7 @@ Differences from Linux
 import math
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 
 
 def increment(s, p):
@@ -70,7 +70,7 @@ def on_ack(s, p, ack):
 
 def remember(s, p, window):
     """M of (5)."""
-    converging = window < s.last_max and p.fast_convergence != 0
+    converging = window < s.last_max and p.fast_convergence
     s.last_max = (1 + p.beta) / 2 * window if converging else window
 
 
@@ -91,7 +91,7 @@ def on_timeout(s, p, ack):
 
 
 FAST_CONVERGENCE = {
-    "fast_convergence": Param(1, "0 or 1", "leave room for other flows when M falls", 0, 1),
+    "fast_convergence": Flag(True, "leave room for other flows when M falls"),
 }
 #: Parameters of Linux' BIC, and of the CUBIC derived from it, that are not in the papers.
 LINUX_PARAMS = {

@@ -28,7 +28,7 @@ import math
 
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.windowed import update_max, update_min, windowed
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 
 
 def turn(s, a, direction):
@@ -53,7 +53,7 @@ def watch_others(s, p, a, waiting, least):
 
 
 def delta(s, p):
-    return p.delta if p.competitive == 0 or s.share == 0 else 1 / s.share
+    return p.delta if not p.competitive or s.share == 0 else 1 / s.share
 
 
 def watch_direction(s, p, a):
@@ -79,7 +79,7 @@ def on_delivery(s, p, a):
     least = update_min(s.min_at, s.min_best, p.min_window, a.now, a.rtt)
     standing = update_min(s.standing_at, s.standing_best, a.srtt / 2, a.now, a.rtt)
     waiting = standing - least
-    if p.competitive != 0:
+    if p.competitive:
         watch_others(s, p, a, waiting, least)
     up = s.cwnd * delta(s, p) * waiting <= standing  # (2)
     if not (up and s.starting != 0):
@@ -102,7 +102,7 @@ def on_ack(s, p, a):
 
 def on_loss(s, p, a):
     """(7)."""
-    if p.competitive != 0 and s.share > 0:
+    if p.competitive and s.share > 0:
         s.share = max(s.share / 2, 1 / p.delta)
 
 
@@ -126,7 +126,7 @@ copa = register(
             "min_window": Param(10, "s", "span of RTTmin", 0),
             "patience": Param(3, "round trips", "moves in one direction before v doubles", 1),
             "least_window": Param(2, "packets", "smallest window", 1),
-            "competitive": Param(0, "0 or 1", "competitive mode, (7)", 0, 1),
+            "competitive": Flag(False, "competitive mode, (7)"),
         },
         state={
             "pacing_rate": State(math.inf, "packets/s", "pacing rate"),

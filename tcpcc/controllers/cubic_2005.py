@@ -33,14 +33,14 @@ from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.cubic_curve import STATE, curve, enter, friendly, make_params, step
 from tcpcc.controllers.cubic_curve import on_loss as cut
 from tcpcc.controllers.cubic_curve import on_timeout as restart
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 
 
 def bounded(s, p, ack):
     """Increase per packet by (6)."""
     t = ack.now - s.epoch + ack.base_rtt
     limit = p.max_increment * ack.base_rtt / 0.1 / s.cwnd
-    if p.fixed == 0:
+    if not p.fixed:
         return min(step(s, curve(s, p.c * 32 / 410, t)), limit / 8)
     growth = step(s, curve(s, p.c, t))
     return min(growth, limit) if t >= s.k else growth
@@ -80,7 +80,7 @@ cubic_2005 = register(
         params={
             **make_params(beta=(819 / 1024, "Linux"), c=(410 / 1024, "Linux: 41/1024 per 100 ms")),
             "max_increment": Param(16, "packets per 100 ms", "Smax (Linux)", 0.1),
-            "fixed": Param(0, "0 or 1", "version 2.1, without the scaling errors of 2.0", 0, 1),
+            "fixed": Flag(False, "version 2.1, without the scaling errors of 2.0"),
             **LINUX_PARAMS,
         },
         state={**STATE, "lost": State(0, "0 or 1", "a loss, and no timeout since")},

@@ -32,7 +32,7 @@ import math
 from bisect import bisect_right
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.definition import Param, register
+from tcpcc.definition import Flag, Param, register
 
 
 def logarithmic(window, low, high, high_decrease):
@@ -44,7 +44,7 @@ def decrease(p, window):
     """b(W) of (2), or of the table."""
     if window <= p.low_window:
         return 0.5
-    if p.table != 0:
+    if p.table:
         return math.floor(100 * logarithmic(TABLE[row(window)], 38.0, 83000.0, 0.1) + 0.5) / 100
     known = min(window, p.high_window)
     return logarithmic(known, p.low_window, p.high_window, p.high_decrease)
@@ -54,7 +54,7 @@ def increase(p, window):
     """a(W) of (3), or of the table; packets per round trip."""
     if window <= p.low_window:
         return 1.0
-    if p.table != 0:
+    if p.table:
         return row(window) + 1.0
     slope = math.log(p.high_p / p.low_p) / math.log(p.high_window / p.low_window)  # 1/S
     loss = p.low_p * (window / p.low_window) ** slope  # (1)
@@ -110,7 +110,7 @@ PARAMS = {
     "low_p": Param(1e-3, "", "loss rate at low_window (RFC 3649, section 5)", 1e-12, 1),
     "high_p": Param(1e-7, "", "High_P, loss rate at high_window (RFC 3649, section 5)", 1e-12, 1),
     "high_decrease": Param(0.1, "", "High_Decrease, b at high_window (RFC 3649)", 0.01, 0.5),
-    "table": Param(0, "0 or 1", "steps of the table in Appendix B, as in Linux", 0, 1),
+    "table": Flag(False, "steps of the table in Appendix B, as in Linux"),
 }
 
 

@@ -30,7 +30,7 @@ Taken from Linux
 import math
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 
 NEAR_MAX = 0.02  # s; a sample further above the largest RTT is an outlier
 SHORT = 0.01  # s; paths with an RTT up to this keep beta = 1/2
@@ -44,11 +44,11 @@ def factor(p, elapsed, base_rtt):
     if elapsed > p.delta_l:
         more = elapsed - p.delta_l
         f = 1 + 10 * more + more * more / 4
-    if p.integer != 0:
+    if p.integer:
         f = float(math.floor(f))
-    if p.rtt_scaling != 0 and base_rtt > 0:
+    if p.rtt_scaling and base_rtt > 0:
         f /= min(max(1 / (10 * base_rtt), 0.5), 10.0)
-        if p.integer != 0:
+        if p.integer:
             f = float(math.floor(f))
     return max(f, 1.0)
 
@@ -92,7 +92,7 @@ def adapt(s, p, ack):
     steady = abs(s.b_max - s.b_old) <= 0.2 * s.b_old
     s.b_old = s.b_max
     s.beta = p.beta_min
-    if p.bandwidth_switch != 0 and not steady:
+    if p.bandwidth_switch and not steady:
         s.adaptive = 0.0
     elif s.adaptive != 0 and ack.base_rtt > SHORT and s.rtt_max > 0:
         s.beta = min(max(ack.base_rtt / s.rtt_max, p.beta_min), p.beta_max)
@@ -133,9 +133,9 @@ htcp = register(
             "delta_l": Param(1, "s", "Delta_L: time after a loss with Reno's increase", 0),
             "beta_min": Param(0.5, "", "least share of the window that a loss leaves", 1e-3, 1),
             "beta_max": Param(0.8, "", "largest share (Linux: 102/128)", 1e-3, 1),
-            "rtt_scaling": Param(1, "0 or 1", "f in proportion to the RTT (Linux: 1)", 0, 1),
-            "bandwidth_switch": Param(1, "0 or 1", "use beta_min while B changes (Linux: 1)", 0, 1),
-            "integer": Param(0, "0 or 1", "f rounded down to whole numbers, as in Linux", 0, 1),
+            "rtt_scaling": Flag(True, "f in proportion to the RTT (Linux: true)"),
+            "bandwidth_switch": Flag(True, "use beta_min while B changes (Linux: true)"),
+            "integer": Flag(False, "f rounded down to whole numbers, as in Linux"),
         },
         state={
             "alpha": State(1, "packets", "increase per round trip"),

@@ -23,7 +23,7 @@ Options from ns-2
 import math
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.definition import Param, register
+from tcpcc.definition import Flag, register
 
 
 def on_ack(s, p, ack):
@@ -35,14 +35,14 @@ def on_ack(s, p, ack):
 
 def half(p, ack):
     """W/2 of (3) and (4)."""
-    if p.integer_window != 0:
+    if p.integer_window:
         return float(math.floor(math.floor(ack.window) / 2))
     return ack.window / 2
 
 
 def threshold(p, ack):
     """ssthresh of (3) and (4)."""
-    if p.integer_ssthresh != 0:
+    if p.integer_ssthresh:
         return max(float(math.floor(half(p, ack))), 2.0)
     return max(half(p, ack), 2.0)
 
@@ -50,7 +50,7 @@ def threshold(p, ack):
 def on_loss(s, p, ack):
     s.ssthresh = threshold(p, ack)
     s.cwnd = s.ssthresh  # (3)
-    if p.integer_ssthresh != 0:
+    if p.integer_ssthresh:
         s.cwnd = max(half(p, ack), 1.0)
 
 
@@ -60,8 +60,8 @@ def on_timeout(s, p, ack):
 
 
 PARAMS = {
-    "integer_ssthresh": Param(0, "0 or 1", "round ssthresh down, as ns-2 does", 0, 1),
-    "integer_window": Param(0, "0 or 1", "round W and W/2 down, as ns-2 before 2.28", 0, 1),
+    "integer_ssthresh": Flag(False, "round ssthresh down, as ns-2 does"),
+    "integer_window": Flag(False, "round W and W/2 down, as ns-2 before 2.28"),
 }
 
 reno = register(

@@ -34,20 +34,20 @@ Taken from ns-2, with JSAC's rule where it differs
 import math
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 
 
 def backlog(s, p, ack):
     """(1): number of the flow's packets in queues."""
     rtt = ack.round_rtt
-    if p.distinguished != 0 and ack.rtt > 0:
+    if p.distinguished and ack.rtt > 0:
         rtt = ack.rtt
     s.decided = ack.now
     s.base_rtt = ack.base_rtt
     s.expected = ack.inflight / s.base_rtt
     s.actual = ack.round_packets / rtt
     delta = (s.expected - s.actual) * s.base_rtt
-    if p.integer_delta != 0:
+    if p.integer_delta:
         delta = float(int(delta + 0.5))
     return delta
 
@@ -159,10 +159,8 @@ PARAMS = {
     "alpha": Param(1, "packets", "fewest packets to keep queued (JSAC: 1; Quick Vegas: 2)", 0),
     "beta": Param(3, "packets", "most packets to keep queued (JSAC: 3; Quick Vegas: 4)", 0),
     "gamma": Param(1, "packets", "backlog that ends slow start (JSAC, section III-C)", 0),
-    "integer_delta": Param(1, "0 or 1", "round Delta to an integer, as ns-2 does", 0, 1),
-    "distinguished": Param(
-        0, "0 or 1", "RTT of the round's first packet (JSAC), not the mean", 0, 1
-    ),
+    "integer_delta": Flag(True, "round Delta to an integer, as ns-2 does"),
+    "distinguished": Flag(False, "RTT of the round's first packet (JSAC), not the mean"),
     "start_cut": Param(1 / 8, "", "share of W removed when slow start ends (ns-2; JSAC: 0)", 0, 1),
 }
 STATE = {

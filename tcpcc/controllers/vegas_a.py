@@ -49,7 +49,7 @@ from tcpcc.controllers.vegas import (
     slow_start,
     trend,
 )
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, State, register
 
 
 def on_round(s, p, ack):
@@ -71,7 +71,7 @@ def on_round(s, p, ack):
         elif change < 0:
             decrease(s)
             s.extra = max(s.extra - 1, 0.0)
-    elif change > 0 and (p.closed != 0 or alpha < delta < beta):  # (1)
+    elif change > 0 and (p.closed or alpha < delta < beta):  # (1)
         increase(s)
         s.extra += 1
 
@@ -87,9 +87,7 @@ vegas_a = register(
         on_timeout=on_timeout,
         params={
             **PARAMS,
-            "closed": Param(
-                1, "0 or 1", "Delta = alpha and Delta = beta belong to (1) (author's code)", 0, 1
-            ),
+            "closed": Flag(True, "Delta = alpha and Delta = beta belong to (1) (author's code)"),
         },
         state={
             **STATE,

@@ -45,7 +45,7 @@ def not_inlined(function: F) -> F:
 
     This saves compile time, since an inlined function is compiled again in every caller.
     """
-    function.__dict__["apart"] = True
+    function.__dict__["not_inlined"] = True
     return compiled(function)
 
 
@@ -146,6 +146,10 @@ def accessor(dtype: np.dtype) -> Any:
     The record is a view; assigning to its fields writes the memory. Nothing checks the address.
     """
     return Accessor(dtype)
+
+
+number_at = accessor(record_dtype({"value": float}))
+index_at = accessor(record_dtype({"at": int}))
 
 
 # ----------------------------------------------------------------------------------- rules

@@ -36,7 +36,7 @@ _PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class":
 
 @cache
 def _of_engine(function: Callable) -> Any:
-    inlined = not hasattr(function, "apart")
+    inlined = not hasattr(function, "not_inlined")
     return njit(forceinline=inlined, **_PART, **_ENGINE)(_with_compiled_helpers(function, {}))
 
 

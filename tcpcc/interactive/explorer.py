@@ -11,6 +11,7 @@ from typing import Any
 import ipywidgets as w
 
 from tcpcc.controllers import CONTROLLERS
+from tcpcc.definition import Flag
 from tcpcc.errors import TcpccError
 from tcpcc.interactive.canvas import MODELS, svg
 from tcpcc.interactive.setting import Lane, Setting, bottleneck, scenario_of, setting_of
@@ -49,7 +50,7 @@ class LaneControls(w.VBox):
             lane.count, 1, max(MOST_FLOWS, lane.count), description="Flows", style=NARROW,
             layout=WIDE,
         )  # fmt: skip
-        self.params: dict[str, w.BoundedFloatText] = {}
+        self.params: dict[str, w.BoundedFloatText | w.Checkbox] = {}
         self.fields = w.VBox()
         small = w.Layout(width="2.4em")
         self.remove = w.Button(icon="times", tooltip="Remove this controller", layout=small)
@@ -83,11 +84,16 @@ class LaneControls(w.VBox):
         known = CONTROLLERS[name].params if name in CONTROLLERS else {}
         self.params = {}
         for key, param in known.items():
-            low, high = max(param.low, -1e12), min(param.high, 1e12)
-            field = w.BoundedFloatText(
-                self._given.get(key, param.default), min=low, max=high, description=key,
-                tooltip=f"{param.doc} ({param.unit})", style=NARROW, layout=WIDE, step=None,
-            )  # fmt: skip
+            value = param.plain(self._given.get(key, param.default))
+            look = {
+                "description": key, "tooltip": f"{param.doc} ({param.unit})",
+                "style": NARROW, "layout": WIDE,
+            }  # fmt: skip
+            if isinstance(param, Flag):
+                field = w.Checkbox(value, **look)
+            else:
+                low, high = max(param.low, -1e12), min(param.high, 1e12)
+                field = w.BoundedFloatText(value, min=low, max=high, step=None, **look)
             field.observe(lambda change: self.changed(), "value")
             self.params[key] = field
         none = w.HTML("No parameters.")

@@ -1,8 +1,8 @@
-"""What a run will take, told before it begins: packets, steps, seconds, memory.
+"""Estimate of what a run takes: packets, steps, seconds, memory.
 
 The numbers are meant to within a factor of three or so, for the decision whether to start. Packets
 are at most what the narrowest link of each path lets through; a window is taken to fill its path
-and the finite buffers on it. What a user's own rule does to a window cannot be told beforehand;
+and the finite buffers on it. What a user's own rule does to a window cannot be known beforehand;
 the packet model refuses a window that memory cannot hold when it comes.
 """
 
@@ -140,9 +140,9 @@ def estimate(
 
 def _hybrid(scenario: Scenario, driver: str, trace: bool, step: float | None) -> Estimate:
     """What is in front as packets and what is behind as fluid, together."""
-    from tcpcc.models.hybrid.foreground import split
+    from tcpcc.models.hybrid.foreground import split_traffic
 
-    front, back = split(scenario)
+    front, back = split_traffic(scenario)
     fluid = estimate(back, "fluid", step=step)
     if driver not in PER_PACKET:
         raise unknown("driver", driver, PER_PACKET)
@@ -167,9 +167,9 @@ def _count(spec: Flow | CBR) -> int:
 
 def _meanfield(scenario: Scenario, step: float | None) -> tuple[float, float]:
     """Time steps of the mean field, and the bytes of its history."""
-    from tcpcc.models.meanfield.meanfield_world import World
+    from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 
-    world = World(scenario, step, bins=False)
+    world = MeanFieldWorld(scenario, step, bins=False)
     longest = max(plan.base_rtt for plan in world.plans)
     return scenario.duration / world.step, 2 * 8 * world.n_columns * min(
         longest, scenario.duration
@@ -284,7 +284,7 @@ def _one_flow(
     return most, min(window, most)
 
 
-def check(
+def check_cost(
     scenario: Scenario,
     model: str,
     driver: str = "compiled",
@@ -315,7 +315,7 @@ def check(
 
 
 def _is_small(scenario: Scenario) -> bool:
-    """Whether a scenario is certainly harmless, told without finding any route."""
+    """Whether a scenario is certainly harmless, found without any route."""
     if scenario.workloads or scenario.duration / scenario.interval > 10_000:
         return False
     if sum(_count(flow) for flow in scenario.flows) > 1000:

@@ -1,7 +1,8 @@
 """The memory of a link's queue discipline, the same in every model.
 
-A link's record has the fields :data:`FIELDS`. :func:`apply` calls the discipline's rule and notes
-the recorded state variables: their values after the last arrival in each bin.
+A link's record has the fields :data:`QUEUE_FIELDS`. :func:`apply_discipline` calls the
+discipline's rule and notes the recorded state variables: their values after the last arrival in
+each bin.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import accessor, address, call_rule, compiled, record_dtype, rule_address
+from tcpcc.engine.jit import (
+    accessor,
+    address,
+    call_rule,
+    compiled,
+    index_at,
+    number_at,
+    rule_address,
+)
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import TcpccError
 from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
@@ -24,19 +33,17 @@ if TYPE_CHECKING:
 #: for the choice of an inner queue (0: no such rule), and of their three records. The number of
 #: recorded state variables, and the addresses of their positions in the state and of their values
 #: per bin. Whether the rules use the header fields of packets.
-FIELDS: list[tuple[str, type]] = [
+QUEUE_FIELDS: list[tuple[str, type]] = [
     ("rule", int), ("timer", int), ("departure", int), ("select", int),
     ("state", int), ("params", int), ("sample", int),
     ("n_noted", int), ("noted", int), ("notes", int), ("reads_headers", int),
 ]  # fmt: skip
 
-sample_at = accessor(sample_dtype)
-_index_at = accessor(record_dtype({"at": int}))
-_number_at = accessor(record_dtype({"value": float}))
+queue_sample_at = accessor(sample_dtype)
 
 
 @compiled
-def apply(link, b):
+def apply_discipline(link, b):
     """Call the link's rule for an arrival in bin `b`; -1: outside the bins."""
     call_rule(link.rule, link.state, link.params, link.sample)
     note_state(link, b)
@@ -47,14 +54,14 @@ def note_state(link, b):
     """Note the recorded state variables of the discipline in bin `b`; -1: note nothing."""
     if b >= 0:
         for i in range(link.n_noted):
-            value = _number_at(link.state, _index_at(link.noted, i).at).value
-            _number_at(link.notes, b * link.n_noted + i).value = value
+            value = number_at(link.state, index_at(link.noted, i).at).value
+            number_at(link.notes, b * link.n_noted + i).value = value
 
 
 @compiled
 def run_timer(link, now):
     """Call the link's timer rule, which is due; return the next due time."""
-    q = sample_at(link.sample, 0)
+    q = queue_sample_at(link.sample, 0)
     q.now = now
     call_rule(link.timer, link.state, link.params, link.sample)
     if not q.wake > now:
@@ -63,7 +70,7 @@ def run_timer(link, now):
 
 
 class QueueMemory:
-    """The arrays that a link's :data:`FIELDS` point to; they must live as long as that record.
+    """The arrays that a link's :data:`QUEUE_FIELDS` point to; they must live as long as the record.
 
     Args:
         link: the link of the queue.

@@ -41,15 +41,15 @@ FORGOTTEN = 4  # mean drop gaps; after so many the next drop is independent of t
 # Chance that a full buffer refuses a packet, relative to a packet by which a window has just grown.
 # Packet model: 0.17 to 0.25 with 10 to 1000 NewReno or 100 CUBIC flows.
 OTHERS = 0.2
-CLUMP = 1 / 4  # round trips; packets of a flow within this time belong to one burst
-SOON = 20  # owed drops are paid within 1/SOON of a round trip on average
+BURST_TRIPS = 1 / 4  # round trips; packets of a flow within this time belong to one burst
+PAID_WITHIN = 20  # owed drops are paid within 1/SOON of a round trip on average
 
 SHARED = record_dtype(
     [
         *STREAM_FIELDS,
         # queue that a packet meets: fluid and packets in bytes, time of this value in s, packet
         # noise in bytes; fluid arrivals and link rate in bytes/s; buffer in bytes
-        ("level", float), ("seen", float), ("grain", float),
+        ("level", float), ("seen", float), ("noise", float),
         ("inflow", float), ("outflow", float), ("limit", float),
         ("size", float), ("trip", float),
         # probability of random loss, and of a drop by the discipline; irregularity of its drops;
@@ -67,7 +67,7 @@ SHARED = record_dtype(
         ("met_at", float), ("met", int),
         # decaying counts of foreground packets, of those by which windows have grown, and of
         # background packets; end of the last step
-        ("front", float), ("extra", float), ("behind", float), ("stepped", float),
+        ("foreground", float), ("extra", float), ("background", float), ("stepped", float),
         # losses and loss events of the background at which its mean loss begins to count
         ("packets_before", float), ("events_before", float),
         # foreground packets that arrived recently; share of the foreground in an overflow
@@ -99,24 +99,24 @@ def least_between(s, first, last, variance):
 
 
 @compiled
-def move(s, time):
+def advance_queue(s, time):
     """Advance the queue that a packet would meet to `time`."""
     passed = time - s.seen
     if passed <= 0:
         return
     s.seen = time
     net = s.inflow - s.outflow
-    before = s.level + s.grain
+    before = s.level + s.noise
     rest = s.level + net * passed  # below 0: unused capacity
     s.level = max(min(rest, max(s.level, s.limit)), 0.0)
     kept = math.exp(-passed / (s.trip + s.level / s.outflow))
-    after = s.level + kept * s.grain + min(rest, 0.0)
+    after = s.level + kept * s.noise + min(rest, 0.0)
     if net < 0 and rest < 0:
         variance = s.inflow * s.size * min(rest / net, passed)
         after += math.sqrt(variance) * normal(s)
         if variance > 0:
             after -= min(least_between(s, before, after, variance), 0.0)
-    s.grain = max(min(after, s.limit) - s.level, 0.0)
+    s.noise = max(min(after, s.limit) - s.level, 0.0)
 
 
 @compiled
@@ -133,7 +133,7 @@ def no_victims(links):
 
 
 @compiled
-def clump(s):
+def draw_burst(s):
     """Draw how many packets of a burst a full buffer refuses: a geometric number with mean
     `together`, as in the packet model."""
     more = 1 - 1 / s.together
@@ -155,7 +155,7 @@ def is_hit(s, flow, time, extra):
     """
     v = victim_at(s.victims, flow & (VICTIMS - 1))
     trips = (time - v.at) / round_trip(s)
-    if v.left >= 1 and trips < CLUMP:
+    if v.left >= 1 and trips < BURST_TRIPS:
         v.left -= 1
         s.promised = max(s.promised - 1, 0.0)
         s.owed -= 1
@@ -164,11 +164,11 @@ def is_hit(s, flow, time, extra):
     v.left = 0.0
     if trips < 1 and s.owed - s.promised <= s.open * s.together:
         return False
-    among = s.extra + OTHERS * (s.front - s.extra)
+    among = s.extra + OTHERS * (s.foreground - s.extra)
     weight = 1.0 if extra else OTHERS
-    if uniform(s) * among * s.together >= weight * SOON * (s.owed - s.promised):
+    if uniform(s) * among * s.together >= weight * PAID_WITHIN * (s.owed - s.promised):
         return False
-    v.left = clump(s) - 1
+    v.left = draw_burst(s) - 1
     v.at = s.drawn_at = time
     s.promised += v.left
     s.owed -= 1
@@ -176,7 +176,7 @@ def is_hit(s, flow, time, extra):
 
 
 @compiled
-def next_drop(s):
+def next_drop_gap(s):
     """Draw the distance from one drop of the discipline to the next, in mean distances.
 
     With a spread of 1 drops are independent, so distances are exponential.
@@ -190,21 +190,21 @@ def next_drop(s):
 def rest_of_one(s):
     """Draw the distance from an arbitrary arrival to the next drop: a uniform part of a gap that is
     chosen with a probability proportional to its length."""
-    gap = next_drop(s)
+    gap = next_drop_gap(s)
     while s.spread < 1 and uniform(s) * (1 + s.spread) >= gap:
-        gap = next_drop(s)
+        gap = next_drop_gap(s)
     return gap * uniform(s) if s.spread < 1 else gap
 
 
 @compiled
-def pass_behind(s, time):
+def pass_background(s, time):
     """Count the background arrivals until `time`; their drops only move the next drop."""
     s.due -= s.prob * s.inflow / s.size * (time - s.dropped_at) if s.prob > 0 else 0.0
     s.dropped_at = time
     if s.due < -FORGOTTEN:
         s.due = rest_of_one(s)
     while s.due < 0:
-        s.due += next_drop(s)
+        s.due += next_drop_gap(s)
 
 
 @compiled
@@ -212,7 +212,7 @@ def is_dropped(s, time):
     """Whether the discipline drops an arriving packet."""
     if s.prob == 0:
         return False
-    pass_behind(s, time)
+    pass_background(s, time)
     s.due -= s.prob
     return s.due < 0
 
@@ -223,7 +223,7 @@ def meet(s, flow, open_sources, time, size):
 
     Returns the bytes that are queued before it, or -1 if it is refused.
     """
-    move(s, time)
+    advance_queue(s, time)
     extra = is_extra(s, flow, time, size)
     s.met_at = time
     s.met = flow
@@ -237,22 +237,22 @@ def meet(s, flow, open_sources, time, size):
     ):
         s.refused += 1
         return -1.0
-    waiting = s.level + s.grain
+    waiting = s.level + s.noise
     s.level += size
     s.bytes += size
     return waiting
 
 
 @compiled
-def begin_step(s, now, backlog, inflow, outflow, size, prob, spread):
+def update_shared_link(s, now, backlog, inflow, outflow, size, prob, spread):
     """The fluid has taken a step: update the values for packets, and reset their counts."""
-    pass_behind(s, now)
+    pass_background(s, now)
     kept = math.exp((s.stepped - now) / round_trip(s))
-    s.front = kept * s.front + s.packets
+    s.foreground = kept * s.foreground + s.packets
     s.extra = kept * s.extra + s.extras
-    s.behind = kept * s.behind + inflow * (now - s.stepped) / size
+    s.background = kept * s.background + inflow * (now - s.stepped) / size
     s.stepped = now
-    move(s, now)
+    advance_queue(s, now)
     if now - s.met_at > round_trip(s):  # no packets arrive; the fluid drops what still overflows
         s.owed = min(s.owed, 0.0)
     if now - s.drawn_at > round_trip(s):

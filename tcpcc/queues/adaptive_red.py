@@ -18,12 +18,12 @@ Differences from the paper
 from tcpcc.definition import Param, State, register
 from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.red import (
-    LAW_PARAMS,
-    LAW_STATE,
+    RED_PARAMS,
+    RED_STATE,
     THRESHOLDS,
     average,
     average_fluid,
-    decide,
+    decide_arrival,
     decide_fluid,
     validate_thresholds,
 )
@@ -51,7 +51,7 @@ def adapt(s, p, q):
 def on_arrival(s, p, q):
     average(s, p, q)
     adapt(s, p, q)
-    decide(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh, s.max_p)
+    decide_arrival(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh, s.max_p)
 
 
 def on_fluid(s, p, q):
@@ -69,7 +69,7 @@ AdaptiveRED = register(
         on_fluid=on_fluid,
         params={
             **THRESHOLDS,
-            **LAW_PARAMS,
+            **RED_PARAMS,
             "alpha": Param(0.01, "", "largest step up of max_p", 0, 1),
             "beta": Param(0.9, "", "factor of a step down", 0, 1),
             "interval": Param(0.5, "s", "least time between steps", 0),
@@ -77,7 +77,7 @@ AdaptiveRED = register(
             "bottom": Param(0, "", "smallest max_p; 0: automatic", 0, 1),
         },
         state={
-            **LAW_STATE,
+            **RED_STATE,
             "max_p": State(0, "", "current p_b at max_thresh; 0: no packet has arrived"),
             "changed": State(0, "s", "time of the last change of max_p"),
         },

@@ -51,7 +51,7 @@ def control_law(s, p, t):
 def drop_or_mark(s, p, q):
     """(1) to (4) for one packet."""
     bad = may_drop(s, p, q)
-    marks = p.ecn != 0 and q.ect != 0
+    marks = p.ecn and q.ect != 0
     first = q.again != 0 and s.entered != 0  # the packet after the one that (4) dropped
     s.entered = 0.0
     if first:
@@ -83,7 +83,7 @@ def drop_or_mark(s, p, q):
             s.entered = 1.0
 
 
-def decide(s, p, q):
+def apply_codel(s, p, q):
     """(1) to (4), and the marks of `ce_threshold`."""
     drop_or_mark(s, p, q)
     if q.sojourn > p.ce_threshold and q.ect != 0 and q.drop == 0:
@@ -91,12 +91,12 @@ def decide(s, p, q):
 
 
 def on_departure(s, p, q):
-    decide(s, p, q)
+    apply_codel(s, p, q)
     s.sojourn = q.sojourn
 
 
 #: Parameters and state of the law, for disciplines that apply it to several queues.
-LAW_PARAMS = {
+CODEL_PARAMS = {
     "target": Param(0.005, "s", "acceptable sojourn time (TARGET)", 0),
     "interval": Param(0.1, "s", "time for which it may be exceeded before drops (INTERVAL)", 1e-6),
     "mtu": Param(1500, "bytes", "a queue of at most this size causes no drop (maxpacket)", 0),
@@ -105,7 +105,7 @@ LAW_PARAMS = {
         math.inf, "s", "sojourn time above which each ECN-capable packet is marked", 0
     ),
 }
-LAW_STATE = {
+CODEL_STATE = {
     "first_above": State(
         0, "s", "when the sojourn time will have been too long for an interval; 0: unset"
     ),
@@ -122,8 +122,8 @@ CoDel = register(
         summary="drops at departure, ever more often, while packets wait longer than a target",
         source="RFC 8289",
         on_departure=on_departure,
-        params=LAW_PARAMS,
-        state={**LAW_STATE, "sojourn": State(0, "s", "sojourn time of the newest departure")},
+        params=CODEL_PARAMS,
+        state={**CODEL_STATE, "sojourn": State(0, "s", "sojourn time of the newest departure")},
         record=("sojourn", "count"),
     )
 )

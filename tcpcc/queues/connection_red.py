@@ -25,7 +25,7 @@ Differences from ns-2
     the paper, the lines follow the current thresholds; `slope_flows` gives ns-2's behaviour.
 """
 
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_count import (
     ESTIMATOR_PARAMS,
@@ -36,8 +36,8 @@ from tcpcc.queues.flow_count import (
     estimated_flows,
 )
 from tcpcc.queues.red import (
-    LAW_PARAMS,
-    LAW_STATE,
+    RED_PARAMS,
+    RED_STATE,
     drop_early_along,
     drop_early_fluid,
     validate_weight,
@@ -47,7 +47,7 @@ from tcpcc.queues.red import (
 def set_thresholds(s, p, q):
     """(1)."""
     n = max(q.flows, 1.0)
-    if p.estimator != 0:
+    if p.estimator:
         n = estimated_flows(s, p)
     s.flows = n * (1 + p.error)
     s.min_thresh = threshold(p, q, p.beta, s.flows)
@@ -68,7 +68,7 @@ def slope(s, p, q):
 
 
 def on_arrival(s, p, q):
-    if p.estimator != 0:
+    if p.estimator:
         compare(s, p, q)
     set_thresholds(s, p, q)
     start, end = slope(s, p, q)
@@ -76,7 +76,7 @@ def on_arrival(s, p, q):
 
 
 def on_fluid(s, p, q):
-    if p.estimator != 0:
+    if p.estimator:
         compare_fluid(s, p, q)
     set_thresholds(s, p, q)
     start, end = slope(s, p, q)
@@ -94,18 +94,16 @@ ConnectionRED = register(
             "beta": Param(
                 3, "packets", "average queue per connection at which early drops begin", 0
             ),
-            "estimator": Param(
-                0, "0 or 1", "n is 0: the true number; 1: SRED's estimate 1/P", 0, 1
-            ),
+            "estimator": Flag(False, "n is SRED's estimate 1/P, not the true number"),
             "error": Param(0, "", "relative error of n; -0.2: n is a fifth too small", -0.99),
             "slope_flows": Param(
                 0, "", "number of connections for the slope of the drop law; 0: n", 0
             ),
-            **LAW_PARAMS,
+            **RED_PARAMS,
             **ESTIMATOR_PARAMS,
         },
         state={
-            **LAW_STATE,
+            **RED_STATE,
             "flows": FLOWS,
             "min_thresh": State(0, "packets", "average queue at which early drops begin"),
             "max_thresh": State(0, "packets", "average queue at which p_b reaches max_p"),

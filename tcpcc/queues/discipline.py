@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.definition import Definition, Flag, Param, Registry, Rule, State
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.engine.subset import check_rule
 
@@ -85,12 +85,12 @@ OUT = (
     *WORDS,
 )
 #: A parameter of disciplines that can mark.
-ECN = Param(0, "0 or 1", "mark ECN-capable packets instead of dropping them early", 0, 1)
+ECN = Flag(False, "mark ECN-capable packets instead of dropping them early")
 
 
 def notify(p, q):
     """Tell the sender of the packet of congestion: mark it, or drop it."""
-    if p.ecn != 0:
+    if p.ecn:
         q.mark = 1.0
     else:
         q.drop = 1.0
@@ -155,7 +155,7 @@ class Discipline(Definition):
                 f"queue {self.name!r}: inner = {self.inner}: several inner queues need on_arrival,"
                 " on_select and on_departure"
             )
-        listed = (f"{n} : {p.doc} ({p.unit}; {p.default:g})" for n, p in self.params.items())
+        listed = (f"{n} : {p.doc} ({p.unit}; {p.text(p.default)})" for n, p in self.params.items())
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
         for rule_name, rule in self.rules.items():
             if rule is not None:
@@ -167,7 +167,7 @@ class Discipline(Definition):
                     f" {', '.join(n for n, v in self.state.items() if v.size == 1)}"
                 )
 
-    def __call__(self, **params: float) -> QueueSpec:
+    def __call__(self, **params: float | bool) -> QueueSpec:
         """The discipline with these parameters, for a link: ``tc.RED(min_thresh=5)``.
 
         Raises:
@@ -223,7 +223,10 @@ class QueueSpec:
         return QUEUES.find(self.name)
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v:g}" for k, v in self.params)
+        inside = ", ".join(
+            f"{k}={v if isinstance(v, bool) else format(v, 'g')}"
+            for k, v in self.discipline.plain(self.params).items()
+        )
         return f"{self.name}({inside})"
 
 

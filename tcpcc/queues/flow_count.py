@@ -23,7 +23,7 @@ Fluid
 
 import math
 
-from tcpcc.definition import Param, State
+from tcpcc.definition import Flag, Param, State
 from tcpcc.engine.streams import uniform
 
 ROOM = 1000  # longest list of zombies
@@ -31,7 +31,7 @@ ROOM = 1000  # longest list of zombies
 ESTIMATOR_PARAMS = {
     "zombies": Param(ROOM, "", "length of the list of zombies", 1, ROOM),
     "overwrite": Param(0.25, "", "probability that a miss overwrites the zombie", 1e-6, 1),
-    "warm_up": Param(1, "0 or 1", "P is the mean of the hits for the first 1/a packets", 0, 1),
+    "warm_up": Flag(True, "P is the mean of the hits for the first 1/a packets"),
 }
 ESTIMATOR_STATE = {
     "hit_frequency": State(0, "", "frequency P of hits"),
@@ -55,7 +55,7 @@ def compare(s, p, q):
             s.hit = 1.0
         s.compared += 1
         gain = p.overwrite / p.zombies
-        if p.warm_up != 0:
+        if p.warm_up:
             gain = max(gain, 1 / s.compared)
         s.hit_frequency += gain * (s.hit - s.hit_frequency)
     if s.filled < math.floor(p.zombies):
@@ -70,7 +70,7 @@ def compare_fluid(s, p, q):
     if q.memory > 0 and q.arrivals > 0:
         s.compared += q.arrivals
         weight = 1 - (1 - p.overwrite / p.zombies) ** q.arrivals
-        if p.warm_up != 0:
+        if p.warm_up:
             weight = max(weight, q.arrivals / s.compared)
         s.hit_frequency += weight * (q.concentration - s.hit_frequency)
     s.filled = min(s.filled + q.arrivals, p.zombies)

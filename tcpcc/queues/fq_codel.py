@@ -19,7 +19,7 @@ Differences from the RFC
 
 from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
-from tcpcc.queues.codel import LAW_PARAMS, LAW_STATE, decide
+from tcpcc.queues.codel import CODEL_PARAMS, CODEL_STATE, apply_codel
 from tcpcc.queues.discipline import Discipline
 
 QUEUES = 1024
@@ -34,7 +34,7 @@ def hashed(s, p, flow):
     return scattered * int(p.flows) // 2**32
 
 
-def append(s, i, kind):
+def append_queue(s, i, kind):
     """Put queue `i` at the end of list `kind`. Links count from 1; 0 is the end."""
     s.next[i] = 0
     s.kind[i] = kind
@@ -66,7 +66,7 @@ def on_arrival(s, p, q):
     s.backlog[i] += q.size
     s.packets[i] += 1
     if s.kind[i] == NONE:
-        append(s, i, NEW)
+        append_queue(s, i, NEW)
         s.deficit[i] = p.quantum
     if q.full != 0:
         fat = fattest(s, p)
@@ -82,11 +82,11 @@ def on_select(s, p, q):
         if s.deficit[i] <= 0:
             s.deficit[i] += p.quantum
             remove_first(s, kind)
-            append(s, i, OLD)
+            append_queue(s, i, OLD)
         elif s.packets[i] == 0:
             remove_first(s, kind)
             if kind == NEW:
-                append(s, i, OLD)
+                append_queue(s, i, OLD)
         else:
             q.inner = float(i)
             return
@@ -101,7 +101,7 @@ def on_departure(s, p, q):
     s.first_above, s.drop_next = s.each_first_above[i], s.each_drop_next[i]
     s.count, s.last_count = s.each_count[i], s.each_last_count[i]
     s.dropping, s.entered = s.each_dropping[i], s.each_entered[i]
-    decide(s, p, q)  # (3)
+    apply_codel(s, p, q)  # (3)
     s.each_first_above[i], s.each_drop_next[i] = s.first_above, s.drop_next
     s.each_count[i], s.each_last_count[i] = s.count, s.last_count
     s.each_dropping[i], s.each_entered[i] = s.dropping, s.entered
@@ -122,7 +122,7 @@ FQCoDel = register(
             "flows": Param(1024, "", "queues that flows are hashed to", 1, QUEUES),
             "quantum": Param(1514, "bytes", "sent by a queue in its turn", 1),
             "drop_batch": Param(64, "packets", "most packets that a full buffer drops at once", 1),
-            **LAW_PARAMS,
+            **CODEL_PARAMS,
         },
         state={
             "perturbation": State(0, "", "m of the hash; 0: not drawn yet", kind=int),
@@ -133,10 +133,10 @@ FQCoDel = register(
             "packets": State(0, "packets", "in each queue", QUEUES, int),
             "backlog": State(0, "bytes", "in each queue", QUEUES),
             "deficit": State(0, "bytes", "remaining quantum of each queue", QUEUES),
-            **LAW_STATE,
+            **CODEL_STATE,
             **{
                 f"each_{name}": State(0, state.unit, f"{state.doc}; of each queue", QUEUES)
-                for name, state in LAW_STATE.items()
+                for name, state in CODEL_STATE.items()
             },
         },
     )

@@ -23,7 +23,7 @@ from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
 from tcpcc.queues.discipline import ECN, Discipline, notify
 
-NEVER = 1e-12  # on_fluid treats a smaller probability as 0
+NEVER_DROPS = 1e-12  # on_fluid treats a smaller probability as 0
 
 
 def scaled(change, drop_prob):
@@ -73,7 +73,7 @@ def on_arrival(s, p, q):
 
 
 def on_fluid(s, p, q):
-    if spares(s, p, q) or s.drop_prob < NEVER:
+    if spares(s, p, q) or s.drop_prob < NEVER_DROPS:
         q.anew = 1.0
         return
     # the first 0.85/drop_prob arrivals are admitted, each later one is dropped with drop_prob

@@ -30,7 +30,7 @@ Fluid
     Simultaneous requests, of the flows that one flow stands for, share the remaining rate.
 """
 
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 from tcpcc.queues.discipline import Discipline
 
 UNIT = 40e3  # bit/s; unit of (1)
@@ -92,7 +92,7 @@ def grant(s, p, rate, asked, requests):
     if used >= p.threshold * rate:
         return 0.0
     approved = max(min(asked, (p.allocation * rate - used) / requests), 0.0)
-    if p.rounded != 0:
+    if p.rounded:
         approved = rate_of(code_of(approved))
     s.approved += approved * requests
     return approved
@@ -125,7 +125,7 @@ QuickStartRouter = register(
             "allocation": Param(0.85, "", "share of the rate that approvals may fill (ns-2)", 0),
             "slot": Param(0.2, "s", "approvals count for one to two slots of this length", 1e-6),
             "interval": Param(0.2, "s", "time over which the utilization is measured (ns-2)", 1e-6),
-            "rounded": Param(1, "0 or 1", "approvals count rounded down (RFC); 0: ns-2", 0, 1),
+            "rounded": Flag(True, "approvals count rounded down (RFC); false: ns-2"),
         },
         state={
             "approved": State(0, "bit/s", "approved in this slot"),

@@ -31,7 +31,7 @@ Differences from ns-2
 
 import math
 
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 from tcpcc.engine.streams import uniform
 from tcpcc.queues.discipline import ECN, Discipline, notify
 
@@ -55,7 +55,7 @@ def queue_weight(p, q):
 
 def length(p, q):
     """The queue in the unit of the thresholds: packets, or mean packets in byte mode."""
-    if p.byte_queue != 0:
+    if p.byte_queue:
         return q.queue_bytes / p.mean_packet
     return q.queue
 
@@ -74,7 +74,7 @@ def base_probability_along(avg, low, high, start, end, p, max_p):
         return 0.0
     if avg < high:
         return max(max_p * (avg - start) / max(end - start, 1e-9), 0.0)
-    if p.gentle == 0 or avg >= 2 * high:
+    if not p.gentle or avg >= 2 * high:
         return 1.0
     return min(max(p.max_p + (1 - p.max_p) * (avg - end) / end, 0.0), 1.0)
 
@@ -82,15 +82,15 @@ def base_probability_along(avg, low, high, start, end, p, max_p):
 def spaced_probability(s, p, q, p_b):
     """(4) and (5)."""
     count = s.count
-    if p.byte_drop != 0:
+    if p.byte_drop:
         count = math.floor(s.count_bytes / p.mean_packet)
-    if p.wait != 0:
+    if p.wait:
         if count * p_b < 1:
             return 0.0
         p_a = p_b / (2 - count * p_b) if count * p_b < 2 else 1.0
     else:
         p_a = p_b / (1 - count * p_b) if count * p_b < 1 else 1.0
-    if p.byte_drop != 0 and p_a < 1:
+    if p.byte_drop and p_a < 1:
         p_a *= q.size / p.mean_packet
     return p_a
 
@@ -103,7 +103,7 @@ def drop_early(s, p, q, low, high):
 def drop_early_along(s, p, q, low, high, start, end):
     """As :func:`drop_early`, with the lines of :func:`base_probability_along`."""
     average(s, p, q)
-    decide(s, p, q, low, high, start, end, p.max_p)
+    decide_arrival(s, p, q, low, high, start, end, p.max_p)
 
 
 def average(s, p, q):
@@ -114,7 +114,7 @@ def average(s, p, q):
     s.avg = (1 - w) * s.avg + w * length(p, q)  # (1)
 
 
-def decide(s, p, q, low, high, start, end, max_p):
+def decide_arrival(s, p, q, low, high, start, end, max_p):
     """(3) to (5), at an arrival."""
     s.count += 1
     s.count_bytes += q.size
@@ -150,7 +150,7 @@ def spacing(p, p_b):
     """
     first = 1.0
     end = 1 / p_b
-    if p.wait != 0:
+    if p.wait:
         first = float(math.ceil(end))
         end = 2 / p_b
     span = end - first
@@ -174,14 +174,14 @@ def average_fluid(s, p, q):
 
 
 def decide_fluid(s, p, q, low, high, start, end, max_p):
-    """As :func:`decide`, for `q.arrivals` packets."""
+    """As :func:`decide_arrival`, for `q.arrivals` packets."""
     q.prob = 0.0
     q.spread = 0.0
     if s.avg < low or q.queue < 2:
         q.anew = 1.0
         return
     p_b = base_probability_along(s.avg, low, high, start, end, p, max_p)
-    if p.byte_drop != 0:
+    if p.byte_drop:
         p_b = min(p_b * q.size / p.mean_packet, 1.0)  # (5)
     if p_b > NEVER:
         first, mean = spacing(p, p_b)
@@ -213,17 +213,17 @@ THRESHOLDS = {
     "max_thresh": Param(15, "packets", "average queue at which p_b reaches max_p", 0),
 }
 #: Parameters and state of the drop law, without the thresholds.
-LAW_PARAMS = {
+RED_PARAMS = {
     "max_p": Param(0.1, "", "p_b at max_thresh (ns-2: 1/linterm_)", 1e-12, 1),
     "weight": Param(0, "", "gain w of the average; 0, -1: automatic", -1, 1),
-    "gentle": Param(1, "0 or 1", "p_b grows from max_p to 1 over max .. 2 max", 0, 1),
-    "wait": Param(1, "0 or 1", "at least 1/p_b arrivals between drops", 0, 1),
-    "byte_queue": Param(0, "0 or 1", "average the queue in bytes", 0, 1),
-    "byte_drop": Param(0, "0 or 1", "drop probability proportional to the packet size", 0, 1),
+    "gentle": Flag(True, "p_b grows from max_p to 1 over max .. 2 max"),
+    "wait": Flag(True, "at least 1/p_b arrivals between drops"),
+    "byte_queue": Flag(False, "average the queue in bytes"),
+    "byte_drop": Flag(False, "drop probability proportional to the packet size"),
     "mean_packet": Param(500, "bytes", "packet size that C and byte mode refer to", 1),
     "ecn": ECN,
 }
-LAW_STATE = {
+RED_STATE = {
     "avg": State(0, "packets", "average queue"),
     "count": State(0, "packets", "arrivals since the last drop"),
     "count_bytes": State(0, "bytes", "the same in bytes"),
@@ -237,8 +237,8 @@ RED = register(
         source="Floyd, Jacobson 1993",
         on_arrival=on_arrival,
         on_fluid=on_fluid,
-        params={**THRESHOLDS, **LAW_PARAMS},
-        state=LAW_STATE,
+        params={**THRESHOLDS, **RED_PARAMS},
+        state=RED_STATE,
         record=("avg",),
         validate=validate_thresholds,
     )

@@ -24,7 +24,7 @@ Fluid
     with the largest spread; independent drops are more irregular.
 """
 
-from tcpcc.definition import Param, register
+from tcpcc.definition import Flag, Param, register
 from tcpcc.engine.streams import uniform
 from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_count import (
@@ -50,7 +50,7 @@ def queue_probability(p, q):
 def drop_probability(s, p, q, hit):
     """(2) or (3), with n = 1/P flows."""
     p_zap = queue_probability(p, q) * min(s.flows / p.most_flows, 1.0) ** 2
-    if p.full != 0:
+    if p.full:
         p_zap *= 1 + hit * s.flows
     return min(p_zap, 1.0)
 
@@ -79,7 +79,7 @@ SRED = register(
         params={
             "max_p": Param(0.15, "", "drop probability from a third of the buffer upwards", 0, 1),
             "most_flows": Param(256, "", "number of flows up to which drops grow with n^2", 1),
-            "full": Param(1, "0 or 1", "1: (3), drop hits more often; 0: (2)", 0, 1),
+            "full": Flag(True, "(3), drop hits more often; false: (2)"),
             **ESTIMATOR_PARAMS,
         },
         state={"flows": FLOWS, **ESTIMATOR_STATE},

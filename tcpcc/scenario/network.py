@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tcpcc import rich
+from tcpcc.definition import Flag, Param
 from tcpcc.errors import (
     ScenarioError,
     flag,
@@ -271,13 +272,13 @@ class Change(Record):
         delay: Quantity | None = None,
         buffer: Quantity | None = None,
         loss: float | None = None,
-        queue: Mapping[str, float] | Sequence[tuple[str, float]] = (),
+        queue: Mapping[str, float | bool] | Sequence[tuple[str, float | bool]] = (),
         buffer_unit: str = "packets",
         jitter: Quantity | None = None,
         jitter_share: float | None = None,
     ) -> None:
         room, unit = (None, "packets") if buffer is None else buffer_room(buffer, buffer_unit)
-        pairs = number_pairs("queue", queue)
+        pairs = number_pairs("queue", queue, _queue_flags(queue))
         given = (rate, delay, buffer, loss, jitter, jitter_share)
         if not pairs and all(value is None for value in given):
             raise ScenarioError(
@@ -302,6 +303,15 @@ class Change(Record):
         )
 
 
+def _queue_flags(values: object) -> dict[str, Param]:
+    """The flags of all queue disciplines, by name; a change does not know its link's discipline."""
+    if not isinstance(values, Mapping) or not any(isinstance(v, bool) for v in values.values()):
+        return {}
+    from tcpcc.queues.discipline import QUEUES
+
+    return {k: p for one in QUEUES.values() for k, p in one.params.items() if isinstance(p, Flag)}
+
+
 def share_of(field: str, value: float) -> float:
     """A probability above 0."""
     if not probability(field, value) > 0:
@@ -322,7 +332,7 @@ def look_for_units(rate: Quantity, delay: Quantity) -> None:
 
 def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
     """The queue discipline for a spec, a name, a mapping with "name", or None (drop-tail)."""
-    from tcpcc.queues.discipline import QueueSpec
+    from tcpcc.queues.discipline import QUEUES, QueueSpec
 
     if isinstance(queue, QueueSpec):
         return queue
@@ -334,7 +344,8 @@ def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
         return QueueSpec(queue, ())
     if isinstance(queue, Mapping) and isinstance(queue.get("name"), str):
         params = {k: v for k, v in queue.items() if k != "name"}
-        return QueueSpec(queue["name"], number_pairs("queue", params))
+        known = QUEUES.find(queue["name"]).params
+        return QueueSpec(queue["name"], number_pairs("queue", params, known))
     raise refuse("queue", queue, "a queue discipline such as tc.RED(...), or its name")
 
 
@@ -369,13 +380,23 @@ def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def number_pairs(field: str, values: object) -> tuple[tuple[str, float], ...]:
-    """A mapping or pairs of name and number as a sorted tuple of pairs."""
+def number_pairs(
+    field: str, values: object, known: Mapping[str, Param] | None = None
+) -> tuple[tuple[str, float], ...]:
+    """A mapping or pairs of name and number as a sorted tuple of pairs.
+
+    Args:
+        known: the parameters of these names; those that are flags may be true or false.
+    """
     try:
         pairs = dict(values)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise refuse(field, values, "a mapping of names to numbers") from None
-    checked = {text(field, k): real(f"{field} {k}", v) for k, v in pairs.items()}
+    flags = {k for k, param in (known or {}).items() if isinstance(param, Flag)}
+    checked = {
+        text(field, k): float(v) if k in flags and isinstance(v, bool) else real(f"{field} {k}", v)
+        for k, v in pairs.items()
+    }
     return tuple(sorted(checked.items()))
 
 

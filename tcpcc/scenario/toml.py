@@ -217,7 +217,8 @@ def dump(scenario: Scenario) -> str:
 def _plain(value: Any) -> Any:
     """The arguments of the value, as dicts, lists, strings and numbers."""
     if isinstance(value, SlowStart):
-        return {"name": value.name, **dict(value.params)} if value.params else value.name
+        params = value.rule.plain(value.params) if value.params else {}
+        return {"name": value.name, **params} if params else value.name
     if isinstance(value, Distribution):
         return {"name": value.name, **dict(value.params)}
     if isinstance(value, Empirical) and is_constant(value):
@@ -229,9 +230,12 @@ def _plain(value: Any) -> Any:
         for pairs in ("params", "queue"):  # of a Flow, of a Change
             if isinstance(getattr(value, pairs, None), tuple) and pairs in table:
                 table[pairs] = dict(table[pairs])
+        if isinstance(value, Flow) and value.params:
+            table["params"] = value.definition.plain(value.params)
         return table
     if isinstance(value, QueueSpec):
-        return {"name": value.name, **dict(value.params)} if value.params else value.name
+        params = value.discipline.plain(value.params)
+        return {"name": value.name, **params} if params else value.name
     if isinstance(value, tuple):
         return [_plain(member) for member in value]
     return math.inf if value is None else value  # None: a CBR that does not stop

@@ -224,10 +224,13 @@ class SlowStart(Record):
         self,
         name: str = "standard",
         *,
-        params: Mapping[str, float] | Sequence[tuple[str, float]] = (),
-        **more_params: float,
+        params: Mapping[str, float | bool] | Sequence[tuple[str, float | bool]] = (),
+        **more_params: float | bool,
     ) -> None:
-        given = number_pairs("slow_start", {**dict(number_pairs("params", params)), **more_params})
+        known = _slow_start_rule(name).params if params or more_params else {}
+        given = number_pairs(
+            "slow_start", {**dict(number_pairs("params", params, known)), **more_params}, known
+        )
         self._store(name=name, params=given)
         if name != "standard" or given:  # avoids an import for the default
             self.rule.check(dict(given))
@@ -235,9 +238,13 @@ class SlowStart(Record):
     @property
     def rule(self) -> StartUp:
         """The rule registered under `name`."""
-        from tcpcc.slow_start import SLOW_STARTS
+        return _slow_start_rule(self.name)
 
-        return SLOW_STARTS.find(self.name)
+
+def _slow_start_rule(name: str) -> StartUp:
+    from tcpcc.slow_start import SLOW_STARTS
+
+    return SLOW_STARTS.find(name)
 
 
 def _slow_start(spec: object) -> SlowStart:
@@ -367,8 +374,8 @@ class Flow(Record):
         transport: Transport | Mapping[str, Any] = Transport(),
         name: str | None = None,
         record: bool = True,
-        params: Mapping[str, float] | Sequence[tuple[str, float]] = (),
-        **more_params: float,
+        params: Mapping[str, float | bool] | Sequence[tuple[str, float | bool]] = (),
+        **more_params: float | bool,
     ) -> None:
         from tcpcc.controllers import Controller, get
 
@@ -379,7 +386,11 @@ class Flow(Record):
         for keyword in more_params:
             if keyword not in algorithm.params:
                 raise _unknown_keyword(keyword, algorithm)
-        given = number_pairs("params", {**dict(number_pairs("params", params)), **more_params})
+        given = number_pairs(
+            "params",
+            {**dict(number_pairs("params", params, algorithm.params)), **more_params},
+            algorithm.params,
+        )
         algorithm.check(dict(given))
         _check_recovery(recovery)
         _check_recovery(algorithm.recovery, f"controller {algorithm.name!r}: ")

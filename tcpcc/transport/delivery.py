@@ -14,18 +14,17 @@ The segments are linked in two lists, so nothing scans the window: segments in t
 sending order, and segments marked lost and not yet retransmitted, in the order of detection.
 """
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, number_at
 from tcpcc.transport.flow_record import (
     DELIVERED,
     IN_NETWORK,
     LOST,
     UNSENT,
     delivery_at,
-    number_at,
     segment_at,
     stamp_at,
 )
-from tcpcc.transport.undo import note_repair
+from tcpcc.transport.undo import note_retransmission
 
 
 @compiled
@@ -39,7 +38,7 @@ def reset_delivery(f):
 
 
 @compiled
-def append(f, d, seq, status):
+def append_segment(f, d, seq, status):
     """Append segment `seq` to the list of `status`: IN_NETWORK or LOST."""
     k = status - IN_NETWORK
     t = stamp_at(f.stamps, seq & f.stamp_mask)
@@ -78,7 +77,7 @@ def note_sent(f, seq, now, again):
     d = delivery_at(f.delivery, 0)
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     if again:
-        note_repair(d)
+        note_retransmission(d)
     else:
         t.status = UNSENT
         t.received_at = -1.0
@@ -98,7 +97,7 @@ def note_sent(f, seq, now, again):
     t.lost = d.lost
     d.pipe += 1
     t.pipe = d.pipe
-    append(f, d, seq, IN_NETWORK)
+    append_segment(f, d, seq, IN_NETWORK)
     for i in range(d.n_stamps):
         t.stamps[i] = number_at(f.state + d.stamped[i], 0).value
 
@@ -167,7 +166,7 @@ def move_to_lost(f, seq):
         return False
     d = delivery_at(f.delivery, 0)
     remove(f, d, seq)
-    append(f, d, seq, LOST)
+    append_segment(f, d, seq, LOST)
     d.pipe -= 1
     d.lost += 1
     return True
@@ -180,7 +179,7 @@ def sort_lost(f):
     d.first[LOST - IN_NETWORK] = d.last[LOST - IN_NETWORK] = -1
     for seq in range(f.high_ack + 1, f.max_seq + 1):
         if stamp_at(f.stamps, seq & f.stamp_mask).status == LOST:
-            append(f, d, seq, LOST)
+            append_segment(f, d, seq, LOST)
 
 
 @compiled

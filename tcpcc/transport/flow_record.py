@@ -1,9 +1,9 @@
 """The records of the transport: the state of a TCP sender and receiver.
 
-There is one :data:`FLOW` record per flow, composed of the fields that each part needs, and a ring
-of :data:`SEGMENT` records, indexed by sequence number modulo the ring's size. A loss recovery keeps
-its private state in a record of its own (``recovery_state``), and so does a model's driver.
-Sequence numbers count packets from 0. Times are in seconds.
+There is one :data:`TCP_FLOW` record per flow, composed of the fields that each part needs, and
+a ring of :data:`SEGMENT` records, indexed by sequence number modulo the ring's size. A loss
+recovery keeps its private state in its own record (``recovery_state``), and so does a model's
+driver. Sequence numbers count packets from 0. Times are in seconds.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ OFF, CLASSIC, ACCURATE = 0, 1, 2
 ECT, CE, ECE, CWR = 1, 2, 4, 8
 
 # Flags of a segment.
-RECEIVED, SACKED, DEEMED_LOST, RETRANSMITTED, TOLD, PUSHED = 1, 2, 4, 8, 16, 32
+RECEIVED, SACKED, MARKED_LOST, RETRANSMITTED, REPORTED, PUSHED = 1, 2, 4, 8, 16, 32
 
 #: Packets that one call of a sender's handler may send; it sets ``f.more`` if there are more.
 OUTBOX_SIZE = 16
@@ -28,12 +28,12 @@ OUTBOX_SIZE = 16
 FLAG = np.int32  # flags, phases and small numbers; half the size of the other fields
 
 # Fields used on every ACK come first, so that an ACK touches few cache lines; rarely used fields
-# come last (`SELDOM`).
+# come last (`RARE`).
 SENDER: dict[str, type] = {
     "high_ack": int, "next_seq": int, "max_seq": int, "recover": int,
-    "phase": FLAG, "dupacks": FLAG, "more": FLAG, "awaits": FLAG, "inflation": int, "untold": int,
-    "segments": int, "segment_mask": int, "outbox": int, "outbox_count": int, "delivery": int,
-    "burst": float, "max_burst": float, "rwnd": float,
+    "phase": FLAG, "dupacks": FLAG, "more": FLAG, "awaits": FLAG, "inflation": int,
+    "unreported": int, "segments": int, "segment_mask": int, "outbox": int, "outbox_count": int,
+    "delivery": int, "burst": float, "max_burst": float, "rwnd": float,
     "to_send": int, "finished": float, "delay_growth": FLAG, "marked": FLAG,
     # the ACK being handled: everything up to `ack` is received, segment `trigger` caused it, and
     # it reports the block low <= seq < high
@@ -44,7 +44,7 @@ CONTROLLER: dict[str, type] = {
     # offset in the state, bytes; 0: the controller has no such variable
     "pacing_rate": int,
     # marked packets not yet reported to the controller
-    "untold_marks": int,
+    "unreported_marks": int,
     "gradual_marks": FLAG, "owns_start": FLAG, "whole_window": FLAG, "count_delivered": FLAG,
 }  # fmt: skip
 LOSS_RECOVERY: dict[str, type] = {
@@ -70,7 +70,7 @@ COUNTERS: dict[str, type] = {
     "sent": int, "acks": int, "timeouts": int, "loss_events": int, "arrived": int,
     "delivered": int,
 }  # fmt: skip
-SELDOM: dict[str, type] = {
+RARE: dict[str, type] = {
     "retransmitted": int, "duplicates": int,
     # controller: rules, and offsets in the state as above; `mark_edge`: last packet of the window
     # for which a mark has been answered
@@ -79,9 +79,9 @@ SELDOM: dict[str, type] = {
     "on_restart": int, "on_start": int, "on_open": int, "on_undo": int,
     "wake_at": int, "stream": int, "mark_edge": int, "owns_recovery": FLAG,
     "recovery_on_timeout": int, "recovery_resume": int, "recovery_on_alarm": int,
-    # `put_by`: window growth that is not a whole packet yet; `piece`, `in_piece`: segments of the
+    # `carried`: window growth that is not a whole packet yet; `piece`, `in_piece`: segments of the
     # current piece, and how many of them are still to be sent
-    "put_by": float, "piece": int, "in_piece": int,
+    "carried": float, "piece": int, "in_piece": int,
     "srtt8": int, "rttvar4": int, "initial_rto": float, "clock_phase": float, "backoff_limit": int,
     "ack_every": int, "quick_acks": int, "block_low": int, "block_high": int,
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
@@ -96,8 +96,8 @@ ECN: dict[str, type] = {
     "ecn": int, "echoed": int, "cwr": int, "marks_seen": int, "mark_last": int, "echoes": int,
 }  # fmt: skip
 
-FLOW = record_dtype(
-    SENDER | CONTROLLER | LOSS_RECOVERY | ROUNDS | TIMER | RECEIVER | COUNTERS | SELDOM | ECN,
+TCP_FLOW = record_dtype(
+    SENDER | CONTROLLER | LOSS_RECOVERY | ROUNDS | TIMER | RECEIVER | COUNTERS | RARE | ECN,
     whole_lines=True,
 )
 SEGMENT = record_dtype({"sent_at": float, "transmits": FLAG, "flags": FLAG})
@@ -138,13 +138,12 @@ STAMP = record_dtype(
         ("pipe", int), ("received_at", float), ("stamps", float, (4,)),
     ]
 )  # fmt: skip
-OUT = record_dtype({"seq": int, "again": int})
+OUTGOING = record_dtype({"seq": int, "again": int})
 WINDOW = record_dtype({"cwnd": float, "ssthresh": float})
 
 segment_at = accessor(SEGMENT)
-out_at = accessor(OUT)
+out_at = accessor(OUTGOING)
 window_at = accessor(WINDOW)
-flow_at = accessor(FLOW)
+tcp_at = accessor(TCP_FLOW)
 delivery_at = accessor(DELIVERY)
 stamp_at = accessor(STAMP)
-number_at = accessor(record_dtype({"value": float}))

@@ -81,7 +81,7 @@ def has_room(f):
 
 
 #: Longest time that an incomplete piece waits for an ACK, s.
-SOON = 1e-3
+ACK_DUE_SOON = 1e-3
 
 
 @compiled
@@ -93,7 +93,7 @@ def is_worth_waiting(f, now):
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     newest = segment_at(f.segments, f.max_seq & f.segment_mask)
     expected = first.sent_at + f.srtt - now
-    return now - newest.sent_at <= SOON and expected <= min(f.srtt / 2, SOON)
+    return now - newest.sent_at <= ACK_DUE_SOON and expected <= min(f.srtt / 2, ACK_DUE_SOON)
 
 
 @compiled

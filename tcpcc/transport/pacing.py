@@ -6,8 +6,8 @@ when a loss is detected does not wait, but counts. The driver calls ``on_release
 at ``release_at`` to send waiting packets.
 """
 
-from tcpcc.engine.jit import compiled
-from tcpcc.transport.flow_record import delivery_at, number_at
+from tcpcc.engine.jit import compiled, number_at
+from tcpcc.transport.flow_record import delivery_at
 
 
 @compiled

@@ -1,8 +1,9 @@
 """The TCP receiver, sans-IO: reassembly and ACK generation.
 
-A driver calls :func:`on_data` for every arriving segment and sends an ACK when it returns True;
-with delayed ACKs (RFC 1122, 4.2.3.2) it also calls :func:`on_timer` at ``f.held_until``. The ACK
-carries `f.expected - 1` and the block ``f.sack_low <= seq < f.sack_high``; with D-SACK (RFC 2883)
+A driver calls :func:`receive_data` for every arriving segment and sends an ACK when it returns
+True; with delayed ACKs (RFC 1122, 4.2.3.2) it also calls :func:`send_held_ack` at
+``f.held_until``. The ACK carries `f.expected - 1` and the block
+``f.sack_low <= seq < f.sack_high``; with D-SACK (RFC 2883)
 ``f.sack_low > f.sack_high`` means that segment `f.sack_high` arrived twice.
 """
 
@@ -50,7 +51,7 @@ def note_block(f, seq):
 
 
 @compiled
-def on_data(f, now, seq):
+def receive_data(f, now, seq):
     """Handle the arrival of segment `seq`; returns whether an ACK is due now."""
     f.arrived += 1
     f.sack_low = f.sack_high = 0
@@ -90,7 +91,7 @@ def acknowledge_now(f):
 
 
 @compiled
-def on_timer(f):
+def send_held_ack(f):
     """The delayed-ACK timer expired; returns whether an ACK is due."""
     due = f.held > 0
     f.held = 0

@@ -14,7 +14,7 @@ exceeds `max_rto`.
 As in BSD and ns-2 a retransmission cancels the running measurement. A packet sent for the first
 time during a recovery may be timed, although its ACK may wait for the recovery's retransmissions
 (RFC 6298 allows it; the samples for controllers are stricter, see
-:func:`tcpcc.transport.rules.sample_rtt`).
+:func:`tcpcc.transport.rules.take_rtt_sample`).
 The backoff stops at `backoff_limit` (64, as in BSD; in ns-2 it grows until the product is max_rto).
 
 With `coarse_timer` the timer is 4.3BSD-Reno's (tcp_input.c, tcp_timer.c): m is the number of clock

@@ -9,13 +9,12 @@ Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, include/net/tcp.h,
 import math
 
 from tcpcc.controllers.controller import sample_dtype
-from tcpcc.engine.jit import accessor, call_rule, compiled, not_inlined
+from tcpcc.engine.jit import accessor, call_rule, compiled, not_inlined, number_at
 from tcpcc.transport.delivery import move_to_lost
 from tcpcc.transport.flow_record import (
     OPEN,
-    TOLD,
+    REPORTED,
     delivery_at,
-    number_at,
     segment_at,
     stamp_at,
     window_at,
@@ -30,7 +29,7 @@ ROUNDING = 1e-9
 
 
 @compiled
-def apply(f, rule):
+def apply_rule(f, rule):
     """Call a rule of the flow's controller, then check that cwnd is positive and finite."""
     call_rule(rule, f.state, f.params, f.sample)
     cwnd = window_at(f.state, 0).cwnd
@@ -39,9 +38,9 @@ def apply(f, rule):
 
 
 @compiled
-def cut(f, rule):
+def apply_cut(f, rule):
     """Call ``on_loss``, ``on_timeout``, ``on_mark`` or ``on_undo``."""
-    apply(f, rule)
+    apply_rule(f, rule)
     if f.whole_window != 0:
         cut_to_whole(f)
 
@@ -64,7 +63,7 @@ def grow(f, rule):
     """Call ``on_ack`` or ``on_round``; a window that is not fully used does not grow."""
     s = window_at(f.state, 0)
     before = s.cwnd
-    apply(f, rule)
+    apply_rule(f, rule)
     if sample_at(f.sample, 0).limited != 0 and s.cwnd > before:
         s.cwnd = before
 
@@ -72,16 +71,16 @@ def grow(f, rule):
 @compiled
 def grow_by_packets(f, rule):
     """:func:`grow`, but the window grows by whole packets only; the fraction is carried over in
-    ``f.put_by`` (``tcp_cong_avoid_ai``)."""
+    ``f.carried`` (``tcp_cong_avoid_ai``)."""
     s = window_at(f.state, 0)
     before = s.cwnd
     grow(f, rule)
     if s.cwnd < before:
         cut_to_whole(f)
         return
-    f.put_by += s.cwnd - before
-    whole = math.floor(f.put_by + ROUNDING)
-    f.put_by = max(f.put_by - whole, 0.0)
+    f.carried += s.cwnd - before
+    whole = math.floor(f.carried + ROUNDING)
+    f.carried = max(f.carried - whole, 0.0)
     s.cwnd = before + whole
 
 
@@ -92,7 +91,7 @@ def cut_to_whole(f):
     s.cwnd = max(math.floor(s.cwnd), 1.0)
     if s.ssthresh < math.inf:
         s.ssthresh = float(math.floor(s.ssthresh))
-    f.put_by = 0.0
+    f.carried = 0.0
 
 
 @compiled
@@ -106,17 +105,17 @@ def shrink(f, rule):
     """Call a rule that may only reduce the window."""
     s = window_at(f.state, 0)
     before = s.cwnd
-    apply(f, rule)
+    apply_rule(f, rule)
     s.cwnd = min(s.cwnd, before)
     if f.whole_window != 0:
         cut_to_whole(f)
 
 
 @compiled
-def tell(f, rule):
+def apply_growth(f, rule):
     """Call ``on_ack`` or ``on_round`` with the window growth that the flow's settings allow."""
     if f.owns_start != 0:
-        apply(f, rule)
+        apply_rule(f, rule)
     elif is_answering_mark(f):
         shrink(f, rule)
     elif f.whole_window != 0:
@@ -145,7 +144,7 @@ def is_syn(f, seq):
 
 
 @compiled
-def sample_rtt(f, now, ack):
+def take_rtt_sample(f, now, ack):
     """RTT of segment `ack`; 0 if there is no valid sample.
 
     There is none if a segment that this ACK acknowledges was sent more than once (Karn's rule: the
@@ -153,7 +152,7 @@ def sample_rtt(f, now, ack):
     acknowledgement. With `newest_only` (ns-2's Vegas) only segment `ack` itself is checked.
     """
     segment = segment_at(f.segments, ack & f.segment_mask)
-    if segment.transmits != 1 or segment.flags & TOLD != 0:
+    if segment.transmits != 1 or segment.flags & REPORTED != 0:
         return 0.0
     if ack > f.high_ack + 1 and f.newest_only == 0:
         for seq in range(f.high_ack + 1, ack):
@@ -185,11 +184,12 @@ def outstanding_before(f, packets):
 
 
 @compiled
-def acknowledged(f, now, packets, rtt):
+def report_acked(f, now, packets, rtt):
     """Report `packets` newly acknowledged packets to the controller.
 
     Calls ``on_round`` if the ACK ends the current round, then ``on_ack``. The sample's `delivered`
-    includes the packets that partial ACKs have acknowledged since the last report (``f.untold``).
+    includes the packets that partial ACKs have acknowledged since the last report
+    (``f.unreported``).
 
     The ACK that ends a round acknowledges the first packet of the next one, so its RTT counts in
     the next round: ``on_round`` sees it only in the field `rtt`. The handshake's RTT is not a
@@ -201,12 +201,12 @@ def acknowledged(f, now, packets, rtt):
     if f.count_delivered != 0:
         counted = delivery_at(f.delivery, 0).news
     a.acked = min(float(counted), f.abc_limit)
-    a.delivered = float(packets + f.untold)
+    a.delivered = float(packets + f.unreported)
     a.transmits = 0.0
     a.limited = 1.0 if is_limited(f, outstanding_before(f, packets)) else 0.0
-    f.untold = 0
-    a.marked = float(f.untold_marks)
-    f.untold_marks = 0
+    f.unreported = 0
+    a.marked = float(f.unreported_marks)
+    f.unreported_marks = 0
     syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
         a.round_time = now - f.round_start
@@ -220,7 +220,7 @@ def acknowledged(f, now, packets, rtt):
             f.base_rtt = a.round_rtt
             a.base_rtt = a.round_rtt
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.base_rtt):
-            tell(f, f.on_round)
+            apply_growth(f, f.on_round)
         begin_round(f, now)
     if rtt > 0 and not syn:
         f.base_rtt = min(f.base_rtt, rtt)
@@ -233,7 +233,7 @@ def acknowledged(f, now, packets, rtt):
     first = f.handshake != 0 and f.high_ack == packets - 1  # the ACK of the SYN
     if first and f.owns_start != 0:
         open_window(f)
-    tell(f, f.on_ack)
+    apply_growth(f, f.on_ack)
     if first and f.owns_start == 0:
         open_window(f)
 
@@ -244,7 +244,7 @@ def open_window(f):
     repeated = segment_at(f.segments, 0).transmits > 1
     window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window
     if f.on_open != 0:
-        apply(f, f.on_open)
+        apply_rule(f, f.on_open)
 
 
 @compiled
@@ -253,7 +253,7 @@ def fill_loss_sample(f, now, transmits, flight):
     of the last round."""
     a = fill_sample(f, now)
     a.acked = 0.0
-    a.delivered = float(f.untold)
+    a.delivered = float(f.unreported)
     a.rtt = 0.0
     a.inflight = float(flight)
     a.transmits = float(transmits)
@@ -262,12 +262,12 @@ def fill_loss_sample(f, now, transmits, flight):
 
 
 @compiled
-def mark_told(f, now):
+def report_marks(f, now):
     """An ACK reports marks: reduce the window as for a loss, and set CWR.
 
     At most once per window of data (RFC 3168, 6.1.2), and not during a loss recovery.
     """
-    f.untold_marks += f.marked
+    f.unreported_marks += f.marked
     f.marked = 0
     if f.phase != OPEN or f.ack <= f.mark_edge:
         return
@@ -275,12 +275,12 @@ def mark_told(f, now):
     f.cwr = 1
     fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
     a = sample_at(f.sample, 0)
-    a.marked = float(f.untold_marks)
+    a.marked = float(f.unreported_marks)
     if f.delivery != 0:
         d = delivery_at(f.delivery, 0)
         a.pipe = float(d.pipe)
         a.total_delivered = float(d.total)
-    cut(f, f.on_mark if f.on_mark != 0 else f.on_loss)
+    apply_cut(f, f.on_mark if f.on_mark != 0 else f.on_loss)
 
 
 @compiled
@@ -289,7 +289,7 @@ def loss_event(f, now, transmits, flight):
     `flight` packets are outstanding."""
     fill_loss_sample(f, now, transmits, flight)
     f.loss_events += 1
-    cut(f, f.on_loss)
+    apply_cut(f, f.on_loss)
 
 
 @compiled
@@ -305,7 +305,7 @@ def timed_out(f, now, transmits, flight):
     """Report a timeout to the controller; arguments as for :func:`loss_event`."""
     fill_loss_sample(f, now, transmits, flight)
     f.timeouts += 1
-    cut(f, f.on_timeout)
+    apply_cut(f, f.on_timeout)
 
 
 # Events that only some controllers receive (``f.delivery``)
@@ -338,7 +338,7 @@ def fill_delivery_sample(f, now):
 
 
 @compiled
-def tell_delivery(f, now):
+def report_delivery(f, now):
     """Report the packets delivered with the current ACK to the controller, once."""
     d = delivery_at(f.delivery, 0)
     if d.news == 0 or f.on_delivery == 0:
@@ -357,11 +357,11 @@ def tell_delivery(f, now):
     a.lost = float(d.lost - d.prior_lost)
     a.lost_inflight = float(d.prior_pipe)
     give_back(f, d.newest)
-    apply(f, f.on_delivery)
+    apply_rule(f, f.on_delivery)
 
 
 @compiled
-def deem_lost(f, now, seq):
+def mark_lost(f, now, seq):
     """Mark segment `seq` as lost, if it counts as in the network, and report it."""
     if not move_to_lost(f, seq) or f.on_lost_packet == 0:
         return
@@ -374,27 +374,27 @@ def deem_lost(f, now, seq):
     a.rate_delivered = float(d.total - t.delivered)
     a.transmits = float(segment_at(f.segments, seq & f.segment_mask).transmits)
     give_back(f, seq)
-    apply(f, f.on_lost_packet)
+    apply_rule(f, f.on_lost_packet)
 
 
 @compiled
-def deem_all_lost(f, now):
+def mark_all_lost(f, now):
     """After a timeout: mark all segments in the network as lost."""
     d = delivery_at(f.delivery, 0)
     while d.first[0] >= 0:
-        deem_lost(f, now, d.first[0])
+        mark_lost(f, now, d.first[0])
 
 
 @not_inlined
-def told_twice(f, now, seq):
+def reported_twice(f, now, seq):
     """A D-SACK reports that segment `seq` arrived twice. If no retransmission of this episode was
-    needed, its window cut is undone (:func:`take_back`)."""
+    needed, its window cut is undone (:func:`undo_cut`)."""
     if was_the_last(f, seq):
-        take_back(f, now)
+        undo_cut(f, now)
 
 
 @compiled
-def take_back(f, now):
+def undo_cut(f, now):
     """Undo a spurious window cut and call ``on_undo``. cwnd and ssthresh become at least their
     earlier values, unless the controller owns its recovery."""
     d = delivery_at(f.delivery, 0)
@@ -405,14 +405,14 @@ def take_back(f, now):
         s.ssthresh = max(s.ssthresh, d.undo_ssthresh)
     if f.on_undo != 0:
         fill_delivery_sample(f, now).limited = 0.0
-        cut(f, f.on_undo)
+        apply_cut(f, f.on_undo)
 
 
 @compiled
 def started(f, now):
     """Call ``on_start``: the first segment is about to be sent."""
     fill_loss_sample(f, now, 0, 0)
-    apply(f, f.on_start)
+    apply_rule(f, f.on_start)
 
 
 @compiled
@@ -425,7 +425,7 @@ def restarted(f, now, idle):
     a = sample_at(f.sample, 0)
     a.limited = 1.0
     a.idle = idle
-    apply(f, f.on_restart)
+    apply_rule(f, f.on_restart)
     a.idle = 0.0
 
 
@@ -435,6 +435,6 @@ def on_wake(f, now):
     at = number_at(f.state + f.wake_at, 0)
     at.value = math.inf
     fill_delivery_sample(f, now).limited = 0.0
-    apply(f, f.on_timer)
+    apply_rule(f, f.on_timer)
     if not at.value > now:
         raise FloatingPointError("on_timer left a wake_at that is not later than now")

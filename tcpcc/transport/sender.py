@@ -1,21 +1,20 @@
 """The TCP sender, sans-IO.
 
-A driver calls :func:`start`, :func:`on_ack`, :func:`on_timer` with the current time and then sends
-the packets in the flow's outbox. It calls :func:`resume` while ``f.more`` is set, and
-:func:`on_timer` at ``f.deadline``. The flow's loss recovery (:mod:`tcpcc.transport.recovery`)
-handles ACKs and timeouts; its rules are called by address.
+A driver calls :func:`open_connection`, :func:`receive_ack`, :func:`retransmission_timeout` with the
+current time and then sends the packets in the flow's outbox. It calls :func:`resume_sending` while
+``f.more`` is set, and :func:`retransmission_timeout` at ``f.deadline``. The flow's loss recovery
+(:mod:`tcpcc.transport.recovery`) handles ACKs and timeouts; its rules are called by address.
 """
 
 import math
 
-from tcpcc.engine.jit import call_rule, compiled
+from tcpcc.engine.jit import call_rule, compiled, number_at
 from tcpcc.transport.delivery import note_limited, reset_delivery, take_delivery
 from tcpcc.transport.flow_record import (
     LOSS,
     OPEN,
     RECOVERY,
     delivery_at,
-    number_at,
     segment_at,
     window_at,
 )
@@ -23,14 +22,14 @@ from tcpcc.transport.output import fill
 from tcpcc.transport.rto import back_off, reset_timer, restart_timer
 from tcpcc.transport.rules import (
     begin_round,
-    deem_all_lost,
-    mark_told,
+    mark_all_lost,
     on_wake,
+    report_delivery,
+    report_marks,
+    reported_twice,
     restarted,
     started,
-    tell_delivery,
     timed_out,
-    told_twice,
 )
 from tcpcc.transport.undo import note_answer
 
@@ -43,7 +42,7 @@ def recover(f, now, rule):
 
 
 @compiled
-def resume(f, now):
+def resume_sending(f, now):
     """Send the packets that an earlier call had no room for, at most ``f.burst``."""
     if f.recovery_resume != 0:
         recover(f, now, f.recovery_resume)
@@ -52,7 +51,7 @@ def resume(f, now):
 
 
 @compiled
-def start(f, now):
+def open_connection(f, now):
     """Open the connection: send the initial window, or one packet if there is a handshake."""
     f.next_seq = 0
     f.max_seq = -1
@@ -62,7 +61,7 @@ def start(f, now):
     f.base_rtt = math.inf
     f.finished = math.nan
     f.mark_edge = -1
-    f.put_by = 0.0
+    f.carried = 0.0
     f.in_piece = 0
     f.timer_seq = -1
     reset_timer(f)
@@ -74,13 +73,13 @@ def start(f, now):
     if f.on_start != 0:
         started(f, now)
     f.burst = f.max_burst
-    resume(f, now)
+    resume_sending(f, now)
     if f.delivery != 0:
         note_limited(f, window_at(f.state, 0).cwnd)
 
 
 @compiled
-def on_ack(f, now, ack, trigger, low, high):
+def receive_ack(f, now, ack, trigger, low, high):
     """An ACK arrived.
 
     Args:
@@ -91,7 +90,7 @@ def on_ack(f, now, ack, trigger, low, high):
     """
     f.acks += 1
     if low > high:
-        told_twice(f, now, high)
+        reported_twice(f, now, high)
     if ack < f.high_ack:
         return
     if f.high_ack == 0 and ack > 0 and f.delay_growth != 0:
@@ -103,10 +102,10 @@ def on_ack(f, now, ack, trigger, low, high):
     if f.delivery != 0:
         take_delivery(f, now)
     if f.marked != 0:
-        mark_told(f, now)
+        report_marks(f, now)
     recover(f, now, f.recovery_on_ack)
     if f.delivery != 0:
-        tell_delivery(f, now)  # does nothing if the loss recovery has called it
+        report_delivery(f, now)  # does nothing if the loss recovery has called it
         note_limited(f, window_at(f.state, 0).cwnd)
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
@@ -114,7 +113,7 @@ def on_ack(f, now, ack, trigger, low, high):
 
 
 @compiled
-def is_answered(f):
+def is_cut_already(f):
     """Whether a loss in this window has already cut ssthresh, so that a timeout keeps it: in
     recovery (Linux, ``tcp_enter_loss``), or if the timer retransmits the same segment again
     (RFC 5681, 3.1)."""
@@ -124,13 +123,13 @@ def is_answered(f):
 
 
 @compiled
-def on_timer(f, now):
+def retransmission_timeout(f, now):
     """The retransmission timer expired: go back to the first unacknowledged packet."""
     f.deadline = math.inf
     if f.high_ack == f.max_seq:
         return
     s = window_at(f.state, 0)
-    ssthresh = s.ssthresh if is_answered(f) else 0.0
+    ssthresh = s.ssthresh if is_cut_already(f) else 0.0
     f.timer_seq = f.high_ack + 1
     f.recover = f.max_seq
     f.phase = LOSS
@@ -138,7 +137,7 @@ def on_timer(f, now):
     f.inflation = 0
     if f.delivery != 0:
         note_answer(f)
-        deem_all_lost(f, now)
+        mark_all_lost(f, now)
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     timed_out(f, now, first.transmits, f.max_seq - f.high_ack)
     s.ssthresh = max(s.ssthresh, ssthresh)
@@ -151,7 +150,7 @@ def on_timer(f, now):
     if f.stale_rounds == 0:
         begin_round(f, now)
     f.burst = f.max_burst
-    resume(f, now)
+    resume_sending(f, now)
 
 
 @compiled
@@ -159,11 +158,11 @@ def send_what_waits(f, now):
     """Send waiting packets without a new ACK, but not between the first duplicate ACK and the
     detection of a loss, unless the loss recovery decides itself (``resume``)."""
     if f.recovery_resume != 0 or f.dupacks == 0 or f.phase == RECOVERY:
-        resume(f, now)
+        resume_sending(f, now)
 
 
 @compiled
-def on_release(f, now):
+def release_paced(f, now):
     """Pacing allows the next packet."""
     d = delivery_at(f.delivery, 0)
     if d.release_at <= now:
@@ -173,7 +172,7 @@ def on_release(f, now):
 
 @compiled
 def alarm_at(f):
-    """When :func:`on_alarm` must be called; infinity once everything is acknowledged."""
+    """When :func:`call_alarms` must be called; infinity once everything is acknowledged."""
     if not math.isnan(f.finished):
         return math.inf
     at = delivery_at(f.delivery, 0).recheck_at
@@ -183,7 +182,7 @@ def alarm_at(f):
 
 
 @compiled
-def on_alarm(f, now):
+def call_alarms(f, now):
     """Call the controller's ``on_timer`` and the loss recovery's ``on_alarm`` if they are due."""
     if not math.isnan(f.finished):
         return
@@ -205,7 +204,7 @@ def before_write(f):
 
 
 @compiled
-def write(f, now):
+def write_data(f, now):
     """The application has written more data, up to ``f.to_send``.
 
     After an idle period longer than a retransmission timeout cwnd is at most the initial window
@@ -221,10 +220,10 @@ def write(f, now):
             restarted(f, now, now - last)
     if f.phase == OPEN and f.dupacks == 0:
         f.burst = f.max_burst
-        resume(f, now)
+        resume_sending(f, now)
 
 
 @compiled
-def stop(f):
+def stop_sending(f):
     """Send no new data from now on; lost packets are still retransmitted."""
     f.to_send = min(f.to_send, f.max_seq + 1)

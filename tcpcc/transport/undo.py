@@ -6,8 +6,8 @@ these reports), Linux' net/ipv4/tcp_input.c (``tcp_init_undo``, ``tcp_try_undo_d
 An episode begins with the window cut for a loss or a timeout, and lasts until all packets that were
 outstanding then are acknowledged; later cuts belong to it. Each retransmission in the episode adds
 one to a counter, and each D-SACK report takes one off. At zero no packet was lost
-(:func:`tcpcc.transport.rules.told_twice`). The network never duplicates packets, so a report has no
-other cause (RFC 3708 covers duplication too). If a report is lost, the cut stays.
+(:func:`tcpcc.transport.rules.reported_twice`). The network never duplicates packets, so a report
+has no other cause (RFC 3708 covers duplication too). If a report is lost, the cut stays.
 
 Differences from Linux
     Linux also reads timestamps (Eifel, RFC 3522), which show a spurious cut one RTT earlier; then
@@ -36,7 +36,7 @@ def note_answer(f):
 
 
 @compiled
-def note_repair(d):
+def note_retransmission(d):
     """Count a retransmission."""
     if d.undo_from >= 0:
         d.undo_repairs = max(d.undo_repairs, 0) + 1

@@ -69,9 +69,9 @@ def test_hstcp_table_is_the_rfc_s():
     assert {i: TABLE[i - 1] for i in rows} == rows
     assert TABLE[-3:-1] == (84035, 89053)
     for window, a, b in [(38.5, 2, 0.44), (118, 2, 0.44), (118.5, 3, 0.41), (10661, 30, 0.21)]:
-        assert growth("hstcp", window, table=1) == pytest.approx(a)
-        assert 1 - kept("hstcp", window, table=1) == pytest.approx(b)
-    assert growth("hstcp", 2e5, table=1) == pytest.approx(len(TABLE))
+        assert growth("hstcp", window, table=True) == pytest.approx(a)
+        assert 1 - kept("hstcp", window, table=True) == pytest.approx(b)
+    assert growth("hstcp", 2e5, table=True) == pytest.approx(len(TABLE))
 
 
 @pytest.mark.parametrize("window", [40, 100, 1000, 10_000, 80_000])
@@ -218,7 +218,7 @@ def test_fast_convergence_makes_room(name, beta):
         controller.on_loss(s, p, a)
         assert s.cwnd == pytest.approx(beta * window)
         assert s.last_max == pytest.approx(last_max)
-    controller, s, p, a = begin(name, 200, fast_convergence=0)
+    controller, s, p, a = begin(name, 200, fast_convergence=False)
     for window in (200, 100):
         a.window = window
         controller.on_loss(s, p, a)
@@ -264,7 +264,7 @@ def test_cubic_2005_hurries_to_the_last_maximum_and_stays():
     old = after_loss("cubic_2005", 400)
     assert np.diff(old)[:30] == pytest.approx(2, rel=0.01)
     assert np.diff(old).max() <= 2.01
-    new = after_loss("cubic_2005", 400, window=1e4, fixed=1)
+    new = after_loss("cubic_2005", 400, window=1e4, fixed=True)
     k = (1e4 * (1 - 819 / 1024) / 0.4) ** (1 / 3)
     assert new[round(10 * k)] == pytest.approx(1e4, abs=1)
     assert np.diff(new)[0] == pytest.approx(3 * 0.4 * k**2 * 0.1, rel=0.02)

@@ -32,7 +32,7 @@ def queueing(a, delay, most=0.1):
 
 @pytest.mark.parametrize(("elapsed", "f"), [(0.5, 1), (1, 1), (2, 11.25), (3, 22), (5, 45)])
 def test_htcp_grows_with_the_time_since_the_last_loss(elapsed, f):
-    _, p, _ = at("htcp", rtt_scaling=0)
+    _, p, _ = at("htcp", rtt_scaling=False)
     assert factor(p, elapsed, 0.1) == pytest.approx(f)
 
 
@@ -45,7 +45,7 @@ def test_htcp_scales_its_increase_by_the_round_trip_time(rtt, scale):
 
 
 def test_htcp_increases_by_alpha_per_window():
-    s, p, a = at("htcp", rtt_scaling=0)
+    s, p, a = at("htcp", rtt_scaling=False)
     s.beta, s.last_loss, a.now = 0.75, 1.0, 3.0
     get("htcp").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(100 + 2 * 0.25 * 11.25 / 100)

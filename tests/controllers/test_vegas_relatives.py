@@ -367,7 +367,7 @@ def test_reno_and_vegas_alone_have_the_published_throughput(model):
     for phase in np.arange(10) / 20:
         flow = tc.Flow(
             "reno", recovery="reno-rfc5681", size="1 MB", packet_size=1434, header=40,
-            integer_ssthresh=1, transport=tc.Transport.bsd(rwnd=35, clock_phase=phase),
+            integer_ssthresh=True, transport=tc.Transport.bsd(rwnd=35, clock_phase=phase),
         )  # fmt: skip
         run = tc.simulate(tc.Scenario(net, [flow], duration=30), model)
         rates.append(1024 / float(run.data["finished"][0]))

@@ -121,7 +121,7 @@ def test_equal_to_the_packet(case):
 @pytest.mark.parametrize("kind", ["Tahoe", "Reno", "Newreno"])
 def test_equal_to_the_packet_with_a_whole_threshold(kind, flows, path):
     case = kind, flows, 0.37, path
-    assert in_ours(*case, integer_ssthresh=1) == in_ns2(*case)
+    assert in_ours(*case, integer_ssthresh=True) == in_ns2(*case)
 
 
 CLOSE = {

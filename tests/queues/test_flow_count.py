@@ -91,7 +91,7 @@ def test_the_frequency_of_hits_is_the_sum_of_squared_shares(shares):
 
 def test_p_starts_at_0_or_with_warm_up_at_the_mean():
     """After k packets of one flow: P = 1 - (1 - a)^(k - 1), or 1 at once with `warm_up`."""
-    slow, fast = Plain("sred", warm_up=0), Plain("sred", warm_up=1)
+    slow, fast = Plain("sred", warm_up=False), Plain("sred", warm_up=True)
     for _ in range(1001):
         slow.arrive(flow=7.0)
         fast.arrive(flow=7.0)
@@ -164,7 +164,7 @@ def test_thresholds_stay_in_the_buffer_and_grow_with_n(n, error, beta, limit):
 
 
 def test_equal_thresholds_keep_the_gentle_branch():
-    p = SimpleNamespace(max_p=0.1, gentle=1)
+    p = SimpleNamespace(max_p=0.1, gentle=True)
     assert [base_probability(avg, 20.0, 20.0, p) for avg in (19.9, 20, 30, 40)] == pytest.approx(
         [0, 0.1, 0.55, 1]
     )

@@ -121,7 +121,7 @@ def test_the_mean_packet_sets_the_automatic_weight():
 
 
 def test_in_byte_mode_the_average_is_in_mean_packets():
-    red = Red(weight=0.5, byte_queue=1, mean_packet=500)
+    red = Red(weight=0.5, byte_queue=True, mean_packet=500)
     red.arrive(queue=3, queue_bytes=4500)
     assert red.s.avg == 0.5 * 9
 
@@ -162,7 +162,7 @@ def test_nothing_is_dropped_early_while_fewer_than_two_wait(queue):
 
 
 def test_the_first_arrival_above_the_threshold_only_starts_the_count():
-    red = Red(avg=14.0, weight=1e-15, max_p=1, wait=0)
+    red = Red(avg=14.0, weight=1e-15, max_p=1, wait=False)
     red.s.count = 1000.0
     assert not red.arrive()
     assert red.s.count == 1
@@ -220,13 +220,13 @@ def test_drops_are_spaced_by_the_law_at_any_probability(p_b, wait):
 @pytest.mark.parametrize("size", [250, 500, 1000])
 def test_in_byte_mode_large_packets_are_dropped_more_often(size):
     """(5): a packet of twice the mean size counts twice and has twice the drop probability."""
-    red = held(0.01, byte_drop=1, mean_packet=500)
+    red = held(0.01, byte_drop=True, mean_packet=500)
     mean = np.mean(spacings(red, 800, size=float(size)))
     assert mean == pytest.approx(1.5 * 500 / size / 0.01, rel=0.02)
 
 
 def test_byte_mode_counts_bytes_in_whole_mean_packets():
-    red = held(0.1, byte_drop=1, wait=0)
+    red = held(0.1, byte_drop=True, wait=False)
     red.s.count_bytes = 1749.0
     red.q.size = 250.0
     assert spaced_probability(red.s, red.p, red.q, 0.1) == pytest.approx(0.1 / (1 - 0.3) / 2)
@@ -252,7 +252,7 @@ def test_fluid_and_packets_have_one_drop_law(p_b, wait):
 
 @pytest.mark.parametrize("size", [500, 1000, 2000])
 def test_fluid_and_packets_have_one_drop_law_in_byte_mode(size):
-    red = held(0.02, seed=7, byte_drop=1)
+    red = held(0.02, seed=7, byte_drop=True)
     found = np.array(spacings(red, 800, size=float(size)))
     red.arrive(15.0, rule=on_fluid, size=float(size))
     assert 1 / red.q.prob == pytest.approx(found.mean(), rel=0.02)

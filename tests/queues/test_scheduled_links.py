@@ -141,7 +141,7 @@ def overloaded(ours, service=0.001, packets=3000):
 @pytest.mark.parametrize("ect", [0.0, 1.0])
 def test_drop_intervals_follow_the_control_law(ect):
     """The k-th drop or mark follows the previous one by interval/sqrt(k)."""
-    ours = Ours(ecn=1)
+    ours = Ours(ecn=True)
     ours.q.ect = ect
     times = overloaded(ours)
     assert (len(ours.marked) > 0) == (ect == 1)

@@ -271,11 +271,11 @@ def test_ten_thousand_connections_cost_memory_while_they_live():
 
 
 def test_places_go_from_hand_to_hand():
-    from tcpcc.models.packet.handlers import run_until
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.handlers import run_events
+    from tcpcc.models.packet.packet_world import PacketWorld
 
-    world = World(busy(duration=60.0, workloads=tc.web("reno", rate=20, size=5000)))
-    while run_until(world.address, 60.0):
+    world = PacketWorld(busy(duration=60.0, workloads=tc.web("reno", rate=20, size=5000)))
+    while run_events(world.address, 60.0):
         world.grow()
     places = len(world.flows) - 1
     assert places < 100 < 1000 < len(world.conversations.conversations)

@@ -7,7 +7,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.models.meanfield import many_worlds
-from tcpcc.models.meanfield.meanfield_world import FIRST_ROWS, World
+from tcpcc.models.meanfield.meanfield_world import FIRST_ROWS, MeanFieldWorld
 
 
 def make(buffer, alpha=1.0, flows=2):
@@ -84,10 +84,10 @@ def laid_out(monkeypatch):
     worlds = []
 
     def world(*args, **kwargs):
-        worlds.append(World(*args, **kwargs))
+        worlds.append(MeanFieldWorld(*args, **kwargs))
         return worlds[-1]
 
-    monkeypatch.setattr(many_worlds, "World", world)
+    monkeypatch.setattr(many_worlds, "MeanFieldWorld", world)
     return worlds
 
 
@@ -108,7 +108,7 @@ def test_where_a_rule_may_draw_every_seed_is_a_run_of_its_own(laid_out, chance):
     table = tc.batch(lambda seed: seeded(seed, **chance), seed=[1, 2], after=5)
     assert len(laid_out) == 2
     for seed in (1, 2):
-        alone = World(seeded(seed, **chance), after=5, bins=False)
+        alone = MeanFieldWorld(seeded(seed, **chance), after=5, bins=False)
         alone.start()
         alone.run(alone.end)
         assert (table.cwnd.sel(seed=seed) == alone.means()[0]["cwnd"]).all()

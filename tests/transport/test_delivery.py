@@ -12,8 +12,8 @@ import tcpcc as tc
 from tcpcc.controllers import bbr, get, lp
 from tcpcc.controllers.bbr import on_delivery as bbr_on_delivery
 from tcpcc.controllers.windowed import update_max, update_min
-from tcpcc.models.packet.handlers import run_until
-from tcpcc.models.packet.packet_world import World
+from tcpcc.models.packet.handlers import run_events
+from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.queues import QUEUES
 
 S = tc.State
@@ -94,8 +94,8 @@ def path(
 def states(case, until=None):
     """State of the first controller, record of its deliveries, and record of its sender at the
     end."""
-    world = World(case)
-    while run_until(world.address, until or case.duration):
+    world = PacketWorld(case)
+    while run_events(world.address, until or case.duration):
         world.grow()
     return world.senders.states[0], world.senders.deliveries[0][0], world.tcp[0]
 
@@ -143,8 +143,8 @@ def test_on_restart_is_called_when_data_arrives_after_an_idle_period():
     talk = tc.Conversation(3000, items=10, gap=1)
     load = tc.Workload(tc.Flow(PROBE), talk, interarrival=0.1, count=1)
     case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), flows=[], workloads=[load], duration=15)
-    world = World(case)
-    while run_until(world.address, case.duration):
+    world = PacketWorld(case)
+    while run_events(world.address, case.duration):
         world.grow()
     rooms = (ctypes.c_char * PROBE.state_dtype.itemsize).from_address(int(world.tcp["state"][0]))
     assert np.frombuffer(rooms, PROBE.state_dtype)["restarts"] == 9
@@ -445,7 +445,7 @@ def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
         shares.append(float(found[0] / found.sum()))
     assert shares[0] < 0.1
     assert 0.3 < shares[1] < 0.6
-    alone = tc.simulate(tc.Scenario(net, [tc.Flow("copa", competitive=1)], duration=20))
+    alone = tc.simulate(tc.Scenario(net, [tc.Flow("copa", competitive=True)], duration=20))
     assert alone.queue_mean(after=5) == pytest.approx(2, abs=1)
 
 
@@ -500,7 +500,7 @@ def test_dctcps_alpha_is_that_of_its_sawtooth():
 
 def test_dctcps_alpha_with_codel_that_marks_above_1_ms():
     """Without delayed ACKs alpha is sqrt(2/W) here, too (ns-3's: test_dctcp_against_ns3.py)."""
-    queue = tc.CoDel(ecn=1, ce_threshold=0.001)
+    queue = tc.CoDel(ecn=True, ce_threshold=0.001)
     net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=queue)
     transport = tc.Transport(ecn="accurate", initial_window=10)
     flow = tc.Flow("dctcp", packet_size=1500, transport=transport)

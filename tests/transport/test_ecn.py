@@ -21,7 +21,7 @@ def scenario(queue, choice="accurate", flows=2, **settings):
 
 
 @pytest.mark.parametrize(
-    "queue", [tc.StepMark(threshold=8), tc.RED(ecn=1), tc.REM(gamma=0.01, ecn=1)]
+    "queue", [tc.StepMark(threshold=8), tc.RED(ecn=True), tc.REM(gamma=0.01, ecn=True)]
 )
 @pytest.mark.parametrize("delayed_ack", [0, 0.1])
 def test_all_marks_are_echoed_to_the_sender(queue, delayed_ack):
@@ -47,7 +47,7 @@ def test_only_ecn_capable_packets_are_marked_instead_of_dropped():
     assert "marks" not in tc.simulate(scenario(tc.RED(), "off")).data
 
 
-@pytest.mark.parametrize("queue", [tc.StepMark(threshold=8), tc.RED(ecn=1), tc.PIE(ecn=1)])
+@pytest.mark.parametrize("queue", [tc.StepMark(threshold=8), tc.RED(ecn=True), tc.PIE(ecn=True)])
 @pytest.mark.parametrize("choice", ["classic", "accurate"])
 def test_both_drivers_mark_the_same_packets(queue, choice):
     case = scenario(queue, choice, delayed_ack=0.05)
@@ -68,7 +68,7 @@ def test_ecn_of_a_queue_does_not_affect_other_packets(name):
 
 def test_headers_are_reused():
     """Every header belongs to a packet in flight or is free, whatever was dropped or delayed."""
-    sim = PacketSimulation(scenario(tc.RED(ecn=1), delayed_ack=0.05, flows=3))
+    sim = PacketSimulation(scenario(tc.RED(ecn=True), delayed_ack=0.05, flows=3))
     sim.run()
     world = sim.world
     free = int(world.w["n_spare_headers"][0])
@@ -123,7 +123,7 @@ def test_gradual_marks_spread_the_reduction_over_a_round_trip(recovery):
 
 def test_both_drivers_give_the_same_bits_with_gradual_marks():
     case = tc.Scenario(
-        tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.RED(ecn=1), loss=0.002),
+        tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.RED(ecn=True), loss=0.002),
         [tc.Flow("reno", transport=tc.Transport.linux(ecn="accurate"), recovery="rack-tlp")] * 3,
         duration=5,
     )
@@ -144,7 +144,7 @@ def test_gradual_marks_need_proportional_rate_reduction():
 
 
 def connection(choice, **fields):
-    known = {name: 0 for name in r.FLOW.names}
+    known = {name: 0 for name in r.TCP_FLOW.names}
     return SimpleNamespace(**(known | {"ecn": ecn.CHOICES[choice], "held_until": 0.0} | fields))
 
 

@@ -44,13 +44,13 @@ def test_no_sender_falls_silent(recovery, loss, ack_loss, buffer, seed):
 @settings(max_examples=12, deadline=None)
 @given(loss=st.floats(0.0, 0.1), size=st.integers(1, 3000), seed=st.integers(0, 10_000))
 def test_a_transfer_ends_with_an_empty_pipe(recovery, loss, size, seed):
-    from tcpcc.models.packet.handlers import run_until
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.handlers import run_events
+    from tcpcc.models.packet.packet_world import PacketWorld
 
     net = tc.dumbbell(rate="10 Mbps", delay="10 ms", buffer=20, loss=loss)
     flow = tc.Flow(CONTROLLER.get(recovery, "reno"), recovery=recovery, size=size)
-    world = World(tc.Scenario(net, [flow], duration=4000, seed=seed))
-    while run_until(world.address, 4000.0):
+    world = PacketWorld(tc.Scenario(net, [flow], duration=4000, seed=seed))
+    while run_events(world.address, 4000.0):
         world.grow()
     sender = world.tcp[0]
     assert sender["finished"] > 0

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 import tcpcc as tc
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import entry
-from tcpcc.models.packet.packet_world import World
+from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.results.recording import EVENTS
 from tcpcc.transport import receiver, rto, sender
 from tcpcc.transport.flow_record import (
-    FLOW,
     LOSS,
     OPEN,
     OUTBOX_SIZE,
     RECOVERY,
-    flow_at,
+    TCP_FLOW,
+    tcp_at,
 )
 from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.classic import count_duplicate, leave
@@ -35,31 +35,31 @@ CONTROLLER = {"tahoe": "tahoe", "vegas": "vegas", "newreno": "newreno", "newreno
 @entry
 def drive(flow, what, now, number, trigger, low, high, rtt):
     """Call one handler of the flow at that address; return what a receiver's handler returns."""
-    f = flow_at(flow, 0)
+    f = tcp_at(flow, 0)
     if what == START:
-        sender.start(f, now)
+        sender.open_connection(f, now)
     elif what == ACK:
-        sender.on_ack(f, now, number, trigger, low, high)
+        sender.receive_ack(f, now, number, trigger, low, high)
     elif what == TIMER:
-        sender.on_timer(f, now)
+        sender.retransmission_timeout(f, now)
     elif what == RESUME:
-        sender.resume(f, now)
+        sender.resume_sending(f, now)
     elif what == STOP:
-        sender.stop(f)
+        sender.stop_sending(f)
     elif what == DATA:
-        return receiver.on_data(f, now, number)
+        return receiver.receive_data(f, now, number)
     elif what == ACK_TIMER:
-        return receiver.on_timer(f)
+        return receiver.send_held_ack(f)
     elif what == MEASURE:
         rto.measure(f, now, rtt)
     elif what == WRITE:
         sender.before_write(f)
         f.to_send = number
-        sender.write(f, now)
+        sender.write_data(f, now)
     elif what == RELEASE:
-        sender.on_release(f, now)
+        sender.release_paced(f, now)
     elif what == ALARM:
-        sender.on_alarm(f, now)
+        sender.call_alarms(f, now)
     return False
 
 
@@ -85,7 +85,7 @@ class Endpoint:
             transport=make(**{"handshake": False} | transport),
         )
         net = tc.dumbbell("1 Mbps", "50 ms", 100)
-        self.world = World(tc.Scenario(net, [flow], duration=1000))
+        self.world = PacketWorld(tc.Scenario(net, [flow], duration=1000))
         self.address = self.world.tcp.__array_interface__["data"][0]
         self.state = self.world.senders.states[0]
 
@@ -98,7 +98,7 @@ class Endpoint:
         own = self.world.senders.recoveries.states[0]
         if name in own.dtype.names:
             return own
-        return self.world.tcp if name in FLOW.names else self.world.senders.deliveries[0]
+        return self.world.tcp if name in TCP_FLOW.names else self.world.senders.deliveries[0]
 
     @property
     def cwnd(self):

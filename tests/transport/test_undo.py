@@ -7,8 +7,8 @@ import pytest
 from late_packets import all_late, overtaken
 
 import tcpcc as tc
-from tcpcc.models.packet.handlers import run_until
-from tcpcc.models.packet.packet_world import World
+from tcpcc.models.packet.handlers import run_events
+from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.transport import undo
 from tcpcc.transport.flow_record import OPEN, RECOVERY
 from tcpcc.transport.recovery import rack
@@ -105,7 +105,7 @@ def test_an_episode_ends_when_all_its_repairs_are_reported(sender):
     undo.note_answer(sender)
     assert not undo.was_the_last(sender, 10)  # nothing was sent again
     for _ in range(3):
-        undo.note_repair(sender.d)
+        undo.note_retransmission(sender.d)
     reports = [9, 12, 8, 10, 29]  # 8 and 9 were sent again before
     assert [undo.was_the_last(sender, seq) for seq in reports] == [False] * 4 + [True]
     assert (sender.d.undo_cwnd, sender.d.undo_ssthresh) == (20, 30)
@@ -113,7 +113,7 @@ def test_an_episode_ends_when_all_its_repairs_are_reported(sender):
 
 def test_a_reduction_before_the_end_of_an_episode_belongs_to_it(sender):
     undo.note_answer(sender)
-    undo.note_repair(sender.d)
+    undo.note_retransmission(sender.d)
     sender.s.cwnd = 10.0
     sender.high_ack, sender.max_seq = 28, 39
     undo.note_answer(sender)
@@ -127,7 +127,7 @@ def test_repairs_by_a_probe_start_no_episode(sender):
     """The probe was sent before; and without D-SACK and F-RTO there are no episodes."""
     sender.phase = OPEN
     undo.note_answer(sender)
-    undo.note_repair(sender.d)
+    undo.note_retransmission(sender.d)
     assert sender.d.undo_from == -1
     assert not undo.was_the_last(sender, 29)
     sender.phase, sender.d.undo = RECOVERY, 0
@@ -136,8 +136,8 @@ def test_repairs_by_a_probe_start_no_episode(sender):
 
 
 def test_a_connection_begins_without_an_episode():
-    world = World(overtaken("reno", 5, 5.05, dsack=True))
-    run_until(world.address, 1.0)
+    world = PacketWorld(overtaken("reno", 5, 5.05, dsack=True))
+    run_events(world.address, 1.0)
     assert world.senders.deliveries[0]["undo_from"][0] == -1
 
 

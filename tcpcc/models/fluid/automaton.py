@@ -75,7 +75,7 @@ from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
     from tcpcc.models.controller_memory import ControllerMemory
-    from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.models.fluid.fluid_world import FluidWorld
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
 
@@ -124,15 +124,15 @@ def finished_world(
     representatives: float,
     progress: bool = False,
     controllers: ControllerMemory | None = None,
-) -> World:
+) -> FluidWorld:
     """The memory of a run of `scenario` that is over; arguments and errors as in `simulate`, with
     the rules of `controllers`, with the scenario's seed, if these have been looked up before."""
-    from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.models.fluid.fluid_world import FluidWorld
     from tcpcc.models.fluid.limits import look, refuse_workloads
     from tcpcc.models.fluid.timeline import events
 
     refuse_workloads(scenario)
-    world = World(scenario, step, representatives, controllers)
+    world = FluidWorld(scenario, step, representatives, controllers)
     look(world.resolved)
     duration = scenario.duration
     due = iter(events(world))

@@ -13,7 +13,14 @@ of eight Vegas flows then stayed in slow start for a round trip too many.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import ARRIVED, EPS, OPENING, TAKEN, hop_at, link_at
+from tcpcc.models.fluid.fluid_records import (
+    ARRIVED,
+    EPS,
+    OPENING,
+    TAKEN,
+    fluid_hop_at,
+    fluid_link_at,
+)
 from tcpcc.models.fluid.history import between, cell, crossing, find, fraction
 from tcpcc.transport.flow_record import window_at
 
@@ -37,10 +44,10 @@ def look_ahead(w, route):
     then = w.now + AHEAD * w.coarse
     time = then - route.after
     for i in range(route.n_hops - 1, -1, -1):
-        hop = hop_at(w.hops, route.first_hop + i)
+        hop = fluid_hop_at(w.hops, route.first_hop + i)
         row = find(w, newest, max(hop.passed_ahead, hop.passed), time)
         hop.passed_ahead = row
-        link = link_at(w.links, hop.link)
+        link = fluid_link_at(w.links, hop.link)
         served = link.served + link.rate * AHEAD * w.coarse / 8
         link.ahead, _ = crossing(
             w, link.column + TAKEN, newest, max(link.ahead, link.cursor), served
@@ -72,10 +79,10 @@ def moves_soon(w, f, route):
     if rises(w, f.back_column, route.cursor, route.ahead):
         return True
     for i in range(route.n_hops):
-        hop = hop_at(w.hops, route.first_hop + i)
+        hop = fluid_hop_at(w.hops, route.first_hop + i)
         if rises(w, hop.source + f.member, hop.cursor, hop.ahead):
             return True
-        link = link_at(w.links, hop.link)
+        link = fluid_link_at(w.links, hop.link)
         if rises(w, hop.column + f.member, link.cursor, link.ahead):
             return True
     return False

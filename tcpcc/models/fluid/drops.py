@@ -5,12 +5,11 @@ Whose they are: `victims`; how they are taken out of the fluid, and remembered: 
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, index_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import EPS, flow_at, hop_at, index_at, slot_at
+from tcpcc.models.fluid.fluid_records import EPS, fluid_flow_at, fluid_hop_at, slot_at
 from tcpcc.models.fluid.victims import drop
-from tcpcc.models.queue_memory import apply, run_timer
-from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 from tcpcc.models.shared_link import shared_at
 
 SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
@@ -47,11 +46,11 @@ def open_flows(w, link):
     """How many sources are open whose path crosses `link`."""
     count = shared_at(link.shared, 0).open if link.shared != 0 else 0.0
     for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active != 0 and slot.again == 0:
-                f = flow_at(w.flows, slot.flow)
+                f = fluid_flow_at(w.flows, slot.flow)
                 if f.open != 0 and math.isnan(f.finished):
                     count += slot.count
     return count
@@ -65,7 +64,7 @@ def concentration(w, link, packets, memory):
     same = 0.0
     total = 0.0
     for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             now = slot.fresh / packets if slot.active != 0 else 0.0
@@ -108,7 +107,7 @@ def early_drops(w, link, packets, fluid):
     while link.timer != 0 and q.wake <= w.now:
         run_timer(link, q.wake)
     q.now = w.now
-    apply(link, min(w.bin, w.n_bins - 1) if link.bins != 0 else -1)
+    apply_discipline(link, min(w.bin, w.n_bins - 1) if link.bins != 0 else -1)
     link.idle = 0.0
     if q.anew != 0:
         link.drop_at = 0.0

@@ -14,7 +14,7 @@ slot    one flow at one hop: its fluid that the link has taken in, so far; the s
 
 from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
-from tcpcc.models.queue_memory import FIELDS as QUEUE_FIELDS
+from tcpcc.models.queue_memory import QUEUE_FIELDS
 
 # Columns that every history has: time, 1 / (time since the row before). Columns of a link: bytes
 # taken in, when the fluid that leaves now had arrived, packets taken in.
@@ -158,7 +158,7 @@ FLOW = record_dtype(
         # --- settings, as in tcpcc.transport.flow_record
         "limit": float, "initial_window": float, "handshake": int, "delay_growth": int,
         "rwnd": float, "window_validation": int,
-        "whole_window": int, "put_by": float,  # 0: a window of fluid is not whole
+        "whole_window": int, "carried": float,  # 0: a window of fluid is not whole
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
         "rto_margin": float,
@@ -172,7 +172,7 @@ FLOW = record_dtype(
         "opened_at": float, "unseen": float, "later": float, "dupacks": float, "checked": float,
         "hole_sent_at": float, "hole_at": float, "hole_known": int,
         "fine_rtt8": float, "fine_dev4": float, "fine_rto": float,
-        "untold": float,
+        "unreported": float,
         "repaired": float, "repair_lost": int, "recover": float, "partial": int,
         "repair_sent_at": float, "gap": float,
         # what goes out between these is a retransmission, whose loss only the timer finds
@@ -207,13 +207,10 @@ FLOW = record_dtype(
     whole_lines=True,
 )  # fmt: skip
 
-INDEX = record_dtype({"at": int})
-
-world_at = accessor(WORLD)
+fluid_world_at = accessor(WORLD)
 route_at = accessor(ROUTE)
-hop_at = accessor(HOP)
+fluid_hop_at = accessor(HOP)
 slot_at = accessor(SLOT)
 lost_at = accessor(LOST)
-link_at = accessor(LINK)
-flow_at = accessor(FLOW)
-index_at = accessor(INDEX)
+fluid_link_at = accessor(LINK)
+fluid_flow_at = accessor(FLOW)

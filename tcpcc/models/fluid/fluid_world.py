@@ -15,7 +15,7 @@ from tcpcc.models.blame import Suspect, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, header_places, place_of
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
-from tcpcc.models.fluid.steps import FEW, FINER, PACKET_STEPS, first_step, step_length
+from tcpcc.models.fluid.steps import FINER, MANY_FLOWS, PACKET_STEPS, first_step, step_length
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
@@ -31,7 +31,7 @@ AT_ONCE = 2**18  # steps times flows that machine code takes before Python is as
 FIRST_ROWS = 256  # of the history, a power of two; doubled when a round trip takes more steps
 
 
-class World:
+class FluidWorld:
     """The memory of one run of the fluid model.
 
     Arrays are owned here; the compiled functions see their addresses in the records.
@@ -66,7 +66,7 @@ class World:
         )
         self.finer = self.coarse / usual  # than usual, where a step is given
         self.first_step = self.coarse * first_step(len(self.resolved.flows))
-        self.together = self.first_step if len(self.resolved.flows) > FEW else 0.0
+        self.together = self.first_step if len(self.resolved.flows) > MANY_FLOWS else 0.0
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.controllers = controllers or ControllerMemory(scenario.seed)
 

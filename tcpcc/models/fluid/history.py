@@ -4,13 +4,11 @@ Row `k` is at ``k & mask``. Steps differ in length, so that a moment is found by
 forward; moments that one place looks up never go back, hence the cost of a look-up is constant.
 """
 
-from tcpcc.engine.jit import accessor, compiled, record_dtype
+from tcpcc.engine.jit import compiled, number_at
 from tcpcc.models.fluid.fluid_records import PER_STEP, TIME
 
 NEAR = 1e-9  # of a step: so close to a row is on it
 EDGE = 0.25  # a side so much flatter than the other, and the edge of a clump lies between
-
-number_at = accessor(record_dtype({"value": float}))
 
 
 @compiled

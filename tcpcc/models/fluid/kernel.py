@@ -2,22 +2,21 @@
 
 import math
 
-from tcpcc.engine.jit import compiled, entry
+from tcpcc.engine.jit import compiled, entry, index_at, number_at
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.fluid.clumps import look_ahead
 from tcpcc.models.fluid.fluid_records import (
     FIRST_COLUMN,
     PER_STEP,
     TIME,
-    flow_at,
-    hop_at,
-    index_at,
-    link_at,
+    fluid_flow_at,
+    fluid_hop_at,
+    fluid_link_at,
+    fluid_world_at,
     route_at,
     slot_at,
-    world_at,
 )
-from tcpcc.models.fluid.history import number_at, row_address
+from tcpcc.models.fluid.history import row_address
 from tcpcc.models.fluid.links import step_link
 from tcpcc.models.fluid.routes import delivered, look_at_receivers, look_back, oldest_row
 from tcpcc.models.fluid.senders import step_flow
@@ -79,7 +78,7 @@ def is_short(w):
         if route.active > 0:
             oldest = min(oldest, oldest_row(w, route))
     for i in range(w.n_links):
-        oldest = min(oldest, link_at(w.links, i).cursor)
+        oldest = min(oldest, fluid_link_at(w.links, i).cursor)
     return w.k + SPARE - oldest > w.mask
 
 
@@ -98,7 +97,7 @@ def record_flow(w, f):
     b.retransmitted = f.retransmitted
     b.delivered = delivered(w, route, f.member)
     for h in range(route.n_forward):
-        hop = hop_at(w.hops, route.first_hop + h)
+        hop = fluid_hop_at(w.hops, route.first_hop + h)
         b.dropped += slot_at(w.slots, hop.first_slot + f.member).dropped
 
 
@@ -110,7 +109,7 @@ def record_bin(w):
             look_at_receivers(w, route)
     last = w.bin + 1 == w.n_bins
     for i in range(w.n_active):
-        f = flow_at(w.flows, index_at(w.active, i).at)
+        f = fluid_flow_at(w.flows, index_at(w.active, i).at)
         if f.each_bin != 0 or last or not math.isnan(f.finished):  # of others what it sums up to
             record_flow(w, f)
     w.bin += 1
@@ -132,17 +131,17 @@ def step(w):
         number = index_at(w.active, i).at
         wake = number_at(w.wakes, number)
         if wake.value <= w.now:
-            f = flow_at(w.flows, number)
+            f = fluid_flow_at(w.flows, number)
             wake.value = step_flow(w, f, route_at(w.routes, f.route))
     for i in range(w.n_links):
-        step_link(w, link_at(w.links, i))
+        step_link(w, fluid_link_at(w.links, i))
 
 
 @entry
 def run_until(world, until):
     """Advance to time `until`; returns early, True, when the history must be enlarged
     (``w.short``), and at step ``w.pause``, so that Python can answer Ctrl-C."""
-    w = world_at(world, 0)
+    w = fluid_world_at(world, 0)
     while w.now < until:
         if w.k >= w.pause:
             return True
@@ -160,7 +159,7 @@ def run_until(world, until):
 def begin_step(world, until):
     """Go on to the next row and leave it empty; returns its time, or -1 when the history must be
     enlarged first."""
-    w = world_at(world, 0)
+    w = fluid_world_at(world, 0)
     if w.k % CHECK_EVERY == 0 and is_short(w):
         return -1.0
     next_step(w, until)
@@ -170,7 +169,7 @@ def begin_step(world, until):
 @entry
 def end_step(world):
     """Fill the row that :func:`begin_step` has gone on to."""
-    w = world_at(world, 0)
+    w = fluid_world_at(world, 0)
     step(w)
     if w.now >= end_of_bin(w):
         record_bin(w)
@@ -179,6 +178,6 @@ def end_step(world):
 @entry
 def finish(world):
     """Write the last bin, once."""
-    w = world_at(world, 0)
+    w = fluid_world_at(world, 0)
     if w.bin < w.n_bins:
         record_bin(w)

@@ -10,7 +10,7 @@ by then: a single number per link gives the composition of what a FIFO queue sen
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.fluid.drops import early_drops, overflow, random_losses
 from tcpcc.models.fluid.fluid_records import (
@@ -19,18 +19,17 @@ from tcpcc.models.fluid.fluid_records import (
     TAKEN,
     TAKEN_PACKETS,
     TIME,
-    hop_at,
-    index_at,
+    fluid_hop_at,
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import between, crossing, may_have_risen, number_at
+from tcpcc.models.fluid.history import between, crossing, may_have_risen
 from tcpcc.models.fluid.losses import pay_debts
 from tcpcc.models.fluid.routes import append, look_before, value_at
 from tcpcc.models.fluid.victims import drop, drop_overflow
 from tcpcc.models.fluid.words import pass_words
-from tcpcc.models.queue_memory import sample_at as queue_sample_at
-from tcpcc.models.shared_link import begin_step, shared_at
+from tcpcc.models.queue_memory import queue_sample_at
+from tcpcc.models.shared_link import shared_at, update_shared_link
 
 RECENT = 4  # packets that the link sends meanwhile: for so long arrivals count as simultaneous
 
@@ -44,7 +43,7 @@ def take_in(w, link):
     first = last = -1
     owed = 0.0
     for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         if route_at(w.routes, hop.route).active == 0:
             continue
         together = look_before(w, hop)
@@ -121,7 +120,7 @@ def record(w, link, before, arrived, sent, dropped):
     b.waiting += (before + link.waiting) / 2 * w.step
     if link.shared != 0:
         s = shared_at(link.shared, 0)
-        b.waiting += s.grain / link.size * w.step
+        b.waiting += s.noise / link.size * w.step
         arrived += s.refused
         dropped += s.refused
     b.queue_max = max(b.queue_max, link.waiting - link.debt)  # what is owed has been dropped
@@ -155,7 +154,7 @@ def tell_packets(w, link, fluid):
         q = queue_sample_at(link.sample, 0)
         prob = q.prob
         spread = q.spread
-    begin_step(s, w.now, backlog, inflow, link.rate / 8, link.size, prob, spread)
+    update_shared_link(s, w.now, backlog, inflow, link.rate / 8, link.size, prob, spread)
 
 
 @compiled

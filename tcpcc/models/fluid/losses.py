@@ -7,20 +7,20 @@ always what it has in the network, delivered and lost, to the last digit, and a 
 flows share stays within its buffer.
 """
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     EPS,
     LOSSES,
     TAKEN,
     TAKEN_PACKETS,
-    flow_at,
-    hop_at,
+    fluid_flow_at,
+    fluid_hop_at,
     lost_at,
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import cell, number_at, row_address
+from tcpcc.models.fluid.history import cell, row_address
 from tcpcc.transport.flow_record import RECOVERY
 
 TOGETHER = 0.02  # of a base round-trip time: losses so close to each other are noticed together
@@ -84,7 +84,7 @@ def pay_debts(w, link):
     while number >= 0:
         slot = slot_at(w.slots, number)
         if slot.debt > 0:
-            hop = hop_at(w.hops, slot.hop)
+            hop = fluid_hop_at(w.hops, slot.hop)
             slot.debt -= take_back(w, link, hop, number - hop.first_slot, slot.debt)
         number = slot.next
     link.debt = link.owed
@@ -112,7 +112,7 @@ def sent_before(w, hop, m, behind):
     """What flow `m` of `hop` had sent before the last `behind` packets that came here."""
     sent = slot_at(w.slots, hop.first_slot + m).offered - behind
     for i in range(hop.place):
-        before = hop_at(w.hops, route_at(w.routes, hop.route).first_hop + i)
+        before = fluid_hop_at(w.hops, route_at(w.routes, hop.route).first_hop + i)
         sent += slot_at(w.slots, before.first_slot + m).dropped
     return sent
 
@@ -136,7 +136,7 @@ def lose_here(w, link, hop, m, packets):
     link.debt += owed * slot.count
     if slot.carries_ack != 0:
         return
-    f = flow_at(w.flows, slot.flow)
+    f = fluid_flow_at(w.flows, slot.flow)
     f.unseen += packets
     sent = sent_before(w, hop, m, behind)
     if note_loss(slot, w.now - (1 - link.place) * w.step, packets, 0.0):
@@ -160,7 +160,7 @@ def lose(w, link, hop, m, packets):
     link.debt += owed * slot.count
     if slot.carries_ack != 0:
         return
-    f = flow_at(w.flows, slot.flow)
+    f = fluid_flow_at(w.flows, slot.flow)
     f.unseen += packets
     note_loss(slot, w.now - w.step, packets, TOGETHER * route_at(w.routes, hop.route).base_rtt)
     if f.phase == RECOVERY and f.repeats == 0:

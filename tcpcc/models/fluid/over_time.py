@@ -11,10 +11,10 @@ from tcpcc.engine.jit import address
 from tcpcc.results.recording import Means, capacities, late_bins
 
 if TYPE_CHECKING:
-    from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.models.fluid.fluid_world import FluidWorld
 
 
-def means(world: World, after: float) -> Means:
+def means(world: FluidWorld, after: float) -> Means:
     """What :func:`tcpcc.batch` gives of a run that is over: of each recorded flow, of each recorded
     link, over the bins that end later than `after`, s.
 

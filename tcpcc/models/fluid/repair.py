@@ -17,7 +17,7 @@ coarse timer if there are none.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import EPS, LOSSES, STUCK, hop_at, lost_at, slot_at
+from tcpcc.models.fluid.fluid_records import EPS, LOSSES, STUCK, fluid_hop_at, lost_at, slot_at
 from tcpcc.models.fluid.history import between, fraction, locate
 from tcpcc.models.fluid.window import flight_size, new_data, new_round
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
@@ -277,7 +277,7 @@ def note_hole(f, packets, sent_at, sent, known):
 def look_for_holes(w, f, route):
     """Note the losses that the fluid acknowledged by now has passed."""
     for i in range(route.n_forward):
-        hop = hop_at(w.hops, route.first_hop + i)
+        hop = fluid_hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
         while slot.first_loss != slot.last_loss:
             loss = lost_at(slot.losses, slot.first_loss % LOSSES)
@@ -296,7 +296,7 @@ def before_hole(w, f, route, fresh):
     before = fresh
     dropped = 0.0  # by the links after the one looked at
     for i in range(route.n_forward - 1, -1, -1):
-        hop = hop_at(w.hops, route.first_hop + i)
+        hop = fluid_hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
         if slot.first_loss != slot.last_loss:
             loss = lost_at(slot.losses, slot.first_loss % LOSSES)
@@ -314,7 +314,7 @@ def forget_losses(w, f, route):
     in the network nevertheless is given up: its ACKs will be none of the window's."""
     f.given_up = f.next_seq - f.acked
     for i in range(route.n_forward):
-        hop = hop_at(w.hops, route.first_hop + i)
+        hop = fluid_hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
         slot.first_loss = slot.last_loss
         slot.debt = 0.0

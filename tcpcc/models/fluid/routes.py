@@ -1,7 +1,7 @@
 """Where fluid stands: what arrives at a link now, what is acknowledged now, when it was sent."""
 
-from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import ARRIVED, hop_at, link_at, route_at, slot_at
+from tcpcc.engine.jit import compiled, number_at
+from tcpcc.models.fluid.fluid_records import ARRIVED, fluid_hop_at, fluid_link_at, route_at, slot_at
 from tcpcc.models.fluid.history import (
     between,
     curve,
@@ -9,7 +9,6 @@ from tcpcc.models.fluid.history import (
     fraction,
     locate,
     may_have_risen,
-    number_at,
     row_address,
     turn,
 )
@@ -83,8 +82,8 @@ def look_back(w, route):
     newest = w.k - 1
     time = w.now - route.after
     for i in range(route.n_hops - 1, -1, -1):
-        hop = hop_at(w.hops, route.first_hop + i)
-        link = link_at(w.links, hop.link)
+        hop = fluid_hop_at(w.hops, route.first_hop + i)
+        link = fluid_link_at(w.links, hop.link)
         hop.passed = find(w, newest, hop.passed, time)
         hop.seen = between(w, link.column + ARRIVED, hop.passed, fraction(w, hop.passed, time))
         if i == route.n_hops - 1:
@@ -130,7 +129,7 @@ def oldest_row(w, route):
     """The oldest row that a look-up of this route may still need."""
     oldest = route.cursor
     for i in range(route.n_hops):
-        hop = hop_at(w.hops, route.first_hop + i)
+        hop = fluid_hop_at(w.hops, route.first_hop + i)
         oldest = min(oldest, hop.passed, hop.cursor)
         if hop.through >= 0:
             oldest = min(oldest, hop.left)
@@ -144,9 +143,9 @@ def look_at_receivers(w, route):
     row = locate(w, w.k, time)
     column = route.column
     if route.n_forward > 0:
-        hop = hop_at(w.hops, route.first_hop + route.n_forward - 1)
+        hop = fluid_hop_at(w.hops, route.first_hop + route.n_forward - 1)
         column = hop.column
-        arrived = link_at(w.links, hop.link).column + ARRIVED
+        arrived = fluid_link_at(w.links, hop.link).column + ARRIVED
         time = between(w, arrived, row, fraction(w, row, time))
         row = locate(w, w.k, time)
     route.bin_row = row

@@ -2,10 +2,9 @@
 
 import math
 
-from tcpcc.engine.jit import compiled, entry
+from tcpcc.engine.jit import compiled, entry, number_at
 from tcpcc.models.fluid.clumps import note_clump, want_steps
-from tcpcc.models.fluid.fluid_records import EPS, OPENING, flow_at
-from tcpcc.models.fluid.history import number_at
+from tcpcc.models.fluid.fluid_records import EPS, OPENING, fluid_flow_at
 from tcpcc.models.fluid.repair import (
     before_hole,
     enter_recovery,
@@ -26,7 +25,7 @@ from tcpcc.transport.rto import restart_timer
 
 @entry
 def start_flow(flows, index, now):
-    f = flow_at(flows, index)
+    f = fluid_flow_at(flows, index)
     start(f, now)
     if f.n_words > 0:
         send_syn(f, now)
@@ -52,7 +51,7 @@ def count_duplicates(f, now, fresh):
 def receive_repaired(w, f, fresh):
     """ACKs while a hole is known: duplicates, or the answers to retransmissions."""
     now = w.now
-    f.untold += fresh
+    f.unreported += fresh
     fresh = count_duplicates(f, now, fresh)
     f.high_ack += fresh
     if f.phase == RECOVERY:
@@ -110,7 +109,7 @@ def receive(w, f, route, fresh):
         late = min(fresh, f.given_up)
         f.given_up -= late
         f.acked += late
-        f.untold += late
+        f.unreported += late
         fresh -= late
     if fresh <= EPS:
         return

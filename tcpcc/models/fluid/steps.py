@@ -22,7 +22,9 @@ FEWEST_STEPS = 10  # in a round trip, that may be asked for
 FINER = 40  # how much shorter steps may be while a window is a clump in slow start,
 PACKET_STEPS = 10  # but not more than so many in the time of a packet
 TINY = 1e-4  # of a step: the first one after a flow has started, whose window leaves at once
-FEW = 30  # flows; where there are more, a flow's slow start is seen less sharply, else the short
+MANY_FLOWS = (
+    30  # flows; where there are more, a flow's slow start is seen less sharply, else the short
+)
 # steps of all of them would cost more than the rest
 
 
@@ -54,7 +56,7 @@ def step_length(
 
 def first_step(n_flows: int) -> float:
     """The first step after a flow has started, as a part of a step, in a world of `n_flows`."""
-    return min(TINY * max(n_flows / FEW, 1.0) ** 2, 1.0)
+    return min(TINY * max(n_flows / MANY_FLOWS, 1.0) ** 2, 1.0)
 
 
 def _drain_time(resolved: Resolved, index: int) -> float:

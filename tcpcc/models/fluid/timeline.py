@@ -11,13 +11,13 @@ from tcpcc.models.fluid.rows import room
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.fluid.fluid_world import World
+    from tcpcc.models.fluid.fluid_world import FluidWorld
     from tcpcc.scenario.resolve import ResolvedChange
 
 Event = tuple[float, Callable[[], None]]
 
 
-def events(world: World) -> list[Event]:
+def events(world: FluidWorld) -> list[Event]:
     """Times and calls in order; where times are equal, in the order of flows, changes last."""
     found = [event for k in range(len(world.flows)) for event in _of_flow(world, k)]
     started: Counter[tuple[int, float]] = Counter()
@@ -29,16 +29,16 @@ def events(world: World) -> list[Event]:
         together = int(world.flows["route"][k]), flow.spec.start
         turn = started[together] * float(world.flows["spacing"][k])
         started[together] += 1
-        found.append((flow.spec.start + turn, partial(start, world, k)))
+        found.append((flow.spec.start + turn, partial(begin_flow, world, k)))
     found += [(c.spec.at, partial(change, world, c)) for c in world.resolved.changes]
     return sorted(found, key=lambda event: event[0])
 
 
-def _of_flow(world: World, k: int) -> Iterator[Event]:
+def _of_flow(world: FluidWorld, k: int) -> Iterator[Event]:
     spec = world.resolved.flows[k].spec
     if not isinstance(spec, CBR):
         if spec.stop is not None:
-            yield spec.stop, partial(stop, world, k)
+            yield spec.stop, partial(stop_flow, world, k)
         return
     for begin, end in spec.on:
         yield begin, partial(switch, world, k, spec.rate / (8 * spec.packet_size))
@@ -46,7 +46,7 @@ def _of_flow(world: World, k: int) -> Iterator[Event]:
             yield end, partial(switch, world, k, 0.0)
 
 
-def start(world: World, k: int) -> None:
+def begin_flow(world: FluidWorld, k: int) -> None:
     """A flow with a controller opens its connection."""
     from tcpcc.models.fluid.senders import start_flow
 
@@ -55,14 +55,14 @@ def start(world: World, k: int) -> None:
     start_flow(world.w["flows"][0], k, world.w["now"][0])
 
 
-def stop(world: World, k: int) -> None:
+def stop_flow(world: FluidWorld, k: int) -> None:
     """No new data from now on; what is outstanding is still repaired."""
     flow = world.flows[k]
     flow["open"] = 0
     flow["limit"] = min(flow["limit"], flow["next_seq"] - flow["known_lost"])
 
 
-def switch(world: World, k: int, rate: float) -> None:
+def switch(world: FluidWorld, k: int, rate: float) -> None:
     """A source of constant bit rate sends `rate` packets a second from now on."""
     if not world.is_active(k):
         world.activate(k)
@@ -70,7 +70,7 @@ def switch(world: World, k: int, rate: float) -> None:
     world.flows["open"][k] = rate > 0
 
 
-def change(world: World, change: ResolvedChange) -> None:
+def change(world: FluidWorld, change: ResolvedChange) -> None:
     """A scheduled change of a link; what is in flight takes the new delay from where it is."""
     spec, index = change.spec, change.link
     if index not in world.place:

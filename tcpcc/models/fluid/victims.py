@@ -9,15 +9,14 @@ draw by shares alone, flows of equal round-trip time do not lose together, as th
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, index_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
     EPS,
-    flow_at,
-    hop_at,
-    index_at,
-    link_at,
+    fluid_flow_at,
+    fluid_hop_at,
+    fluid_link_at,
     route_at,
     slot_at,
 )
@@ -29,7 +28,7 @@ from tcpcc.transport.flow_record import CBR, window_at
 BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
 SCATTER = 0.65  # 0.8 (2/3)^(1/2): see `clump_loses`
 REMEMBERED = 2  # loss events of each flow: of more the older half is forgotten
-FEW = 8  # so many drops in a step are drawn one by one; of more each flow has its share
+DRAWN_SINGLY = 8  # so many drops in a step are drawn one by one; of more each flow has its share
 
 
 @compiled
@@ -38,9 +37,9 @@ def row_sent(w, hop):
     route = route_at(w.routes, hop.route)
     time = w.now - hop.before
     for i in range(hop.place - 1, -1, -1):
-        previous = hop_at(w.hops, route.first_hop + i)
+        previous = fluid_hop_at(w.hops, route.first_hop + i)
         row = locate(w, w.k, time)
-        column = link_at(w.links, previous.link).column + ARRIVED
+        column = fluid_link_at(w.links, previous.link).column + ARRIVED
         time = between(w, column, row, fraction(w, row, time)) - previous.before
     return locate(w, w.k, time)
 
@@ -53,7 +52,7 @@ def grown(w, hop, m, row):
 
 
 @compiled
-def blame(w, link, packets):
+def choose_victims(w, link, packets):
     """Weigh the flows for an overflow by `packets`; returns the sum of the weights. A flow that
     still owes a part of a lost packet has no other one here that it could lose."""
     explained = 0.0
@@ -63,7 +62,7 @@ def blame(w, link, packets):
     number = link.first_busy
     while number >= 0:
         slot = slot_at(w.slots, number)
-        hop = hop_at(w.hops, slot.hop)
+        hop = fluid_hop_at(w.hops, slot.hop)
         if slot.hop != seen:
             row = row_sent(w, hop)
             seen = slot.hop
@@ -80,7 +79,7 @@ def blame(w, link, packets):
     share = max(packets - explained, BLAMELESS * packets) / recent
     if link.shared != 0:
         s = shared_at(link.shared, 0)
-        s.weight = packets * s.front / max(s.front + s.behind, EPS)
+        s.weight = packets * s.foreground / max(s.foreground + s.background, EPS)
     number = link.first_busy
     while number >= 0:
         slot = slot_at(w.slots, number)
@@ -121,7 +120,7 @@ def clump_loses(cwnd, rounds):
 def at_a_time(w, link, slot):
     """How many packets of a flow a full buffer refuses at once, if its window comes in less than a
     step. Longer clumps the steps have seen."""
-    f = flow_at(w.flows, slot.flow)
+    f = fluid_flow_at(w.flows, slot.flow)
     if slot.carries_ack != 0 or f.kind == CBR or f.srtt == 0:
         return 1.0
     cwnd = window_at(f.state, 0).cwnd
@@ -143,7 +142,7 @@ def drop_one(w, link, target, most):
         if slot.weight > 0:
             reached += slot.weight
             if reached >= target:
-                hop = hop_at(w.hops, slot.hop)
+                hop = fluid_hop_at(w.hops, slot.hop)
                 packets = 1.0
                 if most > slot.count:
                     packets = min(at_a_time(w, link, slot), math.ceil(most / slot.count))
@@ -175,7 +174,7 @@ def drop_many(w, link, packets, total, clumped):
             if mine > 0:
                 turns += mine
                 given += mine * unit
-                hop = hop_at(w.hops, slot.hop)
+                hop = fluid_hop_at(w.hops, slot.hop)
                 lose(w, link, hop, number - hop.first_slot, mine * together)
         number = slot.next
     return given
@@ -185,7 +184,7 @@ def drop_many(w, link, packets, total, clumped):
 def drop_at_once(w, link, packets, total, clumped):
     """Drop at least `packets` of the flows by their weights, whose sum is `total`; returns how many
     were: a flow that stands for many loses for all of them."""
-    if packets >= FEW:
+    if packets >= DRAWN_SINGLY:
         return drop_many(w, link, packets, total, clumped)
     given = 0.0
     while given < packets:
@@ -216,11 +215,11 @@ def measure_losses(w, link, s):
     drawn = 0.0
     turns = 0.0
     for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.carries_ack == 0:
-                f = flow_at(w.flows, slot.flow)
+                f = fluid_flow_at(w.flows, slot.flow)
                 flows += slot.count
                 packets += max(slot.dropped - f.unseen, 0.0) * slot.count
                 events += max(f.loss_events, f.timeouts) * slot.count
@@ -245,7 +244,7 @@ def drop_overflow(w, link, packets):
     Packets of a shared link owe their share, of what is dropped too much as well: the next of them
     to come are refused.
     """
-    total = blame(w, link, packets)
+    total = choose_victims(w, link, packets)
     mine = 0
     if link.shared != 0:
         s = shared_at(link.shared, 0)
@@ -258,6 +257,6 @@ def drop_overflow(w, link, packets):
         given = drop_at_once(w, link, packets, total, True)
     if link.shared != 0:
         s = shared_at(link.shared, 0)
-        due = mine + max(given - packets, 0.0) * s.front / max(s.behind, EPS)
-        s.owed = min(s.owed + due, max(s.front, due))
+        due = mine + max(given - packets, 0.0) * s.foreground / max(s.background, EPS)
+        s.owed = min(s.owed + due, max(s.foreground, due))
     return given

@@ -13,7 +13,7 @@ from tcpcc.models.fluid.fluid_records import EPS, OPENING
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.pacing import pace
 from tcpcc.transport.rto import measure, reset_timer, restart_timer
-from tcpcc.transport.rules import apply, begin_round, fill_sample, grow, is_limited, started
+from tcpcc.transport.rules import apply_rule, begin_round, fill_sample, grow, is_limited, started
 
 PARTS = 16  # of a window, of which rules learn one by one,
 PARTS_OF_MANY = 4  # where a flow stands for many, whose clumps nobody sees
@@ -108,7 +108,7 @@ def new_data(f):
 def send_first_window(f, now):
     window_at(f.state, 0).cwnd = 1.0 if f.delay_growth != 0 else f.initial_window
     if f.on_open != 0 and f.handshake != 0:
-        apply(f, f.on_open)
+        apply_rule(f, f.on_open)
     if f.pacing_rate != 0:
         f.allowance = math.inf if math.isinf(pace(f)) else 1.0
     new_round(f, now)
@@ -153,7 +153,7 @@ def opened(f, now, rtt):
     a.acked = 1.0
     a.delivered = 1.0
     a.inflight = 1.0
-    apply(f, f.on_ack)
+    apply_rule(f, f.on_ack)
     send_first_window(f, now)
 
 
@@ -231,8 +231,8 @@ def acknowledged(f, now, packets, rtt):
                 f.backoff = 1
         elif ahead < part:
             part = ahead
-        tell(f, now, part * f.counted, part + f.untold, rtt)
-        f.untold = 0.0
+        tell(f, now, part * f.counted, part + f.unreported, rtt)
+        f.unreported = 0.0
         f.round_sum += rtt * part
         f.round_n += part
         f.round_min = min(f.round_min, rtt)

@@ -11,22 +11,20 @@ many packets with these words. Where its timer is due within the step, what came
 before. The SYN, which weighs nothing in fluid, takes its words along by itself.
 """
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined
+from tcpcc.engine.jit import call_rule, compiled, index_at, not_inlined, number_at
 from tcpcc.models.fluid.drops import describe
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
     TIME,
     WORDS,
-    flow_at,
-    hop_at,
-    index_at,
-    link_at,
+    fluid_flow_at,
+    fluid_hop_at,
+    fluid_link_at,
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import between, cell, fraction, number_at, row_address
-from tcpcc.models.queue_memory import note_state, run_timer
-from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.fluid.history import between, cell, fraction, row_address
+from tcpcc.models.queue_memory import note_state, queue_sample_at, run_timer
 from tcpcc.transport.rules import sample_at
 
 
@@ -76,7 +74,7 @@ def bring_back(w, f, route):
         row = row_of(w, route.cursor, route.sent_at)
     else:
         row = row_of(
-            w, hop_at(w.hops, route.first_hop + route.n_hops - 1).passed, w.now - route.after
+            w, fluid_hop_at(w.hops, route.first_hop + route.n_hops - 1).passed, w.now - route.after
         )
     show(sample_at(f.sample, 0), row_address(w, row), f.words_back)
 
@@ -93,8 +91,8 @@ def source_of(w, hop):
 def column_before(w, hop, m):
     """Where the stage before has the words of flow `m` of `hop`."""
     if hop.place == 0:
-        return flow_at(w.flows, slot_at(w.slots, hop.first_slot + m).flow).words
-    before = hop_at(w.hops, route_at(w.routes, hop.route).first_hop + hop.place - 1)
+        return fluid_flow_at(w.flows, slot_at(w.slots, hop.first_slot + m).flow).words
+    before = fluid_hop_at(w.hops, route_at(w.routes, hop.route).first_hop + hop.place - 1)
     return slot_at(w.slots, before.first_slot + m).words + WORDS
 
 
@@ -108,7 +106,7 @@ def check(q):
 def take_words(w, link):
     """What comes in brings the words of the stage before."""
     for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         source = 0
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
@@ -124,7 +122,7 @@ def tell_of_arrivals(w, link, q, share):
     if share <= 0:
         return
     for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         source = 0
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
@@ -152,7 +150,7 @@ def send_words(w, link, q):
     part = fraction(w, link.cursor, arrived)
     source = row_address(w, row_of(w, link.cursor, arrived))
     for i in range(link.n_hops):
-        hop = hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
+        hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
             slot = slot_at(w.slots, hop.first_slot + m)
             if slot.active == 0:
@@ -253,8 +251,8 @@ def visit(w, f, link, rule):
 def carry_syn(w, f, route, until):
     """Carry the SYN as far as it has come by `until`."""
     while f.syn_hop < route.n_forward:
-        hop = hop_at(w.hops, route.first_hop + f.syn_hop)
-        link = link_at(w.links, hop.link)
+        hop = fluid_hop_at(w.hops, route.first_hop + f.syn_hop)
+        link = fluid_link_at(w.links, hop.link)
         if f.syn_waits == 0:
             if f.syn_at + hop.before > until:
                 return

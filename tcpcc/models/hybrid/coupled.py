@@ -17,12 +17,12 @@ import numpy as np
 from tcpcc.engine.jit import INTERPRETED, address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.blame import RuleError, blame
-from tcpcc.models.fluid.fluid_world import World as FluidWorld
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.fluid.limits import look
 from tcpcc.models.fluid.timeline import events
-from tcpcc.models.hybrid.foreground import split
+from tcpcc.models.hybrid.foreground import split_traffic
 from tcpcc.models.packet import read_out
-from tcpcc.models.packet.packet_world import World as PacketWorld
+from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.shared_link import SHARED, no_victims
 from tcpcc.results import Run
@@ -62,7 +62,7 @@ class Coupled:
         trace: bool | Selection,
     ) -> None:
         self.scenario = scenario
-        front, back = split(scenario)
+        front, back = split_traffic(scenario)
         self.fluid = FluidWorld(back, step, representatives)
         look(self.fluid.resolved)
         self.shared = np.zeros(len(self.fluid.kept), SHARED)

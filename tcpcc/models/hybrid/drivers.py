@@ -32,9 +32,9 @@ def run_compiled(coupled: Coupled, progress: bool) -> Run:
     world, w, duration = coupled.packets, coupled.packets.w[0], coupled.scenario.duration
     memory = np.zeros(1, turns.TURNS)
     t = memory[0]
-    t["run_packets"] = turns.run_packets.address(handlers.run_until)
-    t["begin_step"] = turns.begin_step.address(kernel.begin_step)
-    t["end_step"] = turns.end_step.address(kernel.end_step)
+    t["run_packets"] = turns.call_packets.address(handlers.run_events)
+    t["begin_step"] = turns.call_begin_step.address(kernel.begin_step)
+    t["end_step"] = turns.call_end_step.address(kernel.end_step)
     t["packets"], t["fluid"] = world.address, coupled.at
     with Progress(duration, progress) as bar:
         while coupled.now < math.inf:

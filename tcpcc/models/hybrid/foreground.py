@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 
-def split(scenario: Scenario) -> tuple[Scenario, Scenario]:
+def split_traffic(scenario: Scenario) -> tuple[Scenario, Scenario]:
     """Return the scenario with only its foreground, and with only its background.
 
     Both keep the network and the names of the whole scenario, so a link has the same number in

@@ -16,9 +16,9 @@ TURNS = record_dtype(
 
 turns_at = accessor(TURNS)
 
-run_packets = Caller(bool, int, float)
-begin_step = Caller(float, int, float)
-end_step = Caller(None, int)
+call_packets = Caller(bool, int, float)
+call_begin_step = Caller(float, int, float)
+call_end_step = Caller(None, int)
 
 
 @entry
@@ -31,13 +31,13 @@ def take_turns(turns):
     t = turns_at(turns, 0)
     steps = 0
     while True:
-        if run_packets(t.run_packets, t.packets, t.now):
+        if call_packets(t.run_packets, t.packets, t.now):
             return True
-        end_step(t.end_step, t.fluid)
+        call_end_step(t.end_step, t.fluid)
         steps += 1
         if t.now >= t.stop or steps >= t.steps:
             return False
-        time = begin_step(t.begin_step, t.fluid, t.until)
+        time = call_begin_step(t.begin_step, t.fluid, t.until)
         if time < 0:
             return False
         t.now = time

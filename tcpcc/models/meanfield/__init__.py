@@ -64,11 +64,11 @@ def simulate(
         ScenarioError: flows of a finite size, scheduled changes, or a `step` that is too long.
         FloatingPointError: a controller's rules gave a window that is not a positive number.
     """
-    from tcpcc.models.meanfield.meanfield_world import World
+    from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
     from tcpcc.models.refusals import warn_of_jitter
 
     begin = time.thread_time()
-    world = World(scenario, step, marking=marking)
+    world = MeanFieldWorld(scenario, step, marking=marking)
     warn_of_jitter(world.resolved, "meanfield")
     world.start()
     with Progress(scenario.duration, progress) as bar:

@@ -8,15 +8,14 @@ depending on the phase of the packet being sent.
 """
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.meanfield.meanfield_records import link_at, slot_at
-from tcpcc.models.queue_memory import apply as apply_discipline
-from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.meanfield.meanfield_records import class_slot_at, mean_link_at
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
 
 BITS = 8.0  # bits in a byte
 
 
 @compiled
-def room(link):
+def buffer_bits(link):
     """The capacity of the buffer, in bits."""
     return BITS * (link.limit if link.in_bytes != 0 else link.limit * link.size)
 
@@ -24,7 +23,7 @@ def room(link):
 @compiled
 def clear_arrivals(w):
     for i in range(w.n_links):
-        link = link_at(w.links, i)
+        link = mean_link_at(w.links, i)
         link.arriving = link.arriving_bits = link.squares = link.flows = 0.0
 
 
@@ -32,8 +31,8 @@ def clear_arrivals(w):
 def add_arrivals(w, c, flows):
     """Add the arrivals of class `c`, with `flows` open flows, to the links on its path."""
     for j in range(c.n_slots):
-        slot = slot_at(w.slots, c.first_slot + j)
-        link = link_at(w.links, slot.link)
+        slot = class_slot_at(w.slots, c.first_slot + j)
+        link = mean_link_at(w.links, slot.link)
         rate = slot.rate
         packets = c.count * rate
         bits = packets * BITS * slot.size
@@ -44,13 +43,13 @@ def add_arrivals(w, c, flows):
 
 
 @compiled
-def overflow(link, backlog, early):
+def overflow_share(link, backlog, early):
     """Share of the packets accepted by the discipline that finds the buffer full."""
     offered = link.arriving_bits * (1 - early)
     if offered <= link.rate:
         return 0.0
     packet = BITS * link.size
-    full = min(max((backlog - room(link) + packet) / packet, 0.0), 1.0)
+    full = min(max((backlog - buffer_bits(link) + packet) / packet, 0.0), 1.0)
     return full * (1 - link.rate / offered)
 
 
@@ -62,7 +61,7 @@ def set_drift(link, backlog, early):
     link.marked = early if link.marks != 0 else 0.0
     if link.marks != 0:
         early = 0.0
-    link.refused = 1 - (1 - early) * (1 - overflow(link, backlog, early))
+    link.refused = 1 - (1 - early) * (1 - overflow_share(link, backlog, early))
     link.prob = 1 - (1 - link.refused) * (1 - link.loss)
     link.drift = link.arriving_bits * (1 - link.refused) - link.rate
     if backlog <= 0:
@@ -71,7 +70,7 @@ def set_drift(link, backlog, early):
 
 @compiled
 def bounded(link, backlog):
-    return min(max(backlog, 0.0), room(link))
+    return min(max(backlog, 0.0), buffer_bits(link))
 
 
 @compiled
@@ -89,7 +88,7 @@ def ask_discipline(link, now, step, backlog, arrivals, b):
     load = link.arriving_bits * (1 - link.refused) / link.rate
     q.idle = step * max(1 - load, 0.0) if backlog <= 0 else 0.0
     q.rate = link.rate
-    q.limit = room(link) / (BITS * link.size)
+    q.limit = buffer_bits(link) / (BITS * link.size)
     q.flows = link.flows
     q.concentration = link.squares / link.arriving**2 if link.arriving > 0 else 1.0
     q.prob = q.spread = q.anew = 0.0

@@ -17,8 +17,8 @@ present, so its age settles at one over the rate.
 
 import math
 
-from tcpcc.engine.jit import call_rule, compiled, entry
-from tcpcc.models.meanfield.meanfield_records import BYTES, class_at, number_at
+from tcpcc.engine.jit import call_rule, compiled, entry, number_at
+from tcpcc.models.meanfield.meanfield_records import BYTES, class_at
 from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.rules import sample_at
 
@@ -52,7 +52,7 @@ def see(c, state, now):
 
 
 @compiled
-def apply(c, rule, state):
+def apply_to_state(c, rule, state):
     call_rule(rule, state, c.params, c.sample)
 
 
@@ -80,14 +80,14 @@ def settle(c, state):
     a = sample_at(c.sample, 0)
     acked = a.acked
     a.acked = a.delivered = 0.0
-    apply(c, c.on_ack, state)
+    apply_to_state(c, c.on_ack, state)
     a.acked = a.delivered = acked
 
 
 @compiled
-def lose(c, state):
+def apply_loss(c, state):
     """Apply a loss, including its effects at the next ACK."""
-    apply(c, c.on_loss, state)
+    apply_to_state(c, c.on_loss, state)
     if c.settles != 0:
         settle(c, state)
 
@@ -98,7 +98,7 @@ def find_drift(c, state, now, drift):
     see(c, state, now)
     if c.acks > 0:
         copy(c.n, state, c.scratch)
-        apply(c, c.on_ack, c.scratch)
+        apply_to_state(c, c.on_ack, c.scratch)
         jump(c, state, c.acks / c.quantum, drift, False)
     else:
         for i in range(c.n):
@@ -107,11 +107,11 @@ def find_drift(c, state, now, drift):
         return
     if c.losses > 0:
         copy(c.n, state, c.scratch)
-        lose(c, c.scratch)
+        apply_loss(c, c.scratch)
         jump(c, state, min(c.losses, 1 / c.rtt), drift, True)
     if c.on_round != 0 and c.acks > 0:
         copy(c.n, state, c.scratch)
-        apply(c, c.on_round, c.scratch)
+        apply_to_state(c, c.on_round, c.scratch)
         jump(c, state, 1 / c.rtt, drift, True)
 
 
@@ -122,7 +122,7 @@ def drift_of(classes, index, state, now, drift):
 
 
 @compiled
-def advance(c, step, drift, start, target):
+def advance_state(c, step, drift, start, target):
     """target <- start + step x drift."""
     for i in range(c.n):
         number_at(target, i).value = number_at(start, i).value + step * number_at(drift, i).value
@@ -138,6 +138,6 @@ def advance_by_mean(c, step):
 
 
 __all__ = [
-    "BYTES", "advance", "advance_by_mean", "drift_of", "find_drift", "lose", "see", "settle",
-    "window",
+    "BYTES", "advance_by_mean", "advance_state", "apply_loss", "drift_of", "find_drift", "see",
+    "settle", "window",
 ]  # fmt: skip

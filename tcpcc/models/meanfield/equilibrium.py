@@ -21,7 +21,7 @@ from tcpcc.transport import flow_record as t
 if TYPE_CHECKING:
     import xarray as xr
 
-    from tcpcc.models.meanfield.meanfield_world import World
+    from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
     from tcpcc.scenario import Scenario
 
 ROUNDS = 400_000  # most round trips in which a class may settle
@@ -80,9 +80,9 @@ class Solver:
     """Finds the equilibrium of one scenario; :meth:`solve` leaves `world` there."""
 
     def __init__(self, scenario: Scenario, marking: bool = False) -> None:
-        from tcpcc.models.meanfield.meanfield_world import World
+        from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 
-        self.world: World = World(scenario, bins=False, marking=marking)
+        self.world: MeanFieldWorld = MeanFieldWorld(scenario, bins=False, marking=marking)
         self.initial = [state.copy() for state in self.world.states]
         links = self.world.links
         self.room = np.where(

@@ -10,35 +10,33 @@ time: at the end of a round and at the first loss, the rule is applied to all of
 
 import math
 
-from tcpcc.engine.jit import compiled, entry
+from tcpcc.engine.jit import compiled, entry, index_at
+from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.meanfield import buffers
 from tcpcc.models.meanfield.drift import (
-    advance,
     advance_by_mean,
+    advance_state,
+    apply_loss,
+    apply_to_state,
     find_drift,
-    lose,
     see,
     settle,
     window,
 )
-from tcpcc.models.meanfield.drift import apply as apply_rule
 from tcpcc.models.meanfield.lookback import (
     BACKLOG,
     MARKED,
     PROB,
-    cell,
     follow_back,
-    look_ahead,
-    look_back,
+    history_cell,
+    set_arrival_rates,
+    set_feedback_rates,
 )
 from tcpcc.models.meanfield.meanfield_records import (
     class_at,
-    flow_bin_at,
-    index_at,
-    link_at,
-    link_bin_at,
-    slot_at,
-    world_at,
+    class_slot_at,
+    mean_link_at,
+    mean_world_at,
 )
 from tcpcc.transport.flow_record import CBR, window_at
 
@@ -58,13 +56,13 @@ def round_trip_ahead(w, c, trial):
     """The round-trip time of a packet that class `c` sends now."""
     rtt = c.base_rtt
     for j in range(c.n_slots):
-        link = link_at(w.links, slot_at(w.slots, c.first_slot + j).link)
+        link = mean_link_at(w.links, class_slot_at(w.slots, c.first_slot + j).link)
         rtt += (link.trial if trial else link.backlog) / link.rate
     return rtt
 
 
 @compiled
-def send(w, c, i, on, trial):
+def set_sending_rate(w, c, i, on, trial):
     """Set the rate of class `c`, number `i`, if it is `on`, and add its arrivals to the links.
 
     The rate is a window per round-trip time of a packet sent now, at the present states and
@@ -78,8 +76,8 @@ def send(w, c, i, on, trial):
         state = c.trial if trial else c.state
         rate = c.rate if c.kind == CBR else window(c, state) / class_at(w.classes, c.way).rtt_ahead
     c.now_rate = rate
-    if c.n_slots > 0 and slot_at(w.slots, c.first_slot).before <= 0:
-        slot_at(w.slots, c.first_slot).rate = rate
+    if c.n_slots > 0 and class_slot_at(w.slots, c.first_slot).before <= 0:
+        class_slot_at(w.slots, c.first_slot).rate = rate
     buffers.add_arrivals(w, c, flows)
 
 
@@ -104,7 +102,7 @@ def leave_slow_start(c, now):
 
 
 @compiled
-def events(w, c, moved, then):
+def handle_losses(w, c, moved, then):
     """Handle the start of a class and, in slow start, the end of a round and the first loss."""
     if not moved:
         if c.on != 0:
@@ -115,12 +113,12 @@ def events(w, c, moved, then):
     s = window_at(c.state, 0)
     if c.on_round != 0 and c.acks > 0 and then >= c.round_end:
         see(c, c.state, then)
-        apply_rule(c, c.on_round, c.state)
+        apply_to_state(c, c.on_round, c.state)
         c.round_end += c.rtt
     c.lost += c.losses * w.step
     if c.lost >= 1:
         see(c, c.state, then)
-        lose(c, c.state)
+        apply_loss(c, c.state)
         c.slow = 0
     elif s.cwnd >= s.ssthresh:
         leave_slow_start(c, then)
@@ -132,17 +130,17 @@ def predict(w, c, now):
     if c.on != 0 and c.kind != CBR:
         c.quantum = c.acks * w.step
         find_drift(c, c.state, now, c.first)
-        advance(c, w.step, c.first, c.state, c.trial)
+        advance_state(c, w.step, c.first, c.state, c.trial)
 
 
 @compiled
-def hear(w, c, i, then):
+def take_feedback(w, c, i, then):
     """Find what returns to class `c`, number `i`, at `then`, and what it sends as predicted."""
     if c.way == i:
         follow_back(w, c, then, w.k)
-    look_back(w, c, then)
-    look_ahead(w, c, then, w.k)
-    send(w, c, i, is_on(c, then, w.step), True)
+    set_feedback_rates(w, c, then)
+    set_arrival_rates(w, c, then, w.k)
+    set_sending_rate(w, c, i, is_on(c, then, w.step), True)
 
 
 @compiled
@@ -156,14 +154,14 @@ def correct(w, c, then):
         c.quantum = c.acks * w.step
         find_drift(c, c.trial, then, c.second)
         advance_by_mean(c, w.step)
-    events(w, c, moved, then)
+    handle_losses(w, c, moved, then)
 
 
 @compiled
 def step_links(w, then, b):
     """Second half of the links' step, with the predicted arrivals; `b` is the bin."""
     for i in range(w.n_links):
-        link = link_at(w.links, i)
+        link = mean_link_at(w.links, i)
         first, link.before = link.drift, link.backlog
         guess = min(max(2 * link.early - link.early_before, 0.0), 1.0)
         buffers.set_drift(link, link.trial, guess)
@@ -174,11 +172,11 @@ def step_links(w, then, b):
 
 
 @compiled
-def record(w, then, b):
+def record_interval(w, then, b):
     """Add the step that ends at `then` to the sums and to bin `b`."""
     counted = then > w.after + 0.5 * w.step
     for i in range(w.n_links):
-        link = link_at(w.links, i)
+        link = mean_link_at(w.links, i)
         packet = buffers.BITS * link.size
         queue = 0.5 * (link.backlog + link.before) / packet
         bits = min(link.arriving_bits * (1 - link.refused), link.rate)
@@ -236,17 +234,17 @@ def reach(w, row):
     buffers.clear_arrivals(w)
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
-        send(w, c, i, c.on != 0, False)
-        cell(w, row, c.column).value = c.now_rate
+        set_sending_rate(w, c, i, c.on != 0, False)
+        history_cell(w, row, c.column).value = c.now_rate
         for j in range(c.n_slots):
-            slot = slot_at(w.slots, c.first_slot + j)
-            cell(w, row, slot.column).value = slot.rate
+            slot = class_slot_at(w.slots, c.first_slot + j)
+            history_cell(w, row, slot.column).value = slot.rate
     for i in range(w.n_links):
-        link = link_at(w.links, i)
+        link = mean_link_at(w.links, i)
         buffers.set_drift(link, link.backlog, link.early)
-        cell(w, row, link.column + BACKLOG).value = link.backlog
-        cell(w, row, link.column + PROB).value = link.prob
-        cell(w, row, link.column + MARKED).value = link.marked
+        history_cell(w, row, link.column + BACKLOG).value = link.backlog
+        history_cell(w, row, link.column + PROB).value = link.prob
+        history_cell(w, row, link.column + MARKED).value = link.marked
 
 
 @compiled
@@ -254,19 +252,19 @@ def take_step(w):
     now, then = w.k * w.step, (w.k + 1) * w.step
     b = int((then - 0.5 * w.step) / w.interval)
     for i in range(w.n_links):
-        link = link_at(w.links, i)
+        link = mean_link_at(w.links, i)
         link.trial = buffers.bounded(link, link.backlog + w.step * link.drift)
     buffers.clear_arrivals(w)
     for i in range(w.n_classes):
         predict(w, class_at(w.classes, i), now)
     for i in range(w.n_classes):
-        hear(w, class_at(w.classes, i), i, then)
+        take_feedback(w, class_at(w.classes, i), i, then)
     for i in range(w.n_classes):
         correct(w, class_at(w.classes, i), then)
     step_links(w, then, b)
     w.k += 1
     reach(w, w.k)
-    record(w, then, b)
+    record_interval(w, then, b)
 
 
 @compiled
@@ -277,8 +275,8 @@ def needs_room(w):
         longest = c.base_rtt
         oldest = w.k
         for j in range(c.n_slots):
-            slot = slot_at(w.slots, c.first_slot + j)
-            link = link_at(w.links, slot.link)
+            slot = class_slot_at(w.slots, c.first_slot + j)
+            link = mean_link_at(w.links, slot.link)
             longest += link.backlog / link.rate
             if c.way == i:
                 oldest = min(oldest, slot.seen)
@@ -290,7 +288,7 @@ def needs_room(w):
 
 
 @compiled
-def start(w):
+def fill_first_rows(w):
     """Start the classes that send at time 0, and fill row 0 of the history."""
     for i in range(w.n_classes):
         c = class_at(w.classes, i)
@@ -314,14 +312,14 @@ def run(w, until):
 @entry
 def start_world(address):
     """Put a world at time 0."""
-    start(world_at(address, 0))
+    fill_first_rows(mean_world_at(address, 0))
 
 
 @entry
 def run_world(address, until):
     """Advance to step `until`; return DONE, GROW (the history is too short) or FAILED (a window is
     not a positive finite number)."""
-    return run(world_at(address, 0), until)
+    return run(mean_world_at(address, 0), until)
 
 
 @entry
@@ -333,8 +331,8 @@ def run_worlds(addresses, count):
     """
     left = 0
     for i in range(count):
-        w = world_at(index_at(addresses, i).at, 0)
-        start(w)
+        w = mean_world_at(index_at(addresses, i).at, 0)
+        fill_first_rows(w)
         if run(w, w.end) != DONE:
             left += 1
     return left

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SMALL = 1e-5  # relative step of the finite differences of a controller's drift
 WIDE = 0.01  # the same for a queue discipline; spans steps by whole packets
-FEW = 1e-3  # packets; arrivals per call of a discipline when its drift is measured
+SMALL_ARRIVALS = 1e-3  # packets; arrivals per call of a discipline when its drift is measured
 NOTHING = 1e-12  # smaller derivatives and drop shares count as 0
 ONE_SLOPE = 0.1  # largest relative difference between left and right slope that counts as smooth
 NOW = 1e3  # s, time at which the drift is evaluated; rules use only distances from the present
@@ -226,10 +226,10 @@ class Linear:
             memory.state[:] = saved
             for name, value in zip(names, state, strict=True):
                 memory.state[name] = value
-            prob = settle_queue(address(links), k, backlog, FEW, 1)
+            prob = settle_queue(address(links), k, backlog, SMALL_ARRIVALS, 1)
             after = np.array([float(memory.state[name][0]) for name in names])
             memory.state[:] = saved
-            return (after - state) / FEW * self.arriving[k], prob
+            return (after - state) / SMALL_ARRIVALS * self.arriving[k], prob
 
         n = len(names)
         by_state, prob_by_state = np.zeros((n, n)), np.zeros(n)

@@ -10,15 +10,20 @@ this is its own rate.
 
 import math
 
-from tcpcc.engine.jit import compiled
-from tcpcc.models.meanfield.meanfield_records import BYTES, class_at, link_at, number_at, slot_at
+from tcpcc.engine.jit import compiled, number_at
+from tcpcc.models.meanfield.meanfield_records import (
+    BYTES,
+    class_at,
+    class_slot_at,
+    mean_link_at,
+)
 
 ALL = 1 - 1e-9  # largest share of lost packets; keeps losses per ACK finite
 BACKLOG, PROB, MARKED, LINK_COLUMNS = 0, 1, 2, 3  # columns of a link in the history
 
 
 @compiled
-def cell(w, row, column):
+def history_cell(w, row, column):
     return number_at(w.history + (row & w.mask) * w.columns * BYTES, column)
 
 
@@ -27,18 +32,18 @@ def at(w, row, part, column):
     """Value at `part` of the step from `row` to the next; 0 before the first row."""
     if row < 0:
         return 0.0
-    here = cell(w, row, column).value
-    return here + part * (cell(w, row + 1, column).value - here) if part > 0 else here
+    here = history_cell(w, row, column).value
+    return here + part * (history_cell(w, row + 1, column).value - here) if part > 0 else here
 
 
 @compiled
 def departure(w, link, row):
     """Departure time D of a packet that arrives at the time of `row`."""
-    return row * w.step + cell(w, row, link.column + BACKLOG).value / link.rate
+    return row * w.step + history_cell(w, row, link.column + BACKLOG).value / link.rate
 
 
 @compiled
-def split(w, time, newest):
+def row_and_part(w, time, newest):
     """The row at or before `time`, at most `newest`, and the part of a step after it."""
     steps = time / w.step
     row = math.floor(steps)
@@ -51,7 +56,7 @@ def split(w, time, newest):
 def arrived(w, link, cursor, time, newest):
     """When a packet that leaves the queue at `time` arrived: row, part of a step, du/dD, cursor."""
     if time < 0:
-        row, part = split(w, time, newest)
+        row, part = row_and_part(w, time, newest)
         return row, part, 1.0, cursor
     while cursor + 1 <= newest and departure(w, link, cursor + 1) <= time:
         cursor += 1
@@ -70,8 +75,8 @@ def follow_back(w, c, now, newest):
     time = now - c.after
     kept = unmarked = 1.0
     for j in range(c.n_slots - 1, -1, -1):
-        slot = slot_at(w.slots, c.first_slot + j)
-        link = link_at(w.links, slot.link)
+        slot = class_slot_at(w.slots, c.first_slot + j)
+        link = mean_link_at(w.links, slot.link)
         row, part, pace, slot.seen = arrived(w, link, slot.seen, time, newest)
         time = (row + part) * w.step
         passing = 1.0
@@ -83,17 +88,17 @@ def follow_back(w, c, now, newest):
             c.back_row, c.back_part, c.back_pace, c.back_passing = row, part, pace, passing
         time -= slot.before
     if c.n_slots == 0:
-        c.back_row, c.back_part = split(w, time, newest)
+        c.back_row, c.back_part = row_and_part(w, time, newest)
     c.lost_per_ack = (1 - kept) / kept + 1 - unmarked
     c.sent_at = time
 
 
 @compiled
-def look_back(w, c, now):
+def set_feedback_rates(w, c, now):
     """Set the feedback that reaches the sender of class `c` now: ACKs, losses, marks and an RTT."""
     way = class_at(w.classes, c.way)
     if c.n_slots > 0:
-        column = slot_at(w.slots, c.first_slot + c.n_slots - 1).column
+        column = class_slot_at(w.slots, c.first_slot + c.n_slots - 1).column
         acks = at(w, way.back_row, way.back_part, column)
         c.acks = acks * way.back_passing * way.back_pace
     else:
@@ -106,20 +111,20 @@ def look_back(w, c, now):
 
 
 @compiled
-def look_ahead(w, c, now, newest):
+def set_arrival_rates(w, c, now, newest):
     """Set the rates at which packets of one flow of class `c` arrive at the links of its path."""
     for j in range(c.n_slots):
-        slot = slot_at(w.slots, c.first_slot + j)
+        slot = class_slot_at(w.slots, c.first_slot + j)
         time = now - slot.before
         if j == 0:
             if slot.before <= 0:
                 slot.rate = c.now_rate
             else:
-                row, part = split(w, time, newest)
+                row, part = row_and_part(w, time, newest)
                 slot.rate = at(w, row, part, c.column)
             continue
-        last = slot_at(w.slots, c.first_slot + j - 1)
-        link = link_at(w.links, last.link)
+        last = class_slot_at(w.slots, c.first_slot + j - 1)
+        link = mean_link_at(w.links, last.link)
         row, part, pace, slot.cursor = arrived(w, link, slot.cursor, time, newest)
         passing = 1.0
         if last.carries_ack == 0:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tcpcc.engine.jit import address
 from tcpcc.models.controller_memory import ControllerMemory
-from tcpcc.models.meanfield.meanfield_world import World
+from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 from tcpcc.results.recording import Means
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GROUP = 16  # worlds that a thread runs in one call, while Python lays out the next ones
 
 
-def run_many(worlds: Sequence[World]) -> None:
+def run_many(worlds: Sequence[MeanFieldWorld]) -> None:
     """Start and run worlds to their ends in one call that releases the interpreter lock."""
     from tcpcc.models.meanfield.heun import run_worlds
 
@@ -38,9 +38,9 @@ def run_many(worlds: Sequence[World]) -> None:
 class _Integral:
     """The time averages of a scenario once they are computed; until then, its world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: MeanFieldWorld) -> None:
         self.resolved = world.resolved
-        self.world: World | None = world
+        self.world: MeanFieldWorld | None = world
         self.done: Future[None] | None = None
         self._means: Means | None = None
 
@@ -83,7 +83,9 @@ def run_all(
         resolved = scenario.resolve(expand=False)
         what = _what_counts(scenario, resolved)
         if what not in known:
-            world = World(scenario, step, after, bins=False, controllers=memory, resolved=resolved)
+            world = MeanFieldWorld(
+                scenario, step, after, bins=False, controllers=memory, resolved=resolved
+            )
             known[what] = _Integral(world)
             waiting.append(known[what])
             if len(waiting) == GROUP:

@@ -12,8 +12,7 @@ doubles that make up a controller's state.
 """
 
 from tcpcc.engine.jit import accessor, record_dtype
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN
-from tcpcc.models.queue_memory import FIELDS as QUEUE_FIELDS
+from tcpcc.models.queue_memory import QUEUE_FIELDS
 
 #: Integrals and extremes over the time since ``after``.
 LINK_SUMS = ("sum_queue", "sum_bits", "sum_arrived", "sum_dropped", "least_queue", "most_queue")
@@ -82,11 +81,7 @@ CLASS = record_dtype(
 
 BYTES = 8  # size of a number in a curve or a row
 
-world_at = accessor(WORLD)
-link_at = accessor(LINK)
-slot_at = accessor(SLOT)
+mean_world_at = accessor(WORLD)
+mean_link_at = accessor(LINK)
+class_slot_at = accessor(SLOT)
 class_at = accessor(CLASS)
-flow_bin_at = accessor(FLOW_BIN)
-link_bin_at = accessor(LINK_BIN)
-number_at = accessor(record_dtype({"value": float}))
-index_at = accessor(record_dtype({"at": int}))

@@ -39,7 +39,7 @@ def _each(table: np.ndarray) -> np.ndarray:
     return address(table) + table.strides[0] * np.arange(len(table))
 
 
-def step_length(
+def integration_step(
     plans: list[Route], step: float | None, interval: float | None, steps: float = STEPS
 ) -> float:
     """The time step in s.
@@ -66,7 +66,7 @@ def step_length(
     return step if interval is None else interval / max(math.ceil(interval / step - 1e-9), 1)
 
 
-class World:
+class MeanFieldWorld:
     """The memory of one integration.
 
     The arrays belong to this object; the compiled functions use their addresses in the records.
@@ -105,7 +105,7 @@ class World:
         self.place = {link: k for k, link in enumerate(self.kept)}
         self.plans = self._routes()
         plans, interval = self._closed_plans(), scenario.interval if bins else None
-        self.step = step_length(plans, step, interval, STEPS if bins else FEWEST_STEPS)
+        self.step = integration_step(plans, step, interval, STEPS if bins else FEWEST_STEPS)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1) if bins else 0
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.controllers = (controllers or ControllerMemory()).with_seed(scenario.seed)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tcpcc.engine.jit import address
 from tcpcc.errors import ScenarioError
-from tcpcc.models.meanfield.meanfield_world import World
+from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class RightHandSide:
         from tcpcc.models.meanfield.equilibrium import Solver
 
         self._solver = Solver(scenario, marking)
-        self.world: World = self._solver.world
+        self.world: MeanFieldWorld = self._solver.world
         w = self.world
         for flow in w.resolved.flows:
             if isinstance(flow.spec, CBR) or flow.spec.start > 0 or flow.spec.stop is not None:

@@ -5,15 +5,15 @@ import math
 from tcpcc.engine.jit import compiled, entry
 from tcpcc.models.meanfield import buffers
 from tcpcc.models.meanfield.drift import (
-    advance,
     advance_by_mean,
+    advance_state,
+    apply_loss,
     find_drift,
-    lose,
     see,
     settle,
     window,
 )
-from tcpcc.models.meanfield.meanfield_records import class_at, link_at
+from tcpcc.models.meanfield.meanfield_records import class_at, mean_link_at
 from tcpcc.transport.flow_record import window_at
 
 PER_ROUND = 2  # steps per round-trip time
@@ -24,7 +24,7 @@ FIRST_BLOCK = 512  # steps of the first block; each block is twice as long as th
 
 
 @compiled
-def hear(c, state, loss, mark):
+def set_feedback(c, state, loss, mark):
     """Set the ACK and loss rates of a flow, given the shares of lost and marked packets."""
     c.acks = window(c, state) / c.rtt * (1 - loss)
     c.losses = c.acks * (loss / (1 - loss) + mark)
@@ -48,22 +48,22 @@ def settle_class(classes, index, loss, mark, rounds, most):
     step = c.rtt / PER_ROUND
     now = 1.0
     window_at(c.state, 0).cwnd = c.initial_window
-    hear(c, c.state, loss, mark)
+    set_feedback(c, c.state, loss, mark)
     c.quantum = c.acks * step
     c.slow = 0
     see(c, c.state, now)
     settle(c, c.state)
-    lose(c, c.state)
+    apply_loss(c, c.state)
     settle(c, c.state)
     calm = 0
     mean, total, counted, block = 0.0, 0.0, 0, FIRST_BLOCK
     for _ in range(int(rounds * PER_ROUND)):
-        hear(c, c.state, loss, mark)
+        set_feedback(c, c.state, loss, mark)
         c.quantum = c.acks * step
         find_drift(c, c.state, now, c.first)
-        advance(c, step, c.first, c.state, c.trial)
+        advance_state(c, step, c.first, c.state, c.trial)
         now += step
-        hear(c, c.trial, loss, mark)
+        set_feedback(c, c.trial, loss, mark)
         c.quantum = c.acks * step
         find_drift(c, c.trial, now, c.second)
         before = window_at(c.state, 0).cwnd
@@ -93,7 +93,7 @@ def settle_queue(links, index, backlog, arrivals, times):
 
     The discipline is called `times` times with `arrivals` packets each.
     """
-    link = link_at(links, index)
+    link = mean_link_at(links, index)
     for _ in range(times):
         buffers.ask_discipline(link, 0.0, 0.0, backlog, arrivals, -1)
     return link.early

@@ -18,10 +18,10 @@ from tcpcc.models.packet.link_memory import lay_out_link
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.packet_world import PacketWorld
 
 
-def add_flow(world: World, flow: Flow, now: float) -> int:
+def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:
     """Add a flow, which begins at its `start`, or now if that is past; returns its number.
 
     Raises:
@@ -52,7 +52,7 @@ def add_flow(world: World, flow: Flow, now: float) -> int:
     return number
 
 
-def _add_rows(world: World) -> None:
+def _add_rows(world: PacketWorld) -> None:
     """One more row for a flow in each of the arrays, and in what is recorded."""
     w = world.w[0]
     for name in ("flows", "tcp", "cbr"):
@@ -71,7 +71,7 @@ def _add_rows(world: World) -> None:
     world.flows["bins"] = [world.bins_of(i) for i in range(number + 1)]
 
 
-def _add_links(world: World, first: int) -> None:
+def _add_links(world: PacketWorld, first: int) -> None:
     """Add rows and lanes for the links from number `first` on, which are the flow's own."""
     paths = world.paths
     room = len(world.links)

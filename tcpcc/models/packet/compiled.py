@@ -29,18 +29,18 @@ def simulate(
     Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` within a second, whatever the duration.
     """
     from tcpcc.models.packet import read_out
-    from tcpcc.models.packet.handlers import run_until
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.handlers import run_events
+    from tcpcc.models.packet.packet_world import PacketWorld
 
     begin = time.thread_time()
-    world = World(scenario, trace, stream=stream)
+    world = PacketWorld(scenario, trace, stream=stream)
     w = world.w[0]
     with Progress(scenario.duration, progress) as bar:
         more = True
         while more:
             w["pause"] = w["events"] + EVENTS_AT_ONCE
             try:
-                more = run_until(world.address, scenario.duration)
+                more = run_events(world.address, scenario.duration)
             except ArithmeticError as error:
                 raise world.explain(error) from None
             if w["need"]:

@@ -16,7 +16,7 @@ from tcpcc.scenario.draw import drawn
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
 
 FIRST_PLACES = 16
@@ -36,7 +36,7 @@ class ConversationMemory:
         items: records ITEM, shape [item], those of a conversation one after the other.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: PacketWorld) -> None:
         self.world = world
         self._owned: list[np.ndarray] = []
         self._first_place = len(world.flows)
@@ -92,7 +92,7 @@ class ConversationMemory:
             for kind, spec in zip(load.kinds, load.spec.conversations, strict=True)
         ]
         self._flows = np.zeros(len(paths), r.FLOW)
-        self._tcp = np.zeros(len(paths), t.FLOW)
+        self._tcp = np.zeros(len(paths), t.TCP_FLOW)
         states, deliveries, extras = [], [], []
         for k, (path, kind, waits) in enumerate(paths):
             row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]

@@ -18,13 +18,12 @@ from tcpcc.models.packet.packet_records import (
     item_at,
     kind_at,
 )
-from tcpcc.transport.flow_record import FLOW as TCP
-from tcpcc.transport.flow_record import flow_at as tcp_at
+from tcpcc.transport.flow_record import TCP_FLOW, tcp_at
 
 word_at = accessor(record_dtype({"value": int}))
 stream_at = accessor(record_dtype(STREAM_FIELDS))
 FLOW_WORDS = FLOW.itemsize // 8
-TCP_WORDS = TCP.itemsize // 8
+TCP_WORDS = TCP_FLOW.itemsize // 8
 
 
 @compiled

@@ -27,7 +27,7 @@ def before(time, since, order, other):
 
 
 @compiled
-def put(w, i, time, since, order, kind, ident):
+def place_event(w, i, time, since, order, kind, ident):
     event = event_at(w.heap, i)
     event.time = time
     event.since = since
@@ -37,8 +37,10 @@ def put(w, i, time, since, order, kind, ident):
 
 
 @compiled
-def move(w, i, other):
-    put(w, i, other.time, other.since, other.order, np.int64(other.kind), np.int64(other.id))
+def move_event(w, i, other):
+    place_event(
+        w, i, other.time, other.since, other.order, np.int64(other.kind), np.int64(other.id)
+    )
 
 
 @compiled
@@ -48,9 +50,9 @@ def sift_up(w, i, time, since, order, kind, ident):
         parent = event_at(w.heap, (i - 1) >> 1)
         if not before(time, since, order, parent):
             break
-        move(w, i, parent)
+        move_event(w, i, parent)
         i = (i - 1) >> 1
-    put(w, i, time, since, order, kind, ident)
+    place_event(w, i, time, since, order, kind, ident)
 
 
 @compiled
@@ -70,9 +72,9 @@ def sift_down(w, time, since, order, kind, ident):
                 child += 1
         if before(time, since, order, least):
             break
-        move(w, i, least)
+        move_event(w, i, least)
         i = child
-    put(w, i, time, since, order, kind, ident)
+    place_event(w, i, time, since, order, kind, ident)
 
 
 @compiled

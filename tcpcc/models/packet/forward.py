@@ -40,12 +40,10 @@ from tcpcc.models.packet.packet_records import (
 )
 from tcpcc.models.packet.packets import ack_packet, at_hop, place_in_pool, size_of, write_packet
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
-from tcpcc.models.queue_memory import apply, run_timer
-from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 from tcpcc.models.shared_link import meet, shared_at
 from tcpcc.transport import receiver
-from tcpcc.transport.flow_record import CBR
-from tcpcc.transport.flow_record import flow_at as tcp_at
+from tcpcc.transport.flow_record import CBR, tcp_at
 
 
 @compiled
@@ -74,7 +72,7 @@ def leave_queue(link, time, since):
 
 
 @compiled
-def describe(w, link, flow, p, time, size, waiting, full):
+def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
     """Fill a discipline's sample for packet `p`, which arrives; returns the sample."""
     q = queue_sample_at(link.sample, 0)
     q.now = time
@@ -111,8 +109,8 @@ def refuses(w, link, flow, p, time, since, size, waiting):
     else:
         full = waiting + (1 if sending else 0) >= link.capacity
     if link.rule != 0:
-        q = describe(w, link, flow, p, time, size, waiting, full)
-        apply(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
+        q = fill_queue_sample(w, link, flow, p, time, size, waiting, full)
+        apply_discipline(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
         return full or not take_verdict(w, q, link, p.header, time)
     return full
 
@@ -171,7 +169,7 @@ def cross(w, link, flow, p, time, since, size):
             link.sending_bytes = size
             link.sending_since = begin
         if link.recorded != 0:
-            record(w, link, time, begin, size, waiting)
+            record_crossing(w, link, time, begin, size, waiting)
     return begin + (duration + link.delay)
 
 
@@ -210,7 +208,7 @@ def consult_shared(w, link, flow, p, time, size, waiting):
     """
     q = queue_sample_at(link.sample, 0)
     flows = q.flows
-    describe(w, link, flow, p, time, size, waiting / size, False)
+    fill_queue_sample(w, link, flow, p, time, size, waiting / size, False)
     q.queue_bytes = waiting
     q.idle, q.flows = 0.0, flows
     call_rule(link.rule, link.state, link.params, link.sample)
@@ -239,7 +237,7 @@ def cross_shared(w, link, flow, p, time, size):
 
 
 @compiled
-def record(w, link, time, begin, size, waiting):
+def record_crossing(w, link, time, begin, size, waiting):
     if time <= w.duration:
         b = link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
         b.arrived += 1
@@ -300,7 +298,7 @@ def put_alone(w, link, p, time):
 
 
 @compiled
-def receive(w, flow, p, time):
+def reach_receiver(w, flow, p, time):
     """A data packet reaches its receiver: returns whether an ACK is due."""
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += 1
@@ -308,7 +306,7 @@ def receive(w, flow, p, time):
         return False
     tcp = tcp_at(w.tcp, flow.index)
     before = tcp.delivered
-    due = receiver.on_data(tcp, time, p.seq)
+    due = receiver.receive_data(tcp, time, p.seq)
     if p.header != 0:
         due = read_at_receiver(w, flow, tcp, p.header, due)
     if tcp.delivered != before:
@@ -347,7 +345,7 @@ def forward(w, flow, p, time):
             if h.then == OVERTAKEN:
                 put_alone(w, link, p, time)
                 return
-            if not receive(w, flow, p, time):
+            if not reach_receiver(w, flow, p, time):
                 return
             p = ack_packet(w, flow, p.seq, p.header)
             size = flow.ack_size

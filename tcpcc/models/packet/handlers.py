@@ -1,19 +1,19 @@
-"""The events of the packet model, one handler each; :func:`step` takes the next one.
+"""The events of the packet model, one handler each; :func:`handle_next` takes the next one.
 
-Both drivers call :func:`step` and nothing else, so their runs are the same event by event.
+Both drivers call :func:`handle_next` and nothing else, so their runs are the same event by event.
 """
 
 import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, entry, not_inlined
+from tcpcc.engine.jit import compiled, entry, not_inlined, number_at
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import (
     leave_queue,
-    receive,
+    reach_receiver,
     set_open,
     wake_queue,
 )
@@ -45,7 +45,6 @@ from tcpcc.models.packet.packet_records import (
     flow_at,
     lane_at,
     link_at,
-    number_at,
     packet_at,
     queued_at,
     world_at,
@@ -59,16 +58,15 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
-from tcpcc.models.packet.scheduled import count_waiting, send, serve
+from tcpcc.models.packet.scheduled import count_waiting, send_packet, serve_next
 from tcpcc.transport import receiver, sender
-from tcpcc.transport.flow_record import CBR, delivery_at, out_at, window_at
-from tcpcc.transport.flow_record import flow_at as tcp_at
+from tcpcc.transport.flow_record import CBR, delivery_at, out_at, tcp_at, window_at
 
 # ------------------------------------------------------------------------------- sending
 
 
 @compiled
-def pump(w, flow, tcp, now):
+def empty_outbox(w, flow, tcp, now):
     """Put what the sender handed over onto its first link, and ask for more while it has more."""
     while True:
         k = min(bin_of(w, now), w.n_bins - 1)
@@ -83,7 +81,7 @@ def pump(w, flow, tcp, now):
             cwnd = window_at(tcp.state, 0).cwnd
             trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
-            send(w, flow, data_packet(flow, seq, header), now)
+            send_packet(w, flow, data_packet(flow, seq, header), now)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -91,7 +89,7 @@ def pump(w, flow, tcp, now):
             w.need = 1  # the driver makes room, then calls again through w.pending
             w.pending = flow.index
             return
-        sender.resume(tcp, now)
+        sender.resume_sending(tcp, now)
 
 
 @compiled
@@ -111,7 +109,7 @@ def finish_turn(w, flow, now):
         trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     if tcp.loss_events != w.losses:
         trace(w, flow, now, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
-    pump(w, flow, tcp, now)
+    empty_outbox(w, flow, tcp, now)
     set_timers(w, flow, tcp, now)
 
 
@@ -146,7 +144,7 @@ def set_alarms(w, flow, tcp, now):
 
 
 @compiled
-def on_arrival(w, kind, ident):
+def handle_arrival(w, kind, ident):
     """The first packet of a lane, or one by itself, comes out at the far end of its link."""
     if kind == ARRIVAL:
         lane = lane_at(w.lanes, ident)
@@ -163,15 +161,15 @@ def on_arrival(w, kind, ident):
         free_place(w, ident)
         drop_first(w)
     if p.hop == flow.n_hops and p.hop > flow.n_forward:
-        on_ack(w, flow, p, now)
+        handle_ack(w, flow, p, now)
     elif p.hop == flow.n_forward:
-        on_data(w, flow, p, now)
+        handle_data(w, flow, p, now)
     else:
-        send(w, flow, p, now)
+        send_packet(w, flow, p, now)
 
 
 @compiled
-def on_ack(w, flow, p, now):
+def handle_ack(w, flow, p, now):
     """An ACK reaches its sender."""
     flow.inbound += 1
     sample_flow(w, flow, now)
@@ -182,7 +180,7 @@ def on_ack(w, flow, p, now):
     if p.header != 0:
         read_at_sender(w, flow, tcp, p.seq, p.header)
     high = p.low + p.span
-    sender.on_ack(tcp, now, p.seq, p.trigger, p.low, high)
+    sender.receive_ack(tcp, now, p.seq, p.trigger, p.low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
     kind = ACK if p.seq > before else DUPACK
@@ -192,12 +190,12 @@ def on_ack(w, flow, p, now):
 
 
 @compiled
-def on_data(w, flow, p, now):
+def handle_data(w, flow, p, now):
     """A data packet reaches its receiver by an event."""
     tcp = tcp_at(w.tcp, flow.index)
     held = tcp.held_until
-    if receive(w, flow, p, now):
-        send(w, flow, ack_packet(w, flow, p.seq, p.header), now)
+    if reach_receiver(w, flow, p, now):
+        send_packet(w, flow, ack_packet(w, flow, p.seq, p.header), now)
     elif tcp.held_until < math.inf and tcp.held_until != held:
         flow.held_since = now
         flow.held_order = next_order(w)
@@ -205,7 +203,7 @@ def on_data(w, flow, p, now):
 
 
 @compiled
-def on_retransmission_timer(w, ident, now, order):
+def handle_retransmission_timer(w, ident, now, order):
     """Lazy: the deadline moves with every ACK, the entry on the event list only when it is
     reached."""
     flow = flow_at(w.flows, ident)
@@ -216,11 +214,11 @@ def on_retransmission_timer(w, ident, now, order):
     tcp = tcp_at(w.tcp, ident)
     begin_turn(w, flow, tcp)
     if tcp.deadline <= now:
-        sender.on_timer(tcp, now)
+        sender.retransmission_timeout(tcp, now)
 
 
 @compiled
-def on_release(w, ident, now, order):
+def handle_release(w, ident, now, order):
     """Pacing lets a packet of the flow go."""
     flow = flow_at(w.flows, ident)
     if order != flow.release_order:
@@ -229,11 +227,11 @@ def on_release(w, ident, now, order):
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, ident)
     begin_turn(w, flow, tcp)
-    sender.on_release(tcp, now)
+    sender.release_paced(tcp, now)
 
 
 @compiled
-def on_alarm(w, ident, now, order):
+def handle_alarm(w, ident, now, order):
     """The flow's controller, or its loss recovery, asked for this time."""
     flow = flow_at(w.flows, ident)
     if order != flow.alarm_order:
@@ -242,7 +240,7 @@ def on_alarm(w, ident, now, order):
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, ident)
     begin_turn(w, flow, tcp)
-    sender.on_alarm(tcp, now)
+    sender.call_alarms(tcp, now)
 
 
 @compiled
@@ -258,7 +256,7 @@ def set_ack_timer(w, flow, tcp):
 
 
 @not_inlined
-def on_ack_timer(w, ident, now, order):
+def handle_ack_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
     flow.ack_timer = 0
@@ -266,16 +264,16 @@ def on_ack_timer(w, ident, now, order):
         return
     if order != flow.held_order:  # that of an ACK sent since
         set_ack_timer(w, flow, tcp)
-    elif receiver.on_timer(tcp):
+    elif receiver.send_held_ack(tcp):
         header = flow.held_header
         flow.held_header = 0
-        send(w, flow, ack_packet(w, flow, tcp.expected - 1, header), now)
+        send_packet(w, flow, ack_packet(w, flow, tcp.expected - 1, header), now)
     if flow.conversation != 0:
         leave_place(w, flow)
 
 
 @not_inlined
-def on_beginning(w, now):
+def handle_beginning(w, now):
     """The next conversation begins: its connection opens, with the first item to send."""
     number = w.next_conversation
     flow = take_place(w, number)
@@ -290,21 +288,21 @@ def on_beginning(w, now):
     hand_over(w, flow, tcp, now)
     set_open(w, flow, 1)
     begin_turn(w, flow, tcp)
-    sender.start(tcp, now)
+    sender.open_connection(tcp, now)
 
 
 @compiled
-def on_write(w, ident, now):
+def handle_write(w, ident, now):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
     begin_turn(w, flow, tcp)
     sender.before_write(tcp)
     hand_over(w, flow, tcp, now)
-    sender.write(tcp, now)
+    sender.write_data(tcp, now)
 
 
 @compiled
-def on_start(w, ident, now):
+def handle_start(w, ident, now):
     flow = flow_at(w.flows, ident)
     if flow.kind == CBR:
         source = cbr_at(w.cbr, ident)
@@ -317,11 +315,11 @@ def on_start(w, ident, now):
     flow.bin = bin_of(w, now)
     tcp = tcp_at(w.tcp, ident)
     begin_turn(w, flow, tcp)
-    sender.start(tcp, now)
+    sender.open_connection(tcp, now)
 
 
 @compiled
-def on_cbr(w, ident, now, order):
+def handle_cbr(w, ident, now, order):
     """The next packet of a CBR source is due, unless it was switched off (and on again) before."""
     source = cbr_at(w.cbr, ident)
     if source.is_on != 0 and order == source.order:
@@ -335,33 +333,33 @@ def send_cbr(w, flow, source, now):
     source.sent += 1
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
     trace(w, flow, now, SEND, seq, 0.0)
-    send(w, flow, data_packet(flow, seq, 0), now)
+    send_packet(w, flow, data_packet(flow, seq, 0), now)
     source.order = next_order(w)
     push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
 
 
 @compiled
-def on_stop(w, ident):
+def handle_stop(w, ident):
     flow = flow_at(w.flows, ident)
     set_open(w, flow, 0)
     if flow.kind == CBR:
         cbr_at(w.cbr, ident).is_on = 0
     else:
-        sender.stop(tcp_at(w.tcp, ident))
+        sender.stop_sending(tcp_at(w.tcp, ident))
 
 
 @not_inlined
-def on_queue_timer(w, ident, now):
+def handle_queue_timer(w, ident, now):
     """A queue discipline's timer is due."""
     schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
 
 
 @not_inlined
-def on_departure(w, ident, now):
+def handle_departure(w, ident, now):
     """A scheduled link has sent a packet: the next one's turn."""
     link = link_at(w.links, ident)
     link.sending = 0
-    serve(w, link, now)
+    serve_next(w, link, now)
 
 
 @not_inlined
@@ -436,7 +434,7 @@ def reschedule(w, i, time):
 
 
 @not_inlined
-def on_change(w, ident, now):
+def handle_change(w, ident, now):
     """A scheduled change of a link: fields that are not NaN take their new value."""
     c = change_at(w.changes, ident)
     link = link_at(w.links, c.link)
@@ -461,14 +459,14 @@ def on_change(w, ident, now):
         if link.scheduled == 0:
             retime(w, link, c.link, now)
         elif link.sending == 0:
-            serve(w, link, now)
+            serve_next(w, link, now)
 
 
 # ---------------------------------------------------------------------------------- steps
 
 
 @compiled
-def step(w):
+def handle_next(w):
     """Handle the next event on the event list."""
     e = event_at(w.heap, 0)
     kind = np.int64(e.kind)
@@ -479,9 +477,9 @@ def step(w):
     w.events += 1
     w.turn = 0
     if kind <= ARRIVAL:
-        on_arrival(w, kind, ident)
+        handle_arrival(w, kind, ident)
     else:
-        handle(w, kind, ident, now, e.order)
+        handle_other(w, kind, ident, now, e.order)
     flow = flow_at(w.flows, w.flow)
     if w.turn != 0:
         finish_turn(w, flow, now)
@@ -490,33 +488,33 @@ def step(w):
 
 
 @compiled
-def handle(w, kind, ident, now, order):
+def handle_other(w, kind, ident, now, order):
     """Handle an event that is not the arrival of a packet."""
     drop_first(w)
     if kind == RETRANSMISSION_TIMER:
-        on_retransmission_timer(w, ident, now, order)
+        handle_retransmission_timer(w, ident, now, order)
     elif kind == CBR_PACKET:
-        on_cbr(w, ident, now, order)
+        handle_cbr(w, ident, now, order)
     elif kind == ACK_TIMER:
-        on_ack_timer(w, ident, now, order)
+        handle_ack_timer(w, ident, now, order)
     elif kind == FLOW_START:
-        on_start(w, ident, now)
+        handle_start(w, ident, now)
     elif kind == FLOW_STOP:
-        on_stop(w, ident)
+        handle_stop(w, ident)
     elif kind == RELEASE:
-        on_release(w, ident, now, order)
+        handle_release(w, ident, now, order)
     elif kind == ALARM:
-        on_alarm(w, ident, now, order)
+        handle_alarm(w, ident, now, order)
     elif kind == DEPARTURE:
-        on_departure(w, ident, now)
+        handle_departure(w, ident, now)
     elif kind == QUEUE_TIMER:
-        on_queue_timer(w, ident, now)
+        handle_queue_timer(w, ident, now)
     elif kind == CHANGE:
-        on_change(w, ident, now)
+        handle_change(w, ident, now)
     elif kind == BEGINNING:
-        on_beginning(w, now)
+        handle_beginning(w, now)
     elif kind == WRITE:
-        on_write(w, ident, now)
+        handle_write(w, ident, now)
 
 
 @not_inlined
@@ -526,12 +524,12 @@ def continue_pending(w):
         flow = flow_at(w.flows, w.pending)
         tcp = tcp_at(w.tcp, w.pending)
         w.pending = -1
-        pump(w, flow, tcp, w.now)
+        empty_outbox(w, flow, tcp, w.now)
         set_timers(w, flow, tcp, w.now)
 
 
 @entry
-def run_until(world, until):
+def run_events(world, until):
     """Handle events up to time `until`; returns early, True, when the driver must make room, and
     after event number ``w.pause``, so that it can answer Ctrl-C."""
     w = world_at(world, 0)
@@ -539,7 +537,7 @@ def run_until(world, until):
     while (
         w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
     ):
-        step(w)
+        handle_next(w)
     return w.need != 0 or w.events >= w.pause
 
 
@@ -551,7 +549,7 @@ def step_once(world):
     if w.pending >= 0:
         continue_pending(w)
     elif w.need == 0 and w.heap_size > 0:
-        step(w)
+        handle_next(w)
     return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
 
 
@@ -575,7 +573,7 @@ def send_more(world, ident, packets, now):
     set_open(w, flow, 1)
     sample_flow(w, flow, w.now)
     f.burst = f.max_burst
-    sender.resume(f, w.now)
+    sender.resume_sending(f, w.now)
     finish_turn(w, flow, w.now)
 
 

@@ -5,9 +5,9 @@ sender over every link to the receiver and back with the ACK that it causes; the
 when packet or ACK is consumed or dropped. Number 0 stands for a packet without: it costs a test.
 """
 
-from tcpcc.engine.jit import accessor, compiled, not_inlined, record_dtype
+from tcpcc.engine.jit import accessor, compiled, not_inlined, number_at, record_dtype
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.packet.packet_records import MARGIN, header_at, number_at
+from tcpcc.models.packet.packet_records import MARGIN, header_at
 from tcpcc.models.packet.recorder import bin_of
 from tcpcc.transport import ecn
 from tcpcc.transport.flow_record import CE, ECT

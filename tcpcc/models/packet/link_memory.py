@@ -13,11 +13,11 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.queue_memory import QueueMemory
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.network import Link
 
 
-def lay_out_link(world: World, i: int) -> None:
+def lay_out_link(world: PacketWorld, i: int) -> None:
     """Write the settings of link `i`, and of its stage of jitter, into their rows."""
     link = world.resolved.links[i]
     if i in world.paths.stages:
@@ -57,7 +57,7 @@ def lay_out_link(world: World, i: int) -> None:
         world.queues[i].fill(row)
 
 
-def _share(world: World, i: int) -> None:
+def _share(world: PacketWorld, i: int) -> None:
     """Mark link `i` as one whose queue the fluid model keeps."""
     row = world.links[i]
     row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, world.shared[i]
@@ -65,7 +65,7 @@ def _share(world: World, i: int) -> None:
         world.elsewhere[i].fill(row)
 
 
-def _lay_out_stage(world: World, i: int, link: Link) -> None:
+def _lay_out_stage(world: PacketWorld, i: int, link: Link) -> None:
     """Write the stage after a link: packets are delayed at random there, or wait for others."""
     row = world.links[i]
     row["ident"], row["rate"], row["tracked"] = i, math.inf, r.ELSEWHERE

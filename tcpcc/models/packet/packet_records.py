@@ -8,9 +8,9 @@ import numpy as np
 
 from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
-from tcpcc.models.queue_memory import FIELDS as QUEUE_FIELDS
+from tcpcc.models.queue_memory import QUEUE_FIELDS
 
-SMALL, FEW = np.int32, np.int16  # kinds of number: below 2**31 (a flow, a hop); flags and kinds
+INT32, INT16 = np.int32, np.int16  # kinds of number: below 2**31 (a flow, a hop); flags and kinds
 
 BEHIND = 2**36  # weight of a packet's place in its busy period, above all other orders
 FAR_BEHIND = 2**26  # places beyond this count as this
@@ -59,8 +59,8 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
-# What the packet model itself keeps of a flow; what TCP keeps of it is transport.flow_record.FLOW,
-# and of a source of constant bit rate CBR, in the row of the same number.
+# The packet model's part of a flow. In the row of the same number the TCP sender has a
+# transport.flow_record.TCP_FLOW, and a source of constant bit rate a CBR.
 FLOW = record_dtype(
     {
         # in the order in which a packet needs them: its place in the arrays, and its number to
@@ -68,7 +68,7 @@ FLOW = record_dtype(
         "index": int, "path": int, "n_hops": int, "n_forward": int,
         "bins": int, "bin": int, "size": float, "ack_size": float,
         # whether it is traced; whether its packets carry headers
-        "kind": SMALL, "handshake": SMALL, "traced": SMALL, "has_header": SMALL,
+        "kind": INT32, "handshake": INT32, "traced": INT32, "has_header": INT32,
         "conversation": int, "inbound": int, "acks_sent": int,
         # the entry of the retransmission timer on the event list
         "timer_at": float, "timer_order": int,
@@ -96,10 +96,10 @@ LINK = record_dtype(
         ("busy_until", float), ("begin", float),
         ("size", float), ("duration", float),  # of the newest packet: its transmission
         ("rate", float), ("delay", float), ("arrived", int),
-        ("behind", SMALL), ("tracked", FEW), ("scheduled", FEW),
+        ("behind", INT32), ("tracked", INT16), ("scheduled", INT16),
         ("lane", int), ("joint", int), ("ident", int),
         ("queue", int), ("queue_mask", int), ("queue_head", int), ("queue_tail", int),
-        ("recorded", SMALL), ("in_bytes", SMALL),
+        ("recorded", INT32), ("in_bytes", INT32),
         ("sending_since", float), ("sending_bytes", float), ("queue_bytes", float),
         ("capacity", float), ("loss", float), ("bins", int),
         ("resumes", float), ("shared", int),  # address of what it shares with fluid
@@ -123,7 +123,7 @@ LANE = record_dtype(
         "time": float, "since": float, "order": int, "ident": int,
     }
 )  # fmt: skip
-HOP = record_dtype({"link": int, "then": SMALL, "again": SMALL})  # link: its address
+HOP = record_dtype({"link": int, "then": INT32, "again": INT32})  # link: its address
 QUEUED = record_dtype({"leaves": float, "size": float})
 # A packet under way (see packets.Packet), one cache line. `time`, `since` and `order` say when it
 # arrives and where it stands among arrivals at that instant. In the pool `time` is its arrival at
@@ -131,7 +131,7 @@ QUEUED = record_dtype({"leaves": float, "size": float})
 PACKET = record_dtype(
     {
         "time": float, "since": float, "order": int, "seq": int, "trigger": int, "low": int,
-        "span": SMALL, "flow": SMALL, "hop": SMALL, "header": SMALL,
+        "span": INT32, "flow": INT32, "hop": INT32, "header": INT32,
     }
 )  # fmt: skip
 # What few packets carry: a place of it goes with the packet, and back with its ACK (headers).
@@ -146,7 +146,7 @@ HEADER = record_dtype(
         "word3": float,
     }
 )
-EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": SMALL, "id": SMALL})
+EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": INT32, "id": INT32})
 # An inner queue of a scheduled link: places in the pool; place 0 stands for no packet.
 INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
 CHANGES = record_dtype(
@@ -181,7 +181,6 @@ event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)
 note_at = accessor(NOTE)
-number_at = accessor(record_dtype({"value": float}))
 conversation_at = accessor(CONVERSATION)
 item_at = accessor(ITEM)
 kind_at = accessor(KIND)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _SMALL = 2**24  # bytes; below this the machine is not asked for its free memory, which takes time
 
 
-class World:
+class PacketWorld:
     """The memory of one run of the packet model.
 
     The arrays are owned here; the compiled handlers see their addresses in the records. A driver
@@ -76,9 +76,9 @@ class World:
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.inner: dict[int, np.ndarray] = {}  # inner queues of scheduled links, by link
         self.flows = blank(len(self.resolved.flows), r.FLOW)
-        self.tcp = blank(len(self.flows), t.FLOW)
+        self.tcp = blank(len(self.flows), t.TCP_FLOW)
         self.cbr = np.zeros(len(self.flows), r.CBR)
-        self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUT)
+        self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUTGOING)
         self._lay_out_bins()
         self.trace = TraceMemory(self.w, self.resolved, trace)
         self.headers = HeaderMemory(self.w, self.resolved.rows)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled
 from tcpcc.models.packet.packet_records import MARGIN, packet_at
-from tcpcc.transport.flow_record import flow_at as tcp_at
+from tcpcc.transport.flow_record import tcp_at
 
 
 class Packet(NamedTuple):

@@ -12,7 +12,7 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 
@@ -33,7 +33,7 @@ class PathMemory:
         stages: the row of a link's stage of jitter, by link.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: PacketWorld) -> None:
         self.world = world
         self.row_of = list(range(len(world.resolved.links)))
         self.stages = stages(world.resolved)

@@ -20,10 +20,10 @@ from tcpcc.results.recording import dataset
 if TYPE_CHECKING:
     import xarray as xr
 
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.packet_world import PacketWorld
 
 
-def result(world: World, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
+def result(world: PacketWorld, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
     """The record of the run, or of its part up to `until`: the bins that have ended by then.
 
     Raises:
@@ -52,12 +52,12 @@ def result(world: World, driver: str, cpu_seconds: float, until: float = math.in
     return Run(*netcdf.read(world.stream, lazy=True))
 
 
-def series(world: World, until: float = math.inf) -> dict[str, Any]:
+def series(world: PacketWorld, until: float = math.inf) -> dict[str, Any]:
     """What a record of the run, or of its part up to `until`, holds."""
     return _series(world, _edges(world, until))
 
 
-def _edges(world: World, until: float) -> np.ndarray:
+def _edges(world: PacketWorld, until: float) -> np.ndarray:
     """The ends of the bins that have ended by `until`, which are complete then."""
     flush(world.address, until)
     interval = world.scenario.interval
@@ -70,7 +70,9 @@ def _edges(world: World, until: float) -> np.ndarray:
     return edges
 
 
-def _series_in_parts(world: World, edges: np.ndarray) -> Iterator[tuple[float, dict[str, Any]]]:
+def _series_in_parts(
+    world: PacketWorld, edges: np.ndarray
+) -> Iterator[tuple[float, dict[str, Any]]]:
     """Where each part of the record begins (s), and what it holds."""
     totals = _totals(world, len(edges))
     for bins in _parts(world, len(edges)):
@@ -78,7 +80,7 @@ def _series_in_parts(world: World, edges: np.ndarray) -> Iterator[tuple[float, d
         yield begin, _series(world, edges, bins, totals)
 
 
-def _parts(world: World, n_bins: int) -> Iterator[slice]:
+def _parts(world: PacketWorld, n_bins: int) -> Iterator[slice]:
     """The first bins, all at once, or where they are on disk as many as memory should hold."""
     width = n_bins
     if world.scratch is not None:
@@ -90,7 +92,7 @@ def _parts(world: World, n_bins: int) -> Iterator[slice]:
 
 
 def _series(
-    world: World,
+    world: PacketWorld,
     edges: np.ndarray,
     bins: slice | None = None,
     totals: dict[str, np.ndarray] | None = None,
@@ -122,7 +124,7 @@ def _series(
     }
 
 
-def _flow_bins(world: World, bins: slice) -> np.ndarray:
+def _flow_bins(world: PacketWorld, bins: slice) -> np.ndarray:
     """Some bins of the rows that are recorded, shape [time, row]."""
     kept = world.bin_row[world.kept]
     as_they_are = np.array_equal(kept, np.arange(len(kept)))
@@ -130,7 +132,7 @@ def _flow_bins(world: World, bins: slice) -> np.ndarray:
     return (some[: len(kept)] if as_they_are else some[kept]).T
 
 
-def _totals(world: World, n_bins: int) -> dict[str, np.ndarray]:
+def _totals(world: PacketWorld, n_bins: int) -> dict[str, np.ndarray]:
     """What each row of the scenario sums up to, by `recording.TOTALS`."""
     n = len(world.resolved.flows)
     totals = {name: _counter(world, name) for name in ("timeouts", "loss_events")}
@@ -152,7 +154,7 @@ def _totals(world: World, n_bins: int) -> dict[str, np.ndarray]:
     return totals | {"finished": finished}
 
 
-def _counter(world: World, name: str) -> np.ndarray:
+def _counter(world: PacketWorld, name: str) -> np.ndarray:
     """A counter of every flow and, summed, of every kind of conversation."""
     counts = world.tcp[name][: len(world.resolved.flows)]
     if world.conversations is None:
@@ -160,7 +162,7 @@ def _counter(world: World, name: str) -> np.ndarray:
     return np.concatenate([counts, world.conversations.counters(name)])
 
 
-def _items(world: World) -> dict[str, Any] | None:
+def _items(world: PacketWorld) -> dict[str, Any] | None:
     """The items of conversations, with the rows of the record that these have."""
     if world.conversations is None:
         return None

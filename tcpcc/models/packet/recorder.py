@@ -6,18 +6,16 @@ it is added to the bins of those times at once. Nothing has to be sampled, and t
 
 import math
 
-from tcpcc.engine.jit import compiled, not_inlined
+from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.packet_records import (
     DELIVER,
     MARGIN,
     SEND,
     note_at,
-    number_at,
     trace_at,
 )
-from tcpcc.transport.flow_record import TCP, window_at
-from tcpcc.transport.flow_record import flow_at as tcp_at
+from tcpcc.transport.flow_record import TCP, tcp_at, window_at
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tcpcc.engine.jit import address, rule_address
-from tcpcc.transport.flow_record import FLOW
+from tcpcc.transport.flow_record import TCP_FLOW
 from tcpcc.transport.recovery import RECOVERIES, Recovery
 
 
@@ -43,7 +43,7 @@ class RecoveryMemory:
 
     def _addresses(self, recovery: Recovery) -> dict[str, int]:
         if recovery.name not in self._rules:
-            dtypes = (recovery.state_dtype, recovery.params_dtype, FLOW)
+            dtypes = (recovery.state_dtype, recovery.params_dtype, TCP_FLOW)
             self._rules[recovery.name] = {
                 name: rule_address(rule, *dtypes) for name, rule in recovery.rules.items()
             }

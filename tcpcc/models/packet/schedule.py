@@ -12,7 +12,7 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedChange
 
 
@@ -24,7 +24,7 @@ class Schedule:
         by_hand: the changes that are not the scenario's.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: PacketWorld) -> None:
         self.world = world
         rows = 4 * len(world.resolved.rows) + 2 * len(world.links)
         self.heap = blank(rows + 2 * r.MARGIN, r.EVENT)

@@ -12,7 +12,7 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import push
-from tcpcc.models.packet.forward import describe, forward, note_drop, put_in_flight
+from tcpcc.models.packet.forward import fill_queue_sample, forward, note_drop, put_in_flight
 from tcpcc.models.packet.headers import release_header, take_verdict
 from tcpcc.models.packet.packet_records import (
     BEHIND,
@@ -26,16 +26,15 @@ from tcpcc.models.packet.packet_records import (
 )
 from tcpcc.models.packet.packets import at_hop, free_place, place_in_pool, read_packet, size_of
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of
-from tcpcc.models.queue_memory import apply, note_state
-from tcpcc.models.queue_memory import sample_at as queue_sample_at
+from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample_at
 
 
 @not_inlined
-def send(w, flow, p, time):
+def send_packet(w, flow, p, time):
     """Put a packet onto the link of its hop, scheduled or not."""
     link = link_at(hop_at(w.hops, flow.path + p.hop).link, 0)
     if link.scheduled != 0:
-        enter(w, link, flow, p, time)
+        enter_scheduled(w, link, flow, p, time)
     else:
         forward(w, flow, p, time)
 
@@ -66,7 +65,7 @@ def has_no_room(link, size):
 
 
 @not_inlined
-def enter(w, link, flow, p, time):
+def enter_scheduled(w, link, flow, p, time):
     """A packet arrives at a scheduled link: it is dropped, or waits, or is sent at once."""
     size = size_of(flow, p)
     link.arrived += 1
@@ -82,8 +81,8 @@ def enter(w, link, flow, p, time):
     if not refused:
         full = has_no_room(link, size)
         if link.rule != 0:
-            describe(w, link, flow, p, time, size, link.stored, full)
-            apply(link, b)
+            fill_queue_sample(w, link, flow, p, time, size, link.stored, full)
+            apply_discipline(link, b)
             refused = not take_verdict(w, q, link, p.header, time)
         refused = refused or (full and q.evict < 0)
     if refused:
@@ -95,7 +94,7 @@ def enter(w, link, flow, p, time):
     if q.evict >= 0:
         push_out(w, link, int(q.evict), int(q.evictions), time)
     if link.sending == 0:
-        serve(w, link, time)
+        serve_next(w, link, time)
     if link.recorded != 0 and b >= 0:
         bin = link_bin_at(link.bins, b)
         bin.queue_max = max(bin.queue_max, float(link.stored))
@@ -145,7 +144,7 @@ def take_first(w, link, inner):
 
 
 @not_inlined
-def lose(w, link, p, time):
+def drop_stored(w, link, p, time):
     """Drop a packet that has waited."""
     link.dropped += 1
     flow = flow_at(w.flows, p.flow)
@@ -159,7 +158,7 @@ def lose(w, link, p, time):
 def consult(w, link, p, inner, number, time, arrived):
     """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
     flow = flow_at(w.flows, p.flow)
-    q = describe(w, link, flow, p, time, size_of(flow, p), link.stored, False)
+    q = fill_queue_sample(w, link, flow, p, time, size_of(flow, p), link.stored, False)
     q.sojourn = time - arrived
     q.inner = float(number)
     q.inner_queue = float(inner.count)
@@ -181,11 +180,11 @@ def push_out(w, link, number, count, time):
         q.again = 0.0
         q.evicted = 1.0
         consult(w, link, p, inner, number, time, arrived)
-        lose(w, link, p, time)
+        drop_stored(w, link, p, time)
 
 
 @not_inlined
-def serve(w, link, time):
+def serve_next(w, link, time):
     """Send the next packet that the discipline lets pass, if any waits."""
     count_waiting(w, link, time)
     dropped_from = -1
@@ -206,14 +205,14 @@ def serve(w, link, time):
         q.evicted = 0.0
         consult(w, link, p, inner, number, time, arrived)
         if take_verdict(w, q, link, p.header, time):
-            transmit(w, link, p, time)
+            begin_transmission(w, link, p, time)
             return
         dropped_from = number
-        lose(w, link, p, time)
+        drop_stored(w, link, p, time)
 
 
 @compiled
-def transmit(w, link, p, time):
+def begin_transmission(w, link, p, time):
     """Send a packet: it leaves the link's far end, and the link is free, by events."""
     size = size_of(flow_at(w.flows, p.flow), p)
     duration = 8 * size / link.rate

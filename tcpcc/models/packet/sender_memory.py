@@ -18,7 +18,7 @@ from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import World
+    from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
     from tcpcc.scenario.traffic import Transport
 
@@ -43,7 +43,7 @@ class SenderMemory:
         deliveries: records DELIVERY of the flows that need one, by flow.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: PacketWorld) -> None:
         self.world = world
         self.states: dict[int, np.ndarray] = {}
         self.controllers = ControllerMemory(world.scenario.seed)

@@ -24,7 +24,7 @@ from tcpcc.errors import ScenarioError, unknown
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet import read_out
 from tcpcc.models.packet.live_flow import LiveFlow
-from tcpcc.models.packet.packet_world import World
+from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.models.packet.streaming import stream_target
 from tcpcc.models.progress import Progress
 from tcpcc.scenario.units import Quantity
@@ -60,7 +60,7 @@ class PacketSimulation:
         trace: bool | Selection = False,
         growing: bool = False,
         stream: str | Path | None = None,
-        world: World | None = None,
+        world: PacketWorld | None = None,
     ) -> None:
         import simpy
 
@@ -71,7 +71,7 @@ class PacketSimulation:
         target = stream_target(stream, trace)
         if growing and target is not None:
             raise ScenarioError(f"stream = {str(target)!r}: not of a simulation with growing=True")
-        self.world = world or World(scenario, trace, growing=growing, stream=target)
+        self.world = world or PacketWorld(scenario, trace, growing=growing, stream=target)
         self._origin = self.env.now
         self._step = step_once
         self._address = self.world.address

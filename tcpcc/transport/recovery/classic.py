@@ -8,11 +8,11 @@ from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, RECOVERY, segment_at, window_at
 from tcpcc.transport.output import emit, fill, has_room, in_force
 from tcpcc.transport.rto import restart_timer, time_acknowledged
-from tcpcc.transport.rules import acknowledged, lost, sample_rtt, tell_delivery
+from tcpcc.transport.rules import lost, report_acked, report_delivery, take_rtt_sample
 
 
 @compiled
-def advance(f, ack):
+def move_left_edge(f, ack):
     """Move the left edge of the window to `ack`; returns the packets newly acknowledged."""
     packets = ack - f.high_ack
     f.high_ack = ack
@@ -24,11 +24,11 @@ def advance(f, ack):
 def new_ack(f, now, ack):
     """Handle an ACK of new data outside recovery, or the ACK that ends recovery; returns its RTT
     sample (0: none)."""
-    rtt = sample_rtt(f, now, ack)
+    rtt = take_rtt_sample(f, now, ack)
     f.dupacks = 0
-    packets = advance(f, ack)
+    packets = move_left_edge(f, ack)
     time_acknowledged(f, now, ack, rtt)
-    acknowledged(f, now, packets, rtt)
+    report_acked(f, now, packets, rtt)
     return rtt
 
 
@@ -43,7 +43,7 @@ def leave(f, now, ack):
 
 
 @compiled
-def enter(f, now):
+def begin_recovery(f, now):
     """A loss is detected: enter recovery and report it to the controller."""
     f.recover = f.max_seq
     f.phase = RECOVERY
@@ -56,7 +56,7 @@ def enter(f, now):
 @compiled
 def fast_retransmit(f, now):
     """Enter fast recovery and retransmit the first unacknowledged segment."""
-    enter(f, now)
+    begin_recovery(f, now)
     emit(f, f.high_ack + 1, now)
     f.inflation = f.dupack_threshold
 
@@ -102,11 +102,11 @@ def fast_recovery(f, now, called_for):
 
 
 @compiled
-def send(f, now, burst):
+def send_allowed(f, now, burst):
     """Send what the window allows; once a loss is detected, at most `burst` packets. Duplicate ACKs
     before that send nothing here."""
     if f.delivery != 0:
-        tell_delivery(f, now)
+        report_delivery(f, now)
     if f.dupacks == 0:
         fill(f, now, f.max_burst)
     elif f.dupacks >= f.dupack_threshold:

@@ -7,7 +7,7 @@ the first is acknowledged (RFC 6582's `recover`; ns-2's ``bugFix_``).
 import math
 
 from tcpcc.definition import register
-from tcpcc.transport.recovery.classic import duplicate_ack, fast_recovery, leave, send
+from tcpcc.transport.recovery.classic import duplicate_ack, fast_recovery, leave, send_allowed
 from tcpcc.transport.recovery.loss_recovery import Recovery
 
 
@@ -16,7 +16,7 @@ def on_ack(s, p, f):
         leave(f, f.now, f.ack)
     else:
         fast_recovery(f, f.now, duplicate_ack(f, f.now))
-    send(f, f.now, math.inf)
+    send_allowed(f, f.now, math.inf)
 
 
 register(

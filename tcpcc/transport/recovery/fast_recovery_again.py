@@ -9,7 +9,7 @@ unneeded fast retransmit; RFC 6582's `recover` prevents it.
 import math
 
 from tcpcc.definition import register
-from tcpcc.transport.recovery.classic import count_duplicate, fast_recovery, leave, send
+from tcpcc.transport.recovery.classic import count_duplicate, fast_recovery, leave, send_allowed
 from tcpcc.transport.recovery.loss_recovery import Recovery
 
 
@@ -18,7 +18,7 @@ def on_ack(s, p, f):
         leave(f, f.now, f.ack)
     else:
         fast_recovery(f, f.now, count_duplicate(f, f.now))
-    send(f, f.now, math.inf)
+    send_allowed(f, f.now, math.inf)
 
 
 register(

@@ -19,7 +19,7 @@ from tcpcc.transport.output import emit, fill
 from tcpcc.transport.recovery.classic import new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
-from tcpcc.transport.rules import lost, tell_delivery
+from tcpcc.transport.rules import lost, report_delivery
 
 FINE_TIMER = {
     "fine_rtt8": State(0, "s", "8 x smoothed RTT"),
@@ -46,7 +46,7 @@ def expired(s, f, now):
     return now - segment.sent_at >= s.fine_rto
 
 
-def duplicate_ack(s, f, now):
+def fine_duplicate_ack(s, f, now):
     if f.high_ack >= f.max_seq:
         return  # nothing is outstanding: caused by unneeded retransmissions
     f.dupacks += 1
@@ -73,7 +73,7 @@ def duplicate_ack(s, f, now):
         f.inflation += 1
 
 
-def check(s, f, now, late):
+def check_next_segment(s, f, now, late):
     """On the first two new ACKs after a retransmission: retransmit the next segment if `late`."""
     if s.worried > 0:
         s.worried -= 1
@@ -92,11 +92,11 @@ def on_ack(s, p, f):
         rtt = new_ack(f, f.now, f.ack)
         if rtt > 0:
             update_fine_timeout(s, rtt)
-        check(s, f, f.now, f.high_ack < f.max_seq and expired(s, f, f.now))
+        check_next_segment(s, f, f.now, f.high_ack < f.max_seq and expired(s, f, f.now))
     else:
-        duplicate_ack(s, f, f.now)
+        fine_duplicate_ack(s, f, f.now)
     if f.delivery != 0:
-        tell_delivery(f, f.now)
+        report_delivery(f, f.now)
     if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:
         fill(f, f.now, f.max_burst)
 

@@ -31,13 +31,13 @@ from tcpcc.transport.output import emit, fill
 from tcpcc.transport.recovery.classic import new_ack
 from tcpcc.transport.recovery.fine_grained import (
     FINE_TIMER,
-    check,
+    check_next_segment,
     expired,
     update_fine_timeout,
 )
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import back_off, restart_timer
-from tcpcc.transport.rules import lost, tell_delivery
+from tcpcc.transport.rules import lost, report_delivery
 
 
 def cut(s, f, now, transmits):
@@ -59,7 +59,7 @@ def is_late(s, f, now):
     return expired(s, f, now)
 
 
-def duplicate_ack(s, f, now):
+def fine_duplicate_ack_ns2(s, f, now):
     if f.high_ack + 1 >= f.to_send:
         return  # everything is acknowledged (ns-2 sends a packet that does not exist)
     f.dupacks += 1
@@ -118,11 +118,11 @@ def on_ack(s, p, f):
         rtt = new_ack(f, f.now, f.ack)
         if rtt > 0:
             time_packet(s, f, sent_at, rtt)
-        check(s, f, f.now, is_late(s, f, f.now))
+        check_next_segment(s, f, f.now, is_late(s, f, f.now))
     else:
-        duplicate_ack(s, f, f.now)
+        fine_duplicate_ack_ns2(s, f, f.now)
     if f.delivery != 0:
-        tell_delivery(f, f.now)
+        report_delivery(f, f.now)
     if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:
         fill(f, f.now, f.max_burst)
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.subset import Fields, check_rule
-from tcpcc.transport.flow_record import FLOW
+from tcpcc.transport.flow_record import TCP_FLOW
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Recovery(Definition):
     validate: Callable[[dict[str, float]], str | None] | None = None
 
     def __post_init__(self) -> None:
-        fields = frozenset(FLOW.names or ())
+        fields = frozenset(TCP_FLOW.names or ())
         state, params, _ = self.records(())
         for rule_name, rule in self.rules.items():
             if rule is not None:

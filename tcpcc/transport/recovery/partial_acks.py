@@ -9,10 +9,16 @@ value: RFC 6582 would set it from ssthresh at the full ACK, here the flow return
 slow start.
 """
 
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, State, register
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.output import emit
-from tcpcc.transport.recovery.classic import advance, duplicate_ack, fast_recovery, leave, send
+from tcpcc.transport.recovery.classic import (
+    duplicate_ack,
+    fast_recovery,
+    leave,
+    move_left_edge,
+    send_allowed,
+)
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
 
@@ -29,10 +35,10 @@ def partial_ack(s, p, f, now, ack):
         w = window_at(f.state, 0)
         w.cwnd = max(w.cwnd - (packets - f.inflation), 1.0)
         f.inflation = 1
-    if p.impatient == 0 or s.partial == 0:
+    if not p.impatient or s.partial == 0:
         s.partial = 1
         restart_timer(f, now)
-    f.untold += advance(f, ack)
+    f.unreported += move_left_edge(f, ack)
     if f.timing != 0 and ack >= f.timed_seq:
         f.timing = 0
         f.backoff = 1
@@ -48,16 +54,16 @@ def on_ack(s, p, f):
             leave(f, f.now, f.ack)
     else:
         fast_recovery(f, f.now, duplicate_ack(f, f.now))
-    send(f, f.now, BURST)
+    send_allowed(f, f.now, BURST)
 
 
 def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
-    doc = "1: only the first partial ACK restarts the timer"
+    doc = "only the first partial ACK restarts the timer"
     return Recovery(
         name,
         summary,
         on_ack,
-        params={"impatient": Param(float(impatient), "0 or 1", doc, 0, 1)},
+        params={"impatient": Flag(impatient, doc)},
         state={"partial": State(0, "0 or 1", "a partial ACK has arrived in this recovery")},
         source="RFC 6582",
         impatient=impatient,

@@ -47,7 +47,7 @@ from tcpcc.transport.output import (
     note_piece,
 )
 from tcpcc.transport.pacing import is_early
-from tcpcc.transport.recovery.classic import advance, new_ack
+from tcpcc.transport.recovery.classic import move_left_edge, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.rate_reduction import (
     REDUCTION,
@@ -56,7 +56,7 @@ from tcpcc.transport.recovery.rate_reduction import (
     may_go,
 )
 from tcpcc.transport.rto import measure, restart_timer
-from tcpcc.transport.rules import deem_lost, lost, take_back, tell_delivery
+from tcpcc.transport.rules import lost, mark_lost, report_delivery, undo_cut
 
 LATE, PROBE = 1, 2  # purpose of the alarm
 DECIDED, UNDECIDED, NEW_DATA = 0, 1, 2  # F-RTO: whether the last timeout was spurious
@@ -79,8 +79,8 @@ def note_newest(s, f, d, now):
 
 def reordering_window(s, f, d):
     """RFC 8985, step 4: the reordering window, s."""
-    told = d.total - (f.high_ack + 1)
-    if s.reordered == 0 and (f.phase != OPEN or told >= f.dupack_threshold):
+    sacked = d.total - (f.high_ack + 1)
+    if s.reordered == 0 and (f.phase != OPEN or sacked >= f.dupack_threshold):
         return 0.0
     return min(s.quarters * (d.base_rtt / 4), d.srtt)
 
@@ -124,12 +124,12 @@ def detect(s, f, now):
             d.recheck_at = sent_at + wait
             s.alarm = LATE
             break
-        deem_lost(f, now, seq)
+        mark_lost(f, now, seq)
         found = True
     return found
 
 
-def enter(s, f, now):
+def enter_rack_recovery(s, f, now):
     """A loss event: enter recovery and report it to the controller."""
     d = delivery_at(f.delivery, 0)
     f.recover = f.max_seq
@@ -146,7 +146,7 @@ def enter(s, f, now):
 def advance_by(s, f, now):
     """Handle a cumulative ACK of new data."""
     if f.phase == RECOVERY and f.ack < f.recover:
-        f.untold += advance(f, f.ack)
+        f.unreported += move_left_edge(f, f.ack)
         restart_timer(f, now)
         if f.timing != 0 and f.ack >= f.timed_seq:
             f.timing = 0
@@ -157,7 +157,7 @@ def advance_by(s, f, now):
         new_ack(f, now, f.ack)
 
 
-def send(s, f, now, burst, reducing):
+def send_and_probe(s, f, now, burst, reducing):
     """Send while the window allows, lost packets first, then new data (as :func:`.sack.send`)."""
     f.more = 0
     d = delivery_at(f.delivery, 0)
@@ -171,7 +171,7 @@ def send(s, f, now, burst, reducing):
             f.burst = burst
             break
         if d.first[1] >= 0 and s.frto != NEW_DATA:
-            repair(f, d, now)
+            retransmit_lost(f, d, now)
         elif f.next_seq < f.to_send and f.next_seq <= f.high_ack + f.rwnd:
             if f.gso_segments > 1 and not may_begin(f, now, allowed(f, window - d.pipe, burst)):
                 break
@@ -186,7 +186,7 @@ def send(s, f, now, burst, reducing):
     set_probe(s, f, d, now)
 
 
-def repair(f, d, now):
+def retransmit_lost(f, d, now):
     """Retransmit a lost packet, the first outstanding one before others. No ACK restarts the
     retransmission timer until that packet arrives, so its retransmission does."""
     first = f.high_ack + 1
@@ -253,7 +253,7 @@ def judge_timeout(s, f, d, advances):
         unmark_lost(f)
         f.phase = OPEN
         f.backoff = 1
-        take_back(f, f.now)
+        undo_cut(f, f.now)
     elif s.frto == NEW_DATA:
         s.frto = DECIDED
     elif advances:
@@ -278,8 +278,8 @@ def on_ack(s, p, f):
     if news > 0:
         note_newest(s, f, d, f.now)
         if detect(s, f, f.now) and f.phase == OPEN:
-            enter(s, f, f.now)
-    tell_delivery(f, f.now)
+            enter_rack_recovery(s, f, f.now)
+    report_delivery(f, f.now)
     safe = f.high_ack > high_ack and d.lost == lost_before
     go_on(s, f, known, f.max_burst, safe)
 
@@ -291,13 +291,13 @@ def go_on(s, f, known, burst, safe):
     s.known = d.total
     if is_reducing(f):
         burst = min(burst, may_go(s, f, s.known - known, safe))
-    send(s, f, f.now, burst, is_reducing(f))
+    send_and_probe(s, f, f.now, burst, is_reducing(f))
 
 
 def on_alarm(s, p, f):
     if s.alarm == LATE:
         if detect(s, f, f.now) and f.phase == OPEN:
-            enter(s, f, f.now)
+            enter_rack_recovery(s, f, f.now)
         go_on(s, f, s.known, f.max_burst, False)
     elif s.alarm == PROBE:
         probe(s, f, f.now)
@@ -312,7 +312,7 @@ def on_timeout(s, p, f):
 
 
 def resume(s, p, f):
-    send(s, f, f.now, f.burst, is_reducing(f))
+    send_and_probe(s, f, f.now, f.burst, is_reducing(f))
 
 
 register(

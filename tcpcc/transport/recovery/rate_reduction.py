@@ -19,19 +19,19 @@ specify the pace).
 
 import math
 
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, State, register
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.sack import (
     SCOREBOARD,
     give_up,
-    mark_all_lost,
+    mark_unsacked_lost,
     may_send,
-    send,
-    take_in,
+    send_by_pipe,
+    update_scoreboard,
 )
-from tcpcc.transport.rules import is_answering_mark, tell_delivery
+from tcpcc.transport.rules import is_answering_mark, report_delivery
 
 REDUCTION = {
     "known_at_loss": State(0, "packets", "known to have arrived before the loss", kind=int),
@@ -70,18 +70,18 @@ def on_ack(s, p, f):
     known, lost, high_ack = s.known, s.marked_lost, f.high_ack
     burst = f.max_burst
     begin_answer(s, f)
-    if take_in(s, f, f.now, f.ack):
+    if update_scoreboard(s, f, f.now, f.ack):
         s.flight_at_loss = f.next_seq - (f.high_ack + 1)
         s.known_at_loss = s.known - 1
         s.prr_out = 1
         known = s.known  # this ACK has sent the first retransmission
     if f.delivery != 0:
-        tell_delivery(f, f.now)
+        report_delivery(f, f.now)
     if is_reducing(f):
-        safe = p.safe_ack == 0 or (f.high_ack > high_ack and s.marked_lost == lost)
+        safe = not p.safe_ack or (f.high_ack > high_ack and s.marked_lost == lost)
         burst = min(burst, may_go(s, f, s.known - known, safe))
-    if p.keep_sack != 0 or may_send(f):
-        s.prr_out += send(s, f, f.now, burst, is_reducing(f))
+    if p.keep_sack or may_send(f):
+        s.prr_out += send_by_pipe(s, f, f.now, burst, is_reducing(f))
 
 
 @compiled
@@ -92,19 +92,19 @@ def is_reducing(f):
 
 
 def on_timeout(s, p, f):
-    if p.keep_sack != 0:
-        mark_all_lost(s, f)
+    if p.keep_sack:
+        mark_unsacked_lost(s, f)
     else:
         give_up(s, p, f)
 
 
 def resume(s, p, f):
-    if p.keep_sack != 0 or may_send(f):
-        s.prr_out += send(s, f, f.now, f.burst, is_reducing(f))
+    if p.keep_sack or may_send(f):
+        s.prr_out += send_by_pipe(s, f, f.now, f.burst, is_reducing(f))
 
 
 def add(name, summary, source, today):
-    """Register the variant of RFC 9937 (`today` = 1) or of RFC 6937 (`today` = 0)."""
+    """Register the variant of RFC 9937 (`today`) or of RFC 6937."""
     register(
         Recovery(
             name,
@@ -113,8 +113,8 @@ def add(name, summary, source, today):
             on_timeout=on_timeout,
             resume=resume,
             params={
-                "safe_ack": Param(today, "0 or 1", "1: only a SafeACK adds a packet", 0, 1),
-                "keep_sack": Param(today, "0 or 1", "1: keep SACK data after a timeout", 0, 1),
+                "safe_ack": Flag(today, "only a SafeACK adds a packet"),
+                "keep_sack": Flag(today, "keep SACK data after a timeout"),
             },
             state=SCOREBOARD | REDUCTION,
             source=source,
@@ -126,5 +126,5 @@ def add(name, summary, source, today):
     )
 
 
-add("sack-prr", "SACK with proportional rate reduction (RFC 9937)", "RFC 9937; RFC 6675", 1)
-add("sack-prr-6937", "SACK with RFC 6937's reduction, as in Linux before 2014", "RFC 6937", 0)
+add("sack-prr", "SACK with proportional rate reduction (RFC 9937)", "RFC 9937; RFC 6675", True)
+add("sack-prr-6937", "SACK with RFC 6937's reduction, as in Linux before 2014", "RFC 6937", False)

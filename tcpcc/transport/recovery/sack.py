@@ -15,13 +15,13 @@ import math
 from tcpcc.definition import State, register
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import (
-    DEEMED_LOST,
     LOSS,
+    MARKED_LOST,
     OPEN,
     RECOVERY,
+    REPORTED,
     RETRANSMITTED,
     SACKED,
-    TOLD,
     segment_at,
 )
 from tcpcc.transport.output import (
@@ -33,10 +33,10 @@ from tcpcc.transport.output import (
     note_piece,
 )
 from tcpcc.transport.pacing import is_early
-from tcpcc.transport.recovery.classic import advance, new_ack
+from tcpcc.transport.recovery.classic import move_left_edge, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
-from tcpcc.transport.rules import deem_lost, lost, tell_delivery
+from tcpcc.transport.rules import lost, mark_lost, report_delivery
 
 SCOREBOARD = {
     "pipe": State(0, "packets", "in the network", kind=int),
@@ -53,13 +53,13 @@ def in_network(segment):
     """Contribution of a segment to pipe: 0, 1 or 2."""
     if segment.flags & SACKED != 0:
         return 0
-    count = 1 if segment.flags & DEEMED_LOST == 0 else 0
+    count = 1 if segment.flags & MARKED_LOST == 0 else 0
     if segment.flags & RETRANSMITTED != 0:
         count += 1
     return count
 
 
-def transmit(s, f, seq, now):
+def send_counted(s, f, seq, now):
     """Send a segment, and count it in pipe."""
     segment = segment_at(f.segments, seq & f.segment_mask)
     before = in_network(segment) if seq <= f.max_seq else 0
@@ -74,13 +74,13 @@ def mark_received(s, f, seq):
         return False
     s.pipe -= in_network(segment)
     s.known += 1
-    segment.flags |= SACKED | TOLD
+    segment.flags |= SACKED | REPORTED
     if seq >= s.lost_edge:
         s.sacked_ahead += 1
     return True
 
 
-def mark_lost(s, f):
+def mark_holes_lost(s, f):
     """Mark lost the segments with `dupack_threshold` selectively acknowledged ones above them."""
     s.lost_edge = max(s.lost_edge, f.high_ack + 1)
     while s.sacked_ahead >= f.dupack_threshold:
@@ -89,12 +89,12 @@ def mark_lost(s, f):
             if s.sacked_ahead == f.dupack_threshold:
                 return
             s.sacked_ahead -= 1
-        elif segment.flags & DEEMED_LOST == 0:
-            segment.flags |= DEEMED_LOST
+        elif segment.flags & MARKED_LOST == 0:
+            segment.flags |= MARKED_LOST
             s.pipe -= 1
             s.marked_lost += 1
             if f.delivery != 0:
-                deem_lost(f, f.now, s.lost_edge)
+                mark_lost(f, f.now, s.lost_edge)
         s.lost_edge += 1
 
 
@@ -108,7 +108,7 @@ def read_block(s, f, trigger, low, high):
         k = trigger + 1
         while k < high and mark_received(s, f, k):
             k += 1
-        mark_lost(s, f)
+        mark_holes_lost(s, f)
     return news
 
 
@@ -130,33 +130,33 @@ def give_up(s, p, f):
     k = f.high_ack + 1
     while k <= f.max_seq:
         segment = segment_at(f.segments, k & f.segment_mask)
-        segment.flags = (segment.flags | DEEMED_LOST) & ~(SACKED | RETRANSMITTED)
+        segment.flags = (segment.flags | MARKED_LOST) & ~(SACKED | RETRANSMITTED)
         k += 1
     s.pipe = 0
     s.sacked_ahead = 0
     s.lost_edge = s.next_repair = f.high_ack + 1
 
 
-def mark_all_lost(s, f):
+def mark_unsacked_lost(s, f):
     """After a timeout: nothing is in the network, but selective acknowledgements are kept."""
     for k in range(f.high_ack + 1, f.max_seq + 1):
         segment = segment_at(f.segments, k & f.segment_mask)
         if segment.flags & SACKED == 0:
-            segment.flags = (segment.flags | DEEMED_LOST) & ~RETRANSMITTED
+            segment.flags = (segment.flags | MARKED_LOST) & ~RETRANSMITTED
     s.pipe = 0
     s.sacked_ahead = 0
     s.lost_edge = f.max_seq + 1
     s.next_repair = f.high_ack + 1
 
 
-def repair(s, f, now):
+def retransmit_next(s, f, now):
     """NextSeg rule 1: retransmit the next lost segment. Returns whether there was one."""
     s.next_repair = max(s.next_repair, f.high_ack + 1)
     while s.next_repair < s.lost_edge:
         segment = segment_at(f.segments, s.next_repair & f.segment_mask)
         s.next_repair += 1
         if segment.flags & (SACKED | RETRANSMITTED) == 0:
-            transmit(s, f, s.next_repair - 1, now)
+            send_counted(s, f, s.next_repair - 1, now)
             return True
     return False
 
@@ -170,7 +170,7 @@ def skip_received(f):
         f.next_seq += 1
 
 
-def send(s, f, now, burst, reducing):
+def send_by_pipe(s, f, now, burst, reducing):
     """Send while pipe is below the window (`reducing`: regardless of pipe), at most `burst`
     packets: retransmissions first, then new data. Returns the number of packets requested."""
     f.more = 0
@@ -186,21 +186,21 @@ def send(s, f, now, burst, reducing):
             return asked
         burst -= 1
         asked += 1
-        if f.phase == RECOVERY and repair(s, f, now):
+        if f.phase == RECOVERY and retransmit_next(s, f, now):
             continue
         skip_received(f)
         if f.next_seq >= f.to_send or f.next_seq > f.high_ack + f.rwnd:
             return asked
         if f.gso_segments > 1 and not may_begin(f, now, allowed(f, window - s.pipe, burst + 1)):
             return asked - 1
-        transmit(s, f, f.next_seq, now)
+        send_counted(s, f, f.next_seq, now)
         if f.gso_segments > 1:
             note_piece(f, f.next_seq)
         f.next_seq += 1
     return asked
 
 
-def enter(s, f, now):
+def enter_sack_recovery(s, f, now):
     first = f.high_ack + 1
     segment = segment_at(f.segments, first & f.segment_mask)
     f.recover = f.max_seq
@@ -209,21 +209,21 @@ def enter(s, f, now):
     lost(f, now, segment.transmits, f.max_seq - f.high_ack)
     restart_timer(f, now)
     f.timing = 0
-    if segment.flags & DEEMED_LOST == 0:
-        segment.flags |= DEEMED_LOST
+    if segment.flags & MARKED_LOST == 0:
+        segment.flags |= MARKED_LOST
         s.pipe -= 1
         if f.delivery != 0:
-            deem_lost(f, now, first)
+            mark_lost(f, now, first)
     s.lost_edge = max(s.lost_edge, first + 1)
-    transmit(s, f, first, now)
+    send_counted(s, f, first, now)
 
 
-def take_in(s, f, now, ack):
+def update_scoreboard(s, f, now, ack):
     """Update the scoreboard from an ACK; returns whether the sender entered recovery."""
     if ack > f.high_ack:
         forget_acknowledged(s, f, ack)
         if f.phase == RECOVERY and ack < f.recover:
-            f.untold += advance(f, ack)
+            f.unreported += move_left_edge(f, ack)
             restart_timer(f, now)
             if f.timing != 0 and ack >= f.timed_seq:
                 f.timing = 0
@@ -237,7 +237,7 @@ def take_in(s, f, now, ack):
         f.dupacks += 1
         hole_is_lost = s.lost_edge > f.high_ack + 1
         if f.phase == OPEN and (f.dupacks >= f.dupack_threshold or hole_is_lost):
-            enter(s, f, now)
+            enter_sack_recovery(s, f, now)
             return True
     return False
 
@@ -249,16 +249,16 @@ def may_send(f):
 
 
 def on_ack(s, p, f):
-    take_in(s, f, f.now, f.ack)
+    update_scoreboard(s, f, f.now, f.ack)
     if f.delivery != 0:
-        tell_delivery(f, f.now)
+        report_delivery(f, f.now)
     if may_send(f):
-        send(s, f, f.now, f.max_burst, False)
+        send_by_pipe(s, f, f.now, f.max_burst, False)
 
 
 def resume(s, p, f):
     if may_send(f):
-        send(s, f, f.now, f.burst, False)
+        send_by_pipe(s, f, f.now, f.burst, False)
 
 
 register(

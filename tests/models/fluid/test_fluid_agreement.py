@@ -7,7 +7,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.models.fluid import steps
-from tcpcc.models.fluid.fluid_world import World
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.fluid.timeline import events
 
 NS2 = tc.Transport.ns2()
@@ -102,7 +102,7 @@ def test_cost_does_not_depend_on_bandwidth():
     worlds = []
     for rate in (1e7, 1e9):
         case = lone("vegas", rate=rate, duration=100)
-        worlds.append(World(case))
+        worlds.append(FluidWorld(case))
         for at, happen in events(worlds[-1]):
             worlds[-1].run(at)
             happen()
@@ -140,7 +140,7 @@ def test_starts_of_many_flows_do_not_shorten_the_steps():
     assert [steps.first_step(n) for n in (1, 30)] == [steps.TINY, steps.TINY]
     assert steps.first_step(10_000) == 1
     net = tc.dumbbell("1 Gbps", "50 ms", 1000)
-    world = World(tc.Scenario(net, [tc.Flow("newreno", count=4000, jitter=1)], duration=2))
+    world = FluidWorld(tc.Scenario(net, [tc.Flow("newreno", count=4000, jitter=1)], duration=2))
     assert world.flows["finest"].min() == world.coarse == world.together
 
 
@@ -152,7 +152,7 @@ def test_steps_are_longer_for_flows_with_a_count(count, queue, parts):
     step."""
     net = tc.dumbbell("1 Gbps", "50 ms", 10_000, queue=queue)
     case = tc.Scenario(net, [tc.Flow("newreno", count=count)], duration=2)
-    world = World(case, representatives=1)
+    world = FluidWorld(case, representatives=1)
     assert world.coarse == pytest.approx(0.1 / parts, rel=0.01)
     before = world.w["length"][0]
     world.activate(0)

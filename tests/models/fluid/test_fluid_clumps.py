@@ -5,9 +5,9 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.models.fluid.fluid_records import TIME
-from tcpcc.models.fluid.fluid_world import World
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.fluid.steps import FINER, PACKET_STEPS
-from tcpcc.models.fluid.timeline import start
+from tcpcc.models.fluid.timeline import begin_flow
 
 
 def doubling(flows=1, duration=0.8, delay="55 ms"):
@@ -18,8 +18,8 @@ def doubling(flows=1, duration=0.8, delay="55 ms"):
 
 
 def test_steps_are_short_only_while_a_burst_passes():
-    world = World(doubling())
-    start(world, 0)
+    world = FluidWorld(doubling())
+    begin_flow(world, 0)
     times, sent, taken = [0.0], [0.0], [0.0]
     for until in np.arange(1, 801) * 1e-3:
         world.run(until)
@@ -44,15 +44,15 @@ def test_burst_steps_are_as_accurate_as_short_steps(flows):
     case = doubling(flows, duration=0.7)
     usual, exact = (
         tc.simulate(case, "fluid", step=step).data["delivered"].values.cumsum(axis=0)
-        for step in (None, World(case).coarse / 4)
+        for step in (None, FluidWorld(case).coarse / 4)
     )
     assert exact[-1].min() > 10
     assert usual == pytest.approx(exact, abs=0.5)
 
 
 def test_the_finest_step_scales_with_the_step():
-    usual = World(doubling(delay="20 ms"))
-    finer = World(doubling(delay="20 ms"), step=usual.coarse / 4)
+    usual = FluidWorld(doubling(delay="20 ms"))
+    finer = FluidWorld(doubling(delay="20 ms"), step=usual.coarse / 4)
     assert usual.flows["finest"][0] == pytest.approx(0.8e-3 / PACKET_STEPS)
     assert usual.flows["finest"][0] > usual.coarse / FINER
     assert finer.flows["finest"] == pytest.approx(usual.flows["finest"] / 4)
@@ -66,7 +66,7 @@ def test_vegas_queue_does_not_depend_on_the_step():
 
     case = joining("+20%", 2)
     case = case.replace(flows=case.flows[:8], duration=39.9, interval=0.1)
-    coarse = World(case).coarse
+    coarse = FluidWorld(case).coarse
     queues = [
         float(tc.simulate(case, "fluid", step=coarse * part).data["queue"].values[-1, 0])
         for part in np.geomspace(1, 0.1, 24)

@@ -9,7 +9,7 @@ import tcpcc as tc
 from tcpcc.controllers import Param, State
 from tcpcc.models.fluid import steps
 from tcpcc.models.fluid.automaton import simulate as simulate_fluid
-from tcpcc.models.fluid.fluid_world import World
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.fluid.timeline import events
 from tcpcc.models.layout import find_routes, queueing_links
 
@@ -77,7 +77,7 @@ def after_placed_losses(
     net = tc.dumbbell(rate, "50 ms", 1e9, loss=1e-12)
     transport = tc.Transport(handshake=False, **settings)
     flow = tc.Flow(controller, recovery=recovery, transport=transport, size=size)
-    world = World(tc.Scenario(net, [flow], duration=duration))
+    world = FluidWorld(tc.Scenario(net, [flow], duration=duration))
     gaps = list(np.diff(lost, prepend=0))
     never = 1e6
     world.links["loss_clock"] = 1

@@ -7,7 +7,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.engine.jit import address
-from tcpcc.models.fluid.fluid_world import World
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.fluid.kernel import run_until
 from tcpcc.models.fluid.timeline import events
 
@@ -15,7 +15,7 @@ from tcpcc.models.fluid.timeline import events
 def series(scenario, sleepless):
     """The series of a run, and the mean share of sleeping flows. With `sleepless` all flows are
     woken before each step."""
-    world = World(scenario)
+    world = FluidWorld(scenario)
     due = events(world)
     asleep = []
     for until in [*(at for at, _ in due), scenario.duration]:

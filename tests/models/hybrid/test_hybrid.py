@@ -9,16 +9,16 @@ import tcpcc as tc
 from tcpcc.engine.jit import address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.shared_link import (
-    CLUMP,
+    BURST_TRIPS,
     OTHERS,
     SHARED,
-    begin_step,
     meet,
     no_victims,
     shared_at,
+    update_shared_link,
 )
 
-RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=1, weight=0.01)
+RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
 
 
 def scenario(behind=40, duration=6.0, queue=RED, front=4, seed=1, **settings):
@@ -82,7 +82,7 @@ def test_packets_meet_a_random_queue_on_an_underloaded_link(utilization):
     seed_stream(memory[0], 1, "grain")
     s.limit, s.size, s.trip = 1e9, 1000.0, 1e9
     s.outflow = 1e6
-    begin_step(s, 0.0, 0.0, utilization * 1e6, 1e6, 1000.0, 0.0, 0.0)
+    update_shared_link(s, 0.0, 0.0, utilization * 1e6, 1e6, 1000.0, 0.0, 0.0)
     waits = np.array([meet(s, 0, 1, 0.02 * k, 0.0) for k in range(1, 20_000)]) / 1000
     mean = utilization / (2 * (1 - utilization))
     assert waits.mean() == pytest.approx(mean, rel=0.05)
@@ -98,7 +98,7 @@ def test_drop_rate_and_spacing_are_those_of_the_discipline(spread, two):
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "drops")
     s.limit, s.outflow, s.trip = 1e9, 1e6, 0.1
-    begin_step(s, 0.0, 5000.0, 1e6, 1e6, 1000.0, 0.05, spread)
+    update_shared_link(s, 0.0, 5000.0, 1e6, 1e6, 1000.0, 0.05, spread)
     lost = [sum(meet(s, 0, 1, 0.03 * k, 0.0) < 0 for _ in range(10)) for k in range(2000)]
     assert np.mean(lost) == pytest.approx(0.5, rel=0.1)
     assert np.mean(np.array(lost) > 1) == pytest.approx(two, abs=0.02)
@@ -111,7 +111,7 @@ def test_drop_phase_is_uniform_after_many_background_packets():
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "drops")
     s.limit, s.outflow, s.trip = 1e9, 1e6, 0.1
-    begin_step(s, 0.0, 5000.0, 1e8, 1e6, 1000.0, 0.05, 0.9)
+    update_shared_link(s, 0.0, 5000.0, 1e8, 1e6, 1000.0, 0.05, 0.9)
     assert np.mean([meet(s, 0, 1, k, 0.0) < 0 for k in range(20_000)]) == pytest.approx(
         0.05, rel=0.1
     )
@@ -121,7 +121,7 @@ def test_drop_phase_is_uniform_after_many_background_packets():
 def test_fewer_representatives_give_the_same_queue_and_losses(representatives):
     """240 flows under RED, simulated by 20 or 60."""
     net = tc.dumbbell("240 Mbps", "20 ms", 1500, queue=tc.RED(
-        min_thresh=200, max_thresh=1200, max_p=0.1, gentle=1, weight=0.002
+        min_thresh=200, max_thresh=1200, max_p=0.1, gentle=True, weight=0.002
     ))  # fmt: skip
     case = tc.Scenario(net, [tc.Flow("newreno", count=240, jitter=3)], duration=20)
     runs = [tc.simulate(case, model="fluid", representatives=k) for k in (240, representatives)]
@@ -340,7 +340,7 @@ def test_owed_drops_fall_on_flows_by_their_arrivals():
     for trip in range(trips):
         for k in range(10):
             now = 0.1 * trip + 0.01 * k
-            begin_step(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
+            update_shared_link(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
             s.owed += owed / 10
             hits = [meet(s, k, 10, now + 1e-5 * i, 0.0) < 0 for i in range(10 + k % 2 * 20)]
             refused[trip, k] = sum(hits)
@@ -361,7 +361,7 @@ def refused_of(flows, owed, together, trips=200):
     times = [[] for _ in range(flows)]
     for k in range(100 * trips):
         now = 0.001 * k
-        begin_step(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
+        update_shared_link(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
         s.owed += owed / 100
         for flow in range(flows):
             at = now + 0.001 * flow / flows
@@ -376,7 +376,7 @@ def test_a_flow_is_drawn_at_most_once_in_a_round_trip():
     times = refused_of(flows=8, owed=3.0, together=2.0)
     gaps = np.concatenate([np.diff(x) for x in times])
     assert sum(map(len, times)) == pytest.approx(600, rel=0.02)
-    between = (gaps > 0.1 * CLUMP + 0.001) & (gaps < 0.1 - 0.001)
+    between = (gaps > 0.1 * BURST_TRIPS + 0.001) & (gaps < 0.1 - 0.001)
     assert not between.any()
     at_a_time = 1 / np.mean(gaps > 0.099)
     assert at_a_time == pytest.approx(2, rel=0.15)
@@ -401,7 +401,7 @@ def test_packets_of_a_grown_window_are_refused_five_times_as_often():
     refused = np.zeros((8000, 10), bool)
     for trip in range(len(refused)):
         now = 0.1 * trip
-        begin_step(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
+        update_shared_link(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
         s.owed += 0.1
         times = sorted([*(now + 0.01 * k for k in range(9)), now + 0.04 + 0.0004])
         refused[trip] = [meet(s, 3, 1, time, 1000.0) < 0 for time in times]
@@ -469,7 +469,7 @@ def test_no_packet_noise_on_a_busy_link():
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "grain")
     s.limit, s.size, s.trip, s.outflow = 1e9, 1000.0, 0.05, 1e6
-    begin_step(s, 0.0, 50_000.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
+    update_shared_link(s, 0.0, 50_000.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
     assert [meet(s, 0, 1, 0.001 * k, 0.0) for k in range(1, 40)] == pytest.approx([50_000.0] * 39)
 
 
@@ -480,9 +480,9 @@ def test_a_packet_meets_at_least_the_fluid_queue():
     s = shared_at(address(memory), 0)
     seed_stream(memory[0], 1, "grain")
     s.limit, s.size, s.trip, s.outflow = 60_000.0, 1000.0, 0.05, 1e6
-    begin_step(s, 0.0, 50_000.0, 1e8, 1e6, 1000.0, 0.0, 0.0)
+    update_shared_link(s, 0.0, 50_000.0, 1e8, 1e6, 1000.0, 0.0, 0.0)
     assert meet(s, 0, 1, 0.002, 0.0) == 60_000.0
-    begin_step(s, 0.002, 50_000.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
+    update_shared_link(s, 0.002, 50_000.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
     assert meet(s, 0, 1, 0.004, 0.0) == pytest.approx(50_000.0)
 
 

@@ -78,8 +78,8 @@ def test_cubic_is_too_fast_in_the_reno_friendly_region():
 def test_vegas_with_one_threshold_keeps_alpha_packets():
     """Weighted proportional fairness: x_i = C alpha_i / sum alpha, at any delays."""
     flows = [
-        tc.Flow("vegas", alpha=2, beta=2, integer_delta=0),
-        tc.Flow("vegas", alpha=6, beta=6, integer_delta=0, access_delay=0.03),
+        tc.Flow("vegas", alpha=2, beta=2, integer_delta=False),
+        tc.Flow("vegas", alpha=6, beta=6, integer_delta=False, access_delay=0.03),
     ]
     found = on_a_link(*flows)
     assert float(found.queue[0]) == pytest.approx(8, rel=0.01)
@@ -88,7 +88,7 @@ def test_vegas_with_one_threshold_keeps_alpha_packets():
 
 def test_vegas_with_a_band_enters_it_from_below():
     """alpha packets per flow, and the effect of an increase in progress."""
-    found = on_a_link(tc.Flow("vegas", count=4, alpha=2, beta=4, integer_delta=0))
+    found = on_a_link(tc.Flow("vegas", count=4, alpha=2, beta=4, integer_delta=False))
     assert 8 <= float(found.queue[0]) < 8.5
 
 
@@ -135,7 +135,7 @@ def test_westwood(loss):
 def test_red_operating_point():
     """Hollot et al.: W = R C / N, p = 2 / W^2 with marking, and the queue at which RED marks this
     share."""
-    queue = tc.RED(min_thresh=50, max_thresh=250, max_p=0.05, wait=0)
+    queue = tc.RED(min_thresh=50, max_thresh=250, max_p=0.05, wait=False)
     net = tc.dumbbell("10 Mbps", "50 ms", 500, queue=queue)
     case = tc.Scenario(net, [tc.Flow("reno", count=20)], duration=1)
     found = tc.equilibrium(case, marking=True)

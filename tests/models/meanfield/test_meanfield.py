@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import tcpcc as tc
-from tcpcc.models.meanfield.meanfield_world import FIRST_ROWS, World
+from tcpcc.models.meanfield.meanfield_world import FIRST_ROWS, MeanFieldWorld
 
 
 def scenario(*flows, rate="10 Mbps", delay="50 ms", buffer=1e6, duration=60, **link):
@@ -19,7 +19,7 @@ def scenario(*flows, rate="10 Mbps", delay="50 ms", buffer=1e6, duration=60, **l
 
 
 def world_after(case, step, at=None):
-    world = World(case, step, bins=False)
+    world = MeanFieldWorld(case, step, bins=False)
     world.start()
     world.run(round((at or case.duration) / world.step))
     return world
@@ -41,7 +41,7 @@ def test_second_order_on_reno_growth_with_a_known_solution():
     case = scenario(flow, rate="1 Tbps", delay=rtt / 2 - 1e-8, duration=1)
     errors = []
     for steps in (5, 10, 20, 40):
-        world = World(case, rtt / steps, bins=False)
+        world = MeanFieldWorld(case, rtt / steps, bins=False)
         world.start()
         world.states[0]["ssthresh"] = 2.0
         world.classes["slow"] = 0
@@ -57,7 +57,7 @@ def test_second_order_on_reno_growth_with_a_known_solution():
 
 def test_second_order_with_a_state_dependent_delay():
     """Compared with a hundredth of the step; the delay depends on the state throughout."""
-    queue = tc.RED(min_thresh=5, max_thresh=200, wait=0)
+    queue = tc.RED(min_thresh=5, max_thresh=200, wait=False)
     case = scenario(tc.Flow("reno", count=10), queue=queue, duration=20)
 
     def states(step):
@@ -72,7 +72,7 @@ def test_second_order_with_a_state_dependent_delay():
 
 def test_scipy_settles_at_the_equilibrium_of_the_right_hand_side():
     """The equilibrium does not depend on the delays either."""
-    queue = tc.RED(min_thresh=5, max_thresh=80, wait=0)
+    queue = tc.RED(min_thresh=5, max_thresh=80, wait=False)
     case = scenario(tc.Flow("reno", count=10), queue=queue)
     f = tc.right_hand_side(case)
     end = solve_ivp(f, (0, 100), f.y0, method="LSODA", rtol=1e-6).y[:, -1]
@@ -101,7 +101,7 @@ def test_no_rate_or_backlog_is_ever_negative(
     queue = tc.RED(min_thresh=buffer / 4, max_thresh=buffer) if red else None
     flows = [tc.Flow(name, count=count, start=start * k) for k, name in enumerate(controllers)]
     net = tc.dumbbell(rate, delay, buffer, queue=queue, loss=loss, access_delay=0.001)
-    world = World(tc.Scenario(net, flows, duration=10), bins=False)
+    world = MeanFieldWorld(tc.Scenario(net, flows, duration=10), bins=False)
     world.start()
     for k in range(1, min(world.end, 250)):
         world.run(k)
@@ -170,9 +170,9 @@ def test_rates_and_rtts_agree_with_many_packet_flows():
 
 
 def test_cost_depends_on_classes_not_on_bandwidth_or_flows():
-    small = World(scenario(tc.Flow("reno")))
-    large = World(scenario(tc.Flow("reno", count=100_000), rate="100 Gbps"))
-    alike = World(scenario(*[tc.Flow("reno") for _ in range(10)]))
+    small = MeanFieldWorld(scenario(tc.Flow("reno")))
+    large = MeanFieldWorld(scenario(tc.Flow("reno", count=100_000), rate="100 Gbps"))
+    alike = MeanFieldWorld(scenario(*[tc.Flow("reno") for _ in range(10)]))
     assert small.end == large.end == alike.end
     assert len(small.classes) == len(large.classes) == len(alike.classes) == 1
     assert alike.classes["count"][0] == 10
@@ -182,7 +182,7 @@ def test_controllers_with_equal_names_are_separate_classes():
     """For example two versions of a rule that a notebook defines under one name."""
     reno = tc.controllers.get("reno")
     slower = dataclasses.replace(reno, params={**reno.params})
-    world = World(scenario(tc.Flow(reno), tc.Flow(slower), tc.Flow(reno)))
+    world = MeanFieldWorld(scenario(tc.Flow(reno), tc.Flow(slower), tc.Flow(reno)))
     assert [kind.flows for kind in world.kinds] == [(0, 2), (1,)]
 
 
@@ -211,7 +211,7 @@ def test_the_history_covers_only_a_round_trip():
     lot = tc.parking_lot(3, "10 Mbps", "15 ms", 50)
     long = tc.Flow("reno", source="r0", target="r3", count=3)
     for case in (one, tc.Scenario(lot, [long], duration=60)):
-        world = World(case, bins=False)
+        world = MeanFieldWorld(case, bins=False)
         world.start()
         world.run(world.end)
         assert world.end > 1000

@@ -82,7 +82,7 @@ def test_the_loop_is_the_plant_of_hollot_et_al(weight):
 
 def test_switching_rules_are_not_linearised():
     net = tc.dumbbell("10 Mbps", "50 ms", 200)
-    flow = tc.Flow("vegas", alpha=2, beta=2, integer_delta=0)
+    flow = tc.Flow("vegas", alpha=2, beta=2, integer_delta=False)
     with pytest.raises(NotSmoothError, match="'vegas' switch"):
         tc.stability(tc.Scenario(net, [flow], duration=1))
 

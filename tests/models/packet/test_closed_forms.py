@@ -174,7 +174,9 @@ def test_quick_vegas_keeps_the_middle_of_its_band_queued(flows):
 
 def test_vegas_is_weighted_proportionally_fair():
     """With alpha = beta the rates go as alpha (Low, Peterson, Wang 2002): 2 and 6 share 1 : 3."""
-    flows = [tc.Flow("vegas", alpha=a, beta=a, integer_delta=0, transport=SIMPLE) for a in (2, 6)]
+    flows = [
+        tc.Flow("vegas", alpha=a, beta=a, integer_delta=False, transport=SIMPLE) for a in (2, 6)
+    ]
     run = single(flows, rtt=0.05, duration=200)
     assert run.throughput(after=100).values / 10e6 == pytest.approx([0.25, 0.75], abs=0.01)
     assert run.queue_mean(after=100) == pytest.approx(8, abs=0.5)
@@ -185,7 +187,7 @@ def test_vegas_late_comer_is_favoured_by_the_golden_ratio():
     alpha/(Q - alpha) share the link: Q^2 - 3 alpha Q + alpha^2 = 0, at any rate. With alpha of 40
     packets the step of one packet, which the formula leaves out, is small."""
     flows = [
-        tc.Flow("vegas", alpha=40, beta=40, integer_delta=0, transport=SIMPLE, start=start)
+        tc.Flow("vegas", alpha=40, beta=40, integer_delta=False, transport=SIMPLE, start=start)
         for start in (0, 40)
     ]
     run = single(flows, rtt=0.05, duration=400)

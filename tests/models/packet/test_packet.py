@@ -19,8 +19,8 @@ from tcpcc.controllers import names
 from tcpcc.engine.jit import address
 from tcpcc.errors import ScenarioError
 from tcpcc.models.packet import packet_records as records
-from tcpcc.models.packet.handlers import run_until
-from tcpcc.models.packet.packet_world import World
+from tcpcc.models.packet.handlers import run_events
+from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.results.recording import EVENTS
@@ -369,9 +369,9 @@ def check_conservation(world, delayed_acks=False):
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_packets_are_conserved_at_any_time(topology, queue):
     """Sent = delivered + dropped + in flight + duplicates, per flow and per link."""
-    world = World(scenario(topology, "newreno", queue))
+    world = PacketWorld(scenario(topology, "newreno", queue))
     for until in np.linspace(0.01, 3, 40):
-        while run_until(world.address, until):
+        while run_events(world.address, until):
             world.grow()
         check_conservation(world)
     assert world.links["dropped"].sum() > 0
@@ -379,9 +379,9 @@ def test_packets_are_conserved_at_any_time(topology, queue):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_packets_are_conserved_in_special_scenarios(name):
-    world = World(variant(name))
+    world = PacketWorld(variant(name))
     for until in np.linspace(0.01, 3, 40):
-        while run_until(world.address, until):
+        while run_events(world.address, until):
             world.grow()
         check_conservation(world, delayed_acks=name == "delayed ACKs")
 
@@ -545,10 +545,10 @@ def test_a_receiver_has_one_timer_for_delayed_acks():
     delay = 0.1
     flow = tc.Flow("newreno", size=201, transport=tc.Transport(delayed_ack=delay))
     sc = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 500), [flow], duration=20)
-    world = World(sc)
+    world = PacketWorld(sc)
     timers = []
     for k in range(1, 2001):
-        while run_until(world.address, k * 0.01):
+        while run_events(world.address, k * 0.01):
             world.grow()
         kinds = world.schedule.heap["kind"][: world.w["heap_size"][0]]
         timers.append(np.count_nonzero(kinds == records.ACK_TIMER))

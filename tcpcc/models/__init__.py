@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, refuse, unknown
 from tcpcc.models.blame import RuleError
-from tcpcc.models.costs import Estimate, LongRun, ResourceError, check, estimate
+from tcpcc.models.costs import LongRun, ResourceError, check, estimate
+from tcpcc.models.estimates import Estimate
 from tcpcc.models.packet import DRIVERS
 from tcpcc.scenario import Scenario
 

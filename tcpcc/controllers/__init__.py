@@ -12,9 +12,11 @@ from tcpcc.controllers.controller import (
     names,
 )
 from tcpcc.definition import Param, State, callable_module, register
+from tcpcc.engine.subset import trusted
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+with trusted():
+    for _module in iter_modules(__path__):
+        import_module(f"{__name__}.{_module.name}")
 
 __all__ = [
     "CONTROLLERS",

@@ -18,37 +18,10 @@ from typing import Any
 
 import filelock
 import platformdirs
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+from tcpcc.engine.private import keep
 
 _KEEP = 8  # folders kept: the newest ones, so that an upgrade does not fill the disk
-
-
-class _Folder(_CacheLocator):
-    """A cache folder in the form that Numba expects."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = str(folder)
-
-    def get_cache_path(self) -> str:
-        return self._folder
-
-    def get_source_stamp(self) -> str:
-        return ""  # the folder's name contains the hash of the source
-
-    def get_disambiguator(self) -> str:
-        return ""
-
-
-class _Place(CompileResultCacheImpl):
-    def __init__(self, function: Any, folder: Path) -> None:
-        self._locator = _Folder(folder)
-        self._filename_base = function.__name__.strip("<>")
-
-
-class _Kept(FunctionCache):
-    def __init__(self, function: Any, folder: Path) -> None:
-        self._impl_class: Any = partial(_Place, folder=folder)
-        super().__init__(function)
 
 
 def _root() -> Path:
@@ -78,10 +51,11 @@ def _one_at_a_time(compile_one: Callable[[Any], Any], lock: Path) -> Callable[[A
     return compile_or_take
 
 
-def keep_in(folder: str, dispatcher: Any) -> Any:
+def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
     """Let `dispatcher` store its machine code in `folder` of the cache and load it from there.
 
-    If the folder is not writable, every process compiles anew. Returns the dispatcher.
+    `prepare` is called before a compilation, and at once if the folder is not writable: then every
+    process compiles anew. Returns the dispatcher.
     """
     place = _root() / folder
     try:
@@ -89,8 +63,9 @@ def keep_in(folder: str, dispatcher: Any) -> Any:
             place.mkdir(parents=True, exist_ok=True)
             _prune(_root())
         if os.access(place, os.W_OK):
-            dispatcher._cache = _Kept(dispatcher.py_func, place)
-            dispatcher.compile = _one_at_a_time(dispatcher.compile, place / "lock")
+            keep(dispatcher, place, prepare, partial(_one_at_a_time, lock=place / "lock"))
+            return dispatcher
     except OSError:
         pass
+    prepare()
     return dispatcher

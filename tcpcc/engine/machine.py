@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba import types
 from numba.extending import intrinsic
 
 from tcpcc.engine import jit
 from tcpcc.engine.cache import keep_in
-from tcpcc.engine.parts import PartCompiler
+from tcpcc.engine.private import NumbaError, PartCompiler, call_address, function_address
 from tcpcc.engine.source import code_digest, global_names, is_ours, module_digest
 
 njit: Any = numba.njit
@@ -42,6 +42,11 @@ def _of_engine(function: Callable) -> Any:
 
 def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Callable:
     """A copy of `function` in which every function that it calls is a compiled one, recursively."""
+    return _copy(function, _with_compiled_globals(function, seen))
+
+
+def _with_compiled_globals(function: Callable, seen: dict[Callable, Any]) -> dict[str, Any]:
+    """The globals of `function` with compiled functions in place of those that it calls."""
     namespace = dict(function.__globals__)
     for name, attribute in global_names(function.__code__):
         value = namespace.get(name)
@@ -52,6 +57,11 @@ def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Cal
             setattr(value, attribute, _for_compiler(part, seen))
         elif value is not None:
             namespace[name] = _for_compiler(value, seen)
+    return namespace
+
+
+def _copy(function: Callable, namespace: dict[str, Any]) -> Callable:
+    """A copy of `function` with other globals, named so that its symbols are unique."""
     copy = pytypes.FunctionType(
         function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
     )
@@ -82,10 +92,21 @@ def _compiled_helper(function: Callable, seen: dict[Callable, Any]) -> Any:
     return seen[function]
 
 
+def _kept(function: Callable, folder: str, options: dict[str, Any]) -> Any:
+    """A dispatcher of `function` with a cache folder. The functions that it calls are prepared only
+    for a compilation, since loaded machine code contains them."""
+    namespace: dict[str, Any] = {}
+
+    def prepare() -> None:
+        namespace.update(_with_compiled_globals(function, {}))
+
+    return keep_in(folder, njit(**options)(_copy(function, namespace)), prepare)
+
+
 def compile_entry(function: Callable) -> Any:
     """See :func:`tcpcc.engine.jit.entry`."""
     folder = f"engine-{module_digest(function.__module__)[:16]}/{code_digest(function)[:16]}"
-    return keep_in(folder, njit(**_ENGINE)(_with_compiled_helpers(function, {})))
+    return _kept(function, folder, _ENGINE)
 
 
 @cache
@@ -124,7 +145,7 @@ def entry_address(entry: Any, returns: type | None, takes: tuple[type, ...]) -> 
     made = entry.overloads[signature]
     if made.signature.return_type != _KINDS[returns]:
         raise TypeError(f"{entry.__name__} returns {made.signature.return_type}, not {returns}")
-    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    return function_address(made)
 
 
 @cache
@@ -135,13 +156,8 @@ def _call_entry(returns: type | None, takes: tuple[type, ...]) -> Any:
     @intrinsic
     def call(typingctx: Any, address: Any, *given: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            convention = context.call_conv
-            function_type = convention.get_function_type(result, arguments)
-            function = builder.inttoptr(args[0], function_type.as_pointer())
             values = [builder.extract_value(args[1], i) for i in range(len(arguments))]
-            status, value = convention.call_function(builder, function, result, arguments, values)
-            with cgutils.if_unlikely(builder, status.is_error):
-                convention.return_status_propagate(builder, status)
+            value = call_address(context, builder, args[0], result, arguments, values)
             return value if returns else context.get_dummy_value()
 
         return result(types.int64, types.StarArgTuple(arguments)), codegen
@@ -188,14 +204,13 @@ def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dt
     signature = types.none(*(numba.from_dtype(d) for d in (state, params, sample)))
     digest = hashlib.sha256(f"{rule.digest}{rule.kinds}".encode()).hexdigest()[:16]
     folder = f"rules-{module_digest(__name__)[:16]}/{digest}"
-    dispatcher = keep_in(folder, njit(**_RULE)(_with_compiled_helpers(function, {})))
+    dispatcher = _kept(function, folder, _RULE)
     try:
         dispatcher.compile(signature)
-    except numba.core.errors.NumbaError as error:
+    except NumbaError as error:
         reason = " ".join(str(error).split())
         raise TypeError(f"rule {function.__qualname__} does not compile: {reason[:300]}") from error
-    compile_result = dispatcher.overloads[dispatcher.signatures[0]]
-    address = compile_result.library.get_pointer_to_function(compile_result.fndesc.llvm_func_name)
+    address = function_address(dispatcher.overloads[dispatcher.signatures[0]])
     _alive[address] = dispatcher
     return address
 
@@ -205,16 +220,9 @@ def _call_compiled(
     typingctx: Any, address: Any, state: Any, params: Any, sample: Any
 ) -> Any:  # pragma: no cover - runs in the compiler
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        argument_types = (types.voidptr,) * 3
-        function_type = context.call_conv.get_function_type(types.none, argument_types)
-        function = builder.inttoptr(args[0], function_type.as_pointer())
         pointer = context.get_value_type(types.voidptr)
         pointers = [builder.inttoptr(a, pointer) for a in args[1:]]
-        status, _ = context.call_conv.call_function(
-            builder, function, types.none, argument_types, pointers
-        )
-        with cgutils.if_unlikely(builder, status.is_error):
-            context.call_conv.return_status_propagate(builder, status)
+        call_address(context, builder, args[0], types.none, (types.voidptr,) * 3, pointers)
         return context.get_dummy_value()
 
     return types.none(*(types.int64,) * 4), codegen

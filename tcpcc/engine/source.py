@@ -6,6 +6,7 @@ import ast
 import dis
 import hashlib
 import itertools
+import re
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -34,21 +35,27 @@ def _file(name: str) -> Path | None:
     return None
 
 
+_FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:(?:[ \t][^\n]*)?\n)+", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:import[ \t]+([\w.]+)|from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+))",
+    re.MULTILINE,
+)
+
+
 def _imports(file: Path) -> Iterator[str]:
-    """Dotted names of the modules that a file imports at run time, anywhere in it."""
-    waiting: list[ast.AST] = [parse(file.read_bytes())]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            waiting += node.orelse
+    """Dotted names of this package's modules that a file imports at run time, anywhere in it.
+
+    The text is searched, not parsed, which would take a tenth of a second in each process.
+    """
+    text = _FOR_TYPES.sub("", file.read_text(encoding="utf-8"))
+    for plain, module, names in _IMPORT.findall(text):
+        if (plain or module).split(".")[0] != PACKAGE.name:
             continue
-        waiting += ast.iter_child_nodes(node)
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                inside = f"{node.module}.{alias.name}"
-                yield inside if _file(inside) else node.module
+        for name in re.findall(r"\w+", re.sub(r"\bas\s+\w+|#[^\n]*", "", names)):
+            inside = f"{module}.{name}"
+            yield inside if _file(inside) else module
+        if plain:
+            yield plain
 
 
 @cache
@@ -160,9 +167,15 @@ def _plain(value: Any) -> bytes:
     if isinstance(value, ModuleType):
         return value.__name__.encode()
     if hasattr(value, "tobytes"):
-        return repr((value.dtype, value.shape)).encode() + bytes(value.tobytes())
+        kind = f"({_dtype_text(value.dtype)}, {value.shape!r})"
+        return kind.encode() + bytes(value.tobytes())
     if hasattr(value, "dtype"):
-        return repr(value.dtype).encode()
+        return _dtype_text(value.dtype).encode()
     if callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}".encode()
     return repr(value).encode()
+
+
+@cache
+def _dtype_text(dtype: Any) -> str:
+    return repr(dtype)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, refuse, unknown
 from tcpcc.models.blame import RuleError
-from tcpcc.models.costs import Estimate, LongRun, ResourceError, check_cost, estimate
+from tcpcc.models.costs import LongRun, ResourceError, check_cost, estimate
+from tcpcc.models.estimates import Estimate
 from tcpcc.models.packet import DRIVERS
 from tcpcc.scenario import Scenario
 
@@ -125,6 +126,6 @@ def simulate(
     if driver not in DRIVERS:
         raise unknown("driver", driver, DRIVERS)
     if not force:
-        check_cost(scenario, model, driver, trace, options.get("step"), stream is not None)
+        check(scenario, model, driver, trace, options.get("step"), stream is not None)
     run = import_module(f"{__name__}.{model}").simulate
     return run(scenario, progress=progress, **asked, **options)

@@ -1,22 +1,25 @@
 """Queue disciplines, one file each, written like controllers."""
 
 from tcpcc.definition import callable_module
-from tcpcc.queues.adaptive_red import AdaptiveRED
-from tcpcc.queues.codel import CoDel
-from tcpcc.queues.connection_red import ConnectionRED
+from tcpcc.engine.subset import trusted
 from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
-from tcpcc.queues.droptail import DropTail
-from tcpcc.queues.fq_codel import FQCoDel
-from tcpcc.queues.gilbert_elliott import GilbertElliott
-from tcpcc.queues.pi import PI
-from tcpcc.queues.pie import PIE
-from tcpcc.queues.policer import Policer
-from tcpcc.queues.quick_start_router import QuickStartRouter
-from tcpcc.queues.red import RED
-from tcpcc.queues.rem import REM
-from tcpcc.queues.sred import SRED
-from tcpcc.queues.step_mark import StepMark
-from tcpcc.queues.xcp_router import XCPRouter
+
+with trusted():
+    from tcpcc.queues.adaptive_red import AdaptiveRED
+    from tcpcc.queues.codel import CoDel
+    from tcpcc.queues.connection_red import ConnectionRED
+    from tcpcc.queues.droptail import DropTail
+    from tcpcc.queues.fq_codel import FQCoDel
+    from tcpcc.queues.gilbert_elliott import GilbertElliott
+    from tcpcc.queues.pi import PI
+    from tcpcc.queues.pie import PIE
+    from tcpcc.queues.policer import Policer
+    from tcpcc.queues.quick_start_router import QuickStartRouter
+    from tcpcc.queues.red import RED
+    from tcpcc.queues.rem import REM
+    from tcpcc.queues.sred import SRED
+    from tcpcc.queues.step_mark import StepMark
+    from tcpcc.queues.xcp_router import XCPRouter
 
 __all__ = [
     "PI",

@@ -6,10 +6,12 @@ Importing the package registers them all.
 from importlib import import_module
 from pkgutil import iter_modules
 
+from tcpcc.engine.subset import trusted
 from tcpcc.slow_start.start_up import SLOW_STARTS, StartUp, composed
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+with trusted():
+    for _module in iter_modules(__path__):
+        import_module(f"{__name__}.{_module.name}")
 
 slow_starts = SLOW_STARTS.table
 

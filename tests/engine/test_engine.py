@@ -1,6 +1,7 @@
 """Compiled code is kept on disk by what it hangs on: no stale code runs, and no thread finds
 another one's folder."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,27 @@ def test_the_digest_of_an_engine_covers_every_module_that_its_functions_come_fro
             if isinstance(home, str) and home.startswith("tcpcc.") and callable(value):
                 assert home in behind, (name, value)
     assert {"tcpcc.models.bins", "tcpcc.engine.streams", "tcpcc.engine.jit"} <= behind
+
+
+def test_the_imports_that_the_digest_follows_are_those_of_the_syntax_tree():
+    def by_syntax(node):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            return
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                inside = f"{node.module}.{alias.name}"
+                yield inside if source._file(inside) else node.module
+        for inner in ast.iter_child_nodes(node):
+            yield from by_syntax(inner)
+
+    behind = {*modules_behind(handlers.__name__), *modules_behind(kernel.__name__)}
+    assert len(behind) > 30
+    for name in behind:
+        file = source._file(name)
+        expected = {m for m in by_syntax(ast.parse(file.read_bytes())) if m.startswith("tcpcc")}
+        assert set(source._imports(file)) == expected, name
 
 
 def test_no_algorithm_is_behind_an_engine():
@@ -210,7 +232,7 @@ def test_threads_that_compile_at_once_each_find_their_own_folder(tmp_path, monke
         wrong = 0
         for k in range(250):
             folder = f"engine-{thread}-{k % 10}"
-            dispatcher = cache.keep_in(folder, numba.njit(lambda x: x))
+            dispatcher = cache.keep_in(folder, numba.njit(lambda x: x), lambda: None)
             wrong += Path(dispatcher._cache.cache_path) != tmp_path / folder
             wrong += before != numba.core.config.CACHE_DIR
         return wrong

@@ -1,5 +1,6 @@
 """What a user's rule may say: it is read when it is defined, and its errors name its line."""
 
+import dataclasses
 import math
 import random
 
@@ -7,7 +8,12 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from tcpcc.controllers import CONTROLLERS
+from tcpcc.engine.subset import trusted
 from tcpcc.errors import ScenarioError
+from tcpcc.queues.discipline import QUEUES
+from tcpcc.slow_start import SLOW_STARTS
+from tcpcc.transport.recovery import RECOVERIES
 
 NET = tc.dumbbell(rate="1 Mbps", delay="20 ms", buffer=20)
 GAIN = 0.5
@@ -255,3 +261,21 @@ def test_a_controller_whose_recovery_is_misspelt():
 def test_a_parameter_outside_its_own_range():
     with pytest.raises(ScenarioError, match=r"Param default = 5: must be in its range \[0, 1\]"):
         tc.Param(5, "", "", 0, 1)
+
+
+def test_the_rules_of_this_package_pass_the_check_that_is_skipped_at_import():
+    for registry in (CONTROLLERS, QUEUES, SLOW_STARTS, RECOVERIES):
+        for definition in list(registry.values()):
+            dataclasses.replace(definition)  # made anew, so checked
+
+
+def test_what_is_defined_after_the_import_is_checked():
+    def on_ack(s, p, ack):
+        s.cwnd += ack.gone
+
+    with pytest.raises(ScenarioError, match=r"ack\.gone"):
+        dataclasses.replace(CONTROLLERS["reno"], on_ack=on_ack)
+    with trusted():
+        pass
+    with pytest.raises(ScenarioError, match=r"ack\.gone"):
+        dataclasses.replace(CONTROLLERS["reno"], on_ack=on_ack)

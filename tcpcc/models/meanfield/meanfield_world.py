@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED, address
-from tcpcc.errors import ScenarioError, positive
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.controller_memory import ControllerMemory
-from tcpcc.models.layout import Route, queueing_links, route_of
+from tcpcc.models.layout import queueing_links
 from tcpcc.models.meanfield import meanfield_records as r
+from tcpcc.models.meanfield.class_routes import (
+    class_routes,
+    closed_routes,
+    history_columns,
+    integration_step,
+)
 from tcpcc.models.meanfield.flow_classes import flow_classes, refuse_what_is_not_smooth
 from tcpcc.models.meanfield.lookback import LINK_COLUMNS
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
@@ -27,8 +31,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
 
-STEPS = 5  # per shortest base round-trip time, if series are recorded
-FEWEST_STEPS = 2  # the same without series; changes the extremes of a long oscillation by 1e-4
 CURVES = ("first", "second", "trial", "scratch")  # vectors of a class, as long as its state
 NO_CONTROLLER = np.dtype([("cwnd", float), ("ssthresh", float)])  # state without a controller
 FIRST_ROWS = 64  # initial rows of the history, a power of two; doubled when it is too short
@@ -37,33 +39,6 @@ FIRST_ROWS = 64  # initial rows of the history, a power of two; doubled when it 
 def _each(table: np.ndarray) -> np.ndarray:
     """Addresses of the rows of a table."""
     return address(table) + table.strides[0] * np.arange(len(table))
-
-
-def integration_step(
-    plans: list[Route], step: float | None, interval: float | None, steps: float = STEPS
-) -> float:
-    """The time step in s.
-
-    It is `step`, if given. Otherwise it is the shortest base round-trip time divided by `steps`,
-    but at most the shortest delay from a link back to a sender. If `interval` is given, the step is
-    shortened so that an interval is a whole number of steps.
-
-    Raises:
-        ScenarioError: `step` is longer than the shortest delay from a link back to a sender.
-    """
-    ways = [
-        plan.base_rtt - sum(plan.before[: j + 1]) for plan in plans for j in range(len(plan.before))
-    ]
-    trip = min(plan.base_rtt for plan in plans)
-    longest = min([trip, *(way for way in ways if way > 0)])
-    if step is None:
-        step = min(trip / steps, longest)
-    elif positive("step", step, "s") > longest * (1 + 1e-9):
-        raise ScenarioError(
-            f"step = {step!r}: must be at most the shortest delay from a link back to a sender, "
-            f"{longest:g} (s)"
-        )
-    return step if interval is None else interval / max(math.ceil(interval / step - 1e-9), 1)
 
 
 class MeanFieldWorld:
@@ -103,14 +78,14 @@ class MeanFieldWorld:
         self.kinds = flow_classes(self.resolved)
         self.kept = queueing_links(self.resolved)
         self.place = {link: k for k, link in enumerate(self.kept)}
-        self.plans = self._routes()
-        plans, interval = self._closed_plans(), scenario.interval if bins else None
-        self.step = integration_step(plans, step, interval, STEPS if bins else FEWEST_STEPS)
+        self.plans = class_routes(self.resolved, self.kinds, self.kept)
+        closed, interval = closed_routes(self.resolved, self.kinds, self.plans), scenario.interval
+        self.step = integration_step(closed, step, interval if bins else None)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1) if bins else 0
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.controllers = (controllers or ControllerMemory()).with_seed(scenario.seed)
         self.queues: dict[int, QueueMemory] = {}
-        self.n_columns = LINK_COLUMNS * len(self.kept)
+        self.n_columns = history_columns(self.kept, self.plans)
         n, m = len(self.kinds), len(self.kept)
         self.w = np.zeros(1, r.WORLD)
         self.classes = np.zeros(n, r.CLASS)
@@ -125,29 +100,6 @@ class MeanFieldWorld:
         self.states = self._lay_out_controllers()
         self._lay_out_curves()
         self._lay_out_world(after)
-
-    def _routes(self) -> list[Route]:
-        """The route of each class. Classes with the same path and packet sizes share one object."""
-        known: dict[Any, Route] = {}
-        routes, kept = [], set(self.kept)
-        for kind in self.kinds:
-            flow = self.resolved.flows[kind.flow]
-            sizes = flow.spec.packet_size, getattr(flow.spec, "ack_size", 0)
-            key = flow.forward, flow.reverse, sizes
-            if key not in known:
-                known[key] = route_of(self.resolved.links, flow, kept)
-            routes.append(known[key])
-        return routes
-
-    def _closed_plans(self) -> list[Route]:
-        """The routes of classes with feedback; if there are no such classes, of all classes."""
-        flows = self.resolved.flows
-        closed = [
-            plan
-            for kind, plan in zip(self.kinds, self.plans, strict=True)
-            if flows[kind.flow].controller is not None
-        ]
-        return closed or [replace(plan, after=plan.after + 1e-3) for plan in self.plans]
 
     def _lay_out_link(self, k: int, index: int) -> None:
         row, link = self.links[k], self.resolved.links[index]
@@ -176,8 +128,8 @@ class MeanFieldWorld:
         lengths = np.array([len(plan.links) for plan in plans])
         rows["n_slots"], rows["first_slot"] = lengths, np.cumsum(lengths) - lengths
         # in the history a class's sending rate precedes the rates of its slots
-        rows["column"] = self.n_columns + np.arange(len(rows)) + rows["first_slot"]
-        self.n_columns += len(rows) + len(self.slots)
+        first = LINK_COLUMNS * len(self.kept)
+        rows["column"] = first + np.arange(len(rows)) + rows["first_slot"]
         rows["min_rtt"], rows["rtt"] = math.inf, rows["base_rtt"]
         rows["rate"] = [
             spec.rate / (8 * spec.packet_size) if isinstance(spec, CBR) else 0.0 for spec in specs

@@ -8,10 +8,12 @@ package registers all of them.
 from importlib import import_module
 from pkgutil import iter_modules
 
+from tcpcc.engine.subset import trusted
 from tcpcc.transport.recovery.loss_recovery import RECOVERIES, Recovery
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+with trusted():
+    for _module in iter_modules(__path__):
+        import_module(f"{__name__}.{_module.name}")
 
 recoveries = RECOVERIES.table
 

@@ -1,0 +1,101 @@
+"""The estimate of a run's cost, and the parts of it that all models share.
+
+Estimates are accurate to about a factor of three. They assume that a window fills its path and the
+finite buffers on it. No estimate can foresee a user's own rule; the packet model refuses a window
+that exceeds the memory when the window is reached.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved
+
+PER_STEP = 1.2e-7  # CPU s of one flow and one time step without packets, measured by `tcpcc bench`
+
+COPIES = 2.5  # of the series of a run at the moment when its record is put together
+PAGES = 2 * 4096  # bytes of each row of a streamed record that are written to at a time
+PER_BIN = 24  # bytes of each bin of a streamed record, when the bin ends
+PER_FLOW = 12_000  # bytes: a flow's objects and records
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Approximate cost of a run.
+
+    Attributes:
+        model: "packet", "fluid", "hybrid" or "meanfield".
+        packets: data packets sent (packet and hybrid model), else 0.
+        steps: time steps (fluid, hybrid and meanfield model), else 0.
+        seconds: CPU time, s.
+        memory: bytes at the end, when the record is put together.
+    """
+
+    model: str
+    packets: float
+    steps: float
+    seconds: float
+    memory: float
+
+    def __str__(self) -> str:
+        what = f"{self.packets:.2g} packets" if self.packets else f"{self.steps:.2g} steps"
+        return f"{what}, {_time(self.seconds)}, {self.memory / 2**30:.2g} GiB"
+
+
+def _time(seconds: float) -> str:
+    for unit, length in (("years", 3.156e7), ("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.2g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The arguments of `simulate` that a cost depends on."""
+
+    driver: str = "compiled"
+    trace: bool = False
+    step: float | None = None
+    stream: bool = False
+
+
+def flows_in(resolved: Resolved, at_most: float = math.inf) -> float:
+    """Number of flows that a model lays out, with at most `at_most` for one flow with a count."""
+    return sum(_counts(resolved, at_most))
+
+
+def _counts(resolved: Resolved, at_most: float) -> list[float]:
+    return [min(getattr(flow.spec, "count", 1), at_most) for flow in resolved.flows]
+
+
+def record_memory(
+    scenario: Scenario,
+    resolved: Resolved,
+    options: Options,
+    at_most: float = math.inf,
+    all_flows: bool = False,
+) -> float:
+    """Bytes of a run's record and of its flows.
+
+    Args:
+        scenario, resolved: the scenario, and the scenario resolved without expansion.
+        options: arguments of `simulate`.
+        at_most: largest number of flows laid out for one flow with a count.
+        all_flows: whether flows with ``record=False`` have series too.
+    """
+    counts = _counts(resolved, at_most)
+    rows = sum(counts) + len(resolved.rows) - len(resolved.flows)
+    if not all_flows:
+        rows -= sum(counts[k] for k in set(range(len(counts))) - set(resolved.recorded))
+    links = sum(bool(link.record) for link in resolved.links)
+    bins = math.ceil(scenario.duration / scenario.interval - 1e-9)
+    memory = COPIES * bins * (FLOW_BIN.itemsize * rows + LINK_BIN.itemsize * links)
+    if options.stream:
+        memory = min(memory, COPIES * PART + PAGES * (rows + links) + PER_BIN * bins)
+    return memory + PER_FLOW * sum(counts)

@@ -1,0 +1,164 @@
+"""The cost of a run of the packet model.
+
+The number of packets is at most what the narrowest link of each path lets through.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from tcpcc.errors import unknown
+from tcpcc.models.estimates import Estimate, Options, record_memory
+from tcpcc.scenario.draw import drawn
+from tcpcc.scenario.traffic import CBR, Flow
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+
+PER_PACKET = {"compiled": 2e-7, "simpy": 2.5e-6}  # CPU s, measured with `tcpcc bench`
+PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
+LEAST = 4  # packets that a flow has outstanding, however many flows there are
+PER_EVENT = 160  # bytes: a packet's events in a trace
+PER_ITEM = 250  # bytes: an item of a workload, as it is drawn, sent and recorded
+
+
+def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
+    """Estimate a run of the packet model.
+
+    Raises:
+        ScenarioError: an unknown driver.
+    """
+    sent, outstanding = packets_sent(scenario, resolved)
+    items, carried = workloads(scenario, resolved)
+    sent += carried
+    memory = record_memory(scenario, resolved, options)
+    memory += traffic_memory(sent, outstanding, items, options.trace)
+    return Estimate("packet", sent, 0.0, seconds_for(sent, options.driver), memory)
+
+
+def seconds_for(packets: float, driver: str) -> float:
+    """CPU time of so many packets, s.
+
+    Raises:
+        ScenarioError: an unknown driver.
+    """
+    if driver not in PER_PACKET:
+        raise unknown("driver", driver, PER_PACKET)
+    return PER_PACKET[driver] * packets
+
+
+def traffic_memory(sent: float, outstanding: float, items: float, trace: bool) -> float:
+    """Bytes of packets on their way, of the items of workloads, and of a trace."""
+    return PER_OUTSTANDING * outstanding + PER_ITEM * items + (PER_EVENT * sent if trace else 0)
+
+
+def workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
+    """Items of the workloads, and their packets for which there is time and bandwidth."""
+    items = packets = 0.0
+    for load in resolved.workloads:
+        found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
+        narrow = min(resolved.links[i].rate for i in load.kinds[0].forward)
+        room = narrow * scenario.duration / (8 * load.spec.flow.packet_size)
+        items += len(found.packets)
+        packets += min(float(found.packets.sum()), room)
+    return items, packets
+
+
+def packets_sent(
+    scenario: Scenario, resolved: Resolved, foreground: bool = False
+) -> tuple[float, float]:
+    """Data packets sent in the whole run, and the largest number that is outstanding.
+
+    With `foreground`, only packets of foreground flows: their share of a link's packets is that of
+    what each flow could send alone.
+    """
+    rates = [link.rate for link in resolved.links]
+    for change in resolved.changes:
+        if change.spec.rate is not None:
+            rates[change.link] = max(rates[change.link], change.spec.rate)
+    sent = 0.0
+    # By narrowest link: what it carries at most, what all flows could send, and what the counted
+    # flows could send; of their windows the sum, the largest, and the sum of the smallest ones.
+    room: dict[int, float] = {}
+    through: dict[int, float] = defaultdict(float)
+    counted: dict[int, float] = defaultdict(float)
+    together: dict[int, list[float]] = {}
+    for flow in resolved.flows:
+        spec = flow.spec
+        narrow = min(flow.forward, key=lambda i: rates[i])
+        per_second = rates[narrow] / (8 * spec.packet_size)
+        if isinstance(spec, CBR):
+            ends = (min(end or math.inf, scenario.duration) for _, end in spec.on)
+            on = sum(end - begin for (begin, _), end in zip(spec.on, ends, strict=True))
+            sent += on * spec.rate / (8 * spec.packet_size)
+            continue
+        active = min(spec.stop or math.inf, scenario.duration) - spec.start
+        most, window = _one_flow(flow, spec, resolved, per_second, active)
+        mine = 0 if foreground and spec.background else spec.count
+        windows = together.setdefault(narrow, [0.0, 0.0, 0.0])
+        windows[0] += window * mine
+        windows[1] = max(windows[1], window if mine else 0.0)
+        windows[2] += min(window, max(spec.transport.initial_window, LEAST)) * mine
+        if math.isfinite(per_second):
+            room[narrow] = per_second * scenario.duration
+            through[narrow] += most * spec.count
+            counted[narrow] += most * mine
+        else:
+            sent += most * mine
+    share = {link: counted[link] / most if most > 0 else 0.0 for link, most in through.items()}
+    sent += sum(min(most, room[link]) * share[link] for link, most in through.items())
+    # Flows that share a link's buffer fill it once; each has a few packets outstanding besides.
+    outstanding = sum(
+        min(total, largest * (share.get(link, 1.0) if foreground else 1.0) + least)
+        for link, (total, largest, least) in together.items()
+    )
+    return sent, outstanding
+
+
+def _one_flow(
+    flow: ResolvedFlow, spec: Flow, resolved: Resolved, per_second: float, active: float
+) -> tuple[float, float]:
+    """Packets that a flow with a controller sends in `active` s, and the largest window."""
+    forward = [resolved.links[i] for i in flow.forward]
+    rtt = sum(resolved.links[i].delay for i in (*flow.forward, *flow.reverse))
+    rtt = max(rtt, 1 / per_second, 1e-9)
+    size = math.inf if spec.size is None else float(spec.size)
+    first, rwnd = spec.transport.initial_window, spec.transport.rwnd
+    buffers = sum(
+        link.buffer / (spec.packet_size if link.buffer_unit == "bytes" else 1)
+        for link in forward
+        if math.isfinite(link.buffer)
+    )
+    window = 2 * (per_second * rtt + buffers)
+    kept = math.prod(1 - link.loss for link in forward)
+    if kept < 1:  # random losses bound the window
+        window = min(window, 4 / math.sqrt(1 - kept) + 0.2 / (1 - kept))
+    doublings = active / rtt
+    grown = first * 2**doublings if doublings < 1000 else math.inf
+    window = min(max(window, first), grown, rwnd, size)
+    burst = min(first, rwnd, size)  # sent at once, at any link rate
+    most = max(min(per_second * active, window * active / rtt, grown, size), burst)
+    return most, min(window, most)
+
+
+def is_short(scenario: Scenario, seconds: float) -> bool:
+    """Whether a run certainly needs little memory and less than `seconds`, decided in no time,
+    without finding routes."""
+    if scenario.workloads or scenario.duration / scenario.interval > 10_000:
+        return False
+    if sum(getattr(flow, "count", 1) for flow in scenario.flows) > 1000:
+        return False
+    bits = sum(link.rate for link in scenario.net.links)
+    bits += sum((c.rate or 0.0) for c in scenario.changes)
+    packets = 0.0
+    for flow in scenario.flows:
+        if isinstance(flow, CBR):
+            packets += flow.rate * scenario.duration / (8 * flow.packet_size)
+        elif flow.transport.initial_window > 10_000:
+            return False
+    smallest = min(flow.packet_size for flow in scenario.flows)
+    packets += bits * scenario.duration / (8 * smallest)
+    return packets < seconds / PER_PACKET["compiled"]

@@ -1,0 +1,56 @@
+"""Each model's estimate of its own cost."""
+
+import pytest
+
+import tcpcc as tc
+from tcpcc.models import MODELS
+from tcpcc.models.costs import COSTS
+
+NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
+
+
+def scenario(*flows, duration=20, **settings):
+    return tc.Scenario(NET, list(flows), duration=duration, **settings)
+
+
+def test_every_model_estimates_its_cost():
+    assert list(COSTS) == list(MODELS)
+    case = scenario(tc.Flow("reno"), tc.Flow("vegas", background=True))
+    for name in MODELS:
+        found = tc.estimate(case, name)
+        assert found.model == name
+        assert found.seconds > 0
+        assert found.memory > 0
+        assert (found.packets > 0) == (name in ("packet", "hybrid"))
+        assert (found.steps > 0) == (name != "packet")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_twice_the_duration_costs_twice_as_much(name):
+    flows = [tc.Flow("reno"), tc.Flow("cubic", background=True)]
+    one, two = (tc.estimate(scenario(*flows, duration=t), name) for t in (100, 200))
+    assert two.seconds == pytest.approx(2 * one.seconds, rel=0.01)
+
+
+def test_the_mean_fields_estimate_has_the_steps_and_columns_of_its_world():
+    from tcpcc.models.layout import queueing_links
+    from tcpcc.models.meanfield.class_routes import class_routes, history_columns
+    from tcpcc.models.meanfield.flow_classes import flow_classes
+    from tcpcc.models.meanfield.meanfield_world import World
+
+    case = scenario(tc.Flow("reno", count=70), tc.Flow("vegas", packet_size=500), tc.CBR("1 Mbps"))
+    world = World(case, bins=False)
+    assert tc.estimate(case, "meanfield").steps == case.duration / world.step
+    resolved = case.resolve(expand=False)
+    kept = queueing_links(resolved)
+    routes = class_routes(resolved, flow_classes(resolved), kept)
+    assert history_columns(kept, routes) == world.history.shape[1]
+    last = max(*world.classes["column"], *world.slots["column"], *world.links["column"])
+    assert last < world.history.shape[1]
+
+
+def test_the_guard_does_not_refuse_marks_that_the_mean_field_was_asked_for():
+    case = scenario(tc.Flow("reno", transport={"ecn": "classic"}), duration=1)
+    with pytest.raises(tc.ScenarioError, match="marks no packets"):
+        tc.simulate(case, "meanfield")
+    assert tc.simulate(case, "meanfield", marking=True).duration == 1

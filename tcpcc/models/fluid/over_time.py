@@ -39,7 +39,7 @@ def means(world: World, after: float) -> Means:
     late = _columns(np.ascontiguousarray(world.link_bins.T[first:]))
     widths = np.diff(ends[first:], prepend=begin)
     queue = late["waiting"] / widths[:, None]
-    capacity = capacities(world.resolved, world.recorded, ends[first:], begin).sum(axis=0)
+    capacity = capacities(world.resolved, ends[first:], begin).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         flows = {
             **{name: _mean(bins[name], ends, finished, first) for name in ("cwnd", "rtt")},

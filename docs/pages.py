@@ -7,9 +7,10 @@ import csv
 import inspect
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from tcpcc import plots
 from tcpcc.controllers import CONTROLLERS, controller
@@ -190,10 +191,10 @@ def _rules(module: ModuleType) -> str:
     return "```{eval-rst}\n" + words.replace(":data:`SAMPLE`", "below") + "\n```"
 
 
-def _fields(sample: Mapping[str, tuple[str, str]], letter: str) -> str:
+def _fields(sample: Mapping[str, Sequence[Any]], letter: str) -> str:
     rows: list[tuple[object, ...]] = [
         (f"`{letter}.{name}`", unit, text.replace("``", "`"))
-        for name, (unit, text) in sample.items()
+        for name, (unit, text, *_) in sample.items()
     ]
     return _table(("field", "unit", "meaning"), rows)
 

@@ -214,6 +214,7 @@ def _over_time(
 ) -> Means:
     """Means of a run's series (`AVERAGED`, shaped as in a record) over the bins that end later than
     `after`, s; `sizes` are the flows' packet sizes, bytes."""
+    from tcpcc.results.metrics import mean_of_known
     from tcpcc.results.recording import late_bins
 
     ends = series["time"]
@@ -223,7 +224,7 @@ def _over_time(
     total = {name: late[name].sum(axis=0) for name in AVERAGED}
     with np.errstate(invalid="ignore", divide="ignore"):
         flows = {
-            **{name: _mean_of_numbers(late[name]) for name in ("cwnd", "rtt")},
+            **{name: mean_of_known(late[name]) for name in ("cwnd", "rtt")},
             "throughput": total["delivered"] * sizes * 8 / seconds,
             "loss": total["dropped"] / total["sent"],
         }
@@ -235,12 +236,6 @@ def _over_time(
             "drop_rate": total["drops"] / total["arrived"],
         }
     return flows, links
-
-
-def _mean_of_numbers(series: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the bins that have a value; NaN if none has."""
-    known = ~np.isnan(series)
-    return np.where(known, series, 0.0).sum(axis=0) / known.sum(axis=0)
 
 
 MODELS = {"meanfield": _mean_field, "fluid": _fluid, "packet": _packet}

@@ -6,7 +6,15 @@ import itertools
 import numpy as np
 
 from tcpcc.results import Run
-from tcpcc.results.recording import EVENT_DTYPE, EVENTS, TRACED, dataset
+from tcpcc.results.recording import (
+    EVENT_DTYPE,
+    EVENTS,
+    TRACED,
+    FlowSeries,
+    LinkSeries,
+    Series,
+    dataset,
+)
 from tcpcc.scenario import CBR, Flow, Scenario
 from tcpcc.scenario.topologies import dumbbell
 
@@ -16,6 +24,16 @@ def scenario(flows=None, **settings):
     net = settings.pop("net", None) or dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
     flows = flows or [Flow("vegas"), Flow("reno", start=1.0), CBR("2 Mbps", on=[(4.0, 8.0)])]
     return Scenario(net, flows, **({"duration": 10.0, "interval": 0.1} | settings))
+
+
+def record(case, given, model="packet", driver="compiled"):
+    """The record of the arrays in `given`, by name."""
+    parts = [{k: v for k, v in given.items() if k in kind.__annotations__} for kind in PARTS]
+    whole = Series(given["time"], FlowSeries(**parts[0]), LinkSeries(**parts[1]))
+    return dataset(case, case.resolve(), whole, model=model, driver=driver)
+
+
+PARTS = (FlowSeries, LinkSeries)
 
 
 def arrays(case, seed=0):
@@ -52,7 +70,7 @@ def run(case=None, seed=0, *, model="packet", driver="compiled", events=None, **
     """A run with random contents, `changes` in place of some of its arrays."""
     case = case or scenario()
     given = arrays(case, seed) | changes
-    return Run(dataset(case, case.resolve(), model=model, driver=driver, **given), events)
+    return Run(record(case, given, model, driver), events)
 
 
 def events(count=50, seed=0, flows=2):
@@ -110,7 +128,7 @@ def toy_run(case):
         given["queue"][k], given["queue_max"][k] = backlog, min(1.2 * backlog + 2, link.buffer)
         given["sent_bits"][k], given["busy"][k] = served * size, served * size / link.rate / step
         given["arrived"][k], given["drops"][k] = arriving, given["dropped"][k].sum()
-    return Run(dataset(case, resolved, model="packet", driver="compiled", **given))
+    return Run(record(case, given))
 
 
 def toy_trace(duration, rate=100.0, delay=0.1, buffer=12, slow_start_until=24):

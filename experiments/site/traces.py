@@ -20,6 +20,7 @@ from experiments.harness import Item, Runs
 from experiments.paper_table import place
 from experiments.records import Measured
 from tcpcc import Run, Scenario, plots
+from tcpcc.results.metrics import mean_of_known
 
 PACKETS = 4e6
 """Largest total number of packets in an item's shown runs; about one second of simulation."""
@@ -137,15 +138,15 @@ def _curves(run: Run) -> dict[str, Any]:
     series = run.throughput_series(run.duration / 200)
     scale, unit = plots.rate_unit(float(np.max(series.values, initial=1.0)))
     groups = _groups(run)
+    cwnd = run.data["cwnd"].values
     windows = [
-        _line(at, _thin(_mean(run.data["cwnd"].values[:, columns]), step), label, colour)
+        _line(at, _thin(mean_of_known(cwnd[:, columns], axis=1), step), label, colour)
         for label, colour, columns in groups
-        if np.isfinite(run.data["cwnd"].values[:, columns]).any()
+        if np.isfinite(cwnd[:, columns]).any()
     ]
-    width = float(series["time"].values[0])
-    middles = series["time"].values - width / 2
+    middles = series["time"].values - float(series["time"].values[0]) / 2
     rates = [
-        _line(middles, _mean(series.values[:, columns]) / scale, label, colour)
+        _line(middles, series.values[:, columns].mean(axis=1) / scale, label, colour)
         for label, colour, columns in groups
     ]
     panels = {"Window (packets)": windows, f"Throughput ({unit})": rates}
@@ -178,15 +179,9 @@ def _groups(run: Run) -> list[tuple[str, str, list[int]]]:
     ]
 
 
-def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # mean of an empty slice: no active flow
-        return np.asarray(np.nanmean(values, axis=1))
-
-
 def _thin(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
     """Means of `step` bins."""
-    return _mean(values[: values.size // step * step].reshape(-1, step))
+    return mean_of_known(values[: values.size // step * step].reshape(-1, step), axis=1)
 
 
 def _line(x: NDArray[Any], y: NDArray[Any], label: str, colour: str) -> dict[str, Any]:

@@ -73,78 +73,91 @@ WINDOW: dict[str, tuple[float, str, str]] = {
 
 MOST_STAMPS = 4  # that a packet has room for
 
-#: What a rule may read of the event: name -> (unit, meaning).
-SAMPLE: dict[str, tuple[str, str]] = {
-    "now": ("s", "time of the event"),
+#: What a rule may read of the event: name -> (unit, meaning, plausible value).
+SAMPLE: dict[str, tuple[str, str, float]] = {
+    "now": ("s", "time of the event", 1.0),
     "acked": (
         "packets",
         "newly acknowledged, at most `abc_limit` per ACK (RFC 3465, 2.3); 0 on a loss or timeout",
+        1.0,
     ),
     "delivered": (
         "packets",
         "acknowledged since the last on_ack, in recovery too; without that limit",
+        1.0,
     ),
     "rtt": (
         "s",
         "RTT of the newest acknowledged packet. 0 if the ACK covers a retransmission (Karn), if "
         "the packet was selectively acknowledged before, on a loss and on a timeout",
+        0.11,
     ),
-    "srtt": ("s", "smoothed RTT, gain 1/8 (RFC 6298)"),
-    "base_rtt": ("s", "smallest RTT so far (BaseRTT)"),
-    "max_rtt": ("s", "largest RTT so far"),
-    "round_rtt": ("s", "mean RTT of the last round"),
-    "round_min_rtt": ("s", "smallest RTT of the last round"),
-    "round_time": ("s", "duration of the last round"),
-    "round_packets": ("packets", "sent in the last round"),
+    "srtt": ("s", "smoothed RTT, gain 1/8 (RFC 6298)", 0.11),
+    "base_rtt": ("s", "smallest RTT so far (BaseRTT)", 0.1),
+    "max_rtt": ("s", "largest RTT so far", 0.12),
+    "round_rtt": ("s", "mean RTT of the last round", 0.11),
+    "round_min_rtt": ("s", "smallest RTT of the last round", 0.105),
+    "round_time": ("s", "duration of the last round", 0.11),
+    "round_packets": ("packets", "sent in the last round", 10.0),
     "inflight": (
         "packets",
         "FlightSize (RFC 5681): sent and not cumulatively acknowledged. On an ACK and at the end "
         "of a round it includes one packet that this ACK acknowledges, so that a window in full "
         "use is all in flight. After a timeout only packets sent since then count (as in ns-2)",
+        10.0,
     ),
-    "window": ("packets", "window in force: min(cwnd, receiver's window), at least 1"),
-    "transmits": ("", "on a loss or timeout: how often the lost packet was sent before; else 0"),
+    "window": ("packets", "window in force: min(cwnd, receiver's window), at least 1", 10.0),
+    "transmits": (
+        "",
+        "on a loss or timeout: how often the lost packet was sent before; else 0",
+        1.0,
+    ),
     "limited": (
         "0 or 1",
         "the receiver or the application limits sending, not cwnd (RFC 7661). The transport then "
         "takes back what ``on_ack`` and ``on_round`` add to cwnd; a controller should not let "
         "private parts of the window grow. 0 on a loss or timeout. In ``on_delivery``: the "
         "delivery rate was limited by the application",
+        0.0,
     ),
-    "marked": ("packets", "ECN-marked, of those that ACKs reported since the last on_ack"),
+    "marked": ("packets", "ECN-marked, of those that ACKs reported since the last on_ack", 0.0),
     "pipe": (
         "packets",
         "in the network: sent, neither delivered nor marked lost. This field and those below are "
         "known in ``on_delivery`` and ``on_lost_packet`` only; rtt, srtt and base_rtt include "
         "selective acknowledgements. `pipe` and `total_delivered` are known in ``on_mark`` and "
         "``on_undo`` too, `phase` in ``on_undo``",
+        9.0,
     ),
-    "total_delivered": ("packets", "delivered since the start, in any order"),
+    "total_delivered": ("packets", "delivered since the start, in any order", 100.0),
     "delivery_rate": (
         "packets/s",
         "`rate_delivered` / `rate_interval`, or 0 if there is no valid sample "
         "(draft-cheng-iccrg-delivery-rate-estimation, 3.3)",
+        90.0,
     ),
     "rate_interval": (
         "s",
         "time from the delivery before the newest packet was sent until now, or the time it took "
         "to send as many packets, if longer",
+        0.11,
     ),
-    "rate_delivered": ("packets", "delivered since the newest packet was sent"),
-    "lost": ("packets", "marked lost since the newest packet, or the lost one, was sent"),
-    "lost_inflight": ("packets", "`pipe` when that packet, or the lost one, was sent"),
-    "phase": ("", "loss recovery: 0 none, 1 fast recovery, 2 after a timeout"),
+    "rate_delivered": ("packets", "delivered since the newest packet was sent", 10.0),
+    "lost": ("packets", "marked lost since the newest packet, or the lost one, was sent", 0.0),
+    "lost_inflight": ("packets", "`pipe` when that packet, or the lost one, was sent", 10.0),
+    "phase": ("", "loss recovery: 0 none, 1 fast recovery, 2 after a timeout", 0.0),
     "owd": (
         "s",
         "one-way delay of the newest packet (synchronized clocks); 0 if it was sent twice",
+        0.06,
     ),
-    "word0": ("", "first header field as the ACK returned it, for a controller with `header`"),
-    "word1": ("", "second header field"),
-    "word2": ("", "third header field"),
-    "word3": ("", "fourth header field"),
-    "idle": ("s", "in ``on_restart``: time since the last packet was sent; else 0"),
-    "packet_size": ("bytes", "of a full data packet with headers; constant"),
-    "hops": ("", "number of links on the path of the data, without access links; constant"),
+    "word0": ("", "first header field as the ACK returned it, for a controller with `header`", 0.0),
+    "word1": ("", "second header field", 0.0),
+    "word2": ("", "third header field", 0.0),
+    "word3": ("", "fourth header field", 0.0),
+    "idle": ("s", "in ``on_restart``: time since the last packet was sent; else 0", 0.0),
+    "packet_size": ("bytes", "of a full data packet with headers; constant", 1000.0),
+    "hops": ("", "number of links on the path of the data, without access links; constant", 1.0),
 }
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
@@ -330,14 +343,7 @@ class Controller(Definition):
         )
         s.cwnd, s.ssthresh = 10.0, 5.0
         p = SimpleNamespace(**{n: float(v.default) for n, v in self.params.items()})
-        a = SimpleNamespace(
-            now=1.0, acked=1.0, delivered=1.0, rtt=0.11, srtt=0.11, base_rtt=0.1, max_rtt=0.12,
-            round_rtt=0.11, round_min_rtt=0.105, round_time=0.11, round_packets=10.0,
-            inflight=10.0, window=10.0, transmits=1.0, limited=0.0, marked=0.0,
-            pipe=9.0, total_delivered=100.0, delivery_rate=90.0, rate_interval=0.11,
-            rate_delivered=10.0, lost=0.0, lost_inflight=10.0, phase=0.0, owd=0.06,
-            word0=0.0, word1=0.0, word2=0.0, word3=0.0, packet_size=1000.0, hops=1.0, idle=0.0,
-        )  # fmt: skip
+        a = SimpleNamespace(**{name: value for name, (_, _, value) in SAMPLE.items()})
         return s, p, a
 
 

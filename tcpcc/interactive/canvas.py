@@ -17,6 +17,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from tcpcc.results import plots
+from tcpcc.results.metrics import mean_of_known
 from tcpcc.results.run import Run
 
 WIDTH, HEIGHT = 760, 165
@@ -178,10 +179,6 @@ def _mean(run: Run, values: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[
     times = run.data["time"].values
     step = max(1, -(-times.size // POINTS))
     whole = times.size // step * step
-    there = ~np.isnan(values[:whole])
-    shape = (-1, step * values.shape[1])
-    total = np.where(there, values[:whole], 0.0).reshape(shape).sum(axis=1)
-    count = there.reshape(shape).sum(axis=1)
-    mean = np.full(total.size, np.nan)
-    np.divide(total, count, out=mean, where=count > 0)
+    groups = values[:whole].reshape(-1, step * values.shape[1])
+    mean = mean_of_known(groups, axis=1)
     return times[:whole].reshape(-1, step)[:, -1], mean

@@ -126,6 +126,6 @@ def simulate(
     if driver not in DRIVERS:
         raise unknown("driver", driver, DRIVERS)
     if not force:
-        check(scenario, model, driver, trace, options.get("step"), stream is not None)
+        check_cost(scenario, model, driver, trace, options.get("step"), stream is not None)
     run = import_module(f"{__name__}.{model}").simulate
     return run(scenario, progress=progress, **asked, **options)

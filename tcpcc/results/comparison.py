@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError
 from tcpcc.results.figure import (
@@ -20,6 +19,7 @@ from tcpcc.results.figure import (
     shade,
     style,
 )
+from tcpcc.results.metrics import mean_of_known
 from tcpcc.results.run import Run, Selection
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _draw(
     middles = series["time"].values - np.diff(series["time"].values, prepend=0.0) / 2
     for label, own, columns in _groups(run, flows):
         look = _look(own, second)
-        window = _mean(run.data["cwnd"].values[:, columns])
+        window = mean_of_known(run.data["cwnd"].values[:, columns], axis=1)
         axes[0].plot(times, window, label=f"{label}, {name}", **look)
         axes[1].plot(middles, series.values[:, columns].mean(axis=1) / scale, **look)
     if run.links:
@@ -121,14 +121,6 @@ def _groups(run: Run, flows: Selection) -> Iterator[tuple[str, str, list[int]]]:
             continue
         for name, column in zip(members, columns, strict=True):
             yield kind if len(members) == 1 else name, colour(kind), [column]
-
-
-def _mean(windows: NDArray[np.float64]) -> NDArray[np.float64]:
-    there = ~np.isnan(windows)
-    count = there.sum(axis=1)
-    mean = np.full(count.shape, np.nan)
-    np.divide(np.where(there, windows, 0.0).sum(axis=1), count, out=mean, where=count > 0)
-    return mean
 
 
 def _names(run: Run, other: Run) -> list[str]:

@@ -302,6 +302,24 @@ def mean_ci(x: ArrayLike, level: float = 0.95) -> Mean:
     return Mean(float(values.mean()), float(t.ppf((1 + level) / 2, n - 1)) * sd / n**0.5, sd, n)
 
 
+def mean_of_known(values: ArrayLike, axis: int = 0) -> NDArray[np.float64]:
+    """Mean along an axis of the values that are not NaN; NaN where there is none.
+
+    Args:
+        values: such as windows, shape [time, flow], NaN while a flow is not active.
+        axis: 0 for the mean over time of each flow, 1 for that over flows at each time.
+
+    >>> mean_of_known([[1, 10], [3, math.nan]]).tolist()
+    [2.0, 10.0]
+    """
+    array = np.asarray(values, dtype=float)
+    known = ~np.isnan(array)
+    total, count = np.where(known, array, 0.0).sum(axis=axis), known.sum(axis=axis)
+    mean = np.full(count.shape, math.nan)
+    np.divide(total, count, out=mean, where=count > 0)
+    return mean
+
+
 def _vector(name: str, x: ArrayLike, *, negative: bool = False) -> NDArray[np.float64]:
     values = np.asarray(x, dtype=float).ravel()
     if not values.size:

@@ -1,13 +1,14 @@
 """What a run records: the variables of its `xarray.Dataset`, and how an engine's arrays become one.
 
-Series are kept in bins: `time` is the END of each bin, and the first bin starts at 0. Engines hand
-their plain arrays to `dataset`, the only place where a record is put together.
+Series are kept in bins: `time` is the END of each bin, and the first bin starts at 0. Engines put
+their plain arrays into a `Series`, and `dataset` makes the record of it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tcpcc.errors import ScenarioError
 if TYPE_CHECKING:
     import xarray as xr
 
-    from tcpcc.scenario import Scenario
+    from tcpcc.scenario import Link, Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 FORMAT = "tcpcc-run-1"
@@ -127,61 +128,89 @@ there; NaN for flows whose controller does not name them.
 """
 
 
+@dataclass(frozen=True)
+class FlowSeries:
+    """What an engine recorded of flows: arrays of shape [time, row], or [row] where said.
+
+    `VARIABLES` gives meanings and units; NaN where there is no value.
+    """
+
+    cwnd: NDArray[Any]
+    ssthresh: NDArray[Any]
+    rtt: NDArray[Any]
+    sent: NDArray[Any]
+    retransmitted: NDArray[Any]
+    delivered: NDArray[Any]
+    dropped: NDArray[Any]
+    timeouts: NDArray[Any]
+    """Shape [row]."""
+    loss_events: NDArray[Any]
+    """Shape [row]."""
+    finished: NDArray[Any]
+    """Shape [row]."""
+    base_rtt: NDArray[Any] | None = None
+    """Shape [row]. Default: `base_rtts` of the scenario."""
+
+
+@dataclass(frozen=True)
+class LinkSeries:
+    """What an engine recorded of links: arrays of shape [time, recorded link].
+
+    `VARIABLES` gives meanings and units.
+    """
+
+    queue: NDArray[Any]
+    queue_max: NDArray[Any]
+    busy: NDArray[Any]
+    arrived: NDArray[Any]
+    drops: NDArray[Any]
+    sent_bits: NDArray[Any]
+    marks: NDArray[Any] | None = None
+    """Of a model that marks packets."""
+    states: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """What the queue disciplines record, by the state variable's name."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """What an engine recorded of a run, or of a part of one.
+
+    Attributes:
+        time: ends of the bins, shape [time], s.
+        flows: series of all rows of the scenario, or with `totals` of the recorded rows only.
+        links: series of the links that have `record` set.
+        begin: when the first bin starts, s; of a part of a record the end of the part before.
+        items: of a model that runs workloads: what `ITEMS` names, shape [item].
+        totals: what `TOTALS` names of every row, recorded or not. Default: the sums of `flows`.
+    """
+
+    time: NDArray[Any]
+    flows: FlowSeries
+    links: LinkSeries
+    begin: float = 0.0
+    items: Mapping[str, NDArray[Any]] | None = None
+    totals: Mapping[str, NDArray[Any]] | None = None
+
+
+_Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
+"""Dimensions, values, attributes, as xarray takes them."""
+
+
 def dataset(
     scenario: Scenario,
     resolved: Resolved,
+    series: Series,
     *,
     model: str,
     driver: str,
-    time: ArrayLike,
-    cwnd: ArrayLike,
-    ssthresh: ArrayLike,
-    rtt: ArrayLike,
-    sent: ArrayLike,
-    retransmitted: ArrayLike,
-    delivered: ArrayLike,
-    dropped: ArrayLike,
-    queue: ArrayLike,
-    queue_max: ArrayLike,
-    busy: ArrayLike,
-    arrived: ArrayLike,
-    drops: ArrayLike,
-    sent_bits: ArrayLike,
-    timeouts: ArrayLike,
-    loss_events: ArrayLike,
-    finished: ArrayLike,
-    base_rtt: ArrayLike | None = None,
-    capacity: ArrayLike | None = None,
-    recorded: Sequence[int] | None = None,
-    marks: ArrayLike | None = None,
-    queue_states: Mapping[str, ArrayLike] | None = None,
-    items: Mapping[str, ArrayLike] | None = None,
-    totals: Mapping[str, ArrayLike] | None = None,
-    begin: float = 0.0,
     cpu_seconds: float = math.nan,
 ) -> xr.Dataset:
     """Put an engine's arrays together as a record; `VARIABLES` says what each holds.
 
     Args:
         scenario, resolved: what was run; names, sizes and the rest are read from these.
+        series: what the engine recorded.
         model, driver: which engine ran it.
-        time: ends of the bins, shape [time], s.
-        begin: s, when the first bin starts; of a part of a record the end of the part before.
-        cwnd, ssthresh, rtt: shape [time, flow]; NaN where there is no value.
-        sent, retransmitted, delivered, dropped: shape [time, flow], packets.
-        queue, queue_max, busy, arrived, drops, sent_bits: shape [time, recorded link].
-        timeouts, loss_events, finished: shape [flow].
-        base_rtt: shape [flow], s. Default: `base_rtts(resolved)`.
-        capacity: shape [time, recorded link], bit; give it when something but the scenario's own
-            changes set a link's rate. Default: `capacities(resolved, recorded, time, begin)`.
-        recorded: indices into `resolved.links`. Default: those with `record` set.
-        marks: of a model that marks packets, shape [time, recorded link].
-        queue_states: what the queue disciplines record, by the state variable's name, shape
-            [time, recorded link].
-        items: of a model that runs workloads: what `ITEMS` names, shape [item].
-        totals: of a model that keeps series of ``resolved.recorded`` only (arrays with a dimension
-            flow have these alone then): what `TOTALS` names of each row. Default: the sums of the
-            series, of which those of ``resolved.recorded`` are kept.
         cpu_seconds: processor time that the run took.
 
     Raises:
@@ -189,91 +218,41 @@ def dataset(
     """
     import xarray as xr
 
-    from tcpcc import __version__
-
-    if recorded is None:
-        recorded = [i for i, link in enumerate(resolved.links) if link.record]
-    indices = [int(i) for i in recorded]
-    links = [resolved.links[i] for i in indices]
-    everyone, kept = resolved.rows, list(resolved.recorded)
-    rows = [everyone[k] for k in kept]
-    flows = [f.spec for f in rows]
-    crosses = np.zeros((len(flows), len(links)), dtype=bool)
-    for row, flow in zip(crosses, rows, strict=True):
-        row[:] = np.isin(indices, flow.forward)
-    ends = np.asarray(time, dtype=float)
+    everyone = resolved.rows
+    rows = [everyone[k] for k in resolved.recorded]
+    links = [link for link in resolved.links if link.record]
+    flows, totals = _recorded(series, resolved)
+    ends = np.asarray(series.time, dtype=float)
     values: dict[str, Any] = {
-        "cwnd": cwnd,
-        "ssthresh": ssthresh,
-        "rtt": rtt,
-        "sent": sent,
-        "retransmitted": retransmitted,
-        "delivered": delivered,
-        "dropped": dropped,
-        "queue": queue,
-        "queue_max": queue_max,
-        "busy": busy,
-        "arrived": arrived,
-        "drops": drops,
-        "sent_bits": sent_bits,
-        "capacity": capacities(resolved, indices, ends, begin) if capacity is None else capacity,
-        "controller": np.array(
-            [f.controller.name if f.controller else "cbr" for f in rows], dtype=str
-        ),
-        "start": [f.start for f in flows],
-        "stop": [math.nan if f.stop is None else f.stop for f in flows],
-        "packet_size": [float(f.packet_size) for f in flows],
-        "payload": [float(f.packet_size - getattr(f, "header", 0)) for f in flows],
-        "base_rtt": base_rtts(resolved)[kept] if base_rtt is None else base_rtt,
-        "timeouts": timeouts,
-        "loss_events": loss_events,
-        "finished": finished,
-        "rate": [float(link.rate) for link in links],
-        "delay": [float(link.delay) for link in links],
-        "buffer": [float(link.buffer) for link in links],
-        "buffer_unit": np.array([link.buffer_unit for link in links], dtype=str),
-        "crosses": crosses,
+        **vars(flows),
+        **vars(series.links),
+        **_facts_of_flows(rows),
+        **_facts_of_links(links),
+        "capacity": capacities(resolved, ends, series.begin),
+        "crosses": _crosses(resolved, rows),
     }
-    sizes = {"time": len(ends), "flow": len(flows), "link": len(links)}
-    if len(kept) < len(everyone) and totals is None:
-        totals = {
-            name: np.sum(np.ascontiguousarray(values[name]), axis=0)
-            for name in ("sent", "retransmitted", "delivered")
-        }
-        totals |= {k: values[k] for k in ("timeouts", "loss_events", "finished")}
-        for name, (dims, _, _) in VARIABLES.items():
-            axis = dims.index("flow") if "flow" in dims else None
-            if axis is not None and np.shape(values[name])[axis] == len(everyone):
-                values[name] = np.take(values[name], kept, axis)
+    if flows.base_rtt is None:
+        values["base_rtt"] = base_rtts(resolved)[list(resolved.recorded)]
     table = dict(VARIABLES)
-    if marks is not None:
+    if series.links.marks is not None:
         table["marks"] = MARKS
-        values["marks"] = marks
-    for name, series in (queue_states or {}).items():
-        state = next(q.state[name] for q in (x.queue.discipline for x in links) if name in q.record)
+    for name, states in series.links.states.items():
         if f"queue_{name}" in table:
             raise ValueError(f"queue_{name} is a variable of every record: record another name")
-        table[f"queue_{name}"] = (("time", "link"), state.unit, state.doc)
-        values[f"queue_{name}"] = series
-    variables = {}
-    for name, (dims, units, long_name) in table.items():
-        array = np.ascontiguousarray(values[name])  # no view of an engine's memory
-        shape = tuple(sizes[dim] for dim in dims)
-        if array.shape != shape:
-            raise ValueError(f"{name} has shape {array.shape}: must be {shape}, dims {dims}")
-        attrs = {"long_name": long_name} | ({"units": units} if units else {})
-        variables[name] = (dims, array, attrs)
-    for name, column in (items or {}).items():
+        table[f"queue_{name}"] = _state(name, links)
+        values[f"queue_{name}"] = states
+    sizes = {"time": len(ends), "flow": len(rows), "link": len(links)}
+    variables = {name: _variable(name, *table[name], values[name], sizes) for name in table}
+    for name, column in (series.items or {}).items():
         unit, long_name = ITEMS[name]
-        attrs = {"long_name": long_name} | ({"units": unit} if unit else {})
-        variables[name] = (("item",), np.ascontiguousarray(column), attrs)
-    if len(kept) < len(everyone):
-        variables |= _totals(everyone, totals or {})
+        variables[name] = _variable(name, ("item",), unit, long_name, column)
+    if totals is not None:
+        variables |= _totals(everyone, totals)
     return xr.Dataset(
         variables,
         coords={
             "time": ("time", ends, {"long_name": "end of the bin", "units": "s"}),
-            "flow": np.array([f.name for f in rows], dtype=str),
+            "flow": np.array([row.name for row in rows], dtype=str),
             "link": np.array([link.name for link in links], dtype=str),
         },
         attrs={
@@ -285,33 +264,120 @@ def dataset(
             "seed": scenario.seed,
             "duration": float(scenario.duration),
             "interval": float(scenario.interval),
-            "version": __version__,
+            "version": _version(),
             "cpu_seconds": float(cpu_seconds),
         },
     )
 
 
-def _totals(
-    everyone: Sequence[ResolvedFlow], totals: Mapping[str, ArrayLike]
-) -> dict[str, tuple[tuple[str], Any, dict[str, str]]]:
-    """The variables of `TOTALS`."""
-    made: dict[str, tuple[tuple[str], Any, dict[str, str]]] = {}
-    for name, (unit, long_name) in TOTALS.items():
-        array = np.ascontiguousarray(totals[name], dtype=float)
-        made[f"each_{name}"] = ("each",), array, {"long_name": long_name, "units": unit}
-    columns: dict[str, tuple[Any, str]] = {
-        "start": ([f.spec.start for f in everyone], "s"),
-        "packet_size": ([float(f.spec.packet_size) for f in everyone], "byte"),
-        "controller": (
-            np.array([f.controller.name if f.controller else "cbr" for f in everyone], dtype=str),
-            "",
-        ),
+def sums(flows: FlowSeries) -> dict[str, NDArray[Any]]:
+    """What `TOTALS` names, from the series of all rows."""
+    found: dict[str, NDArray[Any]] = {  # summed in the order in which `Run.totals` sums
+        name: np.sum(np.ascontiguousarray(getattr(flows, name)), axis=0)
+        for name in ("sent", "retransmitted", "delivered")
     }
-    for name, (values, unit) in columns.items():
-        attrs = {"long_name": VARIABLES[name][2]} | ({"units": unit} if unit else {})
-        made[f"each_{name}"] = ("each",), np.asarray(values), attrs
-    made["each"] = ("each",), np.array([f.name for f in everyone], dtype=str), {}
+    return found | {name: getattr(flows, name) for name in ("timeouts", "loss_events", "finished")}
+
+
+def _recorded(
+    series: Series, resolved: Resolved
+) -> tuple[FlowSeries, Mapping[str, NDArray[Any]] | None]:
+    """Series of the recorded rows; totals of all rows, or None if all are recorded."""
+    if len(resolved.recorded) == len(resolved.rows):
+        return series.flows, None
+    if series.totals is not None:
+        return series.flows, series.totals
+    chosen = {
+        name: np.take(array, resolved.recorded, -1)
+        for name, array in vars(series.flows).items()
+        if array is not None
+    }
+    return FlowSeries(**chosen), sums(series.flows)
+
+
+def _variable(
+    name: str,
+    dims: tuple[str, ...],
+    unit: str,
+    long_name: str,
+    values: ArrayLike,
+    sizes: Mapping[str, int] | None = None,
+) -> _Variable:
+    """A variable of the record; with the sizes of its dimensions its shape is checked.
+
+    Raises:
+        ValueError: the array has the wrong shape.
+    """
+    array = np.ascontiguousarray(values)  # no view of an engine's memory
+    if sizes is not None and array.shape != (shape := tuple(sizes[dim] for dim in dims)):
+        raise ValueError(f"{name} has shape {array.shape}: must be {shape}, dims {dims}")
+    return dims, array, {"long_name": long_name} | ({"units": unit} if unit else {})
+
+
+def _facts_of_flows(rows: Sequence[ResolvedFlow]) -> dict[str, ArrayLike]:
+    """What a record says of each flow that the scenario already says."""
+    flows = [row.spec for row in rows]
+    return {
+        "controller": _controllers(rows),
+        "start": [f.start for f in flows],
+        "stop": [math.nan if f.stop is None else f.stop for f in flows],
+        "packet_size": [float(f.packet_size) for f in flows],
+        "payload": [float(f.packet_size - getattr(f, "header", 0)) for f in flows],
+    }
+
+
+def _facts_of_links(links: Sequence[Link]) -> dict[str, ArrayLike]:
+    """What a record says of each link that the scenario already says."""
+    return {
+        "rate": [float(link.rate) for link in links],
+        "delay": [float(link.delay) for link in links],
+        "buffer": [float(link.buffer) for link in links],
+        "buffer_unit": np.array([link.buffer_unit for link in links], dtype=str),
+    }
+
+
+def _controllers(rows: Sequence[ResolvedFlow]) -> NDArray[Any]:
+    names = [row.controller.name if row.controller else "cbr" for row in rows]
+    return np.array(names, dtype=str)
+
+
+def _crosses(resolved: Resolved, rows: Sequence[ResolvedFlow]) -> NDArray[np.bool_]:
+    """Whether each row's data use each recorded link, shape [flow, link]."""
+    recorded = [k for k, link in enumerate(resolved.links) if link.record]
+    crosses = np.zeros((len(rows), len(recorded)), dtype=bool)
+    for of_row, row in zip(crosses, rows, strict=True):
+        of_row[:] = np.isin(recorded, row.forward)
+    return crosses
+
+
+def _state(name: str, links: Sequence[Link]) -> tuple[tuple[str, ...], str, str]:
+    """Dimensions, unit and meaning of a queue discipline's recorded state variable."""
+    disciplines = (link.queue.discipline for link in links)
+    state = next(q.state[name] for q in disciplines if name in q.record)
+    return ("time", "link"), state.unit, state.doc
+
+
+def _totals(
+    everyone: Sequence[ResolvedFlow], totals: Mapping[str, NDArray[Any]]
+) -> dict[str, _Variable]:
+    """The variables of `TOTALS`."""
+    each = ("each",)
+    made = {
+        f"each_{name}": _variable(name, each, *TOTALS[name], np.asarray(totals[name], dtype=float))
+        for name in TOTALS
+    }
+    facts = _facts_of_flows(everyone)
+    for name in ("start", "packet_size", "controller"):
+        _, unit, long_name = VARIABLES[name]
+        made[f"each_{name}"] = _variable(name, each, unit, long_name, facts[name])
+    made["each"] = each, np.array([f.name for f in everyone], dtype=str), {}
     return made
+
+
+def _version() -> str:
+    from tcpcc import __version__
+
+    return __version__
 
 
 ROUNDING = 1e-6
@@ -357,7 +423,7 @@ def base_rtts(resolved: Resolved) -> NDArray[np.float64]:
 
 
 def capacities(
-    resolved: Resolved, recorded: Sequence[int], ends: NDArray[np.float64], begin: float = 0.0
+    resolved: Resolved, ends: NDArray[np.float64], begin: float = 0.0
 ) -> NDArray[np.float64]:
     """Bits that each recorded link could send in each bin, shape [time, recorded link]; the first
     bin starts at `begin`.
@@ -365,6 +431,7 @@ def capacities(
     The scenario's changes of a rate are followed; a change inside a bin counts from its moment.
     """
     edges = np.concatenate([[begin], ends])
+    recorded = [k for k, link in enumerate(resolved.links) if link.record]
     result = np.empty((len(ends), len(recorded)))
     for column, index in enumerate(recorded):
         steps = [(0.0, resolved.links[index].rate)]

@@ -362,8 +362,8 @@ class Run:
                 "throughput_mbps": rate / 1e6,
                 "goodput_mbps": self.goodput(after, before).values / 1e6,
                 "share": rate / rate.sum() if rate.sum() else math.nan,
-                "cwnd_mean": _mean(self.data["cwnd"].values[bins]),
-                "rtt_mean_ms": _mean(self.data["rtt"].values[bins]) * 1e3,
+                "cwnd_mean": metrics.mean_of_known(self.data["cwnd"].values[bins]),
+                "rtt_mean_ms": metrics.mean_of_known(self.data["rtt"].values[bins]) * 1e3,
                 "base_rtt_ms": self.data["base_rtt"].values * 1e3,
                 "sent": series["sent"].values,
                 "retransmitted": series["retransmitted"].values,
@@ -697,15 +697,6 @@ def _per_second(amount: xr.DataArray, width: float | None) -> xr.DataArray:
     coords = {"time": amount["time"][last], "flow": amount["flow"]}
     attrs = {"units": "bit/s", "long_name": "throughput"}
     return xr.DataArray(total / seconds[:, None], coords, ("time", "flow"), attrs=attrs)
-
-
-def _mean(series: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over time of the samples that are not NaN, shape [time, flow] -> [flow]."""
-    there = ~np.isnan(series)
-    total, count = np.where(there, series, 0.0).sum(axis=0), there.sum(axis=0)
-    mean = np.full(count.shape, math.nan)
-    np.divide(total, count, out=mean, where=count > 0)
-    return mean
 
 
 def _lasting(data: xr.Dataset) -> xr.Dataset:

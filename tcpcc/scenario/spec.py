@@ -12,7 +12,6 @@ import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -246,26 +245,6 @@ class Scenario(Record):
             raise ScenarioError(f"cannot write {os.fspath(path)!r}: {reason}") from None
 
 
-_ADDED: tuple[tuple[type, dict[str, Any]], ...] = (
-    (Flow, {"count": 1, "jitter": 0.0}),
-    (Flow, {"processing": 0.0}),
-    (Flow, {"record": True}),
-    (Transport, {"count_delivered": False}),
-    (Transport, {"whole_window": False}),
-    (Transport, {"gso_segments": 1}),
-    (Transport, {"gradual_marks": False}),
-    (Link, {"jitter": 0.0, "jitter_share": 1.0, "reordering": False}),
-    (Link, {"aggregation": 0.0}),
-)
-"""Settings added later, with their defaults: a scenario without them keeps its digest."""
-
-
-@cache
-def _added(kind: type) -> tuple[dict[str, Any], ...]:
-    """The settings that were added to a class of records."""
-    return tuple(settings for one, settings in _ADDED if issubclass(kind, one))
-
-
 _PLAIN = frozenset({str, int, bool, type(None)})
 """Types that JSON represents directly."""
 
@@ -281,12 +260,6 @@ def _canonical(value: Any) -> Any:
     if is_dataclass(value):
         kind: type = type(value)
         plain = {name: getattr(value, name) for name in arguments(kind)}
-        if isinstance(value, Scenario) and not value.workloads:
-            del plain["workloads"]  # keeps the digest from before workloads existed
-        for settings in _added(kind):  # keeps the digest from before these settings existed
-            if all(plain[k] == v for k, v in settings.items()):
-                for name in settings:
-                    del plain[name]
         for name, setting in plain.items():
             if type(setting) not in _PLAIN:
                 plain[name] = _canonical(setting)

@@ -1,6 +1,7 @@
 """Metrics against definitions written another way, closed forms and properties."""
 
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -282,3 +283,12 @@ def test_max_min_of_demands_and_of_flows_that_nothing_limits():
     found = metrics.max_min_allocation([9.0], crosses, demand=[1.0, math.inf, math.inf, math.inf])
     assert found.tolist() == [1, 4, 4, math.inf]
     assert metrics.max_min_allocation([math.inf], [[1]]).tolist() == [math.inf]
+
+
+def test_a_mean_of_known_values_ignores_nan_and_warns_of_nothing():
+    values = np.array([[1.0, math.nan, 4.0], [3.0, math.nan, math.nan]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(metrics.mean_of_known(values), [2, math.nan, 4])
+        np.testing.assert_array_equal(metrics.mean_of_known(values, axis=1), [2.5, 3])
+        assert metrics.mean_of_known(np.empty((0, 2))).shape == (2,)

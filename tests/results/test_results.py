@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.queues import RED
 from tcpcc.results import Run
-from tcpcc.results.recording import VARIABLES, dataset
+from tcpcc.results.recording import VARIABLES
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
 from tcpcc.scenario.topologies import chain, dumbbell
 
@@ -93,7 +93,7 @@ def test_an_array_of_the_wrong_shape_is_named():
     case = factories.scenario()
     given_arrays = factories.arrays(case) | {"rtt": np.zeros((100, 2))}
     with pytest.raises(ValueError, match=r"rtt has shape \(100, 2\): must be \(100, 3\)"):
-        dataset(case, case.resolve(), model="packet", driver="compiled", **given_arrays)
+        factories.record(case, given_arrays)
 
 
 def test_a_record_keeps_no_memory_of_the_engine():
@@ -152,7 +152,7 @@ def test_the_last_bin_may_be_shorter():
     given_arrays = {
         k: v[:91] if len(v) == 100 else v for k, v in factories.arrays(case).items()
     } | {"time": times}
-    run = Run(dataset(case, case.resolve(), model="packet", driver="compiled", **given_arrays))
+    run = Run(factories.record(case, given_arrays))
     packets = given_arrays["delivered"][-1]
     assert run.throughput(9.9).values == pytest.approx(packets * 8000 / 0.1)
     assert run.data["capacity"].values[-1, 0] == pytest.approx(1e6)
@@ -402,7 +402,7 @@ def test_what_queues_record_survives_a_file_and_is_in_the_tables(tmp_path):
     average = np.random.default_rng(2).uniform(0, 9, (100, 1))
     average[:7] = np.nan
     case = factories.scenario(net=dumbbell("10 Mbps", "20 ms", 50, queue=RED()))
-    run = factories.run(case, queue_states={"avg": average})
+    run = factories.run(case, states={"avg": average})
     assert set(run.data.data_vars) == {*VARIABLES, "queue_avg"}
     assert run.data["queue_avg"].dims == ("time", "link")
     assert run.data["queue_avg"].attrs == {"units": "packets", "long_name": "average queue"}
@@ -412,7 +412,7 @@ def test_what_queues_record_survives_a_file_and_is_in_the_tables(tmp_path):
     assert again.data["queue_avg"].values.tobytes() == average.tobytes()
     assert run.to_dataframe("link")["queue_avg"].values == pytest.approx(average[:, 0], nan_ok=True)
     with pytest.raises(ValueError, match=r"queue_avg has shape \(99, 1\): must be \(100, 1\)"):
-        factories.run(case, queue_states={"avg": average[1:]})
+        factories.run(case, states={"avg": average[1:]})
 
 
 @settings(max_examples=15, deadline=None)

@@ -27,8 +27,7 @@ def test_jitter_spreads_the_starts():
     assert (other.data["start"].values != start).all()
 
 
-def test_one_flow_is_what_it_was():
-    """A digest of the time before there were counts."""
+def test_a_count_of_one_is_the_default():
     assert scenario(tc.Flow("reno")).digest == scenario(tc.Flow("reno", count=1)).digest
     assert scenario(tc.Flow("reno", count=2)).digest != scenario(tc.Flow("reno")).digest
 

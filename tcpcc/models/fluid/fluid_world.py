@@ -19,7 +19,7 @@ from tcpcc.models.fluid.steps import FINER, MANY_FLOWS, PACKET_STEPS, first_step
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
-from tcpcc.results.recording import dataset
+from tcpcc.results.recording import FlowSeries, LinkSeries, Series, dataset
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
@@ -375,10 +375,10 @@ class FluidWorld:
         record = dataset(
             self.scenario,
             self.resolved,
+            self.series(),
             model="fluid",
             driver=driver,
             cpu_seconds=cpu_seconds,
-            **self.series(),
         )
         return Run(record)
 
@@ -387,7 +387,7 @@ class FluidWorld:
         ends = self.scenario.interval * np.arange(1, self.n_bins + 1)
         return np.minimum(ends, self.scenario.duration)
 
-    def series(self) -> dict[str, Any]:
+    def series(self) -> Series:
         """What a record of the run holds, of the flows that are recorded; rates and numbers of
         packets are those of all the flows that one stands for."""
         from tcpcc.models.fluid.kernel import finish
@@ -398,27 +398,29 @@ class FluidWorld:
         flow_bins, link_bins = self.flow_bins, self.link_bins.T
         counts, flows = self.counts[self.shown], self.flows[self.shown]
         active = ~(edges[:, None] > flows["finished"])
-        series: dict[str, Any] = {
-            "queue": link_bins["waiting"] / widths,
-            "busy": link_bins["busy"] / widths,
-        }
-        for name in ("queue_max", "arrived", "drops", "sent_bits"):
-            series[name] = link_bins[name]
+        of_flows: dict[str, np.ndarray] = {}
         for name in ("cwnd", "ssthresh", "rtt"):
-            series[name] = np.where(active, flow_bins[name], np.nan)
+            of_flows[name] = np.where(active, flow_bins[name], np.nan)
         for name in ("sent", "retransmitted", "delivered", "dropped"):
             so_far = np.maximum.accumulate(flow_bins[name], axis=0)
-            series[name] = np.diff(so_far, axis=0, prepend=0.0) * counts
-        return series | {
-            "time": edges,
-            "timeouts": flows["timeouts"] * counts,
-            "loss_events": flows["loss_events"] * counts,
-            "finished": flows["finished"],
-            "totals": self._totals() if len(self.silent) else None,
-            "queue_states": recorded_states(
-                self.resolved.links, self.queues, slice(0, self.n_bins)
+            of_flows[name] = np.diff(so_far, axis=0, prepend=0.0) * counts
+        links = LinkSeries(
+            queue=link_bins["waiting"] / widths,
+            busy=link_bins["busy"] / widths,
+            **{name: link_bins[name] for name in ("queue_max", "arrived", "drops", "sent_bits")},
+            states=recorded_states(self.resolved.links, self.queues, slice(0, self.n_bins)),
+        )
+        return Series(
+            edges,
+            FlowSeries(
+                timeouts=flows["timeouts"] * counts,
+                loss_events=flows["loss_events"] * counts,
+                finished=flows["finished"],
+                **of_flows,
             ),
-        }
+            links,
+            totals=self._totals() if len(self.silent) else None,
+        )
 
     def _totals(self) -> dict[str, np.ndarray]:
         """What each flow sums up to, recorded or not, by `recording.TOTALS`."""

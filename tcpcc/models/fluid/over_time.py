@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.jit import address
+from tcpcc.results.metrics import mean_of_known
 from tcpcc.results.recording import Means, capacities, late_bins
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def means(world: FluidWorld, after: float) -> Means:
     late = _columns(np.ascontiguousarray(world.link_bins.T[first:]))
     widths = np.diff(ends[first:], prepend=begin)
     queue = late["waiting"] / widths[:, None]
-    capacity = capacities(world.resolved, world.recorded, ends[first:], begin).sum(axis=0)
+    capacity = capacities(world.resolved, ends[first:], begin).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         flows = {
             **{name: _mean(bins[name], ends, finished, first) for name in ("cwnd", "rtt")},
@@ -72,8 +73,5 @@ def _mean(
     first: int,
 ) -> NDArray[np.float64]:
     """Mean of each column over the late bins in which its flow was at work; NaN if in none."""
-    late = series[first:]
-    known = ~np.isnan(late)
-    if not np.isnan(finished).all():
-        known &= ~(ends[first:, None] > finished)
-    return np.where(known, late, 0.0).sum(axis=0) / known.sum(axis=0)
+    over = ends[first:, None] > finished
+    return mean_of_known(np.where(over, np.nan, series[first:]))

@@ -7,10 +7,9 @@ Packets run up to the end of a fluid step, with the queues extrapolated from the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +25,15 @@ from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.shared_link import SHARED, no_victims
 from tcpcc.results import Run
-from tcpcc.results.recording import TOTALS, base_rtts, dataset
+from tcpcc.results.recording import (
+    TOTALS,
+    FlowSeries,
+    LinkSeries,
+    Series,
+    base_rtts,
+    dataset,
+    sums,
+)
 
 if TYPE_CHECKING:
     from tcpcc.results.run import Selection
@@ -34,10 +41,6 @@ if TYPE_CHECKING:
 
 RETIRE = 50  # times in a run that finished fluid flows are removed
 
-BY_FLOW = (
-    "cwnd", "ssthresh", "rtt", "sent", "retransmitted", "delivered", "dropped",
-    "timeouts", "loss_events", "finished",
-)  # fmt: skip
 BY_LINK = ("queue", "queue_max", "busy", "arrived", "drops", "sent_bits")
 
 
@@ -137,33 +140,38 @@ class Coupled:
         front, back = read_out.series(self.packets), self.fluid.series()
         ours, theirs = self.packets.resolved, self.fluid.resolved
         first = sum(row < len(ours.flows) for row in ours.recorded)
-        series: dict[str, Any] = {
-            name: _between(front[name], back[name], first) for name in BY_FLOW
+        flows = {
+            name: _between(array, getattr(back.flows, name), first)
+            for name, array in vars(front.flows).items()
+            if array is not None
         }
-        series |= {name: front[name] + back[name] for name in BY_LINK}
+        trips = _between(base_rtts(ours), base_rtts(theirs), len(ours.flows))
         resolved = replace(ours, flows=ours.flows + theirs.flows)
+        totals = None
         if len(resolved.recorded) < len(resolved.rows):
-            in_front, behind = (x["totals"] or _sums(x) for x in (front, back))
+            in_front, behind = (x.totals or sums(x.flows) for x in (front, back))
             n = len(ours.flows)
-            series["totals"] = {k: _between(in_front[k], behind[k], n) for k in TOTALS}
-        if items := front["items"]:
+            totals = {name: _between(in_front[name], behind[name], n) for name in TOTALS}
+        items = front.items
+        if items:
             row = items["item_flow"]
-            series["items"] = items | {
-                "item_flow": np.where(row < first, row, row + len(self.fluid.shown))
+            items = {
+                **items,
+                "item_flow": np.where(row < first, row, row + len(self.fluid.shown)),
             }
         queues = {**self.packets.queues, **self.fluid.queues}
+        links = LinkSeries(
+            **{name: getattr(front.links, name) + getattr(back.links, name) for name in BY_LINK},
+            states=recorded_states(ours.links, queues, slice(0, self.packets.n_bins)),
+        )
+        of_flows = FlowSeries(**flows | {"base_rtt": trips[list(resolved.recorded)]})
         record = dataset(
             self.scenario,
             resolved,
+            Series(front.time, of_flows, links, items=items, totals=totals),
             model="hybrid",
             driver=driver + (", interpreted" if INTERPRETED else ""),
-            time=front["time"],
-            base_rtt=_between(base_rtts(ours), base_rtts(theirs), len(ours.flows))[
-                list(resolved.recorded)
-            ],
-            queue_states=recorded_states(ours.links, queues, slice(0, self.packets.n_bins)),
             cpu_seconds=cpu_seconds,
-            **series,
         )
         events = self.packets.trace.events(self.scenario.duration)
         if events is not None:  # workload connections are numbered after all flows
@@ -174,12 +182,3 @@ class Coupled:
 def _between(front: np.ndarray, back: np.ndarray, first: int) -> np.ndarray:
     """Insert `back` into `front` before row `first`; rows are the last dimension."""
     return np.concatenate([front[..., :first], back, front[..., first:]], axis=-1)
-
-
-def _sums(series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The totals in `recording.TOTALS`, from the series of all rows."""
-    sums = {  # whole rows one after the other, in the order in which `Run.totals` adds
-        name: np.ascontiguousarray(series[name]).sum(axis=0)
-        for name in ("sent", "retransmitted", "delivered")
-    }
-    return sums | {name: series[name] for name in ("timeouts", "loss_events", "finished")}

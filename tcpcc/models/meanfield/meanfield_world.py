@@ -23,7 +23,7 @@ from tcpcc.models.meanfield.lookback import LINK_COLUMNS
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.refusals import refuse_what_needs_packets
 from tcpcc.results import Run
-from tcpcc.results.recording import Means, dataset
+from tcpcc.results.recording import FlowSeries, LinkSeries, Means, Series, dataset
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 
@@ -293,30 +293,28 @@ class MeanFieldWorld:
                     series[:, column] = self.link_bins[name][self.place[index]]
         widths = np.diff(edges, prepend=0.0)[:, None]
         nothing = np.zeros(len(self.resolved.flows))
+        recorded = Series(
+            edges,
+            FlowSeries(
+                timeouts=nothing,
+                loss_events=flows["dropped"].sum(axis=0),
+                finished=np.full(len(nothing), np.nan),
+                **flows,
+            ),
+            LinkSeries(
+                queue=links["waiting"] / widths,
+                busy=links["busy"] / widths,
+                **{name: links[name] for name in ("queue_max", "arrived", "drops", "sent_bits")},
+                states=recorded_states(self.resolved.links, self.queues, slice(0, n)),
+            ),
+        )
         record = dataset(
             self.scenario,
             self.resolved,
+            recorded,
             model="meanfield",
             driver="compiled" + (", interpreted" if INTERPRETED else ""),
-            time=edges,
-            queue=links["waiting"] / widths,
-            busy=links["busy"] / widths,
-            queue_max=links["queue_max"],
-            arrived=links["arrived"],
-            drops=links["drops"],
-            sent_bits=links["sent_bits"],
-            timeouts=nothing,
-            loss_events=flows["dropped"].sum(axis=0),
-            finished=np.full(len(nothing), np.nan),
-            queue_states=recorded_states(self.resolved.links, self.queues, slice(0, n)),
             cpu_seconds=cpu_seconds,
-            cwnd=flows["cwnd"],
-            ssthresh=flows["ssthresh"],
-            rtt=flows["rtt"],
-            sent=flows["sent"],
-            retransmitted=flows["retransmitted"],
-            delivered=flows["delivered"],
-            dropped=flows["dropped"],
         )
         return Run(record)
 

@@ -15,7 +15,7 @@ from tcpcc.models.bins import FLOW_BIN, PART
 from tcpcc.models.packet.handlers import flush
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run, netcdf
-from tcpcc.results.recording import dataset
+from tcpcc.results.recording import FlowSeries, LinkSeries, Series, dataset
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,27 +32,25 @@ def result(world: PacketWorld, driver: str, cpu_seconds: float, until: float = m
     changes = sorted([*world.resolved.changes, *world.schedule.by_hand], key=lambda c: c.spec.at)
     resolved = replace(world.resolved, changes=tuple(changes))
 
-    def record(begin: float, series: dict[str, Any]) -> xr.Dataset:
+    def record(series: Series) -> xr.Dataset:
         return dataset(
             world.scenario,
             resolved,
+            series,
             model="packet",
             driver=driver + (", interpreted" if INTERPRETED else ""),
-            begin=begin,
             cpu_seconds=cpu_seconds,
-            **series,
         ).assign_attrs(duration=end)
 
     edges = _edges(world, until)
     end = float(edges[-1])
     if world.stream is None:
-        return Run(record(0.0, _series(world, edges)), world.trace.events(end))
-    parts = (record(begin, series) for begin, series in _series_in_parts(world, edges))
-    netcdf.save_parts(world.stream, parts)
+        return Run(record(_series(world, edges)), world.trace.events(end))
+    netcdf.save_parts(world.stream, map(record, _series_in_parts(world, edges)))
     return Run(*netcdf.read(world.stream, lazy=True))
 
 
-def series(world: PacketWorld, until: float = math.inf) -> dict[str, Any]:
+def series(world: PacketWorld, until: float = math.inf) -> Series:
     """What a record of the run, or of its part up to `until`, holds."""
     return _series(world, _edges(world, until))
 
@@ -70,14 +68,11 @@ def _edges(world: PacketWorld, until: float) -> np.ndarray:
     return edges
 
 
-def _series_in_parts(
-    world: PacketWorld, edges: np.ndarray
-) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Where each part of the record begins (s), and what it holds."""
+def _series_in_parts(world: PacketWorld, edges: np.ndarray) -> Iterator[Series]:
+    """What each part of the record holds."""
     totals = _totals(world, len(edges))
     for bins in _parts(world, len(edges)):
-        begin = float(edges[bins.start - 1]) if bins.start else 0.0
-        yield begin, _series(world, edges, bins, totals)
+        yield _series(world, edges, bins, totals)
 
 
 def _parts(world: PacketWorld, n_bins: int) -> Iterator[slice]:
@@ -96,7 +91,7 @@ def _series(
     edges: np.ndarray,
     bins: slice | None = None,
     totals: dict[str, np.ndarray] | None = None,
-) -> dict[str, Any]:
+) -> Series:
     """What a record holds of some bins; those end at `edges`."""
     bins = bins or slice(0, len(edges))
     totals = totals or _totals(world, len(edges))
@@ -105,23 +100,26 @@ def _series(
     before = float(edges[bins.start - 1]) if bins.start else 0.0
     widths = np.diff(ends, prepend=before)[:, None]
     active = ~(ends[:, None] > totals["finished"][world.kept])
-    series: dict[str, Any] = {
-        name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")
-    }
-    for name in ("sent", "retransmitted", "delivered", "dropped"):
-        series[name] = flow_bins[name]
-    for name in ("queue_max", "arrived", "drops", "sent_bits"):
-        series[name] = link_bins[name]
-    return series | {
-        "time": ends,
-        "queue": link_bins["waiting"] / widths,
-        "busy": link_bins["busy"] / widths,
-        **{k: totals[k][world.kept] for k in ("timeouts", "loss_events", "finished")},
-        "totals": totals if len(world.kept) < len(world.resolved.rows) else None,
-        "items": _items(world),
-        "marks": link_bins["marks"] if world.headers.used else None,
-        "queue_states": recorded_states(world.resolved.links, world.queues, bins),
-    }
+    flows = FlowSeries(
+        **{name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")},
+        **{name: flow_bins[name] for name in ("sent", "retransmitted", "delivered", "dropped")},
+        **{name: totals[name][world.kept] for name in ("timeouts", "loss_events", "finished")},
+    )
+    links = LinkSeries(
+        queue=link_bins["waiting"] / widths,
+        busy=link_bins["busy"] / widths,
+        **{name: link_bins[name] for name in ("queue_max", "arrived", "drops", "sent_bits")},
+        marks=link_bins["marks"] if world.headers.used else None,
+        states=recorded_states(world.resolved.links, world.queues, bins),
+    )
+    return Series(
+        ends,
+        flows,
+        links,
+        begin=before,
+        items=_items(world),
+        totals=totals if len(world.kept) < len(world.resolved.rows) else None,
+    )
 
 
 def _flow_bins(world: PacketWorld, bins: slice) -> np.ndarray:

@@ -33,7 +33,8 @@ def series(scenario, sleepless):
                 world.awake[:] = 1
         while due and due[0][0] <= until:
             due.pop(0)[1]()
-    return world.series(), np.mean(asleep)
+    found = world.series()
+    return {**vars(found.flows), **vars(found.links)}, np.mean(asleep)
 
 
 def dumbbell(**link):

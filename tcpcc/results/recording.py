@@ -18,6 +18,7 @@ from tcpcc.errors import ScenarioError
 if TYPE_CHECKING:
     import xarray as xr
 
+    from tcpcc.queues.discipline import Discipline
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
@@ -125,6 +126,19 @@ TRACED: dict[str, tuple[str, str]] = {
 After these come the state variables that the traced controllers name in `record`, by their names
 there; NaN for flows whose controller does not name them.
 """
+
+
+def _recorded_meaning(name: str, disciplines: Sequence[Discipline]) -> tuple[str, str]:
+    """Unit and meaning of a state variable that several disciplines may record under one name."""
+    found: dict[tuple[str, str], str] = {}
+    for one in disciplines:
+        if name in one.record:
+            found.setdefault((one.state[name].unit, one.state[name].doc), one.name)
+    if len(found) == 1:
+        return next(iter(found))
+    told = [f"{owner}: {doc} ({unit or '1'})" for (unit, doc), owner in found.items()]
+    units = {unit for unit, _ in found}
+    return units.pop() if len(units) == 1 else "", "; ".join(told)
 
 
 def dataset(
@@ -250,10 +264,10 @@ def dataset(
         table["marks"] = MARKS
         values["marks"] = marks
     for name, series in (queue_states or {}).items():
-        state = next(q.state[name] for q in (x.queue.discipline for x in links) if name in q.record)
+        unit, meaning = _recorded_meaning(name, [link.queue.discipline for link in links])
         if f"queue_{name}" in table:
             raise ValueError(f"queue_{name} is a variable of every record: record another name")
-        table[f"queue_{name}"] = (("time", "link"), state.unit, state.doc)
+        table[f"queue_{name}"] = (("time", "link"), unit, meaning)
         values[f"queue_{name}"] = series
     variables = {}
     for name, (dims, units, long_name) in table.items():

@@ -699,11 +699,30 @@ def test_recorded_variables_must_be_scalars_of_the_state(spy):
             contract.Discipline("x", "", state=state, record=(name,))
 
 
-def test_a_recorded_name_must_have_one_meaning_in_all_disciplines(spy):
-    other = {"avg": tc.State(0, "bytes", "average queue")}
-    with pytest.raises(ValueError, match=r"'avg' is 'average queue' \(bytes\), but in '\w*red'"):
-        tc.register(contract.Discipline("x", "", state=other, record=("avg",)))
-    tc.register(contract.Discipline("x", "", state=other))
+def note_bytes(s, p, q):
+    s.avg = q.queue_bytes
+
+
+def test_a_recorded_name_may_have_another_meaning_in_each_discipline():
+    """The run gives the meaning of its own disciplines: one alone, or each with its owner."""
+    other = {"avg": tc.State(0, "bytes", "queue at the last arrival")}
+    own = tc.register(
+        contract.Discipline("x", "", on_arrival=note_bytes, state=other, record=("avg",))
+    )
+    net = tc.chain(2, "4 Mbps", "5 ms", 30, queue=own())
+    mixed = net.replace(links=[net.links[0].replace(queue=tc.RED()), *net.links[1:]])
+    for case, attrs in (
+        (net, {"long_name": "queue at the last arrival", "units": "bytes"}),
+        (
+            mixed,
+            {
+                "long_name": "red: average queue (packets); x: queue at the last arrival (bytes)",
+            },
+        ),
+    ):
+        run = tc.simulate(tc.Scenario(case, [tc.Flow("reno")], duration=1))
+        assert run.data.queue_avg.attrs == attrs
+        assert run.data.queue_avg.max() > 0
 
 
 def test_a_recorded_name_must_not_clash_with_a_variable_of_the_record(spy):

@@ -31,6 +31,7 @@ from tcpcc.models.packet.packet_records import (
     FLOW_START,
     FLOW_STOP,
     LOSS_EVENT,
+    QUEUE_RELEASE,
     QUEUE_TIMER,
     RELEASE,
     RETRANSMISSION_TIMER,
@@ -59,7 +60,7 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
-from tcpcc.models.packet.scheduled import count_waiting, send, serve
+from tcpcc.models.packet.scheduled import count_waiting, release, send, serve
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, delivery_at, out_at, window_at
 from tcpcc.transport.flow_record import flow_at as tcp_at
@@ -509,6 +510,8 @@ def handle(w, kind, ident, now, order):
         on_alarm(w, ident, now, order)
     elif kind == DEPARTURE:
         on_departure(w, ident, now)
+    elif kind == QUEUE_RELEASE:
+        release(w, link_at(w.links, ident), now)
     elif kind == QUEUE_TIMER:
         on_queue_timer(w, ident, now)
     elif kind == CHANGE:

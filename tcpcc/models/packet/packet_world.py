@@ -186,4 +186,4 @@ class World:
 
 def _needs_pool(link: Link) -> bool:
     """Whether packets wait at this link, or after it, in no order that is known on arrival."""
-    return link.reordering or link.queue.discipline.on_departure is not None
+    return link.reordering or link.queue.discipline.is_scheduled

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
 
 #: Fields of a link's record. Addresses of the rules on arrival, for the timer, at departures and
-#: for the choice of an inner queue (0: no such rule), of their three records, and of the arrays over
-#: inner queues at the end of the sample. The number of recorded state variables, and the addresses
-#: of their positions in the state and of their values per bin. Whether the rules use the header
-#: fields of packets.
+#: for the choice of an inner queue (0: no such rule), of their three records, and of the arrays
+#: over inner queues at the end of the sample. The number of recorded state variables, and the
+#: addresses of their positions in the state and of their values per bin. Whether the rules use the
+#: header fields of packets.
 FIELDS: list[tuple[str, type]] = [
     ("rule", int), ("timer", int), ("departure", int), ("select", int),
     ("state", int), ("params", int), ("sample", int), ("each", int),

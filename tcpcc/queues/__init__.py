@@ -6,7 +6,9 @@ from tcpcc.queues.codel import CoDel
 from tcpcc.queues.connection_red import ConnectionRED
 from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
 from tcpcc.queues.droptail import DropTail
+from tcpcc.queues.drr import DRR
 from tcpcc.queues.fq_codel import FQCoDel
+from tcpcc.queues.fq_pie import FQPIE
 from tcpcc.queues.gilbert_elliott import GilbertElliott
 from tcpcc.queues.pi import PI
 from tcpcc.queues.pie import PIE
@@ -14,16 +16,22 @@ from tcpcc.queues.policer import Policer
 from tcpcc.queues.quick_start_router import QuickStartRouter
 from tcpcc.queues.red import RED
 from tcpcc.queues.rem import REM
+from tcpcc.queues.sfq import SFQ
 from tcpcc.queues.sred import SRED
 from tcpcc.queues.step_mark import StepMark
+from tcpcc.queues.strict_priority import StrictPriority
+from tcpcc.queues.token_bucket import TokenBucket
 from tcpcc.queues.xcp_router import XCPRouter
 
 __all__ = [
+    "DRR",
+    "FQPIE",
     "PI",
     "PIE",
     "QUEUES",
     "RED",
     "REM",
+    "SFQ",
     "SRED",
     "AdaptiveRED",
     "CoDel",
@@ -36,6 +44,8 @@ __all__ = [
     "QueueSpec",
     "QuickStartRouter",
     "StepMark",
+    "StrictPriority",
+    "TokenBucket",
     "XCPRouter",
 ]
 

@@ -8,8 +8,8 @@
 ``on_interval(s, p, q)``   a timer: called at the start, then at the time `q.wake` that it sets
 ``on_departure(s, p, q)``  a packet is about to be sent after waiting for `q.sojourn`: set `q.drop`
                            or `q.mark`. After a drop the next packet follows at once
-``on_select(s, p, q)``     packets wait and the link is free: set `q.inner`, the inner queue that sends
-                           next, or `q.not_before`, a time until which nothing is sent
+``on_select(s, p, q)``     packets wait and the link is free: set `q.inner`, the inner queue that
+                           sends next, or `q.not_before`, a time before which nothing is sent
 =========================  =====================================================================
 
 `s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A rule may read every field;

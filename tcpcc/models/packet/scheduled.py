@@ -254,7 +254,7 @@ def serve(w, link, time):
 
 @not_inlined
 def select(w, link, q, time):
-    """Let the discipline choose the inner queue that sends next, or a time before which none does."""
+    """Let the discipline choose the inner queue that sends next, or a time to wait for."""
     describe_no_packet(link, q)
     q.now = time
     q.queue = float(link.stored)

@@ -1,4 +1,4 @@
-"""A queue per flow: the hash, lists of queues, deficit round robin over two lists, the longest queue.
+"""A queue per flow: the hash, lists of queues, deficit round robin, the longest queue.
 
 Source: RFC 8290, section 4.1 and 4.2, for the lists of new and old queues; P. McKenney, "Stochastic
 fairness queueing", INFOCOM 1990, for the hash.

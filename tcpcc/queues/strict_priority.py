@@ -1,7 +1,7 @@
 """Strict priority: a queue per traffic class; a lower class sends only while no higher one waits.
 
-Source: IEEE 802.1Q, 8.6.8.1 (strict priority transmission selection); RFC 3246, appendix; A. Cobham,
-"Priority assignment in waiting line problems", Operations Research 2(1), 1954.
+Source: IEEE 802.1Q, 8.6.8.1 (strict priority transmission selection); A. Cobham, "Priority
+assignment in waiting line problems", Operations Research 2(1), 1954.
 
 (1)  an arrival joins the queue of its class, `Flow.traffic_class`, 0 to 63
 (2)  the packet at the head of the highest class that waits is sent next; the packet being sent is
@@ -43,7 +43,7 @@ StrictPriority = register(
     Discipline(
         name="strict_priority",
         summary="a queue per traffic class; the highest class that waits is sent first",
-        source="IEEE 802.1Q; RFC 3246",
+        source="IEEE 802.1Q; Cobham 1954",
         on_arrival=on_arrival,
         on_select=on_select,
         inner=CLASSES,

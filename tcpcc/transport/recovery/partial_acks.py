@@ -60,6 +60,7 @@ def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
         params={"impatient": Param(float(impatient), "0 or 1", doc, 0, 1)},
         state={"partial": State(0, "0 or 1", "a partial ACK has arrived in this recovery")},
         source="RFC 6582",
+        fluid=True,
         impatient=impatient,
     )
 

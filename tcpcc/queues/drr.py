@@ -45,7 +45,6 @@ def on_arrival(s, p, q):
     q.inner = float(i)
     if s.kind[i] == NONE:
         append(s, i, ACTIVE)  # (1)
-        s.deficit[i] = 0.0
     if q.full != 0:
         q.evict = float(with_most_bytes(p, q, i))  # (5)
 
@@ -55,12 +54,18 @@ def end_turn(s):
     remove_first(s, ACTIVE)
 
 
+def leave(s, i):
+    """(4)."""
+    end_turn(s)
+    s.deficit[i] = 0.0
+
+
 def on_select(s, p, q):
     """The loop ends: some queue is not empty, and every turn adds a quantum to it."""
     while True:
         i = s.first[ACTIVE] - 1
         if q.waiting[i] == 0:  # (5) has emptied it
-            end_turn(s)
+            leave(s, i)
             continue
         if s.in_turn == 0:
             s.in_turn = 1.0
@@ -69,7 +74,7 @@ def on_select(s, p, q):
             s.deficit[i] -= q.head_size[i]  # (3)
             q.inner = float(i)
             if q.waiting[i] == 1:
-                end_turn(s)  # (4)
+                leave(s, i)
             return
         end_turn(s)
         append(s, i, ACTIVE)

@@ -9,7 +9,8 @@ fairness queueing", INFOCOM 1990, for the hash.
      queue without a positive deficit gets a quantum and moves to the end of the old queues. An
      empty queue moves there too if it was new, and leaves the lists if it was old
 
-The hash is 2654435761 (n + m) mod 2^32, with n the flow's number and m drawn at the start.
+The hash is 2654435761 (n + m) mod 2^32, with n the flow's number and m drawn at the start. It
+keeps neighbouring numbers apart, whatever m is; SFQ has a hash in which m decides.
 """
 
 from tcpcc.definition import Param, State
@@ -25,6 +26,20 @@ def hashed(s, p, flow):
         s.perturbation = 1 + int(uniform(s) * 2**20)
     scattered = (int(flow) % 2**20 + s.perturbation) * 2654435761 % 2**32
     return scattered * int(p.flows) // 2**32
+
+
+def mixed(x):
+    """A 32-bit number in which each bit depends on all bits of `x` (xor-shifts and products)."""
+    x = (x ^ (x >> 16)) * 2146121005 % 2**32
+    x = (x ^ (x >> 15)) * 739982445 % 2**32
+    return x ^ (x >> 16)
+
+
+def scattered(s, p, flow):
+    """The queue of a flow; another m puts any two flows into one queue with probability 1/flows."""
+    if s.perturbation == 0:
+        s.perturbation = 1 + int(uniform(s) * 2**31)
+    return mixed(mixed(int(flow) + 1) ^ s.perturbation) * int(p.flows) // 2**32
 
 
 def append(s, i, kind):

@@ -11,7 +11,7 @@ Experience 2, 1991).
 
 Differences from the paper
     (3) drops the oldest packet of that queue, the paper the newest one: a sender learns of it
-    sooner. The hash is that of `flow_queues`.
+    sooner. The hash is `scattered` of `flow_queues`.
 Differences from Linux
     ``sch_sfq`` sends a quantum of bytes in a turn; :mod:`tcpcc.queues.drr` does so. Linux perturbs
     only if `perturb` is given, and moves packets that wait to their new queues.
@@ -27,8 +27,8 @@ from tcpcc.queues.flow_queues import (
     OLD,
     QUEUES,
     append,
-    hashed,
     remove_first,
+    scattered,
     with_most_packets,
 )
 
@@ -39,7 +39,7 @@ def on_arrival(s, p, q):
     if p.perturb > 0 and q.now - s.perturbed_at >= p.perturb:
         s.perturbed_at = q.now
         s.perturbation = 0  # (4): drawn anew below
-    i = hashed(s, p, q.flow)
+    i = scattered(s, p, q.flow)
     q.inner = float(i)
     if s.kind[i] == NONE:
         append(s, i, ACTIVE)

@@ -461,7 +461,8 @@ class Both:
         self.s = SimpleNamespace(**stream(seed), **{k: v.start() for k, v in d.state.items()})
         self.p = SimpleNamespace(**values)
         self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-        self.records = [np.zeros(1, t) for t in (d.state_dtype, d.params_dtype, sample_dtype)]
+        vars(self.q).update({name: np.zeros(d.inner) for name in contract.EACH})
+        self.records = [np.zeros(1, t) for t in (d.state_dtype, d.params_dtype, d.sample_dtype)]
         self.records[0][0] = tuple(vars(self.s).values())
         if values:
             self.records[1][0] = tuple(values.values())
@@ -512,6 +513,7 @@ def test_disciplines_stay_valid_for_any_arrivals(name, arrivals, seed, limit, sw
         common = {
             "now": now, "size": size, "rate": 1e7, "queue_bytes": queue * size, "limit": limit,
             "flow": float(flow), "flows": float(flow), "concentration": concentration,
+            "traffic_class": float(flow),
         }  # fmt: skip
         for k in range(repeat):
             packets.call(

@@ -98,8 +98,8 @@ class World:
         self.scenario = scenario
         self.marking = marking
         self.resolved = resolved or scenario.resolve(expand=False)
-        refuse_what_is_not_smooth(self.resolved)
         refuse_what_needs_packets(self.resolved, "meanfield", marking)
+        refuse_what_is_not_smooth(self.resolved)
         self.kinds = flow_classes(self.resolved)
         self.kept = queueing_links(self.resolved)
         self.place = {link: k for k, link in enumerate(self.kept)}

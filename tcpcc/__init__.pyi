@@ -29,10 +29,13 @@ from .models.meanfield.stability import Stability as Stability
 from .models.meanfield.stability import stability as stability
 from .models.meanfield.stability import stability_map as stability_map
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
+from .queues import DRR as DRR
+from .queues import FQPIE as FQPIE
 from .queues import PI as PI
 from .queues import PIE as PIE
 from .queues import RED as RED
 from .queues import REM as REM
+from .queues import SFQ as SFQ
 from .queues import SRED as SRED
 from .queues import AdaptiveRED as AdaptiveRED
 from .queues import CoDel as CoDel
@@ -44,6 +47,8 @@ from .queues import GilbertElliott as GilbertElliott
 from .queues import Policer as Policer
 from .queues import QuickStartRouter as QuickStartRouter
 from .queues import StepMark as StepMark
+from .queues import StrictPriority as StrictPriority
+from .queues import TokenBucket as TokenBucket
 from .queues import XCPRouter as XCPRouter
 from .results import Run as Run
 from .results import metrics as metrics

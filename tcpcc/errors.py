@@ -17,6 +17,10 @@ class ScenarioError(TcpccError, ValueError):
     """An invalid scenario, setting or request; raised before anything runs."""
 
 
+class ScenarioWarning(UserWarning):
+    """A scenario that runs, but probably not as it was meant."""
+
+
 def suggestion(name: object, known: Iterable[str]) -> str:
     """': did you mean 'vegas'?' for the most similar name in `known`, or '' if there is none."""
     by_lower_case = {k.lower(): k for k in known}

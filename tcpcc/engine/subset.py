@@ -206,13 +206,15 @@ class _Function:
             if refused:
                 raise self.error(node, f"{refused} does not compile in a rule")
             if isinstance(node, ast.Attribute):
-                self._attribute(node)
+                self._attribute(node, isinstance(node.ctx, ast.Load))
+            elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+                self._attribute(node.value, isinstance(node.ctx, ast.Load))
             elif isinstance(node, ast.Call):
                 self._call(node)
             elif isinstance(node, ast.Name):
                 self._name(node)
 
-    def _attribute(self, node: ast.Attribute) -> None:
+    def _attribute(self, node: ast.Attribute, reads: bool) -> None:
         owner = node.value
         record = self.records.get(owner.id) if isinstance(owner, ast.Name) else self._viewed(owner)
         if record is None:
@@ -227,7 +229,7 @@ class _Function:
                 f"{suggestion(node.attr, record.names) or ';'}"
                 f" it has {', '.join(sorted(record.names)) or 'nothing'}",
             )
-        if not isinstance(node.ctx, ast.Load) and node.attr not in record.written:
+        if not reads and node.attr not in record.written:
             raise self.error(
                 node,
                 f"{said}: a rule may only read this field of the {record.what};"

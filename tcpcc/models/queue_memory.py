@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
 
 #: Fields of a link's record. Addresses of the rules on arrival, for the timer, at departures and
-#: for the choice of an inner queue (0: no such rule), and of their three records. The number of
-#: recorded state variables, and the addresses of their positions in the state and of their values
-#: per bin. Whether the rules use the header fields of packets.
+#: for the choice of an inner queue (0: no such rule), of their three records, and of the arrays
+#: over inner queues at the end of the sample. The number of recorded state variables, and the
+#: addresses of their positions in the state and of their values per bin. Whether the rules use the
+#: header fields of packets.
 QUEUE_FIELDS: list[tuple[str, type]] = [
     ("rule", int), ("timer", int), ("departure", int), ("select", int),
-    ("state", int), ("params", int), ("sample", int),
+    ("state", int), ("params", int), ("sample", int), ("each", int),
     ("n_noted", int), ("noted", int), ("notes", int), ("reads_headers", int),
 ]  # fmt: skip
 
@@ -99,7 +100,7 @@ class QueueMemory:
         seed_stream(self.state[0], seed, f"link {link.name}: queue")
         self.params = np.zeros(1, discipline.params_dtype)
         self.params[0] = tuple(discipline.check(dict(link.queue.params)).values()) or (0.0,)
-        self.sample = np.zeros(1, sample_dtype)
+        self.sample = discipline.blank_sample()
         self.sample["rate"], self.sample["delay"] = link.rate, link.delay
         fields: Any = discipline.state_dtype.fields
         self._places = np.array([fields[name][1] // 8 for name in self.names], np.int64)
@@ -110,6 +111,10 @@ class QueueMemory:
     @property
     def has_timer(self) -> bool:
         return self.timer is not None
+
+    def empty(self) -> None:
+        """Tell the rules that nothing waits in any inner queue."""
+        self.sample["waiting"] = self.sample["waiting_bytes"] = 0.0
 
     def fill(self, row: Any) -> None:
         """Write the addresses into a link's record."""
@@ -123,6 +128,7 @@ class QueueMemory:
             raise TcpccError(f"queue {self.name!r}: {error}") from None
         for name in ("state", "params", "sample"):
             row[name] = address(getattr(self, name))
+        row["each"] = row["sample"] + sample_dtype.itemsize
         row["reads_headers"] = self._reads_headers
         row["n_noted"] = len(self.names)
         row["noted"], row["notes"] = address(self._places), address(self._notes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import ScenarioError
+from tcpcc.errors import ScenarioError, ScenarioWarning
 from tcpcc.scenario.traffic import CBR
+from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.controllers.controller import Controller
@@ -31,23 +32,62 @@ def warn_of_jitter(resolved: Resolved, model: str) -> None:
             )
 
 
+def warn_of_unread_headers(resolved: Resolved) -> None:
+    """Warn of a flow with header fields that no queue on its path reads, such as XCP's."""
+    for flow in resolved.rows:
+        controller = flow.controller
+        if controller is None or not controller.header:
+            continue
+        queues = (resolved.links[i].queue.discipline for i in flow.forward)
+        if not any(queue.reads_headers for queue in queues):
+            warnings.warn(
+                f"flow {flow.name!r}: no queue on its path reads the header fields of controller"
+                f" {controller.name!r} (reads_headers): it gets no answer from a router",
+                ScenarioWarning,
+                stacklevel=6,
+            )
+            return
+
+
 #: Features from `Controller.extras` and `header` that a model without packets supports, by model.
-HAVE = {"fluid": {"on_start", "on_open", "pacing_rate", "header"}}
+#: The mean field calls rules at mean values, where a random draw has no meaning.
+HAVE = {"fluid": {"on_start", "on_open", "pacing_rate", "header", "chance"}}
 
 
 def what_needs_packets(controller: Controller, model: str) -> list[str]:
     """The features of a controller that `model` does not support because they need packets: rules
-    for single packets, pacing, header fields."""
-    used = [*controller.extras, *(["header"] if controller.header else [])]
+    for single packets, pacing, header fields, random numbers."""
+    used = [*controller.extras, *(n for n in ("header", "chance") if getattr(controller, n))]
     return [name for name in used if name not in HAVE.get(model, ())]
 
 
-def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
+def refuse_own_recovery(resolved: Resolved, model: str) -> None:
+    """Refuse a loss recovery with properties that do not describe it.
+
+    Raises:
+        ScenarioError: a flow has such a recovery.
+    """
+    for flow in resolved.rows:
+        if flow.recovery and not RECOVERIES[flow.recovery].fluid:
+            raise ScenarioError(
+                f"flow {flow.name!r}: the {model} model calls no rule of recovery"
+                f" {flow.recovery!r}; use the packet model, or set Recovery(fluid=True) if its"
+                " properties describe it"
+            )
+
+
+def refuse_what_needs_packets(resolved: Resolved, model: str, marking: bool = False) -> None:
     """Refuse ECN, queue disciplines without a fluid rule, and controllers that need packets.
+
+    Args:
+        resolved: the scenario.
+        model: name of the model.
+        marking: the model marks by itself, so a flow may use ECN.
 
     Raises:
         ScenarioError: the scenario uses one of these.
     """
+    refuse_own_recovery(resolved, model)
     needs_of = {
         controller: what_needs_packets(controller, model)
         for controller in {flow.controller for flow in resolved.rows}
@@ -56,11 +96,17 @@ def refuse_what_needs_packets(resolved: Resolved, model: str) -> None:
     for flow in resolved.rows:
         controller = flow.controller
         if controller is not None and (needs := needs_of[controller]):
+            if needs == ["chance"]:
+                raise ScenarioError(
+                    f"flow {flow.name!r}: controller {controller.name!r} draws random numbers"
+                    f" (chance); the {model} model calls its rules at mean values; use the packet"
+                    " or the fluid model"
+                )
             raise ScenarioError(
                 f"flow {flow.name!r}: controller {controller.name!r} needs packets"
                 f" ({needs[0]}); the {model} model has no packets; use the packet model"
             )
-        if not isinstance(flow.spec, CBR) and flow.spec.transport.ecn != "off":
+        if not isinstance(flow.spec, CBR) and flow.spec.transport.ecn != "off" and not marking:
             raise ScenarioError(
                 f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: the {model} model marks no"
                 " packets; use the packet model"

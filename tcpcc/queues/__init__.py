@@ -9,7 +9,9 @@ with trusted():
     from tcpcc.queues.codel import CoDel
     from tcpcc.queues.connection_red import ConnectionRED
     from tcpcc.queues.droptail import DropTail
+    from tcpcc.queues.drr import DRR
     from tcpcc.queues.fq_codel import FQCoDel
+    from tcpcc.queues.fq_pie import FQPIE
     from tcpcc.queues.gilbert_elliott import GilbertElliott
     from tcpcc.queues.pi import PI
     from tcpcc.queues.pie import PIE
@@ -17,16 +19,22 @@ with trusted():
     from tcpcc.queues.quick_start_router import QuickStartRouter
     from tcpcc.queues.red import RED
     from tcpcc.queues.rem import REM
+    from tcpcc.queues.sfq import SFQ
     from tcpcc.queues.sred import SRED
     from tcpcc.queues.step_mark import StepMark
+    from tcpcc.queues.strict_priority import StrictPriority
+    from tcpcc.queues.token_bucket import TokenBucket
     from tcpcc.queues.xcp_router import XCPRouter
 
 __all__ = [
+    "DRR",
+    "FQPIE",
     "PI",
     "PIE",
     "QUEUES",
     "RED",
     "REM",
+    "SFQ",
     "SRED",
     "AdaptiveRED",
     "CoDel",
@@ -39,6 +47,8 @@ __all__ = [
     "QueueSpec",
     "QuickStartRouter",
     "StepMark",
+    "StrictPriority",
+    "TokenBucket",
     "XCPRouter",
 ]
 

@@ -8,18 +8,23 @@
 ``on_interval(s, p, q)``   a timer: called at the start, then at the time `q.wake` that it sets
 ``on_departure(s, p, q)``  a packet is about to be sent after waiting for `q.sojourn`: set `q.drop`
                            or `q.mark`. After a drop the next packet follows at once
-``on_select(s, p, q)``     with several inner queues: set `q.inner` to the one that sends next
+``on_select(s, p, q)``     packets wait and the link is free: set `q.inner`, the inner queue that
+                           sends next, or `q.not_before`, a time before which nothing is sent
 =========================  =====================================================================
 
-`s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A full buffer drops the
-packet in any case (`q.full`), but ``on_arrival`` is called. A mark drops a packet that is not
-ECN-capable; an AQM with a parameter `ecn` calls :func:`notify`.
+`s` is the state, `p` the parameters, `q` the sample (:data:`SAMPLE`). A rule may read every field;
+a field that is not known there is NaN. A full buffer drops the packet in any case (`q.full`), but
+``on_arrival`` is called. A mark drops a packet that is not ECN-capable; an AQM with a parameter
+`ecn` calls :func:`notify`.
 
-A discipline that only acts on arrival costs no event. ``on_departure`` makes its link a scheduled
-one, with an event per departure; it runs in packets only, unless it has ``on_fluid`` or
-`in_amounts`. With several `inner` queues ``on_arrival`` sets `q.inner`, the packet's queue (0, 1,
-...). It may also make room in a full buffer: `q.evict` is an inner queue and `q.evictions`
-the number of packets dropped from its head; ``on_departure`` is called for each with `q.evicted`.
+A discipline that only acts on arrival costs no event. ``on_departure`` or ``on_select`` makes its
+link a scheduled one, with an event per departure; it runs in packets only, unless it has
+``on_fluid`` or `in_amounts`. With several `inner` queues ``on_arrival`` sets `q.inner`, the
+packet's queue (0, 1, ...); `q.waiting[i]`, `q.waiting_bytes[i]`, `q.head_at[i]` and
+`q.head_size[i]` describe inner queue `i`. ``on_arrival`` may also make room in a full buffer:
+`q.evict` is an inner queue and `q.evictions` the number of packets dropped from its head, and more
+if they were too small; ``on_departure`` is called for each with `q.evicted`. A shaper sets
+`q.not_before`; ``on_select`` is called again at that time, or when a packet arrives before it.
 
 A discipline with `reads_headers` reads and writes four fields of a packet's header. A discipline
 with `in_amounts` never drops or marks, and counts `q.arrivals` packets with each call of
@@ -54,7 +59,12 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "full": ("0 or 1", "the buffer is full: the packet will be dropped in any case"),
     "flow": ("", "number of the packet's flow (packet model)"),
     "flows": ("", "open sources with data or ACKs on the link"),
-    "ect": ("0 or 1", "the packet is ECN-capable (packet model)"),
+    "ecn": (
+        "0 to 3",
+        "ECN field of the packet: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE (packet model)",
+    ),
+    "ect": ("0 or 1", "the packet is ECN-capable: `ecn` is not 0"),
+    "traffic_class": ("0 to 63", "of the packet's flow, as its DSCP (packet model)"),
     "words": ("0 or 1", "the packet carries header fields (`reads_headers`); 0 for an ACK"),
     "word0": ("", "in, out: first header field, as the controller defines it"),
     "word1": ("", "in, out: second header field"),
@@ -64,7 +74,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "again": ("0 or 1", "(on_departure) the previous packet of this inner queue was dropped"),
     "inner": ("", "inner queue of the packet; out (on_arrival, on_select)"),
     "inner_queue": ("packets", "(on_departure) waiting in its inner queue, without it"),
-    "inner_bytes": ("bytes", "the same in bytes"),
+    "inner_bytes": ("bytes", "(on_departure) the same in bytes"),
     "evict": ("", "out (on_arrival): inner queue that makes room in a full buffer; -1: none"),
     "evictions": ("packets", "out (on_arrival): number of packets dropped from its head"),
     "evicted": ("0 or 1", "(on_departure) the packet is evicted; no decision is needed"),
@@ -76,13 +86,22 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "concentration": ("", "(on_fluid) probability that a past arrival is of the same flow"),
     "anew": ("0 or 1", "out (on_fluid): the drop spacing restarts with the next arrival"),
     "wake": ("s", "out (on_interval): time of the next call; must be later than `now`"),
+    "not_before": ("s", "out (on_select): the link sends nothing before this time"),
+}
+#: What a rule may read of each inner queue, ``q.waiting[i]``: name -> (unit, meaning). A link that
+#: is not a scheduled one has one inner queue, with NaN for its head.
+EACH: dict[str, tuple[str, str]] = {
+    "waiting": ("packets", "in inner queue `i`, without the packet that arrives or leaves"),
+    "waiting_bytes": ("bytes", "the same in bytes"),
+    "head_at": ("s", "arrival time of the packet at the head of inner queue `i`; NaN if empty"),
+    "head_size": ("bytes", "size of that packet; NaN if empty"),
 }
 
 #: The packet's header, and all that a rule may set.
 WORDS = tuple(name for name in SAMPLE if name.startswith("word") and name != "words")
 OUT = (
     *("drop", "mark", "prob", "spread", "memory", "anew", "wake", "inner", "evict", "evictions"),
-    *WORDS,
+    *("not_before", *WORDS),
 )
 #: A parameter of disciplines that can mark.
 ECN = Flag(False, "mark ECN-capable packets instead of dropping them early")
@@ -96,6 +115,7 @@ def notify(p, q):
         q.drop = 1.0
 
 
+#: The numbers of a sample. :attr:`Discipline.sample_dtype` has the arrays of :data:`EACH` after it.
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
 
@@ -110,14 +130,13 @@ class Discipline(Definition):
         on_fluid: the drop law for models without packets.
         on_interval: called by a timer.
         on_departure: called before a packet is sent.
-        on_select: chooses the inner queue that sends next.
-        inner: number of inner queues; more than one need ``on_select`` and ``on_departure``.
+        on_select: chooses the inner queue that sends next, or the time before which none does.
+        inner: number of inner queues; more than one need ``on_arrival`` and ``on_select``.
         params: name -> `Param`.
         state: name -> `State`.
         source: paper or RFC.
         validate: takes the dict of all parameters, returns a complaint or None.
-        record: state variables that a run records as ``queue_<name>`` of ``run.data``. A name that
-            another discipline records too must have the same unit and text.
+        record: state variables that a run records as ``queue_<name>`` of ``run.data``.
         reads_headers: the rules read and write header fields.
         in_amounts: the rules never drop, and count `q.arrivals` packets per call.
     """
@@ -144,22 +163,22 @@ class Discipline(Definition):
                 f"queue {self.name!r}: in_amounts needs on_arrival and one inner queue, and takes"
                 " no on_fluid"
             )
-        if self.on_interval and not (self.on_departure or (self.on_arrival and self.fluid_rule)):
+        if self.on_interval and not (self.is_scheduled or (self.on_arrival and self.fluid_rule)):
             raise ValueError(
                 f"queue {self.name!r}: on_interval needs on_arrival and on_fluid, or on_departure"
+                " or on_select"
             )
-        if (self.on_select or self.inner != 1) and not (
-            self.on_select and self.on_arrival and self.on_departure and self.inner > 1
-        ):
+        if self.inner != 1 and not (self.on_select and self.on_arrival and self.inner > 1):
             raise ValueError(
-                f"queue {self.name!r}: inner = {self.inner}: several inner queues need on_arrival,"
-                " on_select and on_departure"
+                f"queue {self.name!r}: inner = {self.inner}: several inner queues need on_arrival"
+                " and on_select"
             )
         listed = (f"{n} : {p.doc} ({p.unit}; {p.text(p.default)})" for n, p in self.params.items())
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
         for rule_name, rule in self.rules.items():
             if rule is not None:
-                check_rule(f"queue {self.name!r}, {rule_name}", rule, self.records(SAMPLE, OUT))
+                records = self.records((*SAMPLE, *EACH), OUT)
+                check_rule(f"queue {self.name!r}, {rule_name}", rule, records)
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
                 raise ValueError(
@@ -189,7 +208,12 @@ class Discipline(Definition):
     @property
     def decides_by_packet(self) -> bool:
         """Whether it has to see packets as they come or go."""
-        return self.on_arrival is not None or self.on_departure is not None
+        return self.on_arrival is not None or self.is_scheduled
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether it decides when a packet's turn comes, so that each departure is an event."""
+        return self.on_departure is not None or self.on_select is not None
 
     @property
     def fluid_rule(self) -> Rule | None:
@@ -206,6 +230,20 @@ class Discipline(Definition):
         """Record of the state: the random stream first, then the private variables."""
         private = (v.column(n) for n, v in self.state.items())
         return np.dtype([*STREAM_FIELDS, *private], align=True)
+
+    @property
+    def sample_dtype(self) -> np.dtype:
+        """Record of the sample: the numbers of all disciplines, then arrays over inner queues."""
+        numbers = [(name, np.float64) for name in SAMPLE]
+        return np.dtype([*numbers, *((name, np.float64, (self.inner,)) for name in EACH)])
+
+    def blank_sample(self) -> np.ndarray:
+        """A sample in which nothing is known: NaN, and 0 for what a rule sets."""
+        sample = np.zeros(1, self.sample_dtype)
+        for name in (*SAMPLE, *EACH):
+            if name not in OUT:
+                sample[name] = np.nan
+        return sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,28 +268,5 @@ class QueueSpec:
         return f"{self.name}({inside})"
 
 
-class _Disciplines(Registry[Discipline]):
-    def add(self, definition: Discipline) -> Discipline:
-        """Make a discipline known.
-
-        Raises:
-            ValueError: it records a name that means something else in another discipline.
-        """
-        for other in self.values():
-            if other.name != definition.name:
-                _check_meaning(definition, other)
-        return super().add(definition)
-
-
-def _check_meaning(discipline: Discipline, other: Discipline) -> None:
-    for name in sorted({*discipline.record} & {*other.record}):
-        a, b = discipline.state[name], other.state[name]
-        if (a.unit, a.doc) != (b.unit, b.doc):
-            raise ValueError(
-                f"queue {discipline.name!r}: record {name!r} is {a.doc!r} ({a.unit}), but in"
-                f" {other.name!r} it is {b.doc!r} ({b.unit})"
-            )
-
-
-QUEUES: Registry[Discipline] = _Disciplines("queue")
+QUEUES: Registry[Discipline] = Registry("queue")
 Discipline.registry = QUEUES

@@ -37,8 +37,8 @@ def scaled(change, drop_prob):
     return change / divisor
 
 
-def on_interval(s, p, q):
-    delay = 8 * q.queue_bytes / q.rate
+def update(s, p, delay):
+    """(1) to (3)."""
     change = p.alpha * (delay - p.target) + p.beta * (delay - s.delay)
     prob = s.drop_prob + scaled(change, s.drop_prob)
     if delay == 0 and s.delay == 0:
@@ -48,18 +48,23 @@ def on_interval(s, p, q):
     if s.drop_prob == 0 and delay < p.target / 2 and s.delay < p.target / 2:
         s.burst_allowance = p.max_burst  # (3)
     s.delay = delay
+
+
+def on_interval(s, p, q):
+    update(s, p, 8 * q.queue_bytes / q.rate)
     q.wake = q.now + p.t_update
 
 
-def spares(s, p, q):
+def spares(s, p, waiting):
     """(4): whether an arrival is admitted whatever the drop probability."""
     if s.burst_allowance > 0 or (s.delay < p.target / 2 and s.drop_prob < 0.2):
         return True
-    return q.queue <= 2
+    return waiting <= 2
 
 
-def on_arrival(s, p, q):
-    if q.full != 0 or spares(s, p, q):
+def apply_pie(s, p, q, waiting):
+    """(4) and (5) for an arrival that finds `waiting` packets."""
+    if q.full != 0 or spares(s, p, waiting):
         return
     s.accumulated = s.accumulated + s.drop_prob if s.drop_prob > 0 else 0.0
     if s.accumulated < 0.85:
@@ -72,8 +77,12 @@ def on_arrival(s, p, q):
             q.drop = 1.0
 
 
+def on_arrival(s, p, q):
+    apply_pie(s, p, q, q.queue)
+
+
 def on_fluid(s, p, q):
-    if spares(s, p, q) or s.drop_prob < NEVER_DROPS:
+    if spares(s, p, q.queue) or s.drop_prob < NEVER_DROPS:
         q.anew = 1.0
         return
     # the first 0.85/drop_prob arrivals are admitted, each later one is dropped with drop_prob
@@ -81,6 +90,23 @@ def on_fluid(s, p, q):
     q.prob = 1 / max(mean, 1.0)
     q.spread = 1 - first / mean
 
+
+#: Parameters and state of the law, for disciplines that apply it to several queues.
+PIE_PARAMS = {
+    "target": Param(0.015, "s", "target of the queueing delay (QDELAY_REF)", 1e-6),
+    "t_update": Param(0.015, "s", "time between updates (T_UPDATE)", 1e-6),
+    "alpha": Param(0.125, "1/s", "gain of the delay", 0),
+    "beta": Param(1.25, "1/s", "gain of the change of the delay", 0),
+    "max_burst": Param(0.15, "s", "largest burst_allowance (MAX_BURST)", 0),
+    "ecn": ECN,
+    "mark_ecnth": Param(0.1, "", "largest drop_prob with which packets are marked", 0, 1),
+}
+PIE_STATE = {
+    "drop_prob": State(0, "", "drop probability"),
+    "delay": State(0, "s", "queueing delay at the last update"),
+    "burst_allowance": State(0.15, "s", "remaining time without early drops"),
+    "accumulated": State(0, "", "sum of drop_prob since the last drop"),
+}
 
 PIE = register(
     Discipline(
@@ -90,21 +116,8 @@ PIE = register(
         on_arrival=on_arrival,
         on_fluid=on_fluid,
         on_interval=on_interval,
-        params={
-            "target": Param(0.015, "s", "target of the queueing delay (QDELAY_REF)", 1e-6),
-            "t_update": Param(0.015, "s", "time between updates (T_UPDATE)", 1e-6),
-            "alpha": Param(0.125, "1/s", "gain of the delay", 0),
-            "beta": Param(1.25, "1/s", "gain of the change of the delay", 0),
-            "max_burst": Param(0.15, "s", "largest burst_allowance (MAX_BURST)", 0),
-            "ecn": ECN,
-            "mark_ecnth": Param(0.1, "", "largest drop_prob with which packets are marked", 0, 1),
-        },
-        state={
-            "drop_prob": State(0, "", "drop probability"),
-            "delay": State(0, "s", "queueing delay at the last update"),
-            "burst_allowance": State(0.15, "s", "remaining time without early drops"),
-            "accumulated": State(0, "", "sum of drop_prob since the last drop"),
-        },
+        params=PIE_PARAMS,
+        state=PIE_STATE,
         record=("drop_prob",),
     )
 )

@@ -19,6 +19,7 @@ from tcpcc.errors import ScenarioError
 if TYPE_CHECKING:
     import xarray as xr
 
+    from tcpcc.queues.discipline import Discipline
     from tcpcc.scenario import Link, Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
@@ -196,6 +197,19 @@ _Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
 """Dimensions, values, attributes, as xarray takes them."""
 
 
+def _recorded_meaning(name: str, disciplines: Sequence[Discipline]) -> tuple[str, str]:
+    """Unit and meaning of a state variable that several disciplines may record under one name."""
+    found: dict[tuple[str, str], str] = {}
+    for one in disciplines:
+        if name in one.record:
+            found.setdefault((one.state[name].unit, one.state[name].doc), one.name)
+    if len(found) == 1:
+        return next(iter(found))
+    told = [f"{owner}: {doc} ({unit or '1'})" for (unit, doc), owner in found.items()]
+    units = {unit for unit, _ in found}
+    return units.pop() if len(units) == 1 else "", "; ".join(told)
+
+
 def dataset(
     scenario: Scenario,
     resolved: Resolved,
@@ -239,7 +253,10 @@ def dataset(
     for name, states in series.links.states.items():
         if f"queue_{name}" in table:
             raise ValueError(f"queue_{name} is a variable of every record: record another name")
-        table[f"queue_{name}"] = _state(name, links)
+        table[f"queue_{name}"] = (
+            ("time", "link"),
+            *_recorded_meaning(name, [x.queue.discipline for x in links]),
+        )
         values[f"queue_{name}"] = states
     sizes = {"time": len(ends), "flow": len(rows), "link": len(links)}
     variables = {name: _variable(name, *table[name], values[name], sizes) for name in table}
@@ -348,13 +365,6 @@ def _crosses(resolved: Resolved, rows: Sequence[ResolvedFlow]) -> NDArray[np.boo
     for of_row, row in zip(crosses, rows, strict=True):
         of_row[:] = np.isin(recorded, row.forward)
     return crosses
-
-
-def _state(name: str, links: Sequence[Link]) -> tuple[tuple[str, ...], str, str]:
-    """Dimensions, unit and meaning of a queue discipline's recorded state variable."""
-    disciplines = (link.queue.discipline for link in links)
-    state = next(q.state[name] for q in disciplines if name in q.record)
-    return ("time", "link"), state.unit, state.doc
 
 
 def _totals(

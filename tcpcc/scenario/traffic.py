@@ -37,6 +37,8 @@ def _setting(
     return field(default=default, metadata={"unit": unit, "check": partial(check, **limits)})
 
 
+HIGHEST_CLASS = 63  # a DSCP has six bits (RFC 2474)
+
 #: Timeouts as in ns-2 and 4.3BSD.
 _CLASSIC = {"rto_margin": 0.0, "hold_ssthresh": False, "frto": False, "timestamps": False}
 
@@ -315,6 +317,8 @@ class Flow(Record):
         access_delay: propagation delay of its access link at the source, in both directions, s;
             overrides the network's.
         access_rate: rate of its access links, bit/s; overrides the network's.
+        traffic_class: class of its packets and ACKs, 0 to 63, as a DSCP; a queue discipline reads
+            it as `q.traffic_class` (packet model).
         transport: further settings, a `Transport` or a mapping of its fields.
         name: default: the controller's name and the flow's number, "vegas1". With a `count` of
             several flows simulated individually the first is "vegas1.1".
@@ -343,6 +347,7 @@ class Flow(Record):
     ack_size: int
     access_delay: float | None
     access_rate: float | None
+    traffic_class: int
     transport: Transport
     name: str | None
     record: bool
@@ -371,6 +376,7 @@ class Flow(Record):
         ack_size: Quantity = 40,
         access_delay: Quantity | None = None,
         access_rate: Quantity | None = None,
+        traffic_class: int = 0,
         transport: Transport | Mapping[str, Any] = Transport(),
         name: str | None = None,
         record: bool = True,
@@ -426,6 +432,7 @@ class Flow(Record):
             header=overhead,
             ack_size=_byte_count("ack_size", ack_size),
             **_own_access(access_delay, access_rate),
+            traffic_class=_traffic_class(traffic_class),
             transport=transport,
             name=None if name is None else text("name", name),
             record=flag("record", record),
@@ -486,7 +493,7 @@ class CBR(Record):
         rate: bit/s on the wire.
         packet_size: bytes on the wire.
         on: (from, to) pairs in s, in order; to = None or inf: until the end of the run.
-        source, target, path, access_delay, access_rate: as in `Flow`.
+        source, target, path, access_delay, access_rate, traffic_class: as in `Flow`.
         name: default: "cbr" and the flow's number, "cbr3".
     """
 
@@ -498,6 +505,7 @@ class CBR(Record):
     path: tuple[str, ...] | None
     access_delay: float | None
     access_rate: float | None
+    traffic_class: int
     name: str | None
 
     def __init__(
@@ -511,6 +519,7 @@ class CBR(Record):
         path: Sequence[Hashable] | None = None,
         access_delay: Quantity | None = None,
         access_rate: Quantity | None = None,
+        traffic_class: int = 0,
         name: str | None = None,
     ) -> None:
         self._store(
@@ -519,6 +528,7 @@ class CBR(Record):
             on=_on_times(on),
             **_endpoints(source, target, path),
             **_own_access(access_delay, access_rate),
+            traffic_class=_traffic_class(traffic_class),
             name=None if name is None else text("name", name),
         )
 
@@ -580,6 +590,13 @@ def _own_access(delay: Quantity | None, rate: Quantity | None) -> dict[str, floa
         bits = units.rate(rate, "access_rate")
         checked["access_rate"] = positive("access_rate", bits, "bit/s", inf=True)
     return checked
+
+
+def _traffic_class(value: int) -> int:
+    number = whole("traffic_class", value)
+    if number > HIGHEST_CLASS:
+        raise refuse("traffic_class", value, f"a whole number in [0, {HIGHEST_CLASS}]")
+    return number
 
 
 def _byte_count(name: str, value: Quantity, low: int = 0) -> int:

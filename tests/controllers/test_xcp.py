@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.errors import ScenarioError
+from tcpcc.errors import ScenarioError, ScenarioWarning
 from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import Discipline, sample_dtype
@@ -267,9 +267,11 @@ def test_packets_over_fluid_share_its_router():
 
 def test_without_a_router_the_window_stays_as_it_is():
     net = tc.dumbbell("4 Mbps", "2 ms", 40)
-    run = tc.simulate(
-        tc.Scenario(net, [tc.Flow("xcp", transport={"initial_window": 4})], duration=3)
-    )
+    case = tc.Scenario(net, [tc.Flow("xcp", transport={"initial_window": 4})], duration=3)
+    with pytest.warns(ScenarioWarning, match="flow 'xcp1': no queue on its path reads"):
+        tc.simulate(case, model="fluid")
+    with pytest.warns(ScenarioWarning, match="flow 'xcp1': no queue on its path reads"):
+        run = tc.simulate(case)
     assert (run.data["cwnd"].sel(time=slice(0.1, None)) == 4).all()
 
 

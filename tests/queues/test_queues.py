@@ -461,7 +461,8 @@ class Both:
         self.s = SimpleNamespace(**stream(seed), **{k: v.start() for k, v in d.state.items()})
         self.p = SimpleNamespace(**values)
         self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-        self.records = [np.zeros(1, t) for t in (d.state_dtype, d.params_dtype, sample_dtype)]
+        vars(self.q).update({name: np.zeros(d.inner) for name in contract.EACH})
+        self.records = [np.zeros(1, t) for t in (d.state_dtype, d.params_dtype, d.sample_dtype)]
         self.records[0][0] = tuple(vars(self.s).values())
         if values:
             self.records[1][0] = tuple(values.values())
@@ -512,6 +513,7 @@ def test_disciplines_stay_valid_for_any_arrivals(name, arrivals, seed, limit, sw
         common = {
             "now": now, "size": size, "rate": 1e7, "queue_bytes": queue * size, "limit": limit,
             "flow": float(flow), "flows": float(flow), "concentration": concentration,
+            "traffic_class": float(flow),
         }  # fmt: skip
         for k in range(repeat):
             packets.call(
@@ -699,11 +701,30 @@ def test_recorded_variables_must_be_scalars_of_the_state(spy):
             contract.Discipline("x", "", state=state, record=(name,))
 
 
-def test_a_recorded_name_must_have_one_meaning_in_all_disciplines(spy):
-    other = {"avg": tc.State(0, "bytes", "average queue")}
-    with pytest.raises(ValueError, match=r"'avg' is 'average queue' \(bytes\), but in '\w*red'"):
-        tc.register(contract.Discipline("x", "", state=other, record=("avg",)))
-    tc.register(contract.Discipline("x", "", state=other))
+def note_bytes(s, p, q):
+    s.avg = q.queue_bytes
+
+
+def test_a_recorded_name_may_have_another_meaning_in_each_discipline():
+    """The run gives the meaning of its own disciplines: one alone, or each with its owner."""
+    other = {"avg": tc.State(0, "bytes", "queue at the last arrival")}
+    own = tc.register(
+        contract.Discipline("x", "", on_arrival=note_bytes, state=other, record=("avg",))
+    )
+    net = tc.chain(2, "4 Mbps", "5 ms", 30, queue=own())
+    mixed = net.replace(links=[net.links[0].replace(queue=tc.RED()), *net.links[1:]])
+    for case, attrs in (
+        (net, {"long_name": "queue at the last arrival", "units": "bytes"}),
+        (
+            mixed,
+            {
+                "long_name": "red: average queue (packets); x: queue at the last arrival (bytes)",
+            },
+        ),
+    ):
+        run = tc.simulate(tc.Scenario(case, [tc.Flow("reno")], duration=1))
+        assert run.data.queue_avg.attrs == attrs
+        assert run.data.queue_avg.max() > 0
 
 
 def test_a_recorded_name_must_not_clash_with_a_variable_of_the_record(spy):

@@ -159,7 +159,7 @@ def test_codel_starts_to_drop_after_an_interval():
 
 # In the network
 
-SCHEDULED = ["codel", "fq_codel"]
+SCHEDULED = [n for n, d in QUEUES.items() if d.is_scheduled and not d.in_amounts]
 
 
 def scenario(queue, flows=5, rate="20 Mbps", duration=8, buffer=200, **settings):

@@ -7,7 +7,12 @@ import warnings
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError
-from tcpcc.models.refusals import FluidWarning, refuse_what_needs_packets, warn_of_jitter
+from tcpcc.models.refusals import (
+    FluidWarning,
+    refuse_what_needs_packets,
+    warn_of_jitter,
+    warn_of_unread_headers,
+)
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -32,6 +37,7 @@ def look(resolved: Resolved) -> None:
     """
     refuse_what_needs_packets(resolved, "fluid")
     warn_of_jitter(resolved, "fluid")
+    warn_of_unread_headers(resolved)
     for change in resolved.changes:
         where = f"change of link {change.spec.link!r} at {change.spec.at:g}"
         if change.spec.rate == 0:

@@ -62,7 +62,7 @@ def simulate(
 
     Raises:
         ScenarioError: flows of a finite size, scheduled changes, or a `step` that is too long.
-        FloatingPointError: a controller's rules gave a window that is not a positive number.
+        RuleError: a controller's rules gave a window that is not a positive number.
     """
     from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
     from tcpcc.models.refusals import warn_of_jitter

@@ -43,7 +43,7 @@ def see(c, state, now):
     a.acked = c.quantum
     a.delivered = c.quantum
     a.rtt = a.srtt = a.round_rtt = a.round_min_rtt = a.round_time = c.rtt
-    a.base_rtt = c.min_rtt
+    a.base_rtt = min(c.min_rtt, c.rtt)  # the first is infinite before the first ACK
     a.max_rtt = c.max_rtt
     in_force = window(c, state)
     a.window = a.inflight = a.round_packets = in_force

@@ -48,7 +48,7 @@ def flow_classes(resolved: Resolved) -> list[FlowClass]:
 
 
 def refuse_what_is_not_smooth(resolved: Resolved) -> None:
-    """Refuse workloads, flows of a finite size and scheduled changes.
+    """Refuse workloads, flows of a finite size, scheduled changes and queues with timers.
 
     Raises:
         ScenarioError: the scenario has one of these.
@@ -63,6 +63,13 @@ def refuse_what_is_not_smooth(resolved: Resolved) -> None:
             raise ScenarioError(
                 f"flow {flow.name!r}: size = {flow.spec.size}: the meanfield model takes only"
                 " endless flows; use the packet or the fluid model"
+            )
+    for link in resolved.links:
+        discipline = link.queue.discipline
+        if discipline.on_interval is not None:
+            raise ScenarioError(
+                f"link {link.name!r}: queue {discipline.name!r} has a timer (on_interval), which"
+                " the meanfield model does not run; use the packet model"
             )
     if resolved.changes:
         change = resolved.changes[0].spec

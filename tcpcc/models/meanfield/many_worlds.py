@@ -100,10 +100,8 @@ def run_all(
 
 
 def _what_counts(scenario: Scenario, resolved: Resolved) -> tuple[Any, ...]:
-    """Everything on which a mean field depends; the seed only where a rule may draw numbers."""
+    """Everything on which a mean field depends; the seed only where a queue may draw numbers."""
     controllers = tuple(flow.controller for flow in resolved.flows)
     queues = tuple(link.queue.discipline for link in resolved.links)
-    draws = any(x is not None and x.chance for x in controllers) or any(
-        queue.on_fluid is not None for queue in queues
-    )
+    draws = any(queue.on_fluid is not None for queue in queues)
     return scenario if draws else scenario._with(seed=0), controllers, queues

@@ -9,6 +9,7 @@ import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED, address
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
+from tcpcc.models.blame import RuleError
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.layout import queueing_links
 from tcpcc.models.meanfield import meanfield_records as r
@@ -72,9 +73,8 @@ class MeanFieldWorld:
         self.scenario = scenario
         self.marking = marking
         self.resolved = resolved or scenario.resolve(expand=False)
+        refuse_what_needs_packets(self.resolved, "meanfield", marking)
         refuse_what_is_not_smooth(self.resolved)
-        if not marking:
-            refuse_what_needs_packets(self.resolved, "meanfield")
         self.kinds = flow_classes(self.resolved)
         self.kept = queueing_links(self.resolved)
         self.place = {link: k for k, link in enumerate(self.kept)}
@@ -228,7 +228,7 @@ class MeanFieldWorld:
         """Advance to step `until`; grow the history as needed.
 
         Raises:
-            FloatingPointError: a window is not a positive finite number.
+            RuleError: a window is not a positive finite number.
         """
         from tcpcc.models.meanfield.heun import FAILED, GROW, run_world
 
@@ -236,9 +236,11 @@ class MeanFieldWorld:
             self._grow()
         if told == FAILED:
             flow = self.resolved.flows[self.kinds[int(self.w["failed"][0]) - 1].flow]
-            raise FloatingPointError(
-                f"flow {flow.name!r} at {self.w['k'][0] * self.step:.6g} s: cwnd is not a positive"
-                " finite number"
+            assert flow.controller is not None
+            raise RuleError(
+                f"controller {flow.controller.name!r}: cwnd is not a positive finite number at"
+                f" t = {self.w['k'][0] * self.step:.6g} s, flow {flow.name!r}: the meanfield model"
+                " calls its rules at mean values"
             )
 
     def means(self) -> Means:

@@ -8,7 +8,7 @@ interfere, does it wait for its turn on the event list.
 
 import math
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined
+from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import before, push
@@ -88,10 +88,43 @@ def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
     q.full = 1.0 if full else 0.0
     q.flow = flow.ident
     q.flows = link.open
+    q.traffic_class = flow.traffic_class
     q.drop = 0.0
     q.mark = 0.0
     show_header(w, q, link, p.header)
+    if link.scheduled == 0:  # one inner queue: the link's own
+        number_at(link.each, 0).value = waiting
+        number_at(link.each, 1).value = link.queue_bytes
     return q
+
+
+@not_inlined
+def clear_queue_sample(link, q):
+    """Fill a discipline's sample where there is no packet: its fields are NaN."""
+    q.size = math.nan
+    q.arrivals = math.nan
+    q.full = math.nan
+    q.flow = math.nan
+    q.traffic_class = math.nan
+    q.ecn = math.nan
+    q.ect = math.nan
+    q.words = math.nan
+    q.word0 = math.nan
+    q.word1 = math.nan
+    q.word2 = math.nan
+    q.word3 = math.nan
+    q.sojourn = math.nan
+    q.again = math.nan
+    q.evicted = math.nan
+    q.inner_queue = math.nan
+    q.inner_bytes = math.nan
+    q.idle = math.nan
+    q.limit = math.nan if link.in_bytes != 0 else link.capacity
+    q.flows = link.open
+    q.queue_bytes = link.queue_bytes
+    if link.rate > 0:
+        q.rate = link.rate
+    q.delay = link.delay
 
 
 @compiled
@@ -119,11 +152,12 @@ def refuses(w, link, flow, p, time, since, size, waiting):
 def wake_queue(link, now, since):
     """Run the timer of the link's discipline; returns when it is due next."""
     q = queue_sample_at(link.sample, 0)
-    q.queue = link.stored if link.scheduled != 0 else leave_queue(link, now, since)
-    q.queue_bytes = link.queue_bytes
-    if link.rate > 0:
-        q.rate = link.rate
-    q.delay = link.delay
+    waiting = link.stored if link.scheduled != 0 else leave_queue(link, now, since)
+    clear_queue_sample(link, q)
+    q.queue = waiting
+    if link.scheduled == 0:
+        number_at(link.each, 0).value = waiting
+        number_at(link.each, 1).value = link.queue_bytes
     return run_timer(link, now)
 
 

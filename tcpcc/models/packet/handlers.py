@@ -31,6 +31,7 @@ from tcpcc.models.packet.packet_records import (
     FLOW_START,
     FLOW_STOP,
     LOSS_EVENT,
+    QUEUE_RELEASE,
     QUEUE_TIMER,
     RELEASE,
     RETRANSMISSION_TIMER,
@@ -58,7 +59,12 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
-from tcpcc.models.packet.scheduled import count_waiting, send_packet, serve_next
+from tcpcc.models.packet.scheduled import (
+    count_waiting,
+    release_queue,
+    send_packet,
+    serve_next,
+)
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, delivery_at, out_at, tcp_at, window_at
 
@@ -507,6 +513,8 @@ def handle_other(w, kind, ident, now, order):
         handle_alarm(w, ident, now, order)
     elif kind == DEPARTURE:
         handle_departure(w, ident, now)
+    elif kind == QUEUE_RELEASE:
+        release_queue(w, link_at(w.links, ident), now)
     elif kind == QUEUE_TIMER:
         handle_queue_timer(w, ident, now)
     elif kind == CHANGE:

@@ -84,12 +84,22 @@ def read_at_sender(w, flow, tcp, ack, header):
 
 
 @compiled
+def codepoint(bits):
+    """The ECN field of a packet as a number (RFC 3168, section 5), from its bits as flags."""
+    if bits & CE != 0:
+        return 3.0
+    return 2.0 if bits & ECT != 0 else 0.0
+
+
+@compiled
 def show_header(w, q, link, header):
     """Let a discipline see what a packet carries."""
+    q.ecn = 0.0
     q.ect = 0.0
     q.words = 0.0
     if header != 0:
         h = header_at(w.headers, header)
+        q.ecn = codepoint(h.ecn)
         q.ect = 1.0 if h.ecn & ECT != 0 else 0.0
         if link.reads_headers != 0 and h.back == 0:
             q.words = 1.0

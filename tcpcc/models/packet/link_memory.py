@@ -34,7 +34,7 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
     if i in world.shared:
         _share(world, i)
         return
-    row["scheduled"] = discipline.on_departure is not None
+    row["scheduled"] = discipline.is_scheduled
     row["tracked"] = not row["scheduled"] and bool(
         link.record
         or link.variable
@@ -47,6 +47,7 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
     if link.record:
         place = world.recorded.index(i)
         row["bins"] = address(world.link_bins) + place * world.link_bins.strides[0]
+    row["release_at"] = math.inf
     if row["scheduled"]:
         world.inner[i] = np.zeros(discipline.inner, r.INNER)
         row["inner"], row["n_inner"] = address(world.inner[i]), discipline.inner
@@ -54,6 +55,7 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
         world.queues[i] = QueueMemory(
             link, discipline.on_arrival, world.scenario.seed, world.n_bins, world.scratch
         )
+        world.queues[i].empty()
         world.queues[i].fill(row)
 
 

@@ -26,6 +26,7 @@ QUEUE_TIMER = np.int64(9)
 RELEASE, ALARM = np.arange(10, 12)  # pacing; what a controller or a loss recovery asked for
 ALONE = np.int64(-1)  # arrival of a packet that others may overtake
 DEPARTURE = np.int64(20)  # of a packet from a scheduled link: the next one's turn
+QUEUE_RELEASE = np.int64(21)  # the time before which a discipline lets nothing be sent
 
 # What follows a hop: an event, the next link at once, the receiver at once; an event of its own for
 # each packet, which others may overtake.
@@ -85,6 +86,7 @@ FLOW = record_dtype(
         # of a conversation (its number + 1): the next item, the first not done, one past the last;
         # whether an item waits for the one before
         "item": int, "undone": int, "last_item": int, "waits": int,
+        "traffic_class": int,
     },
     whole_lines=True,
 )  # fmt: skip
@@ -105,8 +107,9 @@ LINK = record_dtype(
         ("resumes", float), ("shared", int),  # address of what it shares with fluid
         *QUEUE_FIELDS, ("open", int), ("dropped", int), ("marked", int),
         *STREAM_FIELDS,
-        # of a scheduled link: how many packets wait, its inner queues, whether it is sending
-        ("stored", int), ("inner", int), ("n_inner", int), ("sending", int),
+        # of a scheduled link: how many packets wait, its inner queues, whether it is sending, the
+        # time before which its discipline sends nothing
+        ("stored", int), ("inner", int), ("n_inner", int), ("sending", int), ("release_at", float),
         ("counted_until", float), ("newest", float),
         # of a stage of jitter: most that a packet takes, the share that takes any time at all; of
         # one that lets packets go together, how often

@@ -26,6 +26,7 @@ from tcpcc.models.packet.schedule import Schedule
 from tcpcc.models.packet.sender_memory import ENDLESS, SenderMemory
 from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory
+from tcpcc.models.refusals import warn_of_unread_headers
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class PacketWorld:
         self.elsewhere = elsewhere or {}
         self.growing = growing
         self.resolved: Resolved = scenario.resolve()
+        warn_of_unread_headers(self.resolved)
         self.w = record_of(r.WORLD)
         self.rings = Rings()
         self.paths = PathMemory(self)
@@ -186,4 +188,4 @@ class PacketWorld:
 
 def _needs_pool(link: Link) -> bool:
     """Whether packets wait at this link, or after it, in no order that is known on arrival."""
-    return link.reordering or link.queue.discipline.on_departure is not None
+    return link.reordering or link.queue.discipline.is_scheduled

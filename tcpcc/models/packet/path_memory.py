@@ -64,8 +64,7 @@ class PathMemory:
                     before = link
         rows_of = list(zip(self.row_of, resolved.links, strict=True))
         variable = {
-            row: link.variable or link.queue.discipline.on_departure is not None
-            for row, link in rows_of
+            row: link.variable or link.queue.discipline.is_scheduled for row, link in rows_of
         } | dict.fromkeys(self.stages.values(), False)
         decides = {row: self._decides(i) for i, (row, _) in enumerate(rows_of)}
         decides |= dict.fromkeys(self.stages.values(), False)

@@ -2,22 +2,34 @@
 
 Packets wait in inner queues, one unless the discipline has more, each with all that it carries.
 When the transmitter is free the discipline chooses an inner queue, sees the packet at its head and
-how long it has waited, and sends, marks or drops it. A packet comes to such a link, and leaves it,
-by an event always (see the layout of paths); only links whose discipline has ``on_departure`` are
-of this class, all others are those of `forward`.
+how long it has waited, and sends, marks or drops it. It may also send nothing before some time,
+which is an event too. A packet comes to such a link, and leaves it, by an event always (see the
+layout of paths); only links whose discipline has ``on_departure`` or ``on_select`` are of this
+class, all others are those of `forward`.
 """
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined
+import math
+
+import numpy as np
+
+from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import push
-from tcpcc.models.packet.forward import fill_queue_sample, forward, note_drop, put_in_flight
+from tcpcc.models.packet.forward import (
+    clear_queue_sample,
+    fill_queue_sample,
+    forward,
+    note_drop,
+    put_in_flight,
+)
 from tcpcc.models.packet.headers import release_header, take_verdict
 from tcpcc.models.packet.packet_records import (
     BEHIND,
     DEPARTURE,
     FAR_BEHIND,
+    QUEUE_RELEASE,
     flow_at,
     hop_at,
     inner_at,
@@ -77,6 +89,11 @@ def enter_scheduled(w, link, flow, p, time):
     q.inner = 0.0
     q.evict = -1.0
     q.evictions = 1.0
+    q.sojourn = math.nan
+    q.again = math.nan
+    q.evicted = math.nan
+    q.inner_queue = math.nan
+    q.inner_bytes = math.nan
     refused = link.loss > 0 and uniform(link) < link.loss
     if not refused:
         full = has_no_room(link, size)
@@ -117,6 +134,23 @@ def store(w, link, number, p, time, size):
     inner.bytes += size
     link.stored += 1
     link.queue_bytes += size
+    describe_inner(w, link, inner, number)
+
+
+@compiled
+def describe_inner(w, link, inner, number):
+    """Show the discipline an inner queue: the fields of `EACH`, in their order."""
+    n = link.n_inner
+    number_at(link.each, number).value = inner.count
+    number_at(link.each, n + number).value = inner.bytes
+    at = math.nan
+    size = math.nan
+    if inner.count > 0:
+        head = packet_at(w.pool, inner.first)
+        at = head.time
+        size = size_of(flow_at(w.flows, np.int64(head.flow)), read_packet(head))
+    number_at(link.each, 2 * n + number).value = at
+    number_at(link.each, 3 * n + number).value = size
 
 
 @compiled
@@ -127,7 +161,7 @@ def inner_of(link, number):
 
 
 @compiled
-def take_first(w, link, inner):
+def take_first(w, link, inner, number):
     """Take the first packet out of an inner queue; returns it and when it arrived."""
     place = inner.first
     record = packet_at(w.pool, place)
@@ -140,6 +174,7 @@ def take_first(w, link, inner):
     link.stored -= 1
     link.queue_bytes -= size
     free_place(w, place)
+    describe_inner(w, link, inner, number)
     return p, arrived
 
 
@@ -172,15 +207,16 @@ def consult(w, link, p, inner, number, time, arrived):
 def push_out(w, link, number, count, time):
     """Drop packets from the head of an inner queue, so that the buffer has room."""
     inner = inner_of(link, number)
-    for _ in range(count):
-        if inner.count == 0:
-            return
-        p, arrived = take_first(w, link, inner)
+    dropped = 0
+    while inner.count > 0 and (dropped < count or (link.in_bytes != 0 and has_no_room(link, 0.0))):
+        p, arrived = take_first(w, link, inner, number)
         q = queue_sample_at(link.sample, 0)
         q.again = 0.0
         q.evicted = 1.0
-        consult(w, link, p, inner, number, time, arrived)
+        if link.departure != 0:
+            consult(w, link, p, inner, number, time, arrived)
         drop_stored(w, link, p, time)
+        dropped += 1
 
 
 @not_inlined
@@ -192,15 +228,18 @@ def serve_next(w, link, time):
         number = 0
         q = queue_sample_at(link.sample, 0)
         if link.select != 0:
-            q.now = time
-            q.queue = float(link.stored)
-            q.queue_bytes = link.queue_bytes
-            call_rule(link.select, link.state, link.params, link.sample)
+            select_queue(w, link, q, time)
+            if q.not_before > time:
+                hold_queue(w, link, q.not_before, time)
+                return
             number = int(q.inner)
         inner = inner_of(link, number)
         if inner.count == 0:
             raise FloatingPointError("on_select set q.inner to an empty queue")
-        p, arrived = take_first(w, link, inner)
+        p, arrived = take_first(w, link, inner, number)
+        if link.departure == 0:
+            begin_transmission(w, link, p, time)
+            return
         q.again = 1.0 if dropped_from == number else 0.0
         q.evicted = 0.0
         consult(w, link, p, inner, number, time, arrived)
@@ -209,6 +248,38 @@ def serve_next(w, link, time):
             return
         dropped_from = number
         drop_stored(w, link, p, time)
+
+
+@not_inlined
+def select_queue(w, link, q, time):
+    """Let the discipline choose the inner queue that sends next, or a time to wait for."""
+    clear_queue_sample(link, q)
+    q.now = time
+    q.queue = float(link.stored)
+    q.inner = 0.0
+    q.not_before = time
+    call_rule(link.select, link.state, link.params, link.sample)
+    note_state(link, bin_at(w, time))
+    if math.isnan(q.not_before):
+        raise FloatingPointError("on_select left a q.not_before that is no number")
+
+
+@not_inlined
+def hold_queue(w, link, until, time):
+    """The discipline sends nothing before `until`: see that the link then asks it again."""
+    if until < link.release_at:
+        link.release_at = until
+        push(w, until, time, link.ident, QUEUE_RELEASE, link.ident)
+
+
+@not_inlined
+def release_queue(w, link, time):
+    """A time that the discipline has set comes: packets may go on, unless it has set an earlier
+    one since."""
+    if time == link.release_at:
+        link.release_at = math.inf
+        if link.sending == 0:
+            serve_next(w, link, time)
 
 
 @compiled

@@ -73,6 +73,7 @@ class SenderMemory:
         self.world.trace.mark(row, i, flow)
         row["bins"] = self.world.bins_of(i)
         row["size"] = spec.packet_size
+        row["traffic_class"] = spec.traffic_class
         row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
         if isinstance(spec, CBR):

@@ -114,6 +114,7 @@ register(
         on_timeout=on_timeout,
         state=FINE_TIMER,
         source="Brakmo, Peterson 1995",
+        fluid=True,
         fine_timer=True,
     )
 )

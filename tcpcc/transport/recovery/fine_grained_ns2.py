@@ -144,6 +144,7 @@ register(
             "begun": State(0, "s", "when the flow's first packet was sent"),
         },
         source="ns-2.35, tcp-vegas.cc",
+        fluid=True,
         stale_rounds=True,
         newest_only=True,
         fine_timer=True,

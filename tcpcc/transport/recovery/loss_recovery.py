@@ -61,6 +61,8 @@ class Recovery(Definition):
         repeats: the loss of a retransmission is detected without the timer.
         holes_per_round: lost packets of one window repaired per round trip.
         holes_at_most: lost packets of one window that can be repaired without a timeout.
+        fluid: whether these properties describe the recovery. The fluid model and the mean field
+            call none of its rules; they refuse a recovery that does not say so.
 
     The source of each rule is checked when the recovery is created, as for a controller.
 
@@ -90,6 +92,7 @@ class Recovery(Definition):
     repeats: bool = False
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
+    fluid: bool = False
     validate: Callable[[dict[str, float]], str | None] | None = None
 
     def __post_init__(self) -> None:

@@ -118,6 +118,7 @@ def add(name, summary, source, today):
             },
             state=SCOREBOARD | REDUCTION,
             source=source,
+            fluid=True,
             selective=True,
             limited_transmit=True,
             proportional=True,

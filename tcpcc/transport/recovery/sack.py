@@ -270,6 +270,7 @@ register(
         resume=resume,
         state=SCOREBOARD,
         source="RFC 6675",
+        fluid=True,
         selective=True,
         limited_transmit=True,
         holes_per_round=math.inf,

@@ -14,7 +14,8 @@ _OPERATORS = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
     "floordiv": operator.floordiv, "mod": operator.mod, "and": operator.and_, "or": operator.or_,
     "xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
-    "lt": operator.lt, "le": operator.le, "eq": operator.eq, "ne": operator.ne,
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "eq": operator.eq, "ne": operator.ne,
 }  # fmt: skip
 _FUNCTIONS: dict[str, Any] = {
     "larger": max, "smaller": min, "abs": abs, "floor": math.floor, "ceil": math.ceil,

@@ -105,7 +105,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Compare:
-    op: str  # lt, le, eq, ne
+    op: str  # lt, le, gt, ge, eq, ne
     left: Any
     right: Any
     type: str = BOOL

@@ -82,9 +82,8 @@ _BINARY: dict[type[ast.AST], str] = {
     ast.Mod: "mod", ast.Pow: "pow", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
     ast.LShift: "shl", ast.RShift: "shr",
 }  # fmt: skip
-_COMPARE: dict[type[ast.AST], tuple[str, bool]] = {  # operator, whether its sides change places
-    ast.Lt: ("lt", False), ast.LtE: ("le", False), ast.Gt: ("lt", True), ast.GtE: ("le", True),
-    ast.Eq: ("eq", False), ast.NotEq: ("ne", False),
+_COMPARE: dict[type[ast.AST], str] = {
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
 }  # fmt: skip
 MOST_COPIES = 64  # of the body of a loop over a tuple
 MOST_FACTORS = 64  # of a power with a constant exponent
@@ -939,8 +938,8 @@ class _Body:
         values = [self.expression(node.left)]
         result: Any = None
         for k, op in enumerate(node.ops):
-            found = _COMPARE.get(type(op))
-            if found is None:
+            word = _COMPARE.get(type(op))
+            if word is None:
                 raise self.error(node, f"{ast.unparse(node)} ({_word(op)})")
             before = len(self.out)
             value = self.expression(nodes[k + 1])
@@ -953,11 +952,7 @@ class _Body:
             values.append(value)
             left, right = values[k], values[k + 1]
             type_ = unified(unified(left.type, right.type), INT)
-            left, right = cast(left, type_), cast(right, type_)
-            word, swapped = found
-            if swapped:
-                left, right = right, left
-            one = folding.fold(Compare(word, left, right))
+            one = folding.fold(Compare(word, cast(left, type_), cast(right, type_)))
             result = one if result is None else folding.fold(Logic("and", result, one))
         return result
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import tcpcc
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
 from tcpcc.engine.streams import M1, M2, STREAM_FIELDS
-from tcpcc.export.form import BOOL, FLOAT, INT, NONE, PARAMS, SAMPLE, STATE, Field, walk
+from tcpcc.export.form import BOOL, FLOAT, INT, NONE, SAMPLE, STATE, Field, walk
 from tcpcc.export.translate import MATH_H, translate
 from tcpcc.export.writer import Writer, literal, member
 
@@ -87,14 +87,20 @@ class C:
     functions = frozenset(MATH_H)
     by_name = False
     constants: Mapping[str, float] | None = None
-    missing: ClassVar[Mapping[str, str]] = {
-        f"word{i}": "a header field, which only routers of a simulation read" for i in range(4)
-    }
-    types: ClassVar[dict[str, str]] = {
-        FLOAT: "double", INT: "int64_t", BOOL: "int", NONE: "void", "bits": "uint64_t",
-    }  # fmt: skip
+    missing: Mapping[str, str] = MappingProxyType(
+        {f"word{i}": "a header field, which only routers of a simulation read" for i in range(4)}
+    )
+    types: Mapping[str, str] = MappingProxyType(
+        {
+            FLOAT: "double",
+            INT: "int64_t",
+            BOOL: "int",
+            NONE: "void",
+            "bits": "uint64_t",
+        }
+    )
     soft = False
-    loop_limit = 0
+    bounded_loops = False
     null_checks = False
     most_arguments = 127
     global_helpers = False
@@ -111,6 +117,9 @@ class C:
 
     def helper(self, name: str) -> str:
         return f"{self.prefix}_{name}"
+
+    def small(self, name: str) -> str:
+        return name
 
 
 def identifier(name: str) -> str:
@@ -260,25 +269,30 @@ RULES = {
 def _defaults(prefix: str, controller: Controller, values: Mapping[str, float]) -> str:
     lines = [f"    .{member(n)} = {literal(values[n])}," for n in controller.params]
     return "\n".join(
-        [f"const struct {prefix}_params {prefix}_defaults = {{", *(lines or ["    .none = 0.0,"]), "};"]
+        [
+            f"const struct {prefix}_params {prefix}_defaults = {{",
+            *(lines or ["    .none = 0.0,"]),
+            "};",
+        ]
     )
 
 
-def initial(controller: Controller, number: object = literal) -> list[str]:
-    """Assignments that set the state to its start, with `number` writing a float."""
-    write = number if callable(number) else literal
+def initial(controller: Controller, write: Callable[[float], str] = literal) -> list[str]:
+    """Assignments that set the state to its start, with `write` writing a float."""
     lines = [f"s->{name} = {write(value)};" for name, (value, _, _) in WINDOW.items()]
     for name, one in controller.state.items():
         value = str(int(one.initial)) if one.kind is int else write(float(one.initial))
         if one.size == 1:
             lines.append(f"s->{member(name)} = {value};")
         else:
-            lines += [f"for (int i = 0; i < {one.size}; i++)", f"    s->{member(name)}[i] = {value};"]
+            lines += [
+                f"for (int i = 0; i < {one.size}; i++)",
+                f"    s->{member(name)}[i] = {value};",
+            ]
     if controller.chance:
         stream = controller.initial_state[-len(STREAM_FIELDS) :]
         lines += [
-            f"s->{name} = {value};"
-            for (name, _), value in zip(STREAM_FIELDS, stream, strict=True)
+            f"s->{name} = {value};" for (name, _), value in zip(STREAM_FIELDS, stream, strict=True)
         ]
     return lines
 
@@ -286,6 +300,3 @@ def initial(controller: Controller, number: object = literal) -> list[str]:
 def _start(prefix: str, controller: Controller) -> str:
     body = [f"    {line}" for line in initial(controller)]
     return "\n".join([f"void {prefix}_init(struct {prefix}_state *s)", "{", *body, "}"])
-
-
-__all__ = ["HELPERS", "PARAMS", "C", "head", "identifier", "initial", "sources"]

@@ -7,7 +7,18 @@ import operator
 from typing import Any
 
 from tcpcc.export.form import (
-    BOOL, FLOAT, INT, Binary, Cast, Compare, Const, Logic, Math, Not, Select, Unary,
+    BOOL,
+    FLOAT,
+    INT,
+    Binary,
+    Cast,
+    Compare,
+    Const,
+    Logic,
+    Math,
+    Not,
+    Select,
+    Unary,
 )  # fmt: skip
 
 _OPERATORS = {

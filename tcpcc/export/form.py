@@ -30,9 +30,11 @@ class Array:
 
 @dataclass(frozen=True)
 class Const:
+    """`name`: that of the module's constant, if it has one."""
+
     value: Any
     type: str
-    name: str = ""  # of the module's constant
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,14 +92,18 @@ class Element:
 
 @dataclass(frozen=True)
 class Unary:
-    op: str  # neg, invert
+    """`op`: neg, invert."""
+
+    op: str
     value: Any
     type: str
 
 
 @dataclass(frozen=True)
 class Binary:
-    op: str  # add, sub, mul, div, floordiv, mod, pow, and, or, xor, shl, shr
+    """`op`: add, sub, mul, div, floordiv, mod, and, or, xor, shl, shr."""
+
+    op: str
     left: Any
     right: Any
     type: str
@@ -105,7 +111,9 @@ class Binary:
 
 @dataclass(frozen=True)
 class Compare:
-    op: str  # lt, le, gt, ge, eq, ne
+    """`op`: lt, le, gt, ge, eq, ne."""
+
+    op: str
     left: Any
     right: Any
     type: str = BOOL
@@ -113,7 +121,9 @@ class Compare:
 
 @dataclass(frozen=True)
 class Logic:
-    op: str  # and, or
+    """`op`: and, or; the right side is evaluated only if it decides."""
+
+    op: str
     left: Any
     right: Any
     type: str = BOOL
@@ -121,6 +131,8 @@ class Logic:
 
 @dataclass(frozen=True)
 class Not:
+    """The opposite of a bool."""
+
     value: Any
     type: str = BOOL
 
@@ -154,6 +166,8 @@ class Math:
 
 @dataclass(frozen=True)
 class Call:
+    """A call of one of the program's functions."""
+
     function: Function
     arguments: tuple[Any, ...]
     type: str
@@ -172,17 +186,23 @@ class Record:
 
 @dataclass
 class Assign:
-    target: Any  # Var, Field or Element
+    """`target`: a `Var`, a `Field` or an `Element`."""
+
+    target: Any
     value: Any
 
 
 @dataclass
 class Do:
+    """A call for its effect."""
+
     value: Any
 
 
 @dataclass
 class If:
+    """Two blocks, either may be empty."""
+
     test: Any
     yes: list[Any]
     no: list[Any]
@@ -197,6 +217,8 @@ class Loop:
 
 @dataclass
 class While:
+    """Repeats `body` while `test` holds."""
+
     test: Any
     body: list[Any]
 
@@ -221,6 +243,8 @@ class Leave:
 
 @dataclass
 class Return:
+    """`value`: None in a function that returns nothing."""
+
     value: Any
 
 
@@ -293,9 +317,7 @@ def replaced(node: Any, change: Callable[[Any], Any]) -> Any:
     for one in fields(node):
         value = getattr(node, one.name)
         if isinstance(value, tuple):
-            changes[one.name] = tuple(
-                replaced(m, change) if _is_node(m) else m for m in value
-            )
+            changes[one.name] = tuple(replaced(m, change) if _is_node(m) else m for m in value)
         elif _is_node(value):
             changes[one.name] = replaced(value, change)
     return change(replace(node, **changes) if changes else node)

@@ -117,15 +117,15 @@ def translate(controller: Controller, target: Target) -> Program:
     first = _Translator(controller, target, sample_written=False)
     try:
         return first.program()
-    except _SampleWritten:
+    except _SampleWrittenError:
         return _Translator(controller, target, sample_written=True).program()
 
 
-class _SampleWritten(Exception):
+class _SampleWrittenError(Exception):
     """A rule assigns to the sample, so that its fields are not constant during a rule."""
 
 
-class _Changed(Exception):
+class _ChangedError(Exception):
     """A variable has a wider type than assumed: the function is read again."""
 
 
@@ -186,12 +186,14 @@ class _Translator:
             body = _Body(self, function, node, kinds, types, returns)
             try:
                 return body.read()
-            except _Changed:
+            except _ChangedError:
                 types, returns = body.types, body.returns
 
     def error(self, function: FunctionType, node: ast.AST, text: str) -> ScenarioError:
         at = place(function, getattr(node, "lineno", 0))
-        return ScenarioError(f"{self.owner}, {at}: {text}: cannot be exported to {self.target.name}")
+        return ScenarioError(
+            f"{self.owner}, {at}: {text}: cannot be exported to {self.target.name}"
+        )
 
 
 def _wrapper(function: Function) -> Function:
@@ -230,7 +232,11 @@ def cast(value: Any, type_: str) -> Any:
         return value
     if type_ == BOOL:
         return _truth(value)
-    if isinstance(value, Math) and type_ == FLOAT and value.name in ("floor", "ceil", "trunc", "round"):
+    if (
+        isinstance(value, Math)
+        and type_ == FLOAT
+        and value.name in ("floor", "ceil", "trunc", "round")
+    ):
         # no detour over an integer, but an integer has no negative zero
         return folding.fold(Binary("add", Math(value.name, value.arguments, FLOAT), _ZERO, FLOAT))
     return folding.fold(Cast(value, type_))
@@ -296,7 +302,7 @@ class _Body:
         before = dict(self.types)
         body = self.block(self.node.body)
         if self.changed or any(before.get(n, t) != t for n, t in self.types.items()):
-            raise _Changed
+            raise _ChangedError
         if self.returns != NONE and not _ends(body):
             raise self.error(self.node, f"{self.node.name} returns a value on some paths only")
         by_name = [k for k in self.kinds if isinstance(k, ArrayField)]
@@ -343,7 +349,9 @@ class _Body:
     # ------------------------------------------------------------------------- statements
 
     def statement(self, node: ast.stmt) -> None:
-        handler: Callable[[Any], None] | None = getattr(self, f"_{type(node).__name__.lower()}", None)
+        handler: Callable[[Any], None] | None = getattr(
+            self, f"_{type(node).__name__.lower()}", None
+        )
         if handler is None or not isinstance(node, ast.stmt):
             raise self.error(node, f"the statement {_word(node)}")
         handler(node)
@@ -361,7 +369,9 @@ class _Body:
             self.out.append(Do(value))
 
     def _return(self, node: ast.Return) -> None:
-        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+        if node.value is None or (
+            isinstance(node.value, ast.Constant) and node.value.value is None
+        ):
             if self.returns != NONE:
                 raise self.error(node, f"{self.node.name} returns a value on some paths only")
             self.out.append(Return(None))
@@ -462,15 +472,15 @@ class _Body:
         if not isinstance(stop, Const):
             stop = self.temporary(stop)
         name = node.target.id
+        first: list[Any] = []
         if self._only_counts(name):
             self.scoped.add(name)
-            counter, first = name, []
+            counter = name
             self.types[name] = INT
         else:
             k = len(self.temporaries) + 1
             counter = f"t{k}"
             self.temporaries[counter] = INT
-            first = []
             with self.into(first):
                 self.assign_name(name, Var(counter, INT, once=True))
         if isinstance(start, Const) and isinstance(stop, Const):
@@ -603,7 +613,7 @@ class _Body:
     def _store(self, where: Any, value: Any, node: ast.AST) -> None:
         if isinstance(where, Field) and where.record == SAMPLE:
             if not self.translator.sample_written:
-                raise _SampleWritten
+                raise _SampleWrittenError
         elif isinstance(where, Field) and where.record != STATE:
             raise self.error(node, "an assignment to a parameter")
         if isinstance(where, Element) and isinstance(where.array, Table):
@@ -820,11 +830,12 @@ class _Body:
                 kind = float if type_ == FLOAT else int
                 numbers = tuple(kind(m.value) for m in members)
                 return Table(node.id, numbers, Array(type_, len(numbers)))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if self.records.get(node.value.id) == STATE:
-                type_ = self.translator.state[node.attr]
-                if isinstance(type_, Array):
-                    return ArrayField(node.attr, type_)
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return None
+        if self.records.get(node.value.id) == STATE:
+            type_ = self.translator.state[node.attr]
+            if isinstance(type_, Array):
+                return ArrayField(node.attr, type_)
         return None
 
     def element(self, node: ast.Subscript) -> Any:
@@ -844,7 +855,7 @@ class _Body:
                 return Const(array.values[k], array.type.of)
             return Element(array, Const(k, INT), array.type.of, known=True)
         low, high = self._range_of(index)
-        return Element(array, index, array.type.of, known=0 <= low and high < size)
+        return Element(array, index, array.type.of, known=low >= 0 and high < size)
 
     def _range_of(self, index: Any) -> tuple[float, float]:
         """Smallest and largest value of an integer, as far as loops tell."""
@@ -868,15 +879,12 @@ class _Body:
         if word == "pow":
             return self.power(left, right, node)
         type_ = unified(unified(left.type, right.type), INT)
-        if word in ("and", "or", "xor"):
-            if left.type == right.type == BOOL:
-                return self._of_truths(word, left, right)
+        if word in ("and", "or", "xor") and left.type == right.type == BOOL:
+            return self._of_truths(word, left, right)
         if word in ("and", "or", "xor", "shl", "shr"):
             if type_ == FLOAT:
                 raise self.error(node, f"bits of a float in {ast.unparse(node)}")
-            if word in ("shl", "shr") and not (
-                isinstance(right, Const) and 0 <= right.value < 63
-            ):
+            if word in ("shl", "shr") and not (isinstance(right, Const) and 0 <= right.value < 63):
                 raise self.error(node, f"{ast.unparse(node)}, a shift that is not by a constant")
         if word == "div":
             type_ = FLOAT
@@ -977,19 +985,19 @@ class _Body:
             word = "and" if isinstance(node.op, ast.And) else "or"
             result = self.condition(node.values[0])
             for one in node.values[1:]:
-                result = self._joined(word, result, lambda one=one: self.condition(one))
+                result = self._joined(word, result, one)
             return result
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return folding.fold(Not(self.condition(node.operand)))
         return _truth(self.expression(node))
 
-    def _joined(self, word: str, first: Any, second: Callable[[], Any]) -> Any:
-        """`first` and/or `second`, which is evaluated only if needed."""
+    def _joined(self, word: str, first: Any, second: ast.expr) -> Any:
+        """`first` and/or the truth of `second`, which is evaluated only if needed."""
         if isinstance(first, Const) and bool(first.value) == (word == "or"):
             return first
         block: list[Any] = []
         with self.into(block):
-            found = second()
+            found = self.condition(second)
         if not block:
             return folding.fold(Logic(word, first, found))
         if isinstance(first, Const):
@@ -1082,10 +1090,9 @@ class _Body:
                 raise self.error(node, f"a call of {node.id}, a variable")
             return self.value_of(node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id not in self.local:
-                module = self.value_of(node.value)
-                if module is math or module is np:
-                    return getattr(module, node.attr, None)
+            module = self.builtin(node.value)
+            if module is math or module is np:
+                return getattr(module, node.attr, None)
         raise self.error(node, f"a call of {ast.unparse(node)}")
 
     def known(self, function: Any, node: ast.Call) -> Any:
@@ -1251,9 +1258,8 @@ def _touches(where: Any, value: Any) -> bool:
             return True
         if isinstance(where, Var) and isinstance(node, Var) and node.name == where.name:
             return True
-        if isinstance(where, Field) and isinstance(node, Field):
-            if (node.record, node.name) == (where.record, where.name):
-                return True
+        if isinstance(where, Field) and node == where:
+            return True
         if isinstance(where, Element) and isinstance(node, Element):
             both = (where.index, node.index)
             if not all(isinstance(i, Const) for i in both) or both[0].value == both[1].value:

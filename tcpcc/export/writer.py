@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from tcpcc.export.form import (
@@ -45,18 +45,23 @@ from tcpcc.export.form import (
     walk,
 )
 
-_KEYWORDS = frozenset(
-    "alignas alignof and asm atomic auto bool break case char complex const constexpr continue"
-    " default do double else enum extern false float for goto if imaginary inline int int64_t long"
-    " nullptr register restrict return short signed sizeof static struct switch thread_local true"
-    " typedef typeof union unsigned void volatile while f64 s64 u64 NULL NAN INFINITY I".split()
+_KEYWORDS: frozenset[str] = frozenset(
+    """
+    alignas alignof and asm atomic auto bool break case char complex const constexpr
+    continue default do double else enum extern false float for goto if imaginary inline
+    int int64_t long nullptr register restrict return short signed sizeof static struct
+    switch thread_local true typedef typeof union unsigned void volatile while f64 s64 u64
+    NULL NAN INFINITY I
+    """.split()  # noqa: SIM905
 )
 #: Names of math.h and of the compiler that a local variable must not hide.
-_LIBRARY = frozenset(
-    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1"
-    " fabs floor fmod gamma j0 j1 jn lgamma log log10 log1p log2 main nearbyint pow rint round"
-    " signgam sin sinh sqrt tan tanh tgamma trunc unix linux y0 y1 yn larger smaller to_int place"
-    " larger_int smaller_int floor_div floor_div_int mod mod_int".split()
+_LIBRARY: frozenset[str] = frozenset(
+    """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp
+    exp2 expm1 fabs floor fmod gamma j0 j1 jn lgamma log log10 log1p log2 main nearbyint
+    pow rint round signgam sin sinh sqrt tan tanh tgamma trunc unix linux y0 y1 yn larger
+    smaller to_int place larger_int smaller_int floor_div floor_div_int mod mod_int
+    """.split()  # noqa: SIM905
 )
 
 PRIMARY, UNARY, TIMES, PLUS, SHIFT, LESS, EQUAL, BITS, AND, OR, CHOICE = range(16, 5, -1)
@@ -82,15 +87,15 @@ class Dialect(Protocol):
     Attributes:
         types: C's name of each type.
         soft: floats are integers with the bits of a double; every operation is a call.
-        loop_limit: most turns of a loop; 0: any number.
+        bounded_loops: a loop has at most LOOP_LIMIT turns, which the text defines.
         null_checks: a function returns at once if a record is a null pointer.
         most_arguments: of a function that is not inlined.
         global_helpers: helpers are global, return a number and are never inlined.
     """
 
-    types: dict[str, str]
+    types: Mapping[str, str]
     soft: bool
-    loop_limit: int
+    bounded_loops: bool
     null_checks: bool
     most_arguments: int
     global_helpers: bool
@@ -103,6 +108,9 @@ class Dialect(Protocol):
 
     def helper(self, name: str) -> str:
         """Name of the function of a helper."""
+
+    def small(self, name: str) -> str:
+        """Name of one of the small functions that a text may need."""
 
 
 def literal(value: float) -> str:
@@ -124,8 +132,8 @@ def bits(value: float) -> str:
 
 def integer(value: int) -> str:
     if value == -(2**63):
-        return "(-INT64_C(9223372036854775807) - 1)"
-    return str(value) if abs(value) < 2**31 else f"INT64_C({value})"
+        return "(-9223372036854775807LL - 1)"
+    return str(value) if abs(value) < 2**31 else f"{value}LL"
 
 
 def member(name: str) -> str:
@@ -188,9 +196,9 @@ class Writer:
         result = dialect.types[function.returns]
         if dialect.global_helpers:
             if len(given) > dialect.most_arguments:
-                result = f"static __always_inline {result}"
+                result = f"F64_INLINE {result}"
             else:
-                result = f"__noinline {result}"
+                result = f"F64_GLOBAL {result}"
         elif not function.rule:
             result = f"static {result}"
         return f"{result} {self.names[function]}({', '.join(given) or 'void'})"
@@ -269,9 +277,9 @@ class Writer:
 
     def _assignment(self, node: Assign) -> str:
         target, value = self.text(node.target), node.value
-        if isinstance(value, Binary) and value.op in _STEPS and value.left == node.target:
-            if not (self.dialect.soft and value.type == FLOAT):
-                return f"{target} {_STEPS[value.op]}= {self.text(value.right)};"
+        step = isinstance(value, Binary) and value.op in _STEPS and value.left == node.target
+        if step and not (self.dialect.soft and value.type == FLOAT):
+            return f"{target} {_STEPS[value.op]}= {self.text(value.right)};"
         return f"{target} = {self.text(value)};"
 
     def _if(self, node: If, declared: dict[str, int], word: str = "if") -> Iterator[str]:
@@ -295,25 +303,24 @@ class Writer:
         yield "}"
 
     def _looped(self, test: str, body: list[Any], declared: dict[str, int]) -> Iterator[str]:
-        limit = self.dialect.loop_limit
-        if limit:
+        if self.dialect.bounded_loops:
             more = f" && ({test})" if test else ""
-            yield f"for (int turns = 0; turns < {limit}{more}; turns++) {{"
+            yield f"for (int turns = 0; turns < LOOP_LIMIT{more}; turns++) {{"
         else:
             yield f"while ({test}) {{" if test else "for (;;) {"
         yield from self.block(body, 1, declared)
         yield "}"
 
     def _for(self, node: For, declared: dict[str, int]) -> Iterator[str]:
-        k, limit = self.local(node.name), self.dialect.loop_limit
+        k = self.local(node.name)
         type_ = self.dialect.types[INT]
         sign = "<" if node.step > 0 else ">"
         step = {1: f"{k}++", -1: f"{k}--"}.get(node.step, f"{k} += {node.step}")
         start, stop = self.text(node.start), self.text(node.stop)
         fixed = isinstance(node.start, Const) and isinstance(node.stop, Const)
-        if limit and not fixed:
+        if self.dialect.bounded_loops and not fixed:
             yield f"for ({type_} {k} = {start}, turns = 0;"
-            yield f"     turns < {limit} && {k} {sign} {stop}; turns++, {step}) {{"
+            yield f"     turns < LOOP_LIMIT && {k} {sign} {stop}; turns++, {step}) {{"
         else:
             yield f"for ({type_} {k} = {start}; {k} {sign} {stop}; {step}) {{"
         yield from self.block(node.body, 1, declared)
@@ -344,7 +351,7 @@ class Writer:
     def _needed(self, name: str, *arguments: Any) -> Text:
         """A call of one of the small functions in the text."""
         self.helpers.add(name)
-        return self._call_of(name, *arguments)
+        return self._call_of(self.dialect.small(name), *arguments)
 
     def _const(self, node: Const) -> Text:
         if node.type == BOOL:
@@ -386,7 +393,7 @@ class Writer:
     def _table(self, node: Table) -> Text:
         one = integer
         if node.type.of == FLOAT:
-            one = bits if self.dialect.soft else literal  # type: ignore[assignment]
+            one = bits if self.dialect.soft else literal
         values = ", ".join(one(value) for value in node.values)
         kind = self.dialect.types[node.type.of]
         text = f"static const {kind} {{}}[{node.type.size}] = {{{{{values}}}}};"

@@ -20,6 +20,9 @@ typedef long long f64_s;
 #define F64_GLOBAL __attribute__((noinline))
 #define F64_INLINE static inline __attribute__((always_inline))
 
+/* The bits of a double as an f64. */
+#define F64(bits) ((f64)bits##ULL)
+
 #define F64_SIGN 0x8000000000000000ULL
 #define F64_INF 0x7ff0000000000000ULL
 #define F64_NAN 0x7ff8000000000000ULL

@@ -8,17 +8,23 @@
  * that product to 2 units at the ends of the range.
  *
  * Functions are global, not static: BPF's verifier checks a global function once, and a static one
- * again on every path that calls it. Loops are bounded. The header compiles for user space, too.
+ * again on every path that calls it. At most two frames are nested, as BPF allows eight in all. Loops
+ * are bounded. The header compiles for user space, too.
  */
 #ifndef TCPCC_FLOAT64_H
 #define TCPCC_FLOAT64_H
 
 typedef unsigned long long f64;
+
 typedef unsigned long long f64_u;
 typedef long long f64_s;
 
+#ifndef INT64_C
+#define INT64_C(value) value##LL
+#endif
+
 #define F64_GLOBAL __attribute__((noinline))
-#define F64_INLINE static inline __attribute__((always_inline))
+#define F64_INLINE static inline __attribute__((always_inline, unused))
 
 /* The bits of a double as an f64. */
 #define F64(bits) ((f64)bits##ULL)
@@ -76,7 +82,7 @@ F64_INLINE f64_u f64_any(f64_u x)
 }
 
 /* The double nearest to m * 2^(e - 1086) with m's top bit set; m's lowest bit is sticky. */
-F64_GLOBAL f64 f64_make(f64_u sign, f64_s e, f64_u m)
+F64_INLINE f64 f64_make(f64_u sign, f64_s e, f64_u m)
 {
 	if (e > 2046)
 		return sign | F64_INF;
@@ -666,7 +672,7 @@ F64_INLINE int f64_parity(f64 y)
 	return (m >> ((52 - e) & 63)) & 1 ? 1 : 2;
 }
 
-F64_GLOBAL f64 f64_power_of_magnitude(f64 x, f64 y)
+F64_INLINE f64 f64_power_of_magnitude(f64 x, f64 y)
 {
 	struct f64_parts found = f64_logarithm(x, 1);
 	f64_s e = f64_exponent(y);

@@ -1,9 +1,11 @@
 /* Runs a controller's rules as a congestion control of Linux (struct_ops, tcp_congestion_ops).
  *
- * The file that includes this one has defined `struct state`, `struct sample`, the rules
- * `rule_on_ack(struct state *, struct sample *)` and so on, `state_init(struct state *)`,
- * CONTROL (the name, as an identifier), and HAS_ON_... for each rule that exists; OWNS_RECOVERY, HAS_PACING_RATE and
- * HAS_WAKE_AT as the controller has them.
+ * Before this file come float64.h, `struct state`, `struct sample`, the rules (`rule_on_ack(struct
+ * state *, struct sample *)` and so on), `state_init(struct state *)`, CONTROL (the congestion
+ * control's name, as an identifier), and HAS_ON_... for each rule, HAS_PACING_RATE, HAS_WAKE_AT,
+ * OWNS_RECOVERY, OWNS_START as the controller has them. Compiler flags: -DCONTROL_NAME=name gives
+ * the congestion control another name; -DRULES_ONLY makes a program that calls one rule on given
+ * records, for tests.
  *
  * Rules are called as tcpcc/transport/rules.py calls them for `Flow.linux`:
  *   on_ack       an ACK of new data outside recovery, and the ACK that ends recovery; also after a
@@ -20,7 +22,6 @@
  *
  * Differences from the transport of tcpcc
  *   `transmits` is 1 on a loss, and 1 plus the number of timeouts in a row on a timeout.
- *   `lost` is the number of packets that the current ACK showed to be lost.
  *   on_lost_packet is called after on_loss, and without the lost packet's own numbers.
  *   RTTs are whole microseconds.
  */
@@ -99,6 +100,10 @@ enum { CA_EVENT_TX_START = 0, CA_EVENT_COMPLETE_CWR = 2 };
 #define FLAG_SND_UNA_ADVANCED 0x400
 #define NAME_TEXT(name) #name
 #define NAME_OF(name) NAME_TEXT(name)
+#ifdef CONTROL_NAME
+#undef CONTROL
+#define CONTROL CONTROL_NAME
+#endif
 #define UNLIMITED 0x7fffffff
 #define PACING_NONE 0
 #define PACING_NEEDED 1
@@ -169,49 +174,14 @@ static __always_inline __u32 in_network(struct tcp_sock *tp)
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* The verifier checks these once: a rule that is inlined into a global function. */
-#define CALL_OF(name) \
-	__attribute__((noinline)) int call_##name(struct state *s, struct sample *a) \
-	{ \
-		if (!s || !a) \
-			return 0; \
-		f64 before = s->cwnd; \
-		rule_##name(s, a); \
-		if (!f64_lt(0, s->cwnd) || !f64_lt(s->cwnd, F64_INF)) \
-			s->cwnd = before; /* the simulator stops here */ \
-		return 0; \
-	}
-
-CALL_OF(on_ack)
-CALL_OF(on_loss)
-CALL_OF(on_timeout)
-#ifdef HAS_ON_ROUND
-CALL_OF(on_round)
-#endif
-#ifdef HAS_ON_DELIVERY
-CALL_OF(on_delivery)
-#endif
-#ifdef HAS_ON_LOST_PACKET
-CALL_OF(on_lost_packet)
-#endif
-#ifdef HAS_ON_MARK
-CALL_OF(on_mark)
-#endif
-#ifdef HAS_ON_TIMER
-CALL_OF(on_timer)
-#endif
-#ifdef HAS_ON_RESTART
-CALL_OF(on_restart)
-#endif
-#ifdef HAS_ON_START
-CALL_OF(on_start)
-#endif
-#ifdef HAS_ON_OPEN
-CALL_OF(on_open)
-#endif
-#ifdef HAS_ON_UNDO
-CALL_OF(on_undo)
-#endif
+/* Calls a rule. No frame of its own: the verifier allows eight, and rules call helpers. */
+#define CALL(name, f) \
+	do { \
+		f64 kept = (f)->s.cwnd; \
+		rule_##name(&(f)->s, &(f)->a); \
+		if (!f64_lt(0, (f)->s.cwnd) || !f64_lt((f)->s.cwnd, F64_INF)) \
+			(f)->s.cwnd = kept; /* the simulator stops here */ \
+	} while (0)
 
 /* cwnd and ssthresh as whole packets, as Linux' windows are. */
 static __always_inline void cut_to_whole(struct flow *f)
@@ -354,7 +324,7 @@ static __always_inline void acknowledged(struct flow *f, struct tcp_sock *tp, __
 		}
 #ifdef HAS_ON_ROUND
 		if (mean && f->base_rtt) {
-			call_on_round(&f->s, a);
+			CALL(on_round, f);
 			grow(f, before);
 			before = f->s.cwnd;
 		}
@@ -373,7 +343,7 @@ static __always_inline void acknowledged(struct flow *f, struct tcp_sock *tp, __
 		if (!f->round_min || rtt < f->round_min)
 			f->round_min = rtt;
 	}
-	call_on_ack(&f->s, a);
+	CALL(on_ack, f);
 	grow(f, before);
 	f->last_sent = tp->tcp_wstamp_ns;
 }
@@ -406,18 +376,18 @@ void BPF_PROG(control_init, struct sock *sk)
 	begin_round(f, tp);
 	fill(f, tp);
 #ifdef HAS_ON_START
-	call_on_start(&f->s, &f->a);
+	CALL(on_start, f);
 #endif
 	/* the ACK of the SYN */
 	f->a.acked = F64_ONE;
 	f->a.delivered = F64_ONE;
 	f->a.inflight = F64_ONE;
 	f->a.rtt = f->a.srtt;
-	call_on_ack(&f->s, &f->a);
+	CALL(on_ack, f);
 	f->s.cwnd = f64_from_int(tp->snd_cwnd);
 	f->written = tp->snd_cwnd;
 #ifdef HAS_ON_OPEN
-	call_on_open(&f->s, &f->a);
+	CALL(on_open, f);
 	write_window(f, tp);
 #endif
 #ifdef HAS_PACING_RATE
@@ -452,7 +422,7 @@ __u32 BPF_PROG(control_ssthresh, struct sock *sk)
 	f->cut = 1;
 	f->a.transmits = F64_ONE;
 	f->a.delivered = f64_from_int(f->untold);
-	call_on_loss(&f->s, &f->a);
+	CALL(on_loss, f);
 	cut_to_whole(f);
 #ifdef OWNS_RECOVERY
 	return tp->snd_ssthresh;
@@ -479,7 +449,7 @@ void BPF_PROG(control_set_state, struct sock *sk, __u8 now)
 		f->s = f->before;
 		fill(f, tp);
 		f->a.marked = f64_from_int(tp->delivered_ce - f->marks);
-		call_on_mark(&f->s, &f->a);
+		CALL(on_mark, f);
 		cut_to_whole(f);
 #ifndef OWNS_RECOVERY
 		tp->snd_ssthresh = whole_window(tp, f->s.cwnd);
@@ -499,7 +469,7 @@ void BPF_PROG(control_set_state, struct sock *sk, __u8 now)
 	fill(f, tp);
 	f->a.transmits = f64_from_int(1 + icsk->icsk_retransmits + (was == TCP_CA_RECOVERY));
 	f->a.delivered = f64_from_int(f->untold);
-	call_on_timeout(&f->s, &f->a);
+	CALL(on_timeout, f);
 	if (f64_lt(f->s.ssthresh, least))
 		f->s.ssthresh = least;
 	cut_to_whole(f);
@@ -529,7 +499,7 @@ void BPF_PROG(control_cwnd_event, struct sock *sk, int event)
 		f->a.limited = F64_ONE;
 		f->a.delivered = 0;
 		f->a.idle = seconds(now > f->last_sent ? (now - f->last_sent) / 1000 : 0);
-		call_on_restart(&f->s, &f->a);
+		CALL(on_restart, f);
 		f->a.idle = 0;
 		write_window(f, tp);
 #endif
@@ -553,7 +523,7 @@ __u32 BPF_PROG(control_undo, struct sock *sk)
 #ifdef HAS_ON_UNDO
 	fill(f, tp);
 	f->a.delivered = 0;
-	call_on_undo(&f->s, &f->a);
+	CALL(on_undo, f);
 	cut_to_whole(f);
 #endif
 	f->written = whole_window(tp, f->s.cwnd);
@@ -639,7 +609,7 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 	fill(f, tp);
 	if (f64_le(f->s.wake_at, f->a.now)) {
 		f->s.wake_at = F64_INF;
-		call_on_timer(&f->s, &f->a);
+		CALL(on_timer, f);
 	}
 #endif
 #ifdef HAS_ON_LOST_PACKET
@@ -647,14 +617,13 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 		fill(f, tp);
 		f->a.delivered = 0;
 		f->a.transmits = F64_ONE;
-		f->a.lost = f64_from_int(losses);
 		f->a.delivery_rate = 0;
 		f->a.rate_interval = 0;
 		f->a.rate_delivered = rs->delivered > 0 ? f64_from_int(rs->delivered) : 0;
 		for (int i = 0; i < MOST_LOSSES; i++) {
 			if (i >= losses)
 				break;
-			call_on_lost_packet(&f->s, &f->a);
+			CALL(on_lost_packet, f);
 		}
 	}
 #endif
@@ -672,8 +641,7 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 			f->a.delivery_rate = f64_div(f->a.rate_delivered, f->a.rate_interval);
 		}
 		f->a.limited = rs->is_app_limited ? F64_ONE : 0;
-		f->a.lost = f64_from_int(losses);
-		call_on_delivery(&f->s, &f->a);
+		CALL(on_delivery, f);
 	}
 #endif
 #ifdef HAS_PACING_RATE

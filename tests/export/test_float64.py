@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tcpcc.export
+import tcpcc
 
-HEADER = Path(tcpcc.export.__file__).parent / "bpf"
+HEADER = Path(tcpcc.__file__).parent / "export" / "bpf"
 ONE = ("neg", "abs", "floor", "ceil", "round", "sqrt", "cbrt", "exp", "log", "from_int", "to_int")
 TWO = ("add", "sub", "mul", "div", "mod", "pow", "lt", "le", "eq")
 EXACT = {

@@ -109,6 +109,69 @@ enum { CA_EVENT_TX_START = 0, CA_EVENT_COMPLETE_CWR = 2 };
 #define PACING_NEEDED 1
 #define MOST_LOSSES 64 /* calls of on_lost_packet per ACK */
 
+#ifdef RULES_ONLY
+
+/* One rule on given records, for BPF_PROG_TEST_RUN. */
+struct trial {
+	struct state s;
+	struct sample a;
+	__u64 rule;
+};
+
+struct state trial_state;
+struct sample trial_sample;
+char _license[] SEC("license") = "GPL";
+
+#define TRY(number, name) \
+	if (t->rule == number) \
+		rule_##name(&trial_state, &trial_sample)
+
+SEC("syscall")
+int trial(struct trial *t)
+{
+	__u64 *from = (__u64 *)t, *s = (__u64 *)&trial_state, *a = (__u64 *)&trial_sample;
+
+	for (unsigned int i = 0; i < sizeof(struct state) / 8; i++)
+		s[i] = from[i];
+	for (unsigned int i = 0; i < sizeof(struct sample) / 8; i++)
+		a[i] = from[sizeof(struct state) / 8 + i];
+	TRY(0, on_ack);
+	TRY(1, on_loss);
+	TRY(2, on_timeout);
+#ifdef HAS_ON_ROUND
+	TRY(3, on_round);
+#endif
+#ifdef HAS_ON_DELIVERY
+	TRY(4, on_delivery);
+#endif
+#ifdef HAS_ON_LOST_PACKET
+	TRY(5, on_lost_packet);
+#endif
+#ifdef HAS_ON_MARK
+	TRY(6, on_mark);
+#endif
+#ifdef HAS_ON_TIMER
+	TRY(7, on_timer);
+#endif
+#ifdef HAS_ON_RESTART
+	TRY(8, on_restart);
+#endif
+#ifdef HAS_ON_START
+	TRY(9, on_start);
+#endif
+#ifdef HAS_ON_OPEN
+	TRY(10, on_open);
+#endif
+#ifdef HAS_ON_UNDO
+	TRY(11, on_undo);
+#endif
+	for (unsigned int i = 0; i < sizeof(struct state) / 8; i++)
+		from[i] = s[i];
+	return 0;
+}
+
+#else
+
 #if defined(HAS_ON_DELIVERY) || defined(HAS_ON_LOST_PACKET) || defined(HAS_PACING_RATE) \
 	|| defined(OWNS_RECOVERY) || defined(HAS_WAKE_AT)
 #define EVERY_ACK /* the kernel leaves window and pacing to the controller */
@@ -678,5 +741,7 @@ struct tcp_congestion_ops CONTROL = {
 #endif
 	.name = NAME_OF(CONTROL),
 };
+
+#endif
 
 #endif

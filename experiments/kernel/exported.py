@@ -1,0 +1,125 @@
+"""Our controllers inside the running kernel, exported as BPF, beside our own runs of them.
+
+``python -m experiments.kernel.exported`` records them as data: it needs root, BTF, clang, bpftool
+and 30 minutes. Everything else reads the data.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+from functools import cache
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import tcpcc as tc
+from experiments.kernel.cases import DELAY, QUICK_ACKS, RATE, STEP, Case
+from experiments.kernel.compare import Sender, sender_of, senders
+
+DATA = File(__file__).parent.parent / "data" / "kernel_exported.json.gz"
+BUFFER = 40  # packets: 1.2 bandwidth-delay products
+DURATION = 60.0  # s
+
+#: The kernel's own congestion controls in the same recording, as the yardstick.
+KERNELS = ("reno", "cubic", "bbr")
+EXPORTED = (
+    "reno", "cubic_2008", "cubic", "vegas", "quick_vegas", "westwood_plus", "westwood_rbe",
+    "hstcp", "areno", "fusion", "illinois", "veno", "htcp", "scalable", "yeah", "bic", "hybla",
+    "compound", "africa", "newvegas", "bbr", "copa",
+)  # fmt: skip
+
+
+def scenario(flow: tc.Flow, duration: float = DURATION) -> tc.Scenario:
+    """The path of the recording, with our flow."""
+    net = tc.dumbbell(RATE, DELAY, BUFFER, access_delay=0.0)
+    return tc.Scenario(net, [flow], duration=duration, interval=STEP)
+
+
+def flow_of(name: str, kernels: bool = False) -> tc.Flow:
+    """A sender of Linux with our controller `name`, or with the kernel's congestion control."""
+    transport = {"quick_acks": QUICK_ACKS}
+    if kernels:
+        return tc.Flow.linux(name, transport=transport)
+    return tc.Flow.linux("reno", controller=name, transport=transport)
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """The data: ``kernel``, its version; ``kernels`` and ``exported``, runs by name as in
+    `record.measure`, with ``cost``: nanoseconds per ACK of the congestion control's programs."""
+    return json.loads(gzip.decompress(DATA.read_bytes()))
+
+
+def kernel(name: str, kernels: bool = False) -> Sender:
+    """The recorded sender."""
+    return senders(recorded()["kernels" if kernels else "exported"][name])[0]
+
+
+@cache
+def ours(name: str, kernels: bool = False, duration: float = DURATION) -> Sender:
+    """Our sender on the same path."""
+    run = tc.simulate(scenario(flow_of(name, kernels), duration), trace=True)
+    return sender_of(run, 0)
+
+
+def table(settled: float = 10.0) -> pd.DataFrame:
+    """Mean window (packets) and goodput (Mb/s) after `settled` s, in the kernel and here, their
+    ratios, and the cost of an ACK in the kernel (ns)."""
+    rows = []
+    for kind in ("kernels", "exported"):
+        for name, run in recorded()[kind].items():
+            theirs = kernel(name, kind == "kernels").means(settled)
+            here = ours(name, kind == "kernels").means(settled)
+            rows.append(
+                {
+                    "control": name,
+                    "code": "kernel" if kind == "kernels" else "exported",
+                    **{f"{k}_linux": theirs[k] for k in ("window", "goodput", "losses")},
+                    **{f"{k}_ours": here[k] for k in ("window", "goodput", "losses")},
+                    "window_ratio": theirs["window"] / here["window"],
+                    "goodput_ratio": theirs["goodput"] / here["goodput"],
+                    "ns_per_ack": run.get("cost", np.nan),
+                    "late_mean_ms": run["late_mean"],
+                    "late_most_ms": run["late_most"],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def main(names: tuple[str, ...] = EXPORTED, duration: float = DURATION) -> None:
+    """Record all senders and write the data."""
+    from experiments.kernel.path import missing
+    from experiments.kernel.record import record
+    from tcpcc.export import kernel as inside
+
+    lacks = missing() or inside.missing()
+    if lacks:
+        raise SystemExit(f"cannot record: {lacks}")
+    found: dict[str, Any] = {"kernel": ".".join(os.uname().release.split(".")[:2])}
+    found["kernels"], found["exported"] = {}, {}
+    for name in KERNELS:
+        if name in inside.available():
+            found["kernels"][name] = record(Case((name,), BUFFER), duration)
+            said(name, found["kernels"][name])
+    for name in names:
+        with inside.loaded(name) as control, inside.costs(control) as cost:
+            run = record(Case((control,), BUFFER), duration)
+        run["cost"] = cost.per_ack()
+        found["exported"][name] = run
+        said(control, run)
+        text = json.dumps(found, separators=(",", ":"))
+        DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def said(name: str, run: dict[str, Any]) -> None:
+    late = f"late by {run['late_mean']} ms, at most {run['late_most']}"
+    print(f"{name}: {late}; {run.get('cost', float('nan')):.0f} ns an ACK", flush=True)
+
+
+if __name__ == "__main__":
+    main(tuple(sys.argv[1:]) or EXPORTED)

@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path as File
 from typing import Any
@@ -27,11 +28,21 @@ DURATION = 60.0  # s
 
 #: The kernel's own congestion controls in the same recording, as the yardstick.
 KERNELS = ("reno", "cubic", "bbr")
-EXPORTED = (
-    "reno", "cubic_2008", "cubic", "vegas", "quick_vegas", "westwood_plus", "westwood_rbe",
-    "hstcp", "areno", "fusion", "illinois", "veno", "htcp", "scalable", "yeah", "bic", "hybla",
-    "compound", "africa", "newvegas", "bbr", "copa",
-)  # fmt: skip
+EXPORTED: dict[str, dict[str, Any]] = {
+    "reno": {},
+    # as tcp_cubic.c: its constants and HyStart
+    "cubic_2008": {"slow_start": "hystart", "params": {"beta": 717 / 1024, "early_growth": 1 / 20}},
+    "cubic": {},
+    "bbr": {"params": {"quantum": 6}},
+    **{
+        name: {}
+        for name in (
+            "vegas", "quick_vegas", "westwood_plus", "westwood_rbe", "hstcp", "areno", "fusion",
+            "illinois", "veno", "htcp", "scalable", "yeah", "copa",
+        )
+    },
+}  # fmt: skip
+"""Controllers that are exported, and their settings."""
 
 
 def scenario(flow: tc.Flow, duration: float = DURATION) -> tc.Scenario:
@@ -45,7 +56,8 @@ def flow_of(name: str, kernels: bool = False) -> tc.Flow:
     transport = {"quick_acks": QUICK_ACKS}
     if kernels:
         return tc.Flow.linux(name, transport=transport)
-    return tc.Flow.linux("reno", controller=name, transport=transport)
+    settings = EXPORTED.get(name, {})
+    return tc.Flow.linux("reno", controller=name, transport=transport, **settings)
 
 
 @cache
@@ -91,7 +103,7 @@ def table(settled: float = 10.0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def main(names: tuple[str, ...] = EXPORTED, duration: float = DURATION) -> None:
+def main(names: Iterable[str] = EXPORTED, duration: float = DURATION) -> None:
     """Record all senders and write the data."""
     from experiments.kernel.path import missing
     from experiments.kernel.record import record
@@ -107,7 +119,7 @@ def main(names: tuple[str, ...] = EXPORTED, duration: float = DURATION) -> None:
             found["kernels"][name] = record(Case((name,), BUFFER), duration)
             said(name, found["kernels"][name])
     for name in names:
-        with inside.loaded(name) as control, inside.costs(control) as cost:
+        with inside.loaded(name, **EXPORTED.get(name, {})) as control, inside.costs(control) as cost:
             run = record(Case((control,), BUFFER), duration)
         run["cost"] = cost.per_ack()
         found["exported"][name] = run
@@ -122,4 +134,4 @@ def said(name: str, run: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(tuple(sys.argv[1:]) or EXPORTED)
+    main(sys.argv[1:] or EXPORTED)

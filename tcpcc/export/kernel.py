@@ -237,8 +237,7 @@ def _programs_of_all() -> list[tuple[str, dict[str, int]]]:
     """(name, number of each program) of the congestion controls that `load` made."""
     found = []
     for one in _json("struct_ops", "show"):
-        dumped = _json("struct_ops", "dump", "id", str(one["id"]))
-        text = json.dumps(dumped)
+        text = _told("struct_ops", "dump", "id", str(one["id"]))
         programs = {p: int(n) for p, n in re.findall(r"(control_\w+)/prog_id:(\d+)", text)}
         if MARK in programs:
             found.append((one["name"], programs))
@@ -246,16 +245,20 @@ def _programs_of_all() -> list[tuple[str, dict[str, int]]]:
 
 
 def _json(*arguments: str) -> list[dict[str, Any]]:
+    found = json.loads(_told("-j", *arguments) or "[]")
+    return found if isinstance(found, list) else [found]
+
+
+def _told(*arguments: str) -> str:
     """The answer of bpftool."""
     if shutil.which("bpftool") is None:
         raise KernelError(f"needs bpftool ({HINTS['bpftool']})")
     if os.geteuid() != 0:
         raise KernelError("needs root, to see BPF programs")
-    done = _run(["bpftool", "-j", *arguments])
+    done = _run(["bpftool", *arguments])
     if done.returncode != 0:
         raise KernelError(f"bpftool {' '.join(arguments)}: {_reason(done)}")
-    told = json.loads(done.stdout or "[]")
-    return told if isinstance(told, list) else [told]
+    return done.stdout
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:

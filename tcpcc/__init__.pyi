@@ -10,6 +10,7 @@ from .definition import State as State
 from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
+from .export import export as export
 from .interactive import explore as explore
 from .many import SweepError as SweepError
 from .many import SweepInterrupted as SweepInterrupted

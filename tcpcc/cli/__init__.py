@@ -1,4 +1,4 @@
-"""The ``tcpcc`` command: list, run, show, sweep, new, reproduce, bench.
+"""The ``tcpcc`` command: list, run, show, sweep, new, export, reproduce, bench.
 
 A user's error gives one line on stderr and exit code 2. Ctrl-C prints one line on what is finished
 and exits with 130. Results go to stdout, progress bars and notes to stderr.
@@ -113,6 +113,19 @@ def parser() -> argparse.ArgumentParser:
     fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
     fresh.add_argument("name", help="letters, digits and _")
+
+    out = command("export", export_rules, "Write a controller's rules as C or as BPF for Linux.")
+    out.add_argument("controller", nargs="?", help="name, such as vegas")
+    out.add_argument("--to", default="c", help="c (default) or bpf")
+    out.add_argument(
+        "--out", type=Path, default=Path("."), metavar="DIR", help="folder; default: this one"
+    )
+    out.add_argument("--slow-start", default="standard", help="slow-start rule, such as hystart")
+    out.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter"
+    )
+    out.add_argument("--list", action="store_true", help="print which controllers can be exported")
+    _importing(out)
 
     again = command(
         "reproduce", reproduce, "Reproduce published tables and figures, from a checkout of tcpcc."
@@ -399,6 +412,30 @@ def new_file(options: argparse.Namespace) -> None:
     from tcpcc.cli.templates import write
 
     print(f"wrote {write(options.kind, options.name)}")
+
+
+# export
+
+
+def export_rules(options: argparse.Namespace) -> None:
+    """``tcpcc export``"""
+    from tcpcc.export import export, exportable
+
+    _import(options.imports)
+    if options.list:
+        print(plain_table(exportable()))
+        return
+    if options.controller is None:
+        raise ScenarioError("export: give a controller's name, or --list")
+    params: Any = {}
+    for text in options.set:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ScenarioError(f"--set {text}: must be name=value")
+        params[name] = value_of(value)
+    settings: Any = {"slow_start": options.slow_start, "params": params}
+    for path in export(options.controller, options.to, options.out, **settings):
+        print(f"wrote {path}")
 
 
 # completion

@@ -1,0 +1,109 @@
+"""Every controller's rules in C compute the bits that they compute in Python."""
+
+import math
+import random
+
+import pytest
+from held import InBPF, InC, differences, exportable, needs_cc
+
+from tcpcc.controllers import CONTROLLERS
+from tcpcc.export import exportable as table
+from tcpcc.slow_start import SLOW_STARTS
+from tcpcc.slow_start.start_up import composed
+
+EVERYONE = list(CONTROLLERS.values())
+IN_C = exportable(EVERYONE, InC)
+IN_BPF = exportable(EVERYONE, InBPF)
+STARTS = [SLOW_STARTS[name] for name in SLOW_STARTS if name not in ("standard", "quick_start")]
+
+
+def held(controllers, target, calls):
+    for one in controllers:
+        wrong, answered = differences(one, target, calls)
+        assert not wrong, f"{len(wrong)} calls differ; {wrong[0]}"
+        for name, count in answered.items():
+            assert 2 * count >= calls / len(answered), f"{one.name}, {name}: {count} answers"
+
+
+@needs_cc
+def test_all_controllers_in_c_have_pythons_bits(tmp_path):
+    held(IN_C, InC(tmp_path, IN_C), 500)
+
+
+@needs_cc
+def test_all_controllers_in_bpfs_c_have_pythons_bits(tmp_path):
+    held(IN_BPF, InBPF(tmp_path, IN_BPF), 200)
+
+
+@needs_cc
+@pytest.mark.papers
+@pytest.mark.parametrize("target", [InC, InBPF])
+def test_all_controllers_have_pythons_bits_on_many_states(target, tmp_path):
+    one_by_one = IN_C if target is InC else IN_BPF
+    held(one_by_one, target(tmp_path, one_by_one), 100_000)
+
+
+@needs_cc
+@pytest.mark.parametrize("start", STARTS, ids=lambda s: s.name)
+@pytest.mark.parametrize("name", ["vegas", "cubic"])
+def test_slow_start_rules_have_pythons_bits(start, name, tmp_path):
+    one = composed(CONTROLLERS[name], start)
+    held([one], InC(tmp_path, [one]), 500)
+
+
+def test_only_xcp_is_not_exportable_to_c():
+    found = table().set_index("controller")["c"]
+    assert list(found[found != "yes"].index) == ["xcp"]
+    assert "line" in found["xcp"]
+    assert "ack.word2 (a header field" in found["xcp"]
+
+
+def test_what_linux_cannot_have_is_named():
+    found = table().set_index("controller")["bpf"]
+    refused = found[found != "yes"]
+    assert list(refused.index) == ["bbr3", "ledbat", "lp", "vivace", "xcp"]
+    for name, text in {
+        "bbr3": "a.lost",
+        "ledbat": "a.owd",
+        "vivace": "stamps",
+        "xcp": "header",
+    }.items():
+        assert text in refused[name]
+
+
+@needs_cc
+def test_a_stream_of_random_numbers_is_the_simulators(tmp_path):
+    """CDG backs off at random: a thousand rounds in a row, each with the state that the last one
+    left, end in the same state of the generator."""
+    import held as h
+    import numpy as np
+
+    from tcpcc.engine.streams import seed_stream
+
+    cdg = CONTROLLERS["cdg"]
+    target = InC(tmp_path, [cdg])
+    state = np.zeros(1, cdg.state_dtype)
+    state[0] = tuple(cdg.initial_state)
+    seed_stream(state[0], 7, "cdg")
+    s, p, a = (
+        h.plain(state[0]),
+        h.plain(h.parameters(cdg, np.random.default_rng(1), 1, False)[0]),
+        None,
+    )
+    params = h.parameters(cdg, np.random.default_rng(1), 1, False)
+    sample = h.samples(np.random.default_rng(2), 1, target.sample_dtype(cdg))
+    a = h.plain(h.samples(np.random.default_rng(3), 1, h.sample_dtype)[0])
+    draw, drawn = random.Random(1), set()
+    for _ in range(1000):
+        rtt = draw.uniform(0.1, 0.2)
+        for name in ("on_ack", "on_round"):
+            for field in sample.dtype.names:
+                value = rtt if field == "rtt" else 1.0 if field == "acked" else 0.0
+                sample[0][field] = value
+                setattr(a, field, value)
+            target.rule(cdg, name)(*(x.ctypes.data for x in (state, params, sample)))
+            cdg.rules[name](s, p, a)
+        drawn.add(s.mrg5)
+        assert h.bits([getattr(s, n) for n in state.dtype.names]) == h.bits(list(state[0]))
+    assert len(drawn) > 100
+    assert math.isfinite(s.cwnd)

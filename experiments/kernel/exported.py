@@ -119,7 +119,10 @@ def main(names: Iterable[str] = EXPORTED, duration: float = DURATION) -> None:
             found["kernels"][name] = record(Case((name,), BUFFER), duration)
             said(name, found["kernels"][name])
     for name in names:
-        with inside.loaded(name, **EXPORTED.get(name, {})) as control, inside.costs(control) as cost:
+        with (
+            inside.loaded(name, **EXPORTED.get(name, {})) as control,
+            inside.costs(control) as cost,
+        ):
             run = record(Case((control,), BUFFER), duration)
         run["cost"] = cost.per_ack()
         found["exported"][name] = run

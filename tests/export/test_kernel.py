@@ -7,8 +7,8 @@ import types
 
 import numpy as np
 import pytest
-
 from held import differences
+
 from tcpcc.cli import main
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import sample_dtype

@@ -610,6 +610,7 @@ void BPF_PROG(control_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 
 #else
 
+#ifndef OWNS_RECOVERY
 /* Proportional rate reduction (RFC 9937, 6.2), which Linux leaves to a cong_control. */
 static __always_inline __u32 reduced(struct flow *f, struct tcp_sock *tp, __u32 acked, int safe)
 {
@@ -636,6 +637,7 @@ static __always_inline __u32 reduced(struct flow *f, struct tcp_sock *tp, __u32 
 		go = !out;
 	return pipe + (__u32)go;
 }
+#endif
 
 #ifdef HAS_PACING_RATE
 static __always_inline void write_pacing(struct flow *f, struct sock *sk, struct tcp_sock *tp)

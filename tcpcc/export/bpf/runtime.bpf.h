@@ -131,8 +131,10 @@ int trial(struct trial *t)
 {
 	__u64 *from = (__u64 *)t, *s = (__u64 *)&trial_state, *a = (__u64 *)&trial_sample;
 
+#pragma unroll /* the verifier wants constant offsets */
 	for (unsigned int i = 0; i < sizeof(struct state) / 8; i++)
 		s[i] = from[i];
+#pragma unroll
 	for (unsigned int i = 0; i < sizeof(struct sample) / 8; i++)
 		a[i] = from[sizeof(struct state) / 8 + i];
 	TRY(0, on_ack);
@@ -165,6 +167,7 @@ int trial(struct trial *t)
 #ifdef HAS_ON_UNDO
 	TRY(11, on_undo);
 #endif
+#pragma unroll
 	for (unsigned int i = 0; i < sizeof(struct state) / 8; i++)
 		from[i] = s[i];
 	return 0;

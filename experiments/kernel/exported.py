@@ -10,7 +10,7 @@ import gzip
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path as File
 from typing import Any
@@ -103,38 +103,39 @@ def table(settled: float = 10.0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def main(names: Iterable[str] = EXPORTED, duration: float = DURATION) -> None:
-    """Record all senders and write the data."""
+def main(names: Sequence[str] = (), duration: float = DURATION, tries: int = 2) -> None:
+    """Record senders and write the data.
+
+    Args:
+        names: the senders to record anew, "kernel:reno" for the kernel's own; default: all.
+        duration: s.
+        tries: recordings of a sender, until no packet was forwarded too late.
+    """
     from experiments.kernel.path import missing
     from experiments.kernel.record import record
-    from tcpcc.export import kernel as inside
+    from tcpcc.export import loader
 
-    lacks = missing() or inside.missing()
+    lacks = missing() or loader.missing()
     if lacks:
         raise SystemExit(f"cannot record: {lacks}")
-    found: dict[str, Any] = {"kernel": ".".join(os.uname().release.split(".")[:2])}
-    found["kernels"], found["exported"] = {}, {}
-    for name in KERNELS:
-        if name in inside.available():
-            found["kernels"][name] = record(Case((name,), BUFFER), duration)
-            said(name, found["kernels"][name])
-    for name in names:
-        with (
-            inside.loaded(name, **EXPORTED.get(name, {})) as control,
-            inside.costs(control) as cost,
-        ):
-            run = record(Case((control,), BUFFER), duration)
-        run["cost"] = cost.per_ack()
-        found["exported"][name] = run
-        said(control, run)
+    found: dict[str, Any] = {"kernels": {}, "exported": {}}
+    if names:
+        found = json.loads(gzip.decompress(DATA.read_bytes()))
+    found["kernel"] = ".".join(os.uname().release.split(".")[:2])
+    for name in names or (*(f"kernel:{one}" for one in KERNELS), *EXPORTED):
+        if name.startswith("kernel:"):
+            own = name.removeprefix("kernel:")
+            found["kernels"][own] = run = record(Case((own,), BUFFER), duration, tries)
+        else:
+            settings = EXPORTED[name]
+            with loader.loaded(name, **settings) as control, loader.costs(control) as cost:
+                run = record(Case((control,), BUFFER), duration, tries)
+            found["exported"][name] = run | {"cost": round(cost.per_ack())}
+        late = f"late by {run['late_mean']} ms, at most {run['late_most']}"
+        print(f"{name}: {late}", flush=True)
         text = json.dumps(found, separators=(",", ":"))
         DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def said(name: str, run: dict[str, Any]) -> None:
-    late = f"late by {run['late_mean']} ms, at most {run['late_most']}"
-    print(f"{name}: {late}; {run.get('cost', float('nan')):.0f} ns an ACK", flush=True)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:] or EXPORTED)
+    main(sys.argv[1:])

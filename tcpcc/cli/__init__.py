@@ -453,19 +453,19 @@ def export_rules(options: argparse.Namespace) -> None:
 
 def in_kernel(options: argparse.Namespace) -> None:
     """``tcpcc kernel``"""
-    from tcpcc.export import kernel
+    from tcpcc.export import loader
 
     _import(options.imports)
     if options.action == "list":
-        print("\n".join(kernel.loaded_names()) or "no controller is loaded")
+        print("\n".join(loader.loaded_names()) or "no controller is loaded")
         return
     if options.name is None:
         raise ScenarioError(f"kernel {options.action}: give a name")
     if options.action == "load":
-        name = kernel.load(options.name, name=options.called, **_rule_settings(options))
+        name = loader.load(options.name, name=options.called, **_rule_settings(options))
         print(f"loaded {name}: iperf3 -C {name}, or the socket option TCP_CONGESTION")
     else:
-        kernel.unload(options.name)
+        loader.unload(options.name)
         print(f"unloaded {options.name}")
 
 

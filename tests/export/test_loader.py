@@ -13,9 +13,9 @@ from tcpcc.cli import main
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.errors import ScenarioError
-from tcpcc.export import files, kernel
+from tcpcc.export import files, loader
 
-lacks = kernel.missing()
+lacks = loader.missing()
 in_kernel = pytest.mark.skipif(lacks is not None, reason=f"the running kernel: {lacks}")
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang and libbpf-dev")
 
@@ -44,7 +44,7 @@ def object_of(tmp_path):
     def make(name, *flags):
         ((file, text),) = files(name, "bpf").items()
         (tmp_path / file).write_text(text)
-        return kernel.compiled(tmp_path / file, "-Wall", "-Werror", *flags)
+        return loader.compiled(tmp_path / file, "-Wall", "-Werror", *flags)
 
     return make
 
@@ -66,11 +66,11 @@ def test_every_generated_file_compiles(object_of, name):
 @pytest.mark.parametrize("name", exportable())
 def test_the_kernel_accepts_the_controller(name):
     """The verifier passes it, sockets could use it, and unloading leaves no trace."""
-    before = kernel.available()
-    with kernel.loaded(name, name="tc_test_accepts") as control:
-        assert control in kernel.available()
-        assert control in kernel.loaded_names()
-    assert kernel.available() == before
+    before = loader.available()
+    with loader.loaded(name, name="tc_test_accepts") as control:
+        assert control in loader.available()
+        assert control in loader.loaded_names()
+    assert loader.available() == before
 
 
 def test_at_least_thirty_controllers_can_be_exported():
@@ -155,7 +155,7 @@ def test_a_wrong_constant_is_found(object_of, tmp_path):
     text = source.read_text()
     assert text.count("f64_add(s->cwnd") >= 1
     source.write_text(text.replace("f64_add(s->cwnd", "f64_sub(s->cwnd"))
-    held = InKernel(kernel.compiled(source, "-DRULES_ONLY"))
+    held = InKernel(loader.compiled(source, "-DRULES_ONLY"))
     try:
         wrong, _ = differences(CONTROLLERS["reno"], held, 100)
     finally:
@@ -166,15 +166,15 @@ def test_a_wrong_constant_is_found(object_of, tmp_path):
 @in_kernel
 def test_a_name_in_use_is_refused():
     with pytest.raises(ScenarioError, match="the kernel has a congestion control of this name"):
-        kernel.load("reno", name="cubic")
+        loader.load("reno", name="cubic")
 
 
 @in_kernel
 def test_only_what_was_loaded_here_is_unloaded():
     with pytest.raises(ScenarioError, match="kernel's own"):
-        kernel.unload("reno")
+        loader.unload("reno")
     with pytest.raises(ScenarioError, match="tc_nothing"):
-        kernel.unload("tc_nothing")
+        loader.unload("tc_nothing")
 
 
 @in_kernel
@@ -185,12 +185,12 @@ def test_the_command_loads_lists_and_unloads(capsys):
         assert "tc_test_cli" in capsys.readouterr().out
     finally:
         assert main(["kernel", "unload", "tc_test_cli"]) == 0
-    assert "tc_test_cli" not in kernel.available()
+    assert "tc_test_cli" not in loader.available()
 
 
 def test_a_name_that_is_too_long_is_refused():
     with pytest.raises(ScenarioError, match="at most 15"):
-        kernel.load("reno", name="a_name_that_is_far_too_long")
+        loader.load("reno", name="a_name_that_is_far_too_long")
 
 
 @pytest.mark.parametrize(
@@ -201,10 +201,10 @@ def test_what_is_missing_is_one_line(monkeypatch, tmp_path, capsys, lacking, mes
     btf = tmp_path / "vmlinux"
     if lacking != "btf":
         btf.write_text("")
-    monkeypatch.setattr(kernel, "BTF", btf)
+    monkeypatch.setattr(loader, "BTF", btf)
     monkeypatch.setattr(shutil, "which", lambda tool: None if tool == lacking else f"/{tool}")
     monkeypatch.setattr("os.geteuid", lambda: 1000 if lacking == "root" else 0)
-    assert message in str(kernel.missing())
+    assert message in str(loader.missing())
     assert main(["kernel", "load", "reno"]) == 2
     told = capsys.readouterr().err
     assert message in told
@@ -215,18 +215,18 @@ def test_the_verifiers_complaint_is_one_line():
     text = "libbpf: prog 'x': BPF program load failed\nthe call stack of 8 frames is too deep !\n"
     text += "processed 2972 insns (limit 1000000)\nlibbpf: failed to load object 'x'\n"
     done = subprocess.CompletedProcess([], 1, "", text)
-    assert kernel._reason(done) == "the call stack of 8 frames is too deep !"
+    assert loader._reason(done) == "the call stack of 8 frames is too deep !"
 
 
 def test_a_cost_is_per_ack():
     spent = {"control_pkts_acked": 1000, "control_cong_avoid": 3000, "control_init": 0}
-    cost = kernel.Cost(spent, {"control_pkts_acked": 4, "control_cong_avoid": 3})
+    cost = loader.Cost(spent, {"control_pkts_acked": 4, "control_cong_avoid": 3})
     assert cost.per_ack() == pytest.approx(1000)
 
 
 def test_default_names_fit_the_kernel():
-    names = [kernel.default_name(name) for name in CONTROLLERS]
-    assert max(map(len, names)) <= kernel.LONGEST_NAME
+    names = [loader.default_name(name) for name in CONTROLLERS]
+    assert max(map(len, names)) <= loader.LONGEST_NAME
     assert len(set(names)) == len(names)
-    assert isinstance(kernel, types.ModuleType)
+    assert isinstance(loader, types.ModuleType)
     assert np.all([name.isascii() for name in names])

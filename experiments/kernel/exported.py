@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path as File
@@ -23,6 +24,7 @@ from experiments.kernel.cases import DELAY, QUICK_ACKS, RATE, STEP, Case
 from experiments.kernel.compare import Sender, sender_of, senders
 
 DATA = File(__file__).parent.parent / "data" / "kernel_exported.json.gz"
+WRAPPED = File(__file__).parent / "tcp_cubic.bpf.c"
 BUFFER = 40  # packets: 1.2 bandwidth-delay products
 DURATION = 60.0  # s
 
@@ -103,6 +105,23 @@ def table(settled: float = 10.0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def cost_of_tcp_cubic(duration: float = 20.0) -> float:
+    """Nanoseconds per ACK of the kernel's own CUBIC, behind BPF programs that only call it."""
+    from experiments.kernel.record import measure
+    from tcpcc.export import loader
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = File(folder) / WRAPPED.name
+        source.write_text(WRAPPED.read_text())
+        control = loader.install(source, "kernels_cubic")
+    try:
+        with loader.costs(control) as cost:
+            measure(Case((control,), BUFFER), duration)
+    finally:
+        loader.unload(control)
+    return cost.per_ack()
+
+
 def main(names: Sequence[str] = (), duration: float = DURATION, tries: int = 2) -> None:
     """Record senders and write the data.
 
@@ -126,6 +145,8 @@ def main(names: Sequence[str] = (), duration: float = DURATION, tries: int = 2) 
         if name.startswith("kernel:"):
             own = name.removeprefix("kernel:")
             found["kernels"][own] = run = record(Case((own,), BUFFER), duration, tries)
+            if own == "cubic":
+                run["cost"] = round(cost_of_tcp_cubic())
         else:
             settings = EXPORTED[name]
             with loader.loaded(name, **settings) as control, loader.costs(control) as cost:

@@ -126,22 +126,39 @@ def load(
             f"name = {wanted!r}: must have at most {LONGEST_NAME} letters, digits and _, and not"
             " begin with a digit"
         )
-    if wanted in available():
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"{wanted}.bpf.c"
+        source.write_text(text, encoding="utf-8")
+        return install(source, wanted, f"-DCONTROL_NAME={wanted}")
+
+
+def install(source: Path, name: str, *flags: str) -> str:
+    """Compile a file of BPF C and load the congestion control `name` that it defines.
+
+    Args:
+        source: the file.
+        name: name of the congestion control.
+        *flags: further flags of clang.
+
+    Returns:
+        The name.
+
+    Raises:
+        KernelError, ScenarioError: as `load`.
+    """
+    if name in available():
         raise ScenarioError(
-            f"name = {wanted!r}: the kernel has a congestion control of this name; unload it, or"
+            f"name = {name!r}: the kernel has a congestion control of this name; unload it, or"
             " give another name"
         )
     lacks = missing()
     if lacks:
         raise KernelError(f"cannot load: {lacks}")
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / f"{wanted}.bpf.c"
-        source.write_text(text, encoding="utf-8")
-        made = compiled(source, f"-DCONTROL_NAME={wanted}")
-        done = _run(["bpftool", "struct_ops", "register", str(made)])
-    if wanted not in available():
-        raise KernelError(f"the kernel does not accept {wanted}: {_reason(done)}")
-    return wanted
+    made = compiled(source, *flags)
+    done = _run(["bpftool", "struct_ops", "register", str(made)])
+    if name not in available():
+        raise KernelError(f"the kernel does not accept {name}: {_reason(done)}")
+    return name
 
 
 def unload(name: str) -> None:

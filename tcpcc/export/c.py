@@ -178,9 +178,9 @@ _NOTES = (
     "Times are in seconds, windows in packets, rates in packets per second. Call init first, then",
     "the function of each event with the sample of that event. The window to use is cwnd.",
     "",
-    "With -ffp-contract=off on a machine with IEEE 754 doubles the results are those of tcpcc to",
-    "the bit. Where Python raises an exception, as in a division by zero, C goes on with infinity",
-    "or NaN.",
+    "Compiled with -ffp-contract=off -fno-builtin, on a machine with IEEE 754 doubles, the results",
+    "are those of tcpcc to the bit. Where Python raises an exception, as in a division by zero, C",
+    "goes on with infinity or NaN.",
 )
 
 

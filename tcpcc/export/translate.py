@@ -512,7 +512,7 @@ class _Body:
     def items(self, node: ast.expr) -> list[Any]:
         """The values that a loop runs over, each a syntax tree, an array, or a tuple of these."""
         if isinstance(node, ast.Tuple):
-            return list(node.elts)
+            return [self._item(one) for one in node.elts]
         array = self.array(node)
         if array is not None:
             return [
@@ -529,23 +529,31 @@ class _Body:
                 return list(zip(*(self.items(one) for one in node.args), strict=False))
         raise self.error(node, f"a loop over {ast.unparse(node)}")
 
+    def _item(self, node: ast.expr) -> Any:
+        """A member of a written tuple, evaluated before the loop as Python does."""
+        if isinstance(node, ast.Tuple):
+            return tuple(self._item(one) for one in node.elts)
+        if self.array(node) is not None:
+            return node
+        value = self.expression(node)
+        kept = isinstance(value, Const) or (isinstance(value, Var) and value.once)
+        return value if kept else self.temporary(value)
+
     def _bind(self, target: ast.expr, item: Any) -> None:
         """Assign an item of :meth:`items` to the target of a loop."""
         if isinstance(target, ast.Tuple):
-            parts = item.elts if isinstance(item, ast.Tuple) else item
-            if not isinstance(parts, tuple | list) or len(parts) != len(target.elts):
+            if not isinstance(item, tuple) or len(item) != len(target.elts):
                 raise self.error(target, f"the target {ast.unparse(target)}")
-            for one, part in zip(target.elts, parts, strict=True):
+            for one, part in zip(target.elts, item, strict=True):
                 self._bind(one, part)
             return
-        if not isinstance(target, ast.Name) or isinstance(item, tuple | ast.Tuple):
+        if not isinstance(target, ast.Name) or isinstance(item, tuple):
             raise self.error(target, f"the target {ast.unparse(target)}")
         array = self.array(item) if isinstance(item, ast.expr) else None
         if array is not None:
             self.aliases[target.id] = array
         else:
-            value = self.expression(item) if isinstance(item, ast.expr) else item
-            self.assign_name(target.id, self.settled(value))
+            self.assign_name(target.id, item)
 
     # Assignments
 
@@ -744,9 +752,6 @@ class _Body:
             if value.type == NONE and not statement:
                 raise self.error(node, f"the value of {ast.unparse(node.func)}, which returns none")
             return value
-        if isinstance(node, ast.NamedExpr):
-            self.assign_name(node.target.id, self.settled(self.expression(node.value)))
-            return self.temporary(self.name(node.target))
         raise self.error(node, f"{ast.unparse(node)} ({_word(node)})")
 
     def constant(self, node: ast.AST, value: Any, name: str = "") -> Const:

@@ -210,7 +210,7 @@ class Writer:
             if type_ in (STATE, PARAMS, SAMPLE):
                 self._records.setdefault(type_, self.local(name))
         body = function.body
-        declared = self._declared_in_place(body)
+        declared = self._declared_in_place(body, {name for name, _ in function.arguments})
         used = {node.name for node in walk(body) if isinstance(node, Var)}
         used -= {node.name for node in walk(body) if isinstance(node, For)}
         lines = [f"/* {_comment(function.doc)} */"] if function.doc else []
@@ -228,10 +228,10 @@ class Writer:
             lines.append("    return 0;")
         return "\n".join([*lines, "}"])
 
-    def _declared_in_place(self, body: list[Any]) -> dict[str, int]:
+    def _declared_in_place(self, body: list[Any], arguments: set[str]) -> dict[str, int]:
         """Variables of which the first use is an assignment outside of all blocks: name -> the
         statement's identity."""
-        seen: set[str] = set()
+        seen = set(arguments)
         found: dict[str, int] = {}
         for node in body:
             if isinstance(node, Assign) and isinstance(node.target, Var):

@@ -15,16 +15,27 @@ from tcpcc.errors import ScenarioError
 from tcpcc.export import files, linux
 from tcpcc.export.c import identifier
 
-FLAGS = ("-O2", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused", "-fPIC", "-shared")
+FLAGS = ("-O2", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused", "-Wno-bool-compare")
 RAISED = (ArithmeticError, ValueError, IndexError, TypeError)
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler cc here")
 
 
-def library(folder, paths):
+def library(folder, paths, *flags):
     """What the C compiler makes of these files."""
     made = folder / "rules.so"
-    command = ["cc", "-std=gnu11", *FLAGS, "-o", str(made), *map(str, paths), "-lm"]
+    command = [
+        "cc",
+        "-std=gnu11",
+        *FLAGS,
+        *flags,
+        "-fPIC",
+        "-shared",
+        "-o",
+        str(made),
+        *map(str, paths),
+        "-lm",
+    ]
     done = subprocess.run(command, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(made))
@@ -35,7 +46,7 @@ class InC:
 
     parameters = True
 
-    def __init__(self, folder, controllers):
+    def __init__(self, folder, controllers, *flags):
         paths, self.fields = [], {}
         for one in controllers:
             for name, text in files(one).items():
@@ -45,7 +56,7 @@ class InC:
                 else:
                     struct = re.search(r"_sample \{(.*?)\n\};", text, re.DOTALL)[1]
                     self.fields[one.name] = re.findall(r"double (\w+);", struct)
-        self.library = library(folder, paths)
+        self.library = library(folder, paths, *flags)
 
     def sample_dtype(self, controller):
         return np.dtype([(name, float) for name in self.fields[controller.name]])
@@ -61,7 +72,7 @@ class InBPF:
 
     parameters = False
 
-    def __init__(self, folder, controllers):
+    def __init__(self, folder, controllers, *flags):
         (folder / "shim.h").write_text((Path(__file__).parent / "shim.h").read_text())
         paths = []
         for one in controllers:
@@ -75,7 +86,7 @@ class InBPF:
             ]
             paths.append(folder / f"{name}.bpf.c")
             paths[-1].write_text("\n".join(['#include "shim.h"', text, *entries, ""]))
-        self.library = library(folder, paths)
+        self.library = library(folder, paths, *flags)
 
     def sample_dtype(self, controller):
         return sample_dtype

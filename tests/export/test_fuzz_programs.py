@@ -1,0 +1,74 @@
+"""Random rules in C compute the bits that they compute in Python."""
+
+import linecache
+
+import pytest
+from held import InBPF, InC, differences, needs_cc
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from programs import SIZE, Drawn
+
+from tcpcc.controllers.controller import Controller, nothing
+from tcpcc.definition import Param, State
+
+AT_ONCE = 25  # programs of an example, compiled together
+CALLS = 40
+EXACT = "-fno-builtin"  # a compiler rounds cbrt(2.5) better than the library does
+
+
+def controller(text, name):
+    """The controller with the rule in this text."""
+    cell = f"<{name}>"
+    linecache.cache[cell] = len(text), None, text.splitlines(keepends=True), cell
+    scope = {"__name__": name}
+    exec(compile(text, cell, "exec"), scope)
+    return Controller(
+        name, "random", scope["on_ack"], nothing, nothing,
+        params={"gain": Param(0.5, "", ""), "limit": Param(3.0, "", "")},
+        state={
+            **{n: State(k, "", "") for k, n in enumerate(("one", "two", "three"))},
+            "count": State(2, "", "", kind=int), "many": State(1.0, "", "", size=SIZE),
+        },
+    )  # fmt: skip
+
+
+def drawn(random, count):
+    texts = [Drawn(random).module() for _ in range(count)]
+    return texts, [controller(text, f"program{k}") for k, text in enumerate(texts)]
+
+
+def held(random, folder):
+    texts, programs = drawn(random, AT_ONCE)
+    for kind in (InC, InBPF):
+        target = kind(folder, programs, EXACT)
+        for text, one in zip(texts, programs, strict=True):
+            wrong, _ = differences(one, target, CALLS)
+            assert not wrong, f"{kind.__name__}: {wrong[0]}\n{text}"
+
+
+def runs(examples):
+    return settings(
+        max_examples=examples, deadline=None, database=None, derandomize=True,
+        suppress_health_check=list(HealthCheck), phases=[Phase.generate],
+    )  # fmt: skip
+
+
+@needs_cc
+def test_random_programs_have_pythons_bits(tmp_path_factory):
+    @runs(2)
+    @given(st.randoms(use_true_random=True))
+    def check(random):
+        held(random, tmp_path_factory.mktemp("programs"))
+
+    check()
+
+
+@needs_cc
+@pytest.mark.papers
+def test_ten_thousand_random_programs_have_pythons_bits(tmp_path_factory):
+    @runs(10_000 // AT_ONCE)
+    @given(st.randoms(use_true_random=True))
+    def check(random):
+        held(random, tmp_path_factory.mktemp("programs"))
+
+    check()

@@ -94,22 +94,23 @@ def simulated(
 ) -> list[Sender]:
     """Our senders in a case; arguments as in `cases.scenario`."""
     run = tc.simulate(scenario(case, duration, shift, **changes), trace=True)
-    events, found = run.events, []
+    return [sender_of(run, k) for k in range(len(case.controls))]
+
+
+def sender_of(run: tc.Run, k: int) -> Sender:
+    """Flow number `k` of a run with a trace."""
+    events = run.events
     assert events is not None
-    for k in range(len(case.controls)):
-        flow = run.data.isel(flow=k)
-        dropped = (events["event"] == EVENTS.index("drop")) & (events["flow"] == k)
-        alive = np.isfinite(flow["cwnd"].values)
-        found.append(
-            Sender(
-                time=flow["time"].values[alive],
-                cwnd=np.floor(flow["cwnd"].values[alive]),
-                rtt=flow["rtt"].values[alive],
-                delivered=flow["delivered"].values.cumsum()[alive],
-                drops=events["time"][dropped],
-            )
-        )
-    return found
+    flow = run.data.isel(flow=k)
+    dropped = (events["event"] == EVENTS.index("drop")) & (events["flow"] == k)
+    alive = np.isfinite(flow["cwnd"].values)
+    return Sender(
+        time=flow["time"].values[alive],
+        cwnd=np.floor(flow["cwnd"].values[alive]),
+        rtt=flow["rtt"].values[alive],
+        delivered=flow["delivered"].values.cumsum()[alive],
+        drops=events["time"][dropped],
+    )
 
 
 @cache

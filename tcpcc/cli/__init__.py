@@ -1,4 +1,4 @@
-"""The ``tcpcc`` command: list, run, show, sweep, new, export, reproduce, bench.
+"""The ``tcpcc`` command: list, run, show, sweep, new, export, kernel, reproduce, bench.
 
 A user's error gives one line on stderr and exit code 2. Ctrl-C prints one line on what is finished
 and exits with 130. Results go to stdout, progress bars and notes to stderr.
@@ -126,6 +126,22 @@ def parser() -> argparse.ArgumentParser:
     )
     out.add_argument("--list", action="store_true", help="print which controllers can be exported")
     _importing(out)
+
+    inside = command(
+        "kernel", in_kernel, "Load controllers into the running Linux, unload and list them (root)."
+    )
+    inside.add_argument("action", choices=["load", "unload", "list"])
+    inside.add_argument(
+        "name", nargs="?", help="load: a controller, such as vegas; unload: its name in the kernel"
+    )
+    inside.add_argument("--name", dest="called", help="load: name in the kernel; default: tc_NAME")
+    inside.add_argument(
+        "--slow-start", default="standard", help="load: slow-start rule, such as hystart"
+    )
+    inside.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="load: a parameter's value"
+    )
+    _importing(inside)
 
     again = command(
         "reproduce", reproduce, "Reproduce published tables and figures, from a checkout of tcpcc."
@@ -427,15 +443,41 @@ def export_rules(options: argparse.Namespace) -> None:
         return
     if options.controller is None:
         raise ScenarioError("export: give a controller's name, or --list")
-    params: Any = {}
+    settings = _rule_settings(options)
+    for path in export(options.controller, options.to, options.out, **settings):
+        print(f"wrote {path}")
+
+
+# kernel
+
+
+def in_kernel(options: argparse.Namespace) -> None:
+    """``tcpcc kernel``"""
+    from tcpcc.export import loader
+
+    _import(options.imports)
+    if options.action == "list":
+        print("\n".join(loader.loaded_names()) or "no controller is loaded")
+        return
+    if options.name is None:
+        raise ScenarioError(f"kernel {options.action}: give a name")
+    if options.action == "load":
+        name = loader.load(options.name, name=options.called, **_rule_settings(options))
+        print(f"loaded {name}: iperf3 -C {name}, or the socket option TCP_CONGESTION")
+    else:
+        loader.unload(options.name)
+        print(f"unloaded {options.name}")
+
+
+def _rule_settings(options: argparse.Namespace) -> Any:
+    """The slow start and the parameters of a controller that is exported."""
+    params = {}
     for text in options.set:
         name, equals, value = text.partition("=")
         if not equals:
             raise ScenarioError(f"--set {text}: must be name=value")
         params[name] = value_of(value)
-    settings: Any = {"slow_start": options.slow_start, "params": params}
-    for path in export(options.controller, options.to, options.out, **settings):
-        print(f"wrote {path}")
+    return {"slow_start": options.slow_start, "params": params}
 
 
 # completion

@@ -1,0 +1,162 @@
+"""Our controllers inside the running kernel, exported as BPF, beside our own runs of them.
+
+``python -m experiments.kernel.exported`` records them as data: it needs root, BTF, clang, bpftool
+and 30 minutes. Everything else reads the data.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import tcpcc as tc
+from experiments.kernel.cases import DELAY, QUICK_ACKS, RATE, STEP, Case
+from experiments.kernel.compare import Sender, sender_of, senders
+
+DATA = File(__file__).parent.parent / "data" / "kernel_exported.json.gz"
+WRAPPED = File(__file__).parent / "tcp_cubic.bpf.c"
+BUFFER = 40  # packets: 1.2 bandwidth-delay products
+DURATION = 60.0  # s
+
+#: The kernel's own congestion controls in the same recording, as the yardstick.
+KERNELS = ("reno", "cubic", "bbr")
+EXPORTED: dict[str, dict[str, Any]] = {
+    "reno": {},
+    # as tcp_cubic.c: its constants and HyStart
+    "cubic_2008": {"slow_start": "hystart", "params": {"beta": 717 / 1024, "early_growth": 1 / 20}},
+    "cubic": {},
+    "bbr": {"params": {"quantum": 6}},
+    **{
+        name: {}
+        for name in (
+            "vegas", "quick_vegas", "westwood_plus", "westwood_rbe", "hstcp", "areno", "fusion",
+            "illinois", "veno", "htcp", "scalable", "yeah", "copa",
+        )
+    },
+}  # fmt: skip
+"""Controllers that are exported, and their settings."""
+
+
+def scenario(flow: tc.Flow, duration: float = DURATION) -> tc.Scenario:
+    """The path of the recording, with our flow."""
+    net = tc.dumbbell(RATE, DELAY, BUFFER, access_delay=0.0)
+    return tc.Scenario(net, [flow], duration=duration, interval=STEP)
+
+
+def flow_of(name: str, kernels: bool = False) -> tc.Flow:
+    """A sender of Linux with our controller `name`, or with the kernel's congestion control."""
+    transport = {"quick_acks": QUICK_ACKS}
+    if kernels:
+        return tc.Flow.linux(name, transport=transport)
+    settings = EXPORTED.get(name, {})
+    return tc.Flow.linux("reno", controller=name, transport=transport, **settings)
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """The data: ``kernel``, its version; ``kernels`` and ``exported``, runs by name as in
+    `record.measure`, with ``cost``: nanoseconds per ACK of the congestion control's programs."""
+    return json.loads(gzip.decompress(DATA.read_bytes()))
+
+
+def kernel(name: str, kernels: bool = False) -> Sender:
+    """The recorded sender."""
+    return senders(recorded()["kernels" if kernels else "exported"][name])[0]
+
+
+@cache
+def ours(name: str, kernels: bool = False, duration: float = DURATION) -> Sender:
+    """Our sender on the same path."""
+    run = tc.simulate(scenario(flow_of(name, kernels), duration), trace=True)
+    return sender_of(run, 0)
+
+
+def table(settled: float = 10.0) -> pd.DataFrame:
+    """Mean window (packets) and goodput (Mb/s) after `settled` s, in the kernel and here, their
+    ratios, and the cost of an ACK in the kernel (ns)."""
+    rows = []
+    for kind in ("kernels", "exported"):
+        for name, run in recorded()[kind].items():
+            theirs = kernel(name, kind == "kernels").means(settled)
+            here = ours(name, kind == "kernels").means(settled)
+            rows.append(
+                {
+                    "control": name,
+                    "code": "kernel" if kind == "kernels" else "exported",
+                    **{f"{k}_linux": theirs[k] for k in ("window", "goodput", "losses")},
+                    **{f"{k}_ours": here[k] for k in ("window", "goodput", "losses")},
+                    "window_ratio": theirs["window"] / here["window"],
+                    "goodput_ratio": theirs["goodput"] / here["goodput"],
+                    "ns_per_ack": run.get("cost", np.nan),
+                    "late_mean_ms": run["late_mean"],
+                    "late_most_ms": run["late_most"],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def cost_of_tcp_cubic(duration: float = 20.0) -> float:
+    """Nanoseconds per ACK of the kernel's own CUBIC, behind BPF programs that only call it."""
+    from experiments.kernel.record import measure
+    from tcpcc.export import loader
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = File(folder) / WRAPPED.name
+        source.write_text(WRAPPED.read_text())
+        control = loader.install(source, "kernels_cubic")
+    try:
+        with loader.costs(control) as cost:
+            measure(Case((control,), BUFFER), duration)
+    finally:
+        loader.unload(control)
+    return cost.per_ack()
+
+
+def main(names: Sequence[str] = (), duration: float = DURATION, tries: int = 2) -> None:
+    """Record senders and write the data.
+
+    Args:
+        names: the senders to record anew, "kernel:reno" for the kernel's own; default: all.
+        duration: s.
+        tries: recordings of a sender, until no packet was forwarded too late.
+    """
+    from experiments.kernel.path import missing
+    from experiments.kernel.record import record
+    from tcpcc.export import loader
+
+    lacks = missing() or loader.missing()
+    if lacks:
+        raise SystemExit(f"cannot record: {lacks}")
+    found: dict[str, Any] = {"kernels": {}, "exported": {}}
+    if names:
+        found = json.loads(gzip.decompress(DATA.read_bytes()))
+    found["kernel"] = ".".join(os.uname().release.split(".")[:2])
+    for name in names or (*(f"kernel:{one}" for one in KERNELS), *EXPORTED):
+        if name.startswith("kernel:"):
+            own = name.removeprefix("kernel:")
+            found["kernels"][own] = run = record(Case((own,), BUFFER), duration, tries)
+            if own == "cubic":
+                run["cost"] = round(cost_of_tcp_cubic())
+        else:
+            settings = EXPORTED[name]
+            with loader.loaded(name, **settings) as control, loader.costs(control) as cost:
+                run = record(Case((control,), BUFFER), duration, tries)
+            found["exported"][name] = run | {"cost": round(cost.per_ack())}
+        late = f"late by {run['late_mean']} ms, at most {run['late_most']}"
+        print(f"{name}: {late}", flush=True)
+        text = json.dumps(found, separators=(",", ":"))
+        DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,47 @@
+"""Exported controllers in a running Linux, recorded, beside the same controllers simulated."""
+
+import numpy as np
+import pytest
+
+from experiments.kernel import exported
+from experiments.kernel.exported import DURATION, EXPORTED, KERNELS
+
+WINDOW, GOODPUT = 0.10, 0.05  # relative differences allowed
+FASTEST = 5000  # ns of CPU per ACK allowed for Vegas and CUBIC
+
+SENDERS = [(name, True) for name in KERNELS] + [(name, False) for name in EXPORTED]
+
+
+def apart(name, kernels, other=None):
+    """Relative differences of the mean window and of the goodput: Linux beside ours."""
+    theirs = exported.kernel(name, kernels).means()
+    ours = exported.ours(other or name, kernels).means()
+    return [abs(theirs[what] / ours[what] - 1) for what in ("window", "goodput")]
+
+
+@pytest.mark.parametrize(("name", "kernels"), SENDERS)
+def test_window_and_goodput_are_those_of_the_simulation(name, kernels):
+    window, goodput = apart(name, kernels)
+    assert window < WINDOW
+    assert goodput < GOODPUT
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_the_exported_controller_never_stalls(name):
+    """Packets are delivered in every half second of the recording."""
+    sender = exported.kernel(name)
+    assert sender.time[-1] > DURATION - 0.5
+    late = sender.time > 1
+    arrivals = sender.time[late][1:][sender.delivered[late][1:] > sender.delivered[late][:-1]]
+    assert np.diff(arrivals).max() < 0.5
+
+
+def test_another_controller_is_found():
+    """The bound on the window tells controllers apart."""
+    assert apart("vegas", False, "reno")[0] > WINDOW
+    assert apart("reno", False, "cubic")[0] > WINDOW
+
+
+@pytest.mark.parametrize("name", ["vegas", "cubic", "cubic_2008"])
+def test_an_ack_costs_less_than_five_microseconds(name):
+    assert 0 < exported.recorded()["exported"][name]["cost"] < FASTEST

@@ -14,6 +14,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tcpcc.engine.memory import memory_left
 from tcpcc.errors import TcpccError, unknown
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART
@@ -24,6 +26,7 @@ from tcpcc.scenario.traffic import CBR, Flow
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+    from tcpcc.scenario.workload import Workload
 
 LONG = 60.0  # s: a run that takes longer is announced
 TOO_LONG = 4 * 3600.0  # s: one that takes longer is refused unless forced
@@ -40,6 +43,9 @@ PER_FLOW = 12_000  # bytes: a flow's objects and records
 PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
 LEAST = 4  # packets that a flow has outstanding, however many there are
 PER_EVENT = 160  # bytes: a packet's events in a trace
+PER_TRANSFER = 2e-5  # CPU s: an item of a workload, besides its packets
+TRIES = 4  # packets of an item on an overloaded link, most of them dropped
+DRAWN = 10_000  # conversations of a workload that an estimate draws
 PER_ITEM = 250  # bytes: an item of a workload, as it is drawn, sent and recorded
 
 
@@ -135,7 +141,8 @@ def estimate(
     items, carried = _workloads(scenario, resolved)
     sent += carried
     memory += PER_OUTSTANDING * outstanding + PER_ITEM * items + (PER_EVENT * sent if trace else 0)
-    return Estimate(model, sent, 0.0, PER_PACKET[driver] * sent, memory)
+    seconds = PER_PACKET[driver] * sent + PER_TRANSFER * items
+    return Estimate(model, sent, 0.0, seconds, memory)
 
 
 def _hybrid(scenario: Scenario, driver: str, trace: bool, step: float | None) -> Estimate:
@@ -156,7 +163,7 @@ def _hybrid(scenario: Scenario, driver: str, trace: bool, step: float | None) ->
         "hybrid",
         sent,
         fluid.steps,
-        PER_PACKET[driver] * sent + fluid.seconds,
+        PER_PACKET[driver] * sent + PER_TRANSFER * items + fluid.seconds,
         memory + fluid.memory,
     )
 
@@ -177,17 +184,34 @@ def _meanfield(scenario: Scenario, step: float | None) -> tuple[float, float]:
 
 
 def _workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
-    """Items of the workloads, and the packets of these that there is time and room for."""
+    """Items of the workloads, and the packets of these that are sent.
+
+    Packets beyond what the narrowest link carries are sent only to open connections and to try
+    again, a few for each item. Of a workload of very many conversations only the first are drawn.
+    """
     from tcpcc.scenario.draw import drawn
 
     items = packets = 0.0
     for load in resolved.workloads:
-        found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
+        begin = load.spec.flow.start
+        part = _part_to_draw(load.spec, scenario.duration - begin)
+        end = begin + part * (scenario.duration - begin)
+        found = drawn(load.spec, load.name, scenario.seed, end)
         narrow = min(resolved.links[i].rate for i in load.kinds[0].forward)
         room = narrow * scenario.duration / (8 * load.spec.flow.packet_size)
-        items += len(found.packets)
-        packets += min(float(found.packets.sum()), room)
+        of_load = len(found.packets) / part
+        items += of_load
+        packets += min(float(found.packets.sum()) / part, room + TRIES * of_load)
     return items, packets
+
+
+def _part_to_draw(workload: Workload, span: float) -> float:
+    """The part of `span` s in which about `DRAWN` conversations begin; at most 1."""
+    if workload.count is not None or span <= 0:
+        return 1.0
+    middles = (np.arange(1000) + 0.5) / 1000
+    between = float(np.mean(workload.interarrival.quantile(middles)))
+    return min(DRAWN * between / span, 1.0)
 
 
 def _fluid(scenario: Scenario, resolved: Resolved, step: float | None) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from experiments import harness
+from experiments.keys import in_words
 from experiments.report import heading
 from tcpcc import CBR, Scenario
 
@@ -31,7 +32,11 @@ def starting_points(paper: str, item: str | None = None) -> dict[str, Scenario]:
         of_item: Mapping[Any, Scenario] = one.items[name].scenarios()
         for key, scenario in of_item.items():
             if _can_be_explored(scenario):
-                title = heading(name) if item is None else f"{heading(name)}: {_in_words(key)}"
+                title = (
+                    heading(name)
+                    if item is None
+                    else f"{heading(name)}: {in_words(key, one.items[name].parts, seed=False)}"
+                )
                 found.setdefault(title, scenario)
     return found
 
@@ -49,10 +54,3 @@ def explore(paper: str, item: str | None = None) -> Explorer:
 def _can_be_explored(scenario: Scenario) -> bool:
     flows = [flow for flow in scenario.flows if not isinstance(flow, CBR)]
     return bool(flows) and not scenario.workloads
-
-
-def _in_words(key: Any) -> str:
-    parts = key if isinstance(key, tuple) else (key,)
-    words = [_in_words(part) if isinstance(part, tuple) else str(part) for part in parts]
-    seed = len(parts) > 1 and type(parts[-1]) is int
-    return ", ".join(words[:-1] if seed else words)

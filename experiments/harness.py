@@ -73,6 +73,9 @@ class Item:
         networks: used instead of `draw` and `chart` for a drawing of networks: function that
             returns scenarios by title. They are not simulated.
         models: models that the item can be simulated with.
+        parts: names of the parts of a scenario's key, such as ("controller", "buffer", "seed").
+            Needed if a key has more than two parts and a whole number among them. Of other keys, a
+            pair that ends in a whole number ends in a seed.
     """
 
     scenarios: Callable[[], Mapping[Any, Scenario]] = dict
@@ -82,6 +85,7 @@ class Item:
     of: str | None = None
     networks: Callable[[], Mapping[str, Scenario]] | None = None
     models: Sequence[str] = MODELS
+    parts: Sequence[str] = ()
 
     @property
     def code(self) -> str:

@@ -80,6 +80,8 @@ def batch(
     >>> tc.batch(make, flows=[2, 5, 10], buffer=[20, 50]).sizes["buffer"]
     2
     """
+    from tcpcc.many import check_axes
+
     if model not in MODELS:
         raise unknown("model of a batch", model, MODELS)
     after, size = nonnegative("after", after, "s"), whole("chunk", chunk, low=1)
@@ -89,6 +91,7 @@ def batch(
             raise ScenarioError(
                 f"axis {name!r}: the result has a variable of this name; use another name"
             )
+    check_axes(make, list(axes))
     values = {name: list(axis) for name, axis in axes.items()}
     points = itertools.product(*values.values())
     total = int(np.prod([len(axis) for axis in values.values()]))

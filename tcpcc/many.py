@@ -8,6 +8,7 @@ not release it and runs in processes. Inside `with joblib.parallel_config(backen
 from __future__ import annotations
 
 import hashlib
+import inspect
 import itertools
 import os
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.source import code_digest
-from tcpcc.errors import TcpccError, refuse, whole
+from tcpcc.errors import ScenarioError, TcpccError, refuse, unknown, whole
 from tcpcc.files import clean
 from tcpcc.results import Run, shelf
 from tcpcc.scenario.traffic import Flow
@@ -281,6 +282,25 @@ def told_failed(failed: Mapping[int, Exception], total: int, name: str) -> str:
 def told_interrupted(done: int, total: int, cache: str | Path | None) -> str:
     where = f"kept in {cache}; run it again to resume" if cache else "in this error's `finished`"
     return f"interrupted with {done} of {total} runs finished, {where}"
+
+
+def check_axes(make: Callable[..., Any], axes: Sequence[str]) -> None:
+    """Refuse axes that `make` does not take, and too few of them."""
+    try:
+        signature = inspect.signature(make)
+    except (TypeError, ValueError):  # of some builtins
+        return
+    try:
+        signature.bind(**dict.fromkeys(axes))
+    except TypeError as error:
+        taken = [n for n, p in signature.parameters.items() if p.kind in _BY_NAME]
+        for name in axes:
+            if name not in taken:
+                raise unknown("axis", name, taken) from None
+        raise ScenarioError(f"axes {', '.join(axes) or '(none)'}: {error} of `make`") from None
+
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 # After the end of a sweep nothing is saved; the end waits for a save in progress.

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError
-from tcpcc.many import Simulations, SweepError, SweepInterrupted, told_failed, told_interrupted
+from tcpcc.many import (
+    Simulations,
+    SweepError,
+    SweepInterrupted,
+    check_axes,
+    told_failed,
+    told_interrupted,
+)
 from tcpcc.results import Run
 
 if TYPE_CHECKING:
@@ -31,9 +38,13 @@ def grid(
     Returns:
         (values, scenario) pairs.
 
+    Raises:
+        ScenarioError: `make` has no argument of an axis' name, or needs one more; an empty axis.
+
     >>> grid(lambda buffer, seed: (buffer, seed), buffer=[10, 20], seed=[1])
     [({'buffer': 10, 'seed': 1}, (10, 1)), ({'buffer': 20, 'seed': 1}, (20, 1))]
     """
+    check_axes(make, list(axes))
     values = [_values(name, axis) for name, axis in axes.items()]
     points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*values)]
     return [(point, make(**point)) for point in points]

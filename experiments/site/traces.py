@@ -17,6 +17,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from experiments.harness import Item, Runs
+from experiments.keys import in_words, without_seed
 from experiments.paper_table import place
 from experiments.records import Measured
 from tcpcc import Run, Scenario, plots
@@ -64,12 +65,19 @@ class Choice:
         return f"Runs not shown: {' and '.join(told)}." if told else ""
 
 
-def choose(scenarios: Mapping[Any, Scenario], known: Iterable[Hashable] = ()) -> Choice:
-    """Choose the runs of an item to show; `known` runs are already simulated and cost nothing."""
+def choose(
+    scenarios: Mapping[Any, Scenario],
+    known: Iterable[Hashable] = (),
+    parts: Sequence[str] = (),
+) -> Choice:
+    """Choose the runs of an item to show; `known` runs are already simulated and cost nothing.
+
+    `parts` are the names of the keys' parts, as in `harness.Item`.
+    """
     free = set(known)
     first: dict[Hashable, Hashable] = {}
     for key in scenarios:
-        first.setdefault(key[:-1] if _has_seed(key) else key, key)
+        first.setdefault(without_seed(key, parts), key)
     keys: list[Hashable] = []
     spent = 0.0
     for key in first.values():
@@ -84,24 +92,6 @@ def packets(scenario: Scenario) -> float:
     """Approximate number of packets that the fastest link can send."""
     rates = [link.rate for link in scenario.net.links if math.isfinite(link.rate)]
     return max(rates, default=0.0) * scenario.duration / (8 * BYTES)
-
-
-def _has_seed(key: Any) -> bool:
-    return isinstance(key, tuple) and len(key) > 1 and type(key[-1]) is int
-
-
-def title(key: Any) -> str:
-    """A run's key as text."""
-    if _has_seed(key):
-        return f"{title(key[:-1])} (seed {key[-1]})"
-    words = ", ".join(_words(key))
-    return words if any(letter.isalpha() for letter in words) else f"parameter value {words}"
-
-
-def _words(key: Any) -> list[str]:
-    if isinstance(key, tuple):
-        return [word for part in key for word in _words(part)]
-    return [f"{key:g}" if isinstance(key, float) else str(key)]
 
 
 def cells_of(item: Item, name: str, key: Any, run: Run) -> list[dict[str, Any]]:
@@ -127,7 +117,7 @@ def trace(item: Item, name: str, key: Any, runs: Mapping[str, Runs]) -> dict[str
     """Data for the page's script about the runs of one key: {"title", "cells", "models"}."""
     models = {model: _curves(of_model[key]) for model, of_model in runs.items()}
     cells = {model: cells_of(item, name, key, of_model[key]) for model, of_model in runs.items()}
-    return {"title": title(key), "cells": cells, "models": models}
+    return {"title": in_words(key, item.parts), "cells": cells, "models": models}
 
 
 def _curves(run: Run) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from experiments import dots, harness, pictures, report
 from experiments.harness import CACHE, Item, Paper
+from experiments.keys import in_words
 from experiments.paper_table import STYLE, PaperTable
 from experiments.records import MODELS, Record
 from experiments.site import pages, traces
@@ -136,7 +137,7 @@ class _Page:
     @property
     def first_title(self) -> str:
         """Title of the first scenario."""
-        return traces.title(next(iter(self.scenarios)))
+        return in_words(next(iter(self.scenarios)), self.item.parts)
 
     @property
     def first(self) -> str:
@@ -157,7 +158,7 @@ class _Page:
         if self.line.records:
             report.scorecard(self.line.records).to_csv(self._file("csv"), index=False)
         if self.scenarios:
-            self._file("zip").write_bytes(_archive(self.scenarios))
+            self._file("zip").write_bytes(_archive(self.scenarios, self.item.parts))
 
     def write_runs(self, figures: bool, runs: bool, settings: Mapping[str, Any]) -> None:
         """Write the figure and the time series; both use the same runs if the figure needs runs."""
@@ -173,14 +174,14 @@ class _Page:
             self.write_figure(lambda _: harness.draw(paper, name, **settings))
         if not runs:
             return
-        choice = traces.choose(self.scenarios, next(iter(known.values()), ()))
+        choice = traces.choose(self.scenarios, next(iter(known.values()), ()), self.item.parts)
         self.left_out = choice.left_out
         if not known:
             chosen = {key: self.scenarios[key] for key in choice.keys}
             for model in self.item.models:
                 fresh = simulate_many(list(chosen.values()), model=model, keep_from=1.0, **settings)
                 known[model] = dict(zip(chosen, fresh, strict=True))
-        files = _files(self.scenarios)
+        files = _files(self.scenarios, self.item.parts)
         found = [
             {
                 **traces.trace(self.item, self.line.item, key, known),
@@ -218,19 +219,19 @@ class _Page:
         self.figure = True
 
 
-def _files(scenarios: Mapping[Any, Scenario]) -> dict[Any, str]:
+def _files(scenarios: Mapping[Any, Scenario], parts: Sequence[str]) -> dict[Any, str]:
     """File names of the scenarios' TOML files, numbered."""
-    words = (re.sub(r"[^\w.+-]+", "_", traces.title(key)).strip("_") for key in scenarios)
+    words = (re.sub(r"[^\w.+-]+", "_", in_words(key, parts)).strip("_") for key in scenarios)
     return {
         key: f"{k:03d}_{word}.toml"
         for k, (key, word) in enumerate(zip(scenarios, words, strict=True))
     }
 
 
-def _archive(scenarios: Mapping[Any, Scenario]) -> bytes:
+def _archive(scenarios: Mapping[Any, Scenario], parts: Sequence[str]) -> bytes:
     """ZIP archive of TOML files; equal scenarios give equal bytes."""
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
-        for key, name in _files(scenarios).items():
+        for key, name in _files(scenarios, parts).items():
             archive.writestr(zipfile.ZipInfo(name), scenarios[key].to_toml())
     return memory.getvalue()

@@ -31,26 +31,55 @@ PAPER = Paper(
             }
         ),
         "figure_7": Item(s.figure_7_runs, t.alone, f.draw_alone),
-        "settings": Item(s.settings_runs, t.settings),
+        "settings": Item(s.settings_runs, t.settings, parts=("transfer", "setting", "seed")),
         "figure_9": packets(s.figure_9_runs, draw=f.draw_beside_traffic),
         "figure_10": packets(s.figure_10_runs, draw=f.draw_beside_traffic),
         "figure_11": Item(s.figure_11_runs, t.start_up, f.draw_start_up),
         "predecessors": Item(s.predecessor_runs, t.predecessors, chart=f.chart_predecessors),
-        "table_3": Item(s.pair_runs, t.pairs, chart=f.chart_pairs),
-        "pair_buffers": packets(s.pair_runs, t.pairs_by_buffer),
+        "table_3": Item(
+            s.pair_runs,
+            t.pairs,
+            chart=f.chart_pairs,
+            parts=("small", "large", "buffer", "seed", "delay"),
+        ),
+        "pair_buffers": packets(
+            s.pair_runs, t.pairs_by_buffer, parts=("small", "large", "buffer", "seed", "delay")
+        ),
         "pairs_beside_traffic": packets(
-            partial(s.pair_runs, beside_traffic=True), t.pairs_beside_traffic
+            partial(s.pair_runs, beside_traffic=True),
+            t.pairs_beside_traffic,
+            parts=("small", "large", "buffer", "seed", "delay"),
         ),
         "table_4": packets(s.table_4_runs, t.transfers, chart=f.chart_transfers),
-        "load": packets(s.load_runs, t.loads, chart=f.chart_loads),
-        "vegas_background": packets(s.background_runs, t.vegas_background),
+        "load": packets(
+            s.load_runs, t.loads, chart=f.chart_loads, parts=("controller", "load", "seed")
+        ),
+        "vegas_background": packets(
+            s.background_runs, t.vegas_background, parts=("controller", "background", "seed")
+        ),
         "two_way": packets(partial(s.traffic_runs, s.BOTH, two_way=True), t.transfers),
-        "send_buffer": packets(s.send_buffer_runs, t.send_buffers, chart=f.chart_send_buffers),
-        "fairness": Item(s.fairness_runs, t.fairness, chart=f.chart_fairness),
-        "fairness_settings": packets(s.fairness_settings_runs, t.fairness_settings),
+        "send_buffer": packets(
+            s.send_buffer_runs,
+            t.send_buffers,
+            chart=f.chart_send_buffers,
+            parts=("controller", "send buffer", "seed"),
+        ),
+        "fairness": Item(
+            s.fairness_runs,
+            t.fairness,
+            chart=f.chart_fairness,
+            parts=("controller", "flows", "delays", "seed"),
+        ),
+        "fairness_settings": packets(
+            s.fairness_settings_runs,
+            t.fairness_settings,
+            parts=("setting", "controller", "flows", "delays", "seed"),
+        ),
         "fairness_traffic": packets(s.fairness_traffic_runs, t.fairness_traffic),
         "mixed": Item(s.mixed_runs, t.mixed),
-        "stability": Item(s.stability_runs, t.stability),
+        "stability": Item(
+            s.stability_runs, t.stability, parts=("controller", "buffer", "rate", "seed")
+        ),
         "figure_12": packets(
             s.complex_runs,
             t.backbone,
@@ -59,7 +88,15 @@ PAPER = Paper(
             },
         ),
         "queues": packets(s.queue_runs, t.queues),
-        "table_1": packets(partial(s.internet_runs, s.TABLE, (s.MB,)), t.internet),
-        "table_2": packets(partial(s.internet_runs, s.BOTH, s.INTERNET_SIZES), t.by_size),
+        "table_1": packets(
+            partial(s.internet_runs, s.TABLE, (s.MB,)),
+            t.internet,
+            parts=("controller", "size", "seed"),
+        ),
+        "table_2": packets(
+            partial(s.internet_runs, s.BOTH, s.INTERNET_SIZES),
+            t.by_size,
+            parts=("controller", "size", "seed"),
+        ),
     },
 )

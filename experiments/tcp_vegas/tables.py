@@ -97,7 +97,7 @@ def settings(runs: Runs) -> Values:
 
 def predecessors(runs: Runs) -> Values:
     def queue(run: tc.Run) -> float:
-        return run.queue_mean(before=5)
+        return run.queue_mean(before=5, link="bottleneck")
 
     found = {**OF_TRANSFER, "queue": queue}
     return {
@@ -282,7 +282,7 @@ def mixed(runs: Runs) -> Values:
         return index
 
     def queue(run: tc.Run) -> float:
-        return run.queue_mean(2, float(np.nanmin(run.data["finished"].values)))
+        return run.queue_mean(2, float(np.nanmin(run.data["finished"].values)), "bottleneck")
 
     metrics = {"all": jain, "Reno": of(s.RENO), "Vegas": of(s.VEGAS), "queue": queue}
     values = {
@@ -318,9 +318,9 @@ def latency(run: tc.Run) -> float:
 def queues(runs: Runs) -> Values:
     """Rows "mean queue" ..., columns Reno and Vegas; and the reduction of TELNET latency."""
     metrics: dict[str, Callable[[tc.Run], float]] = {
-        "mean queue": lambda run: run.queue_mean(s.WARM_UP),
+        "mean queue": lambda run: run.queue_mean(s.WARM_UP, link="bottleneck"),
         "TELNET latency": latency,
-        "utilization": lambda run: run.utilization(after=s.WARM_UP),
+        "utilization": lambda run: run.utilization("bottleneck", after=s.WARM_UP),
     }
     values: Numbers = {}
     for row, metric in metrics.items():

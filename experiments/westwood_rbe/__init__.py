@@ -15,18 +15,32 @@ from experiments.westwood_rbe import tables
 PAPER = Paper(
     "westwood_rbe",
     {
-        "figure_1": Item(s.ratio_runs, tables.ratios, chart=f.draw_ratios),
+        "figure_1": Item(
+            s.ratio_runs, tables.ratios, chart=f.draw_ratios, parts=("pair", "buffer", "seed")
+        ),
         "equations": Item(s.law_runs, tables.laws, chart=f.draw_laws),
         "figure_2": Item(draw=f.draw_regions),
         "figure_3": Item(
-            s.crowd_runs, tables.tradeoff, chart=partial(f.draw_tradeoff, f.CROWD_PANELS)
+            s.crowd_runs,
+            tables.tradeoff,
+            chart=partial(f.draw_tradeoff, f.CROWD_PANELS),
+            parts=("controller", "buffer", "flows", "seed"),
         ),
         "figure_4": Item(
-            s.pair_runs, tables.tradeoff, chart=partial(f.draw_tradeoff, f.PAIR_PANELS)
+            s.pair_runs,
+            tables.tradeoff,
+            chart=partial(f.draw_tradeoff, f.PAIR_PANELS),
+            parts=("controller", "buffer", "flows", "seed"),
         ),
-        "figure_5": Item(s.rtt_runs, tables.fairness, chart=f.draw_fairness),
-        "round_trips": Item(s.class_runs, tables.classes, chart=f.draw_classes),
+        "figure_5": Item(
+            s.rtt_runs, tables.fairness, chart=f.draw_fairness, parts=("case", "flows", "seed")
+        ),
+        "round_trips": Item(
+            s.class_runs, tables.classes, chart=f.draw_classes, parts=("case", "flows", "seed")
+        ),
         "alone": Item(s.alone_runs, tables.alone),
-        "estimators": Item(s.estimator_runs, tables.estimators),
+        "estimators": Item(
+            s.estimator_runs, tables.estimators, parts=("controller", "buffer", "seed")
+        ),
     },
 )

@@ -1,4 +1,5 @@
-"""The ``tcpcc`` command: list, run, show, sweep, new, export, kernel, reproduce, bench.
+"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, new, export, kernel, reproduce,
+bench.
 
 A user's error gives one line on stderr and exit code 2. Ctrl-C prints one line on what is finished
 and exits with 130. Results go to stdout, progress bars and notes to stderr.
@@ -7,6 +8,7 @@ and exits with 130. Results go to stdout, progress bars and notes to stderr.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +16,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.cli.printing import plain_table, print_json, print_run
+from tcpcc.cli.printing import (
+    fitted,
+    over_seeds,
+    plain_table,
+    print_json,
+    print_run,
+)
 from tcpcc.cli.settings import value_of
 from tcpcc.errors import ScenarioError, TcpccError, unknown
 from tcpcc.files import check_target, whole_file
@@ -110,6 +118,37 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--cache", type=Path, metavar="DIR", help="store finished runs, to resume")
     many.add_argument("--csv", type=Path, metavar="X.csv", help="write the table")
 
+    both = command(
+        "compare",
+        compare,
+        "Simulate scenarios, or one scenario with several models; print measures side by side.",
+    )
+    both.add_argument("scenarios", type=Path, nargs="+", metavar="scenario", help="TOML file")
+    both.add_argument(
+        "--models", default="packet", metavar="A,B", help="models to compare; default: packet"
+    )
+    both.add_argument("--seeds", metavar="A,B", help="seeds, 1,2 or 1:5: mean ± standard deviation")
+    both.add_argument(
+        "--after", type=float, default=0.0, metavar="S", help="measure from this time on, in s"
+    )
+    both.add_argument("--link", help="link to measure; default: the busiest of each run")
+    both.add_argument(
+        "--jobs", type=int, help="number of parallel runs; default: one per processor"
+    )
+    both.add_argument("--csv", type=Path, metavar="X.csv", help="write the table")
+    both.add_argument(
+        "--force", action="store_true", help="run even if it needs much time or memory"
+    )
+    _changing(both)
+
+    cost = command(
+        "estimate",
+        estimate_cost,
+        "Print what a run would cost in each model: packets, steps, time, memory.",
+    )
+    cost.add_argument("scenario", type=Path, help="TOML file")
+    _changing(cost)
+
     fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
     fresh.add_argument("name", help="letters, digits and _")
@@ -180,6 +219,13 @@ def _importing(sub: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _changing(sub: argparse.ArgumentParser) -> None:
+    """Add the arguments of every command that reads a scenario."""
+    setting = "override a value of the file: network.rate='5 Mbps', flow.2.start=3"
+    sub.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=setting)
+    _importing(sub)
+
+
 def _simulating(sub: argparse.ArgumentParser) -> None:
     """Add the arguments of every command that simulates a file."""
     sub.add_argument("scenario", type=Path, help="TOML file")
@@ -188,12 +234,10 @@ def _simulating(sub: argparse.ArgumentParser) -> None:
     )
     sub.add_argument("--driver", default="compiled", help="compiled (default) or simpy")
     sub.add_argument("--seed", type=int, help="seed; overrides that of the file")
-    setting = "override a value of the file: network.rate='5 Mbps', flow.2.start=3"
-    sub.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=setting)
     sub.add_argument(
         "--force", action="store_true", help="run even if it needs much time or memory"
     )
-    _importing(sub)
+    _changing(sub)
 
 
 def _import(files: Sequence[Path]) -> None:
@@ -384,13 +428,17 @@ def sweep_file(options: argparse.Namespace) -> None:
         changes = [*options.set, *(f"{k}={_toml(v)}" for k, v in point.items() if k != "seed")]
         return load(options.scenario, changes, point.get("seed", options.seed))
 
-    def measured(run: Any) -> dict[str, float]:
+    def measured(run: Any) -> dict[str, Any]:
         rates = run.throughput(after=options.after)
-        found = {f"{name}_mbps": float(rates.sel(flow=name)) / 1e6 for name in run.flows}
+        found: dict[str, Any] = {
+            f"{name}_mbps": float(rates.sel(flow=name)) / 1e6 for name in run.flows
+        }
         if run.links:
-            found["utilization"] = run.utilization(after=options.after)
-            found["queue_mean"] = run.queue_mean(after=options.after)
-        return found
+            link = run.busiest_link(after=options.after)
+            found |= {"busiest_link": link} if len(run.links) > 1 else {}
+            found["utilization"] = run.utilization(link, after=options.after)
+            found["queue_mean"] = run.queue_mean(after=options.after, link=link)
+        return found | {_RECORD: _digest(run)}
 
     settings: dict[str, Any] = {"force": True} if options.force else {}
     if options.driver != "compiled":
@@ -399,10 +447,36 @@ def sweep_file(options: argparse.Namespace) -> None:
         "model": options.model, "jobs": options.jobs, "cache": options.cache, "options": settings,
     }  # fmt: skip
     table = sweep(make, measured, **common, **axes)
+    records = table.pop(_RECORD)
     if options.csv:
         with whole_file(options.csv) as part:
             table.to_csv(part, index=False)
     print(plain_table(table))
+    others = [name for name in axes if name != "seed"]
+    if len(axes.get("seed", ())) > 1 and not _seeds_differ(table[others], records):
+        print(
+            "note: the seed changes nothing here: runs that differ only in their seed are"
+            " identical; --set flow.jitter='0.1 s' spreads the starts at random",
+            file=sys.stderr,
+        )
+
+
+_RECORD = "record"  # column with the digest of a run's record
+
+
+def _digest(run: Any) -> str:
+    """Hash of all numbers in a record."""
+    total = hashlib.sha256()
+    for variable in run.data.variables.values():
+        total.update(variable.values.tobytes())
+    return total.hexdigest()
+
+
+def _seeds_differ(others: pd.DataFrame, records: pd.Series) -> bool:
+    """Whether any runs with equal values on the other axes have different records."""
+    points = list(others.astype(str).itertuples(index=False, name=None))
+    first = dict(zip(reversed(points), reversed(list(records)), strict=True))
+    return any(first[point] != record for point, record in zip(points, records, strict=True))
 
 
 def _axis(text: str) -> tuple[str, list[Any]]:
@@ -418,6 +492,101 @@ def _axis(text: str) -> tuple[str, list[Any]]:
 
 def _toml(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value).lower()
+
+
+# compare
+
+
+def compare(options: argparse.Namespace) -> None:
+    """``tcpcc compare``"""
+    from tcpcc.cli.settings import load
+    from tcpcc.many import simulate_many
+    from tcpcc.models import MODELS
+    from tcpcc.results.side_by_side import side_by_side
+
+    _check_targets(options, "csv")
+    _import(options.imports)
+    settings: dict[str, Any] = {"force": True} if options.force else {}
+    models = options.models.split(",")
+    for model in models:
+        if model not in MODELS:
+            raise unknown("model", model, MODELS)
+    seeds: list[Any] = [None] if options.seeds is None else _axis(f"seed={options.seeds}")[1]
+    names = _columns(options.scenarios, models)
+    tables = []
+    for seed in seeds:
+        cases = [load(path, options.set, seed) for path in options.scenarios]
+        runs: dict[str, Any] = {}
+        for model in models:
+            found = simulate_many(cases, model=model, jobs=options.jobs, **settings)
+            runs |= {
+                names[path, model]: run for path, run in zip(options.scenarios, found, strict=True)
+            }
+        ordered = {name: runs[name] for name in names.values()}
+        tables.append(side_by_side(ordered, after=options.after, link=options.link))
+    if options.csv:
+        import pandas as pd
+
+        table = tables[0]
+        if options.seeds is not None:
+            table = pd.concat(tables, keys=seeds, names=["seed"])
+        with whole_file(options.csv) as part:
+            table.to_csv(part)
+    print(fitted(over_seeds(tables).reset_index()))
+
+
+def _columns(paths: Sequence[Path], models: Sequence[str]) -> dict[tuple[Path, str], str]:
+    """Names of the columns: what distinguishes the runs, the file, the model or both."""
+    stems = [path.stem for path in paths]
+    short = len(set(stems)) == len(stems)
+    found = {}
+    for path in paths:
+        file = path.stem if short else str(path)
+        for model in models:
+            both = [*([file] if len(paths) > 1 else []), *([model] if len(models) > 1 else [])]
+            found[path, model] = " ".join(both) or file
+    if len(set(found.values())) < len(paths) * len(models):
+        raise ScenarioError("compare: the same scenario or model is given twice")
+    return found
+
+
+# estimate
+
+
+def estimate_cost(options: argparse.Namespace) -> None:
+    """``tcpcc estimate``"""
+    import pandas as pd
+
+    from tcpcc.cli.settings import load
+    from tcpcc.models import MODELS, estimate
+    from tcpcc.models.refusals import refuse_what_needs_packets
+
+    _import(options.imports)
+    scenario = load(options.scenario, options.set)
+    resolved = scenario.resolve(expand=False)
+    rows: list[dict[str, Any]] = []
+    for model, kind in MODELS.items():
+        for driver in ("compiled", "simpy") if "driver" in kind.options else (None,):
+            given: dict[str, Any] = {} if driver is None else {"driver": driver}
+            row: dict[str, Any] = {"model": model, "driver": driver}
+            try:
+                if model in ("fluid", "meanfield"):
+                    refuse_what_needs_packets(resolved, model)
+                found = estimate(scenario, model, **given)
+            except ScenarioError as error:
+                rows.append({"model": model, "note": str(error)})
+                break
+            row |= {"packets": _about(found.packets), "steps": _about(found.steps)}
+            row |= {"CPU time (s)": _about(found.seconds)}
+            rows.append({**row, "memory (MiB)": _about(found.memory / 2**20)})
+    columns = ["model", "driver", "packets", "steps", "CPU time (s)", "memory (MiB)", "note"]
+    table = pd.DataFrame(rows, columns=columns).dropna(axis="columns", how="all")
+    print(plain_table(table.astype(object)))
+
+
+def _about(number: float) -> float | None:
+    """A number rounded to two digits; None for 0."""
+    return float(f"{number:.2g}") if number else None
 
 
 # new

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
 
 WIDTH = 100  # characters; wider tables are split into blocks
+
+MANY = 1000  # numbers from here on are printed whole, with separators
 
 
 def print_run(run: Run, after: float, as_json: bool) -> None:
@@ -79,4 +83,30 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, Real):
+        return str(value)
+    number = float(value)
+    if MANY <= abs(number) < 1e15:  # a count: all its digits
+        return f"{number:,.0f}"
+    return f"{number:.4g}"
+
+
+def over_seeds(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Tables of numbers of several seeds as one of texts, mean ± standard deviation."""
+    import pandas as pd
+
+    if len(tables) == 1:
+        return tables[0]
+    first = tables[0]
+
+    def cell(row: Any, column: Any) -> str:
+        values = [table.loc[row, column] for table in tables]
+        if any(isinstance(value, str) for value in values):
+            return ", ".join(dict.fromkeys(map(str, values)))
+        numbers = pd.Series(values, dtype=float)
+        if numbers.isna().all():
+            return ""
+        return f"{_text(float(numbers.mean()))} ± {numbers.std():.2g}"
+
+    rows = {row: {column: cell(row, column) for column in first} for row in first.index}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure")

@@ -17,6 +17,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from tcpcc.results import plots
+from tcpcc.results.figure import queue_label
 from tcpcc.results.metrics import mean_of_known
 from tcpcc.results.run import Run
 
@@ -85,10 +86,11 @@ def _panels(runs: Mapping[str, Run]) -> Iterator[tuple[str, list[Curve]]]:
         if run.links:
             times, waiting = _mean(run, run.data["queue"].values[:, :1])
             queues.append(Curve("queue", model, plots.BLACK, times, waiting))
+            queue = queue_label(run, run.links[0])
     yield "Window (packets)", windows
     yield f"Throughput ({unit})", rates
     if queues:
-        yield "Queue (packets)", queues
+        yield queue, queues
 
 
 def groups(run: Run, model: str) -> Iterator[tuple[str, str, list[int]]]:

@@ -263,7 +263,9 @@ def _table(runs: Mapping[str, Run]) -> str:
             for kind in dict.fromkeys(kinds)
         ]
         if run.links:
-            told.append(f"link {run.utilization(after=half):.1%} used")
+            link = run.busiest_link(after=half)
+            name = "link" if len(run.links) == 1 else link
+            told.append(f"{name} {run.utilization(link, after=half):.1%} used")
         if len(run.active(after=half)) > 1:
             told.append(f"Jain's index {run.jain_index(after=half):.3f}")
         lines.append(f"<b>{MODELS[model]}</b>, second half: {html.escape(', '.join(told))}")

@@ -15,6 +15,7 @@ from tcpcc.results.figure import (
     colour,
     finished,
     legend,
+    queue_label,
     rate_unit,
     shade,
     style,
@@ -66,7 +67,8 @@ def compare(
     top = max(float(one.throughput().max()) for one in both)
     scale, unit = rate_unit(2 * top)
     labels = ["Window (packets)", f"Throughput ({unit})"]
-    labels += ["Queue (packets)"] if any(one.links for one in both) else []
+    first = [(one, one.links[0]) for one in both if one.links]
+    labels += list(dict.fromkeys(queue_label(one, link) for one, link in first))[:1]
     with style():
         figure, axes = plt.subplots(
             len(labels), 1, sharex=True, figsize=(WIDTH, 1.65 * len(labels) + 0.3)
@@ -100,7 +102,7 @@ def _draw(
         axes[0].plot(times, window, label=f"{label}, {name}", **look)
         axes[1].plot(middles, series.values[:, columns].mean(axis=1) / scale, **look)
     if run.links:
-        axes[2].plot(times, run.queue().values, **_look(BLACK, second))
+        axes[2].plot(times, run.queue(run.links[0]).values, **_look(BLACK, second))
 
 
 def _look(own: str, second: bool) -> dict[str, Any]:

@@ -162,3 +162,13 @@ def legend(ax: Axes, height: float = 1.0, columns: int | None = None) -> None:
     for handle in ax.legend(handles, labels, ncols=columns or len(labels), **place).legend_handles:
         if isinstance(handle, Line2D) and handle.get_alpha():
             handle.set(alpha=1, linewidth=1.2)
+
+
+def shown_link(run: Run, link: str | None) -> str:
+    """The named link, or the first recorded one."""
+    return str(run.queue(link or run.links[0])["link"].item())
+
+
+def queue_label(run: Run, link: str) -> str:
+    """Label of an axis with a link's queue; it names the link if the run has several."""
+    return "Queue (packets)" if len(run.links) == 1 else f"Queue at {link} (packets)"

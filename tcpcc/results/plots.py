@@ -39,8 +39,10 @@ from tcpcc.results.figure import (
     legend,
     new_axes,
     one,
+    queue_label,
     rate_unit,
     shade,
+    shown_link,
     style,
     times_of,
 )  # fmt: skip
@@ -119,7 +121,8 @@ def queue(
     with style():
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
-        one = run.data.sel(link=run.queue(link)["link"])
+        name = shown_link(run, link)
+        one = run.data.sel(link=name)
         mean, peak = one["queue"].values[bins], one["queue_max"].values[bins]
         ax.fill_between(times, mean, peak, color=BLUE, alpha=0.25, lw=0, label="largest")
         ax.plot(times, mean, color=BLUE, lw=1, label="mean")
@@ -127,7 +130,7 @@ def queue(
         top = float(np.nanmax(peak, initial=1.0))
         if str(one["buffer_unit"].item()) == "packets" and room <= 2 * top:
             ax.axhline(room, color=BLACK, lw=0.8, ls=DASHES[1], label="buffer")
-        dress(ax, run, "Queue (packets)", after, before)
+        dress(ax, run, queue_label(run, name), after, before)
         legend(ax)
     return ax
 
@@ -174,7 +177,14 @@ def throughput(
         for rate, look in drawn:
             ax.plot(middles[shown], rate / scale, **look)
         if np.isfinite(capacity).all():
-            ax.plot(times, capacity / scale, color=BLACK, lw=0.8, ls=DASHES[1], label="link")
+            ax.plot(
+                times,
+                capacity / scale,
+                color=BLACK,
+                lw=0.8,
+                ls=DASHES[1],
+                label=shown_link(run, link) if len(run.links) > 1 else "link",
+            )
         dress(ax, run, f"{'Goodput' if payload else 'Throughput'} ({unit})", after, before)
         legend(ax)
     return ax
@@ -304,7 +314,7 @@ def _capacity(run: Run, link: str | None) -> NDArray[np.float64]:
     ends = run.data["time"].values
     if not run.links:
         return np.full(ends.size, np.nan)
-    bits = run.data["capacity"].sel(link=run.queue(link)["link"]).values
+    bits = run.data["capacity"].sel(link=shown_link(run, link)).values
     rate = bits / np.diff(ends, prepend=0.0)
     return np.where(np.isfinite(rate), rate, np.nan)
 

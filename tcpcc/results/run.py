@@ -127,7 +127,7 @@ class Run:
         """Used fraction of a link's capacity; see `metrics.utilization`.
 
         Args:
-            link: name of the link. Default: the first recorded link.
+            link: name of the link. May be left out if only one is recorded.
             after, before: time window, s. Default: the whole run.
             payload: count the payload delivered by the flows over this link, not the bits that the
                 link sent.
@@ -141,6 +141,14 @@ class Run:
         else:
             bits = float(self.data["sent_bits"].sel(link=name).isel(time=bins).sum())
         return metrics.utilization(bits, capacity / seconds, seconds) if capacity else math.nan
+
+    def busiest_link(self, after: float = 0.0, before: float | None = None) -> str:
+        """Name of the recorded link with the largest `utilization` in a time window."""
+        first = self._link(self.links[0] if self.links else None)
+        at_work = self.data[["sent_bits", "capacity"]].isel(time=self._window(after, before)[0])
+        bits, capacity = (at_work[name].sum("time").values for name in ("sent_bits", "capacity"))
+        shares = np.divide(bits, capacity, out=np.zeros(len(bits)), where=capacity > 0)
+        return self.links[int(shares.argmax())] if shares.any() else first
 
     def jain_index(
         self, after: float = 0.0, before: float | None = None, flows: Selection = None
@@ -176,7 +184,7 @@ class Run:
         """Packets waiting at a link, mean over each bin, dims (time).
 
         Args:
-            link: name of the link. Default: the first recorded link.
+            link: name of the link. May be left out if only one is recorded.
         """
         return self.data["queue"].sel(link=self._link(link))
 
@@ -598,8 +606,9 @@ class Run:
         flows = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
         line = f"{attrs['model']} model, {flows}, {self.duration:g} s, seed {attrs['seed']}"
         if self.links:
-            used = self.utilization()
-            line += f", {self.links[0]} {used:.1%} used" if not math.isnan(used) else ""
+            link = self.busiest_link()
+            used = self.utilization(link)
+            line += f", {link} {used:.1%} used" if not math.isnan(used) else ""
         return line
 
     # Selection.
@@ -648,6 +657,11 @@ class Run:
     def _link(self, name: str | None) -> str:
         if not self.links:
             raise ScenarioError("no link was recorded: give one a finite buffer or record=True")
+        if name is None and len(self.links) > 1:
+            raise ScenarioError(
+                f"link = None: {len(self.links)} links are recorded: name one, such as"
+                f" {self.busiest_link()!r}, the busiest"
+            )
         if name is None:
             return self.links[0]
         if name not in self.links:

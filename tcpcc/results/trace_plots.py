@@ -23,7 +23,9 @@ from tcpcc.results.figure import (
     finished,
     legend,
     one,
+    queue_label,
     rate_unit,
+    shown_link,
     style,
 )  # fmt: skip
 from tcpcc.results.recording import EVENTS, TRACED
@@ -262,7 +264,7 @@ def _traffic(
 
 def _queue(run: Run, ax: Axes, link: str | None, after: float, before: float | None) -> None:
     """Draw the mean queue of each bin, the maximum in pale, and crosses at drops."""
-    name = str(run.queue(link)["link"].values)
+    name = shown_link(run, link)
     at = run.data.sel(link=name)
     times = at["time"].values
     ax.fill_between(times, at["queue_max"].values, step="pre", color="0.85", lw=0)
@@ -270,7 +272,7 @@ def _queue(run: Run, ax: Axes, link: str | None, after: float, before: float | N
     drops = _inside(times[at["drops"].values > 0], after, _span(run, before))
     edge: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ls": "", "clip_on": False}
     ax.plot(drops, np.ones(drops.size), "x", color=VERMILION, ms=3.5, mew=0.8, **edge)
-    dress(ax, run, "Queue (packets)", after, before)
+    dress(ax, run, queue_label(run, name), after, before)
 
 
 def _of(events: NDArray[Any], *kinds: str) -> NDArray[Any]:

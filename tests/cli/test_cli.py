@@ -396,3 +396,88 @@ def test_fluid_with_the_simpy_driver_is_refused(capsys, toml):
 def test_a_run_beyond_the_machine_is_refused_unless_forced(capsys, toml):
     assert run("run", toml, "--set", "duration=1e300") == 2
     assert "--force" in one_line(capsys)
+
+
+# --- compare, estimate, counts, seeds ------------------------------------------------------------
+
+
+def cells_of(text):
+    """Rows of a printed table: first column -> the others."""
+    return {re.split(r"\s{2,}", row)[0]: re.split(r"\s{2,}", row)[1:] for row in text.splitlines()}
+
+
+def test_compare_puts_files_side_by_side(capsys, toml, tmp_path):
+    other = tmp_path / "other.toml"
+    other.write_text(SCENARIO.replace("vegas", "cubic"))
+    assert run("compare", toml, other, "--csv", tmp_path / "x.csv", "--after", 1) == 0
+    rows = cells_of(capsys.readouterr().out)
+    assert rows["measure"] == ["scenario", "other"]
+    simulated = [tc.simulate(tc.Scenario.load(path)) for path in (toml, other)]
+    expected = [f"{float(x.goodput(1).sum()) / 1e6:.4g}" for x in simulated]
+    assert rows["goodput (Mb/s)"] == expected
+    assert rows["Jain's index"] == [f"{x.jain_index(1):.4g}" for x in simulated]
+    assert rows["utilization"] == [f"{x.utilization(after=1):.4g}" for x in simulated]
+    assert rows["mean queue (packets)"] == [f"{x.queue_mean(1):.4g}" for x in simulated]
+    lost = [x.data.isel(time=x.data["time"] > 1.0000001)[["dropped", "sent"]] for x in simulated]
+    shares = [100 * float(x["dropped"].sum() / x["sent"].sum()) for x in lost]
+    assert rows["loss (%)"] == [f"{share:.4g}" for share in shares]
+    assert len(rows["goodput of cubic (Mb/s)"]) == 1  # the other has no such flow
+    assert (tmp_path / "x.csv").read_text().startswith("measure,scenario,other\n")
+
+
+def test_compare_puts_models_and_seeds_side_by_side(capsys, toml):
+    jitter = ("--set", "flow.jitter=0.5")
+    assert run("compare", toml, "--models", "packet,fluid", "--seeds", "1:3", *jitter) == 0
+    rows = cells_of(capsys.readouterr().out)
+    assert rows["measure"] == ["packet", "fluid"]
+    rates = [
+        float(
+            tc.simulate(tc.Scenario.load(toml).jittered(starts=0.5).replace(seed=k)).goodput().sum()
+        )
+        for k in (1, 2, 3)
+    ]
+    mean, deviation = rows["goodput (Mb/s)"][0].split(" ± ")
+    assert float(mean) == pytest.approx(sum(rates) / 3e6, rel=1e-3)
+    assert 0 < float(deviation) < float(mean)
+
+
+def test_compare_names_what_is_wrong(capsys, toml):
+    assert run("compare", toml, "--models", "packets") == 2
+    assert "unknown model 'packets': did you mean 'packet'" in one_line(capsys)
+    assert run("compare", toml, toml) == 2
+    assert "given twice" in one_line(capsys)
+    assert run("compare", toml, "--link", "there") == 2
+    assert "unknown recorded link 'there'" in one_line(capsys)
+
+
+def test_estimate_prints_every_model_and_why_one_refuses(capsys, toml):
+    assert run("estimate", toml, "--set", "duration=1000") == 0
+    rows = cells_of(capsys.readouterr().out)
+    assert set(rows) == {"model", "packet", "fluid", "hybrid", "meanfield"}
+    found = tc.estimate(tc.Scenario.load(toml).replace(duration=1000))
+    assert rows["packet"][1] == f"{float(f'{found.packets:.2g}'):,.0f}"
+    assert "background=True" in rows["hybrid"][-1]
+    assert run("estimate", toml, "--set", "flow.1.controller=bbr") == 0
+    assert "needs packets" in cells_of(capsys.readouterr().out)["fluid"][-1]
+
+
+def test_counts_are_printed_with_all_their_digits(capsys, toml):
+    assert run("run", toml, "--set", "network.rate='200 Mbps'", "--set", "network.buffer=500") == 0
+    sent = int(tc.simulate(
+        tc.Scenario.load(toml).replace(net=tc.dumbbell("200 Mbps", "20 ms", 500))
+    ).data["sent"].sum("time")[1])  # fmt: skip
+    assert sent > 10_000
+    assert f" {sent:,} " in capsys.readouterr().out
+
+
+def test_sweep_says_when_the_seed_changes_nothing(capsys, toml):
+    axes = ["--over", "network.buffer=10,40", "--over", "seed=1:2"]
+    assert run("sweep", toml, *axes) == 0
+    out, err = capsys.readouterr()
+    assert "the seed changes nothing" in err
+    assert err.count("\n") == 1
+    assert "record" not in out
+    assert run("sweep", toml, *axes, "--set", "flow.jitter=0.1") == 0
+    assert capsys.readouterr().err == ""
+    assert run("sweep", toml, "--over", "network.buffer=10,40") == 0
+    assert capsys.readouterr().err == ""

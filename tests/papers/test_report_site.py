@@ -17,6 +17,7 @@ from browser import browser, listen
 
 import experiments
 from experiments import expected, published, report
+from experiments.keys import in_words
 from experiments.site import build, pages, traces
 
 mpl.use("Agg")
@@ -187,17 +188,42 @@ def test_runs_are_shown_up_to_a_cost_and_the_page_says_what_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("key", "title"),
+    ("key", "parts", "title"),
     [
-        (0.05, "parameter value 0.05"),
-        ("Vegas", "Vegas"),
-        (("Vegas", 3), "Vegas (seed 3)"),
-        ((0.05, 3), "parameter value 0.05 (seed 3)"),
-        ((("a", "b"), 0.5, 2), "a, b, 0.5 (seed 2)"),
+        (0.05, (), "parameter value 0.05"),
+        ("Vegas", (), "Vegas"),
+        (("Vegas", 3), (), "Vegas (seed 3)"),
+        ((0.05, 3), (), "parameter value 0.05 (seed 3)"),
+        ((("a", "b"), 0.5, 2), ("pair", "share", "seed"), "a, b, share 0.5 (seed 2)"),
+        (
+            ("reno", 67, 2, 1),
+            ("controller", "buffer", "flows", "seed"),
+            "reno, buffer 67, flows 2 (seed 1)",
+        ),
+        (("Reno", 15, 1, 0.5), ("large", "buffer", "seed", "delay"),
+         "Reno, buffer 15, delay 0.5 (seed 1)"),
     ],
-)
-def test_a_runs_title_is_never_a_bare_number(key, title):
-    assert traces.title(key) == title
+)  # fmt: skip
+def test_a_runs_title_names_its_numbers_and_its_seed(key, parts, title):
+    assert in_words(key, parts) == title
+
+
+def test_runs_with_another_buffer_are_not_runs_with_another_seed():
+    item = experiments.papers()["westwood_rbe"].items["figure_3"]
+    scenarios = {key: scenario for key, scenario in item.scenarios().items() if key[0] == "reno"}
+    choice = traces.choose(scenarios, scenarios, item.parts)
+    others = {(buffer, flows) for _, buffer, flows, _ in scenarios}
+    assert len(choice.keys) == min(len(others), traces.MOST)
+    assert choice.seeds == len(scenarios) - len(others)
+
+
+def test_every_key_with_several_numbers_names_its_parts():
+    for paper in experiments.papers().values():
+        for name, item in paper.items.items():
+            for key in item.scenarios():
+                numbers = isinstance(key, tuple) and len(key) > 2
+                if numbers and any(type(part) is int for part in key):
+                    assert len(item.parts) == len(key), (paper.name, name, key)
 
 
 def test_a_shown_runs_numbers_are_those_of_the_table(page, records):

@@ -541,3 +541,18 @@ def test_identical_looks_at_everything_but_the_driver():
 
 def test_runs_travel_between_processes(run):
     assert pickle.loads(pickle.dumps(run)).identical(run)
+
+
+def test_a_question_about_one_of_several_links_asks_which():
+    net = chain(3, "10 Mbps", "5 ms", 20)
+    given_arrays = factories.arrays(factories.scenario(net=net))
+    bits = given_arrays["sent_bits"] * [0.5, 0.9, 0.7]
+    run = factories.run(factories.scenario(net=net), sent_bits=bits)
+    assert run.busiest_link() == "r1>r2"
+    for ask in (run.utilization, run.queue, run.queue_mean, run.drop_rate):
+        with pytest.raises(ScenarioError, match=r"3 links are recorded: name one.*'r1>r2'"):
+            ask()
+    assert "r1>r2" in repr(run)
+    assert [ax.get_ylabel() for ax in run.plot().axes][1] == "Queue at r0>r1 (packets)"
+    assert run.compare(run, names="ab").axes[2].get_ylabel() == "Queue at r0>r1 (packets)"
+    assert run.utilization("r1>r2") == max(run.utilization(link) for link in run.links)

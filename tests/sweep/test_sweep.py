@@ -463,3 +463,15 @@ def test_processes_give_the_same_runs(monkeypatch):
     monkeypatch.setattr("tcpcc.models.simulate", None)  # a thread would call it
     runs = tc.simulate_many(cases, processes=True, jobs=2, progress=False)
     assert all(run.identical(other) for run, other in zip(runs, here, strict=True))
+
+
+@pytest.mark.parametrize("many", [sweep, lambda make, _, **axes: tc.batch(make, **axes)])
+def test_a_wrong_axis_is_an_error_of_one_line(many):
+    def make(buffer, seed=1):
+        raise AssertionError("must not be called")
+
+    for scenario_of in (make, lambda buffer, seed=1: make(buffer)):
+        with pytest.raises(ScenarioError, match="unknown axis 'bufer': did you mean 'buffer'"):
+            many(scenario_of, Run.jain_index, bufer=[1])
+        with pytest.raises(ScenarioError, match=r"axes seed: missing a required .*'buffer'"):
+            many(scenario_of, Run.jain_index, seed=[1])

@@ -31,5 +31,5 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     memory = traffic_memory(sent, outstanding, items, options.trace)
     bins = math.ceil(scenario.duration / scenario.interval - 1e-9)
     memory += (COPIES * bins * FLOW_BIN.itemsize + PER_FLOW) * len(front.flows)
-    seconds = seconds_for(sent, options.driver) + fluid.seconds
+    seconds = seconds_for(sent, items, options.driver) + fluid.seconds
     return Estimate("hybrid", sent, fluid.steps, seconds, memory + fluid.memory)

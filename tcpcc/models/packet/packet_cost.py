@@ -9,6 +9,8 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tcpcc.errors import unknown
 from tcpcc.models.estimates import Estimate, Options, record_memory
 from tcpcc.scenario.draw import drawn
@@ -17,12 +19,16 @@ from tcpcc.scenario.traffic import CBR, Flow
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+    from tcpcc.scenario.workload import Workload
 
 PER_PACKET = {"compiled": 2e-7, "simpy": 2.5e-6}  # CPU s, measured with `tcpcc bench`
 PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
 LEAST = 4  # packets that a flow has outstanding, however many flows there are
 PER_EVENT = 160  # bytes: a packet's events in a trace
 PER_ITEM = 250  # bytes: an item of a workload, as it is drawn, sent and recorded
+PER_TRANSFER = 2e-5  # CPU s: an item of a workload, besides its packets
+TRIES = 4  # packets of an item on an overloaded link, most of them dropped
+DRAWN = 10_000  # conversations of a workload that an estimate draws
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
@@ -36,18 +42,18 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     sent += carried
     memory = record_memory(scenario, resolved, options)
     memory += traffic_memory(sent, outstanding, items, options.trace)
-    return Estimate("packet", sent, 0.0, seconds_for(sent, options.driver), memory)
+    return Estimate("packet", sent, 0.0, seconds_for(sent, items, options.driver), memory)
 
 
-def seconds_for(packets: float, driver: str) -> float:
-    """CPU time of so many packets, s.
+def seconds_for(packets: float, items: float, driver: str) -> float:
+    """CPU time of so many packets and items of workloads, s.
 
     Raises:
         ScenarioError: an unknown driver.
     """
     if driver not in PER_PACKET:
         raise unknown("driver", driver, PER_PACKET)
-    return PER_PACKET[driver] * packets
+    return PER_PACKET[driver] * packets + PER_TRANSFER * items
 
 
 def traffic_memory(sent: float, outstanding: float, items: float, trace: bool) -> float:
@@ -56,15 +62,32 @@ def traffic_memory(sent: float, outstanding: float, items: float, trace: bool) -
 
 
 def workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
-    """Items of the workloads, and their packets for which there is time and bandwidth."""
+    """Items of the workloads, and their packets that are sent.
+
+    Packets beyond what the narrowest link carries are sent only to open connections and to try
+    again, a few for each item. Of a workload of very many conversations only the first are drawn.
+    """
     items = packets = 0.0
     for load in resolved.workloads:
-        found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
+        begin = load.spec.flow.start
+        part = _part_to_draw(load.spec, scenario.duration - begin)
+        end = begin + part * (scenario.duration - begin)
+        found = drawn(load.spec, load.name, scenario.seed, end)
         narrow = min(resolved.links[i].rate for i in load.kinds[0].forward)
         room = narrow * scenario.duration / (8 * load.spec.flow.packet_size)
-        items += len(found.packets)
-        packets += min(float(found.packets.sum()), room)
+        of_load = len(found.packets) / part
+        items += of_load
+        packets += min(float(found.packets.sum()) / part, room + TRIES * of_load)
     return items, packets
+
+
+def _part_to_draw(workload: Workload, span: float) -> float:
+    """The part of `span` s in which about `DRAWN` conversations begin; at most 1."""
+    if workload.count is not None or span <= 0:
+        return 1.0
+    middles = (np.arange(1000) + 0.5) / 1000
+    between = float(np.mean(workload.interarrival.quantile(middles)))
+    return min(DRAWN * between / span, 1.0)
 
 
 def packets_sent(

@@ -27,7 +27,7 @@ $(READY): pyproject.toml
 	@touch $(REPRODUCING) $@
 
 $(REPRODUCING): pyproject.toml
-	$(call install,reproduce,750 MB,one minute)
+	$(call install,reproduce,800 MB,one minute)
 	@touch $@
 
 # Every table and figure from both models, the scorecard, the notebooks with their outputs.

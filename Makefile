@@ -2,25 +2,37 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Marks of what is installed: everything, and what `reproduce` and `report` need.
 READY := .venv/ready
+REPRODUCING := .venv/ready-to-reproduce
+OLDEST := .oldest
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test pytest papers fuzz lint bench docs clean
+.PHONY: setup reproduce report accept test pytest papers fuzz oldest lint bench docs clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml
+# $(call install,extra,size,time)
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "tcpcc needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }
-	@echo "installing the packages into .venv: one to two minutes"
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@echo "installing the packages into .venv ($(2)): $(3)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet --editable '.[$(1)]'
+endef
+
+$(READY): pyproject.toml
+	$(call install,dev,1.3 GB,two minutes)
+	@touch $(REPRODUCING) $@
+
+$(REPRODUCING): pyproject.toml
+	$(call install,reproduce,800 MB,one minute)
 	@touch $@
 
 # Every table and figure from both models, the scorecard, the notebooks with their outputs.
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
-reproduce: $(READY)
+reproduce: $(REPRODUCING)
 	@echo "1 of 2: five papers from packets and fluid, figures, scorecard: 10 to 20 minutes on 2 cores"
 	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
 	@echo "2 of 2: notebooks: about 5 minutes"
@@ -28,7 +40,7 @@ reproduce: $(READY)
 	@echo "done: docs/scorecard.md has every number, figures/ the figures; make report writes HTML pages"
 
 # Every table and figure as pages to look at: open report/index.html. Uses what `reproduce` has kept.
-report: $(READY)
+report: $(REPRODUCING)
 	$(BIN)/tcpcc reproduce --report report
 	@echo "open report/index.html"
 
@@ -58,6 +70,15 @@ SEED ?= 1
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz.py $(SCENARIOS) $(SEED)
 
+# Quick tests with the oldest version of each dependency that pyproject.toml allows.
+oldest:
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/requirements.txt
+	$(OLDEST)/bin/python -m pip install --quiet --only-binary :all: -r $(OLDEST)/requirements.txt
+	TCPCC_CACHE_DIR=$(OLDEST)/cache PYTHONPATH=. $(OLDEST)/bin/python -m pytest \
+	  tests/engine tests/models/test_costs.py tests/models/packet/test_closed_forms.py
+
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -73,5 +94,5 @@ bench: $(READY)
 
 clean:
 	rm -rf docs/_build docs/_reference docs/controllers docs/notebooks
-	rm -rf .venv .cache build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf .venv $(OLDEST) .cache build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

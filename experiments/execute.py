@@ -5,6 +5,7 @@ Execution times are not written, so a notebook with the same outputs does not ch
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +43,7 @@ def execute(path: Path) -> None:
 
 
 def main(paths: Sequence[str]) -> None:
+    os.environ["TCPCC_QUIET"] = "1"  # no line about compilation among the outputs
     with tqdm(paths, "notebooks", unit="notebook") as bar:
         for path in bar:
             bar.set_postfix_str(Path(path).stem)

@@ -9,6 +9,7 @@ and their tolerances with reasons. Command line, notebooks, tests and scorecard 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -155,7 +156,8 @@ def reproduce(
         cache: folder of finished runs, which lets an interrupted call resume. Measured numbers are
             stored in a folder beside it (`experiments.kept`). None for no cache.
         jobs: number of parallel simulations; default one per processor.
-        progress: show progress bars with the remaining time; default on a terminal only.
+        progress: show one progress bar for all papers and models, with the remaining time; default
+            on a terminal only.
         watch: called with each paper and its records as soon as they are complete. With several
             papers it is called first with the first item of the first paper, for an early result.
 
@@ -174,7 +176,7 @@ def reproduce(
             kept_numbers(chosen[0], first, each, cache) is None for each in MODELS
         ):
             _compile()
-        for of_item in _judged([(chosen[0], {first})], model, settings):
+        for of_item in _judged([(chosen[0], {first})], model, settings, "a sample"):
             watch(chosen[0], first, of_item)
     records: list[Record] = []
     wanted = [(one, items_of(one, item)) for one in chosen]
@@ -186,22 +188,28 @@ def reproduce(
 
 
 def _judged(
-    wanted: Sequence[tuple[Paper, set[str]]], model: str, settings: Mapping[str, Any]
+    wanted: Sequence[tuple[Paper, set[str]]],
+    model: str,
+    settings: Mapping[str, Any],
+    title: str = "",
 ) -> Iterator[list[Record]]:
-    """Yield the records of each paper's items, paper by paper."""
+    """Yield the records of each paper's items, paper by paper, under one progress bar."""
     models = _models(model)
-    steps = (
+    steps = [
         Step(
-            paper,
-            needed(paper, items, each),
-            each,
-            title=f"paper {k} of {len(wanted)}, {paper.name}, {NAMES[each]}",
-            **settings,
+            paper, needed(paper, items, each), each, cache=settings["cache"], jobs=settings["jobs"]
         )
-        for k, (paper, items) in enumerate(wanted, 1)
+        for paper, items in wanted
         for each in models
-    )
-    with closing(_in_turn(steps)) as numbers_of_steps:
+    ]
+    for number, step in enumerate(steps):
+        step.title = (
+            f"{title or f'paper {number // len(models) + 1} of {len(wanted)}'}: {step.title}"
+        )
+    with (
+        _overall_bar(sum(step.work for step in steps), settings["progress"]) as bar,
+        closing(_in_turn(iter(steps), bar)) as numbers_of_steps,
+    ):
         for paper, items in wanted:
             values = {each: next(numbers_of_steps) for each in models}
             known = {key for of_model in values.values() for key in of_model}
@@ -209,11 +217,20 @@ def _judged(
             yield [record(cell, values) for cell in cells if cell.key in known]
 
 
-def _in_turn(steps: Iterator[Step]) -> Generator[dict[Key, Measured], None, None]:
+def _overall_bar(work: float, progress: bool | None) -> Any:
+    """A bar over the simulated time of all flows of all steps; hidden if nothing is to be done."""
+    from tqdm import tqdm
+
+    shown = (sys.stderr is not None and sys.stderr.isatty()) if progress is None else progress
+    form = "{desc} {percentage:3.0f}% |{bar}| {elapsed} so far, {remaining} left"
+    settings: dict[str, Any] = {"smoothing": 0.05, "dynamic_ncols": True, "leave": False}
+    return tqdm(total=work, bar_format=form, disable=not shown or not work, **settings)
+
+
+def _in_turn(steps: Iterator[Step], bar: Any) -> Generator[dict[Key, Measured], None, None]:
     """Yield the numbers of each step; steps overlap.
 
-    The scenarios of the next step are built during a step's simulation. The next step is simulated
-    while the numbers of the current one are measured and used.
+    The next step is simulated while the numbers of the current one are measured and used.
     """
     step = next(steps, None)
     with ExitStack() as under_way:
@@ -221,7 +238,7 @@ def _in_turn(steps: Iterator[Step]) -> Generator[dict[Key, Measured], None, None
             under_way.enter_context(step).begin()
         while step is not None:
             following = next(steps, None)
-            step.wait(under_way.enter_context(following).begin if following else None)
+            step.wait(under_way.enter_context(following).begin if following else None, bar)
             yield step.numbers()
             step = following
 
@@ -233,8 +250,11 @@ class Step:
         paper: the paper.
         items: names of its items.
         model: "packet" or "fluid".
-        cache, jobs, progress: as in `reproduce`.
-        title: title of the progress bar.
+        cache, jobs: as in `reproduce`.
+
+    Attributes:
+        title: name of the step for a progress bar.
+        work: simulated time of all its flows, s.
     """
 
     def __init__(
@@ -245,11 +265,9 @@ class Step:
         *,
         cache: Path | None,
         jobs: int | None = None,
-        progress: bool | None = None,
-        title: str | None = None,
     ) -> None:
         self._paper, self._model, self._cache = paper, model, cache
-        self._bar = progress, title
+        self.title = f"{paper.name}, {NAMES[model]}"
         self._kept: dict[Key, Measured] = {}
         self._missing: list[str] = []
         for name in sorted(items):
@@ -262,6 +280,8 @@ class Step:
         self._simulations = _simulations(self._wanted, model, cache, jobs)
         self._runs: dict[str, dict[Any, Run]] = {}
         self._alone = jobs == 1
+        self._work = [_work(scenario) for scenario in self._wanted.values()]
+        self.work = sum(self._work)
 
     def __enter__(self) -> Step:
         return self
@@ -275,9 +295,17 @@ class Step:
             _compile()
         self._simulations.begin()
 
-    def wait(self, at_last: Callable[[], None] | None = None) -> None:
-        """Wait for the simulations; `at_last` is called when the last one has started."""
-        runs = self._simulations.runs(*self._bar, at_last)
+    def wait(self, at_last: Callable[[], None] | None = None, bar: Any = None) -> None:
+        """Wait for the simulations; `at_last` is called when the last one has started, `bar` shows
+        the finished work."""
+        if bar is not None and self._work:
+            bar.set_description_str(self.title)
+
+        def finished(index: int) -> None:
+            if bar is not None:
+                bar.update(self._work[index])
+
+        runs = self._simulations.runs(progress=False, at_last=at_last, finished=finished)
         self._runs = by_item(self._missing, self._wanted, runs)
 
     def numbers(self) -> dict[Key, Measured]:
@@ -291,6 +319,11 @@ class Step:
                 folder = numbers_of(self._cache)
                 kept.store(folder, self._paper.name, name, self._model, code, of_item)
         return self._kept | fresh
+
+
+def _work(scenario: Scenario) -> float:
+    """Simulated time of all flows of a scenario, s."""
+    return scenario.duration * sum(getattr(flow, "count", 1) for flow in scenario.flows)
 
 
 @cache
@@ -319,7 +352,7 @@ def draw(
     models = [each for each in _models(model) if each in wanted.models]
     if wanted.chart is not None:
         shown = {wanted.of or item}
-        cells = {each: numbers(one, shown, each, **settings) for each in models}
+        cells = {each: numbers(one, shown, each, cache=cache, jobs=jobs) for each in models}
         return wanted.chart({each: {k[1:]: v for k, v in of.items()} for each, of in cells.items()})
     if wanted.networks is not None:
         return charts.networks(wanted.networks())
@@ -350,7 +383,7 @@ def draw_all(
         for name in sorted(items_of(one, item)):
             if not one.items[name].has_figure:
                 continue
-            figure = draw(one.name, name, model, cache=cache)
+            figure = draw(one.name, name, model, cache=cache, progress=False)
             files.append(pictures.save(figure, folder / f"{one.name}_{name}", ("png", "pdf"))[0])
             plt.close(figure)
     return files

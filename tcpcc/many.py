@@ -171,11 +171,13 @@ class Simulations:
         progress: bool | None = None,
         title: str | None = None,
         at_last: Callable[[], None] | None = None,
+        finished: Callable[[int], None] | None = None,
     ) -> list[Run]:
         """All runs, in the order of the scenarios.
 
         Args:
             progress, title: as in `simulate_many`.
+            finished: called with the index of each scenario when its run is finished.
             at_last: called when the last simulations are running and a processor becomes idle; in
                 any case before `runs` returns.
 
@@ -187,6 +189,8 @@ class Simulations:
         failed: dict[int, Exception] = {}
         try:
             for index, run in self.finished(progress, title, at_last):
+                if finished is not None:
+                    finished(index)
                 if isinstance(run, Run):
                     runs[index] = run
                 else:

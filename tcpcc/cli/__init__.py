@@ -703,7 +703,28 @@ def reproduce(options: argparse.Namespace) -> None:
         for cause in dict.fromkeys(cause for cause, _ in told if cause):
             where = "; ".join(cell for each, cell in told if each == cause)
             print(f"\n{where}:\n  {'Fluid: ' if kind == 'fluid_cause' else ''}{cause}")
-    print("\n" + book.report.overview_markdown(records))
+    print("\n" + _overview(book, records))
+    for what, place in (
+        ("every number", options.scorecard),
+        ("figures", "figures/" if options.figures else None),
+        ("pages", options.report and options.report / "index.html"),
+    ):
+        if place:
+            print(f"{what}: {place}")
+
+
+def _overview(book: Any, records: Sequence[Any]) -> str:
+    """One row per paper: published numbers, and those that each model reproduces."""
+    table = book.report.overview(records)
+    models = {"packet": "packets", "fluid": "fluid"}
+    shown = table[["paper"]].assign(numbers=table["published"])
+    for model, name in models.items():
+        counts = zip(table[f"{model} reproduced"], table[f"{model} tested"], strict=True)
+        shown[f"within tolerance, {name}"] = [f"{found} of {total}" for found, total in counts]
+    for model, name in models.items():
+        counts = zip(table[f"{model} claims hold"], table[f"{model} claims"], strict=True)
+        shown[f"claims hold, {name}"] = [f"{found} of {total}" for found, total in counts]
+    return plain_table(shown)
 
 
 def _scores(book: Any, records: Sequence[Any]) -> str:

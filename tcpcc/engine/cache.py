@@ -20,6 +20,7 @@ import filelock
 import platformdirs
 
 from tcpcc.engine.private import keep
+from tcpcc.engine.source import module_digest
 
 _KEEP = 8  # folders kept: the newest ones, so that an upgrade does not fill the disk
 
@@ -69,3 +70,8 @@ def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
         pass
     prepare()
     return dispatcher
+
+
+def holds(module: str) -> bool:
+    """Whether the cache has machine code of the entries of an engine's module."""
+    return any(_root().glob(f"engine-{module_digest(module)[:16]}/*/*.nbi"))

@@ -58,6 +58,16 @@ def entry(function: Callable[..., Any]) -> Any:
     return compile_entry(function)
 
 
+def announce_compilation(module: str, what: str, seconds: float) -> None:
+    """Print a line if the machine code of an engine's `module` has to be compiled first."""
+    if not INTERPRETED:
+        from tcpcc.engine.announce import compiling
+        from tcpcc.engine.cache import holds
+
+        if not holds(module):
+            compiling(what, seconds)
+
+
 # --------------------------------------------------------------------------------- records
 
 

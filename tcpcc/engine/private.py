@@ -41,6 +41,8 @@ from numba.core.errors import NumbaError
 from numba.core.runtime import rtsys
 from numba.core.typed_passes import AnnotateTypes
 
+from tcpcc.engine.announce import compiling_a_part
+
 __all__ = [
     "NumbaError",
     "PartCompiler",
@@ -193,6 +195,7 @@ class Kept(FunctionCache):
             found = self._load_overload(sig, target_context)
             if found is not None:
                 return found
+        compiling_a_part()
         target_context.refresh()
         self._prepare()
         return None

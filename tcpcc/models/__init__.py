@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcpcc.engine.jit import announce_compilation
 from tcpcc.errors import ScenarioError, refuse, unknown
 from tcpcc.models.blame import RuleError
 from tcpcc.models.costs import LongRun, ResourceError, check_cost, estimate
@@ -38,25 +39,47 @@ class Model:
         name: the value of ``model=``; also the subpackage that has the function ``simulate``.
         summary: one line.
         options: keyword arguments of that function besides `scenario` and `progress`.
+        engine: module with its machine code.
+        compile_s: CPU time of the first compilation, s.
     """
 
     name: str
     summary: str
     options: tuple[str, ...]
+    engine: str
+    compile_s: float
 
 
 MODELS = {
     model.name: model
     for model in (
-        Model("packet", "every packet and every ACK", ("driver", "trace", "stream")),
-        Model("fluid", "a hybrid automaton over cumulative flows", ("step", "representatives")),
+        Model(
+            "packet",
+            "every packet and every ACK",
+            ("driver", "trace", "stream"),
+            "tcpcc.models.packet.handlers",
+            20,
+        ),
+        Model(
+            "fluid",
+            "a hybrid automaton over cumulative flows",
+            ("step", "representatives"),
+            "tcpcc.models.fluid.kernel",
+            15,
+        ),
         Model(
             "hybrid",
             "foreground flows as packets, background flows as fluid, in the same queues",
             ("driver", "trace", "step", "representatives"),
+            "tcpcc.models.hybrid.turns",
+            30,
         ),
         Model(
-            "meanfield", "a smooth differential equation for classes of flows", ("step", "marking")
+            "meanfield",
+            "a smooth differential equation for classes of flows",
+            ("step", "marking"),
+            "tcpcc.models.meanfield.heun",
+            15,
         ),
     )
 }
@@ -79,7 +102,9 @@ def simulate(
 ) -> Run:
     """Run `scenario` and return the recorded run.
 
-    A run that is expected to take more than a minute is announced with a warning.
+    A run that is expected to take more than a minute is announced with a warning. The first run of
+    a model after an install compiles it; on a terminal and in a notebook a line on stderr says so.
+    ``TCPCC_QUIET=1`` in the environment switches the line off.
 
     Args:
         scenario: the scenario to simulate.
@@ -127,5 +152,6 @@ def simulate(
         raise unknown("driver", driver, DRIVERS)
     if not force:
         check_cost(scenario, model, driver, trace, options.get("step"), stream is not None)
+    announce_compilation(chosen.engine, f"the {model} model", chosen.compile_s)
     run = import_module(f"{__name__}.{model}").simulate
     return run(scenario, progress=progress, **asked, **options)

@@ -434,7 +434,7 @@ def records(tmp_path_factory):
 def test_the_first_item_is_told_before_all_else_and_then_paper_by_paper(tmp_path, monkeypatch):
     told = []
 
-    def fake(wanted, model, settings):
+    def fake(wanted, model, settings, title=""):
         yield from ([(paper.name, len(items))] for paper, items in wanted)
 
     monkeypatch.setattr(harness, "_judged", fake)

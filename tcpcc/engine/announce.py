@@ -1,0 +1,41 @@
+"""One line on stderr before a compilation, so that the first run does not seem to hang.
+
+It appears on a terminal and in a notebook only, so never in a pipe or a log, and once in a process
+for each subject. ``TCPCC_QUIET=1`` in the environment switches it off.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+
+from tcpcc.engine.jit import INTERPRETED
+
+_said: set[str] = set()
+
+
+def compiling(what: str, seconds: float) -> None:
+    """Announce that `what` is compiled, for about `seconds`."""
+    _say(f"compiling {what}, once: about {seconds:g} s")
+
+
+def compiling_a_part() -> None:
+    """Announce that a single function is compiled, unless a larger compilation is announced."""
+    if not _said:
+        _say("compiling new rules, once: some seconds")
+
+
+def _say(text: str) -> None:
+    if text not in _said and _is_wanted():
+        print(f"tcpcc: {text}", file=sys.stderr, flush=True)
+    _said.add(text)
+
+
+def _is_wanted() -> bool:
+    """Whether a person watches this process, which is not one of several workers."""
+    if INTERPRETED or os.environ.get("TCPCC_QUIET", "0") != "0":
+        return False
+    if multiprocessing.current_process().name != "MainProcess" or sys.stderr is None:
+        return False
+    return "ipykernel" in sys.modules or sys.stderr.isatty()

@@ -1,0 +1,26 @@
+"""The oldest version of each dependency that pyproject.toml allows, and of the test tools that the
+quick tests need, one requirement a line: `python tests/oldest.py`."""
+
+import re
+import tomllib
+from pathlib import Path
+
+TOOLS = ("pytest", "hypothesis", "nbformat")
+
+
+def oldest(requirement: str) -> str:
+    """ "numba>=0.60,<0.69" -> "numba==0.60"."""
+    name, version = re.fullmatch(r"([\w\-\[\]]+)>=([\w.]+)(?:,<[\w.]+)?", requirement).groups()
+    return f"{name}=={version}"
+
+
+def requirements() -> list[str]:
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    extras = [r for extra in project["optional-dependencies"].values() for r in extra]
+    tools = [r for r in extras if r.split(">=")[0] in TOOLS]
+    return [oldest(r) for r in (*project["dependencies"], *dict.fromkeys(tools))]
+
+
+if __name__ == "__main__":
+    print("\n".join(requirements()))

@@ -4,6 +4,9 @@ With `-m papers` the papers' numbers come from all seeds, else from two. What a 
 forgotten after it.
 """
 
+import functools
+
+import conservation
 import pytest
 
 from experiments import seeds
@@ -35,3 +38,28 @@ def registries():
     yield
     for table, known in before:
         table._known = known
+
+
+@pytest.fixture(scope="session", autouse=True)
+def conserved():
+    """Each run that a test simulates in this process is checked for conservation."""
+    from tcpcc.models.fluid.fluid_world import FluidWorld
+    from tcpcc.models.packet import read_out
+
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name, check in (
+            (read_out, "_edges", conservation.check_packets),
+            (FluidWorld, "series", conservation.check_fluid),
+        ):
+            patch.setattr(owner, name, _checked(getattr(owner, name), check))
+        yield
+
+
+def _checked(function, check):
+    @functools.wraps(function)
+    def checked(world, *args):
+        found = function(world, *args)
+        check(world)
+        return found
+
+    return checked

@@ -19,6 +19,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
+import weakref
+from bisect import bisect_right, insort
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -129,8 +132,48 @@ class _View:
         self._row[name] = value
 
 
+class _Memory:
+    """The memory of the arrays whose addresses have been taken, to check interpreted accesses."""
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []  # in order; parts of different arrays do not overlap
+        self._parts: dict[int, tuple[int, weakref.ref[Any]]] = {}  # begin -> end, owner
+
+    def add(self, array: np.ndarray) -> None:
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        begin = array.ctypes.data
+        end = begin + array.nbytes
+        place = max(bisect_right(self._begins, begin) - 1, 0)
+        while place < len(self._begins) and self._begins[place] <= end:
+            other = self._begins[place]
+            last, whose = self._parts[other]
+            if whose() is owner and last >= begin:
+                begin, end = min(begin, other), max(end, last)
+            if whose() is None or whose() is owner or last > begin:  # freed, or a part of this
+                del self._begins[place], self._parts[other]
+            else:
+                place += 1
+        if end > begin:
+            insort(self._begins, begin)
+            self._parts[begin] = end, weakref.ref(owner)
+
+    def holds(self, begin: int, size: int) -> bool:
+        place = bisect_right(self._begins, begin) - 1
+        if place < 0:
+            return False
+        end, owner = self._parts[self._begins[place]]
+        return begin + size <= end and owner() is not None
+
+
+_memory = _Memory()
+
+
 def address(array: np.ndarray) -> int:
     """Address of an array's data, for an :func:`accessor`. The caller must keep the array alive."""
+    if INTERPRETED:
+        _memory.add(array)
     return array.ctypes.data
 
 
@@ -141,7 +184,19 @@ class Accessor:
         self.dtype = dtype
 
     def __call__(self, base: int, index: int) -> Any:
-        return _View(record_view(self.dtype, int(base) + int(index) * self.dtype.itemsize))
+        place = int(base) + int(index) * self.dtype.itemsize
+        if not _memory.holds(place, self.dtype.itemsize):
+            raise IndexError(
+                f"{self._name(sys._getframe(1))}: record {index} from address {base:#x}"
+                " is outside of all arrays"
+            )
+        return _View(record_view(self.dtype, place))
+
+    def _name(self, caller: Any) -> str:
+        """The name by which the calling function knows this accessor, or the record's fields."""
+        known = {**caller.f_globals, **caller.f_locals}
+        fields = f"record of {', '.join((self.dtype.names or ())[:3])}, ..."
+        return next((name for name, value in known.items() if value is self), fields)
 
 
 def record_view(dtype: np.dtype, base: int) -> Any:
@@ -153,7 +208,9 @@ def record_view(dtype: np.dtype, base: int) -> Any:
 def accessor(dtype: np.dtype) -> Any:
     """A function ``at(base, index)``: the record of type `dtype` at ``base + index * itemsize``.
 
-    The record is a view; assigning to its fields writes the memory. Nothing checks the address.
+    The record is a view; assigning to its fields writes the memory. Interpreted code raises
+    IndexError if the record is not within an array that lives and whose :func:`address` was taken.
+    Compiled code does not check.
     """
     return Accessor(dtype)
 

@@ -426,7 +426,7 @@ def test_the_function_that_makes_a_spec_documents_its_parameters():
         ({"min_tresh": 1}, r"unknown parameter of queue 'red' 'min_tresh': did you mean 'min_th"),
         ({"max_p": 0}, r"queue 'red' max_p = 0: must be a number in \[1e-12, 1\]"),
         ({"weight": -2}, r"queue 'red' weight = -2: must be a number in \[-1, 1\]"),
-        ({"gentle": math.nan}, r"queue 'red' gentle = nan: must be a number"),
+        ({"gentle": math.nan}, r"queue 'red' gentle = nan: must be true or false"),
     ],
 )
 def test_bad_parameters_are_told_in_one_line(params, says):

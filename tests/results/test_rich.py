@@ -49,7 +49,8 @@ def test_a_definition_tells_parameters_ranges_and_source():
     assert vegas.summary in text
     assert vegas.source.split(",")[0] in text
     for name, param in vegas.params.items():
-        assert f"{name} {param.default:g}" in text
+        value = param.plain(param.default)
+        assert f"{name} {value if isinstance(value, bool) else f'{value:g}'}" in text
     assert told(tc.RED).startswith("queue red")
 
 

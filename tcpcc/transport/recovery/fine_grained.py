@@ -46,29 +46,47 @@ def expired(s, f, now):
     return now - segment.sent_at >= s.fine_rto
 
 
+def begin_fine_recovery(s, f):
+    """Enter recovery; returns whether the first unacknowledged segment was sent after the last
+    window cut, so that its loss is a loss event."""
+    segment = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    f.recover = f.max_seq
+    f.phase = RECOVERY
+    s.worried = min(2, f.next_seq - f.high_ack)
+    s.fine_rto *= 2 if segment.transmits > 1 else 9 / 8
+    return s.cut_at < segment.sent_at
+
+
+def report_loss(s, f, now):
+    """Report the loss of the first unacknowledged segment to the controller."""
+    transmits = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask).transmits
+    lost(f, now, transmits, f.max_seq - f.high_ack)
+    s.cut_at = now
+
+
+def retransmit_first(f, now):
+    """Retransmit the first unacknowledged segment; the first time it counts as the last duplicate
+    ACK that a fast retransmit needs."""
+    first = f.high_ack + 1
+    is_new = segment_at(f.segments, first & f.segment_mask).transmits == 1
+    restart_timer(f, now)
+    f.timing = 0
+    emit(f, first, now)
+    if is_new:
+        f.dupacks = f.dupack_threshold
+
+
 def fine_duplicate_ack(s, f, now):
     if f.high_ack >= f.max_seq:
         return  # nothing is outstanding: caused by unneeded retransmissions
     f.dupacks += 1
-    late = expired(s, f, now)
-    if late or f.dupacks == f.dupack_threshold:
+    if expired(s, f, now) or f.dupacks == f.dupack_threshold:
         if f.high_ack <= f.recover and f.phase == LOSS:
             return
-        segment = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
-        transmits = segment.transmits
-        f.recover = f.max_seq
-        f.phase = RECOVERY
-        s.worried = min(2, f.next_seq - f.high_ack)
-        s.fine_rto *= 2 if transmits > 1 else 9 / 8
-        if s.cut_at < segment.sent_at:
-            lost(f, now, transmits, f.max_seq - f.high_ack)
+        if begin_fine_recovery(s, f):
+            report_loss(s, f, now)
             f.inflation = f.dupacks
-            s.cut_at = now
-        restart_timer(f, now)
-        f.timing = 0
-        emit(f, f.high_ack + 1, now)
-        if transmits == 1:
-            f.dupacks = f.dupack_threshold
+        retransmit_first(f, now)
     elif f.dupacks > f.dupack_threshold:
         f.inflation += 1
 

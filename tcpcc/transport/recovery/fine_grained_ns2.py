@@ -27,26 +27,28 @@ Differences from `fine_grained`:
 
 from tcpcc.definition import State, register
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, segment_at, window_at
-from tcpcc.transport.output import emit, fill
+from tcpcc.transport.output import fill
 from tcpcc.transport.recovery.classic import new_ack
 from tcpcc.transport.recovery.fine_grained import (
     FINE_TIMER,
+    begin_fine_recovery,
     check_next_segment,
     expired,
+    report_loss,
+    retransmit_first,
     update_fine_timeout,
 )
 from tcpcc.transport.recovery.loss_recovery import Recovery
-from tcpcc.transport.rto import back_off, restart_timer
-from tcpcc.transport.rules import lost, report_delivery
+from tcpcc.transport.rto import back_off
+from tcpcc.transport.rules import report_delivery
 
 
-def cut(s, f, now, transmits):
+def cut(s, f, now):
     """Cut the window and inflate it at once; ssthresh stays, so slow start continues for now."""
     w = window_at(f.state, 0)
     ssthresh = w.ssthresh
-    lost(f, now, transmits, f.max_seq - f.high_ack)
+    report_loss(s, f, now)
     s.cut_to = w.cwnd
-    s.cut_at = now
     w.cwnd += f.dupacks
     w.ssthresh = ssthresh
 
@@ -66,20 +68,10 @@ def fine_duplicate_ack_ns2(s, f, now):
     if is_late(s, f, now) or f.dupacks == f.dupack_threshold:
         if f.high_ack <= f.recover and f.phase == LOSS:
             return
-        segment = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
-        transmits = segment.transmits
-        f.recover = f.max_seq
-        f.phase = RECOVERY
-        s.worried = min(2, f.next_seq - f.high_ack)
-        s.fine_rto *= 2 if transmits > 1 else 9 / 8
-        if s.cut_at < segment.sent_at:
-            cut(s, f, now, transmits)
+        if begin_fine_recovery(s, f):
+            cut(s, f, now)
         back_off(f)
-        restart_timer(f, now)
-        f.timing = 0
-        emit(f, f.high_ack + 1, now)
-        if transmits == 1:
-            f.dupacks = f.dupack_threshold
+        retransmit_first(f, now)
     elif f.dupacks > f.dupack_threshold:
         window_at(f.state, 0).cwnd += 1
 

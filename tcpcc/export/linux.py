@@ -214,7 +214,7 @@ def _records(controller: Controller) -> str:
         state += [f"    s64 {name};" for name, _ in STREAM_FIELDS]
     sample = [
         declared(f"f64 {name};", unit, KERNEL.get(name, "no rule here reads it"))
-        for name, (unit, _) in SAMPLE_FIELDS.items()
+        for name, (unit, _, _) in SAMPLE_FIELDS.items()
     ]
     return "\n".join(["struct state {", *state, "};", "", "struct sample {", *sample, "};"])
 

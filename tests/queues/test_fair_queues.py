@@ -155,9 +155,9 @@ def test_a_queue_per_flow_isolates_flows(name, buffer):
     its share loses nothing. Behind one drop-tail queue Reno gets a tenth of it. (FQ-PIE needs the
     room until PIE drops two thirds of that source: it pushes nothing out.)"""
     rates = {}
-    for queue in (name, "droptail"):
+    for queue, room in ((name, buffer), ("droptail", 1000)):
         flows = [tc.CBR("30 Mbps"), tc.Flow("newreno"), tc.CBR("1 Mbps")]
-        net = tc.dumbbell("20 Mbps", "20 ms", buffer, queue=queue)
+        net = tc.dumbbell("20 Mbps", "20 ms", room, queue=queue)
         run = tc.simulate(tc.Scenario(net, flows, duration=20))
         rates[queue] = run.throughput(after=5).values
         if queue == name:
@@ -266,7 +266,7 @@ def test_a_traffic_class_is_between_0_and_63_and_is_saved():
     case = tc.Scenario(
         tc.dumbbell("4 Mbps", "5 ms", 30), [flow, tc.CBR(1e6, traffic_class=8)], duration=1
     )
-    assert [one.traffic_class for one in tc.Scenario.loads(case.to_toml()).flows] == [34, 8]
+    assert [one.traffic_class for one in tc.Scenario.from_toml(case.to_toml()).flows] == [34, 8]
     for make in (
         lambda c: tc.Flow("reno", traffic_class=c),
         lambda c: tc.CBR(1e6, traffic_class=c),

@@ -35,7 +35,7 @@ def make(rule):
 
 
 def test_what_python_reads_before_a_call_is_read_before_it():
-    text = files(make(ordered))["mine.c"]
+    text = files(make(ordered))["mine.c"].partition("void mine_on_ack")[2]
     order = [text.index(part) for part in (" = s->drawn;", "= mine_draw(s)", "s->cwnd = ")]
     assert order == sorted(order)
 

@@ -23,7 +23,7 @@ needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler 
 
 def library(folder, paths, *flags):
     """What the C compiler makes of these files."""
-    made = folder / "rules.so"
+    made = folder / f"rules{len(list(folder.iterdir()))}.so"  # a path is loaded once
     command = [
         "cc",
         "-std=gnu11",

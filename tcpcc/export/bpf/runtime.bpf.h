@@ -664,7 +664,7 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 	if (!f)
 		return;
 	__u32 acked = rs->acked_sacked, phase = f->phase;
-	__u32 losses = tp->lost - f->lost;
+	__u32 losses __attribute__((unused)) = tp->lost - f->lost;
 
 	f->lost = tp->lost;
 #ifndef OWNS_RECOVERY

@@ -1,6 +1,7 @@
 """Exported controllers in a running Linux, recorded, beside the same controllers simulated."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +51,11 @@ def test_another_controller_is_found():
 @pytest.mark.parametrize("name", ["vegas", "cubic", "cubic_2008"])
 def test_an_ack_costs_less_than_five_microseconds(name):
     assert 0 < exported.recorded()["exported"][name]["cost"] < FASTEST
+
+
+def test_the_guide_shows_these_numbers():
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
+    assert exported.markdown() in guide.read_text()
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@
  *   `transmits` is 1 on a loss, and 1 plus the number of timeouts in a row on a timeout.
  *   on_lost_packet is called after on_loss, and without the lost packet's own numbers.
  *   RTTs are whole microseconds.
+ *   A segment that was too long for the path (MTU discovery) counts as a timeout.
  */
 #ifndef TCPCC_RUNTIME_H
 #define TCPCC_RUNTIME_H

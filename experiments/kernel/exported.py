@@ -105,6 +105,23 @@ def table(settled: float = 10.0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def markdown() -> str:
+    """The table as the guide has it."""
+    lines = [
+        "| controller | packets, Linux | packets, ours | Mb/s, Linux | Mb/s, ours | ns per ACK |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    rows: Any = table().itertuples()
+    for row in rows:
+        name = f"{row.control} (kernel's)" if row.code == "kernel" else f"`{row.control}`"
+        cost = "" if np.isnan(row.ns_per_ack) else f"{row.ns_per_ack:.0f}"
+        lines.append(
+            f"| {name} | {row.window_linux:.1f} | {row.window_ours:.1f} | {row.goodput_linux:.2f}"
+            f" | {row.goodput_ours:.2f} | {cost} |"
+        )
+    return "\n".join(lines)
+
+
 def cost_of_tcp_cubic(duration: float = 20.0) -> float:
     """Nanoseconds per ACK of the kernel's own CUBIC, behind BPF programs that only call it."""
     from experiments.kernel.record import measure

@@ -1,10 +1,16 @@
 """Exported controllers in a running Linux, recorded, beside the same controllers simulated."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from experiments.kernel import exported
+from experiments.kernel import compare, exported, record
+from experiments.kernel.cases import Case
 from experiments.kernel.exported import DURATION, EXPORTED, KERNELS
+from experiments.kernel.path import missing
+from tcpcc.export import loader
 
 WINDOW, GOODPUT = 0.10, 0.05  # relative differences allowed
 FASTEST = 5000  # ns of CPU per ACK allowed for Vegas and CUBIC
@@ -45,3 +51,31 @@ def test_another_controller_is_found():
 @pytest.mark.parametrize("name", ["vegas", "cubic", "cubic_2008"])
 def test_an_ack_costs_less_than_five_microseconds(name):
     assert 0 < exported.recorded()["exported"][name]["cost"] < FASTEST
+
+
+def test_the_guide_shows_these_numbers():
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
+    assert exported.markdown() in guide.read_text()
+
+
+@pytest.fixture
+def live():
+    """Skips, or makes sure that this machine can run exported controllers."""
+    if not os.environ.get("TCPCC_KERNEL"):
+        pytest.skip("exported controllers run in this kernel with TCPCC_KERNEL=1 (root, a minute)")
+    lacks = missing() or loader.missing()
+    if lacks:
+        pytest.skip(f"exported controllers in this kernel: {lacks}")
+
+
+@pytest.mark.parametrize("name", ["reno", "vegas", "cubic_2008"])
+def test_the_kernel_that_runs_here(live, name):
+    with loader.loaded(name, name="tc_test_live", **EXPORTED[name]) as control:
+        run = record.record(Case((control,), exported.BUFFER), 15.0)
+    if not record.is_good(run):
+        pytest.skip(f"this machine is too busy: a packet was {run['late_most']:.0f} ms late")
+    (theirs,) = compare.senders(run)
+    ours = exported.ours(name, duration=15.0).means(5.0)
+    found = theirs.means(5.0)
+    assert found["window"] == pytest.approx(ours["window"], rel=WINDOW)
+    assert found["goodput"] == pytest.approx(ours["goodput"], rel=GOODPUT)

@@ -24,6 +24,7 @@
  *   `transmits` is 1 on a loss, and 1 plus the number of timeouts in a row on a timeout.
  *   on_lost_packet is called after on_loss, and without the lost packet's own numbers.
  *   RTTs are whole microseconds.
+ *   A segment that was too long for the path (MTU discovery) counts as a timeout.
  */
 #ifndef TCPCC_RUNTIME_H
 #define TCPCC_RUNTIME_H
@@ -664,7 +665,7 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 	if (!f)
 		return;
 	__u32 acked = rs->acked_sacked, phase = f->phase;
-	__u32 losses = tp->lost - f->lost;
+	__u32 losses __attribute__((unused)) = tp->lost - f->lost;
 
 	f->lost = tp->lost;
 #ifndef OWNS_RECOVERY

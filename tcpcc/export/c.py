@@ -212,7 +212,9 @@ def _header(
         for n, v in controller.params.items()
     ] or ["    double none; /* the rules have no parameters */"]
     sample = [
-        declared(f"double {member(n)};", u, d) for n, (u, d, _) in SAMPLE_FIELDS.items() if n in used
+        declared(f"double {member(n)};", u, d)
+        for n, (u, d, _) in SAMPLE_FIELDS.items()
+        if n in used
     ] or ["    double none; /* the rules read nothing */"]
     guard = f"TCPCC_{prefix.upper()}_H"
     rules = [

@@ -125,7 +125,8 @@ def number(draw, unit, count, first=None):
         wide,
         draw.integers(0, 10, count),
         np.full(count, 1.0 if first is None else first),
-        draw.choice([0.0, 1.0, -1.0, 1e-9, 3.0], count),
+        # a filter takes steps of an RTT: none of a nanosecond
+        draw.choice([0.0, 1.0, -1.0, 1e-3 if unit == "s" else 1e-9, 3.0], count),
     ]
     return np.choose(draw.integers(0, len(kinds), count), kinds)
 

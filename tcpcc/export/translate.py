@@ -274,6 +274,7 @@ class _Body:
         self.pure = True
         self.changed = False
         self.unrolled = 0
+        self.names_made = 0
         arguments = node.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             raise self.error(node, f"{node.name} has *, ** or keyword-only arguments")
@@ -338,12 +339,17 @@ class _Body:
 
     def temporary(self, value: Any) -> Var:
         """A variable with this value, assigned now."""
-        k = len(self.temporaries) + 1
-        while f"t{k}" in self.local:
-            k += 1000
-        one = Var(f"t{k}", value.type, once=True)
-        self.temporaries[one.name] = one.type
+        one = self.fresh(value.type)
         self.out.append(Assign(one, value))
+        return one
+
+    def fresh(self, type_: str) -> Var:
+        """A variable with a name of its own."""
+        self.names_made += 1
+        while f"t{self.names_made}" in self.local:
+            self.names_made += 1
+        one = Var(f"t{self.names_made}", type_, once=True)
+        self.temporaries[one.name] = type_
         return one
 
     # ------------------------------------------------------------------------- statements
@@ -446,9 +452,7 @@ class _Body:
 
     def _counted(self, node: ast.For, name: str, array: Any) -> None:
         """A loop over an array or a tuple of numbers, by a counter."""
-        k = len(self.temporaries) + 1
-        counter = Var(f"t{k}", INT, once=True)
-        self.temporaries[counter.name] = INT
+        counter = self.fresh(INT)
         element = Element(array, counter, array.type.of, known=True)
         body: list[Any] = []
         with self.into(body):
@@ -478,11 +482,10 @@ class _Body:
             counter = name
             self.types[name] = INT
         else:
-            k = len(self.temporaries) + 1
-            counter = f"t{k}"
-            self.temporaries[counter] = INT
+            count = self.fresh(INT)
+            counter = count.name
             with self.into(first):
-                self.assign_name(name, Var(counter, INT, once=True))
+                self.assign_name(name, count)
         if isinstance(start, Const) and isinstance(stop, Const):
             run = range(start.value, stop.value, step.value)
             self.ranges[counter] = (min(run, default=0), max(run, default=0))

@@ -23,7 +23,7 @@ needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler 
 
 def library(folder, paths, *flags):
     """What the C compiler makes of these files."""
-    made = folder / "rules.so"
+    made = folder / f"rules{len(list(folder.iterdir()))}.so"  # a path is loaded once
     command = [
         "cc",
         "-std=gnu11",
@@ -120,12 +120,14 @@ def number(draw, unit, count, first=None):
         wide = draw.integers(0, 2, count)
     else:
         wide = 10 ** draw.uniform(-3, 4, count)
+    low = -1.0 if first is not None and first < 0 else 2.0
     kinds = [
         wide,
         wide,
         draw.integers(0, 10, count),
         np.full(count, 1.0 if first is None else first),
-        draw.choice([0.0, 1.0, -1.0, 1e-9, 3.0], count),
+        # negative and tiny numbers only where there are some: a filter steps by an RTT or a jitter
+        draw.choice([0.0, 1.0, low, 1e-3 if unit == "s" else 1e-9, 3.0], count),
     ]
     return np.choose(draw.integers(0, len(kinds), count), kinds)
 

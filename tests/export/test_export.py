@@ -35,8 +35,8 @@ def make(rule):
 
 
 def test_what_python_reads_before_a_call_is_read_before_it():
-    text = files(make(ordered))["mine.c"]
-    order = [text.index(part) for part in ("t1 = s->drawn", "= mine_draw(s)", "s->cwnd = t1")]
+    text = files(make(ordered))["mine.c"].partition("void mine_on_ack")[2]
+    order = [text.index(part) for part in (" = s->drawn;", "= mine_draw(s)", "s->cwnd = ")]
     assert order == sorted(order)
 
 

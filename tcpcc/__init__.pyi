@@ -45,6 +45,7 @@ from .queues import QuickStartRouter as QuickStartRouter
 from .queues import StepMark as StepMark
 from .queues import XCPRouter as XCPRouter
 from .results import Run as Run
+from .results import convergence as convergence
 from .results import metrics as metrics
 from .results import plots as plots
 from .results.metrics import convergence_time as convergence_time

@@ -1,9 +1,9 @@
 """Convergence of rates that oscillate, as pure functions on arrays; `Run` applies them to a run.
 
 A flow that reacts to losses never holds a rate: its window is a sawtooth. It has converged when the
-rate averaged over whole cycles has. So each measure here takes means over a sliding window of a
-fixed width, which `averaging_time` chooses: some cycles, where a cycle is the time between loss
-events, and at least some round trips, for controllers without losses.
+rate averaged over whole cycles has. So each measure here takes means over a sliding window of fixed
+width, which `averaging_time` chooses: up to ten cycles, where a cycle is the time between loss
+events, and at least ten round trips, for controllers without losses.
 
 Times count from an event, such as the start or the end of a flow, to the middle of the first window
 that satisfies the criterion; they are 0 if the first window after the event does. Their resolution
@@ -25,8 +25,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tcpcc.errors import ScenarioError, nonnegative, positive, probability
 
-CYCLES = 2.0
-"""Cycles in the sliding window: two, because flows may lose in turns."""
+CYCLES = 10.0
+"""Cycles in the sliding window, if they fit in `PART` of the time; means over fewer are noisy."""
+
+LEAST = 2.0
+"""Least number of cycles: two, because flows may lose in turns."""
+
+PART = 0.2
+"""Share of the time after the event that more cycles than `LEAST` may take."""
 
 ROUNDS = 10.0
 """Least number of round-trip times in the sliding window; a cycle of BBR's gains takes 8."""
@@ -39,9 +45,9 @@ def cycle(time: ArrayLike, dropped: ArrayLike, rtt: float) -> float:
     """Length of a flow's cycle: the mean time between loss events, each weighted by itself, s.
 
     It is the expected length of the cycle at a random time, sum g^2 / sum g over the gaps g, so the
-    short gaps at the end of a slow start have little weight. Drops less than one round trip apart
-    are one loss event, since a sender reacts once per round trip (RFC 5681, section 4.3; RFC 9002,
-    section 7.3.1).
+    short gaps at the end of a slow start have little weight. Drops within one round trip of the
+    first are one loss event, since a sender reacts once per round trip (RFC 9002, section 7.3.1).
+    The bins limit the resolution.
 
     Args:
         time: ends of the bins, shape [time], s.
@@ -55,34 +61,41 @@ def cycle(time: ArrayLike, dropped: ArrayLike, rtt: float) -> float:
     >>> cycle(np.arange(1, 31), [0, 0, 0, 0, 1, 0, 0, 0, 0, 0] * 3, rtt=0.5)
     10.0
     """
-    times = np.asarray(time, dtype=float)
-    losing = times[np.asarray(dropped, dtype=float) > 0]
-    if losing.size < 2:
+    losing = np.asarray(time, dtype=float)[np.asarray(dropped, dtype=float) > 0]
+    positive("rtt", rtt, "s")
+    begins: list[float] = []
+    for at in losing.tolist():
+        if not begins or at - begins[-1] > rtt:
+            begins.append(at)
+    if len(begins) < 2:
         return math.nan
-    bin_width = float(np.median(np.diff(times)))
-    begins = np.append(True, np.diff(losing) > positive("rtt", rtt, "s") + bin_width)
-    gaps = np.diff(losing[begins])
-    return float((gaps**2).sum() / gaps.sum()) if gaps.size else math.nan
+    gaps = np.diff(begins)
+    return float((gaps**2).sum() / gaps.sum())
 
 
 def averaging_time(
     cycles_of_flows: ArrayLike,
     rtts: ArrayLike,
+    span: float,
     cycles: float = CYCLES,
-    rounds: float = ROUNDS,
 ) -> float:
     """Width of the sliding window for several flows, s.
+
+    It is `cycles` cycles of the flow with the longest cycle, or as many as fit in a fifth of the
+    time after the event, but at least two (at least `cycles` if that is less). It is no shorter
+    than ten round-trip times of the flow with the longest.
 
     Args:
         cycles_of_flows: cycle of each flow, shape [flow], s; NaN for a flow without one.
         rtts: round-trip time of each flow, shape [flow], s.
-        cycles: number of cycles; those of the flow with the longest cycle count.
-        rounds: least number of round-trip times, of the flow with the longest.
+        span: time after the event, s.
+        cycles: number of cycles.
     """
     of_flows = np.asarray(cycles_of_flows, dtype=float)
     longest = float(np.nanmax(of_flows)) if np.isfinite(of_flows).any() else 0.0
-    shortest = positive("rounds", rounds) * float(np.max(np.asarray(rtts, dtype=float)))
-    return max(positive("cycles", cycles) * longest, shortest)
+    wanted = min(positive("cycles", cycles) * longest, PART * positive("span", span, "s"))
+    rounds = ROUNDS * float(np.max(np.asarray(rtts, dtype=float)))
+    return max(wanted, min(cycles, LEAST) * longest, rounds)
 
 
 def sliding_means(

@@ -352,8 +352,9 @@ class Run:
     ) -> float:
         """Time over which rates are averaged to see them converge, s.
 
-        Two cycles (the time between loss events) of the flow with the longest cycle, and at least
-        ten round-trip times; see `convergence.averaging_time`.
+        Ten cycles (the time between loss events) of the flow with the longest cycle, or as many as
+        fit in a fifth of the time, but at least two; and at least ten round-trip times. See
+        `convergence.averaging_time`.
 
         Args:
             after, before: time window, s, in which losses and round-trip times are looked at.
@@ -382,7 +383,7 @@ class Run:
                 of the run.
             flows: flows to include. Default: as in `jain_index`.
             delta: largest relative distance from the fair share, in [0, 1].
-            cycles: number of cycles in a sliding window.
+            cycles: number of cycles in a sliding window; see `averaging_time`.
 
         Returns:
             seconds; NaN if the shares are never fair, or if the time window is shorter than two
@@ -792,9 +793,10 @@ class Run:
             convergence.cycle(times[bins], of_flow, rtt)
             for of_flow, rtt in zip(dropped, rtts, strict=True)
         ]
-        width = convergence.averaging_time(found, rtts, cycles)
+        last = float(times[bins.stop - 1])
+        width = convergence.averaging_time(found, rtts, last - event, cycles)
         amounts = (of_flows["delivered"] * of_flows["packet_size"]).values * 8
-        return times, amounts, width, float(times[bins.stop - 1])
+        return times, amounts, width, last
 
     def _span(self, after: float, before: float | None) -> str:
         return f"({after:g}, {self.duration if before is None else before:g}] s"

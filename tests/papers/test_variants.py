@@ -135,7 +135,7 @@ def test_better_numbers_rank_higher():
     assert tables.ranks(made) == {"g": 1.0, "b": 2.0}
     assert tables.goodness("ratio", 4) == pytest.approx(tables.goodness("ratio", 1 / 4))
     assert [page.level(m, v) for m, v in good.items()] == [0, 0, 0, 0]
-    assert [page.level(m, v) for m, v in bad.items()] == [2, 4, 4, 3]
+    assert [page.level(m, v) for m, v in bad.items()] == [2, 3, 3, 3]
 
 
 def test_what_is_asked_for_wrongly_is_named():

@@ -8,6 +8,7 @@ import pytest
 import experiments
 import tcpcc as tc
 from experiments import variants
+from experiments.battery import several_sizes
 from experiments.variants import figures, measures, networks, page, tables
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
@@ -47,7 +48,7 @@ def test_all_numbers_are_those_stored(table):
 def test_a_number_that_moved_and_a_new_refusal_are_found():
     old = tables.sample()
     key = ("small", "reno", "packet")
-    moved = {m: e._replace(mean=e.mean * 1.001) for m, e in old[key].entries.items()}
+    moved = {m: e._replace(mean=e.mean + 0.01) for m, e in old[key].entries.items()}
     assert len(variants.moved({key: tables.Row(moved)}, old)) == len(moved)
     assert variants.moved({key: tables.Row({}, "no")}, old) == ["small reno packet: runs -> no"]
     assert "not stored" in variants.moved({("small", "mine", "packet"): tables.Row({})}, old)[0]
@@ -201,8 +202,8 @@ def test_a_difference_is_one_beyond_chance_and_a_tenth():
 
 
 def test_times_differ_where_the_index_is_near_its_level_in_one_model(table):
-    """The one traced cause: both indices agree, one is near 0.95, and the times do not agree."""
-    keys = [key for key in page.far_apart(table) if page.cause(table, *key) != "not traced"]
+    """Both indices agree, one is near 0.95, and the times do not agree."""
+    keys = [key for key in page.far_apart(table) if page.cause(table, *key).startswith("the ind")]
     assert keys
     for network, controller, measure in keys:
         packet, fluid = (table[network, controller, m].entries for m in ("packet", "fluid"))
@@ -211,9 +212,28 @@ def test_times_differ_where_the_index_is_near_its_level_in_one_model(table):
         assert min(abs(one["jain"].mean - 0.95) for one in (packet, fluid)) <= 0.03
 
 
+LONG = [pytest.param(c, marks=pytest.mark.papers) for c in page.PHASES if c not in ("reno", "bic")]
+
+
+@pytest.mark.parametrize("controller", ["reno", "bic", *LONG])
+def test_with_packets_of_several_sizes_unlike_rtts_are_as_unfair_as_in_fluid(table, controller):
+    """So the fairness of equal packets, or its lack, is a phase effect."""
+    found = [
+        tc.simulate(several_sizes(networks.sharing(controller, "unlike", seed))).jain_index(
+            networks.SETTLED, networks.LEAVE
+        )
+        for seed in tables.SEEDS
+    ]
+    mean = sum(found) / len(found)
+    packet, fluid = (
+        table["unlike", controller, m].entries["jain"].mean for m in ("packet", "fluid")
+    )
+    assert abs(mean - fluid) < abs(mean - packet)
+
+
 def test_vegas_is_fair_to_the_same_degree_in_both_models_but_not_over_the_level(table):
     """An example: its windows keep alpha to beta packets queued, so shares stay where they are."""
     packet, fluid = (table["small", "vegas", m].entries for m in ("packet", "fluid"))
-    assert packet["jain"].mean == pytest.approx(fluid["jain"].mean, abs=0.05)
+    assert packet["jain"].mean == pytest.approx(fluid["jain"].mean, rel=0.1)
     assert packet["fair"].never == 0
     assert fluid["fair"].never == fluid["fair"].seeds

@@ -41,8 +41,8 @@ NEAR = 0.03
 
 
 PHASES = (
-    "africa", "areno", "bic", "bic_2004", "cubic", "cubic_2008", "dctcp", "fusion", "ghstcp", "hstcp",
-    "newreno", "reno", "tahoe", "tri_s", "veno", "westwood", "westwood_rbe",
+    "africa", "areno", "bic", "bic_2004", "cubic", "cubic_2008", "dctcp", "fusion", "ghstcp",
+    "hstcp", "newreno", "reno", "tahoe", "tri_s", "veno", "westwood", "westwood_rbe",
 )  # fmt: skip
 """With unlike RTTs and packets of a size of its own for each flow, the Jain index of these
 controllers is nearer to fluid's than to that of equal packets (tests/papers/test_variants.py)."""

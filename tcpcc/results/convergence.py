@@ -10,8 +10,7 @@ that satisfies the criterion; they are 0 if the first window after the event doe
 is therefore half the width.
 
 Sources named more than once:
-    [Bansal01] D. Bansal, H. Balakrishnan, S. Floyd, S. Shenker, Dynamic Behavior of
-        Slowly-Responsive Congestion Control Algorithms, SIGCOMM 2001.
+    [Bansal01] D. Bansal et al., Dynamic Behavior of Slowly-Responsive Algorithms, SIGCOMM 2001.
     [RFC5166] S. Floyd (ed.), Metrics for the Evaluation of Congestion Control Mechanisms, 2008.
 """
 

@@ -32,7 +32,16 @@ html_theme_options = {
     "header_links_before_dropdown": 3,  # more do not fit a line beside the search
 }
 html_sidebars = {
-    page: [] for page in ("index", "guides/*", "extending", "architecture", "models", "scorecard")
+    page: []
+    for page in (
+        "index",
+        "guides/*",
+        "extending",
+        "architecture",
+        "models",
+        "scorecard",
+        "variants",
+    )
 }
 html_static_path = ["static"]
 html_css_files = ["site.css"]

@@ -12,8 +12,12 @@ from experiments.harness import draw, draw_all, papers, reproduce
 from experiments.records import MODELS, Record
 from experiments.report import markdown, scorecard, summary, summary_markdown, write, write_summary
 
+STUDIES = ("variants",)
+"""Studies of our own that `tcpcc reproduce` runs by name; each is a package with a command.py."""
+
 __all__ = [
     "MODELS",
+    "STUDIES",
     "Record",
     "accept",
     "draw",

@@ -52,6 +52,7 @@ from .queues import StrictPriority as StrictPriority
 from .queues import TokenBucket as TokenBucket
 from .queues import XCPRouter as XCPRouter
 from .results import Run as Run
+from .results import convergence as convergence
 from .results import metrics as metrics
 from .results import plots as plots
 from .results.metrics import convergence_time as convergence_time

@@ -185,8 +185,14 @@ def parser() -> argparse.ArgumentParser:
     again = command(
         "reproduce", reproduce, "Reproduce published tables and figures, from a checkout of tcpcc."
     )
-    again.add_argument("paper", nargs="?", help="default: all")
-    again.add_argument("item", nargs="?", help="table or figure, such as table_1; default: all")
+    again.add_argument(
+        "paper", nargs="?", help="default: all; variants: the table of all controllers"
+    )
+    again.add_argument(
+        "item",
+        nargs="?",
+        help="table or figure, such as table_1; of variants a network; default: all",
+    )
     again.add_argument("--model", default="both", help="packet, fluid or both (default)")
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
     again.add_argument("--verbose", action="store_true", help="print every number and cause")
@@ -665,6 +671,9 @@ def completion(options: argparse.Namespace) -> None:
 def reproduce(options: argparse.Namespace) -> None:
     """``tcpcc reproduce``"""
     book = experiments()
+    if options.paper in book.STUDIES:
+        import_module(f"experiments.{options.paper}.command").reproduce(options)
+        return
     for name in ("scorecard", "readme"):
         if getattr(options, name) and options.paper:
             raise ScenarioError(f"{name}: covers all papers; leave out the paper")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError, real, unknown
 from tcpcc.files import whole_file
-from tcpcc.results import metrics, netcdf
+from tcpcc.results import convergence, metrics, netcdf
 from tcpcc.results.recording import EVENTS, ROUNDING, bins_within
 
 if TYPE_CHECKING:
@@ -350,6 +350,114 @@ class Run:
         )
         return metrics.in_base_rtts(seconds, float(one["base_rtt"])) if in_base_rtt else seconds
 
+    def averaging_time(
+        self,
+        after: float = 0.0,
+        before: float | None = None,
+        flows: Selection = None,
+        *,
+        cycles: float = convergence.CYCLES,
+    ) -> float:
+        """Time over which rates are averaged to see them converge, s.
+
+        Ten cycles (the time between loss events) of the flow with the longest cycle, or as many as
+        fit in a fifth of the time, but at least two; and at least ten round-trip times. See
+        `convergence.averaging_time`.
+
+        Args:
+            after, before: time window, s, in which losses and round-trip times are looked at.
+                Default: the whole run.
+            flows: flows to include. Default: as in `jain_index`.
+            cycles: number of cycles.
+        """
+        return self._sliding(after, before, flows, cycles)[2]
+
+    def delta_fair_time(
+        self,
+        event: float,
+        *,
+        before: float | None = None,
+        flows: Selection = None,
+        delta: float = 0.1,
+        cycles: float = convergence.CYCLES,
+    ) -> float:
+        """Time from `event` until every flow's share first is within `delta` of fair, s.
+
+        See `convergence.delta_fair_time`. Shares are averaged over `averaging_time`.
+
+        Args:
+            event: time of the event, such as a flow's start, s.
+            before: end of the time window, s, such as the time of the next event. Default: the end
+                of the run.
+            flows: flows to include. Default: as in `jain_index`.
+            delta: largest relative distance from the fair share, in [0, 1].
+            cycles: number of cycles in a sliding window; see `averaging_time`.
+
+        Returns:
+            seconds; NaN if the shares are never fair, or if the time window is shorter than two
+            sliding windows.
+
+        Source: Bansal, Balakrishnan, Floyd, Shenker, SIGCOMM 2001, section 4.2.2.
+        """
+        times, amounts, width, last = self._sliding(event, before, flows, cycles)
+        return convergence.delta_fair_time(times, amounts, event, width, end=last, delta=delta)
+
+    def fair_time(
+        self,
+        event: float,
+        *,
+        before: float | None = None,
+        flows: Selection = None,
+        level: float = 0.95,
+        cycles: float = convergence.CYCLES,
+    ) -> float:
+        """Time from `event` until Jain's index stays at least at `level`, s.
+
+        See `convergence.fair_time`. The index is that of rates averaged over `averaging_time`.
+
+        Args:
+            event, before, flows, cycles: as in `delta_fair_time`.
+            level: least index, in [0, 1].
+
+        Returns:
+            seconds; NaN if it does not stay there, or if the time window is shorter than two
+            sliding windows.
+
+        Source: RFC 5166, section 2.3.
+        """
+        times, amounts, width, last = self._sliding(event, before, flows, cycles)
+        return convergence.fair_time(times, amounts, event, width, end=last, level=level)
+
+    def settling_time(
+        self,
+        flow: str,
+        event: float | None = None,
+        *,
+        before: float | None = None,
+        band: float = 0.1,
+        cycles: float = convergence.CYCLES,
+    ) -> float:
+        """Time from `event` until the flow's rate stays within `band` of its final value, s.
+
+        See `convergence.settling_time`. The rate is averaged over `averaging_time`. The event may
+        be the end of another flow. For the window of a flow without a sawtooth there is
+        `convergence_time`.
+
+        Args:
+            flow: name.
+            event: time of the event, s. Default: the flow's start.
+            before, cycles: as in `delta_fair_time`.
+            band: largest relative distance from the final value.
+
+        Returns:
+            seconds; NaN if the rate does not settle, or if the time window is shorter than two
+            sliding windows.
+        """
+        name = self._flow(flow)
+        begin = float(self.data["start"].sel(flow=name)) if event is None else event
+        times, amounts, width, last = self._sliding(begin, before, name, cycles)
+        return convergence.settling_time(times, amounts, begin, width, end=last, band=band)
+
     # Tables.
 
     def summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
@@ -679,6 +787,30 @@ class Run:
                 f"{interval:g} s end at {ends[0]:g} ... {ends[-1]:g} s"
             )
         return slice(first, stop), float(ends[stop - 1] - (ends[first - 1] if first else 0.0))
+
+    def _sliding(
+        self, event: float, before: float | None, flows: Selection, cycles: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+        """Ends of all bins, s; bits delivered, shape [time, flow]; width of the sliding window and
+        end of the time window, s."""
+        bins, _ = self._window(event, before)
+        names = self.active(event, before) if flows is None else self.select(flows)
+        if not names:
+            raise ScenarioError(f"flows = []: no flow is active in {self._span(event, before)}")
+        of_flows = self.data[["rtt", "base_rtt", "dropped", "delivered", "packet_size"]]
+        of_flows = of_flows.sel(flow=names)
+        times = of_flows["time"].values
+        samples = of_flows["rtt"].values[bins]
+        rtts = convergence.mean_rtts(samples, of_flows["base_rtt"].values)
+        dropped = of_flows["dropped"].values[bins].T
+        found = [
+            convergence.cycle(times[bins], of_flow, rtt)
+            for of_flow, rtt in zip(dropped, rtts, strict=True)
+        ]
+        last = float(times[bins.stop - 1])
+        width = convergence.averaging_time(found, rtts, last - event, cycles)
+        amounts = (of_flows["delivered"] * of_flows["packet_size"]).values * 8
+        return times, amounts, width, last
 
     def _span(self, after: float, before: float | None) -> str:
         return f"({after:g}, {self.duration if before is None else before:g}] s"

@@ -1,0 +1,211 @@
+"""docs/variants.md, from the stored numbers and the template."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.harness import HERE
+from experiments.variants.measures import MAIN, MEASURES
+from experiments.variants.networks import NETWORKS
+from experiments.variants.tables import (
+    MODELS,
+    NAMES,
+    SEEDS,
+    Entry,
+    Row,
+    Table,
+    goodness,
+    over_networks,
+    ranks,
+    stored,
+)
+
+PAGE = HERE.parent / "docs" / "variants.md"
+TEMPLATES = HERE / "templates"
+
+LEVELS: Mapping[str, tuple[float, ...]] = {
+    "s": (-0.05, -0.15, -0.4, -0.999),
+    "jain": (0.98, 0.95, 0.85, 0.7),
+    "utilization": (0.98, 0.95, 0.9, 0.8),
+    "ratio": (-math.log(1.2), -math.log(1.5), -math.log(2), -math.log(4)),
+}
+"""Least `goodness` of the colours, best first; of a time as a share of its limit."""
+
+
+NEAR = 0.03
+"""Distance of Jain's index from the level of `fair_time` that decides about a time to fair."""
+
+
+PHASES = (
+    "africa", "areno", "bic", "bic_2004", "cubic", "cubic_2008", "dctcp", "fusion", "ghstcp",
+    "hstcp", "newreno", "reno", "tahoe", "tri_s", "veno", "westwood", "westwood_rbe",
+)  # fmt: skip
+"""With unlike RTTs and packets of a size of its own for each flow, the Jain index of these
+controllers is nearer to fluid's than to that of equal packets (tests/papers/test_variants.py)."""
+
+
+class Shown(NamedTuple):
+    """A cell of a table: text, half width of the interval, and colour 0 (best) to 4."""
+
+    text: str
+    spread: str
+    level: int
+
+
+def level(measure: str, value: float) -> int:
+    """Colour of a value, 0 (best) to 4."""
+    one = MEASURES[measure]
+    good = goodness(measure, value / one.limit if one.unit == "s" else value)
+    bounds = LEVELS["s" if one.unit == "s" else measure]
+    return sum(good < bound for bound in bounds)
+
+
+def cell(measure: str, entry: Entry) -> Shown:
+    """A measure as text, such as "12.3", "never", or "at least 93"."""
+    value = entry.mean
+    if MEASURES[measure].unit != "s":
+        digits = 3 if measure != "ratio" else 2
+        spread = "" if math.isnan(entry.half_width) else f"{entry.half_width:.{digits}f}"
+        return Shown(f"{value:.{digits}f}", spread, level(measure, value))
+    if entry.never == entry.seeds:
+        return Shown("never", "", 4)
+    spread = "" if math.isnan(entry.half_width) else f"{entry.half_width:.0f}"
+    if entry.never:
+        return Shown(f"≥ {value:.0f}", f"{spread}, never in {entry.never}", level(measure, value))
+    return Shown(f"{value:.1f}", spread, level(measure, value))
+
+
+def headline(table: Table) -> str:
+    """What the table says, in one sentence, for the README."""
+    controllers = len({key[1] for key in table})
+    fair = {
+        model: sum(
+            all(
+                row.entries and row.entries["jain"].mean >= 0.95
+                for (_, name, of), row in table.items()
+                if (name, of) == (controller, model)
+            )
+            for controller in {key[1] for key in table}
+        )
+        for model in MODELS
+    }
+    differ = far_apart(table)
+    pairs = sum(len(MAIN) for key, row in table.items() if key[2] == "fluid" and row.entries)
+    return (
+        f"{controllers} controllers in {len(NETWORKS)} networks: {fair['packet']} share fairly"
+        f" (Jain index 0.95) in all of them by packets, {fair['fluid']} by fluid; fluid agrees with"
+        f" packets in {pairs - len(differ)} of {pairs} numbers"
+    )
+
+
+def agree(measure: str, packet: Entry, fluid: Entry) -> bool:
+    """Whether fluid is near packets: both intervals meet, or the means differ by 10 % (a time by a
+    tenth of its limit)."""
+    apart = abs(packet.mean - fluid.mean)
+    room = sum(0.0 if math.isnan(e.half_width) else e.half_width for e in (packet, fluid))
+    one = MEASURES[measure]
+    return apart <= max(room, 0.1 * (one.limit if one.unit == "s" else packet.mean))
+
+
+def far_apart(table: Table) -> list[tuple[str, str, str]]:
+    """(network, controller, measure) of the main measures in which fluid differs from packets."""
+    found = []
+    for (network, controller, model), row in table.items():
+        if model != "fluid" or not row.entries:
+            continue
+        of_packets = table[network, controller, "packet"].entries
+        found += [
+            (network, controller, m) for m in MAIN if not agree(m, of_packets[m], row.entries[m])
+        ]
+    return found
+
+
+def cause(table: Table, network: str, controller: str, measure: str) -> str:
+    """Why a number of fluid differs from that of packets, as far as it is known.
+
+    A time to fair is a time to pass a level. Where Jain's indices agree, and one model's is at most
+    `NEAR` from that level, the times may differ by anything. Equal packets have phase effects (S.
+    Floyd, V. Jacobson, On traffic phase effects in packet-switched gateways, 1992), which hide the
+    advantage of a short round trip; fluid has none.
+    """
+    indices = [table[network, controller, m].entries["jain"] for m in ("packet", "fluid")]
+    near = min(abs(one.mean - 0.95) for one in indices) <= NEAR
+    if network == "unlike" and measure == "jain" and controller in PHASES:
+        return "phase effects: equal packets keep their order of arrival at the full buffer"
+    if measure == "fair" and near and agree("jain", *indices):
+        return "the indices agree, near the level of 0.95"
+    return "not traced"
+
+
+def page(table: Table) -> str:
+    """The page as Markdown with HTML tables."""
+    import jinja2
+
+    order = ranks(table)
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    text = templates.get_template("variants.md").render(
+        headline=headline(table),
+        networks=NETWORKS,
+        measures=MEASURES,
+        main=MAIN,
+        others=[m for m in MEASURES if m not in MAIN],
+        models=[NAMES[m] for m in MODELS],
+        seeds=len(SEEDS),
+        ranking=[
+            (
+                k,
+                name,
+                f"{rank:.1f}",
+                [_mean(table, name, m, model) for m in MAIN for model in MODELS],
+            )
+            for k, (name, rank) in enumerate(order.items(), 1)
+        ],
+        rows={
+            network: [
+                (name, [_block(table[network, name, model]) for model in MODELS]) for name in order
+            ]
+            for network in NETWORKS
+        },
+        differences=[
+            (
+                NETWORKS[network].title,
+                controller,
+                MEASURES[m].title,
+                cell(m, table[network, controller, "packet"].entries[m]),
+                cell(m, table[network, controller, "fluid"].entries[m]),
+                cause(table, network, controller, m),
+            )
+            for network, controller, m in far_apart(table)
+        ],
+    )
+    return re.sub(r"\n\s*\n(?=</?t)", "\n", text)  # a blank line would end the HTML
+
+
+def _mean(table: Table, controller: str, measure: str, model: str) -> Shown:
+    value = over_networks(table, controller, model, measure)
+    if math.isnan(value):
+        return Shown("", "", -1)
+    digits = 0 if MEASURES[measure].unit == "s" else 2
+    return Shown(f"{value:.{digits}f}", "", level(measure, value))
+
+
+def _block(row: Row) -> dict[str, Any]:
+    """The cells of one model: by measure, or why there are none."""
+    return {"refused": row.refused, "cells": {m: cell(m, e) for m, e in row.entries.items()}}
+
+
+def write_page(file: Path = PAGE, table: Table | None = None) -> None:
+    """Write the page.
+
+    Args:
+        file: its path.
+        table: the means. Default: those stored.
+    """
+    file.write_text(page(stored() if table is None else table), encoding="utf-8")

@@ -185,7 +185,7 @@ class Accessor:
 
     def __call__(self, base: int, index: int) -> Any:
         place = int(base) + int(index) * self.dtype.itemsize
-        if not _memory.holds(place, self.dtype.itemsize):
+        if INTERPRETED and not _memory.holds(place, self.dtype.itemsize):
             raise IndexError(
                 f"{self._name(sys._getframe(1))}: record {index} from address {base:#x}"
                 " is outside of all arrays"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tcpcc.engine.memory import memory_left
 from tcpcc.errors import TcpccError, unknown
 from tcpcc.models.estimates import Estimate, Options
-from tcpcc.models.packet.packet_cost import is_short
+from tcpcc.models.packet.packet_cost import is_short_run
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -81,7 +81,7 @@ def check_cost(
     Raises:
         ResourceError: the run takes more memory than is free, or more than four hours.
     """
-    if model == "packet" and driver == "compiled" and not trace and is_short(scenario, LONG):
+    if model == "packet" and driver == "compiled" and not trace and is_short_run(scenario, LONG):
         return
     found = estimate(scenario, model, driver=driver, trace=bool(trace), step=step, stream=stream)
     free = memory_left() if found.memory > LITTLE else math.inf

@@ -31,7 +31,7 @@ from tcpcc.queues.flow_queues import (
     NONE,
     OLD,
     QUEUES,
-    append,
+    append_queue,
     hashed,
     remove_first,
     with_most_bytes,
@@ -44,7 +44,7 @@ def on_arrival(s, p, q):
     i = hashed(s, p, q.flow)
     q.inner = float(i)
     if s.kind[i] == NONE:
-        append(s, i, ACTIVE)  # (1)
+        append_queue(s, i, ACTIVE)  # (1)
     if q.full != 0:
         q.evict = float(with_most_bytes(p, q, i))  # (5)
 
@@ -54,7 +54,7 @@ def end_turn(s):
     remove_first(s, ACTIVE)
 
 
-def leave(s, i):
+def leave_round(s, i):
     """(4)."""
     end_turn(s)
     s.deficit[i] = 0.0
@@ -65,7 +65,7 @@ def on_select(s, p, q):
     while True:
         i = s.first[ACTIVE] - 1
         if q.waiting[i] == 0:  # (5) has emptied it
-            leave(s, i)
+            leave_round(s, i)
             continue
         if s.in_turn == 0:
             s.in_turn = 1.0
@@ -74,10 +74,10 @@ def on_select(s, p, q):
             s.deficit[i] -= q.head_size[i]  # (3)
             q.inner = float(i)
             if q.waiting[i] == 1:
-                leave(s, i)
+                leave_round(s, i)
             return
         end_turn(s)
-        append(s, i, ACTIVE)
+        append_queue(s, i, ACTIVE)
 
 
 DRR = register(

@@ -42,7 +42,7 @@ def scattered(s, p, flow):
     return mixed(mixed(int(flow) + 1) ^ s.perturbation) * int(p.flows) // 2**32
 
 
-def append(s, i, kind):
+def append_queue(s, i, kind):
     """Put queue `i` at the end of list `kind`. Links count from 1; 0 is the end."""
     s.next[i] = 0
     s.kind[i] = kind
@@ -62,7 +62,7 @@ def remove_first(s, kind):
 def join(s, p, i):
     """(1)."""
     if s.kind[i] == NONE:
-        append(s, i, NEW)
+        append_queue(s, i, NEW)
         s.deficit[i] = p.quantum
 
 
@@ -74,11 +74,11 @@ def choose(s, p, q):
         if s.deficit[i] <= 0:
             s.deficit[i] += p.quantum
             remove_first(s, kind)
-            append(s, i, OLD)
+            append_queue(s, i, OLD)
         elif q.waiting[i] == 0:
             remove_first(s, kind)
             if kind == NEW:
-                append(s, i, OLD)
+                append_queue(s, i, OLD)
         else:
             q.inner = float(i)
             return

@@ -26,7 +26,7 @@ from tcpcc.queues.flow_queues import (
     NONE,
     OLD,
     QUEUES,
-    append,
+    append_queue,
     remove_first,
     scattered,
     with_most_packets,
@@ -42,7 +42,7 @@ def on_arrival(s, p, q):
     i = scattered(s, p, q.flow)
     q.inner = float(i)
     if s.kind[i] == NONE:
-        append(s, i, ACTIVE)
+        append_queue(s, i, ACTIVE)
     if q.full != 0:
         q.evict = float(with_most_packets(p, q, i))  # (3)
 
@@ -53,7 +53,7 @@ def on_select(s, p, q):
         i = s.first[ACTIVE] - 1
         remove_first(s, ACTIVE)
         if q.waiting[i] > 1:
-            append(s, i, ACTIVE)
+            append_queue(s, i, ACTIVE)
         if q.waiting[i] > 0:  # 0: (3) has emptied it
             q.inner = float(i)
             return

@@ -15,7 +15,7 @@ Differences from the source
     All classes share the link's buffer, hence (3). In a switch each has a buffer of its own.
 """
 
-from tcpcc.definition import Param, register
+from tcpcc.definition import Flag, register
 from tcpcc.queues.discipline import Discipline
 
 CLASSES = 64
@@ -23,7 +23,7 @@ CLASSES = 64
 
 def on_arrival(s, p, q):
     q.inner = q.traffic_class  # (1)
-    if q.full == 0 or p.push_out == 0:
+    if q.full == 0 or not p.push_out:
         return
     for i in range(int(q.traffic_class)):
         if q.waiting[i] > 0:
@@ -47,8 +47,6 @@ StrictPriority = register(
         on_arrival=on_arrival,
         on_select=on_select,
         inner=CLASSES,
-        params={
-            "push_out": Param(1, "0 or 1", "a full buffer drops packets of lower classes", 0, 1)
-        },
+        params={"push_out": Flag(True, "a full buffer drops packets of lower classes")},
     )
 )

@@ -165,8 +165,12 @@ def legend(ax: Axes, height: float = 1.0, columns: int | None = None) -> None:
 
 
 def shown_link(run: Run, link: str | None) -> str:
-    """The named link, or the first recorded one."""
-    return str(run.queue(link or run.links[0])["link"].item())
+    """The named link, or the first recorded one.
+
+    Raises:
+        ScenarioError: the link is unknown, or no link was recorded.
+    """
+    return str(run.queue(link or next(iter(run.links), None))["link"].item())
 
 
 def queue_label(run: Run, link: str) -> str:

@@ -52,7 +52,7 @@ def test_what_the_machine_cannot_do_is_refused_at_once_in_one_line(case, monkeyp
 def test_a_refused_run_can_be_forced(monkeypatch):
     monkeypatch.setattr(module, "memory_left", lambda: 0.0)
     monkeypatch.setattr(module, "LITTLE", 0)
-    monkeypatch.setattr(module, "is_short", lambda scenario, seconds: False)
+    monkeypatch.setattr(module, "is_short_run", lambda scenario, seconds: False)
     with pytest.raises(tc.ResourceError):
         tc.simulate(one())
     assert tc.simulate(one(), force=True).duration == 10

@@ -36,10 +36,10 @@ def test_the_mean_fields_estimate_has_the_steps_and_columns_of_its_world():
     from tcpcc.models.layout import queueing_links
     from tcpcc.models.meanfield.class_routes import class_routes, history_columns
     from tcpcc.models.meanfield.flow_classes import flow_classes
-    from tcpcc.models.meanfield.meanfield_world import World
+    from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 
     case = scenario(tc.Flow("reno", count=70), tc.Flow("vegas", packet_size=500), tc.CBR("1 Mbps"))
-    world = World(case, bins=False)
+    world = MeanFieldWorld(case, bins=False)
     assert tc.estimate(case, "meanfield").steps == case.duration / world.step
     resolved = case.resolve(expand=False)
     kept = queueing_links(resolved)

@@ -465,7 +465,7 @@ class FakeStep:
     def begin(self):
         self.told.append(f"{self.name} begun")
 
-    def wait(self, at_last):
+    def wait(self, at_last, bar):
         if at_last:
             at_last()
         self.told.append(f"{self.name} there")
@@ -477,7 +477,7 @@ class FakeStep:
 
 def test_the_next_step_is_under_way_while_one_is_measured_and_looked_at():
     told = []
-    steps = harness._in_turn(FakeStep(name, told) for name in "ab")
+    steps = harness._in_turn((FakeStep(name, told) for name in "ab"), bar=None)
     assert list(steps) == ["a", "b"]
     assert told[:-2] == [
         "a made", "a begun", "b made", "b begun", "a there", "a measured", "b there", "b measured",
@@ -486,7 +486,7 @@ def test_the_next_step_is_under_way_while_one_is_measured_and_looked_at():
 
 def test_no_simulation_outlives_what_asked_for_it():
     told = []
-    steps = harness._in_turn(FakeStep(name, told) for name in "abc")
+    steps = harness._in_turn((FakeStep(name, told) for name in "abc"), bar=None)
     assert next(steps) == "a"
     steps.close()
     assert told[-2:] == ["b closed", "a closed"]

@@ -167,7 +167,7 @@ def _one_flow(
     return most, min(window, most)
 
 
-def is_short(scenario: Scenario, seconds: float) -> bool:
+def is_short_run(scenario: Scenario, seconds: float) -> bool:
     """Whether a run certainly needs little memory and less than `seconds`, decided in no time,
     without finding routes."""
     if scenario.workloads or scenario.duration / scenario.interval > 10_000:

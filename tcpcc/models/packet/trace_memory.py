@@ -125,6 +125,6 @@ def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:
         if name not in names:
             raise unknown("flow in trace", name, names)
         if not names[name] & recorded:
-            raise ScenarioError(f"trace = {name!r}: not recorded; set record = True to trace it")
+            raise ScenarioError(f"trace = {name!r}: record = False: set record = True to trace it")
         found |= names[name] & recorded
     return found

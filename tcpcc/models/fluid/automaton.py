@@ -29,9 +29,9 @@ Differences from the paper
 
 The cost is the number of steps times the number of flows; it does not depend on the bandwidth.
 `step` is the longest time step. In a first slow start, while the burst of a window passes its
-sender or a link, steps are shorter (`clumps`). With more than `steps.MANY_FLOWS` flows the first
-step after a start is longer, and events that are due within one such step happen at its end. To
-estimate the error of a result, halve `step`.
+sender or a link, steps are shorter (`clumps`). With more than `steps.MANY_FLOWS` flows the short
+steps are longer, and events that are due within the shortest one happen at its end. To estimate the
+error of a result, halve `step`.
 
 Differences from the packet model (measured in docs/models.md)
     Bursts shorter than a step: a window that passes a link within a step is not resolved. The

@@ -18,8 +18,8 @@ drops two packets of a burst. Drops of background arrivals are not communicated;
 draws its own.
 
 Drops by a full buffer: each fluid step computes how many packets do not fit. The foreground owes a
-share of them, which is its share of the arrivals over a round trip. (Its share of the arrivals in
-the step would charge it for its own bursts, while fluid bursts are smeared over steps.) The next
+share of them: its share of the arrivals over a round trip. (Its share of the arrivals in the step
+would charge it for its own bursts, while fluid bursts are smeared over steps.) The next
 foreground packets pay: they are refused. A packet sent because the window has grown directly
 follows another packet, and the place that the ACK announced is already taken. The packet model
 refuses such packets five times as often as others (`OTHERS`).
@@ -42,7 +42,7 @@ FORGOTTEN = 4  # mean drop gaps; after so many the next drop is independent of t
 # Packet model: 0.17 to 0.25 with 10 to 1000 NewReno or 100 CUBIC flows.
 OTHERS = 0.2
 BURST_TRIPS = 1 / 4  # round trips; packets of a flow within this time belong to one burst
-PAID_WITHIN = 20  # owed drops are paid within 1/SOON of a round trip on average
+PAID_WITHIN = 20  # owed drops are paid within 1/PAID_WITHIN of a round trip on average
 
 SHARED = record_dtype(
     [

@@ -34,39 +34,40 @@ steps are longer, and events that are due within the shortest one happen at its 
 error of a result, halve `step`.
 
 Differences from the packet model (measured in docs/models.md)
-    Bursts shorter than a step: a window that passes a link within a step is not resolved. The
-    number of packets that a full buffer drops from it at a time is computed (`victims.at_a_time`),
-    assuming independent bursts of similar windows. Example: 1000 NewReno flows. With 400
-    representatives a flow loses 3.7 packets at a time (packet model: 3.9), and the queue is 2 %
-    too short. If each flow is simulated, in shorter steps, a flow loses 2.6 packets and the queue
-    is 4 to 7 % too short (1.6 packets and 16 % without this computation).
-    Traffic phases: with equal packets and drop-tail queues, the order of arrivals can favor or
-    starve a packet flow; the fluid model treats all flows alike. Compare it with packets of a
-    different size for each flow, 900 to 1100 bytes, so that no order persists. Fluid flows over
-    several full drop-tail links get more than packet flows with packets of any size.
-    Compressed ACKs: an ACK waits behind whole data packets, and the sender then sends bursts. In
-    the fluid model two-way traffic fills its links.
-    Gaps between ACKs: the fluid model has no gaps shorter than a step. Westwood's first bandwidth
-    estimate uses such gaps as samples and needs steps of a hundredth of the round-trip time.
-    SYNs have no size (but carry header fields) and are never lost, so few short flows wait for
-    the first timeout.
-    Place of a loss in its step: known for random losses only. Packets dropped by a queue are
-    taken to be the first ones that arrived from their flow in that step.
-    Timeouts of small windows: which of a few packets are lost, and whether a fine timer expires for
-    the next one, depends on single packets. Under RED, Vegas has at most a third of the timeouts
-    of the packet model. BaseRTT is then reset less often (recovery ``vegas-ns2``); probably for
-    this reason a single Vegas flow against four Reno flows can get a sixth less (RED with
-    ``max_p`` 1/10). Columns that agree: tests/models/fluid/test_fluid_thesis.py.
-    Waiting below capacity: where several flows share a link that is not full, a packet still waits
-    for other packets; fluid does not (two-way Vegas traffic fills its links).
-    Blocks of packets: contiguous packets stay contiguous; fluid blocks spread by a fraction of a
-    step per round trip. Delay-based algorithms see slightly less queueing (Quick Vegas refills a
-    link faster after other flows have left; a shorter step reduces the difference).
-    Not modelled: buffers of one or two packets, and retransmissions of packets that had arrived
-    (go-back-N after a timeout).
-    The settings ``max_burst``, ``partial_deflation``, ``timestamps``, ``whole_window``,
-    ``count_delivered``, ``gso_segments`` and ``gradual_marks`` of a flow have no effect. With
-    delayed ACKs `on_ack` counts fewer packets, but ACKs are not delayed.
+
+* Bursts shorter than a step: a window that passes a link within a step is not resolved. The number
+  of packets that a full buffer drops from it at a time is computed (`victims.at_a_time`), assuming
+  independent bursts of similar windows. Example: 1000 NewReno flows. With 400 representatives a
+  flow loses 3.7 packets at a time (packet model: 3.9), and the queue is 2 % too short. If each flow
+  is simulated, in shorter steps, a flow loses 2.6 packets and the queue is 4 to 7 % too short (1.6
+  packets and 16 % without this computation).
+* Traffic phases: with equal packets and drop-tail queues, the order of arrivals can favor or starve
+  a packet flow; the fluid model treats all flows alike. Compare it with packets of a different size
+  for each flow, 900 to 1100 bytes, so that no order persists. Fluid flows over several full
+  drop-tail links get more than packet flows with packets of any size.
+* Compressed ACKs: an ACK waits behind whole data packets, and the sender then sends bursts. In the
+  fluid model two-way traffic fills its links.
+* Gaps between ACKs: the fluid model has no gaps shorter than a step. Westwood's first bandwidth
+  estimate uses such gaps as samples and needs steps of a hundredth of the round-trip time.
+* SYNs have no size (but carry header fields) and are never lost, so few short flows wait for the
+  first timeout.
+* Place of a loss in its step: known for random losses only. Packets dropped by a queue are taken to
+  be the first ones that arrived from their flow in that step.
+* Timeouts of small windows: which of a few packets are lost, and whether a fine timer expires for
+  the next one, depends on single packets. Under RED, Vegas has at most a third of the timeouts of
+  the packet model. BaseRTT is then reset less often (recovery ``vegas-ns2``); probably for this
+  reason a single Vegas flow against four Reno flows can get a sixth less (RED with ``max_p`` 1/10).
+  Columns that agree: tests/models/fluid/test_fluid_thesis.py.
+* Waiting below capacity: where several flows share a link that is not full, a packet still waits
+  for other packets; fluid does not (two-way Vegas traffic fills its links).
+* Blocks of packets: contiguous packets stay contiguous; fluid blocks spread by a fraction of a step
+  per round trip. Delay-based algorithms see slightly less queueing (Quick Vegas refills a link
+  faster after other flows have left; a shorter step reduces the difference).
+* Not modelled: buffers of one or two packets, and retransmissions of packets that had arrived
+  (go-back-N after a timeout).
+* The settings ``max_burst``, ``partial_deflation``, ``timestamps``, ``whole_window``,
+  ``count_delivered``, ``gso_segments`` and ``gradual_marks`` of a flow have no effect. With delayed
+  ACKs `on_ack` counts fewer packets, but ACKs are not delayed.
 """
 
 from __future__ import annotations

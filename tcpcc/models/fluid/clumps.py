@@ -1,9 +1,10 @@
 """Short steps for bursts: in a first slow start a flow sends its window in less than a round trip.
 
 While a burst passes its sender or a link, a step is a hundredth of the burst's duration, but at
-least a tenth of a packet's transmission time. Between bursts nothing of the flow moves, and steps
-have their usual length. The fluid that will return or arrive within some long steps is already in
-the history, because delays are longer than that; on a shorter path all fluid in flight counts.
+least a tenth of a packet's transmission time and 1/40 of the longest step. Between bursts nothing
+of the flow moves, and steps have their usual length. The fluid that will return or arrive within
+some long steps is already in the history, because delays are longer than that; on a shorter path
+all fluid in flight counts.
 
 Step lengths change by at most a factor of two from step to step. Larger changes would replace the
 cubics through four rows by straight lines (`history.turn`), which smear bursts.

@@ -5,11 +5,11 @@ its own numbers are those of one flow, and those of links are of all. Every cumu
 column of the history, which has one row per time step (`history`). A field called a column is the
 number of that column.
 
-route   the queueing links that some flows pass, with the fixed delays between them; flows with the
-        same delays share a route, so a time in the past is looked up once for all of them
-hop     one link of a route
-slot    one flow at one hop: the fluid of the flow that the link has accepted so far; the slots of a
-        hop, and their columns, are in the order of the route's flows (``member``)
+* A route is the queueing links that some flows pass, with the fixed delays between them. Flows with
+  the same delays share a route, so a time in the past is looked up once for all of them.
+* A hop is one link of a route.
+* A slot is one flow at one hop: the fluid of the flow that the link has accepted so far. The slots
+  of a hop, and their columns, are in the order of the route's flows (``member``).
 """
 
 from tcpcc.engine.jit import accessor, record_dtype

@@ -21,9 +21,7 @@ FEWEST_STEPS = 10  # least number of steps in a round trip that a user may set
 
 FINER = 40  # factor by which steps may be shorter during a burst in slow start
 PACKET_STEPS = 10  # largest number of steps in the transmission time of a packet during a burst
-TINY = (
-    1e-4  # steps; length of the first step after a flow starts, because its window leaves at once
-)
+TINY = 1e-4  # steps; length of the first step after a start, in which a window leaves at once
 # Flows; with more, the short steps of slow starts are longer, so that they do not dominate the cost
 MANY_FLOWS = 30
 

@@ -125,7 +125,7 @@ def clump_loses(cwnd, rounds):
 def at_a_time(w, link, slot):
     """The number of packets of a flow that a full buffer drops at once.
 
-    It is 1 if the flow's burst is longer than a step, because steps resolve such a burst.
+    It is 1 for ACKs and CBR flows, and for a burst longer than a step, because steps resolve it.
     """
     f = fluid_flow_at(w.flows, slot.flow)
     if slot.carries_ack != 0 or f.kind == CBR or f.srtt == 0:

@@ -1,4 +1,4 @@
-"""The delivery record of a flow whose controller, loss recovery or transport needs one."""
+"""The delivery record of a flow, if its controller, loss recovery or transport needs one."""
 
 from __future__ import annotations
 

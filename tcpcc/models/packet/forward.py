@@ -59,7 +59,7 @@ def comes_first(time, since, departure, begun):
 
 @compiled
 def leave_queue(link, time, since):
-    """Remove the packets whose transmission began before an arrival; returns how many wait."""
+    """Remove packets with a transmission that began before an arrival; returns how many wait."""
     while link.queue_head != link.queue_tail:
         entry = queued_at(link.queue, link.queue_head & link.queue_mask)
         if comes_first(time, since, entry.leaves, link.sending_since):

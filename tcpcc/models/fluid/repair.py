@@ -313,7 +313,7 @@ def before_hole(w, f, route, fresh):
     """The number of `fresh` packets before the first loss that they reveal; 0 if its place is
     unknown."""
     before = fresh
-    dropped = 0.0  # by the links after the one looked at
+    dropped = 0.0  # by the links after this one
     for i in range(route.n_forward - 1, -1, -1):
         hop = fluid_hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
@@ -348,9 +348,10 @@ def forget_losses(w, f, route):
 
 @compiled
 def expire(w, f, route):
-    """The retransmission timer expires: the network counts as empty, and slow start begins.
+    """The retransmission timer expires: the network counts as empty, and sending starts anew.
 
-    Until the losses known by now are repaired, only another timeout repairs further losses.
+    The window is that of ``on_timeout``. Until the losses known by now are repaired, only another
+    timeout repairs further losses.
     """
     now = w.now
     stale = max(new_data(f), 0.0)

@@ -225,7 +225,7 @@ def acknowledged(f, now, packets, rtt):
     rules, during a recovery or after it was written off, counts as delivered in the first call.
     """
     sample_rtt(f, rtt, packets)
-    if f.delay_growth != 0 and f.high_ack >= 1 - EPS:  # the second packet's ACK begins to come in
+    if f.delay_growth != 0 and f.high_ack >= 1 - EPS:  # the second packet's ACK is due
         f.delay_growth = 0
         window_at(f.state, 0).cwnd = f.initial_window
     while packets > EPS:

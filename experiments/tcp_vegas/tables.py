@@ -75,7 +75,7 @@ def alone(runs: Runs) -> Values:
 def start_up(runs: Runs) -> Values:
     rows: dict[str, Callable[[tc.Run], float]] = {
         "segments lost": lambda run: float(run.data["drops"].sum()),
-        "largest queue": lambda run: run.queue_max("bottleneck"),
+        "largest queue": lambda run: run.queue_max(link="bottleneck"),
         "throughput": throughput,
     }
     return {

@@ -22,7 +22,7 @@ import platformdirs
 from tcpcc.engine.private import keep
 from tcpcc.engine.source import module_digest
 
-_KEEP = 8  # folders kept: the newest ones, so that an upgrade does not fill the disk
+_KEEP = 32  # folders kept: the newest ones, so that an upgrade does not fill the disk
 
 
 def _root() -> Path:

@@ -10,7 +10,7 @@ number in a short time varies like that of independent arrivals. So where the fl
 packet meets the queue of a reflected Brownian motion with this variance and with the free capacity
 as drift. It is reflected at the empty and the full buffer and sampled exactly at any time distance
 (the minimum of a Brownian bridge is drawn with it). Once the fluid has a queue, the noise decays
-within a round trip and none is added, because a busy link receives packets paced by its own output.
+within a round trip and does not grow, because a busy link receives packets paced by its own output.
 
 Drops by a queue discipline: the drop probability is that of the last step. Drops are spaced over
 all arrivals, foreground and background, as regularly as the discipline spaces them, so RED rarely
@@ -18,16 +18,16 @@ drops two packets of a burst. Drops of background arrivals are not communicated;
 draws its own.
 
 Drops by a full buffer: each fluid step computes how many packets do not fit. The foreground owes a
-share of them, which is its share of the arrivals over a round trip. (Its share of the arrivals in
-the step would charge it for its own bursts, while fluid bursts are smeared over steps.) The next
-foreground packets pay: they are refused. A packet sent because the window has grown directly
-follows another packet, and the place that the ACK announced is already taken. The packet model
+share of them: its share of the arrivals over a round trip. (Its share of the arrivals in the step
+would charge it for its own bursts, while fluid bursts are smeared over steps.) The next foreground
+packets are refused until this debt is paid. A packet sent because the window has grown directly
+follows another packet, which takes the place freed by the acknowledged one. The packet model
 refuses such packets five times as often as others (`OTHERS`).
 
 A full buffer refuses several packets of a burst. Their number is random; its mean is the mean
 number that a background flow loses at a time. This mean counts all losses that a sender notices
 together, so a flow is drawn once in a round trip. (In the packet model a CUBIC flow that has lost
-packets loses no more within the same round trip.)
+packets does not lose further packets within the same round trip.)
 """
 
 import math
@@ -37,12 +37,12 @@ import numpy as np
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS, uniform
 
-FORGOTTEN = 4  # mean drop gaps; after so many the next drop is independent of the last one
+FORGOTTEN = 4  # mean drop gaps after which the next drop is independent of the last one
 # Chance that a full buffer refuses a packet, relative to a packet by which a window has just grown.
 # Packet model: 0.17 to 0.25 with 10 to 1000 NewReno or 100 CUBIC flows.
 OTHERS = 0.2
 BURST_TRIPS = 1 / 4  # round trips; packets of a flow within this time belong to one burst
-PAID_WITHIN = 20  # owed drops are paid within 1/SOON of a round trip on average
+PAID_WITHIN = 20  # owed drops are paid within 1/PAID_WITHIN of a round trip on average
 
 SHARED = record_dtype(
     [
@@ -79,7 +79,7 @@ SHARED = record_dtype(
 
 # A flow's losses: time of its last draw, packets of the present burst that it has still to lose
 VICTIM = record_dtype({"at": float, "left": float})
-VICTIMS = 1024  # records, a power of two; flows whose numbers are equal modulo it share a record
+VICTIMS = 1024  # records, a power of two; flows with equal numbers modulo it share a record
 
 shared_at = accessor(SHARED)
 victim_at = accessor(VICTIM)

@@ -501,7 +501,7 @@ def test_not_before_must_be_a_number():
 
     own = tc.register(tc.Discipline("never", "", on_select=never))
     net = tc.dumbbell("4 Mbps", "5 ms", 30, queue=own())
-    with pytest.raises(tc.TcpccError, match=r"q\.not_before that is no number"):
+    with pytest.raises(tc.TcpccError, match=r"q\.not_before to NaN"):
         tc.simulate(tc.Scenario(net, [tc.CBR("1 Mbps")], duration=1))
 
 

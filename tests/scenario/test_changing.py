@@ -119,7 +119,7 @@ def test_losses_come_in_bursts_of_the_right_length():
 
 
 def test_the_fluid_model_says_what_it_does_not_have():
-    with pytest.raises(tc.ScenarioError, match=r"rate = 0: the fluid model has no link that stops"):
+    with pytest.raises(tc.ScenarioError, match=r"rate = 0: the fluid model needs a positive rate"):
         run(tc.outage(NET, "bottleneck", 5, 8), model="fluid")
     net = tc.dumbbell("10 Mbps", "20 ms", 50, queue=tc.GilbertElliott())
     with pytest.raises(tc.ScenarioError, match=r"'gilbert_elliott' has no on_fluid"):
@@ -195,7 +195,7 @@ def test_a_process_may_change_jitter():
         ),
         ({"jitter": -1}, "packet", "jitter = -1"),
         ({"jitter": 1, "jitter_share": 0}, "packet", "for no jitter set jitter = 0"),
-        ({"jitter": 1}, "fluid", "jitter = 1: the fluid model has no jitter that changes"),
+        ({"jitter": 1}, "fluid", "jitter = 1: the fluid model does not support changes"),
     ],
 )
 def test_what_jitter_cannot_be_is_told_in_one_line(change, model, text):

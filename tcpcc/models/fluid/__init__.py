@@ -1,6 +1,6 @@
-"""The fluid model: packets made infinitely small, everything a cumulative curve over time.
+"""The fluid model: infinitely small packets, described by cumulative curves over time.
 
-:mod:`tcpcc.models.fluid.automaton` says what the model is and where it parts from the packet model.
+:mod:`tcpcc.models.fluid.automaton` describes the model and its differences from the packet model.
 """
 
 from tcpcc.models.fluid.automaton import simulate

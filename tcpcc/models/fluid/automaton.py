@@ -1,68 +1,73 @@
 """The fluid model: a hybrid automaton over cumulative curves.
 
-It is the packet model with packets made infinitely small. No rate W / RTT appears in it, and
-nothing is averaged over a round trip:
+It is the packet model with infinitely small packets. It uses no rate W / RTT and no average over a
+round trip:
 
-* a sender has sent whatever keeps ``sent - acknowledged - lost <= W``, so ACKs clock the sending
-  and a window that is a clump stays one;
-* a link is a FIFO queue that never idles while it holds anything, and so is the composition of what
-  leaves it (`links`);
-* links where no queue can form are delays (`layout`);
-* what is acknowledged now, and when it was sent, follows from walking back through the links
-  (`routes`), which gives round-trip times without any approximation.
+* A sender sends as long as ``sent - acknowledged - lost <= W``. So ACKs clock the sender, and a
+  window that is a burst stays a burst.
+* A link is a work-conserving FIFO queue. The composition of its output follows from that of its
+  input (`links`).
+* Links where no queue can form are fixed delays (`layout`).
+* The fluid that is acknowledged now, and the time when it was sent, are found by tracing it back
+  through the links (`routes`). This gives round-trip times without approximation.
 
-Rounds, loss events and timeouts are events that call the same rules of the controllers, with the
-same samples, as in the packet model; the retransmission timer and the window's whole packets are
-the packet model's too. Losses are whole packets (`drops`), noticed a round trip
-later and repaired as the flow's recovery tells (`repair`): a window of three
-brings no three duplicate ACKs, Reno survives a single hole, Vegas' fine timers find the next one
-late or not. An active queue's discipline sees the queue that an arriving packet would find.
+Rounds, loss events and timeouts are events. They call the same rules of the controllers, with the
+same samples, as the packet model. The retransmission timer and the rounding of windows to whole
+packets are also those of the packet model. Losses are whole packets (`drops`). They are noticed a
+round trip later and repaired as the flow's recovery specifies (`repair`): a window of three packets
+causes fewer than three duplicate ACKs, Reno survives a single hole, and Vegas' fine timers may
+expire for the next hole. A queue discipline sees the queue that an arriving packet would find.
 
-After J. Bohacek, J. Hespanha, J. Lee, K. Obraczka, "A hybrid systems modeling framework for fast
-and accurate simulation of data communication networks", SIGMETRICS 2003, with ACK clocking in place
-of the rate W / RTT, and with one more departure: who loses a packet to a full buffer is not drawn
-by the share of arrivals alone.
+The model follows J. Bohacek, J. Hespanha, J. Lee, K. Obraczka, "A hybrid systems modeling framework
+for fast and accurate simulation of data communication networks", SIGMETRICS 2003.
 
-The cost is the number of steps times the number of flows, whatever the bandwidth. `step` is the
-longest time step; in a first slow start, while a window that is a clump passes its sender or a
-link, steps are shorter (`clumps`), the less so the more flows there are (`steps.FEW`), and with
-thousands of them what is due within one step happens at its end. Halving it tells how exact a
-result is.
+Differences from the paper
 
-What packets do and fluid does not
-    Numbers, and whose doing each is: docs/models.md.
-    Clumps shorter than a step: a window that passes in less is not seen as one. What a full buffer
-    takes of it at a time is computed instead (`victims.at_a_time`), for independent clumps of like
-    windows: 1000 NewReno flows, 400 for all of them, then lose 3.7 packets at a time, 3.9 in
-    packets, with a queue 2 % short; each by itself, in shorter steps, 2.6 with a queue 4 to 7 %
-    short (1.6 and 16 % without).
-    Traffic phases: with equal packets and drop-tail queues a packet flow can win or starve by the
-    order in which packets arrive; fluid gives every flow its chance. Compare it with packets of
-    which each flow has its own size, 900 to 1100 bytes, so that no order lasts. Flows over several
-    full drop-tail links get more than packets of any size.
-    Compressed ACKs: an ACK waits behind whole data packets, and what it then lets out leaves in
-    bunches; in fluid two-way traffic fills its links.
-    Gaps between ACKs: fluid has none shorter than a step. Westwood's first bandwidth estimate,
-    whose samples they are, needs steps of a hundredth of the round-trip time.
-    SYNs weigh nothing (but carry header words) and are never lost, so that few short flows wait for
-    the first timeout.
-    Where in its step a packet is lost is known of losses by chance; what a queue drops is taken to
-    be the first that its flow brought in that step.
-    Timeouts of small windows: which of a few packets are lost, and whether a fine timer finds the
-    next one late, hangs on single packets; of Vegas' timeouts under RED fluid has a third or fewer.
-    Probably for that reason, BaseRTT being set anew less often (recovery ``vegas-ns2``), a single
-    Vegas flow against four Reno flows can get a sixth less (RED with ``max_p`` 1/10). Columns that
-    agree: tests/models/fluid/test_fluid_thesis.py.
-    Waiting below capacity: where several flows share a link that is not full, a packet still waits
-    for others to be sent; fluid does not (two-way Vegas traffic fills its links).
-    Blocks of packets: contiguous packets stay so for ever; fluid's blocks spread by a fraction of
-    a step per round trip. Delay-based algorithms see a little less queueing (Quick Vegas refills a
-    link faster after other flows have left; a shorter step comes closer).
-    Buffers of one or two packets, and retransmissions of what had arrived (go-back-N after a
-    timeout): not modelled.
-    Of a flow's settings, ``max_burst``, ``partial_deflation``, ``timestamps``, ``whole_window``,
-    ``count_delivered``, ``gso_segments`` and ``gradual_marks`` have no effect;
-    with delayed ACKs `on_ack` counts less, but nothing is held back.
+* ACK clocking replaces the rate W / RTT.
+* The flow that loses a packet at a full buffer is not drawn by the share of arrivals alone
+  (`victims`).
+
+The cost is the number of steps times the number of flows; it does not depend on the bandwidth.
+`step` is the longest time step. In a first slow start, while the burst of a window passes its
+sender or a link, steps are shorter (`clumps`). With more than `steps.MANY_FLOWS` flows the short
+steps are longer, and events that are due within the shortest one happen at its end. To estimate the
+error of a result, halve `step`.
+
+Differences from the packet model (measured in docs/models.md)
+
+* Bursts shorter than a step: a window that passes a link within a step is not resolved. The number
+  of packets that a full buffer drops from it at a time is computed (`victims.at_a_time`), assuming
+  independent bursts of similar windows. Example: 1000 NewReno flows. With 400 representatives a
+  flow loses 3.7 packets at a time (packet model: 3.9), and the queue is 2 % too short. If each flow
+  is simulated, in shorter steps, a flow loses 2.6 packets and the queue is 4 to 7 % too short (1.6
+  packets and 16 % without this computation).
+* Traffic phases: with equal packets and drop-tail queues, the order of arrivals can favor or starve
+  a packet flow; the fluid model treats all flows alike. Compare it with packets of a different size
+  for each flow, 900 to 1100 bytes, so that no order persists. Fluid flows over several full
+  drop-tail links get more than packet flows with packets of any size.
+* Compressed ACKs: an ACK waits behind whole data packets, and the sender then sends bursts. In the
+  fluid model two-way traffic fills its links.
+* Gaps between ACKs: the fluid model has no gaps shorter than a step. Westwood's first bandwidth
+  estimate uses such gaps as samples and needs steps of a hundredth of the round-trip time.
+* SYNs have no size (but carry header fields) and are never lost, so few short flows wait for the
+  first timeout.
+* Place of a loss in its step: known for random losses only. Packets dropped by a queue are taken to
+  be the first ones that arrived from their flow in that step.
+* Timeouts of small windows: which of a few packets are lost, and whether a fine timer expires for
+  the next one, depends on single packets. Under RED, Vegas has at most a third of the timeouts of
+  the packet model. BaseRTT is then reset less often (recovery ``vegas-ns2``); probably for this
+  reason a single Vegas flow against four Reno flows can get a sixth less (RED with ``max_p`` 1/10).
+  Columns that agree: tests/models/fluid/test_fluid_thesis.py.
+* Waiting below capacity: where several flows share a link that is not full, a packet still waits
+  for other packets; fluid does not (two-way Vegas traffic fills its links).
+* Blocks of packets: contiguous packets stay contiguous; fluid blocks spread by a fraction of a step
+  per round trip. Delay-based algorithms see slightly less queueing (Quick Vegas refills a link
+  faster after other flows have left; a shorter step reduces the difference).
+* Not modelled: buffers of one or two packets, and retransmissions of packets that had arrived
+  (go-back-N after a timeout).
+* The settings ``max_burst``, ``partial_deflation``, ``timestamps``, ``whole_window``,
+  ``count_delivered``, ``gso_segments`` and ``gradual_marks`` of a flow have no effect. With delayed
+  ACKs `on_ack` counts fewer packets, but ACKs are not delayed.
 """
 
 from __future__ import annotations
@@ -79,10 +84,10 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
 
-SLICES = 50  # of a run, after which flows that have finished are taken out, and progress is shown
+SLICES = 50  # parts of a run; after each, finished flows are removed and progress is shown
 
 
-REPRESENTATIVES = 100  # at most for a flow with a count
+REPRESENTATIVES = 100  # default for the most flows simulated for a flow with a count
 
 
 def simulate(
@@ -92,24 +97,24 @@ def simulate(
     representatives: int = REPRESENTATIVES,
     progress: bool = False,
 ) -> Run:
-    """Run `scenario` in the fluid model; returns its record.
+    """Run `scenario` in the fluid model and return its record.
 
     Args:
-        scenario: what to simulate; its seed decides losses by chance and who loses
+        scenario: what to simulate; its seed determines random losses and the flows that lose
         step: longest time step in s, at most a tenth of the shortest base round-trip time. Default:
-            1/25 of that, 1/12 where a flow stands for many, 1/10 if all their queues drop before
-            they are full, or 1/8 of the time in which the smallest full buffer drains if this is
-            shorter (down to 1/200 of the round-trip time)
-        representatives: of a flow with a larger `count`, so many run, each for its share of the
-            count. Their windows and times in the record are those of one flow, their rates and
-            numbers of packets those of all they stand for
+            1/25 of that time (1/12 if a flow stands for several, 1/10 if besides all queues drop
+            before they are full), or 1/8 of the time in which the smallest full buffer drains, if
+            this is shorter; at least 1/200 of the round-trip time
+        representatives: the most flows that are simulated for a flow with a `count`. Each stands
+            for its share of the count. In the record, windows and times are those of one flow,
+            rates and numbers of packets are those of all flows that it stands for
         progress: show a progress bar
 
     Raises:
-        ScenarioError: a `step` that is too long or not a positive number; a scenario
-            with workloads, and what else fluid does not have (`limits`)
+        ScenarioError: `step` is too long or not positive, or the scenario has workloads or other
+            features that the fluid model does not support (`limits`)
 
-    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` after some hundredths of a second.
+    Ctrl-C raises ``KeyboardInterrupt`` after some hundredths of a second.
     """
     begin = time.thread_time()
     world = finished_world(
@@ -125,8 +130,11 @@ def finished_world(
     progress: bool = False,
     controllers: ControllerMemory | None = None,
 ) -> FluidWorld:
-    """The memory of a run of `scenario` that is over; arguments and errors as in `simulate`, with
-    the rules of `controllers`, with the scenario's seed, if these have been looked up before."""
+    """Run `scenario` and return the memory of the finished run.
+
+    Arguments and errors are those of `simulate`; `controllers` are the compiled rules with the
+    scenario's seed, if they already exist.
+    """
     from tcpcc.models.fluid.fluid_world import FluidWorld
     from tcpcc.models.fluid.limits import look, refuse_workloads
     from tcpcc.models.fluid.timeline import events
@@ -137,8 +145,8 @@ def finished_world(
     duration = scenario.duration
     due = iter(events(world))
     event = next(due, None)
-    # Without slices a thread seldom asks for the lock under which others lay out their worlds. They
-    # end with bins, so that their number makes no row of the history and so no difference.
+    # Without slices a thread rarely needs the lock under which others build their worlds. Slices
+    # end with bins, so they add no row to the history and do not change the result.
     slices = min(SLICES, world.n_bins) if progress or world.some_end else 1
     with Progress(duration, progress) as bar:
         for k in range(1, slices + 1):

@@ -1,13 +1,13 @@
-"""Windows that are clumps: in a first slow start a flow sends its window in less than a round trip.
+"""Short steps for bursts: in a first slow start a flow sends its window in less than a round trip.
 
-While a clump passes its sender or a link, steps are a part of the time that this takes, but of no
-packet less than a tenth; in between nothing of the flow moves, and steps are as long as others.
-What will come back or arrive within some long steps is in the history already, since the ways are
-longer than that; where one is shorter, whatever is on it counts.
+While a burst passes its sender or a link, a step is a hundredth of the burst's duration, but at
+least a tenth of a packet's transmission time and 1/40 of the longest step. Between bursts nothing
+of the flow moves, and steps have their usual length. The fluid that will return or arrive within
+some long steps is already in the history, because delays are longer than that; on a shorter path
+all fluid in flight counts.
 
-From long to short and back each step is half or twice the one before. Where it is less or more,
-cubics through four rows give way to straight lines (`history.turn`), which smear what passes: one
-of eight Vegas flows then stayed in slow start for a round trip too many.
+Step lengths change by at most a factor of two from step to step. Larger changes would replace the
+cubics through four rows by straight lines (`history.turn`), which smear bursts.
 """
 
 import math
@@ -24,22 +24,27 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.fluid.history import between, cell, crossing, find, fraction
 from tcpcc.transport.flow_record import window_at
 
-CLUMP_STEPS = 100  # that a clump takes to pass
-AHEAD = 4  # long steps, after which something may move: by then steps have become short
+CLUMP_STEPS = 100  # steps in which a burst passes
+AHEAD = 4  # long steps to look ahead, in which the step length can become short
 
 
 @compiled
 def note_clump(f):
-    """Remember, as often as a rule may have set the window, how long a clump it is: in a first slow
-    start, of a flow that stands for itself alone; else infinitely long."""
+    """Store the duration of the window's burst (s), after a rule may have set the window.
+
+    It is finite only in a first slow start of a flow with a count of 1.
+    """
     s = window_at(f.state, 0)
     f.clump = s.cwnd * f.spacing if math.isinf(s.ssthresh) and f.count == 1 else math.inf
 
 
 @compiled
 def look_ahead(w, route):
-    """Find the rows up to which what comes in some long steps from now will have come: back on
-    `route`, and to each of its links."""
+    """Find the rows that will be reached some long steps from now.
+
+    These are the rows of the fluid that then returns on `route`, and that arrives at and leaves
+    each of its links.
+    """
     newest = w.k - 1
     then = w.now + AHEAD * w.coarse
     time = then - route.after
@@ -67,13 +72,13 @@ def look_ahead(w, route):
 
 @compiled
 def rises(w, column, cursor, ahead):
-    """Whether a curve rises between two rows, or in the steps in which these are."""
+    """Whether a curve rises between two rows, including the step after the second one."""
     return cell(w, cursor, column).value != cell(w, ahead + 1, column).value
 
 
 @compiled
 def moves_soon(w, f, route):
-    """Whether something of a flow comes back, arrives or leaves anywhere within some long steps."""
+    """Whether fluid of a flow returns, arrives or leaves anywhere within some long steps."""
     if f.phase == OPENING:
         return route.sent_ahead >= f.opened_at - EPS * route.base_rtt
     if rises(w, f.back_column, route.cursor, route.ahead):
@@ -90,7 +95,7 @@ def moves_soon(w, f, route):
 
 @compiled
 def want_steps(w, f, route):
-    """Ask for short steps while a clump of flow `f` moves."""
+    """Request short steps while a burst of flow `f` moves."""
     wanted = max(f.clump / CLUMP_STEPS, f.finest)
     if wanted < w.wanted and (route.in_clumps == 0 or moves_soon(w, f, route)):
         w.wanted = wanted

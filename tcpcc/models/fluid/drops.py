@@ -1,6 +1,6 @@
-"""How many packets a link drops: by chance, by its queue discipline, for want of room.
+"""How many packets a link drops: random losses, drops of its queue discipline, overflow.
 
-Whose they are: `victims`; how they are taken out of the fluid, and remembered: `losses`.
+`victims` chooses the flows that lose them. `losses` removes them from the fluid and records them.
 """
 
 import math
@@ -12,21 +12,25 @@ from tcpcc.models.fluid.victims import drop
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 from tcpcc.models.shared_link import shared_at
 
-SLACK = 0.1  # of a packet: by so much a full buffer is overrun before a packet is dropped
-HALF = 0.5  # of a packet: what is left of the one being sent as a packet arrives. Waiting for it is
-# a part of the queueing delay, hence of fluid's queue, and not of the queue that the packet finds
+SLACK = 0.1  # packets by which a full buffer may be overrun before a packet is dropped
+# Packets: mean rest of the packet being sent when another one arrives. The fluid's queue contains
+# it, because it is part of the queueing delay; the queue that a discipline sees does not.
+HALF = 0.5
 
 
 @compiled
 def next_loss(link):
-    """Draw which of the packets after a lost one is the next: the distance is geometric."""
+    """Draw the distance to the next lost packet, in packets; it is geometric."""
     return max(math.ceil(math.log(uniform(link)) / math.log(1 - link.loss)), 1.0)
 
 
 @compiled
 def random_losses(w, link, packets):
-    """Lose some of `packets` by chance; returns how many. A packet is lost as it begins to come;
-    the clock tells how much has come since the last one lost did."""
+    """Lose some of `packets` at random; returns how many.
+
+    A packet is lost when it begins to arrive. The clock counts the packets that have arrived since
+    the last loss.
+    """
     count = 0.0
     if link.loss_at == 0:
         link.loss_at = next_loss(link)
@@ -43,7 +47,7 @@ def random_losses(w, link, packets):
 
 @compiled
 def open_flows(w, link):
-    """How many sources are open whose path crosses `link`."""
+    """The number of open sources with a path over `link`."""
     count = shared_at(link.shared, 0).open if link.shared != 0 else 0.0
     for i in range(link.n_hops):
         hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
@@ -58,8 +62,10 @@ def open_flows(w, link):
 
 @compiled
 def concentration(w, link, packets, memory):
-    """Probability that a packet of those that arrive now and one of the last `memory` arrivals,
-    older ones weighing less, are of the same flow."""
+    """Probability that a packet arriving now belongs to the same flow as an earlier arrival.
+
+    Earlier arrivals have exponential weights, with a mean age of `memory` packets.
+    """
     kept = math.exp(-packets / memory)
     same = 0.0
     total = 0.0
@@ -76,13 +82,13 @@ def concentration(w, link, packets, memory):
 
 @compiled
 def next_drop(link, q):
-    """Draw when the next drop comes: at so many arrivals, as multiple of their mean number."""
+    """Draw the distance to the next drop, as a multiple of the mean number of arrivals per drop."""
     return 1 + q.spread * (2 * uniform(link) - 1)
 
 
 @compiled
 def describe(w, link, q):
-    """Tell a discipline what it finds."""
+    """Fill a discipline's sample with the present queue."""
     q.now = w.now
     q.queue = max(link.waiting - HALF, 0.0)
     q.queue_bytes = q.queue * link.size
@@ -95,7 +101,7 @@ def describe(w, link, q):
 
 @compiled
 def early_drops(w, link, packets, fluid):
-    """How many the queue discipline drops of the `fluid` among the `packets` that arrive."""
+    """The number of drops by the discipline from the `fluid` among the `packets` that arrive."""
     q = queue_sample_at(link.sample, 0)
     describe(w, link, q)
     q.arrivals = packets
@@ -127,11 +133,11 @@ def early_drops(w, link, packets, fluid):
 
 @compiled
 def overflow(link):
-    """How many packets the buffer has no room for.
+    """The number of packets that do not fit into the buffer.
 
-    The packet being sent takes one place of the buffer and is none of those waiting, since its own
-    transmission is part of the fixed delay. A packet that lacks a part of its place is dropped.
-    Its place is empty while a part of a lost packet is still to be taken out; no more than one is.
+    The packet being sent occupies one place of the buffer, but does not wait: its transmission is
+    part of the fixed delay. A packet that fits only partly is dropped. Fluid still owed for a lost
+    packet occupies no place, but at most one packet of it is taken into account.
     """
     if link.limit == math.inf:
         return 0.0

@@ -30,7 +30,7 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
 
 
 def _history(scenario: Scenario, resolved: Resolved, step: float | None) -> tuple[float, float]:
-    """Time steps of a run, and bytes of its history, which reaches back over the longest RTT."""
+    """Time steps of a run, and bytes of its history, which covers the longest RTT."""
     kept = queueing_links(resolved)
     routes = find_routes(resolved, kept)
     many = any(getattr(flow.spec, "count", 1) > REPRESENTATIVES for flow in resolved.flows)

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
-AT_ONCE = 2**18  # steps times flows that machine code takes before Python is asked again
-FIRST_ROWS = 256  # of the history, a power of two; doubled when a round trip takes more steps
+AT_ONCE = 2**18  # steps times flows between two checks for Ctrl-C
+FIRST_ROWS = 256  # rows of a new history, a power of two; doubled if a round trip needs more
 
 
 class FluidWorld:
     """The memory of one run of the fluid model.
 
-    Arrays are owned here; the compiled functions see their addresses in the records.
+    This object owns the arrays; the compiled functions get their addresses from the records.
 
     Args:
-        scenario: what to run.
+        scenario: the scenario to run.
         step: s, the longest time step; None: the default.
-        representatives: how many flows at most run for a flow with a count; each of them stands for
+        representatives: the most flows that are simulated for a flow with a count; each stands for
             its share of the count.
-        controllers: the rules, with the scenario's seed; None: they are looked up.
+        controllers: the compiled rules, with the scenario's seed; None: they are looked up.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FluidWorld:
         self.coarse = (
             usual if step is None else step_length(self.resolved, self.kept, self.plans, step)
         )
-        self.finer = self.coarse / usual  # than usual, where a step is given
+        self.finer = self.coarse / usual  # a given step relative to the default one
         self.first_step = self.coarse * first_step(len(self.resolved.flows))
         self.together = self.first_step if len(self.resolved.flows) > MANY_FLOWS else 0.0
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
@@ -78,8 +78,8 @@ class FluidWorld:
         self.links = np.zeros(len(self.kept), r.LINK)
         self.flows = blank(len(self.resolved.flows), r.FLOW)
         self.active = np.zeros(len(self.flows), np.int64)
-        # Apart, so that a step in which nothing happens to most flows takes little memory: when
-        # each sender wakes, and whether something came to each slot of late.
+        # When each sender wakes, and whether each slot has recent arrivals. Separate arrays, so
+        # that a step in which few flows change reads little memory.
         self.wakes = np.zeros(len(self.flows))
         self.awake = np.zeros(len(self.slots), np.int64)
         self.some_end = any(
@@ -95,7 +95,7 @@ class FluidWorld:
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
 
-        self.places: list[np.ndarray] = []  # of header words in the state, see _lay_out_words
+        self.places: list[np.ndarray] = []  # of header fields in the state, see _lay_out_words
         self._lay_out_senders()
         self._lay_out_routes()
         for k, index in enumerate(self.kept):
@@ -112,9 +112,9 @@ class FluidWorld:
     # ------------------------------------------------------------------------- layout
 
     def _lay_out_senders(self) -> None:
-        """Settings and controllers: of flows that are alike, the first one's for all."""
+        """Fill settings and controllers; identical flows are copies of the first one."""
         bytes_of = self.flows.view(np.uint8).reshape(len(self.flows), -1)
-        self._records = []  # owned here, by the addresses in the rows
+        self._records = []  # keeps the records alive; rows have their addresses
         for alike in self._alike():
             first, members = self.resolved.flows[alike[0]], [self.resolved.flows[k] for k in alike]
             row = self.flows[alike[0]]
@@ -129,7 +129,7 @@ class FluidWorld:
         self.flows["finest"] = np.maximum(of_packets, max(self.coarse / FINER, self.first_step))
 
     def _alike(self) -> Iterable[list[int]]:
-        """Groups of flows that differ in nothing but their route, their name and their times."""
+        """Groups of flows that differ only in their route, their name and their times."""
         alike: dict[Any, list[int]] = {}
         for k, flow in enumerate(self.resolved.flows):
             spec = flow.spec
@@ -201,15 +201,15 @@ class FluidWorld:
             first = int(row["first_hop"])
             before = self.hops["before"][first : first + len(plan.before)]
             before[:] = plan.before
-            # The way to the first link takes whole steps, the way back the rest, so that what is
-            # sent meets no rounding: nobody can tell who of the two is ahead by part of a step.
+            # The path to the first link takes whole steps, and the way back takes the rest, so the
+            # fluid sent arrives without interpolation.
             shift = plan.before[0] % self.coarse if plan.before else 0.0
             before[:1] -= shift
             row["after"] = plan.after + shift
             row["to_receiver"] = plan.to_receiver + (shift if plan.n_forward == 1 else 0.0)
 
     def set_delay(self, index: int, rate: float | None, delay: float | None) -> None:
-        """Another rate or delay of a link, and so other delays of the routes over it."""
+        """Change a link's rate or delay, and with it the delays of the routes over it."""
         link = self.now_links[index]
         self.now_links[index] = link.replace(
             rate=link.rate if rate is None else rate, delay=link.delay if delay is None else delay
@@ -237,7 +237,7 @@ class FluidWorld:
             self.queues[index].fill(row)
 
     def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
-        """Columns for a flow's header words, on its way and back, and where its state has them."""
+        """Make columns for a flow's header fields along its route, and find their places."""
         self.places.append(header_places(flow))
         row["n_words"], row["places"] = len(self.places[-1]), address(self.places[-1])
         row["words"] = before = self._columns(r.WORDS)
@@ -265,7 +265,7 @@ class FluidWorld:
         w["n_routes"], w["n_links"] = len(self.routes), len(self.links)
         w["interval"], w["n_bins"] = self.scenario.interval, self.n_bins
         w["coarse"] = w["wanted"] = w["length"] = w["step"] = self.coarse
-        w["k"] = 1  # rows 0 and 1: long ago and now, with idle links
+        w["k"] = 1  # rows 0 and 1 are a distant time and now, with idle links
         self._set_history(np.zeros((FIRST_ROWS, self.n_columns)))
         ago = 1 + 2 * max(plan.base_rtt for plan in self.plans)
         self.history[0, r.TIME] = -ago
@@ -275,7 +275,7 @@ class FluidWorld:
     # ------------------------------------------------------------------- while running
 
     def run(self, until: float) -> None:
-        """Advance to time `until`, with as long a history as that takes."""
+        """Advance to time `until`; the history grows as needed."""
         from tcpcc.models.fluid.kernel import run_until
 
         try:
@@ -285,17 +285,17 @@ class FluidWorld:
             raise blame(error, float(self.w["now"][0]), self.suspects()) from None
 
     def suspects(self) -> Iterator[Suspect]:
-        """The rules that may have failed just now."""
+        """The rules that may have raised the error."""
         flows = self.resolved.flows
         active = ((flows[k].name, flows[k].controller, self.flows[k]) for k in self._active())
         return suspects(active, self.resolved.links, self.queues)
 
     def steps_at_once(self) -> int:
-        """Steps after which Python is asked again, so that it can answer Ctrl-C."""
+        """Steps between two checks for Ctrl-C."""
         return max(AT_ONCE // max(int(self.w["n_active"][0]), 1), 1)
 
     def _go_on(self, run_until: Any, until: float) -> bool:
-        """Some steps towards `until`, few enough for Ctrl-C; whether there are more."""
+        """Take some steps towards `until`; returns whether there are more."""
         w = self.w[0]
         w["pause"] = w["k"] + self.steps_at_once()
         if not run_until(address(self.w), until):
@@ -336,7 +336,7 @@ class FluidWorld:
         return self.hops[first : first + int(route["n_hops"])]
 
     def activate(self, k: int) -> None:
-        """Flow `k` takes part from now on."""
+        """Simulate flow `k` from now on."""
         route, hops = self.routes[self.flows["route"][k]], self._hops_of(k)
         if not route["active"]:
             oldest = max(int(self.w["k"][0]) - len(self.history) + 32, 0)
@@ -351,11 +351,11 @@ class FluidWorld:
         self.active[place] = k
         self.wakes[k] = -math.inf
         self.w["n_active"] = len(before) + 1
-        if self.counts[k] == 1:  # of those that stand for many nobody sees a clump
+        if self.counts[k] == 1:  # bursts of flows that stand for several are not resolved
             self.w["length"] = self.first_step / 2  # the next step may be twice as long
 
     def retire(self) -> None:
-        """Flows that have finished, and whose last bin is written, take part no more."""
+        """Stop simulating the finished flows with a complete last bin."""
         if not self.some_end:
             return
         flows = self._active()
@@ -383,13 +383,15 @@ class FluidWorld:
         return Run(record)
 
     def bin_ends(self) -> np.ndarray:
-        """When each bin of the record ends, s."""
+        """The end of each bin of the record, s."""
         ends = self.scenario.interval * np.arange(1, self.n_bins + 1)
         return np.minimum(ends, self.scenario.duration)
 
     def series(self) -> Series:
-        """What a record of the run holds, of the flows that are recorded; rates and numbers of
-        packets are those of all the flows that one stands for."""
+        """The series of the run, for the recorded flows.
+
+        Rates and numbers of packets are those of all flows that one stands for.
+        """
         from tcpcc.models.fluid.kernel import finish
 
         finish(address(self.w))
@@ -423,7 +425,7 @@ class FluidWorld:
         )
 
     def _totals(self) -> dict[str, np.ndarray]:
-        """What each flow sums up to, recorded or not, by `recording.TOTALS`."""
+        """The totals of each flow, recorded or not, by `recording.TOTALS`."""
         totals = {k: self.flows[k] * self.counts for k in ("timeouts", "loss_events")}
         counts = self.counts[self.shown]
         for name in ("sent", "retransmitted", "delivered"):

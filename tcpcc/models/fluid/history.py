@@ -1,14 +1,14 @@
-"""The past: cumulative curves in a ring of rows, one row per time step.
+"""The history: cumulative curves in a ring of rows, one row per time step.
 
-Row `k` is at ``k & mask``. Steps differ in length, so that a moment is found by walking a cursor
-forward; moments that one place looks up never go back, hence the cost of a look-up is constant.
+Row `k` is at ``k & mask``. Steps differ in length, so a time is found by moving a cursor forward.
+The times of one cursor never decrease, so the amortized cost of a look-up is constant.
 """
 
 from tcpcc.engine.jit import compiled, number_at
 from tcpcc.models.fluid.fluid_records import PER_STEP, TIME
 
-NEAR = 1e-9  # of a step: so close to a row is on it
-EDGE = 0.25  # a side so much flatter than the other, and the edge of a clump lies between
+NEAR = 1e-9  # steps; a time this close to a row is at the row
+EDGE = 0.25  # largest ratio of the slopes on both sides that counts as the edge of a burst
 
 
 @compiled
@@ -23,7 +23,7 @@ def cell(w, row, column):
 
 @compiled
 def find(w, newest, cursor, time):
-    """The last row at or before `time`, from row `cursor` on, such that a row follows it."""
+    """The last row at or before `time`, from row `cursor` on, that precedes row `newest`."""
     while cursor + 1 < newest and cell(w, cursor + 1, TIME).value <= time:
         cursor += 1
     return cursor
@@ -31,7 +31,7 @@ def find(w, newest, cursor, time):
 
 @compiled
 def locate(w, newest, time):
-    """The same without a cursor, for moments that are looked up once in a while."""
+    """As :func:`find`, by bisection, for times that are rarely looked up."""
     low = max(w.k - w.mask, 0)
     high = newest
     while high - low > 1:
@@ -45,7 +45,7 @@ def locate(w, newest, time):
 
 @compiled
 def fraction(w, row, time):
-    """How far `time` lies on the way from `row` to the next one, in [0, 1]."""
+    """The position of `time` between `row` (0) and the next row (1)."""
     part = (time - cell(w, row, TIME).value) * cell(w, row + 1, PER_STEP).value
     if part < NEAR:
         return 0.0
@@ -54,14 +54,14 @@ def fraction(w, row, time):
 
 @compiled
 def between(w, column, row, part):
-    """A curve `part` of the way from `row` to the next one, on a straight line."""
+    """A curve at the fraction `part` between `row` and the next one, by linear interpolation."""
     value = cell(w, row, column).value
     return value + part * (cell(w, row + 1, column).value - value)
 
 
 @compiled
 def crossing(w, column, newest, cursor, value):
-    """Row and part of the way at which a curve, from row `cursor` on, comes to `value`."""
+    """The row, and the fraction to the next one, where a curve reaches `value`."""
     while cursor + 1 < newest and cell(w, cursor + 1, column).value < value:
         cursor += 1
     low = cell(w, cursor, column).value
@@ -72,7 +72,7 @@ def crossing(w, column, newest, cursor, value):
 
 @compiled
 def turn(w, newest, row, part, place):
-    """Turn `place` to `part` of the way from `row` to the next one: the four rows around it."""
+    """Set `place` to the fraction `part` between `row` and the next one: its rows and weights."""
     place.cursor = row
     place.part = part
     place.row1 = row_address(w, row)
@@ -100,7 +100,7 @@ def turn(w, newest, row, part, place):
         place.onward = part
         place.back = b
         return
-    before = per_step / before  # lengths of the steps beside this one, in its own
+    before = per_step / before  # lengths of the neighboring steps, in units of this one
     after = per_step / after
     a = part + before  # distances to the four rows: a, part, b, c
     c = b + after
@@ -120,12 +120,11 @@ def may_have_risen(place, column):
 
 @compiled
 def curve(place, column, low, high):
-    """A curve at a place, within `low` and `high`, its values at the rows beside it.
+    """A curve at a place, between its values `low` and `high` at the neighboring rows.
 
-    Straight lines alone would smear what comes back round trip after round trip, as an upwind
-    scheme does. Where four rows are at hand and one side of them is much flatter than the other,
-    the edge of a clump lies between: the lines of both sides are prolonged until they meet.
-    Elsewhere a cubic goes through the four.
+    Linear interpolation would smear bursts more and more with each round trip, as an upwind scheme
+    does. With four rows available, a cubic goes through them. If one side is much flatter than the
+    other, the edge of a burst lies between: the lines of both sides are extended until they meet.
     """
     if place.four == 0:
         return low + place.part * (high - low)

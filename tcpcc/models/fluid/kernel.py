@@ -1,4 +1,4 @@
-"""The clock: one time step after another, until a given time or until the history is too short."""
+"""The clock: takes time steps until a given time or until the history is too short."""
 
 import math
 
@@ -22,30 +22,31 @@ from tcpcc.models.fluid.routes import delivered, look_at_receivers, look_back, o
 from tcpcc.models.fluid.senders import step_flow
 from tcpcc.transport.flow_record import CBR, window_at
 
-CHECK_EVERY = 16  # steps between two looks at the room that the history has left
-NEARLY = 1e-6  # of a step: so little before a point of the grid is on it
-SPARE = 24  # rows that are free after such a look
+CHECK_EVERY = 16  # steps between two checks of the free rows of the history
+NEARLY = 1e-6  # steps; a time this close before a grid point is at the grid point
+SPARE = 24  # free rows needed at a check; more than `CHECK_EVERY`
 
 
 @compiled
 def end_of_bin(w):
-    """When the present bin ends; the last one does when the run is over."""
+    """When the present bin ends (infinite for the last one, which ends with the run)."""
     return (w.bin + 1) * w.interval if w.bin + 1 < w.n_bins else math.inf
 
 
 @compiled
 def stay(before, row, columns):
-    """Let all curves stay where they were, for those to which nothing happens."""
+    """Copy all curves from the row before; steps then write the curves that change."""
     for column in range(FIRST_COLUMN, columns):
         number_at(row, column).value = number_at(before, column).value
 
 
 @compiled
 def next_step(w, until):
-    """Go on to the next row: a whole part of the way to the next point of the grid.
+    """Go on to the next row; the way to the next grid point is divided into equal steps.
 
-    The grid divides the shortest base round-trip time. Points of it, ends of bins and `until` are
-    always rows, so that what comes back after that time finds a row and is not smeared.
+    The distance of grid points is the longest step. Grid points, ends of bins and `until` always
+    are rows. If that distance divides the round-trip time, fluid that returns after it finds a row
+    and is not smeared.
     """
     now = w.now
     if now > w.grid - NEARLY * w.coarse:
@@ -71,7 +72,7 @@ def next_step(w, until):
 
 @compiled
 def is_short(w):
-    """Whether the ring of rows may not have room until the next look."""
+    """Whether the ring may run out of rows before the next check."""
     oldest = w.k
     for r in range(w.n_routes):
         route = route_at(w.routes, r)
@@ -84,7 +85,7 @@ def is_short(w):
 
 @compiled
 def record_flow(w, f):
-    """Write a flow's state at the end of a bin; what a bin holds is a difference, made later."""
+    """Write a flow's state at the end of a bin; sums are cumulative."""
     route = route_at(w.routes, f.route)
     b = flow_bin_at(f.bins, w.bin * f.each_bin)
     if f.kind != CBR:
@@ -110,14 +111,14 @@ def record_bin(w):
     last = w.bin + 1 == w.n_bins
     for i in range(w.n_active):
         f = fluid_flow_at(w.flows, index_at(w.active, i).at)
-        if f.each_bin != 0 or last or not math.isnan(f.finished):  # of others what it sums up to
+        if f.each_bin != 0 or last or not math.isnan(f.finished):  # other flows: totals only
             record_flow(w, f)
     w.bin += 1
 
 
 @compiled
 def step(w):
-    """Fill the row that the clock has come to."""
+    """Fill the present row."""
     for r in range(w.n_routes):
         route = route_at(w.routes, r)
         if route.active > 0:
@@ -139,8 +140,11 @@ def step(w):
 
 @entry
 def run_until(world, until):
-    """Advance to time `until`; returns early, True, when the history must be enlarged
-    (``w.short``), and at step ``w.pause``, so that Python can answer Ctrl-C."""
+    """Advance to time `until`; returns whether it stopped early.
+
+    It stops early when the history must be enlarged (``w.short``), and at step ``w.pause``, so that
+    Python can respond to Ctrl-C.
+    """
     w = fluid_world_at(world, 0)
     while w.now < until:
         if w.k >= w.pause:
@@ -157,7 +161,7 @@ def run_until(world, until):
 
 @entry
 def begin_step(world, until):
-    """Go on to the next row and leave it empty; returns its time, or -1 when the history must be
+    """Go on to the next row without filling it; returns its time, or -1 if the history must be
     enlarged first."""
     w = fluid_world_at(world, 0)
     if w.k % CHECK_EVERY == 0 and is_short(w):
@@ -168,7 +172,7 @@ def begin_step(world, until):
 
 @entry
 def end_step(world):
-    """Fill the row that :func:`begin_step` has gone on to."""
+    """Fill the row that :func:`begin_step` has begun."""
     w = fluid_world_at(world, 0)
     step(w)
     if w.now >= end_of_bin(w):

@@ -1,4 +1,4 @@
-"""What the fluid model cannot do, or may do wrong: refused or warned of in one line."""
+"""Checks of the fluid model: they refuse unsupported features and warn of inaccurate ones."""
 
 from __future__ import annotations
 
@@ -20,20 +20,24 @@ if TYPE_CHECKING:
 
 
 def refuse_workloads(scenario: Scenario) -> None:
-    """Raises ScenarioError if there is a workload."""
+    """Refuse workloads.
+
+    Raises:
+        ScenarioError: the scenario has a workload.
+    """
     if scenario.workloads:
         raise ScenarioError(
-            "workloads: the fluid model runs flows of the scenario's own only; "
-            "scenario.spelled_out() makes every conversation one"
+            "workloads: the fluid model runs only the flows of a scenario; "
+            "scenario.spelled_out() converts every conversation to a flow"
         )
 
 
 def look(resolved: Resolved) -> None:
-    """Warn where the fluid model may be off, refuse what it does not have.
+    """Warn where the fluid model may be inaccurate, and refuse unsupported features.
 
     Raises:
-        ScenarioError: what needs packets (`refusals`), a link that stops (rate 0), jitter that
-            changes.
+        ScenarioError: a feature needs packets (`refusals`), a link's rate changes to 0, or a link's
+            jitter changes.
     """
     refuse_what_needs_packets(resolved, "fluid")
     warn_of_jitter(resolved, "fluid")
@@ -42,28 +46,29 @@ def look(resolved: Resolved) -> None:
         where = f"change of link {change.spec.link!r} at {change.spec.at:g}"
         if change.spec.rate == 0:
             raise ScenarioError(
-                f"{where}: rate = 0: the fluid model has no link that stops; use the packet model"
+                f"{where}: rate = 0: the fluid model needs a positive rate; use the packet model"
             )
         for name in ("jitter", "jitter_share"):
             if (value := getattr(change.spec, name)) is not None:
                 raise ScenarioError(
-                    f"{where}: {name} = {value:g}: the fluid model has no jitter that changes; use"
-                    " the packet model"
+                    f"{where}: {name} = {value:g}: the fluid model does not support changes of"
+                    " jitter; use the packet model"
                 )
     shared = _contended(resolved)
     if len(shared) > 1:
         names = ", ".join(repr(resolved.links[i].name) for i in shared[:3])
         warnings.warn(
             f"fluid model: {len(shared)} drop-tail links ({names}{', ...' if shared[3:] else ''})"
-            " that flows of different paths share; there its shares can be off by a quarter and"
-            " more ('Traffic phases' in tcpcc.models.fluid.automaton): check with the packet model",
+            " are shared by flows with different paths; their throughputs can be wrong by a quarter"
+            " or more ('Traffic phases' in tcpcc.models.fluid.automaton): check with the packet"
+            " model",
             FluidWarning,
             stacklevel=5,
         )
 
 
 def _contended(resolved: Resolved) -> list[int]:
-    """Drop-tail links of finite buffer that flows with different paths cross."""
+    """Drop-tail links with finite buffers that flows with different paths share."""
     paths: dict[int, set[tuple[int, ...]]] = {}
     own = {i for i, link in enumerate(resolved.links) if not _can_drop(resolved, i)}
     for flow in resolved.flows:

@@ -1,11 +1,11 @@
-"""A link: FIFO, work conserving, with a buffer and a queue discipline.
+"""A link: a work-conserving FIFO queue with a buffer and a queue discipline.
 
-With A(t) the bytes taken in and D(t) those sent by time t, at rate C,
+Let A(t) be the bytes accepted and D(t) the bytes sent by time t, at rate C. Then
 
-    D(t + dt) = min(D(t) + C dt, A(t + dt)),
+    D(t + dt) = min(D(t) + C dt, A(t + dt)).
 
-and the fluid that leaves at t had arrived at s(t), where A(s) = D(t). Of flow i, A_i(s(t)) has left
-by then: a single number per link gives the composition of what a FIFO queue sends.
+The fluid that leaves at t arrived at s(t), where A(s) = D(t). By then A_i(s(t)) of flow i has left,
+so one number per link gives the composition of its output.
 """
 
 import math
@@ -31,12 +31,12 @@ from tcpcc.models.fluid.words import pass_words
 from tcpcc.models.queue_memory import queue_sample_at
 from tcpcc.models.shared_link import shared_at, update_shared_link
 
-RECENT = 4  # packets that the link sends meanwhile: for so long arrivals count as simultaneous
+RECENT = 4  # packet transmissions; arrivals within this time count as simultaneous
 
 
 @compiled
 def take_in(w, link):
-    """Take in what arrives during this step; returns its packets."""
+    """Accept the fluid that arrives in this step; returns its packets."""
     packets = 0.0
     size = 0.0
     keep = max(1 - w.step * link.rate / (8 * link.size * RECENT), 0.0)
@@ -95,7 +95,7 @@ def take_in(w, link):
 
 @compiled
 def serve(w, link):
-    """Send what the rate allows, find when what leaves now had arrived; returns the bytes sent."""
+    """Send what the rate allows, and find when this fluid arrived; returns the bytes sent."""
     arrived = number_at(w.row, link.column + ARRIVED)
     room = link.rate * w.step / 8
     backlog = link.taken - link.served
@@ -123,7 +123,7 @@ def record(w, link, before, arrived, sent, dropped):
         b.waiting += s.noise / link.size * w.step
         arrived += s.refused
         dropped += s.refused
-    b.queue_max = max(b.queue_max, link.waiting - link.debt)  # what is owed has been dropped
+    b.queue_max = max(b.queue_max, link.waiting - link.debt)  # owed fluid has been dropped
     b.sent_bits += 8 * sent
     b.busy += 8 * sent / link.rate
     b.arrived += arrived
@@ -132,7 +132,7 @@ def record(w, link, before, arrived, sent, dropped):
 
 @compiled
 def packets_arriving(link):
-    """Packets of the packet model that came onto the link since the last step."""
+    """Packets of the packet model that the link has accepted since the last step."""
     if link.shared == 0:
         return 0.0
     s = shared_at(link.shared, 0)
@@ -141,13 +141,13 @@ def packets_arriving(link):
 
 @compiled
 def tell_packets(w, link, fluid):
-    """Packets meet the queue as it is now, and as much fluid as in this step."""
+    """Update the queue, fluid arrivals and drop probability for packets of the packet model."""
     s = shared_at(link.shared, 0)
     s.limit = link.limit if link.in_bytes != 0 else (link.limit - 1) * link.size
     s.loss = link.loss
     backlog = link.taken - link.served
     inflow = fluid * link.size / w.step
-    if w.step < w.coarse:  # what comes in so short a time says little of the next
+    if w.step < w.coarse:  # arrivals in a short step vary; smooth them
         inflow = s.inflow + w.step / w.coarse * (inflow - s.inflow)
     prob = spread = 0.0
     if link.rule != 0:

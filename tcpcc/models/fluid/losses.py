@@ -1,10 +1,10 @@
-"""A lost packet's account: taken out of what a link took in, remembered until the sender knows.
+"""Lost packets: removed from the fluid that a link accepted, and stored until the sender notices.
 
-A packet is lost whole, of one flow. It is taken out of what the link took in of that flow during
-this step; if that is less than a packet, the rest is taken out of what waits of that flow, the
-newest first, and what is still missing, of what comes next (``debt``). So what a flow has sent is
-always what it has in the network, delivered and lost, to the last digit, and a queue that many slow
-flows share stays within its buffer.
+A loss is a whole packet of one flow. It is removed from the flow's fluid that the link accepted in
+this step; if that is less than a packet, from the flow's waiting fluid, the newest first; the rest
+from the flow's next arrivals (``debt``). So the fluid that a flow has sent always equals the sum of
+its fluid in the network, delivered and lost, and a queue that many slow flows share stays within
+its buffer.
 """
 
 from tcpcc.engine.jit import compiled, number_at
@@ -23,16 +23,16 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.fluid.history import cell, row_address
 from tcpcc.transport.flow_record import RECOVERY
 
-TOGETHER = 0.02  # of a base round-trip time: losses so close to each other are noticed together
-READ_AHEAD = 2  # rows after the one that leaves now, which a curve through four rows meets
+TOGETHER = 0.02  # base round-trip times; losses within this time are noticed together
+READ_AHEAD = 2  # rows after the present departure that an interpolation of four rows reads
 
 
 @compiled
 def take_back(w, link, hop, m, packets):
-    """Take up to `packets` of flow `m` of `hop` out of what `link` took in; returns how many.
+    """Remove up to `packets` of flow `m` of `hop` from this step's fluid; returns how many.
 
-    They are lost by each of the flows that it stands for. Of ACKs only their bytes are: a later
-    ACK tells what a lost one would have told.
+    Each of the flows that it stands for loses them. Of lost ACKs only the bytes are removed,
+    because a later ACK acknowledges the same packets.
     """
     slot = slot_at(w.slots, hop.first_slot + m)
     now = min(slot.taken, packets)
@@ -50,8 +50,11 @@ def take_back(w, link, hop, m, packets):
 
 @compiled
 def take_from_queue(w, link, hop, m, packets):
-    """Take up to `packets` of flow `m` of `hop` out of what waits at `link`, the newest first;
-    returns how many. What is about to leave may have been read already, and stays."""
+    """Remove up to `packets` of flow `m` of `hop` from the queue of `link`; returns how many.
+
+    The newest fluid is removed first. Fluid that is about to leave stays, because it may already
+    have been read.
+    """
     slot = slot_at(w.slots, hop.first_slot + m)
     read = link.cursor + READ_AHEAD
     if read >= w.k:
@@ -79,7 +82,7 @@ def take_from_queue(w, link, hop, m, packets):
 
 @compiled
 def pay_debts(w, link):
-    """Take out what is still owed for packets lost before."""
+    """Remove arrivals that are owed for packets lost earlier."""
     number = link.first_busy
     while number >= 0:
         slot = slot_at(w.slots, number)
@@ -92,8 +95,11 @@ def pay_debts(w, link):
 
 @compiled
 def note_loss(slot, time, packets, together):
-    """Remember a loss for the sender to find (:func:`tcpcc.models.fluid.repair.look_for_holes`),
-    with the one before if that is so close or there is no room; returns whether it is apart."""
+    """Store a loss until the sender notices it (:func:`tcpcc.models.fluid.repair.look_for_holes`).
+
+    A loss within the time `together` after the last one is merged with it, also if the ring is
+    full. Returns whether the loss is stored separately.
+    """
     newest = lost_at(slot.losses, (slot.last_loss - 1) % LOSSES)
     count = slot.last_loss - slot.first_loss
     if count > 0 and (count == LOSSES or time - newest.time < together):
@@ -109,7 +115,7 @@ def note_loss(slot, time, packets, together):
 
 @compiled
 def sent_before(w, hop, m, behind):
-    """What flow `m` of `hop` had sent before the last `behind` packets that came here."""
+    """The packets that flow `m` of `hop` had sent before the last `behind` packets that arrived."""
     sent = slot_at(w.slots, hop.first_slot + m).offered - behind
     for i in range(hop.place):
         before = fluid_hop_at(w.hops, route_at(w.routes, hop.route).first_hop + i)
@@ -119,15 +125,18 @@ def sent_before(w, hop, m, behind):
 
 @compiled
 def note_repair(f, sent):
-    """The packet after `sent` is lost; if it was a retransmission that a sender in recovery waits
-    for, only the timer tells, unless the sender finds such losses itself."""
+    """The packet after `sent` is lost: note it if it is a retransmission of the present recovery.
+
+    Only the timer detects such a loss, unless the loss recovery detects it itself (``repeats``).
+    """
     if f.phase == RECOVERY and f.repeats == 0 and f.repairs_from <= sent < f.repairs_end:
         f.repair_lost = 1
 
 
 @compiled
 def lose_here(w, link, hop, m, packets):
-    """The packet of flow `m` that begins to come at ``link.place`` of this step is lost."""
+    """Lose the packet of flow `m` that begins to arrive at the fraction ``link.place`` of this
+    step."""
     slot = slot_at(w.slots, hop.first_slot + m)
     behind = (1 - link.place) * slot.fresh
     place = slot.offered - behind - slot.dropped - slot.debt
@@ -143,12 +152,12 @@ def lose_here(w, link, hop, m, packets):
         loss = lost_at(slot.losses, (slot.last_loss - 1) % LOSSES)
         loss.place = place
         loss.sent = sent
-    note_repair(f, sent + EPS)  # what is sent ends where another packet begins, but for rounding
+    note_repair(f, sent + EPS)  # `sent` is a packet boundary, except for rounding
 
 
 @compiled
 def lose(w, link, hop, m, packets):
-    """`packets`, a whole number, of flow `m` of `hop` are lost at `link`."""
+    """Lose `packets`, a whole number, of flow `m` of `hop` at `link`."""
     if link.place >= 0:
         lose_here(w, link, hop, m, packets)
         return

@@ -1,4 +1,4 @@
-"""Means over time of a finished world, without the series that a record has."""
+"""Means over time of a finished world, computed without the series of a record."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def means(world: FluidWorld, after: float) -> Means:
-    """What :func:`tcpcc.batch` gives of a run that is over: of each recorded flow, of each recorded
-    link, over the bins that end later than `after`, s.
+    """The means that :func:`tcpcc.batch` returns, for each recorded flow and each recorded link.
+
+    They are taken over the bins that end later than `after`, s.
 
     Raises:
         ScenarioError: no bin ends later.
@@ -58,7 +59,7 @@ def means(world: FluidWorld, after: float) -> Means:
 
 
 def _columns(bins: NDArray[np.void]) -> dict[str, NDArray[np.float64]]:
-    """Arrays [bin, column] of what bins hold, by name: all are read in one go."""
+    """The fields of bins by name, arrays of shape [bin, column]; all are copied at once."""
     assert bins.dtype.names is not None
     numbers = bins.view(np.float64).reshape(*bins.shape, -1)
     return dict(
@@ -72,6 +73,6 @@ def _mean(
     finished: NDArray[np.float64],
     first: int,
 ) -> NDArray[np.float64]:
-    """Mean of each column over the late bins in which its flow was at work; NaN if in none."""
+    """Mean of each column over the late bins before its flow finished; NaN if there are none."""
     over = ends[first:, None] > finished
     return mean_of_known(np.where(over, np.nan, series[first:]))

@@ -1,17 +1,17 @@
 """Losses as the sender sees them: holes, loss events, recovery, timeouts.
 
-A hole is noticed when fluid that reached the link after the loss is acknowledged, and becomes a
-loss event when `dupack_threshold` packets after it have been (their ACKs begin to come in when the
-next packet after the hole does, hence ``dupack_threshold - 1`` in fluid). During recovery the
-controller learns nothing and the window, cut by ``on_loss``, bounds what is in the network. Each
-round trip repairs `holes_per_round` of the holes; with more than `holes_at_most`, or when a
-retransmission is lost, the timer has to help. Until it is repaired a hole counts as in flight,
-since a sender that counts ACKs cannot tell. Nothing that has arrived is ever sent again.
+A hole is noticed when fluid that reached the link after the loss is acknowledged. It becomes a loss
+event when `dupack_threshold` packets after it are acknowledged (in fluid, ``dupack_threshold - 1``:
+the ACK of a packet is due when the packet begins to return). During recovery the rules for ACKs are
+not called, and the window, cut by ``on_loss``, bounds the packets in flight. Each round trip
+repairs `holes_per_round` holes. With more than `holes_at_most` holes, or if a retransmission is
+lost, the sender waits for a timeout. Until its repair a hole counts as in flight, because a sender
+that counts ACKs cannot distinguish the two. Packets that have arrived are never retransmitted.
 
-With fine timers (`recovery.fine_grained`) a duplicate ACK finds a hole, or a lost
-retransmission, that is older than the fine timeout; a hole sent before the last cut cuts no more.
-A next hole that is not late yet waits for duplicates of what has been sent meanwhile, or for the
-coarse timer if there are none.
+With fine timers (`recovery.fine_grained`) a duplicate ACK reveals a hole, or a lost retransmission,
+that is older than the fine timeout. A hole sent before the last loss event causes no further cut.
+A next hole that is younger than the fine timeout waits for duplicate ACKs of packets sent in the
+meantime, or, without any, for the coarse timer.
 """
 
 import math
@@ -25,20 +25,20 @@ from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import back_off, restart_timer
 from tcpcc.transport.rules import loss_event, timed_out
 
-HALF = 0.5  # of a packet: whether two are the same
-RAISED, DOUBLED = 9 / 8, 2  # the fine timeout by a retransmission, and by a repeated one
+HALF = 0.5  # packets; sequence numbers closer than this are the same packet
+RAISED, DOUBLED = 9 / 8, 2  # factors of the fine timeout: at a retransmission, at a repeated one
 
 
 @compiled
 def write_off(f, packets):
-    """`packets` lost ones have left the network, and may be sent again."""
+    """Count `packets` lost packets as gone from the network; they may be retransmitted."""
     f.high_ack += packets
     f.known_lost += packets
 
 
 @compiled
 def mark_repairs(f, packets):
-    """The next `packets` to go out are retransmissions."""
+    """Mark the next `packets` to be sent as retransmissions."""
     if f.next_seq > f.repairs_end:
         f.repairs_from = f.repairs_end = f.next_seq
     f.repairs_end += packets
@@ -46,8 +46,11 @@ def mark_repairs(f, packets):
 
 @compiled
 def retransmit(f, now, packets):
-    """Repair `packets` holes: one whatever the window, as the next packet of ACKs comes in, the
-    others as the window allows. The round that this begins ends when the first comes back."""
+    """Retransmit for `packets` holes: the first one clocked by ACKs, the others by the window.
+
+    The first one is sent whatever the window is. The round that begins here ends when the first
+    retransmission returns.
+    """
     f.repair = 1.0
     f.repair_lost = 0
     f.retransmitted += packets
@@ -67,28 +70,36 @@ def forget_duplicates(f):
 
 @compiled
 def duplicates(f):
-    """Duplicate ACKs that the first hole brings in all: whole packets, of those in flight."""
+    """All duplicate ACKs that the first hole causes: those received, and one for each packet in
+    flight that is not lost."""
     return f.dupacks + f.next_seq - f.high_ack - f.holes - f.unseen
 
 
 @compiled
 def newest_duplicate(f):
-    """Number of the duplicate ACK that comes in now: that of a packet is due as it begins to be
-    acknowledged, and the last one has none after it."""
+    """The number of the duplicate ACK that arrives now, at most the number of all of them.
+
+    The ACK of a packet is due when the packet begins to be acknowledged.
+    """
     return min(math.floor(f.dupacks + EPS) + 1.0, math.floor(duplicates(f) + 0.5))
 
 
 @compiled
 def is_called_for(f):
-    """Whether three duplicate ACKs call for a fast retransmit: not for the first packet that is new
-    after the last one (:func:`tcpcc.transport.recovery.classic.duplicate_ack`)."""
+    """Whether three duplicate ACKs cause a fast retransmit.
+
+    They do not for the first new packet after the last fast retransmit
+    (:func:`tcpcc.transport.recovery.classic.duplicate_ack`).
+    """
     return f.blind == 0 or f.hole_known == 0 or abs(f.hole_at - f.first_new) >= HALF
 
 
 @compiled
 def is_noticed(f, now):
-    """Whether the newest duplicate ACK tells of the first hole: the third one does, and with fine
-    timers an earlier one that finds it late."""
+    """Whether the newest duplicate ACK reveals the first hole.
+
+    The third one does, and with fine timers an earlier one if the fine timeout has passed.
+    """
     number = newest_duplicate(f)
     if number >= f.dupack_threshold:
         if is_called_for(f):
@@ -104,13 +115,13 @@ def is_noticed(f, now):
 
 @compiled
 def unrepaired(f):
-    """Holes known and not repaired yet: to a sender that counts ACKs they are still in flight."""
+    """Known holes without a retransmission; a sender that counts ACKs takes them for in flight."""
     return f.holes - f.repaired
 
 
 @compiled
 def repair_more(f, now):
-    """Repair as many holes as a round trip can."""
+    """Repair as many holes as possible in a round trip."""
     more = min(f.holes_per_round, unrepaired(f))
     f.repaired += more
     write_off(f, more)
@@ -119,7 +130,7 @@ def repair_more(f, now):
 
 @compiled
 def keep_inflation(f):
-    """Unless another duplicate ACK comes, what those until now have added to the window stays."""
+    """Keep the window's inflation by duplicate ACKs if no further one will arrive."""
     number = min(newest_duplicate(f), f.dupack_threshold)
     if duplicates(f) < number + 0.5:
         window_at(f.state, 0).cwnd += number
@@ -127,7 +138,7 @@ def keep_inflation(f):
 
 @compiled
 def enter_recovery(f, now):
-    if f.fine == 0 or f.hole_at >= f.event_seq - EPS:  # sent before a cut, it is none
+    if f.fine == 0 or f.hole_at >= f.event_seq - EPS:  # else sent before the last loss event
         loss_event(f, now, 1.0, flight_size(f))
         f.event_at = now
         f.event_seq = f.next_seq
@@ -137,7 +148,7 @@ def enter_recovery(f, now):
         back_off(f)
     f.phase = RECOVERY
     f.flight_at_loss = flight_size(f)
-    f.prr_delivered = f.prr_out = 1.0  # the duplicate ACK that has told, and the first repair
+    f.prr_delivered = f.prr_out = 1.0  # the newest duplicate ACK, and the first retransmission
     f.gap = f.recent_rtt / flight_size(f)
     f.later = 0.0
     f.partial = 0
@@ -146,7 +157,7 @@ def enter_recovery(f, now):
     repair_more(f, now)
     if f.fine != 0:
         f.fine_rto *= RAISED
-        if f.event_at == now:  # what the cut window lets out at once is sent at the time of the cut
+        if f.event_at == now:  # packets that the cut window allows at once belong to this event
             edge = f.high_ack + math.floor(window_at(f.state, 0).cwnd + EPS)
             f.event_seq = max(edge, f.next_seq + 1)
     restart_timer(f, now)
@@ -154,7 +165,8 @@ def enter_recovery(f, now):
 
 @compiled
 def leave_recovery(f, now):
-    """Holes that are left, and losses of what was sent meanwhile, are the next event's."""
+    """Leave recovery; remaining holes and losses of packets sent during it belong to the next
+    loss event."""
     f.phase = OPEN
     f.holes = unrepaired(f) + f.later
     f.later = 0.0
@@ -164,15 +176,18 @@ def leave_recovery(f, now):
 
 @compiled
 def has_sent_on(f):
-    """Whether new packets have followed the last retransmission, and bring duplicate ACKs."""
+    """Whether new packets follow the last retransmission, and so cause duplicate ACKs."""
     return f.next_seq - f.recover >= 2 - EPS
 
 
 @compiled
 def go_on_finely(f, now):
-    """The next hole is repaired at once if it is late. Where the ACK that tells of it is timed
-    (``newest_only``), it has been held back by the first hole and raises the timeout; so it often
-    has to wait for more duplicates."""
+    """Repair the next hole at once if it is older than the fine timeout.
+
+    If the ACK that reveals it is timed (``newest_only``), its round-trip time includes the repair
+    of the first hole and raises the fine timeout. The hole then often waits for more duplicate
+    ACKs.
+    """
     age = now - f.hole_sent_at
     if f.newest_only != 0:
         update_fine_timeout(f, age + f.gap)
@@ -187,18 +202,20 @@ def go_on_finely(f, now):
 
 @compiled
 def is_answered(f):
-    """Whether the first retransmission of the round begins to come back, or another packet sent
-    after it. (With fine timers, whether all that was sent before has.)"""
+    """Whether the first retransmission of the round, or a packet sent after it, begins to return.
+
+    With fine timers: whether all packets sent before it have returned.
+    """
     left = f.high_ack + unrepaired(f)
     return left >= f.recover if f.fine != 0 else left > f.recover + EPS
 
 
 @compiled
 def go_on_recovering(f, now):
-    """The first retransmission of the last round came back, or would have."""
+    """The first retransmission of the last round has returned, or would have without a loss."""
     if f.repair_lost != 0:
         if f.fine != 0 and has_sent_on(f):
-            # a duplicate ACK finds it late; without one the coarse timer has to help
+            # a duplicate ACK finds it late; without one the sender waits for the coarse timer
             if f.repair_sent_at > f.event_at:
                 loss_event(f, now, 2.0, flight_size(f))
                 f.event_at = now
@@ -209,20 +226,20 @@ def go_on_recovering(f, now):
     elif f.repaired >= f.holes:
         newest = f.repairs_end - 1
         still_out = newest > f.recover and f.high_ack <= newest + EPS
-        if still_out and f.hole_known != 0:  # holes of a full queue have no places
+        if still_out and f.hole_known != 0:  # drops of a queue have no exact place
             f.recover = newest
             restart_timer(f, now)
         else:
             leave_recovery(f, now)
     elif f.fine != 0:
         go_on_finely(f, now)
-    elif f.careful == 0:  # the next hole is another event, if enough duplicate ACKs tell of it
+    elif f.careful == 0:  # the next hole is a new event, if there are enough duplicate ACKs
         leave_recovery(f, now)
     else:
         if f.impatient == 0 or f.partial == 0:
             f.partial = 1
             restart_timer(f, now)
-        f.dupacks = 0.0  # what has arrived beyond the next hole is not remembered
+        f.dupacks = 0.0  # packets that have arrived beyond the next hole do not count
         if f.holes > f.holes_at_most:
             f.phase = STUCK
         else:
@@ -231,8 +248,10 @@ def go_on_recovering(f, now):
 
 @compiled
 def first_hole(f, sent_at, sent, known):
-    """Remember when the first of the holes to repair was sent, after how many packets, and whether
-    it is `known` to be that one of its step."""
+    """Store the first hole to repair: when it was sent, and after how many packets.
+
+    `known`: whether its place in its step is known.
+    """
     f.hole_sent_at = sent_at
     f.hole_at = sent
     f.hole_known = known
@@ -240,16 +259,16 @@ def first_hole(f, sent_at, sent, known):
 
 @compiled
 def sent_by(w, f, time):
-    """How much a flow had sent by `time`."""
+    """Packets that a flow had sent by `time`."""
     row = locate(w, w.k - 1, time)
     return between(w, f.column, row, fraction(w, row, time))
 
 
 @compiled
 def note_hole(f, packets, sent_at, sent, known):
-    """The loss of `packets` sent at `sent_at`, after `sent` others, has become known."""
+    """The sender notices the loss of `packets`, sent at `sent_at` after `sent` others."""
     f.unseen -= packets
-    if sent < f.expired_seq - EPS:  # given up at the last timeout
+    if sent < f.expired_seq - EPS:  # written off at the last timeout
         f.given_up = max(f.given_up - packets, 0.0)
         f.known_lost += packets
         f.retransmitted += packets
@@ -275,7 +294,7 @@ def note_hole(f, packets, sent_at, sent, known):
 
 @compiled
 def look_for_holes(w, f, route):
-    """Note the losses that the fluid acknowledged by now has passed."""
+    """Notice the losses that precede the fluid acknowledged by now."""
     for i in range(route.n_forward):
         hop = fluid_hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
@@ -291,10 +310,10 @@ def look_for_holes(w, f, route):
 
 @compiled
 def before_hole(w, f, route, fresh):
-    """How much of the `fresh` packets came before the first loss that they tell of, if it is known
-    where that one was; else nothing."""
+    """The number of `fresh` packets before the first loss that they reveal; 0 if its place is
+    unknown."""
     before = fresh
-    dropped = 0.0  # by the links after the one looked at
+    dropped = 0.0  # by the links after this one
     for i in range(route.n_forward - 1, -1, -1):
         hop = fluid_hop_at(w.hops, route.first_hop + i)
         slot = slot_at(w.slots, hop.first_slot + f.member)
@@ -310,8 +329,10 @@ def before_hole(w, f, route, fresh):
 
 @compiled
 def forget_losses(w, f, route):
-    """All losses so far are known; what later fluid still owed for them, it owes no more. What is
-    in the network nevertheless is given up: its ACKs will be none of the window's."""
+    """At a timeout, clear all losses so far and the debts for them.
+
+    Fluid that is still in the network is written off: its ACKs do not move the window.
+    """
     f.given_up = f.next_seq - f.acked
     for i in range(route.n_forward):
         hop = fluid_hop_at(w.hops, route.first_hop + i)
@@ -327,8 +348,11 @@ def forget_losses(w, f, route):
 
 @compiled
 def expire(w, f, route):
-    """The retransmission timer expired: the network is taken to be empty, and the window opens
-    anew; further losses are not repaired otherwise before those known by now are."""
+    """The retransmission timer expires: the network counts as empty, and sending starts anew.
+
+    The window is that of ``on_timeout``. Until the losses known by now are repaired, only another
+    timeout repairs further losses.
+    """
     now = w.now
     stale = max(new_data(f), 0.0)
     timed_out(f, now, 1.0, flight_size(f))
@@ -349,7 +373,7 @@ def expire(w, f, route):
     f.first_new = f.next_seq + f.to_repair
     if f.stale_rounds == 0:
         new_round(f, now)
-    else:  # the next acknowledgement ends the round, which sends no more
+    else:  # the next ACK ends the round, in which no more packets are sent
         f.round_seq = f.next_seq
         f.stale_packets = stale
     restart_timer(f, now)

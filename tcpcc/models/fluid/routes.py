@@ -1,4 +1,4 @@
-"""Where fluid stands: what arrives at a link now, what is acknowledged now, when it was sent."""
+"""Tracing fluid back: what arrives at a link now, what is acknowledged now, when it was sent."""
 
 from tcpcc.engine.jit import compiled, number_at
 from tcpcc.models.fluid.fluid_records import ARRIVED, fluid_hop_at, fluid_link_at, route_at, slot_at
@@ -16,7 +16,7 @@ from tcpcc.models.fluid.history import (
 
 @compiled
 def look_at(w, newest, time, place):
-    """Turn `place` to a moment of the past."""
+    """Set `place` to a time in the past."""
     place.earlier = row_address(w, place.cursor)
     row = find(w, newest, place.cursor, time)
     turn(w, newest, row, fraction(w, row, time), place)
@@ -34,20 +34,21 @@ def append(w, first, last, number):
 
 @compiled
 def read(w, place, column, hop, together, wake):
-    """Read the curves of all flows of `hop` that rise, from `column` on, into their slots; `wake`
-    the senders of those that may have risen since the step before.
+    """Read the rising curves of all flows of `hop`, from `column` on, into their slots.
 
-    A link sends at its rate; what it sends of each flow, read from curves that are bent (see
-    `history.curve`), may add up to a little more or less. When the flows are
-    `together`, all or most of what the link sends, those that are being sent at this very moment
-    make up for it, so that no noise comes back to a full queue.
+    With `wake`, the senders of curves that may have risen since the last step wake.
+
+    A link sends at its rate. The flows' parts of it, read from interpolated curves (see
+    `history.curve`), may add up to slightly more or less. If the flows are `together`, that is,
+    make up all or most of the link's output, the flows that the link is sending are corrected, so
+    that no noise returns to a full queue.
     """
     missing = 0.0
     leeway = 0.0
     adjust = together and place.four != 0
     first = last = -1
     for m in range(hop.n_slots):
-        if not may_have_risen(place, column + m):  # mostly: a window is a clump, or several
+        if not may_have_risen(place, column + m):  # the usual case: windows are bursts
             continue
         slot = slot_at(w.slots, hop.first_slot + m)
         if slot.active == 0:
@@ -77,8 +78,8 @@ def read(w, place, column, hop, together, wake):
 
 @compiled
 def look_back(w, route):
-    """Follow the fluid that is acknowledged now back to its sender, link by link, and read how
-    much of each flow that is."""
+    """Trace the fluid that is acknowledged now back to its sender, link by link, and read the
+    amount of each flow."""
     newest = w.k - 1
     time = w.now - route.after
     for i in range(route.n_hops - 1, -1, -1):
@@ -99,8 +100,8 @@ def look_back(w, route):
 
 @compiled
 def value_at(w, place, column, slot):
-    """A curve at a place: where it rises, as it was read together with others into number `slot`;
-    if that is -1, by itself."""
+    """A curve at a place. If it rises, its value is that in slot number `slot`, where :func:`read`
+    has written it; if `slot` is -1, it is interpolated here."""
     low = number_at(place.row1, column).value
     high = number_at(place.row2, column).value
     if low == high:
@@ -110,8 +111,10 @@ def value_at(w, place, column, slot):
 
 @compiled
 def look_before(w, hop):
-    """Find when what arrives at `hop` now left the sender, or reached the link before. Returns
-    whether the flows' curves have to be read together, and then has read them."""
+    """Find when the fluid that arrives at `hop` now left the sender, or reached the link before.
+
+    Returns whether the flows' curves have been read together.
+    """
     time = w.now - hop.before
     newest = w.k - hop.behind
     if hop.through >= 0:  # it left the link before at this time, and had reached it earlier
@@ -126,7 +129,7 @@ def look_before(w, hop):
 
 @compiled
 def oldest_row(w, route):
-    """The oldest row that a look-up of this route may still need."""
+    """The oldest row that a look-up of this route can need."""
     oldest = route.cursor
     for i in range(route.n_hops):
         hop = fluid_hop_at(w.hops, route.first_hop + i)
@@ -138,7 +141,7 @@ def oldest_row(w, route):
 
 @compiled
 def look_at_receivers(w, route):
-    """Find where what reaches the receivers of a route now stands in the history."""
+    """Find the place in the history of the fluid that reaches the receivers of a route now."""
     time = w.now - route.to_receiver
     row = locate(w, w.k, time)
     column = route.column
@@ -155,5 +158,5 @@ def look_at_receivers(w, route):
 
 @compiled
 def delivered(w, route, member):
-    """What has reached the receiver of a flow by now, in packets since its start."""
+    """Packets that have reached the receiver of a flow by now."""
     return between(w, route.bin_column + member, route.bin_row, route.bin_part)

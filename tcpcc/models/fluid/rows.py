@@ -1,4 +1,4 @@
-"""The settings of one flow and of one link, written into their records."""
+"""The settings of flows and links, written into their records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import ResolvedFlow
 
-_SMALLEST_TICK = 1e-9  # what a tick of 0, no rounding, comes to
+_SMALLEST_TICK = 1e-9  # s; stands for a tick of 0, which means no rounding
 
 
 def fill_link(row: Any, link: Link) -> None:
@@ -23,12 +23,12 @@ def fill_link(row: Any, link: Link) -> None:
 
 
 def room(link: Link, buffer: float) -> float:
-    """Room of a link; a packet that begins to fit in fits in."""
+    """The size of a link's buffer; a number of packets is rounded up."""
     return buffer if link.buffer_unit == "bytes" or math.isinf(buffer) else math.ceil(buffer)
 
 
 def fill_flow(row: Any, flow: ResolvedFlow, rates: list[float]) -> None:
-    """Fill a flow's record; `rates` are those of the links on its way, bit/s."""
+    """Fill a flow's record; `rates` are those of the links on its path, bit/s."""
     row["finished"], row["limit"] = math.nan, math.inf
     if isinstance(flow.spec, CBR):
         row["kind"] = t.CBR

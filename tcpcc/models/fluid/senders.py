@@ -1,4 +1,4 @@
-"""A sender's time step: what came back, what it means, what goes out."""
+"""A sender's time step: process the fluid that returned, then send."""
 
 import math
 
@@ -34,7 +34,7 @@ def start_flow(flows, index, now):
 
 @compiled
 def count_duplicates(f, now, fresh):
-    """Duplicate ACKs, one after another until they tell of the hole; returns the packets left."""
+    """Process duplicate ACKs one by one until they reveal the hole; returns the packets left."""
     while fresh > EPS and f.phase == OPEN:
         if is_noticed(f, now):
             enter_recovery(f, now)
@@ -49,7 +49,7 @@ def count_duplicates(f, now, fresh):
 
 @compiled
 def receive_repaired(w, f, fresh):
-    """ACKs while a hole is known: duplicates, or the answers to retransmissions."""
+    """Process ACKs while a hole is known: duplicate ACKs, or ACKs of retransmissions."""
     now = w.now
     f.unreported += fresh
     fresh = count_duplicates(f, now, fresh)
@@ -68,9 +68,11 @@ def receive_repaired(w, f, fresh):
 
 @compiled
 def packet_rtt(f, route, fresh):
-    """Round-trip time of those packets whose first ones are among the `fresh` that come next. It is
-    that of a packet's first bit: the rest of a packet waits for its own transmission, which is a
-    part of the base round-trip time."""
+    """Mean round-trip time of the packets that begin within the next `fresh` packets of fluid.
+
+    It is that of a packet's first bit, because the transmission of the packet itself is part of the
+    base round-trip time.
+    """
     first = math.ceil(f.acked - EPS)
     count = math.ceil(f.acked + fresh - EPS) - first
     if count < 1:
@@ -81,11 +83,11 @@ def packet_rtt(f, route, fresh):
 
 @compiled
 def receive_whole(w, f, route, fresh):
-    """ACKs of new data, while no hole is known."""
+    """Process ACKs of new data while no hole is known."""
     rtt = packet_rtt(f, route, fresh)
     f.acked += fresh
     acknowledged(f, w.now, fresh, rtt)
-    if math.floor(f.acked) > math.floor(f.acked - fresh):  # a whole packet, so an ACK
+    if math.floor(f.acked) > math.floor(f.acked - fresh):  # a packet is complete: an ACK arrives
         restart_timer(f, w.now)
         if f.fine != 0:
             update_fine_timeout(f, route.rtt)
@@ -97,7 +99,7 @@ def receive_whole(w, f, route, fresh):
 
 @compiled
 def receive(w, f, route, fresh):
-    """Deal with the `fresh` packets that were acknowledged during this step."""
+    """Process the `fresh` packets that were acknowledged in this step."""
     if f.unseen > 0:
         if f.holes == 0 and f.phase != RECOVERY and f.given_up == 0:
             whole = before_hole(w, f, route, fresh)
@@ -122,13 +124,13 @@ def receive(w, f, route, fresh):
 
 @compiled
 def watch_timer(w, f, route):
-    """Let the timer expire; stop it when nothing is outstanding."""
+    """Let the timer expire when due; start it, or stop it if no packet is outstanding."""
     if w.now >= f.deadline:
         expire(w, f, route)
         pump(f)
         note_clump(f)
     in_flight = f.next_seq - f.high_ack > EPS
-    if f.repair > 0 and not in_flight:  # no ACK comes any more that could clock it
+    if f.repair > 0 and not in_flight:  # no further ACK can clock the retransmission
         f.next_seq += f.repair
         f.repair = 0.0
     if in_flight or f.holes > 0 or f.phase == RECOVERY:
@@ -140,7 +142,7 @@ def watch_timer(w, f, route):
 
 @compiled
 def release(w, f):
-    """Send what pacing lets go in this step, which follows no ACK."""
+    """Send the packets that pacing allows in this step, without an ACK."""
     f.allowance = pace(f) * w.step
     before = f.next_seq
     pump(f)
@@ -149,7 +151,7 @@ def release(w, f):
 
 @compiled
 def take_extras(w, f, route):
-    """What only some controllers have: words that come back, a pace."""
+    """Process what only some controllers have: returned header fields and pacing."""
     if f.n_words > 0:
         bring_back(w, f, route)
     if f.pacing_rate != 0:
@@ -193,22 +195,24 @@ def step_sender(w, f, route):
 
 @compiled
 def step_cbr(w, f):
-    """A source of constant bit rate, which is 0 while it is off."""
+    """Time step of a source of constant bit rate; the rate is 0 while it is off."""
     f.next_seq += f.rate * w.step
     number_at(w.row, f.column).value = f.next_seq
 
 
 @compiled
 def step_flow(w, f, route):
-    """A flow's time step; returns when it wakes even if nothing comes back: a step that has changed
-    nothing does so again until then."""
+    """A flow's time step; returns when the flow wakes even if no fluid returns.
+
+    If a step has changed nothing, the following steps change nothing either until that time.
+    """
     if f.kind == CBR:
         step_cbr(w, f)
         return w.now
     acked, sent, deadline = f.acked, f.next_seq, f.deadline
     step_sender(w, f, route)
     if f.last_slot < 0 or f.extras != 0 or f.phase == OPENING or f.clump < math.inf:
-        return w.now  # nothing wakes the first of these, the others act at every step
+        return w.now  # a flow without hops is never woken; the others act in every step
     if f.acked != acked or f.next_seq != sent or f.deadline != deadline:
         return w.now
     return f.deadline if math.isnan(f.finished) else math.inf

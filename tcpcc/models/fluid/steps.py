@@ -1,4 +1,4 @@
-"""The length of the time steps: the default, and what a user may ask for."""
+"""The length of the time steps: the default, and the check of a given one."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ if TYPE_CHECKING:
     from tcpcc.models.layout import Route
     from tcpcc.scenario.resolve import Resolved
 
-STEPS = 25  # in the shortest base round-trip time, at least,
-STEPS_OF_MANY = 12  # where a flow stands for many, of whose windows none is seen as a clump
-STEPS_BEFORE_FULL = 10  # where, besides, every queue drops by a rule before its buffer is full
-DRAIN_STEPS = 8  # and in the time that the smallest full buffer takes to drain, at least,
-MOST_STEPS = 200  # but not more than so many in a round trip
-FEWEST_STEPS = 10  # in a round trip, that may be asked for
+STEPS = 25  # least number of steps in the shortest base round-trip time
+STEPS_OF_MANY = 12  # the same if a flow stands for several; bursts are then not resolved
+STEPS_BEFORE_FULL = 10  # the same if, besides, every queue drops before its buffer is full
+DRAIN_STEPS = 8  # least number of steps in which the smallest full buffer drains
+MOST_STEPS = 200  # largest default number of steps in a round trip
+FEWEST_STEPS = 10  # least number of steps in a round trip that a user may set
 
-FINER = 40  # how much shorter steps may be while a window is a clump in slow start,
-PACKET_STEPS = 10  # but not more than so many in the time of a packet
-TINY = 1e-4  # of a step: the first one after a flow has started, whose window leaves at once
-MANY_FLOWS = (
-    30  # flows; where there are more, a flow's slow start is seen less sharply, else the short
-)
-# steps of all of them would cost more than the rest
+FINER = 40  # factor by which steps may be shorter during a burst in slow start
+PACKET_STEPS = 10  # largest number of steps in the transmission time of a packet during a burst
+TINY = 1e-4  # steps; length of the first step after a start, in which a window leaves at once
+# Flows; with more, the short steps of slow starts are longer, so that they do not dominate the cost
+MANY_FLOWS = 30
 
 
 def step_length(
     resolved: Resolved, kept: list[int], routes: list[Route], step: float | None, many: bool = False
 ) -> float:
-    """The time step in s: `step` if one is given, else a part of the shortest base round-trip time
-    and of the time that the smallest buffer takes to drain. `many`: some flow stands for many.
+    """The time step in s: `step` if it is given, else the default.
 
-    Raises ``ScenarioError`` for a `step` that no round trip would be seen with.
+    The default is a fraction of the shortest base round-trip time or of the time in which the
+    smallest full buffer drains. `many`: a flow stands for several.
+
+    Raises:
+        ScenarioError: `step` is not positive or too long to resolve a round trip.
     """
     flows = resolved.flows
     trips = [p.base_rtt for p in routes if not isinstance(flows[p.flows[0]].spec, CBR)]
@@ -55,12 +56,12 @@ def step_length(
 
 
 def first_step(n_flows: int) -> float:
-    """The first step after a flow has started, as a part of a step, in a world of `n_flows`."""
+    """The length of the first step after a flow starts, in steps, in a world of `n_flows`."""
     return min(TINY * max(n_flows / MANY_FLOWS, 1.0) ** 2, 1.0)
 
 
 def _drain_time(resolved: Resolved, index: int) -> float:
-    """How long a link takes to send a buffer full of the largest packets that pass it, s."""
+    """The time in which a link sends a buffer full of the largest packets that pass it, s."""
     link = resolved.links[index]
     if link.buffer_unit == "bytes":
         return 8 * link.buffer / link.rate

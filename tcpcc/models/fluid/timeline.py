@@ -1,4 +1,4 @@
-"""What happens at set times: flows start and stop, sources switch, links change."""
+"""Scheduled events: flows start and stop, sources switch, links change."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Event = tuple[float, Callable[[], None]]
 
 
 def events(world: FluidWorld) -> list[Event]:
-    """Times and calls in order; where times are equal, in the order of flows, changes last."""
+    """Times and calls, ordered by time; simultaneous events of flows precede changes of links."""
     found = [event for k in range(len(world.flows)) for event in _of_flow(world, k)]
     started: Counter[tuple[int, float]] = Counter()
     for k, flow in enumerate(world.resolved.flows):
         if isinstance(flow.spec, CBR):
             continue
-        # First packets that arrive together queue one behind the other, and so they stay: each
-        # flow starts a packet's transmission later than the one before it.
+        # Flows on a route with equal start times start one after another, each a packet's
+        # transmission later, because their first packets queue in this order.
         together = int(world.flows["route"][k]), flow.spec.start
         turn = started[together] * float(world.flows["spacing"][k])
         started[together] += 1
@@ -47,7 +47,7 @@ def _of_flow(world: FluidWorld, k: int) -> Iterator[Event]:
 
 
 def begin_flow(world: FluidWorld, k: int) -> None:
-    """A flow with a controller opens its connection."""
+    """Open the connection of a flow with a controller."""
     from tcpcc.models.fluid.senders import start_flow
 
     world.activate(k)
@@ -56,14 +56,14 @@ def begin_flow(world: FluidWorld, k: int) -> None:
 
 
 def stop_flow(world: FluidWorld, k: int) -> None:
-    """No new data from now on; what is outstanding is still repaired."""
+    """Send no new data from now on; outstanding packets are still repaired."""
     flow = world.flows[k]
     flow["open"] = 0
     flow["limit"] = min(flow["limit"], flow["next_seq"] - flow["known_lost"])
 
 
 def switch(world: FluidWorld, k: int, rate: float) -> None:
-    """A source of constant bit rate sends `rate` packets a second from now on."""
+    """Let a source of constant bit rate send `rate` packets per second from now on."""
     if not world.is_active(k):
         world.activate(k)
     world.flows["rate"][k] = rate
@@ -71,7 +71,7 @@ def switch(world: FluidWorld, k: int, rate: float) -> None:
 
 
 def change(world: FluidWorld, change: ResolvedChange) -> None:
-    """A scheduled change of a link; what is in flight takes the new delay from where it is."""
+    """Apply a scheduled change of a link; a new delay applies at once to the fluid in flight."""
     spec, index = change.spec, change.link
     if index not in world.place:
         return  # no flow passes it

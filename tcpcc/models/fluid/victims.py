@@ -1,10 +1,11 @@
-"""Whose packets a link drops.
+"""Which flows lose the packets that a link drops.
 
-Random loss and a queue discipline draw the flow by its share of what arrives. A full buffer drops
-the packets of those who made it overflow: a window flow's packets arrive one for each of its own
-that has left, and take its place, so what finds no room is what the windows have just grown by.
-Only what that does not explain, as with a constant bit rate, is shared by all that arrives. (With a
-draw by shares alone, flows of equal round-trip time do not lose together, as those of packets do.)
+Random losses and drops of a queue discipline draw the flow by its share of the arrivals. A full
+buffer drops packets of the flows that make it overflow: each arriving packet of a window flow
+replaces a packet of that flow that has left, so the excess is the recent growth of windows. Only
+the rest of the excess, for example from a constant bit rate, is shared by all arrivals. (With a
+draw by shares alone, flows with equal round-trip times would not lose packets at the same time, as
+they do in the packet model.)
 """
 
 import math
@@ -25,15 +26,15 @@ from tcpcc.models.fluid.losses import lose
 from tcpcc.models.shared_link import shared_at
 from tcpcc.transport.flow_record import CBR, window_at
 
-BLAMELESS = 0.1  # share of an overflow for which it does not matter whose window has grown
-SCATTER = 0.65  # 0.8 (2/3)^(1/2): see `clump_loses`
-REMEMBERED = 2  # loss events of each flow: of more the older half is forgotten
-DRAWN_SINGLY = 8  # so many drops in a step are drawn one by one; of more each flow has its share
+BLAMELESS = 0.1  # least share of an overflow that is drawn by recent arrivals
+SCATTER = 0.65  # 0.8 (2/3)^(1/2), see `clump_loses`
+REMEMBERED = 2  # mean loss events per flow; above this number the older half is discarded
+DRAWN_SINGLY = 8  # drops in a step; from this number on, each flow gets its rounded share
 
 
 @compiled
 def row_sent(w, hop):
-    """The row after which what arrives now at `hop` was sent."""
+    """The row after which the fluid that arrives at `hop` now was sent."""
     route = route_at(w.routes, hop.route)
     time = w.now - hop.before
     for i in range(hop.place - 1, -1, -1):
@@ -46,15 +47,17 @@ def row_sent(w, hop):
 
 @compiled
 def grown(w, hop, m, row):
-    """By how much the window of a flow had just grown when it sent, after `row`, what arrives."""
+    """The recent growth of a flow's window when it sent, after `row`, the fluid arriving now."""
     column = route_at(w.routes, hop.route).grown + m
     return cell(w, row + 1, column).value - cell(w, max(row - 1, 0), column).value
 
 
 @compiled
 def choose_victims(w, link, packets):
-    """Weigh the flows for an overflow by `packets`; returns the sum of the weights. A flow that
-    still owes a part of a lost packet has no other one here that it could lose."""
+    """Set the weights of flows for an overflow by `packets`; returns their sum.
+
+    A flow that still owes part of a lost packet has weight 0.
+    """
     explained = 0.0
     recent = 0.0
     seen = -1
@@ -94,8 +97,10 @@ def choose_victims(w, link, packets):
 
 @compiled
 def rounds_since_clump(w, f):
-    """Round trips since the window of `f` last left in one clump, as it does after a loss event and
-    throughout slow start."""
+    """Round trips since the window of `f` was last sent as one burst.
+
+    It is sent as a burst after a loss event and throughout slow start.
+    """
     s = window_at(f.state, 0)
     if s.cwnd < s.ssthresh:
         return 0.0
@@ -104,13 +109,13 @@ def rounds_since_clump(w, f):
 
 @compiled
 def clump_loses(cwnd, rounds):
-    """How many packets a full buffer refuses of a window, so many round trips after it was a clump.
+    """The number of packets that a full buffer drops from a window, `rounds` after it was a burst.
 
-    A clump comes at the rate C of its bottleneck, and is as much longer by itself after each round
-    trip, as others' packets come between. After k of these it adds W packets to the (1 + k) W that
-    others bring meanwhile, whose own clumps, independent and alike, scatter by
-    W (2 (1 + k) / 3)^(1/2); the half of the time that they are too many they are so by 0.8 of it.
-    Of all that comes its share finds no room.
+    A burst arrives at the rate C of its bottleneck. Each round trip extends it by its own length,
+    as packets of other flows come in between. After k round trips it brings W packets, while others
+    bring (1 + k) W. The bursts of others are independent and alike, so this number has a standard
+    deviation of W (2 (1 + k) / 3)^(1/2). In the half of the cases in which it is above its mean,
+    the mean excess is 0.8 standard deviations. The burst loses its share of the whole excess.
     """
     more = 1 + SCATTER * math.sqrt(1 + rounds)
     return max(math.floor(cwnd * more / (1 + rounds + more) + 0.5), 1.0)
@@ -118,8 +123,10 @@ def clump_loses(cwnd, rounds):
 
 @compiled
 def at_a_time(w, link, slot):
-    """How many packets of a flow a full buffer refuses at once, if its window comes in less than a
-    step. Longer clumps the steps have seen."""
+    """The number of packets of a flow that a full buffer drops at once.
+
+    It is 1 for ACKs and CBR flows, and for a burst longer than a step, because steps resolve it.
+    """
     f = fluid_flow_at(w.flows, slot.flow)
     if slot.carries_ack != 0 or f.kind == CBR or f.srtt == 0:
         return 1.0
@@ -132,9 +139,11 @@ def at_a_time(w, link, slot):
 
 @compiled
 def drop_one(w, link, target, most):
-    """Drop packets of the flow at which the sum of the weights reaches `target`, one, or as many as
-    come `at_a_time`, if not more than `most` in all; returns how many that are, since each of the
-    flows that it stands for drops them."""
+    """Drop packets of the flow at which the sum of the weights reaches `target`.
+
+    One packet is dropped, or, if `most` allows more, up to `at_a_time` packets. Returns the number
+    of drops: each of the flows that it stands for drops these packets.
+    """
     reached = 0.0
     number = link.first_busy
     while number >= 0:
@@ -154,8 +163,10 @@ def drop_one(w, link, target, most):
 
 @compiled
 def drop_many(w, link, packets, total, clumped):
-    """Drop `packets`, of each flow its share, rounded so that they add up, to as many as come
-    `at_a_time` if they are `clumped`."""
+    """Drop `packets`, from each flow its share, rounded so that the shares add up.
+
+    With `clumped`, a flow's drops are a multiple of the number that it loses `at_a_time`.
+    """
     reached = 0.0
     given = 0.0
     turns = 0.0
@@ -182,8 +193,10 @@ def drop_many(w, link, packets, total, clumped):
 
 @compiled
 def drop_at_once(w, link, packets, total, clumped):
-    """Drop at least `packets` of the flows by their weights, whose sum is `total`; returns how many
-    were: a flow that stands for many loses for all of them."""
+    """Drop about `packets`, drawn by the flows' weights with the sum `total`; returns how many.
+
+    A flow that stands for several loses packets for all of them, so the number can be larger.
+    """
     if packets >= DRAWN_SINGLY:
         return drop_many(w, link, packets, total, clumped)
     given = 0.0
@@ -195,7 +208,10 @@ def drop_at_once(w, link, packets, total, clumped):
 
 @compiled
 def drop(w, link, packets, total):
-    """The same for drops that are due whatever the queue: those too many are none later."""
+    """As :func:`drop_at_once` for drops that do not depend on the queue.
+
+    Excess drops are subtracted from later ones.
+    """
     due = packets - link.credit
     given = 0.0
     if due > 0:
@@ -206,9 +222,11 @@ def drop(w, link, packets, total):
 
 @compiled
 def measure_losses(w, link, s):
-    """How many packets a flow has lost at `link` for each time that it noticed a loss, of late, and
-    no more than clumps of those drawn now do, in the mean. A timeout is such a time unless
-    duplicate ACKs had told before."""
+    """Measure the mean number of packets that a flow recently lost at `link` per loss event.
+
+    It is at most the mean number of drops from bursts of the flows that may lose now. A timeout
+    counts as a loss event unless duplicate ACKs have already revealed the loss.
+    """
     packets = 0.0
     events = 0.0
     flows = 0.0
@@ -239,10 +257,10 @@ def measure_losses(w, link, s):
 
 @compiled
 def drop_overflow(w, link, packets):
-    """Drop `packets` that a full buffer has no room for; returns how many were at once.
+    """Drop `packets` that do not fit into a full buffer; returns how many were dropped at once.
 
-    Packets of a shared link owe their share, of what is dropped too much as well: the next of them
-    to come are refused.
+    On a shared link the packets of the packet model owe their share, also of excess drops: the next
+    of these packets to arrive are refused.
     """
     total = choose_victims(w, link, packets)
     mine = 0

@@ -1,9 +1,9 @@
-"""What the window lets out, and what the controller is told of what comes back.
+"""The window limits the fluid that a sender sends; ACKs call the controller's rules.
 
-``next_seq`` is the fluid that a flow has sent so far, ``high_ack`` the fluid that has left the
-network, acknowledged or known to be lost, both in packets; between them lies what is in flight.
-These names are the transport's, so that its rules and its retransmission timer run on the records
-of fluid flows as they are.
+``next_seq`` is the fluid that a flow has sent so far. ``high_ack`` is the fluid that has left the
+network, acknowledged or known to be lost. Both are in packets; their difference is in flight. The
+names are those of the transport, so its rules and its retransmission timer can use the records of
+fluid flows.
 """
 
 import math
@@ -15,20 +15,23 @@ from tcpcc.transport.pacing import pace
 from tcpcc.transport.rto import measure, reset_timer, restart_timer
 from tcpcc.transport.rules import apply_rule, begin_round, fill_sample, grow, is_limited, started
 
-PARTS = 16  # of a window, of which rules learn one by one,
-PARTS_OF_MANY = 4  # where a flow stands for many, whose clumps nobody sees
+PARTS = 16  # parts of a window for which `on_ack` is called separately
+PARTS_OF_MANY = 4  # the same for a flow that stands for several; its bursts are not resolved
 
 
 @compiled
 def flight_size(f):
-    """Packets sent and not yet cumulatively acknowledged (RFC 5681, 2): those in the network, holes
-    among them, and those beyond the first hole that have arrived."""
+    """Packets sent and not yet cumulatively acknowledged (RFC 5681, section 2).
+
+    These are the packets in the network, the holes, and packets that have arrived beyond the first
+    hole.
+    """
     return f.next_seq - f.high_ack + f.dupacks
 
 
 @compiled
 def sample(f, now):
-    """What a rule learns of the present: no packets, until the caller tells of some."""
+    """Fill a rule's sample with the present state; the caller adds acknowledged packets."""
     a = fill_sample(f, now)
     a.acked = 0.0
     a.delivered = 0.0
@@ -41,7 +44,7 @@ def sample(f, now):
 
 @compiled
 def send_until(f, edge):
-    """Send up to `edge`, as far as the receiver's window, the data and pacing reach."""
+    """Send up to `edge`, limited by the receiver's window, the data and pacing."""
     if f.rwnd < math.inf:
         edge = min(edge, f.high_ack - f.dupacks + max(math.floor(f.rwnd + EPS), 1))
     edge = min(edge, f.limit + f.known_lost)
@@ -53,8 +56,11 @@ def send_until(f, edge):
 
 @compiled
 def reduce(f, delivered):
-    """Send what `delivered` packets let out during a proportional rate reduction (RFC 6937, with
-    the slow-start reduction bound; :mod:`tcpcc.transport.recovery.rate_reduction`)."""
+    """Send during a proportional rate reduction, after `delivered` packets were delivered.
+
+    RFC 6937, with the slow-start reduction bound
+    (:mod:`tcpcc.transport.recovery.rate_reduction`).
+    """
     f.prr_delivered += delivered
     window = max(math.floor(window_at(f.state, 0).cwnd + EPS), 1)
     in_network = f.next_seq - f.high_ack
@@ -70,11 +76,13 @@ def reduce(f, delivered):
 
 @compiled
 def pump(f):
-    """Send what the window lets out. A window is a whole number of packets, as a packet sender's,
-    and at least one; the receiver's counts from what is acknowledged cumulatively.
+    """Send as much as the window allows.
 
-    Nothing goes out while only the timer can help, nor while duplicate ACKs come in, unless each
-    of these brings out a packet (limited transmit).
+    The window is rounded down to whole packets, as in the packet model, and is at least 1. The
+    receiver's window begins at the cumulative ACK.
+
+    No fluid is sent while the sender waits for a timeout. While duplicate ACKs arrive, fluid is
+    sent only if each duplicate ACK releases a packet (limited transmit, RFC 3042).
     """
     if f.phase >= OPENING or (f.phase == LOSS and f.holes > 0):
         return
@@ -84,8 +92,8 @@ def pump(f):
         return
     left = f.high_ack
     if f.phase == RECOVERY and f.fine != 0 and f.partial != 0:
-        # what had arrived beyond the next hole fills the window, and only what arrives since then
-        # makes room
+        # packets that had arrived beyond the next hole still fill the window; only those that
+        # arrive since then make room
         left = min(left, f.hole_at + f.repaired + f.dupacks)
     edge = left + max(math.floor(window_at(f.state, 0).cwnd + EPS), 1)
     send_until(f, edge)
@@ -119,7 +127,7 @@ def send_first_window(f, now):
 
 @compiled
 def start(f, now):
-    """Open the connection: with the initial window, or a handshake first, which weighs nothing."""
+    """Open the connection, with a handshake if there is one; its packets have no size."""
     f.base_rtt = math.inf
     f.finished = math.nan
     f.expired_at = f.event_at = -math.inf
@@ -139,8 +147,7 @@ def start(f, now):
 
 @compiled
 def opened(f, now, rtt):
-    """The handshake is over; its round trip is none of those that the controller compares, unless
-    it is told to be."""
+    """The handshake is over; its RTT changes `base_rtt` and `max_rtt` only if `syn_rtt` is set."""
     f.phase = OPEN
     f.recent_rtt = rtt
     f.srtt = rtt
@@ -159,7 +166,7 @@ def opened(f, now, rtt):
 
 @compiled
 def sample_rtt(f, rtt, packets):
-    """Take in the round-trip time of `packets`; the smoothed one moves by 1/8 for each."""
+    """Update the RTT statistics by the RTT of `packets`; the smoothed RTT moves by 1/8 for each."""
     f.recent_rtt = rtt
     f.base_rtt = min(f.base_rtt, rtt)
     f.max_rtt = max(f.max_rtt, rtt)
@@ -171,8 +178,8 @@ def sample_rtt(f, rtt, packets):
 
 @compiled
 def end_round(f, a, now):
-    """The first fluid sent in the last round came back: complete the sample, tell the controller,
-    begin the next round."""
+    """The first fluid of the round returned: complete the sample, call ``on_round``, begin the next
+    round."""
     a.round_time = now - f.round_start
     a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
     a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
@@ -190,7 +197,7 @@ def end_round(f, a, now):
 
 @compiled
 def outstanding_at_most(f):
-    """As :func:`tcpcc.transport.rules.outstanding_before`."""
+    """The largest outstanding window, as in :func:`tcpcc.transport.rules.outstanding_before`."""
     if f.next_seq >= f.limit + f.known_lost - EPS:
         return min(f.next_seq - f.high_ack, f.rwnd)
     return f.rwnd
@@ -198,7 +205,7 @@ def outstanding_at_most(f):
 
 @compiled
 def tell(f, now, acked, delivered, rtt):
-    """Tell the controller of new data acknowledged, first that a round has ended if it has."""
+    """Call ``on_ack`` for new data acknowledged, after ``on_round`` if a round has ended."""
     a = sample(f, now)
     a.limited = 1.0 if is_limited(f, outstanding_at_most(f)) else 0.0
     a.acked = acked
@@ -213,12 +220,12 @@ def tell(f, now, acked, delivered, rtt):
 def acknowledged(f, now, packets, rtt):
     """New data was acknowledged.
 
-    ``on_ack`` learns of it by a packet, or a part of the window, at a time, so that what the
-    window lets out follows closely; a part ends where a round does. What came back unseen by
-    the rules, during a recovery or of fluid given up, is delivered with the first.
+    ``on_ack`` is called for a packet, or a fraction of the window, at a time, so that sending
+    follows closely. Such a part ends where a round ends. Fluid that returned without a call of the
+    rules, during a recovery or after it was written off, counts as delivered in the first call.
     """
     sample_rtt(f, rtt, packets)
-    if f.delay_growth != 0 and f.high_ack >= 1 - EPS:  # the second packet's ACK begins to come in
+    if f.delay_growth != 0 and f.high_ack >= 1 - EPS:  # the second packet's ACK is due
         f.delay_growth = 0
         window_at(f.state, 0).cwnd = f.initial_window
     while packets > EPS:
@@ -226,7 +233,7 @@ def acknowledged(f, now, packets, rtt):
         part = min(packets, max(cwnd / (PARTS if f.count == 1 else PARTS_OF_MANY), 1.0))
         ahead = f.round_seq - f.high_ack
         if ahead <= EPS:
-            if f.phase != LOSS:  # Karn's rule: what comes back then was sent twice
+            if f.phase != LOSS:  # Karn's rule: no RTT of retransmissions
                 measure(f, now, f.recent_rtt)
                 f.backoff = 1
         elif ahead < part:

@@ -1,14 +1,15 @@
-"""Header words in fluid: what a controller writes travels with what its flow sends.
+"""Header fields in fluid: the fields that a controller writes travel with its flow's fluid.
 
-Words may be codes or have no limit, so they are never interpolated: all that a flow sends in a step
-carries what its controller says at the end of the step, all that it brings to a link in a step what
-the newest of it carries, and so on along its way; an ACK brings back those of what it
-acknowledges. They are columns of the history (`fluid_records.WORDS`): of a flow, what it writes; of
-a slot, what comes in, and what goes out by the time at which it leaves.
+Header fields can be codes or infinite, so they are never interpolated. All fluid that a flow sends
+in a step has the fields of the end of that step. All fluid that reaches a link in a step has the
+fields of its newest part, and likewise along the path. An ACK returns the fields of the fluid that
+it acknowledges. The fields are columns of the history (`fluid_records.WORDS`): in a flow, the
+fields sent; in a slot, the fields of the input and of the output.
 
-A discipline that counts in amounts is told of each flow what came and what left in a step, as of so
-many packets with these words. Where its timer is due within the step, what came before it is told
-before. The SYN, which weighs nothing in fluid, takes its words along by itself.
+A discipline that counts amounts is called for each flow with the fluid that arrived and that left
+in a step, as a number of packets with these fields. If its timer is due within the step, it is
+called before the timer for the fluid that arrived earlier. The SYN has no size in the fluid model
+and carries its fields separately.
 """
 
 from tcpcc.engine.jit import call_rule, compiled, index_at, not_inlined, number_at
@@ -30,20 +31,20 @@ from tcpcc.transport.rules import sample_at
 
 @compiled
 def row_of(w, row, time):
-    """The row whose step holds `time`, which is not before `row` and not after the next one."""
+    """The row at the end of the step that contains `time`, from `row` to the next row."""
     return row + 1 if cell(w, row, TIME).value < time else row
 
 
 @compiled
 def put(w, source, column, target):
-    """Copy the words in a row from `column` on into the present row from `target` on."""
+    """Copy the header fields in a row, from `column` on, into the present row, from `target` on."""
     for i in range(WORDS):
         number_at(w.row, target + i).value = number_at(source, column + i).value
 
 
 @compiled
 def show(q, source, column):
-    """Let a discipline, or a controller, see the words in a row."""
+    """Copy the header fields in a row into the sample of a discipline or a controller."""
     q.word0 = number_at(source, column).value
     q.word1 = number_at(source, column + 1).value
     q.word2 = number_at(source, column + 2).value
@@ -52,7 +53,7 @@ def show(q, source, column):
 
 @compiled
 def note(w, q, column):
-    """Write what a discipline has left of them into the present row."""
+    """Write the header fields from a discipline's sample into the present row."""
     number_at(w.row, column).value = q.word0
     number_at(w.row, column + 1).value = q.word1
     number_at(w.row, column + 2).value = q.word2
@@ -61,7 +62,7 @@ def note(w, q, column):
 
 @compiled
 def write(w, f):
-    """What the controller of `f` puts into the header of what it sends now."""
+    """Write the header fields of the controller of `f` for the fluid sent now."""
     for i in range(f.n_words):
         place = index_at(f.places, i).at
         number_at(w.row, f.words + i).value = number_at(f.state, place).value
@@ -69,7 +70,7 @@ def write(w, f):
 
 @compiled
 def bring_back(w, f, route):
-    """The words of what is acknowledged now become a part of the controller's sample."""
+    """Copy the header fields of the fluid acknowledged now into the controller's sample."""
     if route.n_hops == 0:
         row = row_of(w, route.cursor, route.sent_at)
     else:
@@ -81,7 +82,8 @@ def bring_back(w, f, route):
 
 @compiled
 def source_of(w, hop):
-    """Address of the row of the stage before that has the words of what arrives now at `hop`."""
+    """Address of the row with the header fields, at the stage before, of the fluid that arrives at
+    `hop` now."""
     if hop.through >= 0:
         return row_address(w, row_of(w, hop.left, w.now - hop.before))
     return row_address(w, row_of(w, hop.cursor, w.now - hop.before))
@@ -89,7 +91,7 @@ def source_of(w, hop):
 
 @compiled
 def column_before(w, hop, m):
-    """Where the stage before has the words of flow `m` of `hop`."""
+    """First column of the header fields of flow `m` of `hop` at the stage before."""
     if hop.place == 0:
         return fluid_flow_at(w.flows, slot_at(w.slots, hop.first_slot + m).flow).words
     before = fluid_hop_at(w.hops, route_at(w.routes, hop.route).first_hop + hop.place - 1)
@@ -104,7 +106,7 @@ def check(q):
 
 @compiled
 def take_words(w, link):
-    """What comes in brings the words of the stage before."""
+    """Copy the header fields of arriving fluid from the stage before."""
     for i in range(link.n_hops):
         hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         source = 0
@@ -118,7 +120,7 @@ def take_words(w, link):
 
 @compiled
 def tell_of_arrivals(w, link, q, share):
-    """Tell the discipline of a share of what came in this step."""
+    """Call the discipline for the fraction `share` of this step's arrivals."""
     if share <= 0:
         return
     for i in range(link.n_hops):
@@ -145,7 +147,7 @@ def tell_of_arrivals(w, link, q, share):
 
 @compiled
 def send_words(w, link, q):
-    """What leaves has the words with which it came, or what the discipline makes of them."""
+    """Give leaving fluid the header fields of its arrival; a discipline may change them."""
     arrived = number_at(w.row, link.column + ARRIVED).value
     part = fraction(w, link.cursor, arrived)
     source = row_address(w, row_of(w, link.cursor, arrived))
@@ -177,7 +179,7 @@ def send_words(w, link, q):
 
 @not_inlined
 def pass_words(w, link):
-    """What came in and left in this step, to a discipline that counts it, and the words of it."""
+    """Process header fields at a link, and call a discipline that counts amounts."""
     q = queue_sample_at(link.sample, 0)
     if link.headers != 0:
         take_words(w, link)
@@ -204,7 +206,7 @@ def pass_words(w, link):
 
 @not_inlined
 def send_syn(f, now):
-    """Words of the state go with the SYN."""
+    """Copy the controller's header fields into the SYN."""
     a = sample_at(f.sample, 0)
     a.word0 = a.word1 = a.word2 = a.word3 = 0.0
     if f.n_words > 0:
@@ -222,7 +224,7 @@ def send_syn(f, now):
 
 @compiled
 def visit(w, f, link, rule):
-    """A discipline sees the SYNs of the flows that `f` stands for, and may write into them."""
+    """Call a discipline for the SYNs of the flows that `f` stands for; it may change the fields."""
     if link.in_amounts == 0 or rule == 0:
         return
     a = sample_at(f.sample, 0)
@@ -249,7 +251,7 @@ def visit(w, f, link, rule):
 
 @not_inlined
 def carry_syn(w, f, route, until):
-    """Carry the SYN as far as it has come by `until`."""
+    """Move the SYN to the place that it has reached by `until`."""
     while f.syn_hop < route.n_forward:
         hop = fluid_hop_at(w.hops, route.first_hop + f.syn_hop)
         link = fluid_link_at(w.links, hop.link)

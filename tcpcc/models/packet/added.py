@@ -1,8 +1,8 @@
 """Flows that are added to a world while it runs.
 
-The world is then as if the scenario had had the flow from the start: a flow that is added before
-its start gives the same bits as one that was there. Arrays become longer, and the records that
-point into them get the new addresses.
+A flow added before its start time gives bit for bit the same results as a flow that the scenario
+had from the beginning. The arrays become longer, and the records that point into them get the new
+addresses.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:
-    """Add a flow, which begins at its `start`, or now if that is past; returns its number.
+    """Add a flow and return its number. It begins at its `start`, or now if `start` has passed.
 
     Raises:
-        ScenarioError: the world was not made for it, has workloads, or what a scenario with the
-            flow would be refused for.
+        ScenarioError: the world was made without `growing`, it has workloads, the flow has a count
+            or jitter, or the scenario with this flow is invalid.
     """
     if not isinstance(flow, Flow):
         raise refuse("flow", flow, "a Flow(...)")
@@ -35,7 +35,9 @@ def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:
     if world.scenario.workloads:
         raise ScenarioError("add: a scenario with workloads takes no more flows")
     if flow.count > 1 or flow.jitter:
-        raise ScenarioError(f"add: count = {flow.count}, jitter = {flow.jitter:g}: add one by one")
+        raise ScenarioError(
+            f"add: count = {flow.count}, jitter = {flow.jitter:g}: add one by one, without jitter"
+        )
     begin = max(flow.start, now)
     scenario = world.scenario.replace(flows=(*world.scenario.flows, flow.replace(start=begin)))
     links = len(world.resolved.links)
@@ -53,7 +55,7 @@ def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:
 
 
 def _add_rows(world: PacketWorld) -> None:
-    """One more row for a flow in each of the arrays, and in what is recorded."""
+    """Add one row for a flow to each array and to the recorded bins."""
     w = world.w[0]
     for name in ("flows", "tcp", "cbr"):
         array = getattr(world, name)
@@ -72,7 +74,7 @@ def _add_rows(world: PacketWorld) -> None:
 
 
 def _add_links(world: PacketWorld, first: int) -> None:
-    """Add rows and lanes for the links from number `first` on, which are the flow's own."""
+    """Add rows and lanes for the flow's own links, which are numbered from `first` on."""
     paths = world.paths
     room = len(world.links)
     for i in range(first, len(world.resolved.links)):

@@ -1,4 +1,4 @@
-"""The compiled driver: the whole run in machine code, in pieces that can be interrupted."""
+"""The compiled driver: runs the events in machine code, in pieces that can be interrupted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
-EVENTS_AT_ONCE = 2**19  # some tenths of a second
+EVENTS_AT_ONCE = 2**19  # events between two checks for Ctrl-C; some tenths of a second
 
 
 def simulate(
@@ -24,9 +24,9 @@ def simulate(
     stream: Path | None = None,
     progress: bool = False,
 ) -> Run:
-    """Run `scenario` in the packet model; returns its record.
+    """Run `scenario` in the packet model and return its record.
 
-    Interrupting it (Ctrl-C) raises ``KeyboardInterrupt`` within a second, whatever the duration.
+    Ctrl-C raises ``KeyboardInterrupt`` within a second, whatever the duration.
     """
     from tcpcc.models.packet import read_out
     from tcpcc.models.packet.handlers import run_events

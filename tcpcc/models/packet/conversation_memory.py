@@ -1,4 +1,4 @@
-"""The memory of a run's conversations: all that are to come, and places for those that live."""
+"""The memory of a run's conversations: a list of all of them, and places for the open ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
 
-FIRST_PLACES = 16
+FIRST_PLACES = 16  # places for open conversations at the beginning
 _SAMPLE_WORDS = sample_dtype.itemsize // 8
 
 
@@ -29,11 +29,11 @@ def _words(record: np.ndarray) -> np.ndarray:
 
 
 class ConversationMemory:
-    """What the workloads of a world come to, in the order in which conversations begin.
+    """All conversations of a world's workloads, ordered by their start times.
 
     Attributes:
         conversations: records CONVERSATION, shape [conversation].
-        items: records ITEM, shape [item], those of a conversation one after the other.
+        items: records ITEM, shape [item]; the items of one conversation are contiguous.
     """
 
     def __init__(self, world: PacketWorld) -> None:
@@ -53,7 +53,7 @@ class ConversationMemory:
         self._add_places(FIRST_PLACES)
 
     def schedule_first(self) -> None:
-        """Put the first beginning on the event list; each puts the next one there."""
+        """Schedule the first conversation; each conversation schedules the next one."""
         if len(self.conversations):
             self.world.schedule.add(float(self.conversations["start"][0]), r.BEGINNING, 0)
 
@@ -84,7 +84,7 @@ class ConversationMemory:
         self.conversations = in_any_order[order]
 
     def _lay_out_kinds(self) -> None:
-        """A flow's record and a controller's state and sample to copy, for each kind."""
+        """For each kind, make the flow record, controller state and sample that places copy."""
         world = self.world
         paths = [
             (number, kind, spec.waits)
@@ -100,7 +100,7 @@ class ConversationMemory:
             world.paths.fill(row, path, kind)
             row["waits"] = waits
             tcp["awaits"] = 1
-            row["bin"] = world.n_bins  # it is not sampled: its windows are not recorded
+            row["bin"] = world.n_bins  # windows of conversations are not recorded
             states.append(_words(world.senders.controllers.fill(tcp, kind)))
             extras.append(_words(world.senders.recoveries.fill(tcp, kind.recovery)))
             deliveries.append(delivery_memory(tcp[0], kind))
@@ -126,7 +126,7 @@ class ConversationMemory:
             self._kinds["memory"][k] = address(self._memory[k])
 
     def _add_places(self, number: int) -> None:
-        """Make room for `number` more conversations at a time."""
+        """Make room for `number` more simultaneous conversations."""
         world = self.world
         first = len(world.flows)
         world.flows = longer(world.flows, number)
@@ -157,14 +157,14 @@ class ConversationMemory:
             self._add_places(len(self.world.flows) - self._first_place)
 
     def kind_at(self, place: int) -> ResolvedFlow:
-        """The kind of conversation that has a place."""
+        """The kind of the conversation that occupies a place."""
         return self.world.resolved.rows[self._first_place + self._kind_number(place)]
 
     def _kind_number(self, place: int) -> int:
         return int(self.conversations["kind"][int(self.world.flows["conversation"][place]) - 1])
 
     def name_at(self, place: int) -> str:
-        """The conversation that has a place, for an error: its kind's name and its number."""
+        """The name for error messages of the conversation at a place: its kind and its number."""
         number = int(self.world.flows["conversation"][place]) - 1
         return f"{self._names[self._kind_number(place)]}, conversation {number}"
 
@@ -173,14 +173,14 @@ class ConversationMemory:
         return [flow.name for flow in self.world.resolved.rows[self._first_place :]]
 
     def counters(self, name: str) -> np.ndarray:
-        """A flow's counter ("timeouts", "loss_events"), summed over each kind, shape [kind]."""
+        """A flow counter ("timeouts", "loss_events"), summed over each kind; shape [kind]."""
         total = self.conversations[name].copy()
         live = np.flatnonzero(self.conversations["place"] >= 0)
         total[live] = self.world.tcp[name][self.conversations["place"][live]]
         return np.bincount(self.conversations["kind"], total, minlength=len(self._kinds))
 
     def record(self) -> dict[str, Any]:
-        """The items handed over, in the order of conversations; see `recording.ITEMS`."""
+        """The items handed to connections, in the order of conversations; see `recording.ITEMS`."""
         counts = self.conversations["items"]
         owner = np.repeat(np.arange(len(counts)), counts)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

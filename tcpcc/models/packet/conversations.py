@@ -1,8 +1,8 @@
-"""Connections of workloads: opened when a conversation begins, given back when it is over.
+"""Connections of workloads: opened when a conversation begins, freed when it ends.
 
-A conversation borrows one of a number of places (a flow's record, its ring of segments, its
-controller's state), which go from hand to hand: it costs memory while it lives. A place is free
-again when all items have been acknowledged and none of the connection's packets is on its way.
+A conversation occupies a place (a flow's record, its ring of segments, its controller's state) only
+while it is open, and places are reused. A place becomes free when all items have been acknowledged
+and no packet of the connection is in the network.
 """
 
 import math
@@ -34,7 +34,7 @@ def copy_words(target, source, count):
 
 @compiled
 def take_place(w, number):
-    """Lay out the connection of conversation `number` in a free place; returns its flow record."""
+    """Set up the connection of conversation `number` in a free place; returns its flow record."""
     c = conversation_at(w.conversations, number)
     kind = kind_at(w.kinds, c.kind)
     w.free_places -= 1
@@ -72,7 +72,7 @@ def take_place(w, number):
 
 @compiled
 def hand_over(w, flow, tcp, now):
-    """The application hands the next item over to the connection."""
+    """The application hands the next item to the connection."""
     item = item_at(w.items, flow.item)
     item.begun = now
     tcp.to_send = item.limit
@@ -85,7 +85,7 @@ def hand_over(w, flow, tcp, now):
 
 @compiled
 def note_items(w, flow, tcp, now):
-    """After an ACK: which items are complete, and when the next one comes."""
+    """After an ACK: mark completed items, and schedule the next item if it waited for them."""
     while flow.undone < flow.item and tcp.high_ack >= item_at(w.items, flow.undone).limit - 1:
         item_at(w.items, flow.undone).done = now
         flow.undone += 1
@@ -95,7 +95,7 @@ def note_items(w, flow, tcp, now):
 
 @compiled
 def leave_place(w, flow):
-    """Give the place back if the conversation is over and nothing of it is in the network."""
+    """Free the place if the conversation is over and none of its packets is in the network."""
     tcp = tcp_at(w.tcp, flow.index)
     if math.isnan(tcp.finished) or flow.ack_timer != 0:
         return

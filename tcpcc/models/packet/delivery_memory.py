@@ -1,5 +1,4 @@
-"""What a flow keeps in memory of its deliveries, if its controller, its loss recovery or its
-transport needs it."""
+"""The delivery record of a flow, if its controller, loss recovery or transport needs one."""
 
 from __future__ import annotations
 
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
-    """The record DELIVERY of a flow, an array of one, to be kept alive; of none, if it needs none.
+    """Make the DELIVERY record of a flow: an array of length 1, or 0 if the flow needs none.
 
-    Writes into the flow's record `row` where it is, and where in the controller's state the
-    transport finds what it reads there.
+    The caller must keep the array alive. Its address is written into the flow's record `row`, with
+    the places in the controller's state that the transport reads.
     """
     controller = flow.controller
     assert controller is not None

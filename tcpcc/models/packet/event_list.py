@@ -1,11 +1,15 @@
-"""The event list: a binary heap of events, ordered by time and, in ties, as ns-2 would order them.
+"""The event list: a binary heap of events, ordered by time; ties are resolved as in ns-2.
 
-Events of one instant are handled in the order in which a simulator with an event for every hop
-would have scheduled them: by the time `since` which they have been under way (the beginning of the
-packet's transmission), then, since a transmission that begins now was started by the end of the one
-before, by the packet's place in its link's busy period, then by the number of the link. (Numbers,
-not the order of insertion: packets are put here early or late, as network.py finds it convenient.)
-Where rates are multiples of each other such ties are the rule, and their order decides whose
+Simultaneous events are handled in the order in which a simulator with one event per hop would have
+scheduled them:
+
+1. by `since`, the time at which the packet's transmission began;
+2. by the packet's place in its link's busy period, because the end of one transmission starts the
+   next;
+3. by the link's number.
+
+The order of insertion cannot be used: `forward` inserts packets earlier or later than such a
+simulator. Ties are common if link rates are multiples of each other, and their order decides which
 packets are dropped.
 """
 
@@ -57,7 +61,7 @@ def sift_up(w, i, time, since, order, kind, ident):
 
 @compiled
 def sift_down(w, time, since, order, kind, ident):
-    """Place an event at the root or below, the root's own being gone."""
+    """Place an event at the root or below; it replaces the root's event."""
     i = 0
     size = w.heap_size
     while True:
@@ -107,7 +111,7 @@ def drop_first(w):
 
 @compiled
 def advance_flight(w, lane, ident, kind):
-    """The first packet of a lane has arrived: let the next one stand for the lane."""
+    """The first packet of a lane has arrived; the next one takes its entry on the event list."""
     lane.flight_head += 1
     if lane.flight_head == lane.flight_tail:
         drop_first(w)

@@ -1,9 +1,9 @@
-"""Links: one event per packet and shared hop, none where nobody else can interfere.
+"""FIFO links: a packet needs an event only at hops where other packets or timers can interfere.
 
-When a packet arrives at a FIFO link, its departure is already known. If the next link (or the
-receiver) is fed by this one alone, packets reach it in the order in which they are handled here, so
-it is forwarded at once, at its future time. Only where flows meet, or a timer could
-interfere, does it wait for its turn on the event list.
+When a packet arrives at a FIFO link, its departure time is already known. If this link is the only
+feeder of the next link (or of the receiver), packets reach it in the order in which they are
+handled here. The packet is then forwarded at once, with its future arrival time. It waits for an
+event only where flows meet or a timer could interfere.
 """
 
 import math
@@ -48,18 +48,18 @@ from tcpcc.transport.flow_record import CBR, tcp_at
 
 @compiled
 def comes_first(time, since, departure, begun):
-    """Whether an arrival comes before a departure: of two at one instant the older event does.
+    """Whether an arrival comes before a departure; if they are simultaneous, the older event does.
 
-    `since` is when the arriving packet was sent on its way here, `begun` the beginning of the
-    transmission that the departure ends. Where link rates are multiples of each other this decides
-    who is dropped, packet after packet.
+    `since` is when the arriving packet's last transmission began, `begun` when the transmission
+    that the departure ends began. If link rates are multiples of each other, such ties are common
+    and decide which packets are dropped.
     """
     return departure > time or (departure == time and since <= begun)
 
 
 @compiled
 def leave_queue(link, time, since):
-    """Forget the packets whose transmission began before an arrival; returns how many wait."""
+    """Remove packets with a transmission that began before an arrival; returns how many wait."""
     while link.queue_head != link.queue_tail:
         entry = queued_at(link.queue, link.queue_head & link.queue_mask)
         if comes_first(time, since, entry.leaves, link.sending_since):
@@ -73,7 +73,7 @@ def leave_queue(link, time, since):
 
 @compiled
 def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
-    """Fill a discipline's sample for packet `p`, which arrives; returns the sample."""
+    """Fill a discipline's sample for the arriving packet `p`; returns the sample."""
     q = queue_sample_at(link.sample, 0)
     q.now = time
     q.queue = waiting
@@ -92,7 +92,7 @@ def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
     q.drop = 0.0
     q.mark = 0.0
     show_header(w, q, link, p.header)
-    if link.scheduled == 0:  # one inner queue: the link's own
+    if link.scheduled == 0:  # the only inner queue is the link's own
         number_at(link.each, 0).value = waiting
         number_at(link.each, 1).value = link.queue_bytes
     return q
@@ -100,7 +100,7 @@ def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
 
 @not_inlined
 def clear_queue_sample(link, q):
-    """Fill a discipline's sample where there is no packet: its fields are NaN."""
+    """Fill a discipline's sample without a packet: the packet's fields are NaN."""
     q.size = math.nan
     q.arrivals = math.nan
     q.full = math.nan
@@ -129,9 +129,9 @@ def clear_queue_sample(link, q):
 
 @compiled
 def refuses(w, link, flow, p, time, since, size, waiting):
-    """Whether the link drops packet `p`, which arrives at `time` and finds `waiting` others.
+    """Whether the link drops packet `p`, which arrives at `time` while `waiting` others wait.
 
-    The discipline may mark it instead, or write into its header.
+    The discipline may instead mark the packet or write into its header.
     """
     if link.loss > 0 and uniform(link) < link.loss:
         return True
@@ -150,7 +150,7 @@ def refuses(w, link, flow, p, time, since, size, waiting):
 
 @compiled
 def wake_queue(link, now, since):
-    """Run the timer of the link's discipline; returns when it is due next."""
+    """Run the timer of the link's discipline; returns its next expiry time."""
     q = queue_sample_at(link.sample, 0)
     waiting = link.stored if link.scheduled != 0 else leave_queue(link, now, since)
     clear_queue_sample(link, q)
@@ -163,7 +163,7 @@ def wake_queue(link, now, since):
 
 @compiled
 def cross(w, link, flow, p, time, since, size):
-    """Take packet `p` of `size` bytes onto `link`: returns when it comes out, or -1 if dropped."""
+    """Send packet `p` of `size` bytes over `link`; returns its arrival time, or -1 if dropped."""
     link.arrived += 1
     waiting = 0
     if link.tracked != UNTRACKED:
@@ -179,7 +179,7 @@ def cross(w, link, flow, p, time, since, size):
             link.size = size
             link.duration = 8 * size / link.rate
         duration = link.duration
-    else:  # it stands still: `retime` tells when it goes on
+    else:  # rate 0: `retime` sets the times when the rate changes
         if link.busy_until < math.inf:
             link.resumes = link.busy_until
         begin = math.inf
@@ -209,7 +209,7 @@ def cross(w, link, flow, p, time, since, size):
 
 @not_inlined
 def cross_elsewhere(w, link, flow, p, time, since, size):
-    """As :func:`cross`, for a link whose queue this model does not keep."""
+    """As :func:`cross`, for a stage of jitter or a link with a queue in the fluid model."""
     if link.shared != 0:
         return cross_shared(w, link, flow, p, time, size)
     return linger(link, time, since)
@@ -217,10 +217,10 @@ def cross_elsewhere(w, link, flow, p, time, since, size):
 
 @compiled
 def linger(link, time, since):
-    """A packet takes its time by chance, or waits for others: returns when it goes on.
+    """A stage of jitter or aggregation delays a packet; returns when the packet leaves it.
 
-    `since` stays that of the link before, so that one that takes none goes on as if it had not
-    been here.
+    `since` stays that of the link before, so a packet that is not delayed continues as if there
+    were no stage.
     """
     link.begin = since
     if link.jitter > 0 and (link.share == 1 or uniform(link) < link.share):
@@ -235,10 +235,10 @@ def linger(link, time, since):
 
 @compiled
 def consult_shared(w, link, flow, p, time, size, waiting):
-    """Call the discipline of a queue that the fluid model keeps, for a packet that passes it.
+    """Call the discipline of a queue in the fluid model for a packet that passes it.
 
-    The discipline counts the packet and may write into its header; it knows the fluid as of the
-    last step.
+    The discipline counts the packet and may write into its header. Its values of the fluid are
+    those of the last step.
     """
     q = queue_sample_at(link.sample, 0)
     flows = q.flows
@@ -254,7 +254,7 @@ def consult_shared(w, link, flow, p, time, size, waiting):
 
 @compiled
 def cross_shared(w, link, flow, p, time, size):
-    """As :func:`cross`, for a link whose queue the fluid model keeps and records."""
+    """As :func:`cross`, for a link with a queue that the fluid model keeps and records."""
     waiting = meet(shared_at(link.shared, 0), flow.ident, link.open, time, size)
     if link.rule != 0 and waiting >= 0:
         consult_shared(w, link, flow, p, time, size, waiting)
@@ -291,7 +291,7 @@ def note_drop(w, flow, link, time, seq):
         if link.recorded != 0:
             b = link_bin_at(link.bins, k)
             b.drops += 1
-            if link.scheduled == 0:  # there it is counted as it comes
+            if link.scheduled == 0:  # a scheduled link counts a packet on arrival
                 b.arrived += 1
     trace(w, flow, time, DROP, seq, float(link.ident))
 
@@ -300,8 +300,8 @@ def note_drop(w, flow, link, time, seq):
 def put_in_flight(w, link, p, time):
     """Put a packet into a lane until it arrives, at `time`.
 
-    It goes into the lane that several links share if it arrives after all packets there, else into
-    the link's own.
+    It goes into the joint lane of several links if it arrives after all packets there, else into
+    the link's own lane.
     """
     since = link.begin
     order = link.behind * BEHIND + link.ident
@@ -325,7 +325,7 @@ def put_in_flight(w, link, p, time):
 
 @not_inlined
 def put_alone(w, link, p, time):
-    """Give a packet an event of its own, at `time`: later packets may overtake it."""
+    """Give a packet its own event, at `time`, because later packets may overtake it."""
     place = place_in_pool(w, p)
     packet_at(w.pool, place).time = time
     push(w, time, link.begin, link.ident, ALONE, place)
@@ -333,7 +333,7 @@ def put_alone(w, link, p, time):
 
 @compiled
 def reach_receiver(w, flow, p, time):
-    """A data packet reaches its receiver: returns whether an ACK is due."""
+    """A data packet reaches its receiver; returns whether an ACK is due."""
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += 1
         note_delivery(w, flow, p.seq, time)
@@ -358,7 +358,7 @@ def note_delivery(w, flow, seq, time):
 
 @compiled
 def forward(w, flow, p, time):
-    """Forward a packet from its hop on, until it is dropped, waits for an event, or is consumed."""
+    """Forward a packet from its hop on until it is dropped, waits for an event or is consumed."""
     since = w.since
     size = size_of(flow, p)
     while True:
@@ -387,7 +387,7 @@ def forward(w, flow, p, time):
 
 @compiled
 def set_open(w, flow, value):
-    """A source opens (1) or closes (0): the links on its way and back count it, each once."""
+    """A source opens (1) or closes (0); every link on its paths counts it once."""
     for i in range(flow.n_hops):
         hop = hop_at(w.hops, flow.path + i)
         if hop.again == 0:

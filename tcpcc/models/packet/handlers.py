@@ -1,6 +1,6 @@
-"""The events of the packet model, one handler each; :func:`handle_next` takes the next one.
+"""The events of the packet model: one handler for each kind, called by :func:`handle_next`.
 
-Both drivers call :func:`handle_next` and nothing else, so their runs are the same event by event.
+Both drivers advance the model by :func:`handle_next` only, so their runs agree event by event.
 """
 
 import math
@@ -73,7 +73,7 @@ from tcpcc.transport.flow_record import CBR, delivery_at, out_at, tcp_at, window
 
 @compiled
 def empty_outbox(w, flow, tcp, now):
-    """Put what the sender handed over onto its first link, and ask for more while it has more."""
+    """Send the packets in the outbox over the first link, and refill it while more can be sent."""
     while True:
         k = min(bin_of(w, now), w.n_bins - 1)
         b = flow_bin_at(flow.bins, k)
@@ -100,7 +100,7 @@ def empty_outbox(w, flow, tcp, now):
 
 @compiled
 def begin_turn(w, flow, tcp):
-    """A sender is about to act on an event: what it does is seen to when the event is over."""
+    """A sender is about to handle an event; :func:`finish_turn` then processes what it did."""
     w.flow = flow.index
     w.turn = 1
     w.timeouts = tcp.timeouts
@@ -109,7 +109,7 @@ def begin_turn(w, flow, tcp):
 
 @compiled
 def finish_turn(w, flow, now):
-    """After a sender's handler: log, send, and see that its timer is on the event list."""
+    """After a sender's handler: trace, send packets, and schedule its timers."""
     tcp = tcp_at(w.tcp, flow.index)
     if tcp.timeouts != w.timeouts:
         trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
@@ -121,7 +121,7 @@ def finish_turn(w, flow, now):
 
 @compiled
 def set_timers(w, flow, tcp, now):
-    """See that a sender's timer, and what else it waits for, are on the event list."""
+    """Schedule a sender's retransmission timer, its pacing and its alarms."""
     if tcp.deadline < flow.timer_at:
         flow.timer_at = tcp.deadline
         flow.timer_order = next_order(w)
@@ -132,8 +132,10 @@ def set_timers(w, flow, tcp, now):
 
 @compiled
 def set_alarms(w, flow, tcp, now):
-    """See that pacing, and what the controller or the loss recovery asked for, are on the event
-    list; lazy as the retransmission timer is."""
+    """Schedule pacing, and the alarms of the controller and the loss recovery.
+
+    As with the retransmission timer, an entry on the event list is not moved to a later time.
+    """
     at = delivery_at(tcp.delivery, 0).release_at
     if at < flow.release_at:
         flow.release_at = at
@@ -151,7 +153,7 @@ def set_alarms(w, flow, tcp, now):
 
 @compiled
 def handle_arrival(w, kind, ident):
-    """The first packet of a lane, or one by itself, comes out at the far end of its link."""
+    """The first packet of a lane, or a packet with its own event, arrives at its link's far end."""
     if kind == ARRIVAL:
         lane = lane_at(w.lanes, ident)
         record = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
@@ -197,7 +199,7 @@ def handle_ack(w, flow, p, now):
 
 @compiled
 def handle_data(w, flow, p, now):
-    """A data packet reaches its receiver by an event."""
+    """A data packet reaches its receiver through an event."""
     tcp = tcp_at(w.tcp, flow.index)
     held = tcp.held_until
     if reach_receiver(w, flow, p, now):
@@ -210,8 +212,10 @@ def handle_data(w, flow, p, now):
 
 @compiled
 def handle_retransmission_timer(w, ident, now, order):
-    """Lazy: the deadline moves with every ACK, the entry on the event list only when it is
-    reached."""
+    """The retransmission timer's entry is due; the sender times out if the deadline has passed.
+
+    Every ACK moves the deadline; the entry on the event list moves only when it is due.
+    """
     flow = flow_at(w.flows, ident)
     if order != flow.timer_order:
         return
@@ -225,7 +229,7 @@ def handle_retransmission_timer(w, ident, now, order):
 
 @compiled
 def handle_release(w, ident, now, order):
-    """Pacing lets a packet of the flow go."""
+    """Pacing releases a packet of the flow."""
     flow = flow_at(w.flows, ident)
     if order != flow.release_order:
         return
@@ -238,7 +242,7 @@ def handle_release(w, ident, now, order):
 
 @compiled
 def handle_alarm(w, ident, now, order):
-    """The flow's controller, or its loss recovery, asked for this time."""
+    """An alarm of the flow's controller or loss recovery is due."""
     flow = flow_at(w.flows, ident)
     if order != flow.alarm_order:
         return
@@ -251,10 +255,9 @@ def handle_alarm(w, ident, now, order):
 
 @compiled
 def set_ack_timer(w, flow, tcp):
-    """See that the timer of the ACK that is held back is on the event list, or one that is due
-    before.
+    """Schedule the timer of a delayed ACK, unless an earlier one is on the event list.
 
-    As if there were an entry for every ACK held back; nearly all of these would come to nothing.
+    The result is that of one entry per delayed ACK, most of which would expire without effect.
     """
     if flow.ack_timer == 0:
         flow.ack_timer = 1
@@ -268,7 +271,7 @@ def handle_ack_timer(w, ident, now, order):
     flow.ack_timer = 0
     if tcp.held_until == math.inf:
         return
-    if order != flow.held_order:  # that of an ACK sent since
+    if order != flow.held_order:  # the timer of an ACK that has been sent since
         set_ack_timer(w, flow, tcp)
     elif receiver.send_held_ack(tcp):
         header = flow.held_header
@@ -280,7 +283,7 @@ def handle_ack_timer(w, ident, now, order):
 
 @not_inlined
 def handle_beginning(w, now):
-    """The next conversation begins: its connection opens, with the first item to send."""
+    """The next conversation begins: its connection opens and has the first item to send."""
     number = w.next_conversation
     flow = take_place(w, number)
     tcp = tcp_at(w.tcp, flow.index)
@@ -326,7 +329,7 @@ def handle_start(w, ident, now):
 
 @compiled
 def handle_cbr(w, ident, now, order):
-    """The next packet of a CBR source is due, unless it was switched off (and on again) before."""
+    """The next packet of a CBR source is due, unless the source was switched off in between."""
     source = cbr_at(w.cbr, ident)
     if source.is_on != 0 and order == source.order:
         send_cbr(w, flow_at(w.flows, ident), source, now)
@@ -362,7 +365,7 @@ def handle_queue_timer(w, ident, now):
 
 @not_inlined
 def handle_departure(w, ident, now):
-    """A scheduled link has sent a packet: the next one's turn."""
+    """A scheduled link has sent a packet and serves the next one."""
     link = link_at(w.links, ident)
     link.sending = 0
     serve_next(w, link, now)
@@ -370,10 +373,9 @@ def handle_departure(w, ident, now):
 
 @not_inlined
 def retime(w, link, ident, now):
-    """After a change of rate or delay: the packets that wait will leave at other times.
+    """Reschedule the waiting packets of a link after a change of its rate or delay.
 
-    The packet being sent keeps its time, as in ns-2. At rate 0 those that wait do so until the
-    rate is another one.
+    The packet being sent keeps its time, as in ns-2. At rate 0 packets wait until the rate changes.
     """
     lane = lane_at(link.lane, 0)
     waiting = link.queue_tail - link.queue_head
@@ -414,7 +416,7 @@ def retime(w, link, ident, now):
         p.time = max(end + link.delay, last)
         last = p.time
     link.busy_until = end
-    for i in range(w.heap_size):  # the link's own entry, if its first packet was among them
+    for i in range(w.heap_size):  # move the link's entry if its first packet has a new time
         e = event_at(w.heap, i)
         if e.kind == ARRIVAL and e.id == ident and first == lane.flight_head:
             if stood:
@@ -425,7 +427,7 @@ def retime(w, link, ident, now):
 
 @not_inlined
 def reschedule(w, i, time):
-    """Give the event at place `i` of the heap another time, and sort the heap anew."""
+    """Give the event at place `i` of the heap another time, and rebuild the heap."""
     event_at(w.heap, i).time = time
     size = w.heap_size
     w.heap_size = 0
@@ -441,7 +443,7 @@ def reschedule(w, i, time):
 
 @not_inlined
 def handle_change(w, ident, now):
-    """A scheduled change of a link: fields that are not NaN take their new value."""
+    """A scheduled change of a link: fields that are not NaN replace the link's values."""
     c = change_at(w.changes, ident)
     link = link_at(w.links, c.link)
     if c.param != 0:
@@ -459,7 +461,7 @@ def handle_change(w, ident, now):
             leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
-            link.size = 0.0  # so that the time that a packet takes is found anew
+            link.size = 0.0  # forces `cross` to recompute the transmission time
         if not math.isnan(c.delay):
             link.delay = c.delay
         if link.scheduled == 0:
@@ -527,7 +529,7 @@ def handle_other(w, kind, ident, now, order):
 
 @not_inlined
 def continue_pending(w):
-    """After the driver made room: the sender that ran out of it goes on."""
+    """Continue the sender that ran out of room, after the driver has made room."""
     if w.pending >= 0:
         flow = flow_at(w.flows, w.pending)
         tcp = tcp_at(w.tcp, w.pending)
@@ -538,8 +540,11 @@ def continue_pending(w):
 
 @entry
 def run_events(world, until):
-    """Handle events up to time `until`; returns early, True, when the driver must make room, and
-    after event number ``w.pause``, so that it can answer Ctrl-C."""
+    """Handle events up to time `until`; returns whether it stopped early.
+
+    It stops early when the driver must make room, and at event number ``w.pause``, so that the
+    driver can respond to Ctrl-C.
+    """
     w = world_at(world, 0)
     continue_pending(w)
     while (
@@ -551,8 +556,10 @@ def run_events(world, until):
 
 @entry
 def step_once(world):
-    """Handle one event, or what room was made for; returns the time of the next event, infinity
-    when there is none."""
+    """Handle one event, or continue a pending sender; returns the time of the next event.
+
+    The time is infinite if there is no event.
+    """
     w = world_at(world, 0)
     if w.pending >= 0:
         continue_pending(w)
@@ -568,7 +575,7 @@ def schedule_from_outside(world, time, kind, ident):
 
 @entry
 def send_more(world, ident, packets, now):
-    """An application gives flow `ident` so many packets more to send at time `now`."""
+    """The application of flow `ident` adds `packets` to send at time `now`."""
     w = world_at(world, 0)
     w.now = now
     w.since = now

@@ -1,4 +1,4 @@
-"""The memory of packets' headers: ECN bits and fields for routers. Place 0 stands for no header."""
+"""The memory of packet headers: ECN bits and fields for routers. Place 0 means no header."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def uses_headers(flow: ResolvedFlow) -> bool:
 
 
 class HeaderMemory:
-    """Places for headers; a packet takes one at its sender and its ACK gives it back.
+    """Places for headers: a packet takes one at its sender, and its ACK frees it.
 
     Args:
         w: the world's record.
-        flows: the rows of the scenario. Without one that uses headers there is no place.
+        flows: the rows of the scenario. If no flow uses headers, no places are made.
 
     Attributes:
         headers: records HEADER, shape [place].
-        free_places: the first ``w.n_spare_headers`` are the places that are free.
+        free_places: numbers of free places, in the first ``w.n_spare_headers`` elements.
     """
 
     def __init__(self, w: np.ndarray, flows: Iterable[ResolvedFlow]) -> None:
@@ -47,7 +47,7 @@ class HeaderMemory:
         return len(self.headers) > 1
 
     def use(self, flow: ResolvedFlow) -> None:
-        """Make places when the first flow that needs one comes."""
+        """Make places for the first flow that needs them."""
         if not self.used and uses_headers(flow):
             self.headers = np.zeros(r.FIRST_HEADERS, r.HEADER)
             self._place(np.arange(1, r.FIRST_HEADERS))

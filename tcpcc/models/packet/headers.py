@@ -1,8 +1,8 @@
-"""What only some packets carry: ECN bits, what a receiver echoes, four words for routers to use.
+"""Packet headers: ECN bits, the receiver's echo, and four header fields for routers.
 
-A packet whose flow uses any of it takes a place in ``w.headers`` along, by its number, from the
-sender over every link to the receiver and back with the ACK that it causes; the place is free again
-when packet or ACK is consumed or dropped. Number 0 stands for a packet without: it costs a test.
+A flow that uses headers takes a place in ``w.headers`` for each packet. The packet carries the
+number of this place over every link to the receiver, and its ACK carries it back. The place becomes
+free when the packet or the ACK is consumed or dropped. Number 0 means no header.
 """
 
 from tcpcc.engine.jit import accessor, compiled, not_inlined, number_at, record_dtype
@@ -18,7 +18,7 @@ place_at = accessor(record_dtype({"number": int}))
 
 @compiled
 def take_header(w):
-    """The number of a free place."""
+    """Take a free place; returns its number."""
     w.n_spare_headers -= 1
     if w.n_spare_headers < 2 * MARGIN:
         w.need = 1
@@ -34,7 +34,7 @@ def release_header(w, header):
 
 @compiled
 def word_of(flow, tcp, i):
-    """What the flow's controller puts into a header word."""
+    """The value of header field `i` from the flow's controller; 0 if it has fewer fields."""
     if i >= flow.n_fields:
         return 0.0
     return number_at(tcp.state, place_at(flow.fields, i).number).value
@@ -42,7 +42,7 @@ def word_of(flow, tcp, i):
 
 @not_inlined
 def write_header(w, flow, tcp, seq, again):
-    """The header of a segment that the sender hands over."""
+    """Write the header of a segment at its sender; returns its place."""
     header = take_header(w)
     h = header_at(w.headers, header)
     h.ecn = ecn.bits_to_send(tcp, seq, again)
@@ -57,8 +57,10 @@ def write_header(w, flow, tcp, seq, again):
 
 @not_inlined
 def read_at_receiver(w, flow, tcp, header, due):
-    """A segment's header reaches the receiver, which had `due` for whether to acknowledge it;
-    returns whether it does. The header goes back with the ACK, at once or when it is due."""
+    """A segment's header reaches the receiver; returns whether an ACK is due now.
+
+    `due` is whether one would be due without ECN. The header returns with the ACK, now or later.
+    """
     h = header_at(w.headers, header)
     due = ecn.on_bits(tcp, h.ecn, due)
     h.ecn = ecn.bits_of_ack(tcp)
@@ -71,7 +73,7 @@ def read_at_receiver(w, flow, tcp, header, due):
 
 @not_inlined
 def read_at_sender(w, flow, tcp, ack, header):
-    """An ACK's header reaches the sender, and ends there."""
+    """An ACK's header reaches the sender, which reads and releases it."""
     h = header_at(w.headers, header)
     ecn.on_echo(tcp, ack, h.ecn, h.echo)
     if flow.n_fields > 0:
@@ -93,7 +95,7 @@ def codepoint(bits):
 
 @compiled
 def show_header(w, q, link, header):
-    """Let a discipline see what a packet carries."""
+    """Copy a packet's header into a discipline's sample."""
     q.ecn = 0.0
     q.ect = 0.0
     q.words = 0.0
@@ -111,9 +113,9 @@ def show_header(w, q, link, header):
 
 @compiled
 def take_verdict(w, q, link, header, time):
-    """What a discipline has decided for a packet: returns whether it may pass.
+    """Apply a discipline's decision to a packet; returns whether the packet may pass.
 
-    It is marked if that is asked for and it is ECN-capable, dropped if it is not.
+    If the discipline asks for a mark, an ECN-capable packet is marked and any other is dropped.
     """
     if q.drop != 0 or (q.mark != 0 and q.ect == 0):
         return False

@@ -1,4 +1,4 @@
-"""The memory of links: their records, their stages of jitter, the queues of their disciplines."""
+"""The memory of links: their records, their stages of jitter, the states of their disciplines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def lay_out_link(world: PacketWorld, i: int) -> None:
-    """Write the settings of link `i`, and of its stage of jitter, into their rows."""
+    """Write the settings of link `i` and of its stage of jitter into their rows."""
     link = world.resolved.links[i]
     if i in world.paths.stages:
         _lay_out_stage(world, world.paths.stages[i], link)
@@ -60,7 +60,7 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
 
 
 def _share(world: PacketWorld, i: int) -> None:
-    """Mark link `i` as one whose queue the fluid model keeps."""
+    """Mark link `i` as shared: the fluid model keeps its queue."""
     row = world.links[i]
     row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, world.shared[i]
     if i in world.elsewhere:
@@ -68,7 +68,7 @@ def _share(world: PacketWorld, i: int) -> None:
 
 
 def _lay_out_stage(world: PacketWorld, i: int, link: Link) -> None:
-    """Write the stage after a link: packets are delayed at random there, or wait for others."""
+    """Write the stage after a link, where packets have random delays or wait for aggregation."""
     row = world.links[i]
     row["ident"], row["rate"], row["tracked"] = i, math.inf, r.ELSEWHERE
     row["jitter"], row["share"] = link.jitter, link.jitter_share

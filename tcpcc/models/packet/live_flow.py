@@ -1,4 +1,4 @@
-"""A flow of a `PacketSimulation` while it runs: its state to read and set, its events to wait for.
+"""A flow of a running `PacketSimulation`: read and set its state, and wait for its events.
 
 ::
 
@@ -28,7 +28,7 @@ _COUNTS = ("timeouts", "loss_events")
 
 
 class LiveFlow:
-    """One TCP flow of a running simulation; `PacketSimulation.flow` gives it.
+    """One TCP flow of a running simulation, from `PacketSimulation.flow`.
 
     Args:
         sim: the simulation.
@@ -50,13 +50,13 @@ class LiveFlow:
     def _row(self) -> Any:
         return self._sim.world.tcp[self._index]
 
-    # What a process can wait for.
+    # Events that a process can wait for
 
     @property
     def finished(self) -> simpy.Event:
-        """Happens when all that the flow has to send is acknowledged; its value is the time, s.
+        """Triggered when all packets of the flow are acknowledged; its value is the time, s.
 
-        After `send` it is a new one.
+        After a `send` that follows it, this is a new event.
         """
         if self._finished is None:
             self._finished = self._sim.env.event()
@@ -65,11 +65,11 @@ class LiveFlow:
         return self._finished
 
     def loss(self) -> simpy.Event:
-        """Happens at the flow's next loss event; its value is the time, s."""
+        """Triggered at the flow's next loss event; its value is the time, s."""
         return self._next("loss_events")
 
     def timeout(self) -> simpy.Event:
-        """Happens at the flow's next retransmission timeout; its value is the time, s."""
+        """Triggered at the flow's next retransmission timeout; its value is the time, s."""
         return self._next("timeouts")
 
     def _next(self, name: str) -> simpy.Event:
@@ -80,7 +80,7 @@ class LiveFlow:
         return self._waiting[name]
 
     def look(self) -> bool:
-        """Let happen what has happened; whether there is more to wait for."""
+        """Trigger the events that have occurred; returns whether any event is still awaited."""
         row = self._row
         for name in list(self._waiting):
             if int(row[name]) != self._seen[name]:
@@ -90,7 +90,7 @@ class LiveFlow:
             end.succeed(float(row["finished"]))
         return bool(self._waiting) or (end is not None and not end.triggered)
 
-    # What it does and knows.
+    # State and actions
 
     @property
     def acknowledged(self) -> int:
@@ -104,7 +104,7 @@ class LiveFlow:
 
     @property
     def base_rtt(self) -> float:
-        """Least round-trip time seen, s."""
+        """Smallest round-trip time measured, s."""
         return float(self._row["base_rtt"])
 
     @property
@@ -119,7 +119,7 @@ class LiveFlow:
 
     @property
     def state(self) -> dict[str, float]:
-        """The controller's numbers: cwnd and ssthresh (packets), then its own."""
+        """The controller's state: cwnd and ssthresh (packets), then its own variables."""
         record = record_view(self._controller.state_dtype, int(self._row["state"]))
         names = record.dtype.names or ()
         return {n: record[n].item() for n in names if not record[n].shape}
@@ -131,11 +131,11 @@ class LiveFlow:
         return {name: float(record[name]) for name in self._controller.params}
 
     def set(self, **values: float) -> None:
-        """Set numbers of the controller's state, or its parameters, from now on.
+        """Set variables of the controller's state, or its parameters, from now on.
 
         Raises:
-            ScenarioError: it has none of that name, a window that is not positive, a parameter out
-                of its range.
+            ScenarioError: a name is unknown, a window is not positive, or a parameter is outside
+                its range.
         """
         state = record_view(self._controller.state_dtype, int(self._row["state"]))
         params = record_view(self._controller.params_dtype, int(self._row["params"]))
@@ -155,7 +155,11 @@ class LiveFlow:
             (params if name in given else state)[name] = value
 
     def send(self, packets: int) -> None:
-        """Give the flow so many packets more to send, now: it must have a size, and have begun."""
+        """Add `packets` to send, now. The flow must have a size and must have started.
+
+        Raises:
+            ScenarioError: the flow has no size, has not started, or `packets` is below 1.
+        """
         if self._endless:
             raise ScenarioError(f"flow {self.name!r}: sends for ever; give it a size to add to")
         if self._sim.now < self._sim.world.resolved.flows[self._index].spec.start:
@@ -165,5 +169,5 @@ class LiveFlow:
         self._sim.send_more(self._index, whole("packets", packets, low=1))
 
     def stop(self) -> None:
-        """Give it no new data from now on."""
+        """Send no new data from now on."""
         self._sim.stop(self.name)

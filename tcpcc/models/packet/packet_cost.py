@@ -1,6 +1,6 @@
 """The cost of a run of the packet model.
 
-The number of packets is at most what the narrowest link of each path lets through.
+The slowest link of each path bounds the number of packets.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from tcpcc.scenario.workload import Workload
 
 PER_PACKET = {"compiled": 2e-7, "simpy": 2.5e-6}  # CPU s, measured with `tcpcc bench`
-PER_OUTSTANDING = 250  # bytes: a packet in a window, on a link and in a queue; rings are half full
+PER_OUTSTANDING = 250  # bytes of a packet in a window, on a link and in a queue; half-full rings
 LEAST = 4  # packets that a flow has outstanding, however many flows there are
-PER_EVENT = 160  # bytes: a packet's events in a trace
-PER_ITEM = 250  # bytes: an item of a workload, as it is drawn, sent and recorded
-PER_TRANSFER = 2e-5  # CPU s: an item of a workload, besides its packets
+PER_EVENT = 160  # bytes of a packet's events in a trace
+PER_ITEM = 250  # bytes of a workload's item: drawn, sent and recorded
+PER_TRANSFER = 2e-5  # CPU s of a workload's item, without its packets
 TRIES = 4  # packets of an item on an overloaded link, most of them dropped
 DRAWN = 10_000  # conversations of a workload that an estimate draws
 
@@ -46,7 +46,7 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
 
 
 def seconds_for(packets: float, items: float, driver: str) -> float:
-    """CPU time of so many packets and items of workloads, s.
+    """CPU time of `packets` and of `items` of workloads, s.
 
     Raises:
         ScenarioError: an unknown driver.
@@ -57,15 +57,15 @@ def seconds_for(packets: float, items: float, driver: str) -> float:
 
 
 def traffic_memory(sent: float, outstanding: float, items: float, trace: bool) -> float:
-    """Bytes of packets on their way, of the items of workloads, and of a trace."""
+    """Bytes of outstanding packets, of the items of workloads, and of a trace."""
     return PER_OUTSTANDING * outstanding + PER_ITEM * items + (PER_EVENT * sent if trace else 0)
 
 
 def workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
-    """Items of the workloads, and their packets that are sent.
+    """The number of items of the workloads, and of the packets sent for them.
 
-    Packets beyond what the narrowest link carries are sent only to open connections and to try
-    again, a few for each item. Of a workload of very many conversations only the first are drawn.
+    Beyond the capacity of the slowest link only a few packets per item are sent: handshakes and
+    retransmissions. In a workload of very many conversations only the first are drawn.
     """
     items = packets = 0.0
     for load in resolved.workloads:
@@ -82,7 +82,7 @@ def workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
 
 
 def _part_to_draw(workload: Workload, span: float) -> float:
-    """The part of `span` s in which about `DRAWN` conversations begin; at most 1."""
+    """The fraction of `span` (s) in which about `DRAWN` conversations begin; at most 1."""
     if workload.count is not None or span <= 0:
         return 1.0
     middles = (np.arange(1000) + 0.5) / 1000
@@ -93,18 +93,18 @@ def _part_to_draw(workload: Workload, span: float) -> float:
 def packets_sent(
     scenario: Scenario, resolved: Resolved, foreground: bool = False
 ) -> tuple[float, float]:
-    """Data packets sent in the whole run, and the largest number that is outstanding.
+    """Data packets sent in the whole run, and the largest number of outstanding packets.
 
-    With `foreground`, only packets of foreground flows: their share of a link's packets is that of
-    what each flow could send alone.
+    With `foreground`, only packets of foreground flows. Flows share a link in proportion to the
+    packets that each could send alone.
     """
     rates = [link.rate for link in resolved.links]
     for change in resolved.changes:
         if change.spec.rate is not None:
             rates[change.link] = max(rates[change.link], change.spec.rate)
     sent = 0.0
-    # By narrowest link: what it carries at most, what all flows could send, and what the counted
-    # flows could send; of their windows the sum, the largest, and the sum of the smallest ones.
+    # By slowest link: its capacity, packets that all flows could send, packets that the counted
+    # flows could send; the sum of their windows, the largest, and the sum of the smallest windows.
     room: dict[int, float] = {}
     through: dict[int, float] = defaultdict(float)
     counted: dict[int, float] = defaultdict(float)
@@ -133,7 +133,7 @@ def packets_sent(
             sent += most * mine
     share = {link: counted[link] / most if most > 0 else 0.0 for link, most in through.items()}
     sent += sum(min(most, room[link]) * share[link] for link, most in through.items())
-    # Flows that share a link's buffer fill it once; each has a few packets outstanding besides.
+    # Flows that share a link's buffer fill it once; each has a few more packets outstanding.
     outstanding = sum(
         min(total, largest * (share.get(link, 1.0) if foreground else 1.0) + least)
         for link, (total, largest, least) in together.items()
@@ -144,7 +144,7 @@ def packets_sent(
 def _one_flow(
     flow: ResolvedFlow, spec: Flow, resolved: Resolved, per_second: float, active: float
 ) -> tuple[float, float]:
-    """Packets that a flow with a controller sends in `active` s, and the largest window."""
+    """Packets that a flow with a controller sends in `active` s, and its largest window."""
     forward = [resolved.links[i] for i in flow.forward]
     rtt = sum(resolved.links[i].delay for i in (*flow.forward, *flow.reverse))
     rtt = max(rtt, 1 / per_second, 1e-9)
@@ -168,8 +168,10 @@ def _one_flow(
 
 
 def is_short_run(scenario: Scenario, seconds: float) -> bool:
-    """Whether a run certainly needs little memory and less than `seconds`, decided in no time,
-    without finding routes."""
+    """Whether a run certainly needs little memory and less than `seconds` of CPU time.
+
+    The check is fast: it finds no routes.
+    """
     if scenario.workloads or scenario.duration / scenario.interval > 10_000:
         return False
     if sum(getattr(flow, "count", 1) for flow in scenario.flows) > 1000:

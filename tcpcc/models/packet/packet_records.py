@@ -1,7 +1,7 @@
-"""The records of the packet model: links, packets, events, what is recorded.
+"""The records of the packet model: links, packets, events, traces.
 
 Rings (queues, packets in flight) are indexed modulo a power of two; ``head`` and ``tail`` only
-grow. A ring that runs short of room sets ``w.need``; the driver then enlarges it between events.
+grow. A nearly full ring sets ``w.need``, and the driver enlarges it between events.
 """
 
 import numpy as np
@@ -10,29 +10,30 @@ from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
 
-INT32, INT16 = np.int32, np.int16  # kinds of number: below 2**31 (a flow, a hop); flags and kinds
+INT32, INT16 = np.int32, np.int16  # for numbers of flows and hops; for flags and kinds
 
-BEHIND = 2**36  # weight of a packet's place in its busy period, above all other orders
-FAR_BEHIND = 2**26  # places beyond this count as this
-MARGIN = 24  # free places a ring keeps, so that no event can overrun it
-FIRST_RING = 64
-FIRST_HEADERS = 256
+BEHIND = 2**36  # weight of a packet's place in its busy period; larger than any other order
+FAR_BEHIND = 2**26  # largest place in a busy period; later packets have this place too
+MARGIN = 24  # free places that a ring keeps, so that no event can overrun it
+FIRST_RING = 64  # entries of a new ring
+FIRST_HEADERS = 256  # places for headers at the beginning
 
-# Kinds of event. (NumPy integers: a Python literal would be a type of its own for the compiler,
-# and each function that it is handed to would be compiled once per constant.)
+# Kinds of event. (NumPy integers: the compiler gives each Python literal its own type, and would
+# compile a function once for each constant passed to it.)
 ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
-BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of one
+BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of a conversation
 QUEUE_TIMER = np.int64(9)
-RELEASE, ALARM = np.arange(10, 12)  # pacing; what a controller or a loss recovery asked for
+RELEASE, ALARM = np.arange(10, 12)  # of pacing; of a controller or a loss recovery
 ALONE = np.int64(-1)  # arrival of a packet that others may overtake
-DEPARTURE = np.int64(20)  # of a packet from a scheduled link: the next one's turn
-QUEUE_RELEASE = np.int64(21)  # the time before which a discipline lets nothing be sent
+DEPARTURE = np.int64(20)  # of a packet from a scheduled link, which then serves the next one
+QUEUE_RELEASE = np.int64(21)  # end of the time in which a discipline sends no packet
 
-# What follows a hop: an event, the next link at once, the receiver at once; an event of its own for
-# each packet, which others may overtake.
+# What follows a hop: an event, the next link at once, the receiver at once, or a separate event for
+# each packet, because packets may overtake each other.
 BY_EVENT, NEXT_LINK, RECEIVER, OVERTAKEN = range(4)
 
-# Whether a link keeps its queue: no (nothing hangs on it), yes, it is not a queue or not its own.
+# Whether a link keeps its queue: no (nothing depends on it); yes; it is a stage of jitter or the
+# fluid model keeps the queue.
 UNTRACKED, TRACKED, ELSEWHERE = range(3)
 
 # Kinds of trace entry, in the order of tcpcc.results.recording.EVENTS.
@@ -42,7 +43,7 @@ WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
         "events": int, "pause": int,
-        # whether a sender acts in this event, and how often it had timed out and lost before
+        # whether a sender acts in this event; its timeouts and loss events before it
         "turn": int, "timeouts": int, "losses": int,
         "flows": int, "tcp": int, "cbr": int, "n_flows": int,
         "links": int, "n_links": int, "lanes": int, "hops": int,
@@ -55,17 +56,17 @@ WORLD = record_dtype(
         "kinds": int, "free": int, "free_places": int,
         "state_words": int, "sample_words": int, "delivery_word": int, "memory_words": int,
         "headers": int, "spare_headers": int, "n_spare_headers": int,
-        # places for packets that are in no lane, the first free place, and how many are free
+        # places for packets that are in no lane, the first free place, the number of free places
         "pool": int, "first_free": int, "n_free": int,
     }
 )  # fmt: skip
 
-# The packet model's part of a flow. In the row of the same number the TCP sender has a
-# transport.flow_record.TCP_FLOW, and a source of constant bit rate a CBR.
+# The packet model's part of a flow. The row of the same number holds a TCP sender's
+# transport.flow_record.TCP_FLOW, or the CBR record of a source of constant bit rate.
 FLOW = record_dtype(
     {
-        # in the order in which a packet needs them: its place in the arrays, and its number to
-        # queues and in traces (a place goes from hand to hand among conversations)
+        # in the order in which a packet needs them; `index` is the flow's place in the arrays,
+        # `ident` its number for queues and traces (conversations reuse places)
         "index": int, "path": int, "n_hops": int, "n_forward": int,
         "bins": int, "bin": int, "size": float, "ack_size": float,
         # whether it is traced; whether its packets carry headers
@@ -74,17 +75,16 @@ FLOW = record_dtype(
         # the entry of the retransmission timer on the event list
         "timer_at": float, "timer_order": int,
         "ident": int, "open": int, "dropped": int,
-        # the state variables of its controller that are noted if it is traced, and one more than
-        # the newest packet that was sent
+        # state variables of its controller that a trace records; the newest packet sent, plus one
         "notes": int, "n_notes": int, "sent_to": int,
-        # the entries of pacing, of what a controller or a loss recovery asked for, of the ACK
-        # held back, and the header of the packet whose ACK that is
+        # the entries of pacing, of the controller's or loss recovery's alarm, of the delayed ACK;
+        # the header of the packet that this ACK acknowledges
         "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
         "held_since": float, "held_order": int, "ack_timer": int, "held_header": int,
         # the state variables that go out as header fields
         "fields": int, "n_fields": int,
-        # of a conversation (its number + 1): the next item, the first not done, one past the last;
-        # whether an item waits for the one before
+        # of a conversation (its number + 1): the next item, the first item not done, one past the
+        # last item; whether an item waits for the one before
         "item": int, "undone": int, "last_item": int, "waits": int,
         "traffic_class": int,
     },
@@ -96,7 +96,7 @@ LINK = record_dtype(
     [
         # in the order in which a packet needs them
         ("busy_until", float), ("begin", float),
-        ("size", float), ("duration", float),  # of the newest packet: its transmission
+        ("size", float), ("duration", float),  # of the newest packet and its transmission
         ("rate", float), ("delay", float), ("arrived", int),
         ("behind", INT32), ("tracked", INT16), ("scheduled", INT16),
         ("lane", int), ("joint", int), ("ident", int),
@@ -104,22 +104,22 @@ LINK = record_dtype(
         ("recorded", INT32), ("in_bytes", INT32),
         ("sending_since", float), ("sending_bytes", float), ("queue_bytes", float),
         ("capacity", float), ("loss", float), ("bins", int),
-        ("resumes", float), ("shared", int),  # address of what it shares with fluid
+        ("resumes", float), ("shared", int),  # address of the record shared with the fluid model
         *QUEUE_FIELDS, ("open", int), ("dropped", int), ("marked", int),
         *STREAM_FIELDS,
-        # of a scheduled link: how many packets wait, its inner queues, whether it is sending, the
-        # time before which its discipline sends nothing
+        # of a scheduled link: number of waiting packets, its inner queues, whether it is sending,
+        # the time before which its discipline sends no packet
         ("stored", int), ("inner", int), ("n_inner", int), ("sending", int), ("release_at", float),
         ("counted_until", float), ("newest", float),
-        # of a stage of jitter: most that a packet takes, the share that takes any time at all; of
-        # one that lets packets go together, how often
+        # of a stage: largest jitter of a packet, share of packets with jitter, whether packets may
+        # overtake, period of the aggregation (0: none)
         ("jitter", float), ("share", float), ("reorders", int), ("period", float),
     ],
     whole_lines=True,
 )  # fmt: skip
 
-# Packets under way that come out at a link's far end, in that order; `time`, `since` and `order` of
-# the newest one. A link has a lane of its own, and may have a joint one.
+# Packets in flight, in the order of their arrival at a link's far end; `time`, `since` and `order`
+# are those of the newest packet. A link has its own lane, and may have a joint one.
 LANE = record_dtype(
     {
         "flight": int, "flight_mask": int, "flight_head": int, "flight_tail": int,
@@ -128,16 +128,16 @@ LANE = record_dtype(
 )  # fmt: skip
 HOP = record_dtype({"link": int, "then": INT32, "again": INT32})  # link: its address
 QUEUED = record_dtype({"leaves": float, "size": float})
-# A packet under way (see packets.Packet), one cache line. `time`, `since` and `order` say when it
-# arrives and where it stands among arrivals at that instant. In the pool `time` is its arrival at
-# the queue, and `order` the place of the next packet of its inner queue, or the next free place.
+# A packet in flight (see packets.Packet), one cache line. `time` is its arrival; `since` and
+# `order` are its rank among simultaneous arrivals. In the pool `time` is its arrival at the queue,
+# and `order` is the place of the next packet of its inner queue, or the next free place.
 PACKET = record_dtype(
     {
         "time": float, "since": float, "order": int, "seq": int, "trigger": int, "low": int,
         "span": INT32, "flow": INT32, "hop": INT32, "header": INT32,
     }
 )  # fmt: skip
-# What few packets carry: a place of it goes with the packet, and back with its ACK (headers).
+# A packet's header: its place goes with the packet, and back with its ACK (see headers).
 HEADER = record_dtype(
     {
         "back": int,
@@ -150,7 +150,7 @@ HEADER = record_dtype(
     }
 )
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": INT32, "id": INT32})
-# An inner queue of a scheduled link: places in the pool; place 0 stands for no packet.
+# An inner queue of a scheduled link: places in the pool; place 0 means no packet.
 INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
 CHANGES = record_dtype(
     {
@@ -160,7 +160,7 @@ CHANGES = record_dtype(
     }
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
-NOTE = record_dtype({"place": int, "column": int})  # of a state variable; in the trace's values
+NOTE = record_dtype({"place": int, "column": int})  # place in the state; column of the trace
 CONVERSATION = record_dtype(
     {
         "start": float, "kind": int, "first": int, "items": int,

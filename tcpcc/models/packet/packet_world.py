@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
-_SMALL = 2**24  # bytes; below this the machine is not asked for its free memory, which takes time
+_SMALL = 2**24  # bytes; smaller windows are accepted without a query of the free memory
 
 
 class PacketWorld:
     """The memory of one run of the packet model.
 
-    The arrays are owned here; the compiled handlers see their addresses in the records. A driver
-    calls `grow` whenever a handler has asked for room (``w.need``).
+    This object owns the arrays; the compiled handlers get their addresses from the records. A
+    driver calls `grow` whenever a handler has asked for room (``w.need``).
 
     Args:
-        scenario: what to run.
-        trace: keep every event of every flow, or of those named.
-        shared: addresses of the records of the links that are shared with fluid, by link.
-        elsewhere: the memories of such links' disciplines that count amounts, by link.
+        scenario: the scenario to run.
+        trace: record every event of every flow, or of the named flows.
+        shared: addresses of the records of links shared with the fluid model, by link.
+        elsewhere: memories of the disciplines of such links that count amounts, by link.
         growing: whether flows may be added (`added.add_flow`). Then any link may get another
-            feeder, so no packet is put onto a link before its time.
-        stream: the file that the record is written to; bins are kept on its disk.
+            feeder, so no packet is sent over a link before its arrival time there.
+        stream: the file that the record is written to; bins are kept on the same disk.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class PacketWorld:
         self.schedule.beginning()
 
     def _lay_out_bins(self) -> None:
-        """Bins of the recorded rows and links; the last row sums up all that are not recorded."""
+        """Bins of the recorded rows and links; the last row sums up all rows not recorded."""
         scenario, rows = self.scenario, len(self.resolved.rows)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
         self.kept = list(self.resolved.recorded)
@@ -128,7 +128,7 @@ class PacketWorld:
     # ------------------------------------------------------------------- while running
 
     def grow(self) -> None:
-        """Double what is short of room: rings, places for packets, the event list, the trace."""
+        """Double whatever is nearly full: rings, places for packets, the event list, the trace."""
         rings, links, lanes, tcp = self.rings, self.links, self.paths.lanes, self.tcp
         rings.grow(links, "queue", links["queue_head"], links["queue_tail"])
         rings.grow(lanes, "flight", lanes["flight_head"], lanes["flight_tail"])
@@ -144,7 +144,7 @@ class PacketWorld:
         self.w["need"] = 0
 
     def _check_window(self, i: int) -> None:
-        """Refuse a window whose packets the machine has no memory to keep."""
+        """Refuse a window that needs more memory than the machine has free."""
         row = self.tcp[i]
         flow, name = self._sender_at(i)
         assert flow.controller is not None
@@ -163,29 +163,29 @@ class PacketWorld:
         return address(self.w)
 
     def explain(self, error: ArithmeticError) -> RuleError:
-        """An error in a rule, with the rule, its line and the values it worked on."""
+        """The error with the rule that failed, its line and the values it used."""
         return blame(error, float(self.w["now"][0]), self.suspects())
 
     def suspects(self) -> Iterator[Suspect]:
-        """The rules that may have failed just now."""
+        """The rules that may have raised the error."""
         place = int(self.w["flow"][0])
         flow, name = self._sender_at(place)
         called = [(name, flow.controller, self.tcp[place])]
         return suspects(called, self.resolved.links, self.queues)
 
     def _sender_at(self, place: int) -> tuple[ResolvedFlow, str]:
-        """The flow, or the kind of conversation, that has a place, and its name."""
+        """The flow, or the kind of conversation, at a place, and its name."""
         if self.conversations is None or place < len(self.resolved.flows):
             flow = self.resolved.flows[place]
             return flow, flow.name
         return self.conversations.kind_at(place), self.conversations.name_at(place)
 
     def release(self) -> None:
-        """Give back the memory of what is on disk."""
+        """Release the memory of bins that are on disk."""
         if self.scratch is not None:
             self.scratch.release()
 
 
 def _needs_pool(link: Link) -> bool:
-    """Whether packets wait at this link, or after it, in no order that is known on arrival."""
+    """Whether the order in which packets leave this link or its stage is unknown on arrival."""
     return link.reordering or link.queue.discipline.is_scheduled

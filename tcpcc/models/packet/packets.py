@@ -1,7 +1,7 @@
-"""A packet: made by a sender or a receiver, passed whole, kept in records while it waits.
+"""Packets: tuples while they are handled, records while they wait.
 
-Packets wait in a link's lane, in order, or in the pool: there those that others may overtake, and
-those in the inner queues of scheduled links.
+Packets wait in a link's lane, in order. Packets that others may overtake, and packets in the inner
+queues of scheduled links, wait in the pool.
 """
 
 from typing import NamedTuple
@@ -19,10 +19,10 @@ class Packet(NamedTuple):
     Attributes:
         flow: row of its flow.
         hop: next hop of its path; ACKs begin at the flow's ``n_forward``.
-        seq: number of the data packet; of an ACK the last packet before the first missing one.
-        trigger: of an ACK, number of the packet that caused it.
-        low, span: of an ACK, its SACK block: `span` packets from `low`.
-        header: place of its header; 0: it has none.
+        seq: number of the data packet; in an ACK, the last packet before the first missing one.
+        trigger: in an ACK, the number of the packet that caused it.
+        low, span: in an ACK, its SACK block: `span` packets from `low` on.
+        header: place of its header; 0: no header.
     """
 
     flow: int
@@ -74,7 +74,7 @@ def read_packet(record):
 
 @compiled
 def write_packet(p, record):
-    """Write a packet into a record; `time`, `since` and `order` there stay what they are."""
+    """Write a packet into a record; `time`, `since` and `order` of the record do not change."""
     record.flow = p.flow
     record.hop = p.hop
     record.seq = p.seq
@@ -99,7 +99,7 @@ def place_in_pool(w, p):
 
 @compiled
 def free_place(w, place):
-    """Give a place back to the pool."""
+    """Free a place of the pool."""
     packet_at(w.pool, place).order = w.first_free
     w.first_free = place
     w.n_free += 1

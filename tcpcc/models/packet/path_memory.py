@@ -1,4 +1,4 @@
-"""The memory of paths: the hops of every flow, and the lanes in which packets are under way."""
+"""The memory of paths: the hops of every flow, and the lanes of packets in flight."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def stages(resolved: Resolved) -> dict[int, int]:
-    """The row of each link's stage of jitter, by link, for links that have one at some time."""
+    """The row of each link's stage of jitter, for links that have one at any time."""
     later = {change.link for change in resolved.changes if change.spec.jitter is not None}
     followed = [i for i, link in enumerate(resolved.links) if link.has_stage or i in later]
     return {i: len(resolved.links) + k for k, i in enumerate(followed)}
@@ -27,8 +27,8 @@ class PathMemory:
     """Hops and lanes of a world.
 
     Attributes:
-        hops: records HOP, those of a path one after the other.
-        lanes: records LANE: one for each row of the world's links, then those that links share.
+        hops: records HOP; the hops of one path are contiguous.
+        lanes: records LANE: one for each row of the world's links, then the joint ones.
         row_of: a link's row in the world's links.
         stages: the row of a link's stage of jitter, by link.
     """
@@ -46,12 +46,14 @@ class PathMemory:
         self._lay_out_lanes(rows)
 
     def lay_out_hops(self) -> list[tuple[int, int, bool]]:
-        """Write the hops of all flows; returns their rows: link, what follows, whether again.
+        """Write the hops of all flows; returns their rows.
+
+        A row is the link, what follows the hop, and whether the path crosses the link again.
 
         A packet goes on to the next link without an event if that link's only feeder is the link
         before it (or the flow's own sender or receiver), neither link changes during the run, and,
-        at a receiver, no timer holds ACKs back. A discipline that decides at arrival must see the
-        queue as it is at that time, so packets reach its link by an event.
+        at a receiver, ACKs are not delayed. A discipline that decides on arrival must see the queue
+        at that time, so packets reach its link by an event.
         """
         world, resolved = self.world, self.world.resolved
         later: set[Any] = {("later", 1), ("later", 2)} if world.growing else set()
@@ -98,11 +100,11 @@ class PathMemory:
         return rows
 
     def _lay_out_lanes(self, rows: list[tuple[int, int, bool]]) -> None:
-        """Make a lane for each link from which packets go on by an event, and shared lanes.
+        """Make a lane for each link from which packets go on by an event, and joint lanes.
 
-        The event list holds one entry per lane. Links that end where one link begins, or at
-        hosts, after the same delay share another lane: packets mostly come out of these links in
-        the order in which they were sent, and then one entry stands for all of them.
+        The event list holds one entry per lane. Links with the same delay that end where the same
+        link begins, or that end at hosts, have a joint lane. Packets mostly arrive from these links
+        in the order in which they were sent, so one entry serves all of them.
         """
         world = self.world
         ends: dict[int, set[int]] = {}
@@ -139,15 +141,15 @@ class PathMemory:
         links["joint"] = np.where(self.joint_of < 0, 0, base + size * self.joint_of)
 
     def _decides(self, link: int) -> bool:
-        """Whether the fate of a packet depends on the queue at the time of its arrival."""
+        """Whether the link decides about a packet by the queue at the packet's arrival."""
         discipline = self.world.resolved.links[link].queue.discipline
         return discipline.decides_by_packet or link in self.world.shared
 
     def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
         """Numbered paths through the network: one per flow, then one per workload.
 
-        A workload's connections come from one host and go to one other: their packets reach the
-        first link, and their ACKs the first one back, in the order in which they are handled.
+        All connections of a workload have the same two hosts. Their packets reach the first link,
+        and their ACKs the first link of the reverse path, in the order in which they are handled.
         """
         resolved = self.world.resolved
         yield from enumerate(resolved.flows)
@@ -155,18 +157,18 @@ class PathMemory:
         yield from ((number, load.kinds[0]) for number, load in loads)
 
     def fill(self, row: Any, path: int, flow: ResolvedFlow) -> None:
-        """Write where a flow's hops are into its record."""
+        """Write the place of a flow's hops into its record."""
         row["path"] = self.path_of[path]
         row["n_forward"] = len(self._hops_of(flow.forward))
         row["n_hops"] = row["n_forward"] + len(self._hops_of(flow.reverse))
 
     def _hops_of(self, way: tuple[int, ...]) -> list[int]:
-        """The rows of the links of a way, each followed by its stage of jitter if it has one."""
+        """The rows of a path's links, each followed by its stage of jitter if it has one."""
         pairs = ((self.row_of[i], self.stages.get(i)) for i in way)
         return [k for pair in pairs for k in pair if k is not None]
 
     def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
-        """Whether the receiver's first link is its own, so that an ACK may go onto it early."""
+        """Whether only this receiver feeds its first link, so an ACK needs no event there."""
         if not flow.reverse:
             return True
         first = flow.reverse[0]

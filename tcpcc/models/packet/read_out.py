@@ -1,4 +1,4 @@
-"""What a run of the packet model gives: the bins of its world as a record."""
+"""The result of a run of the packet model: the bins of its world as a record."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def result(world: PacketWorld, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
-    """The record of the run, or of its part up to `until`: the bins that have ended by then.
+    """The record of the run, or of the bins that end by `until`.
 
     Raises:
-        ScenarioError: none has.
+        ScenarioError: no bin has ended by `until`.
     """
     changes = sorted([*world.resolved.changes, *world.schedule.by_hand], key=lambda c: c.spec.at)
     resolved = replace(world.resolved, changes=tuple(changes))
@@ -51,12 +51,12 @@ def result(world: PacketWorld, driver: str, cpu_seconds: float, until: float = m
 
 
 def series(world: PacketWorld, until: float = math.inf) -> Series:
-    """What a record of the run, or of its part up to `until`, holds."""
+    """The series of the run, or of the bins that end by `until`."""
     return _series(world, _edges(world, until))
 
 
 def _edges(world: PacketWorld, until: float) -> np.ndarray:
-    """The ends of the bins that have ended by `until`, which are complete then."""
+    """Complete the bins that end by `until`; returns their ends."""
     flush(world.address, until)
     interval = world.scenario.interval
     edges = np.minimum(interval * np.arange(1, world.n_bins + 1), world.scenario.duration)
@@ -69,14 +69,14 @@ def _edges(world: PacketWorld, until: float) -> np.ndarray:
 
 
 def _series_in_parts(world: PacketWorld, edges: np.ndarray) -> Iterator[Series]:
-    """What each part of the record holds."""
+    """The series of each part of the record."""
     totals = _totals(world, len(edges))
     for bins in _parts(world, len(edges)):
         yield _series(world, edges, bins, totals)
 
 
 def _parts(world: PacketWorld, n_bins: int) -> Iterator[slice]:
-    """The first bins, all at once, or where they are on disk as many as memory should hold."""
+    """One slice of the first `n_bins` bins, or several that fit in memory if they are on disk."""
     width = n_bins
     if world.scratch is not None:
         row = (len(world.flow_bins) + len(world.link_bins)) * FLOW_BIN.itemsize
@@ -92,7 +92,7 @@ def _series(
     bins: slice | None = None,
     totals: dict[str, np.ndarray] | None = None,
 ) -> Series:
-    """What a record holds of some bins; those end at `edges`."""
+    """The series of the slice `bins`; all bins end at `edges`."""
     bins = bins or slice(0, len(edges))
     totals = totals or _totals(world, len(edges))
     flow_bins, link_bins = _flow_bins(world, bins), world.link_bins[:, bins].T
@@ -123,7 +123,7 @@ def _series(
 
 
 def _flow_bins(world: PacketWorld, bins: slice) -> np.ndarray:
-    """Some bins of the rows that are recorded, shape [time, row]."""
+    """A slice of the bins of the recorded rows, shape [time, row]."""
     kept = world.bin_row[world.kept]
     as_they_are = np.array_equal(kept, np.arange(len(kept)))
     some = world.flow_bins[:, bins]
@@ -131,7 +131,7 @@ def _flow_bins(world: PacketWorld, bins: slice) -> np.ndarray:
 
 
 def _totals(world: PacketWorld, n_bins: int) -> dict[str, np.ndarray]:
-    """What each row of the scenario sums up to, by `recording.TOTALS`."""
+    """The totals of each row of the scenario, by `recording.TOTALS`."""
     n = len(world.resolved.flows)
     totals = {name: _counter(world, name) for name in ("timeouts", "loss_events")}
     finished = np.full(len(world.resolved.rows), math.nan)
@@ -153,7 +153,7 @@ def _totals(world: PacketWorld, n_bins: int) -> dict[str, np.ndarray]:
 
 
 def _counter(world: PacketWorld, name: str) -> np.ndarray:
-    """A counter of every flow and, summed, of every kind of conversation."""
+    """A counter of every flow, and its sum over every kind of conversation."""
     counts = world.tcp[name][: len(world.resolved.flows)]
     if world.conversations is None:
         return counts
@@ -161,7 +161,7 @@ def _counter(world: PacketWorld, name: str) -> np.ndarray:
 
 
 def _items(world: PacketWorld) -> dict[str, Any] | None:
-    """The items of conversations, with the rows of the record that these have."""
+    """The items of conversations, with the rows of their kinds in the record."""
     if world.conversations is None:
         return None
     items = world.conversations.record()

@@ -1,7 +1,7 @@
-"""What a run writes down: sums per recording interval, and the trace if one is wanted.
+"""Recording: sums per recording interval, and the trace.
 
-A packet's contribution is known when it arrives at a link (when it will wait, be sent, arrive), so
-it is added to the bins of those times at once. Nothing has to be sampled, and the sums are exact.
+When a packet arrives at a link, the times of its waiting, transmission and arrival are known. Its
+contribution is added to the bins of those times at once, so the sums are exact, without sampling.
 """
 
 import math
@@ -37,7 +37,7 @@ def add_waiting(w, link, begin, end, packets):
 
 @compiled
 def add_sending(w, link, begin, end, bits, sign):
-    """Add the transmission of a packet from `begin` to `end`, shared between the bins it spans."""
+    """Add the transmission of a packet from `begin` to `end` to the bins that it spans."""
     if not begin < w.duration:
         return
     k = bin_of(w, begin)
@@ -60,14 +60,14 @@ def add_sending(w, link, begin, end, bits, sign):
 
 @compiled
 def trace(w, flow, time, event, seq, value):
-    """Note an event of a connection if it is traced."""
+    """Record an event of a connection if it is traced."""
     if flow.traced != 0:
         write_trace(w, flow, time, event, seq, value)
 
 
 @not_inlined
 def write_trace(w, flow, time, event, seq, value):
-    """Those at the sender with its window and what its controller records."""
+    """Write an entry of the trace; events at the sender have its window and controller's state."""
     entry = trace_at(w.trace, w.trace_count)
     entry.time = time
     entry.flow = flow.ident
@@ -95,7 +95,7 @@ def write_trace(w, flow, time, event, seq, value):
 
 @compiled
 def trace_ack(w, flow, time, event, seq, value, trigger, low, high):
-    """As :func:`trace`, for an ACK that packet `trigger` caused and that tells of a block."""
+    """As :func:`trace`, for an ACK that packet `trigger` caused, with its SACK block."""
     trace(w, flow, time, event, seq, value)
     if flow.traced != 0:
         values = w.trace_values + 8 * w.trace_columns * (w.trace_count - 1)

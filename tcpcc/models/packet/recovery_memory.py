@@ -1,4 +1,4 @@
-"""What flows keep in memory for their loss recoveries."""
+"""The memory of the flows' loss recoveries."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tcpcc.transport.recovery import RECOVERIES, Recovery
 
 
 class RecoveryMemory:
-    """The records of all flows' recoveries; to be kept alive as long as the flows' records.
+    """The records of all flows' recoveries; they must live as long as the flows' records.
 
     Attributes:
-        states: the recoveries' private states, in the order of filling.
+        states: the recoveries' private states, in the order of the calls of `fill`.
     """
 
     def __init__(self) -> None:
@@ -24,8 +24,10 @@ class RecoveryMemory:
         self._rules: dict[str, dict[str, int]] = {}  # addresses, by recovery
 
     def fill(self, flow: np.ndarray, name: str) -> np.ndarray:
-        """Write the addresses of rules and records into a flow's record, an array of one; returns
-        the recovery's state."""
+        """Write the addresses of rules and records into a flow's record, an array of length 1.
+
+        Returns the recovery's state.
+        """
         recovery = RECOVERIES[name]
         state = np.array([recovery.initial_state], recovery.state_dtype)
         values = tuple(recovery.check({}).values()) or (0.0,)

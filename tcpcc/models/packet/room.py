@@ -1,4 +1,4 @@
-"""Room that grows as a run needs it: rings, and the pool of packets that are in no lane."""
+"""Memory that grows during a run: rings, and the pool of packets that are in no lane."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ class Rings:
         self.arrays: dict[tuple[str, int], np.ndarray] = {}
 
     def place(self, owner: np.ndarray, field: str, i: int, ring: np.ndarray) -> None:
-        """Make `ring` the one that `field` of row `i` points to."""
+        """Let `field` of row `i` point to `ring`."""
         self.arrays[field, i] = ring
         owner[field][i] = address(ring)
         owner[f"{field.rstrip('s')}_mask"][i] = len(ring) - 1
 
     def grow(self, owner: np.ndarray, field: str, first: np.ndarray, last: np.ndarray) -> None:
-        """Double the rings of `owner` that are nearly full: entries from `first` to `last`."""
+        """Double the nearly full rings of `owner`; a ring's entries are those from `first` to
+        `last`."""
         for i in short(owner, field, first, last):
             self.enlarge(owner, field, i)
 
     def enlarge(self, owner: np.ndarray, field: str, i: int) -> None:
-        """Give a ring twice the room."""
+        """Double a ring."""
         ring = self.arrays[field, i]
         bigger = blank(2 * len(ring), ring.dtype)
-        bigger[: len(ring)] = bigger[len(ring) :] = ring  # an entry's place modulo either length
+        bigger[: len(ring)] = bigger[len(ring) :] = ring  # an entry is in one of the two halves
         self.place(owner, field, i, bigger)
 
 
 def short(owner: np.ndarray, field: str, first: np.ndarray, last: np.ndarray) -> list[int]:
-    """The rows of `owner` with a ring that is nearly full."""
+    """The rows of `owner` with a nearly full ring."""
     room = owner[f"{field.rstrip('s')}_mask"] + 1
     return [int(i) for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room))]
 
@@ -44,7 +45,7 @@ class Pool:
 
     Args:
         w: the world's record.
-        used: whether any packet may need a place. Place 0 stands for no packet.
+        used: whether any packet may need a place. Place 0 means no packet.
     """
 
     def __init__(self, w: np.ndarray, used: bool) -> None:
@@ -60,7 +61,7 @@ class Pool:
             self._add(len(self.packets))
 
     def _add(self, room: int) -> None:
-        """Add places, to be taken before those that are free now."""
+        """Add places; they are taken before the places that are free now."""
         w, first = self.w[0], len(self.packets)
         self.packets = longer(self.packets, room)
         following = self.packets["order"][first:]

@@ -1,4 +1,4 @@
-"""What a scenario puts on the event list: starts, stops, timers of queues, changes of links."""
+"""The events of a scenario: starts, stops, timers of queues, changes of links."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Schedule:
-    """The event list of a world, as its drivers fill it, and the changes of links that are due.
+    """The event list of a world and the scheduled changes of its links.
 
     Attributes:
         heap: records EVENT; the first ``w.heap_size`` are in use.
-        by_hand: the changes that are not the scenario's.
+        by_hand: changes made during the run, which are not part of the scenario.
     """
 
     def __init__(self, world: PacketWorld) -> None:
@@ -36,9 +36,9 @@ class Schedule:
         w["changes"] = address(self._changes)
 
     def beginning(self) -> None:
-        """Schedule queues' timers, starts, stops, on-times and changes.
+        """Schedule timers of queues, starts and stops of flows, conversations and changes.
 
-        Where times are equal they are handled in this order.
+        Simultaneous events are handled in this order.
         """
         world = self.world
         for i, queue in world.queues.items():
@@ -73,7 +73,7 @@ class Schedule:
             self.add(spec.stop, r.FLOW_STOP, i)
 
     def change_now(self, change: ResolvedChange) -> None:
-        """Schedule a change that the scenario does not have, for its time."""
+        """Schedule a change that is not part of the scenario."""
         self.by_hand.append(change)
         self._add_change(change)
 
@@ -82,7 +82,7 @@ class Schedule:
             self.add(change.spec.at, r.CHANGE, self._write(values))
 
     def _rows_of(self, change: ResolvedChange) -> list[dict[str, Any]]:
-        """One row for the link itself, one for its jitter, one for each parameter of its queue."""
+        """One row for the link, one for its jitter, one for each parameter of its queue."""
         world, spec, link = self.world, change.spec, change.link
         rows: list[dict[str, Any]] = [
             {
@@ -102,7 +102,7 @@ class Schedule:
         return rows
 
     def _write(self, values: dict[str, Any]) -> int:
-        """Write a row of a change; returns its number. NaN stands for what does not change."""
+        """Write a row of a change; returns its number. NaN means no change."""
         row = self._n_changes
         self._n_changes += 1
         if row >= len(self._changes):

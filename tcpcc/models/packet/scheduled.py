@@ -1,11 +1,11 @@
-"""Scheduled links: what a packet meets there is decided when it leaves, so a departure is an event.
+"""Scheduled links: their disciplines decide about a packet when it leaves the queue.
 
-Packets wait in inner queues, one unless the discipline has more, each with all that it carries.
-When the transmitter is free the discipline chooses an inner queue, sees the packet at its head and
-how long it has waited, and sends, marks or drops it. It may also send nothing before some time,
-which is an event too. A packet comes to such a link, and leaves it, by an event always (see the
-layout of paths); only links whose discipline has ``on_departure`` or ``on_select`` are of this
-class, all others are those of `forward`.
+A link is scheduled if its discipline has ``on_departure`` or ``on_select``; all other links are
+those of `forward`. Packets wait in inner queues: one, unless the discipline has more. When the
+transmitter is free, the discipline chooses an inner queue, sees the packet at its head and the
+packet's waiting time, and sends, marks or drops it. It may also pause until a given time, which is
+then an event. Departures are events, and packets always reach and leave a scheduled link by an
+event (see `path_memory`).
 """
 
 import math
@@ -43,7 +43,7 @@ from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample
 
 @not_inlined
 def send_packet(w, flow, p, time):
-    """Put a packet onto the link of its hop, scheduled or not."""
+    """Send a packet over the link of its hop, scheduled or not."""
     link = link_at(hop_at(w.hops, flow.path + p.hop).link, 0)
     if link.scheduled != 0:
         enter_scheduled(w, link, flow, p, time)
@@ -53,13 +53,13 @@ def send_packet(w, flow, p, time):
 
 @compiled
 def bin_at(w, time):
-    """The bin of `time`, -1 after the end."""
+    """The bin of `time`; -1 after the end of the run."""
     return min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1
 
 
 @compiled
 def count_waiting(w, link, time):
-    """Complete the time integral of a scheduled link's queue, before the queue changes."""
+    """Update the time integral of a scheduled link's queue, before the queue changes."""
     if link.scheduled == 0 or link.recorded == 0:
         return
     if link.stored > 0:
@@ -69,7 +69,7 @@ def count_waiting(w, link, time):
 
 @compiled
 def has_no_room(link, size):
-    """Whether the buffer, which counts the packet being sent, is full."""
+    """Whether a packet of `size` bytes does not fit; the packet being sent occupies the buffer."""
     if link.in_bytes != 0:
         held = link.queue_bytes + (link.sending_bytes if link.sending != 0 else 0.0)
         return held + size > link.capacity
@@ -78,7 +78,7 @@ def has_no_room(link, size):
 
 @not_inlined
 def enter_scheduled(w, link, flow, p, time):
-    """A packet arrives at a scheduled link: it is dropped, or waits, or is sent at once."""
+    """A packet arrives at a scheduled link: it is dropped, waits, or is sent at once."""
     size = size_of(flow, p)
     link.arrived += 1
     count_waiting(w, link, time)
@@ -139,7 +139,7 @@ def store(w, link, number, p, time, size):
 
 @compiled
 def describe_inner(w, link, inner, number):
-    """Show the discipline an inner queue: the fields of `EACH`, in their order."""
+    """Copy an inner queue's state into the discipline's sample: the fields of `EACH`, in order."""
     n = link.n_inner
     number_at(link.each, number).value = inner.count
     number_at(link.each, n + number).value = inner.bytes
@@ -156,13 +156,13 @@ def describe_inner(w, link, inner, number):
 @compiled
 def inner_of(link, number):
     if number < 0 or number >= link.n_inner:
-        raise FloatingPointError("a queue discipline set q.inner to a queue that it has not")
+        raise FloatingPointError("a queue discipline set q.inner to a queue that does not exist")
     return inner_at(link.inner, number)
 
 
 @compiled
 def take_first(w, link, inner, number):
-    """Take the first packet out of an inner queue; returns it and when it arrived."""
+    """Take the first packet out of an inner queue; returns the packet and its arrival time."""
     place = inner.first
     record = packet_at(w.pool, place)
     p = read_packet(record)
@@ -205,7 +205,7 @@ def consult(w, link, p, inner, number, time, arrived):
 
 @not_inlined
 def push_out(w, link, number, count, time):
-    """Drop packets from the head of an inner queue, so that the buffer has room."""
+    """Drop packets from the head of an inner queue to make room in the buffer."""
     inner = inner_of(link, number)
     dropped = 0
     while inner.count > 0 and (dropped < count or (link.in_bytes != 0 and has_no_room(link, 0.0))):
@@ -224,7 +224,7 @@ def serve_next(w, link, time):
     """Send the next packet that the discipline lets pass, if any waits."""
     count_waiting(w, link, time)
     dropped_from = -1
-    while link.stored > 0 and link.rate > 0:  # at rate 0 it stands still
+    while link.stored > 0 and link.rate > 0:  # at rate 0 nothing is sent
         number = 0
         q = queue_sample_at(link.sample, 0)
         if link.select != 0:
@@ -252,7 +252,7 @@ def serve_next(w, link, time):
 
 @not_inlined
 def select_queue(w, link, q, time):
-    """Let the discipline choose the inner queue that sends next, or a time to wait for."""
+    """Let the discipline choose the inner queue to serve next, or a time to wait for."""
     clear_queue_sample(link, q)
     q.now = time
     q.queue = float(link.stored)
@@ -261,12 +261,12 @@ def select_queue(w, link, q, time):
     call_rule(link.select, link.state, link.params, link.sample)
     note_state(link, bin_at(w, time))
     if math.isnan(q.not_before):
-        raise FloatingPointError("on_select left a q.not_before that is no number")
+        raise FloatingPointError("on_select set q.not_before to NaN")
 
 
 @not_inlined
 def hold_queue(w, link, until, time):
-    """The discipline sends nothing before `until`: see that the link then asks it again."""
+    """The discipline sends nothing before `until`: schedule the next call of its ``on_select``."""
     if until < link.release_at:
         link.release_at = until
         push(w, until, time, link.ident, QUEUE_RELEASE, link.ident)
@@ -274,8 +274,7 @@ def hold_queue(w, link, until, time):
 
 @not_inlined
 def release_queue(w, link, time):
-    """A time that the discipline has set comes: packets may go on, unless it has set an earlier
-    one since."""
+    """A pause of the discipline ends: serve the link, unless an earlier end has been set since."""
     if time == link.release_at:
         link.release_at = math.inf
         if link.sending == 0:
@@ -284,7 +283,7 @@ def release_queue(w, link, time):
 
 @compiled
 def begin_transmission(w, link, p, time):
-    """Send a packet: it leaves the link's far end, and the link is free, by events."""
+    """Send a packet; events for its arrival and for the end of the transmission follow."""
     size = size_of(flow_at(w.flows, p.flow), p)
     duration = 8 * size / link.rate
     link.behind = min(link.behind + 1, FAR_BEHIND) if link.busy_until == time else 0

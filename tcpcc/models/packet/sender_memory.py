@@ -1,4 +1,4 @@
-"""The memory of senders: a flow's records, filled from its settings."""
+"""The memory of senders: the records of a flow, filled from its settings."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from tcpcc.scenario.traffic import Transport
 
 ENDLESS = 2**62  # packets of a flow without a size
-_SMALLEST_TICK = 1e-9  # s, for a tick of 0: no rounding
+_SMALLEST_TICK = 1e-9  # s; stands for a tick of 0, which means no rounding
 
-# Settings of a transport that its record has under the same name.
+# Settings of a transport that have the same name in its record
 _COPIED = (
     "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
     "whole_window", "count_delivered", "gso_segments", "dupack_threshold", "limited_transmit",
@@ -36,11 +36,11 @@ _COPIED = (
 
 
 class SenderMemory:
-    """What senders need beside their rows: states of controllers and recoveries, deliveries.
+    """The memory of senders besides their rows: states of controllers and recoveries, deliveries.
 
     Attributes:
         states: the controllers' state records, by flow.
-        deliveries: records DELIVERY of the flows that need one, by flow.
+        deliveries: records DELIVERY, by flow; an empty array for a flow that needs none.
     """
 
     def __init__(self, world: PacketWorld) -> None:
@@ -52,7 +52,7 @@ class SenderMemory:
         self._header_places: list[np.ndarray] = []
 
     def lay_out(self, i: int, flow: ResolvedFlow) -> None:
-        """Write the settings of flow `i` into its records, and give it its memory."""
+        """Write the settings of flow `i` into its records, and allocate its memory."""
         world = self.world
         row, tcp = world.flows[i : i + 1], world.tcp[i : i + 1]
         row["index"] = row["ident"] = i
@@ -68,7 +68,7 @@ class SenderMemory:
             world.rings.place(world.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
 
     def fill(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
-        """Write a flow's settings into its records; its sums go to row `i` of the bins."""
+        """Write a flow's settings into its records; it is recorded in row `i` of the bins."""
         spec = flow.spec
         self.world.trace.mark(row, i, flow)
         row["bins"] = self.world.bins_of(i)

@@ -1,7 +1,7 @@
-"""The SimPy driver: the same handlers, each event of the model an event of a SimPy environment.
+"""The SimPy driver: the same handlers; each event of the model is an event of a SimPy environment.
 
-The environment can be the user's own, with other processes in it that watch or change the network
-while it runs::
+The environment can be the user's own, with other processes that observe or change the network
+during the run::
 
     env = simpy.Environment()
     sim = PacketSimulation(scenario, env)
@@ -45,11 +45,11 @@ class PacketSimulation:
 
     Args:
         scenario: what to simulate; its time 0 is the environment's present time
-        env: the ``simpy.Environment`` to live in; a new one if None
-        trace: keep every event of every flow, or of those named; see `tcpcc.simulate`
-        growing: whether flows may be added while it runs, by `add`; it takes some more events
-        stream: file that the record goes to as it comes, see `tcpcc.simulate`; not with `growing`
-        world: the memory of the run, if it is laid out already
+        env: the ``simpy.Environment`` to run in; a new one if None
+        trace: record every event of every flow, or of the named flows; see `tcpcc.simulate`
+        growing: whether `add` may add flows during the run; it costs some more events
+        stream: file to which the record is written, see `tcpcc.simulate`; not with `growing`
+        world: the memory of the run, if it already exists
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class PacketSimulation:
         self.scenario = scenario
         target = stream_target(stream, trace)
         if growing and target is not None:
-            raise ScenarioError(f"stream = {str(target)!r}: not of a simulation with growing=True")
+            raise ScenarioError(f"stream = {str(target)!r}: not allowed with growing=True")
         self.world = world or PacketWorld(scenario, trace, growing=growing, stream=target)
         self._origin = self.env.now
         self._step = step_once
@@ -78,7 +78,7 @@ class PacketSimulation:
         self._cpu = 0.0
         self._callbacks: list[Any] = [self._fire]
         self._event = simpy.Event(self.env)
-        self._event._ok, self._event._value = True, None  # triggered: a bare event, used again
+        self._event._ok, self._event._value = True, None  # triggered: the event is reused
         self._due = math.inf
         self._watched: list[LiveFlow] = []
         self._before: dict[str, float] = {}  # rates of the links that have failed
@@ -87,7 +87,7 @@ class PacketSimulation:
         )
 
     def _wake(self, model_time: float) -> None:
-        """Schedule the one event that stands for the next event of the model."""
+        """Schedule the SimPy event for the next event of the model."""
         self._due = model_time
         if model_time <= self.scenario.duration:
             event = self._event
@@ -109,7 +109,7 @@ class PacketSimulation:
             self._watched = [flow for flow in self._watched if flow.look()]
 
     def run(self, *, progress: bool = False) -> Run:
-        """Run the environment to the scenario's end; returns the record."""
+        """Run the environment to the scenario's end and return the record."""
         self.advance(progress=progress)
         return read_out.result(self.world, "simpy", self._cpu)
 
@@ -124,16 +124,16 @@ class PacketSimulation:
                     self.env.run(until=until)
                     self.world.release()
                 bar.reach(until - self._origin)
-            # SimPy stops before the events of the last instant; they belong to the run
+            # SimPy stops before the events at the end time, which belong to the run
             while self._due <= self.scenario.duration and self.env.peek() <= end:
                 self.env.step()
         self._cpu += time.process_time() - begin
 
     def result(self) -> Run:
-        """The record of what has run so far: its questions are about the simulated time only.
+        """The record of the run so far: of all bins that have ended.
 
         Raises:
-            ScenarioError: not even the first bin of the record is over.
+            ScenarioError: the first bin has not ended.
         """
         return read_out.result(self.world, "simpy", self._cpu, self.now)
 
@@ -145,17 +145,18 @@ class PacketSimulation:
         return self.env.now - self._origin
 
     def flow(self, name: str) -> LiveFlow:
-        """A TCP flow: its window, round-trip time and controller to read and set, its events."""
+        """A TCP flow, to read and set its state and to wait for its events."""
         return LiveFlow(self, self._flow(name))
 
     def add(self, flow: Flow) -> LiveFlow:
         """Add a TCP flow; the simulation must have been made with ``growing=True``.
 
-        It begins at its `start`, or now if that is past, and is one of the scenario's flows from
-        then on: `run` has a row for it, and its scenario the flow.
+        It begins at its `start`, or now if `start` has passed. From then on it is one of the
+        scenario's flows: the record has a row for it, and its scenario contains the flow.
 
         Raises:
-            ScenarioError: as for a scenario that the flow does not fit into; one with workloads.
+            ScenarioError: the simulation was made without ``growing=True`` or has workloads, the
+                flow has a count or jitter, or the scenario with this flow is invalid.
         """
         from tcpcc.models.packet.added import add_flow
 
@@ -165,12 +166,12 @@ class PacketSimulation:
         return LiveFlow(self, number)
 
     def watch(self, flow: LiveFlow) -> None:
-        """Have `flow` look after each event whether what is waited for has happened."""
+        """After each event, let `flow` check whether an awaited event has occurred."""
         if flow not in self._watched:
             self._watched.append(flow)
 
     def send_more(self, flow: int, packets: int) -> None:
-        """Give flow number `flow` packets to send now; see `LiveFlow.send`."""
+        """Add packets for flow number `flow` to send now; see `LiveFlow.send`."""
         from tcpcc.models.packet.handlers import send_more
 
         try:
@@ -182,18 +183,18 @@ class PacketSimulation:
         self._wake_now()
 
     def fail(self, link: str) -> None:
-        """Have `link` send nothing from now on, while packets wait; `restore` ends it."""
+        """Set the rate of `link` to 0 from now on: packets wait. `restore` ends the failure."""
         self._before.setdefault(link, float(self.world.links["rate"][self._link(link)]))
         self.set_link(link, rate=0.0)
 
     def restore(self, link: str) -> None:
-        """Have a link that failed go on at the rate that it had."""
+        """Give a failed link the rate that it had before `fail`."""
         if link not in self._before:
             raise ScenarioError(f"link {link!r}: has not failed")
         self.set_link(link, rate=self._before.pop(link))
 
     def link_state(self, link: str) -> dict[str, float]:
-        """Its present rate (bit/s), delay (s), buffer (packets or bytes) and loss probability."""
+        """A link's present rate (bit/s), delay (s), buffer (packets or bytes), loss probability."""
         row = self.world.links[self.world.paths.row_of[self._link(link)]]
         names = {"rate": "rate", "delay": "delay", "buffer": "capacity", "loss": "loss"}
         return {name: float(row[field]) for name, field in names.items()}
@@ -219,7 +220,7 @@ class PacketSimulation:
         return int(self.world.tcp["high_ack"][self._flow(flow)]) + 1
 
     def queue_length(self, link: str) -> int:
-        """Packets waiting at `link` now, without the one being sent."""
+        """Packets waiting at `link` now, without the packet being sent."""
         i = self._link(link)
         if self.world.links["scheduled"][i]:
             return int(self.world.links["stored"][i])
@@ -242,8 +243,15 @@ class PacketSimulation:
         jitter: Quantity | None = None,
         jitter_share: float | None = None,
     ) -> None:
-        """Change `link` now. It must have been made with ``variable=True``, and to change its
-        jitter with a `jitter` that is not 0."""
+        """Change `link` now.
+
+        The link must have been made with ``variable=True``. Its jitter can change only if the link
+        was made with a nonzero `jitter`, or if the scenario changes its jitter.
+
+        Raises:
+            ScenarioError: the link is unknown or not variable, it has no jitter to change, or a
+                value is invalid.
+        """
         from tcpcc.scenario.network import Change
         from tcpcc.scenario.resolve import ResolvedChange
 
@@ -269,7 +277,7 @@ class PacketSimulation:
         self._from_outside(r.FLOW_START, self._cbr(flow))
 
     def stop(self, flow: str) -> None:
-        """Give `flow` no new data from now on; switch a CBR source off."""
+        """Let `flow` send no new data from now on, or switch a CBR source off."""
         self._from_outside(r.FLOW_STOP, self._flow(flow))
 
     def _cbr(self, flow: str) -> int:
@@ -285,18 +293,18 @@ class PacketSimulation:
         self._wake_now()
 
     def _wake_now(self) -> None:
-        """Have the model handle what was put on its event list for the present time."""
+        """Let the model handle an event that was scheduled for the present time."""
         if self._due > self.now:
             self._wake_at(self.now)
 
     def _wake_early(self) -> None:
-        """Have the model handle what was put on its event list for a time before the next."""
+        """Let the model handle an event that was scheduled before its next one."""
         first = max(float(self.world.schedule.heap["time"][0]), self.now)
         if self._due > first:
             self._wake_at(first)
 
     def _wake_at(self, model_time: float) -> None:
-        self._event.callbacks = []  # the scheduled one does nothing any more
+        self._event.callbacks = []  # disables the event that is scheduled already
         self._event = type(self._event)(self.env)
         self._event._ok, self._event._value = True, None
         self._wake(model_time)

@@ -1,4 +1,4 @@
-"""Where a record goes that is written as it comes."""
+"""The target file of a streamed record."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def stream_target(stream: str | Path | None, trace: bool | Selection) -> Path | None:
-    """The file of a streamed run; None for one that is kept in memory.
+    """The file of a streamed run; None if the record is kept in memory.
 
     Raises:
-        ScenarioError: no file's name, or a run that is traced too.
-        OSError: it cannot be written to.
+        ScenarioError: `stream` is not a file name, or the run is also traced.
+        OSError: the file cannot be written.
     """
     if stream is None:
         return None

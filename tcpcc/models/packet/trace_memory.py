@@ -1,4 +1,4 @@
-"""The memory of a trace: which connections are traced, and what is kept of each event."""
+"""The memory of a trace: the traced connections and the recorded events."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from tcpcc.results.run import Selection
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
-FIRST_ROOM = 4096
+FIRST_ROOM = 4096  # events of a new trace
 
 
 class TraceMemory:
-    """What a run keeps of the events of the traced connections.
+    """The recorded events of the traced connections.
 
     Args:
         w: the world's record.
         resolved: the scenario.
-        chosen: True for all, False for none; or the names of rows, controllers or workloads, one
-            or several.
+        chosen: True for all, False for none, or one or several names of rows, controllers or
+            workloads.
     """
 
     def __init__(self, w: np.ndarray, resolved: Resolved, chosen: bool | Selection) -> None:
@@ -44,13 +44,13 @@ class TraceMemory:
         self._tell()
 
     def choose(self, resolved: Resolved) -> None:
-        """Find the rows that are traced, and their numbers in a record."""
+        """Find the traced rows and their numbers in the record."""
         self._rows = _chosen(resolved, self._asked)
         self._numbers = np.full(len(resolved.rows), -1)
         self._numbers[list(resolved.recorded)] = np.arange(len(resolved.recorded))
 
     def mark(self, row: Any, k: int, flow: ResolvedFlow) -> None:
-        """Write into the record of row `k`, a flow's or a kind's, whether and what it traces."""
+        """Write whether row `k`, of a flow or a kind, is traced, and which state variables."""
         if k not in self._rows:
             return
         row["traced"] = 1
@@ -66,7 +66,7 @@ class TraceMemory:
         row["notes"], row["n_notes"] = address(self._owned[-1]), len(notes)
 
     def grow(self) -> None:
-        """Double the room if it runs short."""
+        """Double the memory if it is nearly full."""
         if len(self._entries) and self.w["trace_count"][0] + 4 * r.MARGIN > len(self._entries):
             self._entries = np.concatenate([self._entries, np.zeros_like(self._entries)])
             self._values = np.concatenate([self._values, np.zeros_like(self._values)])
@@ -87,14 +87,14 @@ class TraceMemory:
         for name in EVENT_DTYPE.names or ():
             events[name] = self._entries[name][:count]
         rows, series = len(self._numbers), int(self._numbers.max(initial=-1)) + 1
-        if series < rows:  # a run's flows are those that are recorded
+        if series < rows:  # the record has recorded rows only
             ident = events["flow"]
             own = ident < rows
             events["flow"] = np.where(own, self._numbers[np.minimum(ident, rows - 1)], ident)
             events["flow"][~own] -= rows - series
         for k, name in enumerate(self.columns):
             events[name] = self._values[:count, k]
-        # what links do is known early (see forward.py): sort it in, before what it causes
+        # events at links are written early (see forward.py): sort them in, before their effects
         at_sender = events["event"] < r.DELIVER
         events = events[np.lexsort((at_sender, events["flow"], events["time"]))]
         return events[events["time"] <= duration]
@@ -125,6 +125,6 @@ def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:
         if name not in names:
             raise unknown("flow in trace", name, names)
         if not names[name] & recorded:
-            raise ScenarioError(f"trace = {name!r}: record = False: it is not recorded")
+            raise ScenarioError(f"trace = {name!r}: record = False: set record = True to trace it")
         found |= names[name] & recorded
     return found

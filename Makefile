@@ -8,7 +8,7 @@ REPRODUCING := .venv/ready-to-reproduce
 OLDEST := .oldest
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test pytest papers fuzz oldest lint bench docs clean
+.PHONY: setup reproduce report accept test pytest papers mutants fuzz oldest lint bench docs clean
 
 setup: $(READY)
 
@@ -66,6 +66,11 @@ pytest: $(READY)
 # again.
 papers: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m papers
+
+# Faults planted at random, and the test that sees each: about two minutes a fault.
+MUTANTS ?= 60
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py $(MUTANTS) $(SEED)
 
 # Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 40.
 SCENARIOS ?= 1000

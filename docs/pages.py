@@ -75,13 +75,13 @@ def controller_page(name: str) -> str:
             "",
             f"{controller.summary[0].upper()}{controller.summary[1:]}.",
             "",
-            f"Source: {controller.source}. Loss recovery unless told: `{controller.recovery}`."
+            f"Source: {controller.source}. Default loss recovery: `{controller.recovery}`."
             f" File: `tcpcc/controllers/{file.name}`.",
             "",
-            f"Constants: {one.constants}. Models: {', '.join(models_for(controller))}. Held to:"
+            f"Constants: {one.constants}. Models: {', '.join(models_for(controller))}. Tests:"
             f" {one.words}.",
             "",
-            *(f"- `tests/{each.test}`" for each in one.held),
+            *(f"- `tests/{each.test}`" for each in one.tests),
             "",
             "## Equations",
             "",
@@ -178,7 +178,7 @@ def write_controllers(docs: Path) -> None:
     _write(
         folder / "index.md",
         "# Algorithms\n\n"
-        + _table(("controller", "what it does", "source", "constants", "held to", "models"), rows)
+        + _table(("controller", "what it does", "source", "constants", "tests", "models"), rows)
         + "\n\n"
         + "\n\n".join(others)
         + f"\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n",

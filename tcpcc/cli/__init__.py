@@ -309,7 +309,7 @@ def _evidence_for(controller: Controller) -> list[str]:
         one = evidence()[controller.name]
         lines.append(f"constants: {one.constants}")
         lines += [
-            f"tested against: {each.kind}: {each.what} (tests/{each.test})" for each in one.held
+            f"tested against: {each.kind}: {each.what} (tests/{each.test})" for each in one.tests
         ]
     return lines
 

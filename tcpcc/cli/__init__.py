@@ -36,7 +36,7 @@ USER_ERROR, INTERRUPTED = 2, 130
 
 PICTURES = (".png", ".pdf", ".svg")
 
-LISTS = ("controllers", "evidence", "slow_starts", "queues", "recoveries", "papers")
+LISTS = ("controllers", "evidence", "slow_starts", "queues", "recoveries", "fields", "papers")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -251,9 +251,11 @@ def _import(files: Sequence[Path]) -> None:
     from importlib.util import module_from_spec, spec_from_file_location
 
     for file in files:
+        if not file.is_file():
+            raise ScenarioError(f"--import {file}: no such file")
         spec = spec_from_file_location(file.stem, file)
-        if not file.is_file() or spec is None or spec.loader is None:
-            raise ScenarioError(f"--import {file}: must be a Python file")
+        if spec is None or spec.loader is None:
+            raise ScenarioError(f"--import {file}: must be a Python file (.py)")
         module = module_from_spec(spec)
         sys.modules.setdefault(file.stem, module)
         try:
@@ -270,6 +272,7 @@ def _import(files: Sequence[Path]) -> None:
 def list_names(options: argparse.Namespace) -> None:
     """``tcpcc list``"""
     import tcpcc as tc
+    from tcpcc.cli.fields import fields
     from tcpcc.models.evidence import evidence_table
 
     tables: dict[str, Callable[[], pd.DataFrame]] = {
@@ -278,6 +281,7 @@ def list_names(options: argparse.Namespace) -> None:
         "slow_starts": lambda: _short(tc.slow_starts()),
         "queues": lambda: _short(tc.queues()),
         "recoveries": lambda: _short(tc.recoveries()),
+        "fields": fields,
         "papers": _papers,
     }
     _import(options.imports)

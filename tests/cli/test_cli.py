@@ -58,6 +58,7 @@ def test_list_names_everything(capsys):
     ("what", "name"),
     [("controllers", "tahoe"), ("slow_starts", "standard"), ("slow_starts", "max_ssthresh"),
      ("evidence", "ns-2: to the packet"), ("queues", "droptail"), ("recoveries", "sack"),
+     ("fields", "ack.base_rtt"), ("fields", "q.waiting[i]"),
      ("papers", "figure_7")],
 )  # fmt: skip
 def test_list_of_one_kind(capsys, what, name):
@@ -195,6 +196,9 @@ def one_line(capsys):
     ("arguments", "message"),
     [
         (["run", "nowhere.toml"], "No such file"),
+        (["run", "{toml}", "--import", "nosuch.py"], "--import nosuch.py: no such file"),
+        (["run", "{toml}", "--import", "{toml}"], "must be a Python file"),
+        (["export", "vegas", "--to", "java"], "unknown target 'java'"),
         (["run", "{toml}", "--model", "flui"], "did you mean 'fluid'"),
         (["run", "{toml}", "--driver", "simp"], "did you mean 'simpy'"),
         (["run", "{toml}", "--save", "{toml}/no/x.nc"], "no such directory"),

@@ -213,7 +213,7 @@ def fields_page() -> str:
             "",
             "## Controllers and slow starts",
             "",
-            "Rules set fields of `s`, and only read those of `ack`.",
+            "Rules set fields of `s`. A rule that calls another may first replace fields of `ack`.",
             "",
             _fields("controller"),
             "",

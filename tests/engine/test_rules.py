@@ -97,14 +97,9 @@ def text_in_state(s, p, ack):
         s.cwnd = "a"
 
 
-def writes_sample(s, p, ack):
-    ack.rtt = 3.0
-
-
 BAD = {
     "former": (former_name, r"ack\.min_rtt: not in the sample: did you mean 'base_rtt'\?"),
     "text": (text_in_state, r"s\.cwnd = 'a': must be a number"),
-    "sample": (writes_sample, r"ack\.rtt: a rule may only read this field of the sample"),
     "branch": (hidden_branch, r"ack\.windwo: not in the sample: did you mean 'window'\?"),
     "helper": (by_helper, r"p\.gain: not in the parameters"),
     "random": (draws, r"random\.random: random numbers outside the scenario's seed"),

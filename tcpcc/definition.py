@@ -30,7 +30,13 @@ Rule = Callable[[Any, Any, Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter: default, unit, meaning (with its source), and the closed range allowed.
+    """A parameter of a definition: ``Param(1, "packets", "increase", 0, 10)``.
+
+    Args:
+        default: its default.
+        unit: unit of the value, "" if it has none.
+        doc: meaning, with the source.
+        low, high: the closed range that is allowed; unlimited unless given.
 
     Raises:
         ScenarioError: the default is not a number or not in the range.
@@ -120,7 +126,14 @@ class Flag(Param):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A private state variable: initial value, unit, meaning.
+    """A private state variable: ``State(0, "s", "time of the last loss")``.
+
+    Args:
+        initial: value at the start.
+        unit: unit of the value, "" if it has none.
+        doc: meaning.
+        size: number of values.
+        kind: float or int.
 
     With a `size` above 1 it is an array of `size` numbers, ``s.name[i]`` in a rule. It is a float,
     or with ``kind=int`` an integer, which can hold bits or index a ring.

@@ -464,12 +464,13 @@ def sweep_file(options: argparse.Namespace) -> None:
     print(plain_table(table))
     others = [name for name in axes if name != "seed"]
     if len(axes.get("seed", ())) > 1 and not _seeds_differ(table[others], records):
-        print(
-            "note: the seed changes nothing here: runs that differ only in their seed are"
-            " identical; --set flow.jitter='0.1 s' spreads the starts at random",
-            file=sys.stderr,
-        )
+        print(_SAME_SEEDS, file=sys.stderr)
 
+
+_SAME_SEEDS = (
+    "note: the seed changes nothing here: runs that differ only in their seed are identical;"
+    " --set flow.jitter='0.1 s' spreads the starts at random"
+)
 
 _RECORD = "record"  # column with the digest of a run's record
 
@@ -524,6 +525,7 @@ def compare(options: argparse.Namespace) -> None:
     seeds: list[Any] = [None] if options.seeds is None else _axis(f"seed={options.seeds}")[1]
     names = _columns(options.scenarios, models)
     tables = []
+    digests: list[list[str]] = []
     for seed in seeds:
         cases = [load(path, options.set, seed) for path in options.scenarios]
         runs: dict[str, Any] = {}
@@ -533,6 +535,7 @@ def compare(options: argparse.Namespace) -> None:
                 names[path, model]: run for path, run in zip(options.scenarios, found, strict=True)
             }
         ordered = {name: runs[name] for name in names.values()}
+        digests.append([_digest(run) for run in runs.values()])
         tables.append(side_by_side(ordered, after=options.after, link=options.link))
     if options.csv:
         import pandas as pd
@@ -543,6 +546,8 @@ def compare(options: argparse.Namespace) -> None:
         with whole_file(options.csv) as part:
             table.to_csv(part)
     print(fitted(over_seeds(tables).reset_index()))
+    if len(digests) > 1 and all(one == digests[0] for one in digests):
+        print(_SAME_SEEDS, file=sys.stderr)
 
 
 def _columns(paths: Sequence[Path], models: Sequence[str]) -> dict[tuple[Path, str], str]:

@@ -445,6 +445,15 @@ def test_compare_puts_models_and_seeds_side_by_side(capsys, toml):
     assert 0 < float(deviation) < float(mean)
 
 
+def test_compare_says_when_the_seed_changes_nothing(capsys, toml):
+    assert run("compare", toml, "--seeds", "1:2") == 0
+    err = capsys.readouterr().err
+    assert "the seed changes nothing" in err
+    assert err.count("\n") == 1
+    assert run("compare", toml, "--seeds", "1:2", "--set", "flow.jitter=0.1") == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_compare_names_what_is_wrong(capsys, toml):
     assert run("compare", toml, "--models", "packets") == 2
     assert "unknown model 'packets': did you mean 'packet'" in one_line(capsys)

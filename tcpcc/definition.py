@@ -313,12 +313,19 @@ def register(definition: D) -> D:
     return cast(D, type(definition).registry.add(definition))
 
 
-def callable_module(name: str, function: Callable[[], Any]) -> None:
+def callable_module(
+    name: str, function: Callable[..., Any], registry: Registry[Any] | None = None
+) -> None:
     """Let a call of module `name` call `function`: ``tcpcc.controllers()`` returns a table although
-    it is a subpackage."""
+    it is a subpackage. ``tcpcc.controllers["reno"]`` finds a definition of `registry`."""
 
     class _Callable(ModuleType):
-        def __call__(self) -> Any:
-            return function()
+        def __call__(self, *given: Any, **named: Any) -> Any:
+            return function(*given, **named)
+
+        def __getitem__(self, key: str) -> Any:
+            if registry is None:
+                raise TypeError(f"{name} has no entries; call it: {name}(...)")
+            return registry.find(key)
 
     sys.modules[name].__class__ = _Callable

@@ -7,12 +7,11 @@ import csv
 import inspect
 import math
 import shutil
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from tcpcc import plots
+from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
@@ -75,13 +74,13 @@ def controller_page(name: str) -> str:
             "",
             f"{controller.summary[0].upper()}{controller.summary[1:]}.",
             "",
-            f"Source: {controller.source}. Loss recovery unless told: `{controller.recovery}`."
+            f"Source: {controller.source}. Default loss recovery: `{controller.recovery}`."
             f" File: `tcpcc/controllers/{file.name}`.",
             "",
-            f"Constants: {one.constants}. Models: {', '.join(models_for(controller))}. Held to:"
+            f"Constants: {one.constants}. Models: {', '.join(models_for(controller))}. Tests:"
             f" {one.words}.",
             "",
-            *(f"- `tests/{each.test}`" for each in one.held),
+            *(f"- `tests/{each.test}`" for each in one.tests),
             "",
             "## Equations",
             "",
@@ -178,7 +177,7 @@ def write_controllers(docs: Path) -> None:
     _write(
         folder / "index.md",
         "# Algorithms\n\n"
-        + _table(("controller", "what it does", "source", "constants", "held to", "models"), rows)
+        + _table(("controller", "what it does", "source", "constants", "tests", "models"), rows)
         + "\n\n"
         + "\n\n".join(others)
         + f"\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n",
@@ -191,23 +190,59 @@ def _rules(module: ModuleType) -> str:
     return "```{eval-rst}\n" + words.replace(":data:`SAMPLE`", "below") + "\n```"
 
 
-def _fields(sample: Mapping[str, Sequence[Any]], letter: str) -> str:
-    rows: list[tuple[object, ...]] = [
-        (f"`{letter}.{name}`", unit, text.replace("``", "`"))
-        for name, (unit, text, *_) in sample.items()
-    ]
-    return _table(("field", "unit", "meaning"), rows)
+def _fields(contract: str) -> str:
+    """A table of the fields of `contract`."""
+    table = fields()
+    mine = table[table["rules of"] == contract].drop(columns="rules of")
+    rows = [(f"`{name}`", unit, text) for name, unit, text in mine.itertuples(index=False)]
+    return _table(tuple(mine), rows)
+
+
+def fields_page() -> str:
+    """The page docs/fields.md."""
+    return "\n".join(
+        [
+            "# Fields of a rule",
+            "",
+            "<!-- written by python docs/pages.py from tcpcc/controllers/controller.py and"
+            " tcpcc/queues/discipline.py -->",
+            "",
+            "`tcpcc list fields` prints these tables; [Add your own algorithm](extending.md)",
+            "has examples. The state `s` also has the variables that a definition declares, `p`",
+            "has its parameters. Arguments may have any names; here the third is `ack` or `q`.",
+            "",
+            "## Controllers and slow starts",
+            "",
+            "Rules set fields of `s`. A rule that calls another may first replace fields of `ack`.",
+            "",
+            _fields("controller"),
+            "",
+            "## Queue disciplines",
+            "",
+            'Rules set the fields that say "out". A field that is not known in a rule is NaN.',
+            "A name in parentheses is the rule in which the field is known or used. `i` is the",
+            "number of an inner queue, from 0.",
+            "",
+            _fields("queue"),
+            "",
+        ]
+    )
+
+
+def write_fields(docs: Path) -> None:
+    """What rules may read and set."""
+    _write(docs / "fields.md", fields_page())
 
 
 def write_rules(docs: Path) -> None:
-    """What a rule may read: the rules and the sample of each contract."""
+    """The rules of each contract."""
     pages = (
-        ("rules_of_controllers", "Rules of a controller", controller, controller.SAMPLE, "a"),
-        ("rules_of_queues", "Rules of a queue discipline", discipline, discipline.SAMPLE, "q"),
-        ("rules_of_slow_starts", "Rules of a slow start", start_up, controller.SAMPLE, "a"),
+        ("rules_of_controllers", "Rules of a controller", controller),
+        ("rules_of_queues", "Rules of a queue discipline", discipline),
+        ("rules_of_slow_starts", "Rules of a slow start", start_up),
     )
-    for name, title, module, sample, letter in pages:
-        text = f"# {title}\n\n{_rules(module)}\n\n## The sample\n\n{_fields(sample, letter)}\n"
+    for name, title, module in pages:
+        text = f"# {title}\n\n{_rules(module)}\n\nThe sample: [fields of a rule](../fields.md).\n"
         _write(docs / "controllers" / f"{name}.md", text)
 
 
@@ -226,3 +261,7 @@ def write_notebooks(docs: Path) -> None:
         "# Notebooks\n\nExecuted when they were committed, and again by the tests.\n\n"
         "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n",
     )
+
+
+if __name__ == "__main__":
+    write_fields(Path(__file__).parent)

@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from . import sweep as sweep
 from .batch import batch as batch
 from .controllers import Controller as Controller
 from .definition import Flag as Flag
@@ -84,6 +83,7 @@ from .scenario.workload import web as web
 from .slow_start import StartUp as StartUp
 from .slow_start import slow_starts as slow_starts
 from .sweep import grid as grid
+from .sweep import sweep as sweep
 from .transport.recovery import Recovery as Recovery
 from .transport.recovery import recoveries as recoveries
 

@@ -30,7 +30,13 @@ Rule = Callable[[Any, Any, Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter: default, unit, meaning (with its source), and the closed range allowed.
+    """A parameter of a definition: ``Param(1, "packets", "increase", 0, 10)``.
+
+    Args:
+        default: its default.
+        unit: unit of the value, "" if it has none.
+        doc: meaning, with the source.
+        low, high: the closed range that is allowed; unlimited unless given.
 
     Raises:
         ScenarioError: the default is not a number or not in the range.
@@ -120,7 +126,14 @@ class Flag(Param):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A private state variable: initial value, unit, meaning.
+    """A private state variable: ``State(0, "s", "time of the last loss")``.
+
+    Args:
+        initial: value at the start.
+        unit: unit of the value, "" if it has none.
+        doc: meaning.
+        size: number of values.
+        kind: float or int.
 
     With a `size` above 1 it is an array of `size` numbers, ``s.name[i]`` in a rule. It is a float,
     or with ``kind=int`` an integer, which can hold bits or index a ring.
@@ -300,12 +313,19 @@ def register(definition: D) -> D:
     return cast(D, type(definition).registry.add(definition))
 
 
-def callable_module(name: str, function: Callable[[], Any]) -> None:
+def callable_module(
+    name: str, function: Callable[..., Any], registry: Registry[Any] | None = None
+) -> None:
     """Let a call of module `name` call `function`: ``tcpcc.controllers()`` returns a table although
-    it is a subpackage."""
+    it is a subpackage. ``tcpcc.controllers["reno"]`` finds a definition of `registry`."""
 
     class _Callable(ModuleType):
-        def __call__(self) -> Any:
-            return function()
+        def __call__(self, *given: Any, **named: Any) -> Any:
+            return function(*given, **named)
+
+        def __getitem__(self, key: str) -> Any:
+            if registry is None:
+                raise TypeError(f"{name} has no entries; call it: {name}(...)")
+            return registry.find(key)
 
     sys.modules[name].__class__ = _Callable

@@ -21,9 +21,29 @@ class ScenarioWarning(UserWarning):
     """A scenario that runs, but probably not as it was meant."""
 
 
+#: Names that other tools or former versions use -> the name here.
+ALIASES = {
+    **dict.fromkeys(("min_rtt", "minrtt", "rtt_min", "rtprop"), "base_rtt"),
+    **dict.fromkeys(("length", "qlen", "queue_length", "backlog"), "queue"),
+    **dict.fromkeys(("last_rtt", "latest_rtt"), "rtt"),
+    **dict.fromkeys(("time", "clock"), "now"),
+    "smoothed_rtt": "srtt",
+    "flight_size": "inflight",
+    "bandwidth": "delivery_rate",
+    "wait": "sojourn",
+    "dscp": "traffic_class",
+}
+
+
 def suggestion(name: object, known: Iterable[str]) -> str:
-    """': did you mean 'vegas'?' for the most similar name in `known`, or '' if there is none."""
+    """': did you mean 'vegas'?' for the most similar name in `known`, or '' if there is none.
+
+    A name of :data:`ALIASES` comes before one that is spelt alike.
+    """
     by_lower_case = {k.lower(): k for k in known}
+    alias = ALIASES.get(str(name).lower(), "")
+    if alias in by_lower_case:
+        return f": did you mean {by_lower_case[alias]!r}?"
     near = difflib.get_close_matches(str(name).lower(), by_lower_case, n=1, cutoff=0.6)
     return f": did you mean {by_lower_case[near[0]]!r}?" if near else ""
 

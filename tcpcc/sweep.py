@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcpcc.definition import callable_module
 from tcpcc.errors import ScenarioError
 from tcpcc.many import (
     Simulations,
@@ -147,3 +148,6 @@ def _values(name: str, axis: Any) -> list[Any]:
     if not values:
         raise ScenarioError(f"{name} = []: an axis needs at least one value")
     return values
+
+
+callable_module(__name__, sweep)

@@ -36,7 +36,7 @@ USER_ERROR, INTERRUPTED = 2, 130
 
 PICTURES = (".png", ".pdf", ".svg")
 
-LISTS = ("controllers", "evidence", "slow_starts", "queues", "recoveries", "papers")
+LISTS = ("controllers", "evidence", "slow_starts", "queues", "recoveries", "fields", "papers")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -251,9 +251,11 @@ def _import(files: Sequence[Path]) -> None:
     from importlib.util import module_from_spec, spec_from_file_location
 
     for file in files:
+        if not file.is_file():
+            raise ScenarioError(f"--import {file}: no such file")
         spec = spec_from_file_location(file.stem, file)
-        if not file.is_file() or spec is None or spec.loader is None:
-            raise ScenarioError(f"--import {file}: must be a Python file")
+        if spec is None or spec.loader is None:
+            raise ScenarioError(f"--import {file}: must be a Python file (.py)")
         module = module_from_spec(spec)
         sys.modules.setdefault(file.stem, module)
         try:
@@ -270,6 +272,7 @@ def _import(files: Sequence[Path]) -> None:
 def list_names(options: argparse.Namespace) -> None:
     """``tcpcc list``"""
     import tcpcc as tc
+    from tcpcc.cli.fields import fields
     from tcpcc.models.evidence import evidence_table
 
     tables: dict[str, Callable[[], pd.DataFrame]] = {
@@ -278,6 +281,7 @@ def list_names(options: argparse.Namespace) -> None:
         "slow_starts": lambda: _short(tc.slow_starts()),
         "queues": lambda: _short(tc.queues()),
         "recoveries": lambda: _short(tc.recoveries()),
+        "fields": fields,
         "papers": _papers,
     }
     _import(options.imports)
@@ -309,7 +313,7 @@ def _evidence_for(controller: Controller) -> list[str]:
         one = evidence()[controller.name]
         lines.append(f"constants: {one.constants}")
         lines += [
-            f"tested against: {each.kind}: {each.what} (tests/{each.test})" for each in one.held
+            f"tested against: {each.kind}: {each.what} (tests/{each.test})" for each in one.tests
         ]
     return lines
 
@@ -460,12 +464,13 @@ def sweep_file(options: argparse.Namespace) -> None:
     print(plain_table(table))
     others = [name for name in axes if name != "seed"]
     if len(axes.get("seed", ())) > 1 and not _seeds_differ(table[others], records):
-        print(
-            "note: the seed changes nothing here: runs that differ only in their seed are"
-            " identical; --set flow.jitter='0.1 s' spreads the starts at random",
-            file=sys.stderr,
-        )
+        print(_SAME_SEEDS, file=sys.stderr)
 
+
+_SAME_SEEDS = (
+    "note: the seed changes nothing here: runs that differ only in their seed are identical;"
+    " --set flow.jitter='0.1 s' spreads the starts at random"
+)
 
 _RECORD = "record"  # column with the digest of a run's record
 
@@ -520,6 +525,7 @@ def compare(options: argparse.Namespace) -> None:
     seeds: list[Any] = [None] if options.seeds is None else _axis(f"seed={options.seeds}")[1]
     names = _columns(options.scenarios, models)
     tables = []
+    digests: list[list[str]] = []
     for seed in seeds:
         cases = [load(path, options.set, seed) for path in options.scenarios]
         runs: dict[str, Any] = {}
@@ -529,6 +535,7 @@ def compare(options: argparse.Namespace) -> None:
                 names[path, model]: run for path, run in zip(options.scenarios, found, strict=True)
             }
         ordered = {name: runs[name] for name in names.values()}
+        digests.append([_digest(run) for run in runs.values()])
         tables.append(side_by_side(ordered, after=options.after, link=options.link))
     if options.csv:
         import pandas as pd
@@ -539,6 +546,8 @@ def compare(options: argparse.Namespace) -> None:
         with whole_file(options.csv) as part:
             table.to_csv(part)
     print(fitted(over_seeds(tables).reset_index()))
+    if len(digests) > 1 and all(one == digests[0] for one in digests):
+        print(_SAME_SEEDS, file=sys.stderr)
 
 
 def _columns(paths: Sequence[Path], models: Sequence[str]) -> dict[tuple[Path, str], str]:

@@ -107,7 +107,7 @@ def table_1(seed):
 
 
 if __name__ == "__main__":
-    found = tc.sweep.sweep(
+    found = tc.sweep(
         table_1, {{"jain": lambda run: run.jain_index(after=10)}}, seed=range(1, 6)
     )
     print(found)

@@ -30,4 +30,4 @@ __all__ = [
     "register",
 ]
 
-callable_module(__name__, CONTROLLERS.table)
+callable_module(__name__, CONTROLLERS.table, CONTROLLERS)

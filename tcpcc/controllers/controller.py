@@ -55,6 +55,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Number
 from types import SimpleNamespace
 from typing import Any
 
@@ -63,7 +64,7 @@ import numpy as np
 from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.engine.subset import check_rule
-from tcpcc.errors import ScenarioError
+from tcpcc.errors import ScenarioError, shown
 
 #: State that every controller has: (initial value, unit, meaning).
 WINDOW: dict[str, tuple[float, str, str]] = {
@@ -88,8 +89,9 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
     ),
     "rtt": (
         "s",
-        "RTT of the newest acknowledged packet. 0 if the ACK covers a retransmission (Karn), if "
-        "the packet was selectively acknowledged before, on a loss and on a timeout",
+        "RTT of the newest acknowledged packet. 0 where there is no sample: if the ACK covers a "
+        "retransmission (Karn), if the packet was selectively acknowledged before, on a loss and "
+        "on a timeout. A rule tests ``ack.rtt > 0``, or uses `srtt`",
         0.11,
     ),
     "srtt": ("s", "smoothed RTT, gain 1/8 (RFC 6298)", 0.11),
@@ -180,10 +182,12 @@ class Controller(Definition):
         on_round: called once per round trip.
         params: name -> `Param`.
         state: name -> `State`, in addition to cwnd and ssthresh.
-        recovery: default loss recovery, one of ``tcpcc.recoveries()``.
+        recovery: default loss recovery, one of ``tcpcc.recoveries()``. "newreno" unless given; most
+            built-in controllers have "sack-prr".
         source: paper or RFC.
         validate: takes the dict of all parameters, returns a complaint or None.
-        record: state variables that a trace shows, as columns of ``run.trace()``.
+        record: state variables that a trace shows, as columns of ``run.trace()`` after
+            ``simulate(scenario, trace=True)``.
         on_delivery: called for each ACK that reports delivered packets, in recovery too.
         on_lost_packet: called for each packet that is marked lost.
         on_mark: called for an ECN mark; None: ``on_loss`` is called.
@@ -200,7 +204,8 @@ class Controller(Definition):
             routers to read and write; they return as `a.word0`, `a.word1`, ...
 
     All branches and helpers of each rule are checked when the controller is made, and the rule is
-    run once, so that a misspelt field is an error at once.
+    run once, so that a misspelt field is an error at once. The types in branches that this run
+    does not reach are checked when the rule is compiled, before the first simulation.
 
     Raises:
         ScenarioError: a rule that does not compile or reads an unknown field; one line with its
@@ -329,6 +334,12 @@ class Controller(Definition):
             ) from None
         except ArithmeticError:
             pass  # the example's numbers need not suit every algorithm
+        for name, value in vars(s).items():
+            if not isinstance(value, Number | np.ndarray):
+                raise ScenarioError(
+                    f"controller {self.name!r}, {rule_name}: s.{name} = {shown(value)}: must be a"
+                    " number"
+                )
         extra = set(vars(s)) - known["s"]
         if extra:
             raise ScenarioError(

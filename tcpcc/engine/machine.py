@@ -8,6 +8,7 @@ Machine code is cached on disk (:mod:`tcpcc.engine.cache`).
 from __future__ import annotations
 
 import hashlib
+import re
 import types as pytypes
 from collections.abc import Callable
 from functools import cache
@@ -208,7 +209,8 @@ def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dt
     try:
         dispatcher.compile(signature)
     except NumbaError as error:
-        reason = " ".join(str(error).split())
+        text = re.sub(r"Failed in nopython mode pipeline \(step: [^)]*\)", "", str(error))
+        reason = " ".join(text.split())
         raise TypeError(f"rule {function.__qualname__} does not compile: {reason[:300]}") from error
     address = function_address(dispatcher.overloads[dispatcher.signatures[0]])
     _alive[address] = dispatcher

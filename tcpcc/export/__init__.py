@@ -73,7 +73,7 @@ def files(
     """The files that :func:`export` writes: name -> text."""
     from tcpcc.slow_start.start_up import SLOW_STARTS, composed
 
-    one_of("to", to, known=TARGETS)
+    one_of("target", to, known=TARGETS)
     one = composed(CONTROLLERS.find(controller), SLOW_STARTS.find(slow_start))
     values = one.check(params or {})
     if to == "c":

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Check:
     """One test that supports a controller.
 
     Attributes:
-        kind: "ns-2", "vector", "closed form", "print" (published values) or "claim".
+        kind: "ns-2" (compared with the simulator's own code), "vector" (step-by-step numbers from
+            the paper, RFC or kernel), "closed form", "published value" (a table or figure of a
+            reproduced paper) or "claim" (what the paper says about whole runs).
         what: what the test compares, in a few words.
         test: test file, optionally with "::" and the name of the test.
     """
@@ -40,14 +42,14 @@ class Evidence:
     """The origin of a controller's default constants, and the tests that support it."""
 
     constants: str
-    held: tuple[Held, ...]
+    tests: tuple[Check, ...]
 
     @property
     def words(self) -> str:
         """The tests in one line."""
-        if not self.held:
+        if not self.tests:
             return "only the tests that every controller must pass"
-        return "; ".join(f"{each.kind}: {each.what}" for each in self.held)
+        return "; ".join(f"{each.kind}: {each.what}" for each in self.tests)
 
 
 @lru_cache(maxsize=1)
@@ -55,7 +57,7 @@ def evidence() -> dict[str, Evidence]:
     """The evidence for each controller of the package, by name."""
     text = files("tcpcc.controllers").joinpath("evidence.toml").read_text(encoding="utf-8")
     return {
-        name: Evidence(one["constants"], tuple(Held(*each) for each in one["held"]))
+        name: Evidence(one["constants"], tuple(Check(*each) for each in one["tests"]))
         for name, one in tomllib.loads(text).items()
     }
 
@@ -70,7 +72,7 @@ def models_for(controller: Controller) -> tuple[str, ...]:
 
 def evidence_table() -> pd.DataFrame:
     """A table of the registered controllers, with columns `controller`, `source`, `constants`,
-    `held to` (tests) and `models`. For a user's own controller `constants` and `held to` are empty.
+    `tests` and `models`. For a user's own controller `constants` and `tests` are empty.
     """
     import pandas as pd
 
@@ -79,6 +81,6 @@ def evidence_table() -> pd.DataFrame:
     for name, controller in CONTROLLERS.items():
         facts = (known[name].constants, known[name].words) if name in known else ("", "")
         rows.append((name, controller.source, *facts, models_for(controller)))
-    table = pd.DataFrame(rows, columns=["controller", "source", "constants", "held to", "models"])
+    table = pd.DataFrame(rows, columns=["controller", "source", "constants", "tests", "models"])
     table["models"] = table["models"].map(", ".join)
     return table

@@ -52,4 +52,4 @@ __all__ = [
     "XCPRouter",
 ]
 
-callable_module(__name__, QUEUES.table)
+callable_module(__name__, QUEUES.table, QUEUES)

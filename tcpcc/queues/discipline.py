@@ -127,7 +127,8 @@ class Discipline(Definition):
         name: unique name.
         summary: one line.
         on_arrival: called for each arriving packet; None: only a full buffer drops.
-        on_fluid: the drop law for models without packets.
+        on_fluid: the drop law for models without packets; it sets `q.prob`, the drop probability of
+            `q.arrivals` packets.
         on_interval: called by a timer.
         on_departure: called before a packet is sent.
         on_select: chooses the inner queue that sends next, or the time before which none does.

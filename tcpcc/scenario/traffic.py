@@ -291,15 +291,17 @@ class Flow(Record):
         controller: name of a registered controller, or a controller itself. Flows are compared
             and saved by the controller's name.
         start: time at which the connection opens, s.
-        count: number of such flows, each with its own access links.
+        count: number of such flows, each with its own access links. A background flow runs as at
+            most 100 representatives (hybrid and fluid); their rows in a run are sums over the
+            flows that they stand for.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.
         processing: longest time the host takes to send a packet, s. It is drawn for each packet
             between 0 and this value, from the scenario's seed; packets stay in order. Avoids
             traffic phase effects (Floyd and Jacobson, Internetworking 3(3), 1992: about the
             transmission time of a packet on the bottleneck).
-        background: whether the hybrid model simulates the flow as fluid background traffic; other
-            models ignore this.
+        background: whether the hybrid model simulates the flow as fluid background traffic. The
+            fluid model uses representatives for a large `count`; other models ignore this.
         stop: time from which the sender has no new data, s (outstanding packets are still
             retransmitted); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);

@@ -58,6 +58,7 @@ def test_list_names_everything(capsys):
     ("what", "name"),
     [("controllers", "tahoe"), ("slow_starts", "standard"), ("slow_starts", "max_ssthresh"),
      ("evidence", "ns-2: to the packet"), ("queues", "droptail"), ("recoveries", "sack"),
+     ("fields", "ack.base_rtt"), ("fields", "q.waiting[i]"),
      ("papers", "figure_7")],
 )  # fmt: skip
 def test_list_of_one_kind(capsys, what, name):
@@ -195,6 +196,9 @@ def one_line(capsys):
     ("arguments", "message"),
     [
         (["run", "nowhere.toml"], "No such file"),
+        (["run", "{toml}", "--import", "nosuch.py"], "--import nosuch.py: no such file"),
+        (["run", "{toml}", "--import", "{toml}"], "must be a Python file"),
+        (["export", "vegas", "--to", "java"], "unknown target 'java'"),
         (["run", "{toml}", "--model", "flui"], "did you mean 'fluid'"),
         (["run", "{toml}", "--driver", "simp"], "did you mean 'simpy'"),
         (["run", "{toml}", "--save", "{toml}/no/x.nc"], "no such directory"),
@@ -439,6 +443,15 @@ def test_compare_puts_models_and_seeds_side_by_side(capsys, toml):
     mean, deviation = rows["goodput (Mb/s)"][0].split(" ± ")
     assert float(mean) == pytest.approx(sum(rates) / 3e6, rel=1e-3)
     assert 0 < float(deviation) < float(mean)
+
+
+def test_compare_says_when_the_seed_changes_nothing(capsys, toml):
+    assert run("compare", toml, "--seeds", "1:2") == 0
+    err = capsys.readouterr().err
+    assert "the seed changes nothing" in err
+    assert err.count("\n") == 1
+    assert run("compare", toml, "--seeds", "1:2", "--set", "flow.jitter=0.1") == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_compare_names_what_is_wrong(capsys, toml):

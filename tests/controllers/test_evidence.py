@@ -14,7 +14,7 @@ from tcpcc.models.refusals import refuse_what_needs_packets
 from tcpcc.scenario.resolve import resolve
 
 TESTS = Path(__file__).parents[1]
-KINDS = {"ns-2", "vector", "closed form", "print", "claim"}
+KINDS = {"ns-2", "vector", "closed form", "published value", "claim"}
 OWN = [
     file.stem for file in Path(controller.__file__).parent.glob("*.py") if file.stem in CONTROLLERS
 ]
@@ -27,7 +27,7 @@ def test_every_controller_has_its_evidence():
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_tests_named_are_there_and_know_the_controller(name):
-    for each in evidence()[name].held:
+    for each in evidence()[name].tests:
         assert each.kind in KINDS
         file, _, test = each.test.partition("::")
         text = (TESTS / file).read_text()
@@ -54,5 +54,5 @@ def test_models_other_than_those_named_refuse_it(name):
 def test_the_table_shows_it():
     table = evidence_table().set_index("controller")
     assert table.loc["bbr3", "models"] == "packet, hybrid"
-    assert "the 22 cases" in table.loc["bbr3", "held to"]
+    assert "the 22 cases" in table.loc["bbr3", "tests"]
     assert table.loc["reno", "constants"] == "RFC"

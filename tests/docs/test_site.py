@@ -41,7 +41,7 @@ def test_every_controller_has_its_page(site):
     for name in CONTROLLERS:
         page = (site / "controllers" / f"{name}.html").read_text()
         assert CONTROLLERS[name].source.split(";")[0].split(",")[0] in page.replace("&amp;", "&")
-        for each in evidence()[name].held:
+        for each in evidence()[name].tests:
             assert each.test.split("::")[0] in page
         assert f"{name}.svg" in page
         assert (site / "_images" / f"{name}.svg").stat().st_size > 5000

@@ -88,7 +88,18 @@ def short(s, p, ack):
     s.cwnd = helper(p)
 
 
+def former_name(s, p, ack):
+    s.cwnd = ack.acked / ack.min_rtt
+
+
+def text_in_state(s, p, ack):
+    if ack.now > 1e6:
+        s.cwnd = "a"
+
+
 BAD = {
+    "former": (former_name, r"ack\.min_rtt: not in the sample: did you mean 'base_rtt'\?"),
+    "text": (text_in_state, r"s\.cwnd = 'a': must be a number"),
     "branch": (hidden_branch, r"ack\.windwo: not in the sample: did you mean 'window'\?"),
     "helper": (by_helper, r"p\.gain: not in the parameters"),
     "random": (draws, r"random\.random: random numbers outside the scenario's seed"),
@@ -119,12 +130,17 @@ def test_queue_and_slow_start_rules_are_read_too():
         if q.now > 1e6:
             q.drop = q.quee
 
+    def length(s, p, q):
+        q.drop = q.length > 9
+
     def watch(s, p, ack, before):
         if before > 1e6:
             s.cwnd = ack.acke
 
     with pytest.raises(ScenarioError, match=r"queue 'x', on_arrival, line .*q\.quee: not in"):
         tc.Discipline("x", "", on_arrival=arrival)
+    with pytest.raises(ScenarioError, match=r"q\.length: not in the .* did you mean 'queue'"):
+        tc.Discipline("x", "", on_arrival=length)
     with pytest.raises(ScenarioError, match=r"slow start 'x', on_ack, line .*ack\.acke: not in"):
         tc.StartUp("x", "", on_ack=watch)
 

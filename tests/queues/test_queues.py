@@ -983,3 +983,12 @@ def test_a_policer_drops_packets_that_exceed_its_bucket(used, after, size, full,
     q = SimpleNamespace(now=1.0 + after, size=size, full=full, drop=0.0)
     tc.Policer.on_arrival(s, SimpleNamespace(rate=10e6, burst=50e3), q)
     assert (q.drop, s.used, s.last) == (drop, pytest.approx(left), 1.0 + after)
+
+
+def test_the_table_of_disciplines_finds_one_by_name():
+    import tcpcc as tc
+
+    assert tc.queues["red"] is tc.RED
+    assert tc.controllers["reno"].name == "reno"
+    with pytest.raises(ScenarioError, match="unknown queue 'redd': did you mean 'red'"):
+        tc.queues["redd"]

@@ -475,3 +475,13 @@ def test_a_wrong_axis_is_an_error_of_one_line(many):
             many(scenario_of, Run.jain_index, bufer=[1])
         with pytest.raises(ScenarioError, match=r"axes seed: missing a required .*'buffer'"):
             many(scenario_of, Run.jain_index, seed=[1])
+
+
+def test_the_public_name_is_the_function_whatever_was_imported_first():
+    import subprocess
+    import sys
+
+    for first in ("pass", "from tcpcc.sweep import grid", "tc.grid"):
+        code = f"import tcpcc as tc; {first}; print(callable(tc.sweep))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.stdout == "True\n", first

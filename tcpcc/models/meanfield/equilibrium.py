@@ -265,7 +265,7 @@ class Solver:
 def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
     """The equilibrium of the mean field of a scenario, stable or not.
 
-    All flows are assumed to be open and to have seen an empty queue: `min_rtt` is the base
+    All flows are assumed to be open and to have seen an empty queue: `base_rtt` is the base
     round-trip time. A controller that does nothing over a range (Vegas, alpha < beta) is assumed to
     enter this range from below.
 

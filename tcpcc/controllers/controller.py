@@ -258,7 +258,7 @@ class Controller(Definition):
         for rule_name, rule in self.rules.items():
             if rule is not None:
                 owner = f"controller {self.name!r}, {rule_name}"
-                check_rule(owner, rule, self.records(SAMPLE, SAMPLE))
+                check_rule(owner, rule, self.records(SAMPLE))
                 self._try(rule_name, rule)
 
     def _check_extras(self) -> None:
@@ -329,6 +329,12 @@ class Controller(Definition):
             ) from None
         except ArithmeticError:
             pass  # the example's numbers need not suit every algorithm
+        for name in WINDOW:
+            value = getattr(s, name)
+            if not isinstance(value, int | float | np.number):
+                raise ScenarioError(
+                    f"controller {self.name!r}, {rule_name}: s.{name} = {value!r}: must be a number"
+                )
         extra = set(vars(s)) - known["s"]
         if extra:
             raise ScenarioError(

@@ -61,6 +61,8 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.JoinedStr: "an f-string",
 }
 
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
 
 @dataclass(frozen=True)
 class Fields:
@@ -103,8 +105,9 @@ def check_rule(owner: str, rule: Any, records: tuple[Fields | None, ...]) -> Non
         records: the record that each argument is; None for a number.
 
     Raises:
-        ScenarioError: a field that the record does not have or that a rule must not assign to; an
-            unknown name; a name or a statement that does not compile. The message is one line with
+        ScenarioError: a field that the record does not have or that a rule must not assign to; a
+            field that is assigned a value that is not a number; an unknown name; a name or a
+            statement that does not compile. The message is one line with
             the owner and the line in the file.
     """
     if not _trusted.get():
@@ -205,6 +208,11 @@ class _Function:
             refused = _REFUSED.get(type(node))
             if refused:
                 raise self.error(node, f"{refused} does not compile in a rule")
+            for target, value in _assignments(node):
+                if isinstance(target, ast.Subscript):
+                    target = target.value
+                if isinstance(target, ast.Attribute) and self._record(target.value):
+                    self._number(ast.unparse(target), value)
             if isinstance(node, ast.Attribute):
                 self._attribute(node, isinstance(node.ctx, ast.Load))
             elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
@@ -216,9 +224,30 @@ class _Function:
             elif isinstance(node, ast.Name):
                 self._name(node)
 
+    def _number(self, field: str, value: ast.AST) -> None:
+        """Refuse a value that cannot be a number; what a call returns is left to the compiler."""
+        if isinstance(value, ast.IfExp):
+            self._number(field, value.body)
+            self._number(field, value.orelse)
+            return
+        number = True
+        if isinstance(value, ast.Constant):
+            number = isinstance(value.value, _NUMBERS)
+        elif isinstance(value, ast.Name) and value.id in self.local:
+            number = value.id not in self.records
+        elif isinstance(value, ast.Name):
+            number = isinstance(self._value(value), _NUMBERS)
+        elif isinstance(value, ast.Tuple | ast.List):
+            number = False
+        if not number:
+            raise self.error(value, f"{field} = {ast.unparse(value)}: must be a number")
+
+    def _record(self, owner: ast.AST) -> Fields | None:
+        return self.records.get(owner.id) if isinstance(owner, ast.Name) else self._viewed(owner)
+
     def _attribute(self, node: ast.Attribute, reads: bool) -> None:
         owner = node.value
-        record = self.records.get(owner.id) if isinstance(owner, ast.Name) else self._viewed(owner)
+        record = self._record(owner)
         if record is None:
             if isinstance(owner, ast.Name) and owner.id not in self.local:
                 self._of_module(owner, node)
@@ -322,6 +351,19 @@ def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:
         if isinstance(node, ast.AnnAssign):
             inner.remove(node.annotation)
         waiting += reversed(inner)
+
+
+def _assignments(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """The targets of an assignment, each with the expression that it receives."""
+    if isinstance(node, ast.AnnAssign | ast.AugAssign) and node.value:
+        yield node.target, node.value
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            both = (target, node.value)
+            if all(isinstance(side, ast.Tuple | ast.List) for side in both):
+                yield from zip(target.elts, node.value.elts, strict=False)  # type: ignore[attr-defined]
+            else:
+                yield both
 
 
 def _assigned(function: ast.FunctionDef) -> set[str]:

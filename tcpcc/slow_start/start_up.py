@@ -79,7 +79,7 @@ class StartUp(Definition):
         for rule_name, numbers in _NUMBERS.items():
             rule = getattr(self, rule_name)
             if rule is not None:
-                records = (*self.records(SAMPLE, SAMPLE), *(None,) * numbers)
+                records = (*self.records(SAMPLE), *(None,) * numbers)
                 check_rule(f"slow start {self.name!r}, {rule_name}", rule, records)
 
     @property

@@ -70,6 +70,55 @@ def writes_parameter(s, p, ack):
     p.alpha = 2.0
 
 
+def writes_sample(s, p, ack):
+    if ack.now > 1e6:
+        ack.rtt = 3.0
+
+
+def adds_to_sample(s, p, ack):
+    set_rtt(ack)
+
+
+def set_rtt(sample):
+    sample.rtt += 1.0
+
+
+MODE = "fast"
+
+
+def writes_text(s, p, ack):
+    if ack.now > 1e6:
+        s.cwnd = "a"
+
+
+def writes_named_text(s, p, ack):
+    if ack.now > 1e6:
+        s.cwnd, s.ssthresh = 1.0, MODE
+
+
+def writes_none(s, p, ack):
+    s.cwnd = ack.rtt if ack.now < 1e6 else None
+
+
+def writes_function(s, p, ack):
+    s.cwnd += 1.0
+    if ack.now > 1e6:
+        s.cwnd = helper
+
+
+def writes_record(s, p, ack):
+    if ack.now > 1e6:
+        s.ssthresh = ack
+
+
+def text():
+    return "a"
+
+
+def writes_returned_text(s, p, ack):
+    s.ssthresh = text()
+
+
 def imports(s, p, ack):
     import os
 
@@ -106,6 +155,13 @@ BAD = {
     "numpy": (draws_numpy, r"np\.random: random numbers outside the scenario's seed"),
     "name": (unknown_name, r"gian: not defined"),
     "write": (writes_parameter, r"p\.alpha: (not in|a rule may only read this field of) the param"),
+    "sample": (writes_sample, r"ack\.rtt: a rule may only read this field of the sample"),
+    "sample of a helper": (adds_to_sample, r"sample\.rtt: a rule may only read this field"),
+    "text": (writes_text, r"s\.cwnd = 'a': must be a number"),
+    "named text": (writes_named_text, r"s\.ssthresh = MODE: must be a number"),
+    "none": (writes_none, r"s\.cwnd = None: must be a number"),
+    "function": (writes_function, r"s\.cwnd = helper: must be a number"),
+    "record": (writes_record, r"s\.ssthresh = ack: must be a number"),
     "import": (imports, r"an import does not compile in a rule"),
     "math": (no_such_function, r"math\.sqare: no such name: did you mean 'sqrt'"),
     "open": (opens, r"open: does not compile in a rule"),
@@ -125,6 +181,11 @@ def test_a_bad_rule_is_told_in_one_line_when_it_is_defined(case, rule_name):
     assert "\n" not in line
 
 
+def test_a_value_that_is_no_number_is_also_found_by_a_call_of_the_rule():
+    with pytest.raises(ScenarioError, match=r"^controller 'mine', on_ack: s\.ssthresh = 'a': must"):
+        make(on_ack=writes_returned_text)
+
+
 def test_queue_and_slow_start_rules_are_read_too():
     def arrival(s, p, q):
         if q.now > 1e6:
@@ -137,12 +198,22 @@ def test_queue_and_slow_start_rules_are_read_too():
         if before > 1e6:
             s.cwnd = ack.acke
 
+    def fills(s, p, q):
+        q.queue = 0.0
+
+    def raises(s, p, ack, before):
+        ack.acked = 2.0
+
     with pytest.raises(ScenarioError, match=r"queue 'x', on_arrival, line .*q\.quee: not in"):
         tc.Discipline("x", "", on_arrival=arrival)
     with pytest.raises(ScenarioError, match=r"q\.length: not in the .* did you mean 'queue'"):
         tc.Discipline("x", "", on_arrival=length)
     with pytest.raises(ScenarioError, match=r"slow start 'x', on_ack, line .*ack\.acke: not in"):
         tc.StartUp("x", "", on_ack=watch)
+    with pytest.raises(ScenarioError, match=r"q\.queue: a rule may only read"):
+        tc.Discipline("x", "", on_arrival=fills)
+    with pytest.raises(ScenarioError, match=r"ack\.acked: a rule may only read"):
+        tc.StartUp("x", "", on_ack=raises)
 
 
 def test_what_compiles_is_let_through():

@@ -29,7 +29,8 @@ FRESH = 1e8  # arrivals per call of a discipline while it settles
 TIMES = 40  # calls of a discipline while it settles
 EXCESS = 4.0  # a class that would send faster than this many path rates has no equilibrium window
 FULL = 1 - 1e-6  # a link with at least this utilization is full
-TOLERANCE = 1e-9  # of a link's rate
+EXACT = 1e-3  # of a link's rate: loads closer than this to the rate are equal to it
+JUMP = 0.02  # of a link's rate: rules that count whole packets (Vegas) have jumps of this size
 
 
 class NoEquilibriumError(TcpccError):
@@ -221,10 +222,29 @@ class Solver:
             more = ~full & (found.load > FULL)
             less = full & (fill <= 0)
             if not more.any() and not less.any():
+                self._check_loads(full, found)
                 return found
             full = (full | more) & ~less
             fill = np.where(full, fill, 0.0)
         raise NoEquilibriumError("could not determine which links are full")
+
+    def _check_loads(self, full: np.ndarray, found: Balance) -> None:
+        """Refuse a full link that does not carry its rate.
+
+        The load jumps past the rate where a rule compares the queueing delay with a threshold. The
+        flows that cause a small jump are not at rest.
+        """
+        w = self.world
+        error = np.where(full, np.abs(found.load - 1), 0.0)
+        for k in np.flatnonzero(error > JUMP):
+            raise NoEquilibriumError(
+                f"link {w.resolved.links[w.kept[k]].name!r}: no queue at which it carries its rate:"
+                f" at {found.backlog[k] / (8 * w.links['size'][k]):.4g} packets, where the rules of"
+                f" a controller switch, its utilization jumps past 1 (to {found.load[k]:.4g})"
+            )
+        for i, plan in enumerate(w.plans):
+            if w.classes[i]["kind"] != t.CBR:
+                found.still[i] &= all(error[w.place[index]] < EXACT for index in plan.links)
 
     def _fill(self, full: np.ndarray, guess: np.ndarray) -> np.ndarray:
         """The fill of the links at which the `full` links carry exactly their rates."""
@@ -255,7 +275,7 @@ class Solver:
                     part, error = tried.x, size
                 if error < 1e-6:
                     break
-            if error > 1e-3:
+            if error > EXACT:
                 raise NoEquilibriumError(f"loads differ from the links' rates by {error:.2g}")
         fill = np.zeros(len(full))
         fill[places] = part
@@ -275,13 +295,15 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
 
     Returns:
         a dataset with, by flow: `cwnd` (packets), `rtt` (s), `rate` (packets/s) of one flow,
-        `lost` (share lost or marked), `still` (False: the rules switch around the value, which is
-        a mean); by queueing link: `queue` (packets), `delay` (s), `loss` (share dropped or
-        marked), `utilization`.
+        `lost` (share lost or marked), `still` (False: the window did not come to rest, and the
+        value is a mean. Its rules switch around the value, or its drift depends on the queue and
+        not on the window); by queueing link: `queue` (packets), `delay` (s), `loss` (share dropped
+        or marked), `utilization`.
 
     Raises:
         ScenarioError: flows of a finite size, scheduled changes.
-        NoEquilibriumError: no equilibrium was found.
+        NoEquilibriumError: no equilibrium was found; or a rule compares the queueing delay with a
+            threshold, so that a link is overloaded just below a queue and idle just above it.
     """
     import xarray as xr
 
@@ -295,7 +317,7 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
         "rtt": ("flow", found.rtt[first], "s", "round-trip time"),
         "rate": ("flow", found.rate[first], "packets/s", "sending rate of one flow"),
         "lost": ("flow", found.lost[first], "1", "share of its packets lost or marked"),
-        "still": ("flow", found.still[first], "", "at rest; False: rules switch around the mean"),
+        "still": ("flow", found.still[first], "", "whether the window came to rest"),
         "queue": ("link", found.backlog / (8 * links["size"]), "packets", "packets in the queue"),
         "delay": ("link", found.backlog / links["rate"], "s", "queueing delay"),
         "loss": ("link", 1 - (1 - found.loss) * (1 - found.mark), "1", "share dropped or marked"),

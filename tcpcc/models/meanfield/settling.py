@@ -72,7 +72,7 @@ def settle_class(classes, index, loss, mark, rounds, most):
         if not 0 < cwnd < math.inf:
             return cwnd, False
         if min(cwnd, c.rwnd) >= most:
-            return most, True
+            return most, False
         own_time = 1 / c.losses if c.losses > 0 else c.rtt * cwnd
         calm = calm + 1 if abs(cwnd - before) * own_time < STILL * cwnd * step else 0
         if calm == CALM or (cwnd > c.rwnd and calm > 0):

@@ -179,3 +179,52 @@ def test_an_overloading_source_has_an_equilibrium_with_a_full_buffer():
     dropped."""
     found = on_a_link(tc.CBR("20 Mbps"), tc.Flow("reno"))
     assert float(found.loss[0]) > 0.5
+
+
+def switching(s, p, ack):
+    """Growth by a packet in each RTT up to 10 ms of queueing delay, and shrinking above."""
+    share = -1.0 if ack.srtt - ack.base_rtt > 0.01 else 1.0
+    s.cwnd = max(s.cwnd + share * ack.acked / s.cwnd, 2.0)
+
+
+def linear(s, p, ack):
+    """Growth in proportion to the distance from 10 ms of queueing delay."""
+    share = 1.0 - (ack.srtt - ack.base_rtt) / 0.01
+    s.cwnd = max(s.cwnd + share * ack.acked / s.cwnd, 2.0)
+
+
+def two_flows(rule, rate="10 Mbps"):
+    mine = tc.Controller("mine", "", on_ack=rule, on_loss=None, on_timeout=None)
+    return tc.Scenario(tc.dumbbell(rate, "20 ms", 100), [tc.Flow(mine, count=2)], duration=30)
+
+
+@pytest.mark.parametrize("rate", ["1 Mbps", "10 Mbps", "40 Mbps"])
+def test_a_rule_that_switches_at_a_delay_has_no_equilibrium(rate):
+    """Just below 10 ms the window has no bound, just above it is two packets. The model's own runs
+    stay at the threshold."""
+    case = two_flows(switching, rate)
+    with pytest.raises(tc.NoEquilibriumError, match=r"^link 'bottleneck': no queue at") as error:
+        tc.equilibrium(case)
+    assert "\n" not in str(error.value)
+    with pytest.raises(tc.NoEquilibriumError):
+        tc.stability(case)
+
+
+def test_a_rule_that_is_linear_in_the_delay_has_an_equilibrium_but_does_not_come_to_rest():
+    """Its drift is zero at one delay, at any window, so the window follows from the link's rate."""
+    case = two_flows(linear)
+    found = tc.equilibrium(case)
+    run = tc.simulate(case, model="meanfield")
+    assert float(found.utilization[0]) == pytest.approx(1, abs=1e-3)
+    assert float(found.queue[0]) == pytest.approx(run.queue_mean(after=20), rel=0.01)
+    assert float(found.cwnd[0]) == pytest.approx(float(run.data["cwnd"][-1, 0]), rel=0.01)
+    assert not found.still[0]
+
+
+def test_a_full_link_carries_its_rate_within_a_jump_of_whole_packets():
+    """With whole packets the load of Vegas is a step function of the queue, with steps of 1 %."""
+    flow = {"controller": "vegas", "count": 4, "alpha": 2, "beta": 2}
+    whole, real = (on_a_link(tc.Flow(**flow, integer_delta=k)) for k in (True, False))
+    assert float(whole.utilization[0]) == pytest.approx(1, abs=0.02)
+    assert not whole.still.any()
+    assert float(real.utilization[0]) == pytest.approx(1, abs=1e-3)

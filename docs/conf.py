@@ -10,7 +10,7 @@ import tcpcc
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import write_controllers, write_fields, write_notebooks, write_rules  # noqa: E402
+from pages import write_controllers, write_notebooks, write_rules, write_tables  # noqa: E402
 
 project = "tcpcc"
 author = "The tcpcc developers"
@@ -57,5 +57,5 @@ default_role = "code"  # single backquotes in docstrings are code
 
 write_controllers(HERE)
 write_rules(HERE)
-write_fields(HERE)
+write_tables(HERE)
 write_notebooks(HERE)

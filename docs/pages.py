@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from types import ModuleType
 
+import tcpcc as tc
 from tcpcc import plots
 from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
@@ -229,9 +230,30 @@ def fields_page() -> str:
     )
 
 
-def write_fields(docs: Path) -> None:
-    """What rules may read and set."""
+def names_page() -> str:
+    """The page docs/names.md: a line per public name."""
+    rows: list[tuple[object, ...]] = []
+    for name in sorted(set(tc.__all__) - {"__version__"}, key=str.lower):
+        words = (inspect.getdoc(getattr(tc, name)) or "").split("\n\n")[0]
+        rows.append((f"`{name}`", " ".join(words.split()).replace("``", "`").replace(":func:", "")))
+    return "\n".join(
+        [
+            "# Public names",
+            "",
+            "<!-- written by python docs/pages.py from the docstrings -->",
+            "",
+            "A line per attribute of `tcpcc`; `help(tc.Flow)` shows arguments and units.",
+            "",
+            _table(("name", "meaning"), rows),
+            "",
+        ]
+    )
+
+
+def write_tables(docs: Path) -> None:
+    """Fields of rules, and public names."""
     _write(docs / "fields.md", fields_page())
+    _write(docs / "names.md", names_page())
 
 
 def write_rules(docs: Path) -> None:
@@ -264,4 +286,4 @@ def write_notebooks(docs: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_fields(Path(__file__).parent)
+    write_tables(Path(__file__).parent)

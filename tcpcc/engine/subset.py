@@ -217,8 +217,6 @@ class _Function:
                 self._attribute(node, isinstance(node.ctx, ast.Load))
             elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
                 self._attribute(node.value, isinstance(node.ctx, ast.Load))
-            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-                self._assignment(node)
             elif isinstance(node, ast.Call):
                 self._call(node)
             elif isinstance(node, ast.Name):
@@ -266,17 +264,6 @@ class _Function:
                 f"{said}: a rule may only read this field of the {record.what};"
                 " it may assign to the state",
             )
-
-    def _assignment(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
-        """A text or None in a record: the compiler would say so later, in its own words."""
-        value = node.value
-        if not isinstance(value, ast.Constant) or isinstance(value.value, bool | int | float):
-            return
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            owner = target.value if isinstance(target, ast.Attribute) else None
-            if isinstance(owner, ast.Name) and owner.id in self.records:
-                said = ast.unparse(target)
-                raise self.error(node, f"{said} = {shown(value.value)}: must be a number")
 
     def _viewed(self, node: ast.AST) -> Fields | None:
         """The record that a call of an accessor returns."""

@@ -62,12 +62,13 @@ def test_the_smallest_paper_of_ones_own_is_judged(tmp_path):
     assert verdicts == ["reproduced", "reproduced"]
 
 
-def test_the_page_of_fields_is_current(monkeypatch):
+def test_generated_tables_are_current(monkeypatch):
     """`python docs/pages.py` writes it."""
     monkeypatch.syspath_prepend(ROOT / "docs")
     import pages
 
     assert (ROOT / "docs" / "fields.md").read_text() == pages.fields_page()
+    assert (ROOT / "docs" / "names.md").read_text() == pages.names_page()
 
 
 MODULES = [p for p in (ROOT / "tcpcc").rglob("*.py") if p.stem != "__init__"]

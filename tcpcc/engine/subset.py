@@ -29,7 +29,7 @@ import numpy as np
 
 from tcpcc.engine.jit import Accessor
 from tcpcc.engine.source import parse
-from tcpcc.errors import ScenarioError, shown, suggestion
+from tcpcc.errors import ScenarioError, suggestion
 
 #: Built-in names that a rule may use.
 BUILTINS = frozenset(

@@ -137,6 +137,10 @@ def _mean_rates(
     return np.stack(sums, axis=1) / width
 
 
+def _counts(rates: NDArray[np.float64], count: ArrayLike | None) -> NDArray[np.float64]:
+    return np.ones(rates.shape[1]) if count is None else np.asarray(count, dtype=float)
+
+
 def delta_fair_time(
     time: ArrayLike,
     amounts: ArrayLike,
@@ -145,6 +149,7 @@ def delta_fair_time(
     *,
     end: float | None = None,
     delta: float = 0.1,
+    count: ArrayLike | None = None,
 ) -> float:
     """Delta-fair convergence time: when every flow's share first is within delta of fair, s.
 
@@ -160,6 +165,8 @@ def delta_fair_time(
         width: width of the sliding window, s; see `averaging_time`.
         end: end of the time after the event, s. Default: the end of the last bin.
         delta: largest relative distance from the fair share, in [0, 1].
+        count: number of flows that each column of `amounts` is the sum of, shape [flow]; their
+            share is divided by it. Default: 1.
 
     Returns:
         seconds; NaN if no window is fair, or if there is no room for two windows.
@@ -168,7 +175,8 @@ def delta_fair_time(
     starts, rates = _means(time, amounts, event, end, width)
     sums = rates.sum(axis=1)
     shares = np.divide(rates, sums[:, None], out=np.zeros_like(rates), where=sums[:, None] > 0)
-    fair = (np.abs(shares * rates.shape[1] - 1) <= delta).all(axis=1)
+    numbers = _counts(rates, count)
+    fair = (np.abs(shares / numbers * numbers.sum() - 1) <= delta).all(axis=1)
     return _after(event, starts, int(fair.argmax()), width) if fair.any() else math.nan
 
 
@@ -180,13 +188,14 @@ def fair_time(
     *,
     end: float | None = None,
     level: float = 0.95,
+    count: ArrayLike | None = None,
 ) -> float:
     """Time until Jain's index of the windowed rates is at least `level` for good, s.
 
     Source: [RFC5166] section 2.3 (fairness and convergence).
 
     Args:
-        time, amounts, event, width, end: as in `delta_fair_time`.
+        time, amounts, event, width, end, count: as in `delta_fair_time`.
         level: least index, in [0, 1].
 
     Returns:
@@ -195,7 +204,8 @@ def fair_time(
     """
     probability("level", level)
     starts, rates = _means(time, amounts, event, end, width)
-    squares = rates.shape[1] * (rates**2).sum(axis=1)
+    numbers = _counts(rates, count)
+    squares = numbers.sum() * (rates**2 / numbers).sum(axis=1)
     index = np.divide(
         rates.sum(axis=1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0
     )

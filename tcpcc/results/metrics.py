@@ -22,7 +22,9 @@ TAIL = 0.05
 """Fraction at the end of a time window from which `convergence_time` takes the final value."""
 
 
-def jain_index(x: ArrayLike, fair: ArrayLike | None = None) -> float:
+def jain_index(
+    x: ArrayLike, fair: ArrayLike | None = None, count: ArrayLike | None = None
+) -> float:
     """Jain's fairness index, (sum x)^2 / (n sum x^2), in [1/n, 1]; 1 when all are equal.
 
     Source: [Jain91], eq. 5 of Chan et al. (Quick Vegas), RFC 5166 section 2.3.
@@ -31,6 +33,8 @@ def jain_index(x: ArrayLike, fair: ArrayLike | None = None) -> float:
         x: throughput per flow, shape [flow], any unit, non-negative.
         fair: fair share of each flow, shape [flow]; the index is then that of x / fair. Default:
             equal shares.
+        count: number of equal flows that each value is the sum of, shape [flow]; `fair` is then
+            that sum's fair share divided by the number. Default: 1.
 
     Returns:
         the index; NaN if every throughput is zero.
@@ -40,15 +44,19 @@ def jain_index(x: ArrayLike, fair: ArrayLike | None = None) -> float:
 
     >>> jain_index([1, 1, 1, 0])
     0.75
+    >>> jain_index([3, 1], count=[3, 1])
+    1.0
     """
-    shares = _vector("x", x)
+    numbers = _counts(x, count)
+    shares = _vector("x", x) / numbers
     if fair is not None:
         shares = shares / np.asarray(fair, dtype=float)
     largest = shares.max()
     if not largest > 0:
         return math.nan
     shares = shares / largest  # scale-free, and squares of raw bit rates may overflow
-    return float(shares.sum() ** 2 / (shares.size * (shares**2).sum()))
+    total, squares = (numbers * shares).sum(), (numbers * shares**2).sum()
+    return float(total**2 / (numbers.sum() * squares))
 
 
 def min_max_ratio(x: ArrayLike) -> float:
@@ -60,13 +68,25 @@ def min_max_ratio(x: ArrayLike) -> float:
     return _quotient(values.min(), values.max())
 
 
-def throughput_ratio(x: ArrayLike, y: ArrayLike) -> float:
+def throughput_ratio(
+    x: ArrayLike,
+    y: ArrayLike,
+    x_count: ArrayLike | None = None,
+    y_count: ArrayLike | None = None,
+) -> float:
     """Ratio of the mean throughputs of two groups of flows, mean(x) / mean(y).
 
     This is "Fairness" in the Vegas/Reno tables of the RED thesis (mean Vegas over mean Reno) and
     eq. 14 of the Westwood paper (one flow each). NaN if the throughput of the second group is zero.
+
+    Args:
+        x, y: throughputs, shape [flow], any unit.
+        x_count, y_count: number of flows that each value is the sum of, shape [flow]. Default: 1.
     """
-    return _quotient(_vector("x", x).mean(), _vector("y", y).mean())
+    return _quotient(
+        _vector("x", x).sum() / _counts(x, x_count).sum(),
+        _vector("y", y).sum() / _counts(y, y_count).sum(),
+    )
 
 
 def tradeoff(
@@ -318,6 +338,10 @@ def mean_of_known(values: ArrayLike, axis: int = 0) -> NDArray[np.float64]:
     mean = np.full(count.shape, math.nan)
     np.divide(total, count, out=mean, where=count > 0)
     return mean
+
+
+def _counts(x: ArrayLike, count: ArrayLike | None) -> NDArray[np.float64]:
+    return np.ones(np.size(x)) if count is None else np.asarray(count, dtype=float).ravel()
 
 
 def _vector(name: str, x: ArrayLike, *, negative: bool = False) -> NDArray[np.float64]:

@@ -44,6 +44,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "sent_bits": (("time", "link"), "bit", "sent on the link in the bin"),
     "capacity": (("time", "link"), "bit", "most that the link could have sent in the bin"),
     "controller": (("flow",), "", "congestion controller, or cbr"),
+    "count": (("flow",), "1", "flows that the row stands for: its rates and packets are sums"),
     "start": (("flow",), "s", "start of the flow"),
     "stop": (("flow",), "s", "no new data after this"),
     "packet_size": (("flow",), "byte", "size of a packet on the wire"),
@@ -336,6 +337,7 @@ def _facts_of_flows(rows: Sequence[ResolvedFlow]) -> dict[str, ArrayLike]:
     flows = [row.spec for row in rows]
     return {
         "controller": _controllers(rows),
+        "count": [getattr(f, "count", 1) for f in flows],
         "start": [f.start for f in flows],
         "stop": [math.nan if f.stop is None else f.stop for f in flows],
         "packet_size": [float(f.packet_size) for f in flows],

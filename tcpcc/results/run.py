@@ -87,6 +87,9 @@ class Run:
     ) -> xr.DataArray:
         """Mean throughput of each flow over a time window, bit/s, dims (flow).
 
+        A row that stands for several flows (``data["count"]``: the fluid models run a flow with a
+        `count` as representatives) has their sum.
+
         The mean is over the whole time window, even if the flow was active only in part of it.
 
         Args:
@@ -155,27 +158,34 @@ class Run:
     ) -> float:
         """Jain's fairness index of the flows' throughputs; see `metrics.jain_index`.
 
+        A row that stands for N flows counts as N flows with 1/N of its throughput.
+
         Args:
             after, before: time window, s. Default: the whole run.
             flows: flows to include. Default: the flows with a controller that were active in the
                 time window, so that a flow that has not started or has stopped does not lower the
                 index.
         """
-        names = self.active(after, before) if flows is None else self.select(flows)
-        if not names:
-            raise ScenarioError(f"flows = []: no flow is active in {self._span(after, before)}")
-        return metrics.jain_index(self.throughput(after, before).sel(flow=names).values)
+        names = self._compared(after, before, flows)
+        rates = self.throughput(after, before).sel(flow=names)
+        return metrics.jain_index(rates.values, count=self._counts(names))
 
     def throughput_ratio(
         self, a: Selection, b: Selection, after: float = 0.0, before: float | None = None
     ) -> float:
         """Ratio of the mean throughputs of flows `a` and `b`; see `metrics.throughput_ratio`.
 
+        A row that stands for N flows counts as N flows.
+
         >>> run.throughput_ratio("vegas", "reno", after=20)  # doctest: +SKIP
         """
         rates = self.throughput(after, before)
+        one, other = self.select(a), self.select(b)
         return metrics.throughput_ratio(
-            rates.sel(flow=self.select(a)).values, rates.sel(flow=self.select(b)).values
+            rates.sel(flow=one).values,
+            rates.sel(flow=other).values,
+            self._counts(one),
+            self._counts(other),
         )
 
     # Queues.
@@ -242,7 +252,8 @@ class Run:
     def totals(self) -> pd.DataFrame:
         """Totals of every flow over the whole run, including flows with ``record=False``.
 
-        One row for each flow, by name, and for each kind of conversation of a workload. Columns:
+        One row for each flow, by name, and for each kind of conversation of a workload; a row that
+        represents several flows has their sums. Columns:
         `controller`, `start_s`, `sent`, `retransmitted`, `delivered` (packets; see
         `recording.TOTALS`), `throughput_mbps` (of delivered packets, over the whole run),
         `loss_events`, `timeouts`, `finished_s`.
@@ -400,7 +411,10 @@ class Run:
         Source: Bansal, Balakrishnan, Floyd, Shenker, SIGCOMM 2001, section 4.2.2.
         """
         times, amounts, width, last = self._sliding(event, before, flows, cycles)
-        return convergence.delta_fair_time(times, amounts, event, width, end=last, delta=delta)
+        count = self._counts(self._compared(event, before, flows))
+        return convergence.delta_fair_time(
+            times, amounts, event, width, end=last, delta=delta, count=count
+        )
 
     def fair_time(
         self,
@@ -426,7 +440,10 @@ class Run:
         Source: RFC 5166, section 2.3.
         """
         times, amounts, width, last = self._sliding(event, before, flows, cycles)
-        return convergence.fair_time(times, amounts, event, width, end=last, level=level)
+        count = self._counts(self._compared(event, before, flows))
+        return convergence.fair_time(
+            times, amounts, event, width, end=last, level=level, count=count
+        )
 
     def settling_time(
         self,
@@ -461,7 +478,7 @@ class Run:
     # Tables.
 
     def summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
-        """Table with one row per flow.
+        """Table with one row per flow, or per representative of several flows with their sums.
 
         Counters and means are over the time window; loss events and timeouts are over the whole
         run.
@@ -710,7 +727,11 @@ class Run:
 
     def _headline(self) -> str:
         attrs = self.data.attrs
-        kinds = Counter(str(name) for name in self.data["controller"].values)
+        kinds: Counter[str] = Counter()
+        for name, count in zip(
+            self.data["controller"].values, self.data["count"].values, strict=True
+        ):
+            kinds[str(name)] += int(count)
         flows = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
         line = f"{attrs['model']} model, {flows}, {self.duration:g} s, seed {attrs['seed']}"
         if self.links:
@@ -756,6 +777,17 @@ class Run:
         lives &= self.data["controller"].values != "cbr"
         return [name for name, alive in zip(self.flows, lives, strict=True) if alive]
 
+    def _compared(self, after: float, before: float | None, flows: Selection) -> list[str]:
+        """The selected flows. Default: those with a controller that are active."""
+        names = self.active(after, before) if flows is None else self.select(flows)
+        if not names:
+            raise ScenarioError(f"flows = []: no flow is active in {self._span(after, before)}")
+        return names
+
+    def _counts(self, names: list[str]) -> NDArray[np.float64]:
+        """The number of flows that each of these rows stands for."""
+        return self.data["count"].sel(flow=names).values.astype(float)
+
     def _flow(self, name: str) -> str:
         if name not in self.flows:
             self.select(name)
@@ -794,9 +826,7 @@ class Run:
         """Ends of all bins, s; bits delivered, shape [time, flow]; width of the sliding window and
         end of the time window, s."""
         bins, _ = self._window(event, before)
-        names = self.active(event, before) if flows is None else self.select(flows)
-        if not names:
-            raise ScenarioError(f"flows = []: no flow is active in {self._span(event, before)}")
+        names = self._compared(event, before, flows)
         of_flows = self.data[["rtt", "base_rtt", "dropped", "delivered", "packet_size"]]
         of_flows = of_flows.sel(flow=names)
         times = of_flows["time"].values

@@ -141,14 +141,8 @@ def former_name(s, p, ack):
     s.cwnd = ack.acked / ack.min_rtt
 
 
-def text_in_state(s, p, ack):
-    if ack.now > 1e6:
-        s.cwnd = "a"
-
-
 BAD = {
     "former": (former_name, r"ack\.min_rtt: not in the sample: did you mean 'base_rtt'\?"),
-    "text": (text_in_state, r"s\.cwnd = 'a': must be a number"),
     "branch": (hidden_branch, r"ack\.windwo: not in the sample: did you mean 'window'\?"),
     "helper": (by_helper, r"p\.gain: not in the parameters"),
     "random": (draws, r"random\.random: random numbers outside the scenario's seed"),

@@ -18,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcpcc.errors import ScenarioError, TcpccError
+from tcpcc.models import simulate
 from tcpcc.queues import RED
-from tcpcc.results import Run
+from tcpcc.results import Run, convergence, metrics
 from tcpcc.results.recording import VARIABLES
-from tcpcc.scenario import CBR, Change, Flow, Link, Network
+from tcpcc.scenario import CBR, Change, Flow, Link, Network, Scenario
 from tcpcc.scenario.topologies import chain, dumbbell
 
 
@@ -250,6 +251,64 @@ def test_throughput_ratio_of_groups():
     a, b, c = run.throughput(1, 4).values
     assert run.throughput_ratio("vegas", "reno", 1, 4) == pytest.approx((a + b) / 2 / c)
     assert run.throughput_ratio("vegas2", ["vegas1"], 1, 4) == pytest.approx(b / a)
+
+
+@pytest.fixture(scope="module")
+def sums():
+    """A fluid run: one row for each of the foreground flows, 100 rows for 250 background flows."""
+    flows = [
+        Flow("newreno", name="few", count=5),
+        Flow("newreno", name="many", count=250, background=True, access_delay=0.02),
+    ]
+    return simulate(Scenario(dumbbell("100 Mbps", "10 ms", 300), flows, duration=12), model="fluid")
+
+
+def one_by_one(run, values):
+    """A value for each flow that a row stands for."""
+    return np.repeat(np.asarray(values), run.data["count"].values)
+
+
+def test_a_row_says_how_many_flows_it_stands_for(sums):
+    counts = sums.data["count"].sel(flow=sums.select("newreno")).values
+    assert (counts[:5] == 1).all()
+    assert set(counts[5:]) == {2, 3}
+    assert counts.sum() == 255
+    assert "255 newreno" in repr(sums)
+    assert len(sums.flows) == 105
+
+
+def test_fairness_counts_flows_and_not_rows(sums):
+    """Throughput is the row's sum; indices compare its flows, which have equal rates."""
+    rates = sums.throughput(after=1).values
+    each = one_by_one(sums, rates / sums.data["count"].values)
+    assert each.sum() == pytest.approx(rates.sum())
+    assert sums.jain_index(after=1) == pytest.approx(metrics.jain_index(each), rel=1e-12)
+    few, many = (sums.select([n for n in sums.flows if n.startswith(k)]) for k in ("few", "many"))
+    expected = metrics.throughput_ratio(each[:5], each[5:])
+    assert sums.throughput_ratio(few, many, after=1) == pytest.approx(expected, rel=1e-12)
+    assert abs(metrics.jain_index(rates) - metrics.jain_index(each)) > 0.01
+
+
+def test_times_of_convergence_count_flows_and_not_rows(sums):
+    width = sums.averaging_time(after=0.5)
+    amounts = (sums.data["delivered"] * sums.data["packet_size"] * 8).values
+    each = np.repeat(amounts / sums.data["count"].values, sums.data["count"].values, axis=1)
+    times = sums.data["time"].values
+    shared = {"event": 0.5, "width": width, "end": float(times[-1])}
+    for level in (0.7, 0.8, 0.9):
+        expected = convergence.fair_time(times, each, level=level, **shared)
+        assert sums.fair_time(0.5, level=level) == pytest.approx(expected, nan_ok=True)
+    for delta in (0.8, 0.9, 1.0):
+        expected = convergence.delta_fair_time(times, each, delta=delta, **shared)
+        assert sums.delta_fair_time(0.5, delta=delta) == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_file_from_before_rows_had_a_count_has_one_flow_in_each(run, tmp_path):
+    Run(run.data.drop_vars("count")).save(tmp_path / "old.nc")
+    for lazy in (False, True):
+        old = Run.load(tmp_path / "old.nc", lazy=lazy)
+        assert (old.data["count"] == 1).all()
+        assert old.jain_index() == run.jain_index()
 
 
 def test_selection(run):

@@ -14,7 +14,6 @@ from tcpcc.controllers.controller import Param
 from tcpcc.controllers.fusion import fusion
 from tcpcc.controllers.fusion import on_ack as fusion_on_ack
 from tcpcc.controllers.fusion import on_loss as fusion_on_loss
-from tcpcc.engine.subset import trusted
 
 TICK = {"tick": Param(4e-3, "s", "resolution of the clock", 1e-9)}
 
@@ -47,20 +46,19 @@ def on_loss_of_areno(s, p, ack):
     areno_on_loss(s, p, ack)
 
 
-with trusted():  # read_clock assigns to the sample
-    CLOCKED = {
-        "Fusion, 4 ms clock": replace(
-            fusion,
-            name="fusion_clock",
-            on_ack=on_ack_of_fusion,
-            on_loss=on_loss_of_fusion,
-            params={**fusion.params, **TICK},
-        ),
-        "ARENO, 4 ms clock": replace(
-            areno,
-            name="areno_clock",
-            on_ack=on_ack_of_areno,
-            on_loss=on_loss_of_areno,
-            params={**areno.params, **TICK},
-        ),
-    }
+CLOCKED = {
+    "Fusion, 4 ms clock": replace(
+        fusion,
+        name="fusion_clock",
+        on_ack=on_ack_of_fusion,
+        on_loss=on_loss_of_fusion,
+        params={**fusion.params, **TICK},
+    ),
+    "ARENO, 4 ms clock": replace(
+        areno,
+        name="areno_clock",
+        on_ack=on_ack_of_areno,
+        on_loss=on_loss_of_areno,
+        params={**areno.params, **TICK},
+    ),
+}

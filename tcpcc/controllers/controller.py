@@ -263,7 +263,7 @@ class Controller(Definition):
         for rule_name, rule in self.rules.items():
             if rule is not None:
                 owner = f"controller {self.name!r}, {rule_name}"
-                check_rule(owner, rule, self.records(SAMPLE))
+                check_rule(owner, rule, self.records(SAMPLE, SAMPLE))
                 self._try(rule_name, rule)
 
     def _check_extras(self) -> None:

@@ -70,19 +70,6 @@ def writes_parameter(s, p, ack):
     p.alpha = 2.0
 
 
-def writes_sample(s, p, ack):
-    if ack.now > 1e6:
-        ack.rtt = 3.0
-
-
-def adds_to_sample(s, p, ack):
-    set_rtt(ack)
-
-
-def set_rtt(sample):
-    sample.rtt += 1.0
-
-
 MODE = "fast"
 
 
@@ -149,8 +136,6 @@ BAD = {
     "numpy": (draws_numpy, r"np\.random: random numbers outside the scenario's seed"),
     "name": (unknown_name, r"gian: not defined"),
     "write": (writes_parameter, r"p\.alpha: (not in|a rule may only read this field of) the param"),
-    "sample": (writes_sample, r"ack\.rtt: a rule may only read this field of the sample"),
-    "sample of a helper": (adds_to_sample, r"sample\.rtt: a rule may only read this field"),
     "text": (writes_text, r"s\.cwnd = 'a': must be a number"),
     "named text": (writes_named_text, r"s\.ssthresh = MODE: must be a number"),
     "none": (writes_none, r"s\.cwnd = None: must be a number"),

@@ -332,7 +332,7 @@ class Controller(Definition):
                 f"controller {self.name!r}, {rule_name}: {error}; "
                 + "; ".join(f"{allowed[k]}: {', '.join(sorted(known[k]))}" for k in known)
             ) from None
-        except ArithmeticError:
+        except (ArithmeticError, ValueError):
             pass  # the example's numbers need not suit every algorithm
         for name, value in vars(s).items():
             if not isinstance(value, Number | np.ndarray):

@@ -15,7 +15,15 @@ from tcpcc.errors import ScenarioError
 from tcpcc.export import files, linux
 from tcpcc.export.c import identifier
 
-FLAGS = ("-O2", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused", "-Wno-bool-compare")
+FLAGS = (
+    "-O2",
+    "-ffp-contract=off",
+    "-Wall",
+    "-Werror",
+    "-Wno-unused",
+    "-Wno-bool-compare",
+    "-Wno-tautological-compare",
+)
 RAISED = (ArithmeticError, ValueError, IndexError, TypeError)
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler cc here")

@@ -29,6 +29,7 @@ BEYOND_CHANCE = (
     f"{NOT_TRACED}; the difference is outside the range of our runs, so chance does not explain it."
 )
 UNDECIDED = "Undecided with this number of seeds"
+WITHIN_CHANCE = f"Chance: the means differ by at most {CHANCE:g} standard errors."
 NEAR_PACKETS = (
     f"Within {AGREEMENT:.0%}".replace("%", " %")
     + " of the packet model's number, which is within the tolerance."
@@ -80,7 +81,7 @@ class Record:
 
     Attributes:
         paper, item, row, column, unit: position and unit of the number.
-        published: the published value; None if there is none.
+        published: the published value, or None.
         reference: used instead: value from another simulator or a closed form.
         tolerance: half width of the band around published value or reference, in `unit`.
         packet, fluid: our numbers; None for a model that was not run.
@@ -222,7 +223,7 @@ def _fluid_cause(packet: Measured, fluid: Measured, known: Cause | None) -> str:
         return _cause(known, is_chance)
     reach = CHANCE * math.hypot(packet.error, fluid.error) / abs(packet.value)
     if reach <= SHARP:
-        return f"Chance: the means differ by at most {CHANCE:g} standard errors."
+        return WITHIN_CHANCE
     if known is not None and known.is_traced:
         return _cause(known, is_chance)
     return f"{UNDECIDED}: {CHANCE:g} standard errors of the difference exceed {SHARP:.0%}."

@@ -40,7 +40,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def missing() -> str | None:
-    """Missing requirement of this machine in one line; None if there is none."""
+    """The requirement that this machine lacks, in one line, or None."""
     if os.name != "posix" or os.uname().sysname != "Linux":
         return "needs Linux"
     if os.geteuid() != 0:
@@ -240,7 +240,7 @@ class Path:
 
 
 def read(device: int) -> bytes | None:
-    """The next packet from a device; None if there is none."""
+    """The next packet from a device, or None if no packet waits."""
     try:
         return os.read(device, 65535)
     except BlockingIOError:

@@ -363,7 +363,8 @@ def draw_table_1(numbers: Numbers) -> Figure:
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.75))
         of_paper = np.array(list(printed.values()))
-        ax.barh(places, 2 * t.SHARE, 0.5, of_paper - t.SHARE, color="0.9", label="tolerance")
+        near = t.share_tolerance()
+        ax.barh(places, 2 * near, 0.5, of_paper - near, color="0.9", label="tolerance")
         ax.plot(of_paper, places, "o", ms=6, mfc="white", color=plots.BLACK, label="published")
         for model, of_model in numbers.items():
             cells = t.shares(of_model)

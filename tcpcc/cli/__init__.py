@@ -769,7 +769,7 @@ def experiments() -> Any:
 
 
 def checkout() -> Path | None:
-    """The checkout that contains the current folder or this package; None if there is none."""
+    """The checkout that contains the current folder or this package, or None."""
     here = Path.cwd()
     for folder in (here, *here.parents, Path(__file__).parents[2]):
         if (folder / "experiments" / "harness.py").is_file():

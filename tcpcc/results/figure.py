@@ -175,4 +175,4 @@ def shown_link(run: Run, link: str | None) -> str:
 
 def queue_label(run: Run, link: str) -> str:
     """Label of an axis with a link's queue; it names the link if the run has several."""
-    return "Queue (packets)" if len(run.links) == 1 else f"Queue at {link} (packets)"
+    return "Queue (packets)" if len(run.links) == 1 else f"Queue at {link}\n(packets)"

@@ -52,7 +52,7 @@ def put(path: Path, run: Run) -> None:
 
 
 def take(path: Path) -> Run | None:
-    """The run kept there; None if there is none, or if the file is damaged or no kept run."""
+    """The run kept there, or None if the file is absent, damaged or not a kept run."""
     try:
         content = path.read_bytes()
     except OSError:

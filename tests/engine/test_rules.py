@@ -9,6 +9,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
+from tcpcc.controllers.controller import nothing
 from tcpcc.engine.subset import trusted
 from tcpcc.errors import ScenarioError
 from tcpcc.queues.discipline import QUEUES
@@ -345,3 +346,13 @@ def test_what_is_defined_after_the_import_is_checked():
         pass
     with pytest.raises(ScenarioError, match=r"ack\.gone"):
         dataclasses.replace(CONTROLLERS["reno"], on_ack=on_ack)
+
+
+def roots_of_the_window(s, p, ack):
+    s.cwnd = math.sqrt(s.cwnd - 100.0)
+
+
+def test_a_rule_may_be_undefined_for_the_example_that_checks_it():
+    """The numbers with which a rule is run once need not suit it, here a root of -90."""
+    one = tc.Controller("roots", "", roots_of_the_window, nothing, nothing)
+    assert one.name == "roots"

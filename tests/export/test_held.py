@@ -3,10 +3,13 @@
 import math
 import random
 
+import numpy as np
 import pytest
 from held import InBPF, InC, differences, exportable, needs_cc
 
 from tcpcc.controllers import CONTROLLERS
+from tcpcc.controllers.controller import Controller, nothing
+from tcpcc.definition import State
 from tcpcc.export import exportable as table
 from tcpcc.slow_start import SLOW_STARTS
 from tcpcc.slow_start.start_up import composed
@@ -23,6 +26,26 @@ def held(controllers, target, calls):
         assert not wrong, f"{len(wrong)} calls differ; {wrong[0]}"
         for name, count in answered.items():
             assert 2 * count >= calls / len(answered), f"{one.name}, {name}: {count} answers"
+
+
+def divides(s, p, a):
+    s.below, s.above = -3.0 // s.ssthresh, 3.0 // s.ssthresh
+    s.rest = -3.0 % s.ssthresh
+
+
+@needs_cc
+@pytest.mark.parametrize("target", [InC, InBPF])
+def test_floor_division_by_infinity_is_pythons(tmp_path, target):
+    """The threshold is infinite at the start: -3 // inf is -1."""
+    names = ("below", "above", "rest")
+    state = {name: State(0.0, "", "") for name in names}
+    one = Controller("divides", "", divides, nothing, nothing, state=state)
+    rows = np.zeros(1, one.state_dtype)
+    rows["cwnd"], rows["ssthresh"] = 10.0, math.inf
+    room = np.zeros(4096)
+    made = target(tmp_path, [one])
+    made.rule(one, "on_ack")(rows.ctypes.data, room.ctypes.data, room.ctypes.data)
+    assert [rows[name].item() for name in names] == [-1.0, 0.0, math.inf]
 
 
 @needs_cc

@@ -50,6 +50,16 @@ def test_verdicts(printed, value, tolerance, claims, verdict):
     assert judge(printed, value, tolerance, claims) == verdict
 
 
+def test_a_cell_by_definition_is_shown_but_not_counted():
+    """A number divided by itself says nothing about a model, whatever the value."""
+    cell = next(c for c in published.of("tcp_vegas").cells if c.by_definition)
+    for value in (1.0, 7.0):
+        found = record(cell, {"packet": {cell.key: Measured(value)}})
+        assert (found.published, found.verdict, found.cause) == (1.0, "by definition", "")
+        row = report.overview([found]).iloc[0]
+        assert (row["published"], row["packet tested"], row["packet reproduced"]) == (0, 0, 0)
+
+
 @given(NUMBER, NUMBER, st.floats(0, 1e3), st.lists(st.booleans()))
 def test_reproduced_is_within_tolerance_and_nothing_else_is(printed, value, tolerance, claims):
     inside = printed - tolerance <= value <= printed + tolerance

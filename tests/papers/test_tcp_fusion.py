@@ -32,15 +32,15 @@ def cells(item):
 # Table 1.
 
 
-MISSED = {("HSTCP", "BIC"), ("BIC", "CUBIC")}
+MISSED = {("Reno", "HSTCP"), ("HSTCP", "BIC"), ("HSTCP", "CUBIC"), ("BIC", "CUBIC")}
 """Pairs whose cells of Table 1 say why."""
 
 
 @pytest.mark.parametrize("pair", t.printed_shares(), ids=" : ".join)
-def test_shares_are_within_a_fifth_of_the_printed_ones(pair):
+def test_shares_are_within_the_tolerance_of_the_published_ones(pair):
     """What two simulators can share with a testbed; pairs' sums differ more than their shares."""
     off = abs(t.shares(cells("table_1"))[pair].value - t.printed_shares()[pair])
-    assert (off > t.SHARE) == (pair in MISSED)
+    assert (off > t.share_tolerance()) == (pair in MISSED)
 
 
 @pytest.mark.parametrize("row", s.VARIANTS)

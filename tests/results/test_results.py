@@ -612,6 +612,6 @@ def test_a_question_about_one_of_several_links_asks_which():
         with pytest.raises(ScenarioError, match=r"3 links are recorded: name one.*'r1>r2'"):
             ask()
     assert "r1>r2" in repr(run)
-    assert [ax.get_ylabel() for ax in run.plot().axes][1] == "Queue at r0>r1 (packets)"
-    assert run.compare(run, names="ab").axes[2].get_ylabel() == "Queue at r0>r1 (packets)"
+    assert [ax.get_ylabel() for ax in run.plot().axes][1] == "Queue at r0>r1\n(packets)"
+    assert run.compare(run, names="ab").axes[2].get_ylabel() == "Queue at r0>r1\n(packets)"
     assert run.utilization("r1>r2") == max(run.utilization(link) for link in run.links)

@@ -1,27 +1,66 @@
 """Execute notebooks in place: ``python -m experiments.execute notebooks/*.ipynb``.
 
-Execution times are not written, so a notebook with the same outputs does not change.
+A notebook whose results are the same does not change: what differs by chance from run to run is
+not written (:func:`reproducible`).
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from tqdm.auto import tqdm
 
 from tcpcc.files import whole_file
 
 TIMEOUT = 900  # s per cell
+RANDOM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MEASURED = "measured"
 
 
-def without_times(book: Any) -> Any:
-    """The notebook without the times at which its cells ran."""
-    for cell in book.cells:
+def joined(outputs: Sequence[Any]) -> list[Any]:
+    """The outputs of a cell; text that a cell prints in a row is one output."""
+    result: list[Any] = []
+    for output in outputs:
+        last = result[-1] if result else {}
+        if output.output_type == "stream" and output.get("name") == last.get("name"):
+            last["text"] += output["text"]
+        else:
+            result.append(output)
+    return result
+
+
+def reproducible(book: Any, before: Sequence[Any]) -> Any:
+    """The notebook without what differs between two runs with the same results.
+
+    These are the times of execution, the pieces in which text was printed, and the random
+    identifiers in HTML, which are numbered instead. A cell with the tag "measured" shows times of
+    the machine; it keeps the outputs that it had, unless it had none.
+
+    Args:
+        book: the executed notebook; it is changed.
+        before: the outputs of each cell before the execution.
+    """
+    numbers: dict[str, str] = {}
+
+    def numbered(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], str(UUID(int=len(numbers))))
+
+    for cell, old in zip(book.cells, before, strict=True):
         cell.metadata.pop("execution", None)
+        if cell.cell_type != "code":
+            continue
+        if MEASURED in cell.metadata.get("tags", []) and old:
+            cell.outputs = old
+        cell.outputs = joined(cell.outputs)
+        for output in cell.outputs:
+            if "text/html" in output.get("data", {}):
+                output.data["text/html"] = RANDOM_ID.sub(numbered, output.data["text/html"])
     return book
 
 
@@ -35,11 +74,12 @@ def execute(path: Path) -> None:
     import nbformat
 
     book = nbformat.read(path, as_version=4)
+    before = [cell.get("outputs", []) for cell in book.cells]
     folder = {"metadata": {"path": str(path.parent)}}
     client = nbclient.NotebookClient(book, timeout=TIMEOUT, resources=folder, record_timing=False)
     client.execute()
     with whole_file(path) as part:
-        nbformat.write(without_times(book), part)
+        nbformat.write(reproducible(book, before), part)
 
 
 def main(paths: Sequence[str]) -> None:

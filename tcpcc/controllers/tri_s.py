@@ -22,14 +22,10 @@ Differences from the papers
 """
 
 from tcpcc.controllers import reno
+from tcpcc.controllers.card import on_ack
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.dual import newest_rtt
 from tcpcc.definition import State, register
-
-
-def on_ack(s, p, ack):
-    if s.cwnd < s.ssthresh:
-        s.cwnd += ack.acked
 
 
 def on_round(s, p, ack):

@@ -25,19 +25,17 @@ Differences from the paper
 from tcpcc.definition import Param, State, register
 from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_queues import (
+    ACTIVE,
     FLOWS,
     HASH_STATE,
     LIST_STATE,
     NONE,
-    OLD,
     QUEUES,
     append_queue,
     hashed,
     remove_first,
     with_most_bytes,
 )
-
-ACTIVE = OLD  # the one list that is used
 
 
 def on_arrival(s, p, q):

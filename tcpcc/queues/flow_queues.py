@@ -18,6 +18,7 @@ from tcpcc.engine.streams import uniform
 
 QUEUES = 1024
 NONE, NEW, OLD = 0, 1, 2  # the list that a queue is in
+ACTIVE = OLD  # the list of a discipline that has only one
 
 
 def hashed(s, p, flow):

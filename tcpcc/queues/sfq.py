@@ -20,19 +20,17 @@ Differences from Linux
 from tcpcc.definition import Param, State, register
 from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_queues import (
+    ACTIVE,
     FLOWS,
     HASH_STATE,
     LIST_STATE,
     NONE,
-    OLD,
     QUEUES,
     append_queue,
     remove_first,
     scattered,
     with_most_packets,
 )
-
-ACTIVE = OLD  # the one list that is used
 
 
 def on_arrival(s, p, q):

@@ -80,6 +80,20 @@ def has_room(f):
     )  # the ring keeps the highest acknowledged segment too; two places are for retransmissions
 
 
+@compiled
+def must_wait(f, now, burst):
+    """Whether sending stops for now: pacing, or no room. The driver calls again to send the `burst`
+    packets that are left."""
+    if f.pacing_rate != 0 and f.in_piece == 0 and is_early(f, now):
+        f.burst = burst
+        return True
+    if not has_room(f):
+        f.more = 1
+        f.burst = burst
+        return True
+    return False
+
+
 #: Longest time that an incomplete piece waits for an ACK, s.
 ACK_DUE_SOON = 1e-3
 
@@ -121,6 +135,26 @@ def allowed(f, room, burst):
 
 
 @compiled
+def has_new_data(f):
+    """Whether the application has new data that the receiver's window allows."""
+    return f.next_seq < f.to_send and f.next_seq <= f.high_ack + f.rwnd
+
+
+@compiled
+def may_send_new(f, now, room, burst):
+    """Whether the next new segment may be sent, given `room` packets of window and `burst`."""
+    return f.gso_segments <= 1 or may_begin(f, now, allowed(f, room, burst))
+
+
+@compiled
+def advance(f):
+    """The segment `next_seq` has been sent for the first time."""
+    if f.gso_segments > 1:
+        note_piece(f, f.next_seq)
+    f.next_seq += 1
+
+
+@compiled
 def note_piece(f, seq):
     """Segment `seq` of a piece is sent; the last segment of a longer piece carries PSH."""
     f.in_piece -= 1
@@ -134,17 +168,10 @@ def fill(f, now, burst):
     f.more = 0
     edge = f.high_ack + effective_window(f)
     while f.next_seq <= edge and f.next_seq < f.to_send and burst > 0:
-        if f.pacing_rate != 0 and f.in_piece == 0 and is_early(f, now):
-            f.burst = burst
-            return
-        if not has_room(f):
-            f.more = 1
-            f.burst = burst
+        if must_wait(f, now, burst):
             return
         if f.gso_segments > 1 and not may_begin(f, now, min(edge + 1, f.to_send) - f.next_seq):
             return
         emit(f, f.next_seq, now)
-        if f.gso_segments > 1:
-            note_piece(f, f.next_seq)
-        f.next_seq += 1
+        advance(f)
         burst -= 1

@@ -39,14 +39,14 @@ from tcpcc.transport.flow_record import (
     stamp_at,
 )
 from tcpcc.transport.output import (
-    allowed,
+    advance,
     effective_window,
     emit,
+    has_new_data,
     has_room,
-    may_begin,
-    note_piece,
+    may_send_new,
+    must_wait,
 )
-from tcpcc.transport.pacing import is_early
 from tcpcc.transport.recovery.classic import move_left_edge, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.rate_reduction import (
@@ -163,22 +163,13 @@ def send_and_probe(s, f, now, burst, reducing):
     d = delivery_at(f.delivery, 0)
     window = effective_window(f)
     while (reducing or d.pipe < window) and burst > 0:
-        if f.pacing_rate != 0 and f.in_piece == 0 and is_early(f, now):
-            f.burst = burst
-            break
-        if not has_room(f):
-            f.more = 1
-            f.burst = burst
+        if must_wait(f, now, burst):
             break
         if d.first[1] >= 0 and s.frto != NEW_DATA:
             retransmit_lost(f, d, now)
-        elif f.next_seq < f.to_send and f.next_seq <= f.high_ack + f.rwnd:
-            if f.gso_segments > 1 and not may_begin(f, now, allowed(f, window - d.pipe, burst)):
-                break
+        elif has_new_data(f) and may_send_new(f, now, window - d.pipe, burst):
             emit(f, f.next_seq, now)
-            if f.gso_segments > 1:
-                note_piece(f, f.next_seq)
-            f.next_seq += 1
+            advance(f)
         else:
             break
         burst -= 1
@@ -219,7 +210,7 @@ def probe(s, f, now):
     if f.phase != OPEN or f.max_seq <= f.high_ack or not has_room(f):
         return
     s.repeats = 0
-    if f.next_seq < f.to_send and f.next_seq <= f.high_ack + f.rwnd:
+    if has_new_data(f):
         emit(f, f.next_seq, now)
         f.next_seq += 1
     else:

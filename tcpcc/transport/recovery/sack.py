@@ -25,14 +25,13 @@ from tcpcc.transport.flow_record import (
     segment_at,
 )
 from tcpcc.transport.output import (
-    allowed,
+    advance,
     effective_window,
     emit,
-    has_room,
-    may_begin,
-    note_piece,
+    has_new_data,
+    may_send_new,
+    must_wait,
 )
-from tcpcc.transport.pacing import is_early
 from tcpcc.transport.recovery.classic import move_left_edge, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
@@ -177,26 +176,19 @@ def send_by_pipe(s, f, now, burst, reducing):
     asked = 0
     window = effective_window(f)
     while (reducing or s.pipe < window) and burst > 0:
-        if f.pacing_rate != 0 and f.in_piece == 0 and is_early(f, now):
-            f.burst = burst
-            return asked
-        if not has_room(f):
-            f.more = 1
-            f.burst = burst
+        if must_wait(f, now, burst):
             return asked
         burst -= 1
         asked += 1
         if f.phase == RECOVERY and retransmit_next(s, f, now):
             continue
         skip_received(f)
-        if f.next_seq >= f.to_send or f.next_seq > f.high_ack + f.rwnd:
+        if not has_new_data(f):
             return asked
-        if f.gso_segments > 1 and not may_begin(f, now, allowed(f, window - s.pipe, burst + 1)):
+        if not may_send_new(f, now, window - s.pipe, burst + 1):
             return asked - 1
         send_counted(s, f, f.next_seq, now)
-        if f.gso_segments > 1:
-            note_piece(f, f.next_seq)
-        f.next_seq += 1
+        advance(f)
     return asked
 
 

@@ -56,5 +56,6 @@ card = register(
             "last_rtt": State(0, "s", "R two round trips before; 0 before the first"),
         },
         recovery="reno",
+        exact=True,
     )
 )

@@ -45,6 +45,9 @@ state `wake_at`              s, time of the next ``on_timer``
 `owns_start`                 the transport never changes the window: no restart after idle periods,
                              and growth of an unused window stays
 `chance`                     the state has a random stream: ``uniform(s)`` of `engine.streams`
+`exact`                      rules depend on values that means hide, such as a flag that changes
+                             every round, or the sign of the difference of two RTTs. The mean field
+                             refuses the controller
 ===========================  =======================================================================
 
 ``update_max`` of `windowed` keeps the largest value of a sliding window.
@@ -200,6 +203,7 @@ class Controller(Definition):
         owns_recovery: the window in recovery is the controller's.
         owns_start: the transport does not change the window after idle periods.
         chance: the state has a random stream.
+        exact: rules depend on values that means hide; the mean field refuses the controller.
         header: state variables, at most 4, that every data packet carries as header fields for
             routers to read and write; they return as `a.word0`, `a.word1`, ...
 
@@ -236,6 +240,7 @@ class Controller(Definition):
     owns_recovery: bool = False
     owns_start: bool = False
     chance: bool = False
+    exact: bool = False
     header: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

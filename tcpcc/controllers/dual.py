@@ -83,5 +83,6 @@ dual = register(
             "repairing": State(0, "0 or 1", "the next ACK ends a recovery"),
         },
         recovery="reno",
+        exact=True,
     )
 )

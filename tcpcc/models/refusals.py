@@ -50,14 +50,20 @@ def warn_of_unread_headers(resolved: Resolved) -> None:
 
 
 #: Features from `Controller.extras` and `header` that a model without packets supports, by model.
-#: The mean field calls rules at mean values, where a random draw has no meaning.
-HAVE = {"fluid": {"on_start", "on_open", "pacing_rate", "header", "chance"}}
+HAVE = {"fluid": {"on_start", "on_open", "pacing_rate", "header", "chance", "exact"}}
+
+#: Features with which rules cannot be called at mean values, as the mean field does.
+NOT_OF_MEANS = {
+    "chance": "draws random numbers (chance)",
+    "exact": "depends on exact values (exact)",
+}
 
 
 def what_needs_packets(controller: Controller, model: str) -> list[str]:
-    """The features of a controller that `model` does not support because they need packets: rules
-    for single packets, pacing, header fields, random numbers."""
-    used = [*controller.extras, *(n for n in ("header", "chance") if getattr(controller, n))]
+    """The features of a controller that `model` does not support: rules for single packets,
+    pacing, header fields, random numbers, rules that depend on exact values."""
+    flags = ("header", *NOT_OF_MEANS)
+    used = [*controller.extras, *(n for n in flags if getattr(controller, n))]
     return [name for name in used if name not in HAVE.get(model, ())]
 
 
@@ -96,11 +102,11 @@ def refuse_what_needs_packets(resolved: Resolved, model: str, marking: bool = Fa
     for flow in resolved.rows:
         controller = flow.controller
         if controller is not None and (needs := needs_of[controller]):
-            if needs == ["chance"]:
+            if len(needs) == 1 and needs[0] in NOT_OF_MEANS:
                 raise ScenarioError(
-                    f"flow {flow.name!r}: controller {controller.name!r} draws random numbers"
-                    f" (chance); the {model} model calls its rules at mean values; use the packet"
-                    " or the fluid model"
+                    f"flow {flow.name!r}: controller {controller.name!r} {NOT_OF_MEANS[needs[0]]};"
+                    f" the {model} model calls its rules at mean values; use the packet or the"
+                    " fluid model"
                 )
             raise ScenarioError(
                 f"flow {flow.name!r}: controller {controller.name!r} needs packets"

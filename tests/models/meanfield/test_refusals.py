@@ -46,10 +46,20 @@ def test_a_recovery_of_the_users_own_needs_packets(model):
     assert all(recovery.fluid for recovery in RECOVERIES.values())
 
 
-@pytest.mark.parametrize("name", ["cdg", "nv"])
-def test_the_mean_field_refuses_controllers_that_draw_random_numbers(name):
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("cdg", "draws random numbers"),
+        ("nv", "draws random numbers"),
+        ("dual", "depends on exact values"),
+        ("card", "depends on exact values"),
+    ],
+)
+def test_the_mean_field_refuses_controllers_that_means_do_not_describe(name, reason):
     case = scenario(controller=name)
-    assert f"controller '{name}' draws random numbers" in refusal(case, "meanfield")
+    assert f"controller '{name}' {reason}" in refusal(case, "meanfield")
+    with pytest.raises(ScenarioError, match=reason):
+        tc.equilibrium(case)
     tc.simulate(case, model="fluid")
 
 

@@ -98,9 +98,11 @@ def _draw(
     middles = series["time"].values - np.diff(series["time"].values, prepend=0.0) / 2
     for label, own, columns in _groups(run, flows):
         look = _look(own, second)
-        window = mean_of_known(run.data["cwnd"].values[:, columns], axis=1)
+        counts = run.data["count"].values[columns]
+        window = mean_of_known(run.data["cwnd"].values[:, columns], axis=1, weights=counts)
         axes[0].plot(times, window, label=f"{label}, {name}", **look)
-        axes[1].plot(middles, series.values[:, columns].mean(axis=1) / scale, **look)
+        rate = series.values[:, columns].sum(axis=1) / counts.sum()
+        axes[1].plot(middles, rate / scale, **look)
     if run.links:
         axes[2].plot(times, run.queue(run.links[0]).values, **_look(BLACK, second))
 
@@ -119,7 +121,8 @@ def _groups(run: Run, flows: Selection) -> Iterator[tuple[str, str, list[int]]]:
         members = [name for name in chosen if kinds[name] == kind]
         columns = [run.flows.index(name) for name in members]
         if len(members) > ALONE:
-            yield f"mean of {len(members)} {kind}", colour(kind), columns
+            number = run.data["count"].values[columns].sum()
+            yield f"mean of {number} {kind}", colour(kind), columns
             continue
         for name, column in zip(members, columns, strict=True):
             yield kind if len(members) == 1 else name, colour(kind), [column]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import positive
 from tcpcc.results.recording import base_rtts
+from tcpcc.results.rows import rows_of
 from tcpcc.scenario.traffic import CBR, Flow
 
 if TYPE_CHECKING:
@@ -26,21 +27,17 @@ def table(run: Run) -> pd.DataFrame:
     """One row for each flow with a size and each item of a workload; see `Run.fct`."""
     import pandas as pd
 
-    resolved = run.scenario.resolve()
-    sizes = {
-        k: float(flow.spec.size)
-        for k, flow in enumerate(resolved.flows)
-        if isinstance(flow.spec, Flow) and flow.spec.size is not None
-    }
-    sized = list(sizes)
-    totals = run.totals()
-    rows_of = np.array(resolved.recorded)
+    resolved, places = rows_of(run)
+    place, totals = np.array(places), run.totals()
+    sizes = np.array([_size(resolved, k) for k in places])
+    sized = np.arange(len(places)).repeat(np.where(sizes > 0, totals["count"], 0))
+    recorded = np.flatnonzero(np.isin(place, resolved.recorded))
     whole = pd.DataFrame(
         {
             "row": sized,
             "conversation": 0,
             "item": 0,
-            "size": list(sizes.values()),
+            "size": sizes[sized],
             "start_s": totals["start_s"].to_numpy()[sized],
             "finished_s": totals["finished_s"].to_numpy()[sized],
         }
@@ -49,13 +46,14 @@ def table(run: Run) -> pd.DataFrame:
     if "item" in run.data.dims:
         names = ("flow", "conversation", "number", "size", "start", "finished")
         items = pd.DataFrame({n: run.data[f"item_{n}"].values for n in names})
-        items["flow"] = rows_of[items["flow"].to_numpy()]
+        items["flow"] = recorded[items["flow"].to_numpy()]
         parts.append(items.set_axis(list(whole.columns), axis="columns"))
     rows = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     row = rows["row"].to_numpy(dtype=int)
+    flow = place[row]
     handshake, packet = _ideals(resolved)
-    ideal = base_rtts(resolved)[row] + packet[row] * (rows["size"].to_numpy() - 1)
-    ideal += np.where(rows["item"].to_numpy() == 0, handshake[row], 0.0)
+    ideal = base_rtts(resolved)[flow] + packet[flow] * (rows["size"].to_numpy() - 1)
+    ideal += np.where(rows["item"].to_numpy() == 0, handshake[flow], 0.0)
     fct = rows["finished_s"] - rows["start_s"]
     return pd.DataFrame(
         {
@@ -87,6 +85,14 @@ def summary(times: pd.DataFrame, sizes: Sequence[float] | None = None) -> pd.Dat
         for q in QUANTILES:
             columns[f"{name}_p{round(100 * q)}{unit}"] = groups[column].quantile(q)
     return pd.DataFrame(columns)
+
+
+def _size(resolved: Resolved, place: int) -> float:
+    """Size of a flow, packets; 0 if it is endless, CBR or a workload."""
+    spec = resolved.rows[place].spec
+    if place < len(resolved.flows) and isinstance(spec, Flow) and spec.size is not None:
+        return float(spec.size)
+    return 0.0
 
 
 def _ideals(resolved: Resolved) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

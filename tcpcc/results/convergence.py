@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tcpcc.errors import ScenarioError, nonnegative, positive, probability
+from tcpcc.results.metrics import flow_counts, mean_of_known
 
 CYCLES = 10.0
 """Cycles in the sliding window, if they fit in `PART` of the time; means over fewer are noisy."""
@@ -137,10 +138,6 @@ def _mean_rates(
     return np.stack(sums, axis=1) / width
 
 
-def _counts(rates: NDArray[np.float64], count: ArrayLike | None) -> NDArray[np.float64]:
-    return np.ones(rates.shape[1]) if count is None else np.asarray(count, dtype=float)
-
-
 def delta_fair_time(
     time: ArrayLike,
     amounts: ArrayLike,
@@ -175,7 +172,7 @@ def delta_fair_time(
     starts, rates = _means(time, amounts, event, end, width)
     sums = rates.sum(axis=1)
     shares = np.divide(rates, sums[:, None], out=np.zeros_like(rates), where=sums[:, None] > 0)
-    numbers = _counts(rates, count)
+    numbers = flow_counts(rates.shape[1], count)
     fair = (np.abs(shares / numbers * numbers.sum() - 1) <= delta).all(axis=1)
     return _after(event, starts, int(fair.argmax()), width) if fair.any() else math.nan
 
@@ -204,7 +201,7 @@ def fair_time(
     """
     probability("level", level)
     starts, rates = _means(time, amounts, event, end, width)
-    numbers = _counts(rates, count)
+    numbers = flow_counts(rates.shape[1], count)
     squares = numbers.sum() * (rates**2 / numbers).sum(axis=1)
     index = np.divide(
         rates.sum(axis=1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0
@@ -274,8 +271,5 @@ def _after(event: float, starts: NDArray[np.float64], window: int, width: float)
 
 def mean_rtts(rtt: NDArray[np.float64], base_rtt: Iterable[float]) -> NDArray[np.float64]:
     """Mean of each flow's samples, shape [time, flow], s; its base RTT if it has none."""
-    there = np.isfinite(rtt)
-    count = there.sum(axis=0)
-    mean = np.array(list(base_rtt), dtype=float)
-    np.divide(np.where(there, rtt, 0.0).sum(axis=0), count, out=mean, where=count > 0)
-    return mean
+    mean = mean_of_known(rtt)
+    return np.where(np.isnan(mean), np.array(list(base_rtt), dtype=float), mean)

@@ -47,7 +47,7 @@ def jain_index(
     >>> jain_index([3, 1], count=[3, 1])
     1.0
     """
-    numbers = _counts(x, count)
+    numbers = flow_counts(np.size(x), count)
     shares = _vector("x", x) / numbers
     if fair is not None:
         shares = shares / np.asarray(fair, dtype=float)
@@ -84,8 +84,8 @@ def throughput_ratio(
         x_count, y_count: number of flows that each value is the sum of, shape [flow]. Default: 1.
     """
     return _quotient(
-        _vector("x", x).sum() / _counts(x, x_count).sum(),
-        _vector("y", y).sum() / _counts(y, y_count).sum(),
+        _vector("x", x).sum() / flow_counts(np.size(x), x_count).sum(),
+        _vector("y", y).sum() / flow_counts(np.size(y), y_count).sum(),
     )
 
 
@@ -322,26 +322,32 @@ def mean_ci(x: ArrayLike, level: float = 0.95) -> Mean:
     return Mean(float(values.mean()), float(t.ppf((1 + level) / 2, n - 1)) * sd / n**0.5, sd, n)
 
 
-def mean_of_known(values: ArrayLike, axis: int = 0) -> NDArray[np.float64]:
+def mean_of_known(
+    values: ArrayLike, axis: int = 0, weights: ArrayLike = 1.0
+) -> NDArray[np.float64]:
     """Mean along an axis of the values that are not NaN; NaN where there is none.
 
     Args:
         values: such as windows, shape [time, flow], NaN while a flow is not active.
         axis: 0 for the mean over time of each flow, 1 for that over flows at each time.
+        weights: such as the number of flows that each row stands for, shape [flow].
 
     >>> mean_of_known([[1, 10], [3, math.nan]]).tolist()
     [2.0, 10.0]
+    >>> mean_of_known([[1, 10], [3, math.nan]], axis=1, weights=[2, 1]).tolist()
+    [4.0, 3.0]
     """
     array = np.asarray(values, dtype=float)
-    known = ~np.isnan(array)
-    total, count = np.where(known, array, 0.0).sum(axis=axis), known.sum(axis=axis)
+    known = np.where(np.isnan(array), 0.0, weights)
+    total, count = np.where(known > 0, array * known, 0.0).sum(axis=axis), known.sum(axis=axis)
     mean = np.full(count.shape, math.nan)
     np.divide(total, count, out=mean, where=count > 0)
     return mean
 
 
-def _counts(x: ArrayLike, count: ArrayLike | None) -> NDArray[np.float64]:
-    return np.ones(np.size(x)) if count is None else np.asarray(count, dtype=float).ravel()
+def flow_counts(n: int, count: ArrayLike | None) -> NDArray[np.float64]:
+    """The number of flows that each of `n` values stands for: 1 unless given, shape [n]."""
+    return np.ones(n) if count is None else np.asarray(count, dtype=float).ravel()
 
 
 def _vector(name: str, x: ArrayLike, *, negative: bool = False) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import TcpccError
 from tcpcc.files import whole_file
-from tcpcc.results.recording import EVENT_DTYPE, FORMAT, VARIABLES
+from tcpcc.results.recording import EVENT_DTYPE, FORMAT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -129,10 +129,6 @@ def read(path: str | Path, lazy: bool) -> tuple[xr.Dataset, NDArray[Any] | None]
     data = _left_in_the_file(path) if lazy else loaded["/"]
     if data.attrs.get("format") != FORMAT:
         raise TcpccError(f"{path}: not a saved run (it is not marked {FORMAT!r})")
-    if "count" not in data:  # a file from before rows had a count
-        _, unit, long_name = VARIABLES["count"]
-        ones = np.ones(data.sizes["flow"], dtype=np.int64)
-        data["count"] = ("flow", ones, {"long_name": long_name, "units": unit})
     data.attrs = {k: v.item() if isinstance(v, np.generic) else v for k, v in data.attrs.items()}
     if "/events" not in loaded:
         return data, None
@@ -151,9 +147,10 @@ def _left_in_the_file(path: str | Path) -> xr.Dataset:
 
     data = xr.open_dataset(path, engine="h5netcdf", decode_times=False, cache=False)
     for variable in data.variables.values():
+        variable.encoding = {}  # `drop_encoding` reads the series in xarray 2024.10 to 2025.3
         if variable.dims[:1] != ("time",):
             variable.load()
-    return data.drop_encoding()
+    return data
 
 
 def _check_sum(path: Path) -> None:

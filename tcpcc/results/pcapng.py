@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from tcpcc.results.recording import EVENTS
+from tcpcc.results.rows import recorded_rows
 from tcpcc.scenario.traffic import CBR, Flow
 from tcpcc.transport.recovery import RECOVERIES
 
@@ -46,8 +47,7 @@ def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
     """Write the connections with these numbers in `run.events`; returns the number of packets."""
     file.write(_block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1), _option(4, b"tcpcc")))
     assert run.events is not None
-    resolved = run.scenario.resolve()
-    rows = [resolved.rows[k] for k in resolved.recorded]
+    rows = recorded_rows(run)
     specs = [row.spec for row in rows]
     recoveries = [row.recovery for row in rows]
     packets: list[tuple[float, int, bytes, int]] = []

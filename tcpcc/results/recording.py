@@ -79,7 +79,8 @@ TOTALS: dict[str, tuple[str, str]] = {
 }
 """Name -> unit, meaning, of what a record has of every row of the scenario, recorded or not, where
 some flow has ``record=False``: ``each_sent`` and so on, dims (each), with ``each_start`` (s),
-``each_controller`` and ``each_packet_size`` (byte). The dimension flow then has the others only."""
+``each_controller``, ``each_packet_size`` (byte) and ``each_count``. The dimension flow then has the
+others only."""
 
 MARKS = (("time", "link"), "packets", "packets that the link marked in the bin (ECN)")
 """Dimensions, unit, meaning of ``marks``, of a record with ECN."""
@@ -379,7 +380,7 @@ def _totals(
         for name in TOTALS
     }
     facts = _facts_of_flows(everyone)
-    for name in ("start", "packet_size", "controller"):
+    for name in ("start", "packet_size", "controller", "count"):
         _, unit, long_name = VARIABLES[name]
         made[f"each_{name}"] = _variable(name, each, unit, long_name, facts[name])
     made["each"] = each, np.array([f.name for f in everyone], dtype=str), {}

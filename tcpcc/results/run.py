@@ -33,7 +33,12 @@ Selection = str | Iterable[str] | None
 """A flow's name, a controller's name (all its flows), a workload's name, several of these, or
 None for all flows."""
 
-_OF_EACH = ("start", "packet_size", "controller")  # needed by `totals` in addition to the sums
+_OF_EACH = (
+    "controller",
+    "count",
+    "start",
+    "packet_size",
+)  # needed by `totals` in addition to the sums
 _VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between identical runs
 
 
@@ -56,7 +61,8 @@ class Run:
 
     @property
     def flows(self) -> list[str]:
-        """Names of the recorded flows, including CBR, in the scenario's order."""
+        """Names of the recorded flows, including CBR, in the scenario's order; in the hybrid model
+        the foreground comes first."""
         return [str(name) for name in self.data["flow"].values]
 
     @property
@@ -254,9 +260,9 @@ class Run:
 
         One row for each flow, by name, and for each kind of conversation of a workload; a row that
         represents several flows has their sums. Columns:
-        `controller`, `start_s`, `sent`, `retransmitted`, `delivered` (packets; see
-        `recording.TOTALS`), `throughput_mbps` (of delivered packets, over the whole run),
-        `loss_events`, `timeouts`, `finished_s`.
+        `controller`, `count` (flows that the row stands for), `start_s`, `sent`, `retransmitted`,
+        `delivered` (packets; see `recording.TOTALS`), `throughput_mbps` (of delivered packets, over
+        the whole run), `loss_events`, `timeouts`, `finished_s`.
         """
         import pandas as pd
 
@@ -276,6 +282,7 @@ class Run:
         return pd.DataFrame(
             {
                 "controller": found["controller"],
+                "count": found["count"],
                 "start_s": found["start"],
                 "sent": found["sent"],
                 "retransmitted": found["retransmitted"],
@@ -292,6 +299,8 @@ class Run:
 
     def fct(self) -> pd.DataFrame:
         """Completion times of flows with a size and of items of workloads, as a table.
+
+        A row of the record that stands for N flows gives N equal rows.
 
         Columns:
 

@@ -69,7 +69,9 @@ def _of_flows(run: Run, kinds: list[str], after: float, before: float | None) ->
     return found | {
         "Jain's index": run.jain_index(after, before) if run.active(after, before) else math.nan,
         "loss (%)": 100 * dropped / sent if sent else math.nan,
-        "mean RTT (ms)": float(mean_of_known(flows["rtt_mean_ms"].to_numpy(float))),
+        "mean RTT (ms)": float(
+            mean_of_known(flows["rtt_mean_ms"].to_numpy(float), weights=run.data["count"].values)
+        ),
     }
 
 

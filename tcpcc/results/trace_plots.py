@@ -29,13 +29,13 @@ from tcpcc.results.figure import (
     style,
 )  # fmt: skip
 from tcpcc.results.recording import EVENTS, TRACED
+from tcpcc.results.rows import recorded_rows
 from tcpcc.results.run import Run, Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tcpcc.scenario.resolve import ResolvedFlow
 
 PACKETS = 12
 """Number of packets over which the sending rate is computed, as in the paper."""
@@ -179,20 +179,14 @@ def _marks(run: Run, ax: Axes, index: int, events: NDArray[Any], after: float, l
         )  # fmt: skip
 
 
-def _resolved(run: Run, index: int) -> ResolvedFlow:
-    """The flow of a row of the record."""
-    resolved = run.scenario.resolve()
-    return resolved.rows[resolved.recorded[index]]
-
-
 def _allowed(run: Run, index: int) -> float:
     """The receiver's window, packets."""
-    return float(_resolved(run, index).spec.transport.rwnd)  # type: ignore[union-attr]
+    return float(recorded_rows(run)[index].spec.transport.rwnd)  # type: ignore[union-attr]
 
 
 def _ticks(run: Run, index: int, after: float, last: float) -> NDArray[np.float64]:
     """Times of the ticks of a coarse clock, s."""
-    settings = _resolved(run, index).spec.transport  # type: ignore[union-attr]
+    settings = recorded_rows(run)[index].spec.transport  # type: ignore[union-attr]
     if settings.tick < COARSE:
         return np.empty(0)
     first = math.floor((after + settings.clock_phase) / settings.tick)
@@ -231,7 +225,7 @@ def _avoidance(
     steps: dict[str, Any] = {"drawstyle": "steps-post"}
     times, expected = rounds["time"], rounds["expected"] * bits / scale
     ax.plot(times, expected, color=GREY, lw=1.8, label="Expected", **steps)
-    params = _resolved(run, index).params
+    params = recorded_rows(run)[index].params
     if {"alpha", "beta", "base_rtt"} <= {*params, *(rounds.dtype.names or ())}:
         for name, dashes in (("alpha", DASHES[1]), ("beta", DASHES[2])):
             line = expected - params[name] * bits / scale / rounds["base_rtt"]

@@ -22,6 +22,7 @@ from tcpcc.models import simulate
 from tcpcc.queues import RED
 from tcpcc.results import Run, convergence, metrics
 from tcpcc.results.recording import VARIABLES
+from tcpcc.results.side_by_side import side_by_side
 from tcpcc.scenario import CBR, Change, Flow, Link, Network, Scenario
 from tcpcc.scenario.topologies import chain, dumbbell
 
@@ -303,12 +304,32 @@ def test_times_of_convergence_count_flows_and_not_rows(sums):
         assert sums.delta_fair_time(0.5, delta=delta) == pytest.approx(expected, nan_ok=True)
 
 
-def test_a_file_from_before_rows_had_a_count_has_one_flow_in_each(run, tmp_path):
-    Run(run.data.drop_vars("count")).save(tmp_path / "old.nc")
-    for lazy in (False, True):
-        old = Run.load(tmp_path / "old.nc", lazy=lazy)
-        assert (old.data["count"] == 1).all()
-        assert old.jain_index() == run.jain_index()
+@pytest.mark.parametrize("model", ["fluid", "hybrid"])
+def test_totals_and_completion_times_count_flows_and_not_rows(model):
+    """Foreground rows come first in the hybrid; flow "few" is not recorded."""
+    flows = [
+        Flow("newreno", name="many", count=250, size=20, background=True, jitter=1),
+        Flow("reno", name="few", count=3, size=10, record=False),
+    ]
+    run = simulate(Scenario(dumbbell("50 Mbps", "20 ms", 500), flows, duration=5), model=model)
+    totals = run.totals()
+    few = totals.index.str.startswith("few")
+    assert totals["count"][few].tolist() == [1, 1, 1]
+    assert set(totals["count"][~few]) == {2, 3}
+    assert totals["count"].sum() == 253
+    times = run.fct()
+    assert times["flow"].str.startswith("few").sum() == 3
+    assert (times["size"] == np.where(times["flow"].str.startswith("few"), 10, 20)).all()
+    assert times.groupby("flow").size().to_dict() == totals["count"].to_dict()
+    assert (times["slowdown"] > 0.9).all()
+
+
+def test_the_mean_rtt_of_runs_side_by_side_counts_flows(sums):
+    rtts = sums.summary(after=1)["rtt_mean_ms"]
+    expected = one_by_one(sums, rtts).mean()
+    table = side_by_side({"fluid": sums}, after=1)
+    assert table.loc["mean RTT (ms)", "fluid"] == pytest.approx(expected, rel=1e-12)
+    assert abs(rtts.mean() / expected - 1) > 1e-3
 
 
 def test_selection(run):
@@ -474,7 +495,7 @@ def test_what_queues_record_survives_a_file_and_is_in_the_tables(tmp_path):
         factories.run(case, states={"avg": average[1:]})
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.floats(allow_nan=True, width=64), min_size=300, max_size=300))
 def test_every_float_survives_a_file(tmp_path_factory, values):
     place = tmp_path_factory.mktemp("floats") / "run.nc"

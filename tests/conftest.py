@@ -7,6 +7,7 @@ forgotten after it.
 import functools
 
 import conservation
+import hypothesis
 import pytest
 
 from experiments import seeds
@@ -14,6 +15,9 @@ from tcpcc.controllers import CONTROLLERS
 from tcpcc.queues import QUEUES
 from tcpcc.slow_start import SLOW_STARTS
 from tcpcc.transport.recovery import RECOVERIES
+
+hypothesis.settings.register_profile("tests", deadline=None)  # a busy machine is no fault
+hypothesis.settings.load_profile("tests")
 
 
 def pytest_configure(config):

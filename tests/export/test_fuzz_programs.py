@@ -48,7 +48,7 @@ def held(random, folder):
 
 def runs(examples):
     return settings(
-        max_examples=examples, deadline=None, database=None, derandomize=True,
+        max_examples=examples, database=None, derandomize=True,
         suppress_health_check=list(HealthCheck), phases=[Phase.generate],
     )  # fmt: skip
 

@@ -113,7 +113,7 @@ def test_drr_sends_what_the_example_of_its_paper_sends():
     assert not drr.s.deficit.any()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.lists(st.integers(40, 1500), min_size=60, max_size=60), min_size=2, max_size=5),
     st.sampled_from([100, 500, 1500, 9000]),
@@ -294,7 +294,7 @@ def departures(arrivals, rate, burst):
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.floats(0, 0.05), st.integers(40, 1500)), min_size=1, max_size=60),
     st.sampled_from([1500, 4000, 15_000]),

@@ -103,7 +103,7 @@ class Ours:
         return None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.floats(0.0005, 0.01)), min_size=200, max_size=500),
     st.sampled_from([500, 1500]),

@@ -107,7 +107,7 @@ def test_a_pickle_in_the_folder_is_not_executed(run, tmp_path):
         assert not mark.exists()
 
 
-damage = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+damage = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @damage

@@ -445,7 +445,7 @@ def scenarios(draw):
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(scenarios())
 def test_any_scenario_survives_toml(scenario):
     again = Scenario.from_toml(scenario.to_toml())

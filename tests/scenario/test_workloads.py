@@ -1,7 +1,6 @@
 """Workloads: what is drawn, what it costs, what comes of it."""
 
 import math
-import time
 import tracemalloc
 
 import numpy as np
@@ -221,7 +220,7 @@ def test_after_a_silence_the_window_begins_anew():
     assert second(idle_restart=False, window_validation=False) < 0.07 < 0.15 < second()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     size=st.floats(1, 1e5),
     items=st.integers(1, 5),
@@ -312,8 +311,6 @@ def test_an_estimate_counts_the_transfers_of_a_workload():
 
     assert 60_000 < cost(1e4).packets < 500_000
     assert 0.3 < cost(1e4).seconds < 3
-    begin = time.perf_counter()
     most = cost(1e6)
     assert most.seconds > 60  # so that `simulate` announces it
-    assert time.perf_counter() - begin < 5
     assert most.packets == pytest.approx(100 * cost(1e4).packets, rel=0.2)

@@ -19,7 +19,7 @@ def longest_silence(run, flow=0):
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     loss=st.floats(0.001, 0.1),
     ack_loss=st.sampled_from([0.0, 0.05]),
@@ -41,7 +41,7 @@ def test_no_sender_falls_silent(recovery, loss, ack_loss, buffer, seed):
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(loss=st.floats(0.0, 0.1), size=st.integers(1, 3000), seed=st.integers(0, 10_000))
 def test_a_transfer_ends_with_an_empty_pipe(recovery, loss, size, seed):
     from tcpcc.models.packet.handlers import run_events

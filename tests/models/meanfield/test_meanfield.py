@@ -81,7 +81,7 @@ def test_scipy_settles_at_the_equilibrium_of_the_right_hand_side():
     assert end[-1] / 8000 == pytest.approx(float(rest.queue[0]), rel=1e-3)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     controllers=st.lists(
         st.sampled_from(["reno", "cubic", "vegas", "hstcp", "fast", "westwood", "compound", "bic"]),

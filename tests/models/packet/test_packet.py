@@ -395,7 +395,7 @@ def waiting(sent, link, until):
     return int((left > until).sum())
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.sampled_from(list(TOPOLOGIES)),
     st.sampled_from(names()),

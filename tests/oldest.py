@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 TOOLS = ("pytest", "hypothesis", "nbformat")
+OTHERS = ("pyparsing<3.3",)  # matplotlib 3.8 uses names that 3.3 warns of
 
 
 def oldest(requirement: str) -> str:
@@ -19,7 +20,7 @@ def requirements() -> list[str]:
     project = tomllib.loads(text)["project"]
     extras = [r for extra in project["optional-dependencies"].values() for r in extra]
     tools = [r for r in extras if r.split(">=")[0] in TOOLS]
-    return [oldest(r) for r in (*project["dependencies"], *dict.fromkeys(tools))]
+    return [*(oldest(r) for r in (*project["dependencies"], *dict.fromkeys(tools))), *OTHERS]
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
 
     top = argparse.ArgumentParser(
         prog="tcpcc",
-        description="Simulate TCP congestion control: one definition for packet and fluid models.",
+        description="Simulate TCP congestion control: algorithms written once, run in four models.",
     )
     top.add_argument("--version", action="version", version=f"tcpcc {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")

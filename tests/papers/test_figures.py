@@ -5,9 +5,6 @@ What is drawn from numbers is drawn here from those accepted (`experiments/data`
 takes its legend from the same two functions.
 """
 
-import ast
-from pathlib import Path
-
 import factories
 import matplotlib as mpl
 import pytest
@@ -102,18 +99,6 @@ def test_a_figure_of_rules_alone_has_its_legend_on_the_page():
     assert [misplaced(figure) for figure in drawn] == [[]] * len(drawn)
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_no_figure_makes_a_legend_by_itself(paper):
-    folder = Path(experiments.__file__).parent / paper
-    made = [
-        (file.name, node.lineno)
-        for file in folder.glob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr == "legend"
-    ]
-    assert made == []
-
-
 def test_legends_of_runs_stand_beside_the_data():
     flows = [Flow("vegas"), Flow("reno", start=5), CBR("2 Mbps", on=[(20, 30)])]
     run = factories.toy_run(factories.scenario(flows, duration=60))
@@ -180,14 +165,6 @@ def test_a_dot_plot_tells_ratios_and_what_is_beyond_its_edge():
 
 def test_a_table_that_prints_nothing_has_no_dot_plot(records):
     assert dots.dot_plot([r for r in records["tcp_fusion"] if r.item == "figure_4"]) is None
-
-
-def test_panels_are_titled_in_words_not_in_codes(records):
-    item = PAPERS["red_fairness"].items["figure_4_7"]
-    figure = item.chart(numbers(records["red_fairness"], item.of))
-    titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles[:2] == ["(a) drop-tail", "(b) RED, estimate +20 % off"]
-    assert "(d) RED, exact estimate" in titles
 
 
 # Files.

@@ -110,12 +110,18 @@ def test_a_pickle_in_the_folder_is_not_executed(run, tmp_path):
 damage = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.fixture(scope="module")
+def good(run, tmp_path_factory):
+    """The bytes of a file that has a run."""
+    path = tmp_path_factory.mktemp("shelf") / "a.run"
+    shelf.put(path, run)
+    return path.read_bytes()
+
+
 @damage
 @given(data=st.data())
-def test_damaged_bytes_are_no_run(run, tmp_path, data):
+def test_damaged_bytes_are_no_run(good, tmp_path, data):
     path = tmp_path / "a.run"
-    shelf.put(path, run)
-    good = path.read_bytes()
     at = data.draw(st.integers(0, len(good) - 1))
     damaged = data.draw(
         st.sampled_from(
@@ -128,10 +134,9 @@ def test_damaged_bytes_are_no_run(run, tmp_path, data):
 
 @damage
 @given(data=st.data())
-def test_foreign_content_with_a_right_checksum_is_no_run_or_a_whole_one(run, tmp_path, data):
+def test_foreign_content_with_a_right_checksum_is_no_run_or_a_whole_one(run, good, tmp_path, data):
     path = tmp_path / "a.run"
-    shelf.put(path, run)
-    content = zlib.decompress(path.read_bytes()[32:])
+    content = zlib.decompress(good[32:])
     length = int.from_bytes(content[:8], "big")
     at = data.draw(st.integers(0, 8 + length - 1))
     put = data.draw(st.binary(max_size=3))

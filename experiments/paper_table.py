@@ -1,20 +1,22 @@
-"""A table in its paper's arrangement, with published value, packets and fluid in each column.
+"""A table in its paper's arrangement: published value, packets and fluid for each number.
 
-Rows with the same columns form one table. A table that would be too wide is transposed. A unit that
-all cells share is in the heading, and empty columns are left out.
+Rows and columns have the paper's order; what the paper does not have follows below. A narrow table
+has the three sources side by side, a wide one has them in three lines below each other, so that it
+fits a laptop. Errors and spread are in a tooltip and in a second table that is folded.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from experiments import published
+from experiments.published import digits
 from experiments.records import Record
 from experiments.report import markdown_table, number, percent
 
@@ -22,7 +24,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 STYLE = TEMPLATES / "table.css"
 
 WIDE = 9
-"""Largest number of entries per row; a table with more columns than rows is then transposed."""
+"""Largest number of entries side by side in a row; above it the sources are below each other."""
 
 MARKS = {
     "reproduced": ("✓", "good"),
@@ -34,7 +36,10 @@ MARKS = {
 """Symbol and CSS class of a verdict."""
 
 SOURCES = {"print": "published", "packet": "packets", "fluid": "fluid"}
-"""Subcolumns of a column, with their headings."""
+"""Sources of a number, with their headings."""
+
+SEPARATORS = (", ", " ")
+"""Between the two parts of a column's name, such as "RED" and "4V1R"."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +48,15 @@ class Entry:
 
     Args:
         text: the number.
-        error: relative error, "+3 %"; empty without a published number or reference.
         verdict: the verdict; empty for none.
-        spread: standard deviation and range over seeds, if any.
+        details: error, tolerance and spread in words; the tooltip.
         note: letter of the cause, if any.
-        place: HTML anchor of the cell, in its first entry.
+        place: HTML anchor of the cell.
     """
 
     text: str = ""
-    error: str = ""
     verdict: str = ""
-    spread: str = ""
+    details: str = ""
     note: str = ""
     place: str = ""
 
@@ -67,13 +70,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Block:
-    """A table: `entries[row][column]` has one entry for each of `sources`."""
+class Row:
+    """A row: its name, whether the paper has it, and `cells[column][source]`."""
 
-    rows: Sequence[str]
-    columns: Sequence[str]
-    sources: Sequence[str]
-    entries: Sequence[Sequence[Sequence[Entry]]]
+    name: str
+    is_printed: bool
+    cells: Sequence[Sequence[Entry]]
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,60 @@ class PaperTable:
     Args:
         records: records of the item.
         rows: rows to show; None for all.
+        names: headings of sources that differ from `SOURCES`.
+
+    Attributes:
+        rows: the rows.
+        columns: names of the columns.
+        corner: heading of the rows' names; "" for none.
+        unit: unit of all numbers; "" if they have several or none.
+        sources: sources of each number.
+        anchor: the source whose entries have the cells' anchors.
+        is_stacked: whether the sources are below each other.
     """
 
-    def __init__(self, records: Sequence[Record], rows: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        records: Sequence[Record],
+        rows: Sequence[str] | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
         self.records = [r for r in records if rows is None or r.row in rows]
+        self.names = {**SOURCES, **(names or {})}
+        self.sources = list(_sources(self.records))
+        self.anchor = next((s for s in self.sources if s != "print"), "")
         self._notes: dict[str, tuple[str, list[str]]] = {}
-        self.blocks = [self._block(group) for group in _arrangements(self.records)]
+        layout = _layout(self.records)
+        lines = _in_order([r.row for r in self.records], layout.rows, _targets(self.records, "row"))
+        columns = _in_order(
+            [r.column for r in self.records], layout.columns, _targets(self.records, "column")
+        )
+        cells = {(r.row, r.column): r for r in self.records}
+        self.corner = layout.corner
+        self.unit, by_row, by_column = _units(self.records)
+        if layout.turned:
+            cells = {(column, row): r for (row, column), r in cells.items()}
+            lines, columns, by_row, by_column = columns, lines, by_column, by_row
+        self.columns = [_with_unit(_named(c), by_column.get(c, "")) for c in columns]
+        targets = {key[0] for key, r in cells.items() if r.target is not None}
+        self.rows = [
+            Row(
+                _with_unit(_named(line), by_row.get(line, "")),
+                line in targets or not targets,
+                [self._entries(cells.get((line, c))) for c in columns],
+            )
+            for line in lines
+        ]
+        self.is_stacked = len(columns) * len(self.sources) > WIDE and len(self.sources) > 1
+
+    def lines(self, row: Row) -> list[int]:
+        """Sources that a row of a stacked table shows: a row that is ours has no published line."""
+        return [k for k, of in enumerate(self.sources) if row.is_printed or of != "print"]
+
+    @property
+    def groups(self) -> list[tuple[str, list[str]]]:
+        """Columns under a common heading: ("RED", ["5V", "4V1R"]); headings are "" without one."""
+        return _groups(self.columns)
 
     @property
     def notes(self) -> list[Note]:
@@ -107,10 +157,19 @@ class PaperTable:
             for text, (letter, at) in self._notes.items()
         ]
 
+    @property
+    def details(self) -> list[tuple[Record, list[tuple[str, str]]]]:
+        """For the second table: a record, and (number, error and spread) of each model."""
+        found = []
+        for r in self.records:
+            told = [(number(r.number(model)), _words(r, model)) for model in self._models(r)]
+            if any(words for _, words in told):
+                found.append((r, told))
+        return found
+
     def html(self) -> str:
         """HTML without the style sheet, for a page that includes it."""
-        template = _environment().get_template("table.html")
-        return template.render(table=self, sources=SOURCES)
+        return str(_environment().get_template("table.html").render(table=self))
 
     def _repr_html_(self) -> str:
         return f"<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n{self.html()}"
@@ -118,49 +177,28 @@ class PaperTable:
     def __repr__(self) -> str:
         return markdown_table(self.records)
 
-    def _block(self, records: Sequence[Record]) -> Block:
-        rows = list(dict.fromkeys(_named(r.row) for r in records))
-        columns = list(dict.fromkeys(_named(r.column) for r in records))
-        cells = {(_named(r.row), _named(r.column)): r for r in records}
-        units = {r.unit for r in records}
-        by_column = {c: {cells[row, c].unit for row in rows if (row, c) in cells} for c in columns}
-        if max(map(len, by_column.values())) == 1 and units != {"1"}:
-            columns_told = [_with_unit(c, next(iter(by_column[c]))) for c in columns]
-            rows_told = rows
-        else:
-            by_row = {n: {cells[n, c].unit for c in columns if (n, c) in cells} for n in rows}
-            rows_told = [_with_unit(n, " or ".join(sorted(by_row[n]))) for n in rows]
-            columns_told = columns
-        sources = list(_sources(records))
-        entries = [[self._entries(cells.get((n, c)), sources) for c in columns] for n in rows]
-        if len(columns) * len(sources) > WIDE and len(columns) > len(rows):
-            turned = [list(line) for line in zip(*entries, strict=True)]
-            return Block(columns_told, rows_told, sources, turned)
-        return Block(rows_told, columns_told, sources, entries)
+    def _models(self, r: Record) -> list[str]:
+        return ["packet"] if r.formula is not None else [s for s in self.sources if s != "print"]
 
-    def _entries(self, r: Record | None, sources: Sequence[str]) -> list[Entry]:
+    def _entries(self, r: Record | None) -> list[Entry]:
         if r is None:
-            return [Entry() for _ in sources]
+            return [Entry() for _ in self.sources]
         at = place(*r.key)
-        found = {"print": Entry("" if r.target is None else f"{r.target:g}")}
-        if r.reference is not None:
-            found["print"] = Entry(f"◇ {r.reference:g}")
-        for model, sd, spread in (
-            ("packet", r.sd, r.spread), ("fluid", r.fluid_sd, r.fluid_spread)
-        ):  # fmt: skip
-            verdict = r.verdict if model == "packet" or r.formula is not None else r.fluid_verdict
-            error = r.error(model)
-            found[model] = Entry(
-                text=number(r.number(model)),
-                error="" if error is None or math.isnan(error) else percent(error),
-                verdict=verdict if verdict in MARKS else "",
-                spread=_spread(sd, spread),
-                note=self._note(r.cause if model == "packet" else r.fluid_cause, at),
-            )
+        target = digits(r.target)
+        found = {"print": {"text": target if r.reference is None else f"◇ {target}"}}
+        for model in self._models(r):
+            own = r.verdict if model == "packet" else r.fluid_verdict
+            said = own if own in MARKS else ""
+            words = [said, _words(r, model)]
+            found[model] = {
+                "text": number(r.number(model)),
+                "verdict": said,
+                "details": ", ".join(filter(None, words)),
+                "note": self._note(r.cause if model == "packet" else r.fluid_cause, at),
+            }
         if r.formula is not None:
-            found["fluid"] = Entry("formula")
-        shown = [found[source] for source in sources]
-        return [Entry(**{**vars(shown[0]), "place": at}), *shown[1:]]
+            found["fluid"] = {"text": "formula"}
+        return [Entry(**found.get(source, {}), place=at) for source in self.sources]
 
     def _note(self, cause: str, place: str) -> str:
         if not cause:
@@ -176,15 +214,57 @@ def place(item: str, row: str, column: str) -> str:
     return re.sub(r"\W+", "-", "-".join((item, row, column))).strip("-")
 
 
-def _arrangements(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Group records whose rows have the same columns."""
-    columns: dict[str, list[str]] = {}
+def _layout(records: Sequence[Record]) -> published.Layout:
+    if not records or not (published.DATA / f"{records[0].paper}.toml").exists():
+        return published.Layout()
+    return published.of(records[0].paper).layouts.get(records[0].item, published.Layout())
+
+
+def _in_order(names: Sequence[str], first: Sequence[str], targets: set[str]) -> list[str]:
+    """Each name once: those of the layout, then others with a published number, then the rest."""
+    known = list(dict.fromkeys(names))
+    return sorted(
+        known, key=lambda n: (n not in first, first.index(n) if n in first else n not in targets)
+    )
+
+
+def _targets(records: Sequence[Record], axis: str) -> set[str]:
+    return {getattr(r, axis) for r in records if r.target is not None}
+
+
+def _units(records: Sequence[Record]) -> tuple[str, dict[str, str], dict[str, str]]:
+    """The common unit, else units by row, or by column if only columns have one unit each."""
+    every = {r.unit for r in records}
+    if len(every) == 1:
+        unit = every.pop()
+        return "" if unit == "1" else unit, {}, {}
+    by_row: dict[str, list[str]] = {}
+    by_column: dict[str, list[str]] = {}
     for r in records:
-        columns.setdefault(r.row, []).append(r.column)
-    groups: dict[tuple[str, ...], list[Record]] = {}
-    for r in records:
-        groups.setdefault(tuple(columns[r.row]), []).append(r)
-    yield from groups.values()
+        for of, name in ((by_row, r.row), (by_column, r.column)):
+            of.setdefault(name, [])
+            if r.unit not in of[name]:
+                of[name].append(r.unit)
+    if all(len(each) == 1 for each in by_row.values()):
+        return "", {name: each[0] for name, each in by_row.items()}, {}
+    if all(len(each) == 1 for each in by_column.values()):
+        return "", {}, {name: each[0] for name, each in by_column.items()}
+    return "", {name: " or ".join(sorted(each)) for name, each in by_row.items()}, {}
+
+
+def _groups(columns: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Columns whose names are all combinations of two parts, by the first part."""
+    for separator in SEPARATORS:
+        parts = [name.partition(separator) for name in columns]
+        groups: list[tuple[str, list[str]]] = []
+        for first, _, second in parts:
+            if not groups or groups[-1][0] != first:
+                groups.append((first, []))
+            groups[-1][1].append(second)
+        alike = len({tuple(names) for _, names in groups}) == 1
+        if alike and len(groups) > 1 and len(groups[0][1]) > 1 and all(groups[0][1]):
+            return groups
+    return [("", list(columns))]
 
 
 def _sources(records: Sequence[Record]) -> Iterator[str]:
@@ -200,14 +280,27 @@ def _named(name: str) -> str:
 
 
 def _with_unit(name: str, unit: str) -> str:
-    return name if unit in ("1", "") else f"{name} ({unit})"
+    return name if unit in ("1", "") or name.endswith(f"({unit})") else f"{name} ({unit})"
 
 
-def _spread(sd: float | None, spread: tuple[float, float] | None) -> str:
-    told = f"± {number(sd)}" if sd else ""
-    if spread is not None and spread[0] < spread[1]:
-        told += f" ({number(spread[0])} to {number(spread[1])})"
-    return told.strip()
+def _words(r: Record, model: str) -> str:
+    """Error, and the spread over runs with the name of each number."""
+    sd, ends, seeds = (
+        (r.sd, r.spread, r.seeds)
+        if model == "packet"
+        else (r.fluid_sd, r.fluid_spread, r.fluid_seeds)
+    )
+    words = []
+    apart = r.error(model)
+    if apart is not None and not math.isnan(apart) and percent(apart):
+        words.append(percent(apart))
+    if sd and seeds:
+        words.append(f"standard error {number(sd / math.sqrt(seeds))} ({seeds} seeds)")
+    if sd:
+        words.append(f"standard deviation of runs {number(sd)}")
+    if ends is not None and ends[0] < ends[1]:
+        words.append(f"runs from {number(ends[0])} to {number(ends[1])}")
+    return ", ".join(words)
 
 
 def _letter(k: int) -> str:
@@ -220,6 +313,8 @@ def _letter(k: int) -> str:
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader
 
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    made.globals["digits"] = digits
+    return made

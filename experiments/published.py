@@ -9,6 +9,10 @@ computed numbers::
     title = "Link utilization of the bottleneck"
     source = "Table I"                 # place in the paper
     read = "text"                      # "text": printed numbers; "axis": read off a figure
+    layout.rows = ["Vegas", "New Reno"]  # optional: order of rows (or columns) in the paper, where
+                                       # it differs from that of the blocks
+    layout.turned = true               # optional: the paper has our columns as rows
+    layout.corner = "Time (s)"         # optional: heading of the rows' names
       [[item.block]]                   # rows x columns of one arrangement
       unit = "1"                       # one, or one for each column
       columns = ["0-25", "25-55"]
@@ -51,6 +55,43 @@ DATA = Path(__file__).parent / "data"
 
 Key = tuple[str, str, str]
 """(item, row, column)."""
+
+
+class Printed(float):
+    """A number with the digits of the data file, which are those of the paper: "0.780"."""
+
+    def __new__(cls, text: str) -> Printed:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    text: str
+
+    def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]
+        return (self.text,)
+
+
+def digits(value: float | None) -> str:
+    """A published value with the paper's digits; "" for None."""
+    if value is None:
+        return ""
+    return value.text if isinstance(value, Printed) else f"{value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paper's arrangement of an item, where it differs from the order of the blocks.
+
+    Args:
+        rows, columns: names in the paper's order; names left out come last.
+        turned: whether the paper has our columns as rows.
+        corner: heading of the rows' names, such as "Time (s)".
+    """
+
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    turned: bool = False
+    corner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +211,7 @@ class Published:
     Attributes:
         titles: titles of the items by name, in the file's order.
         cells: all cells, in the file's order.
+        layouts: arrangements by item, where they differ from the file's.
     """
 
     title: str
@@ -177,6 +219,7 @@ class Published:
     bibtex: str
     titles: Mapping[str, str]
     cells: Sequence[Cell] = field(default_factory=tuple)
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
 
     def printed(self, item: str) -> dict[tuple[str, str], float | None]:
         """Published numbers of an item by (row, column), in the file's order."""
@@ -205,7 +248,7 @@ def read(path: Path) -> Published:
         ValueError: the file is inconsistent.
     """
     with path.open("rb") as file:
-        data = tomllib.load(file)
+        data = tomllib.load(file, parse_float=Printed)
     claims = list(_claims(data.get("claim", [])))
     cells = tuple(cell for item in data["item"] for cell in _cells(path.stem, item, claims))
     known = {cell.key for cell in cells}
@@ -221,7 +264,17 @@ def read(path: Path) -> Published:
         bibtex=data["paper"]["bibtex"].strip(),
         titles={item["name"]: item["title"] for item in data["item"]},
         cells=cells,
+        layouts={item["name"]: _layout(item) for item in data["item"] if "layout" in item},
     )
+
+
+def _layout(item: Mapping[str, Any]) -> Layout:
+    layout = Layout(**item["layout"])
+    for axis in ("rows", "columns"):
+        known = {name for block in item.get("block", []) for name in block[axis]}
+        if not set(getattr(layout, axis)) <= known:
+            raise ValueError(f"{item['name']}: layout.{axis} must be among the {axis}")
+    return layout
 
 
 def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
@@ -299,8 +352,8 @@ def _cell(
         row=row,
         column=column,
         unit=unit,
-        published=None if published is None else float(published),
-        reference=None if reference is None else float(reference),
+        published=_number(published),
+        reference=_number(reference),
         formula=block.get("formula", False),
         by_definition=published is not None and bool(last("definition")),
         tolerance=tolerance,
@@ -311,3 +364,7 @@ def _cell(
         fluid_cause=why("fluid_cause"),
         claims=tuple(c for c in claims if key in (c.more, c.less)),
     )
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is None or isinstance(value, Printed) else float(value)

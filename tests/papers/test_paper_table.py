@@ -1,12 +1,14 @@
 """The paper's arrangement of a table, and the notebook that shows it."""
 
+import copy
 import re
 
 import pytest
 
-from experiments import notebook, seeds
+from experiments import notebook, published, seeds
 from experiments.paper_table import PaperTable
-from experiments.records import Record
+from experiments.records import Measured, Record
+from experiments.records import record as harness_record
 from experiments.report import number
 
 
@@ -18,43 +20,112 @@ def record(row, column, packet=1.0, **more):
     return Record(row=row, column=column, packet=packet, **{**settings, **more})
 
 
+def entries(table, row=0, column=0):
+    return table.rows[row].cells[column]
+
+
 def test_print_packets_and_fluid_stand_under_each_heading():
     table = PaperTable([record(row, column) for row in "ab" for column in "xy"])
-    (block,) = table.blocks
-    assert (block.rows, block.columns) == (["a", "b"], ["x (Mb/s)", "y (Mb/s)"])
-    assert block.sources == ["print", "packet", "fluid"]
-    assert [e.text for e in block.entries[0][0]] == ["2", "1.000", "1.500"]
-    assert [e.mark for e in block.entries[0][0]] == ["", "✗", "≈"]
-    assert [e.error for e in block.entries[0][0]] == ["", "-50 %", "-25 %"]
+    assert ([row.name for row in table.rows], table.columns) == (["a", "b"], ["x", "y"])
+    assert (table.unit, table.sources, table.is_stacked) == (
+        "Mb/s", ["print", "packet", "fluid"], False
+    )  # fmt: skip
+    assert [e.text for e in entries(table)] == ["2", "1.000", "1.500"]
+    assert [e.mark for e in entries(table)] == ["", "✗", "≈"]
+    assert [e.details for e in entries(table)] == ["", "deviates, -50 %", "direction holds, -25 %"]
 
 
 def test_a_cause_is_told_once_and_leads_to_its_cell():
-    table = PaperTable([record("a", column) for column in "xyz"])
-    (note,) = table.notes
-    assert (note.letter, note.text, len(note.places)) == ("a", "why", 3)
-    html = table.html()
-    targets = set(re.findall(r'href="#([^"]+)"', html))
-    assert targets <= set(re.findall(r'id="([^"]+)"', html))
-    assert html.count("why") == 1
+    for columns in ("xyz", "uvwxyz"):  # side by side, below each other
+        table = PaperTable([record("a", column) for column in columns])
+        (note,) = table.notes
+        assert (note.letter, note.text, len(note.places)) == ("a", "why", len(columns))
+        html = table.html()
+        targets = set(re.findall(r'href="#([^"]+)"', html))
+        assert targets <= set(re.findall(r'id="([^"]+)"', html))
+        assert html.count("why") == 1
 
 
-def test_what_is_wider_than_high_is_turned():
-    wide = PaperTable([record("a", column) for column in "stuvwx"])
-    assert wide.blocks[0].columns == ["a"]
-    assert wide.blocks[0].rows[0] == "s (Mb/s)"
+def test_a_wide_table_keeps_its_rows_and_has_its_sources_below_each_other():
+    table = PaperTable([record("a", column) for column in "stuvwx"])
+    assert table.is_stacked
+    assert ([row.name for row in table.rows], table.columns) == (["a"], list("stuvwx"))
+    lines = re.findall(r'<th class="source">(\w+)</th>', table.html())
+    assert lines == ["published", "packets", "fluid"]
 
 
 def test_no_column_is_empty_and_no_name_begins_with_a_slash():
     told = {"published": None, "fluid": None, "verdict": "no published number", "tolerance": None}
-    (block,) = PaperTable([record("/ a", "", cause="", fluid_verdict=None, **told)]).blocks
-    assert block.sources == ["packet"]
-    assert (block.rows, block.columns) == (["a"], ["value (Mb/s)"])
-    assert block.entries[0][0][0].mark == ""
+    table = PaperTable([record("/ a", "", cause="", fluid_verdict=None, **told)])
+    assert table.sources == ["packet"]
+    assert (table.rows[0].name, table.columns) == ("a", ["value"])
+    assert entries(table)[0].mark == ""
 
 
-def test_rows_with_other_columns_make_a_table_of_their_own():
+def test_rows_with_other_columns_stay_in_one_table():
     table = PaperTable([record("a", "x"), record("a", "y"), record("b", "z")])
-    assert [block.rows for block in table.blocks] == [["a"], ["b"]]
+    assert [row.name for row in table.rows] == ["a", "b"]
+    assert table.columns == ["x", "y", "z"]
+    assert [e.text for e in entries(table, 1, 0)] == ["", "", ""]
+
+
+def test_what_the_paper_lacks_comes_last_and_has_no_published_line():
+    own = {"published": None, "verdict": "no published number", "fluid_verdict": None}
+    columns = "stuvwx"
+    table = PaperTable(
+        [record("own", c, **own) for c in columns] + [record("printed", c) for c in columns]
+    )
+    assert [(row.name, row.is_printed) for row in table.rows] == [("printed", True), ("own", False)]
+    assert [len(table.lines(row)) for row in table.rows] == [3, 2]
+
+
+def test_columns_that_are_combinations_have_common_headings():
+    names = [f"{queue} {mix}" for queue in ("drop-tail", "RED") for mix in ("5V", "4V1R")]
+    table = PaperTable([record("a", name) for name in names])
+    assert table.groups == [("drop-tail", ["5V", "4V1R"]), ("RED", ["5V", "4V1R"])]
+    other = PaperTable([record("a", name) for name in [*names, "REM 5V"]])
+    assert other.groups == [("", [*names, "REM 5V"])]
+
+
+@pytest.mark.parametrize(
+    ("paper", "item", "rows"),
+    [
+        ("red_fairness", "table_3_1", ["Arrive", "Drop", "S1", "S2", "Total", "Fairness",
+                                       "Utilization"]),
+        ("quick_vegas", "table_1", ["0-25", "25-55", "55-300", "300-310", "310-400", "400-420",
+                                    "420-435", "435-500"]),
+        ("tcp_fusion", "table_1", ["Reno", "Fusion", "ARENO", "CTCP", "HSTCP", "BIC", "CUBIC"]),
+    ],
+)  # fmt: skip
+def test_rows_and_digits_are_those_of_the_paper(paper, item, rows):
+    """Table 3.1 has Fairness above Utilization, Table I times as rows and "0.780"."""
+    cells = [cell for cell in published.of(paper).cells if cell.item == item]
+    of = {"packet": {cell.key: Measured(cell.published or 0.0) for cell in cells}}
+    others = {key: Measured(0.0) for c in cells for pair in c.claims for key in pair_keys(pair)}
+    of["packet"] = others | of["packet"]
+    table = PaperTable([harness_record(cell, of) for cell in cells])
+    names = [row.name.removesuffix(" (packets)").removesuffix(" (kb/s)") for row in table.rows]
+    assert names[: len(rows)] == rows
+    if (paper, item) == ("quick_vegas", "table_1"):
+        assert table.corner == "Time (s)"
+        assert entries(table, 1, 0)[0].text == "0.780"
+
+
+def pair_keys(claim):
+    return claim.more, claim.less
+
+
+def test_printed_digits_survive_copies_and_files(tmp_path):
+    value = published.Printed("0.780")
+    assert value == 0.78
+    assert [published.digits(v) for v in (value, copy.deepcopy(value), 0.78, 926.0, None)] == [
+        "0.780", "0.780", "0.78", "926", ""
+    ]  # fmt: skip
+    text = (published.DATA / "quick_vegas.toml").read_text(encoding="utf-8")
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(text.replace("turned = true", 'rows = ["Vegass"]'), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"layout\.rows must be among the rows"):
+        published.read(wrong)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +137,16 @@ def test_a_number_is_told_in_four_digits(value, text):
     assert number(value) == text
 
 
-def test_the_spread_stands_below_and_nothing_where_there_is_none():
-    spread = record("a", "x", sd=0.25, spread=(0.5, 1.5))
+def test_the_spread_says_of_what_it_is():
+    spread = record("a", "x", sd=0.25, spread=(0.5, 1.5), seeds=25)
     same = record("a", "y", sd=0.0, spread=(1.0, 1.0))
-    entries = PaperTable([spread, same]).blocks[0].entries[0]
-    assert entries[0][1].spread == "± 0.250 (0.500 to 1.500)"
-    assert entries[1][1].spread == ""
+    table = PaperTable([spread, same])
+    assert entries(table)[1].details == (
+        "deviates, -50 %, standard error 0.050 (25 seeds), standard deviation of runs 0.250, "
+        "runs from 0.500 to 1.500"
+    )
+    assert entries(table, 0, 1)[1].details == "deviates, -50 %"
+    assert "standard error 0.050" in re.sub(r"<td[^>]*title.*", "", table.html())  # second view
 
 
 def test_a_notebook_takes_few_seeds_or_all(monkeypatch):
@@ -81,6 +156,16 @@ def test_a_notebook_takes_few_seeds_or_all(monkeypatch):
     assert seeds.seeds_up_to(10) == range(1, 11)
     monkeypatch.setenv(notebook.CHOICE, "0")
     assert notebook.open("quick_vegas", quick=True).paper.name == "quick_vegas"
+
+
+def test_a_notebook_shows_a_table_by_simpy():
+    book = notebook.Book("red_fairness")
+    table = book.by_simpy("table_3_1", [("drop-tail V vs R", 0)])
+    assert "SimPy" in table.html()
+    assert table.columns == ["drop-tail V vs R"]
+    found = {row.name: [e.text for e in row.cells[0]] for row in table.rows}
+    assert found["S1 (kb/s)"] == ["323", "323.6"]
+    assert found["Arrive (packets)"] == ["18139", "18139"]
 
 
 def test_the_code_of_an_item_has_what_makes_its_scenarios_and_numbers():

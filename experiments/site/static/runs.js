@@ -150,22 +150,16 @@
   function mark() {
     runs.forEach((run, index) => {
       for (const cell of Object.values(run.cells).flat()) {
-        const first = document.getElementById(cell.place);
-        if (!first || first.classList.contains("traced")) continue;
-        const all = [first];
-        while (all.at(-1).nextElementSibling?.matches("td:not(.first)")) {
-          all.push(all.at(-1).nextElementSibling);
-        }
-        for (const td of all) {
-          td.classList.add("traced");
-          td.addEventListener("click", (event) => {
-            if (event.target.closest("a")) return;
-            document.querySelectorAll("td.chosen").forEach((each) => each.classList.remove("chosen"));
-            td.classList.add("chosen");
-            show(index);
-            place.scrollIntoView({ behavior: "smooth", block: "start" });
-          });
-        }
+        const td = document.getElementById(cell.place);
+        if (!td || td.classList.contains("traced")) continue;
+        td.classList.add("traced");
+        td.addEventListener("click", (event) => {
+          if (event.target.closest("a")) return;
+          document.querySelectorAll("td.chosen").forEach((each) => each.classList.remove("chosen"));
+          td.classList.add("chosen");
+          show(index);
+          place.scrollIntoView({ behavior: "smooth", block: "start" });
+        });
       }
     });
   }

@@ -119,6 +119,13 @@ def of_model(algorithm: str, model: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+NAMES = {
+    "left": "R1", "right": "R2", "red": "RED", "cbr": "CBR", "reno": "Reno",
+    "newreno": "New Reno", "vegas": "Vegas", "quick_vegas": "Quick Vegas", "fusion": "Fusion",
+}  # fmt: skip
+"""Names of nodes, controllers and disciplines in drawings of networks, as papers write them."""
+
+
 def networks(scenarios: Mapping[str, Scenario]) -> Figure:
     """Draw the networks of scenarios with their hosts, one below the other, each with its title."""
     import matplotlib.pyplot as plt
@@ -126,14 +133,11 @@ def networks(scenarios: Mapping[str, Scenario]) -> Figure:
     heights = [0.25 + plots.topology_height(scenario) for scenario in scenarios.values()]
     with plots.style():
         figure, axes = plt.subplots(
-            len(scenarios),
-            1,
-            squeeze=False,
-            figsize=(plots.WIDTH * 1.15, sum(heights)),
+            len(scenarios), 1, squeeze=False, figsize=(plots.WIDTH, sum(heights)),
             height_ratios=heights,
-        )
+        )  # fmt: skip
         for ax, (name, scenario) in zip(axes.flat, scenarios.items(), strict=True):
-            plots.topology(scenario, ax)
+            plots.topology(scenario, ax, names=NAMES)
             ax.set_title(name, loc="left")
     return figure
 

@@ -57,15 +57,23 @@ PAPER = Paper(
     | {
         "figure_2_2": Item(networks=lambda: {"Section 2.2.2": studies.pair()}),
         "figure_3_3": Item(
-            networks=lambda: {"Table 3.1": s.mixed("table_3_1", "V vs R", "RED", 1)}
+            networks=lambda: {
+                "Table 3.1 (buffer 20; one more with RED)": s.mixed("table_3_1", "V vs R", "RED", 1)
+            }
         ),
         "figure_4_1": Item(
             networks=lambda: {
-                "Table 4.1": s.mixed("table_4_1", "4V1R", "RED", 1),
-                "Table 4.2": s.mixed("table_4_2", "9V1R", "RED", 1),
+                "Table 4.1 (buffer 100; one more with RED)": s.mixed("table_4_1", "4V1R", "RED", 1),
+                "Table 4.2 (buffer 100; one more with RED)": s.mixed("table_4_2", "9V1R", "RED", 1),
             }
         ),
-        "figure_4_8": Item(networks=lambda: {"Table 4.4, RED everywhere": s.routers("ALL", 1)}),
+        "figure_4_8": Item(
+            networks=lambda: {
+                "Table 4.4, RED everywhere (buffers 20 and 100; one more with RED)": s.routers(
+                    "ALL", 1
+                )
+            }
+        ),
         "figure_2_3": Item(
             studies.alpha_runs,
             partial(studies.pair_values, "Vegas", "alpha"),

@@ -84,7 +84,9 @@ PAPER = Paper(
             s.complex_runs,
             t.backbone,
             networks=lambda: {
-                "Substitute for the network of Figure 12": s.complex_network(s.VEGAS, 1)
+                "Substitute for Figure 12, with traffic sources ts1 to ts16": s.complex_network(
+                    s.VEGAS, 1
+                )
             },
         ),
         "queues": packets(s.queue_runs, t.queues),

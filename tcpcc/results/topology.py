@@ -1,13 +1,12 @@
-"""Drawings of networks: nodes from left to right, links with rate, delay and buffer."""
+"""Drawings of networks: nodes from left to right, links with rate, delay and buffer, hosts."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
 
 from tcpcc.queues import DropTail
 from tcpcc.results.figure import BLACK, GREY, SKY, WIDTH, new_axes, rate_unit, style
@@ -18,143 +17,287 @@ if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.axes import Axes
 
-MOST_HOSTS = 12
-"""Largest number of nodes with hosts; above it no hosts are drawn."""
+MOST_ALONE = 6
+"""Largest number of flows that have a box each; more are drawn by kind."""
 
-ROW = 0.8
-"""Vertical distance of two nodes in inches."""
+ROW = 0.85
+"""Height of a row of nodes, inches."""
 
-APART = 1.3
-"""Distance from a node to its hosts in columns; the boxes of hosts are wide."""
+COLUMN = 1.5
+"""Distance from a node to the next in a row, in rows."""
 
-BESIDE_HOSTS = 0.38
-"""Position of an access link's label, as a fraction of the line from the node to its hosts."""
+APART = 0.62
+"""Vertical distance of two hosts, in rows."""
 
-RECEIVERS, CONVERSATIONS = "receivers", "conversations"
+NEAR_NODE = 0.45
+"""Position of an access link's label, as a part of its length from the node: hosts are wide."""
+
+BOX, LABEL = 9, 8
+"""Sizes of type, points: in boxes and on links, as of axis labels and ticks in other figures."""
+
+RECEIVERS = "receivers"
 
 Place = tuple[float, float]
 
 
+@dataclass(frozen=True)
+class _Host:
+    """Sources of one kind with one route, or their destinations: text, and the access link."""
+
+    node: str
+    text: str
+    access: str
+
+
 @dataclass
 class _Picture:
-    """The content of a drawing: nodes and hosts with their places, lines with their labels."""
+    """The content of a drawing: places of nodes, texts in them, hosts beside them, lines."""
 
     nodes: dict[str, Place]
-    hosts: dict[str, tuple[str, Place]]
-    access: str
-    lines: list[tuple[str, str, str]]
+    texts: dict[str, str]
+    hosts: list[tuple[_Host, Place]] = field(default_factory=list)
+    lines: list[tuple[str, str, str]] = field(default_factory=list)
 
     @property
-    def rows(self) -> int:
-        every = [*self.nodes.values(), *(place for _, place in self.hosts.values())]
-        heights = [y for _, y in every]
-        return 1 + round(max(heights) - min(heights))
+    def height(self) -> float:
+        """Rows from the lowest to the highest box."""
+        every = [*self.nodes.values(), *(place for _, place in self.hosts)]
+        return max(y for _, y in every) - min(y for _, y in every)
 
 
-def topology(net: Network | Scenario, ax: Axes | None = None) -> Axes:
-    """Draw the nodes and links of a network; of a scenario also its hosts, unless there are many.
+def topology(
+    net: Network | Scenario, ax: Axes | None = None, *, names: Mapping[str, str] | None = None
+) -> Axes:
+    """Draw the nodes and links of a network; of a scenario also its sources and destinations.
 
     Two links between the same nodes are one line. Its label describes the link from left to right;
     the reverse link is described below it unless it has the same rate and delay, an unlimited
-    buffer and no loss. The hosts at a node are one box with the number of flows of each controller
-    that start there.
+    buffer and no loss. Flow k goes from source Sk to destination Dk, unless it has a name. Many
+    flows of one kind on one route are one box. A network that is no row of nodes has lists of the
+    sources in its nodes.
 
     Args:
         net: the network or scenario.
         ax: axes to draw on. Default: a new figure.
+        names: names to show in place of those of nodes, controllers and queue disciplines.
     """
-    picture = _picture(net)
+    known = dict(names or {})
+    picture = _picture(net, known)
     with style():
         ax = ax or new_axes((WIDTH, topology_height(net)))
         for a, b, label in picture.lines:
             _line(ax, picture.nodes[a], picture.nodes[b], label)
-        for node, (text, place) in picture.hosts.items():
-            _line(ax, picture.nodes[node], place, picture.access, BESIDE_HOSTS)
-            _box(ax, place, text, fc="white", boxstyle="round,rounding_size=0.8")
+        for host, place in picture.hosts:
+            _line(ax, picture.nodes[host.node], place, "")
+            _box(ax, place, host.text, fc="white", boxstyle="round,rounding_size=0.6")
+        for host, place in _labelled(picture):
+            _label(ax, picture.nodes[host.node], place, host.access, NEAR_NODE)
         for node, place in picture.nodes.items():
-            _box(ax, place, node, fc=SKY, boxstyle="round")
-        ax.margins(0.12, 0.3 if picture.rows > 1 else 0.5)
+            _box(ax, place, picture.texts[node], fc=SKY, boxstyle="round")
+        ax.margins(0.09, 0.0)
+        heights = [y for _, y in (*picture.nodes.values(), *(p for _, p in picture.hosts))]
+        ax.set_ylim(min(heights) - 0.55, max(heights) + 0.55)
         ax.set_axis_off()
     return ax
 
 
 def topology_height(net: Network | Scenario) -> float:
     """Height of the drawing of a network in inches."""
-    return ROW * (0.6 + _picture(net).rows)
+    return ROW * (1.1 + _picture(net, {}).height)
 
 
-def describe(link: Link) -> str:
-    """Label of a link: "50 Mb/s, 20 ms", below it "250 packets", its discipline and its loss.
+def describe(link: Link, names: Mapping[str, str] | None = None) -> str:
+    """Label of a link in lines: "50 Mb/s, 20 ms", "250 packets", its discipline, its loss.
 
-    An unlimited buffer, drop-tail and a loss of 0 are left out.
+    An unlimited buffer, drop-tail and a loss of 0 are left out; a discipline with thresholds shows
+    them.
     """
     told = []
     if math.isfinite(link.buffer):
         told.append(f"{link.buffer:g} {link.buffer_unit}")
-    if link.queue.name != DropTail.name:
-        told.append(link.queue.name)
+    queue = link.queue
+    if queue.name != DropTail.name:
+        params = dict(queue.params)
+        ends = [f"{params[name]:g}" for name in ("min_thresh", "max_thresh") if name in params]
+        told.append(
+            " ".join([(names or {}).get(queue.name, queue.name), " to ".join(ends)]).strip()
+        )
     if link.loss:
         told.append(f"loss {link.loss:g}")
-    return "\n".join(filter(None, [_speed(link.rate, link.delay), ", ".join(told)]))
+    return "\n".join([_speed(link.rate, link.delay), *told])
 
 
-def _line(ax: Axes, start: Place, end: Place, label: str, at: float = 0.5) -> None:
+def _line(ax: Axes, start: Place, end: Place, label: str) -> None:
     (x, y), (u, v) = start, end
     ax.plot([x, u], [y, v], color=GREY, lw=1.4, zorder=1)
-    upright = x == u
+    _label(ax, start, end, label)
+
+
+def _label(ax: Axes, start: Place, end: Place, label: str, at: float = 0.5) -> None:
+    """Write a label at a part of a line's length: above one that is flat, on one that is not."""
+    (x, y), (u, v) = start, end
+    flat = abs(v - y) < 0.08 * abs(u - x)
     ax.annotate(
-        label, (x + at * (u - x), y + at * (v - y)), (4, 0) if upright else (0, 3), size=7,
-        textcoords="offset points", ha="left" if upright else "center",
-        va="center" if upright else "bottom", zorder=2,
-        bbox={"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.75},
+        label, (x + at * (u - x), y + at * (v - y)), (0, 3 if flat else 0), size=LABEL,
+        textcoords="offset points", ha="center", va="bottom" if flat else "center", zorder=2,
+        bbox=None if flat else {"fc": "white", "ec": "none", "pad": 1.0},
     )  # fmt: skip
 
 
-def _box(ax: Axes, place: Place, text: str, **look: Any) -> None:
-    box = {"ec": BLACK, "lw": 0.7, "alpha": 1, **look}
-    ax.text(*place, text, ha="center", va="center", size=8, bbox=box, zorder=3)
+def _box(ax: Axes, place: Place, text: str, *, fc: str, boxstyle: str) -> None:
+    box = {"ec": BLACK, "lw": 0.7, "fc": fc, "boxstyle": boxstyle}
+    ax.text(*place, text, ha="center", va="center", size=BOX, bbox=box, zorder=3)
+
+
+def _labelled(picture: _Picture) -> Iterator[tuple[_Host, Place]]:
+    """The hosts whose access link has a label: the highest of those that share one."""
+    seen = set()
+    for host, place in picture.hosts:
+        side = place[0] > picture.nodes[host.node][0]
+        if host.access and (host.node, side, host.access) not in seen:
+            seen.add((host.node, side, host.access))
+            yield host, place
 
 
 def _speed(rate: float, delay: float) -> str:
     scale, unit = rate_unit(rate)
     told = [] if math.isinf(rate) else [f"{rate / scale:g} {unit}"]
-    return ", ".join([*told, f"{1e3 * delay:g} ms"])
+    if 1e3 * delay >= 0.05 or not told:  # a shorter delay is a jitter of the start
+        told.append(f"{1e3 * delay:.3g} ms")
+    return ", ".join(told)
 
 
-def _picture(net: Network | Scenario) -> _Picture:
+def _picture(net: Network | Scenario, names: Mapping[str, str]) -> _Picture:
     network = net.net if isinstance(net, Scenario) else net
     links = {(link.src, link.dst): link for link in network.links}
-    routes = list(_routes(net)) if isinstance(net, Scenario) else []
-    nodes = _places(network, [route for _, route in routes])
+    flows = list(_flows(net, names)) if isinstance(net, Scenario) else []
+    nodes, in_columns = _places(network, [flow.route for flow in flows])
     ends = {tuple(sorted(pair, key=lambda node: (nodes[node], node))) for pair in links}
-    lines = [(a, b, _told(links.get((a, b)), links.get((b, a)))) for a, b in sorted(ends)]
-    access = network.access
-    label = "" if access is None else _speed(access.rate, access.delay)
-    return _Picture(nodes, _hosts(routes, nodes), label, lines)
+    lines = [(a, b, _told(links.get((a, b)), links.get((b, a)), names)) for a, b in sorted(ends)]
+    picture = _Picture(nodes, {node: names.get(node, node) for node in nodes}, [], lines)
+    _put_hosts(picture, flows, in_columns=in_columns)
+    return picture
 
 
-def _told(there: Link | None, back: Link | None) -> str:
+def _told(there: Link | None, back: Link | None, names: Mapping[str, str]) -> str:
     """Label of the line between two nodes."""
     if there is None or back is None:
-        return describe(there or back)  # type: ignore[arg-type]
+        return describe(there or back, names)  # type: ignore[arg-type]
     same = (there.rate, there.delay) == (back.rate, back.delay)
     plain = math.isinf(back.buffer) and not back.loss
-    told = [describe(there), *([] if same and plain else [describe(back)])]
+    told = [describe(there, names), *([] if same and plain else [describe(back, names)])]
     return "\n".join(dict.fromkeys(told))
 
 
-def _routes(scenario: Scenario) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Label ("reno", "cbr", "reno conversations") and nodes of each flow and workload."""
-    default = scenario.net.default_path or ("", "")
-    loads = {load.flow: f"{load.flow.controller} {CONVERSATIONS}" for load in scenario.workloads}
-    for of in (*scenario.flows, *loads):
-        kind, count = (
-            ("cbr", 1) if isinstance(of, CBR) else (loads.get(of, of.controller), of.count)
-        )
-        first, *_, last = of.path or default
-        source, target = of.source or first, of.target or last
-        route = of.path or _shortest(scenario.net, source, target)
-        yield from [(kind, route)] * count
+# Flows and their hosts.
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """Flows `first` to `last` (counted from 1), or a flow with a name, as drawn."""
+
+    name: str
+    first: int
+    last: int
+    kind: str
+    route: tuple[str, ...]
+    access: tuple[str, str]
+
+    @property
+    def source(self) -> str:
+        return self.name or self._numbers("S")
+
+    @property
+    def destination(self) -> str:
+        if not self.name:
+            return self._numbers("D")
+        return f"D{self.name[1:]}" if self.name[0] == "S" and self.name[1:].isdigit() else ""
+
+    @property
+    def kinds(self) -> str:
+        """ "9 Vegas"; "" if the name has it."""
+        count = self.last - self.first + 1
+        told = f"{count} {self.kind}" if count > 1 else self.kind
+        return "" if self.kind in self.name else told
+
+    def _numbers(self, letter: str) -> str:
+        ends = dict.fromkeys((self.first, self.last))
+        return " to ".join(f"{letter}{k}" for k in ends)
+
+
+def _flows(scenario: Scenario, names: Mapping[str, str]) -> Iterator[_Flow]:
+    """The flows and workloads of a scenario."""
+    net = scenario.net
+    default = net.default_path or ("", "")
+    loads = [(load.flow, load.name, True) for load in scenario.workloads]
+    last = 0
+    for of, name, is_load in [*((f, f.name, False) for f in scenario.flows), *loads]:
+        kind = "cbr" if isinstance(of, CBR) else of.controller
+        kind = names.get(kind, kind)
+        first, *_, end = of.path or default
+        source, target = of.source or first, of.target or end
+        route = of.path or _shortest(net, source, target)
+        delay = getattr(of, "access_delay", None)
+        access = net.access
+        ends = ["" if access is None else _speed(access.rate, d) for d in
+                (access.delay if access and delay is None else delay or 0.0,
+                 access.delay if access else 0.0)]  # fmt: skip
+        count = getattr(of, "count", 1)
+        yield _Flow(name or "", last + 1, last + count, kind, route, (ends[0], ends[1]))
+        last += 0 if is_load else count
+
+
+def _grouped(flows: Sequence[_Flow]) -> list[_Flow]:
+    """Adjacent flows of one kind and route as one, unless they have names."""
+    found = []
+    for (kind, route, access, name), of in groupby(
+        flows, key=lambda f: (f.kind, f.route, f.access, f.name)
+    ):
+        each = list(of)
+        found.append(_Flow(name, each[0].first, each[-1].last, kind, route, access))
+    return found
+
+
+def _put_hosts(picture: _Picture, flows: Sequence[_Flow], *, in_columns: bool) -> None:
+    """Place hosts left and right of the outer nodes, and below the others; without columns, nodes
+    list their own."""
+    first, last = (end(x for x, _ in picture.nodes.values()) for end in (min, max))
+    drawn = _grouped(flows) if len(flows) > MOST_ALONE else list(flows)
+    outer = {n for n, (x, _) in picture.nodes.items() if in_columns and x in (first, last)}
+    beside: dict[str, list[_Host]] = {}
+    inside: dict[str, list[str]] = {}
+    for flow in drawn:
+        start, end = flow.route[0], flow.route[-1]
+        if start in outer:
+            text = "\n".join(filter(None, (flow.source, flow.kinds)))
+            beside.setdefault(start, []).append(_Host(start, text, flow.access[0]))
+        else:
+            alike = len({each.kind for each in drawn}) == 1
+            kinds = "" if alike else flow.kinds
+            inside.setdefault(start, []).append(": ".join(filter(None, (flow.source, kinds))))
+        if end in outer and flow.destination:
+            beside.setdefault(end, []).append(_Host(end, flow.destination, flow.access[1]))
+    for flow in drawn:
+        end = flow.route[-1]
+        if end in outer and end not in beside:
+            beside[end] = [_Host(end, RECEIVERS, flow.access[1])]
+    for node, texts in inside.items():
+        if in_columns:
+            x, y = picture.nodes[node]
+            below = y - 0.5 - 0.12 * len(texts)
+            picture.hosts.append((_Host(node, "\n".join(texts), ""), (x, below)))
+        else:
+            picture.texts[node] += "\n" + "\n".join(texts)
+    rows = max((len(of) for of in beside.values()), default=1)
+    lanes = max(sum(each == x for each, _ in picture.nodes.values()) for x in (first, last))
+    if lanes > 1:  # room for the hosts of nodes in one column
+        stretch = max(1.0, rows * APART + 0.2)
+        picture.nodes = {node: (x, y * stretch) for node, (x, y) in picture.nodes.items()}
+    for node, of in beside.items():
+        x, y = picture.nodes[node]
+        out = x + (-COLUMN if x == first else COLUMN)
+        for k, host in enumerate(of):
+            picture.hosts.append((host, (out, y + APART * ((len(of) - 1) / 2 - k))))
 
 
 def _shortest(net: Network, source: str, target: str) -> tuple[str, ...]:
@@ -164,8 +307,11 @@ def _shortest(net: Network, source: str, target: str) -> tuple[str, ...]:
     return tuple(nx.shortest_path(graph, source, target))
 
 
-def _places(net: Network, routes: list[tuple[str, ...]]) -> dict[str, Place]:
-    """Places in columns along the routes; a spring layout if the network has no columns."""
+# Places of nodes.
+
+
+def _places(net: Network, routes: Sequence[tuple[str, ...]]) -> tuple[dict[str, Place], bool]:
+    """Places in columns along the routes, and True; else those of a spring layout, and False."""
     import networkx as nx
 
     graph = nx.Graph([(link.src, link.dst) for link in net.links])
@@ -177,15 +323,15 @@ def _places(net: Network, routes: list[tuple[str, ...]]) -> dict[str, Place]:
     depth = _columns(graph, onward)
     if any(depth[a] == depth[b] for a, b in graph.edges):
         springs = nx.kamada_kawai_layout(graph)
-        return {node: (3 * float(x), 2 * float(y)) for node, (x, y) in springs.items()}
+        return {node: (3 * float(x), 2.6 * float(y)) for node, (x, y) in springs.items()}, False
     column: dict[int, list[str]] = {}
     for node in sorted(graph.nodes):
         column.setdefault(depth[node], []).append(node)
     return {
-        node: (float(x), (len(of) - 1) / 2 - k)
+        node: (COLUMN * x, (len(of) - 1) / 2 - k)
         for x, of in column.items()
         for k, node in enumerate(of)
-    }
+    }, True
 
 
 def _columns(graph: nx.Graph, onward: nx.DiGraph) -> dict[str, int]:
@@ -209,32 +355,3 @@ def _columns(graph: nx.Graph, onward: nx.DiGraph) -> dict[str, int]:
         for node, hops in nx.single_source_shortest_path_length(graph, start).items():
             column.setdefault(node, first + hops)
     return column
-
-
-def _hosts(
-    routes: list[tuple[str, tuple[str, ...]]], nodes: Mapping[str, Place]
-) -> dict[str, tuple[str, Place]]:
-    """By node: text and place of the box of its hosts."""
-    targets = dict.fromkeys(route[-1] for _, route in routes)
-    begin: dict[str, Counter[tuple[str, str]]] = {node: Counter() for node in targets}
-    for kind, route in routes:
-        begin.setdefault(route[0], Counter())[kind, route[-1]] += 1
-    if len(begin) > MOST_HOSTS or len(begin) == len(nodes) > 4:
-        return {}
-    first, last = (end(x for x, _ in nodes.values()) for end in (min, max))
-    found = {}
-    for node, kinds in begin.items():
-        by_target: dict[str, list[str]] = {}
-        for (kind, target), count in kinds.items():
-            many = "" if kind.endswith(CONVERSATIONS) else f"{count} "
-            by_target.setdefault(target, []).append(many + kind)
-        several = len(targets) > 1
-        told = [
-            ", ".join(each) + (f"\nto {target}" if several else "")
-            for target, each in by_target.items()
-        ]
-        x, y = nodes[node]
-        side = -1 if x == first else 1 if x == last else 0
-        place = (x + APART * side, y) if side else (x, y - 1)
-        found[node] = "\n".join(told) or RECEIVERS, place
-    return found

@@ -11,9 +11,11 @@ import pytest
 from tcpcc import plots
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
-from tcpcc.results import Run, topology
+from tcpcc.queues import RED
+from tcpcc.results import Run
 from tcpcc.results.recording import EVENTS
 from tcpcc.scenario import CBR, Flow, Link, Network
+from tcpcc.scenario.topologies import parking_lot
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -212,12 +214,35 @@ def test_a_topology_names_its_nodes_and_links():
     assert any("50 Mb/s, 20 ms\n250 packets" in text for text in told)
 
 
-def test_hosts_are_drawn_in_the_order_of_their_routes():
-    """Not in that of a set, which is another in every process: equal figures give equal bytes."""
-    ends = ["e", "b", "f", "d", "c"]
-    places = {node: (float(k), 0.0) for k, node in enumerate("abcdefg")}
-    hosts = topology._hosts([("reno", ("a", end)) for end in ends], places)
-    assert list(hosts) == [*ends, "a"]
+def told(scenario, **names):
+    return [text.get_text() for text in plots.topology(scenario, names=names).texts]
+
+
+def test_a_drawing_has_the_names_that_it_is_given():
+    net = factories.dumbbell("1.5 Mbps", "40 ms", 20, queue=RED(min_thresh=4, max_thresh=6))
+    texts = told(
+        factories.scenario([Flow("vegas"), Flow("reno")], net=net, duration=1),
+        left="R1", right="R2", red="RED", vegas="Vegas", reno="Reno",
+    )  # fmt: skip
+    assert {"R1", "R2", "S1\nVegas", "S2\nReno", "D1", "D2"} <= set(texts)
+    assert "1.5 Mb/s, 40 ms\n20 packets\nRED 4 to 6" in texts
+
+
+def test_many_flows_of_a_kind_are_one_box():
+    net = factories.dumbbell("1 Mbps", "40 ms", 20)
+    flows = [*(Flow("vegas") for _ in range(9)), Flow("reno")]
+    texts = told(factories.scenario(flows, net=net, duration=1))
+    assert {"S1 to S9\n9 vegas", "S10\nreno", "D1 to D9", "D10"} <= set(texts)
+
+
+def test_sources_between_the_ends_of_a_row_are_below_their_node():
+    net = parking_lot(2, "1 Mbps", "10 ms", 20)
+    flows = [Flow("reno", name="long"), Flow("vegas", name="cross", source="r1", target="r2")]
+    ax = plots.topology(factories.scenario(flows, net=net, duration=1))
+    places = {text.get_text(): text.get_position() for text in ax.texts}
+    assert places["cross: vegas"][0] == places["r1"][0]
+    assert places["cross: vegas"][1] < places["r1"][1]
+    assert places["receivers"][0] > places["r2"][0]
 
 
 def test_a_topology_in_several_pieces_is_drawn():

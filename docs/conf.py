@@ -45,6 +45,7 @@ html_sidebars = {
 }
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["sort.js"]
 
 nb_execution_mode = "off"  # notebooks are committed executed, and tests execute them again
 myst_enable_extensions = ["dollarmath", "colon_fence"]

@@ -2,7 +2,7 @@
 
 networks.py has the networks and the scenarios; tables.py measures them in packets, fluid and mean
 field, and reads and writes the numbers (experiments/data/variants.csv); figures.py draws the
-picture; page.py writes docs/variants.md.
+picture; references.py has the runs that tell why models differ; page.py writes docs/variants.md.
 
 `tcpcc reproduce variants` runs everything.
 """

@@ -7,7 +7,7 @@ import sys
 
 from experiments import pictures
 from experiments.harness import CACHE, FIGURES, numbers_of
-from experiments.variants import figures, page, tables
+from experiments.variants import figures, page, references, tables
 from experiments.variants.measures import MAIN, MEASURES
 from tcpcc.errors import ScenarioError
 
@@ -47,7 +47,8 @@ def reproduce(options: argparse.Namespace) -> None:
     else:
         print(_ranking(table))
     if options.accept:
-        for file in tables.accept(lines):
+        shown = [*tables.accept(lines), references.accept(references.simulate(table))]
+        for file in shown:
             print(f"wrote {file}", file=sys.stderr)
     elif changes := tables.moved(table, tables.stored()):
         print(f"{len(changes)} numbers differ from experiments/data/variants.csv:", *changes[:20],

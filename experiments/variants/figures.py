@@ -55,12 +55,12 @@ def draw(table: Table | None = None) -> Figure:
     order = list(ranks(shown))
     with plots.style():
         figure, axes = plt.subplots(
-            1, len(MAIN), sharey=True, figsize=(plots.WIDTH * 1.3, 1.6 + 0.152 * len(order))
+            1, len(MAIN), sharey=True, figsize=(plots.WIDTH, 1.6 + 0.152 * len(order))
         )
         for ax, measure in zip(axes, MAIN, strict=True):
             bar = _panel(ax, shown, measure, order, networks)
             _scale(figure, ax, bar, measure)
-        axes[0].set_yticks(np.arange(len(order)) + 0.5, order, size=7.5)
+        axes[0].set_yticks(np.arange(len(order)) + 0.5, order)
         axes[0].set_ylim(len(order), 0)
         _key(figure)
     return figure
@@ -91,7 +91,7 @@ def _panel(
             -0.4,
             SHORT[network],
             rotation=60,
-            size=7,
+            size=8,
             rotation_mode="anchor",
         )
     ax.set_xlim(0, len(networks) * (len(MODELS) + GAP) - GAP)
@@ -131,12 +131,12 @@ def _scale(figure: Figure, ax: Axes, shown: ScalarMappable, measure: str) -> Non
     bar.set_ticks(ticks[0], labels=ticks[1])
     bar.ax.xaxis.set_minor_locator(NullLocator())
     bar.outline.set_visible(False)
-    bar.ax.tick_params(length=2, labelsize=7)
-    bar.set_label(TITLES[measure], size=8.5)
+    bar.ax.tick_params(length=2, labelsize=8)
+    bar.set_label(TITLES[measure])
 
 
 def _key(figure: Figure) -> None:
     figure.supxlabel(
         "In each block: packets, fluid, mean field. Grey: the model refuses the controller.",
-        size=7.5,
+        size=8,
     )

@@ -76,12 +76,12 @@ NETWORKS: Mapping[str, Setting] = {
 RTT."""
 
 
-def sharing(controller: str, network: str, seed: int = 1) -> tc.Scenario:
+def sharing(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenario:
     """Two flows of a controller: the second joins at `JOIN` and leaves at `LEAVE`.
 
     Args:
         controller: name of a registered controller.
-        network: name in `NETWORKS`.
+        network: name in `NETWORKS`, or a setting.
         seed: seed of the starts, and of RED.
 
     Raises:
@@ -90,19 +90,19 @@ def sharing(controller: str, network: str, seed: int = 1) -> tc.Scenario:
     first = tc.Flow(controller, jitter=SPREAD, packet_size=PACKET, name="first")
     second = tc.Flow(
         controller, start=JOIN, stop=LEAVE, jitter=SPREAD, packet_size=PACKET, name="second",
-        access_delay=NETWORKS[network].further or None,
+        access_delay=_setting(network).further or None,
     )  # fmt: skip
     return tc.Scenario(
         _net(controller, network), [first, second], duration=END, interval=INTERVAL, seed=seed
     )
 
 
-def beside_reno(controller: str, network: str, seed: int = 1) -> tc.Scenario:
+def beside_reno(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenario:
     """A flow of the controller and one of Reno; a pair for each round-trip time of the network.
 
     Arguments and errors as in `sharing`.
     """
-    further = NETWORKS[network].further
+    further = _setting(network).further
     flows = [
         tc.Flow(
             kind, jitter=SPREAD, packet_size=PACKET, name=f"{role}{k}", access_delay=delay or None
@@ -113,8 +113,12 @@ def beside_reno(controller: str, network: str, seed: int = 1) -> tc.Scenario:
     return tc.Scenario(_net(controller, network), flows, duration=BESIDE_END, seed=seed)
 
 
-def _net(controller: str, network: str) -> tc.Network:
-    of = NETWORKS[network]
+def _setting(network: str | Setting) -> Setting:
+    return NETWORKS[network] if isinstance(network, str) else network
+
+
+def _net(controller: str, network: str | Setting) -> tc.Network:
+    of = _setting(network)
     queue = of.queue
     if controller == "xcp":
         if queue is not None:

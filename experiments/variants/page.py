@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.harness import HERE
+from experiments.variants import references
 from experiments.variants.measures import MAIN, MEASURES
 from experiments.variants.networks import NETWORKS
+from experiments.variants.references import Key, Reference
 from experiments.variants.tables import (
     MODELS,
     NAMES,
@@ -18,11 +21,16 @@ from experiments.variants.tables import (
     Entry,
     Row,
     Table,
+    agree,
+    far_apart,
     goodness,
     over_networks,
     ranks,
     stored,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PAGE = HERE.parent / "docs" / "variants.md"
 TEMPLATES = HERE / "templates"
@@ -39,13 +47,13 @@ LEVELS: Mapping[str, tuple[float, ...]] = {
 NEAR = 0.03
 """Distance of Jain's index from the level of `fair_time` that decides about a time to fair."""
 
-
-PHASES = (
-    "africa", "areno", "bic", "bic_2004", "cubic", "cubic_2008", "dctcp", "fusion", "ghstcp",
-    "hstcp", "newreno", "reno", "tahoe", "tri_s", "veno", "westwood", "westwood_rbe",
-)  # fmt: skip
-"""With unlike RTTs and packets of a size of its own for each flow, the Jain index of these
-controllers is nearer to fluid's than to that of equal packets (tests/papers/test_variants.py)."""
+CAUSES = {
+    "phases": "phase effects",
+    "windows": "small windows",
+    "level": "near the level",
+    "": "not traced",
+}
+"""Names of the causes of differences, by the runs that show them (references.py)."""
 
 
 class Shown(NamedTuple):
@@ -102,43 +110,29 @@ def headline(table: Table) -> str:
     )
 
 
-def agree(measure: str, packet: Entry, fluid: Entry) -> bool:
-    """Whether fluid is near packets: both intervals meet, or the means differ by 10 % (a time by a
-    tenth of its limit)."""
-    apart = abs(packet.mean - fluid.mean)
-    room = sum(0.0 if math.isnan(e.half_width) else e.half_width for e in (packet, fluid))
-    one = MEASURES[measure]
-    return apart <= max(room, 0.1 * (one.limit if one.unit == "s" else packet.mean))
-
-
-def far_apart(table: Table) -> list[tuple[str, str, str]]:
-    """(network, controller, measure) of the main measures in which fluid differs from packets."""
-    found = []
-    for (network, controller, model), row in table.items():
-        if model != "fluid" or not row.entries:
-            continue
-        of_packets = table[network, controller, "packet"].entries
-        found += [
-            (network, controller, m) for m in MAIN if not agree(m, of_packets[m], row.entries[m])
-        ]
-    return found
-
-
-def cause(table: Table, network: str, controller: str, measure: str) -> str:
-    """Why a number of fluid differs from that of packets, as far as it is known.
+def cause(table: Table, key: Key, known: Mapping[Key, Reference]) -> tuple[str, str]:
+    """Why a number of fluid differs from that of packets: a key of `CAUSES`, and the evidence.
 
     A time to fair is a time to pass a level. Where Jain's indices agree, and one model's is at most
-    `NEAR` from that level, the times may differ by anything. Equal packets have phase effects (S.
-    Floyd, V. Jacobson, On traffic phase effects in packet-switched gateways, 1992), which hide the
-    advantage of a short round trip; fluid has none.
+    `NEAR` from that level, the times may differ by anything.
     """
+    network, controller, measure = key
+    reference = known.get(key)
+    if reference and references.by_phases(table, key, reference):
+        return "phases", f"packets without phases: {_told(measure, reference.phases)}"
+    if reference and references.by_windows(table, key, reference):
+        both = " and ".join(_told(measure, e) for e in (reference.packet, reference.fluid))  # type: ignore[arg-type]
+        return "windows", f"with larger windows: {both}"
     indices = [table[network, controller, m].entries["jain"] for m in ("packet", "fluid")]
     near = min(abs(one.mean - 0.95) for one in indices) <= NEAR
-    if network == "unlike" and measure == "jain" and controller in PHASES:
-        return "phase effects: equal packets keep their order of arrival at the full buffer"
     if measure == "fair" and near and agree("jain", *indices):
-        return "the indices agree, near the level of 0.95"
-    return "not traced"
+        return "level", f"Jain indices {indices[0].mean:.3f} and {indices[1].mean:.3f}"
+    return "", ""
+
+
+def _told(measure: str, entry: Entry) -> str:
+    text, spread, _ = cell(measure, entry)
+    return f"{text} &plusmn; {spread}" if spread else text
 
 
 def page(table: Table) -> str:
@@ -146,6 +140,9 @@ def page(table: Table) -> str:
     import jinja2
 
     order = ranks(table)
+    known = references.stored()
+    causes = {key: cause(table, key, known) for key in far_apart(table)}
+    counts = Counter(which for which, _ in causes.values())
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
@@ -180,12 +177,29 @@ def page(table: Table) -> str:
                 MEASURES[m].title,
                 cell(m, table[network, controller, "packet"].entries[m]),
                 cell(m, table[network, controller, "fluid"].entries[m]),
-                cause(table, network, controller, m),
+                CAUSES[causes[network, controller, m][0]],
+                causes[network, controller, m][1],
             )
-            for network, controller, m in far_apart(table)
+            for network, controller, m in causes
         ],
+        counts=[(name, counts[which]) for which, name in CAUSES.items()],
+        times=references.TIMES,
     )
     return re.sub(r"\n\s*\n(?=</?t)", "\n", text)  # a blank line would end the HTML
+
+
+class Sortable:
+    """A data frame that a notebook shows with headings that sort it (docs/static/sort.js)."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+
+    def _repr_html_(self) -> str:
+        script = (PAGE.parent / "static" / "sort.js").read_text(encoding="utf-8")
+        return f'<div class="variants">{self.frame.to_html()}</div>\n<script>{script}</script>'
+
+    def __repr__(self) -> str:
+        return repr(self.frame)
 
 
 def _mean(table: Table, controller: str, measure: str, model: str) -> Shown:

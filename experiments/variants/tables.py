@@ -265,6 +265,31 @@ def over_networks(table: Table, controller: str, model: str, measure: str) -> fl
     return float(np.exp(np.mean(np.log(found))) if measure == "ratio" else np.mean(found))
 
 
+# Differences between the models.
+
+
+def agree(measure: str, packet: Entry, fluid: Entry) -> bool:
+    """Whether fluid is near packets: both intervals meet, or the means differ by 10 % (a time by a
+    tenth of its limit)."""
+    apart = abs(packet.mean - fluid.mean)
+    room = sum(0.0 if math.isnan(e.half_width) else e.half_width for e in (packet, fluid))
+    one = MEASURES[measure]
+    return apart <= max(room, 0.1 * (one.limit if one.unit == "s" else packet.mean))
+
+
+def far_apart(table: Table) -> list[tuple[str, str, str]]:
+    """(network, controller, measure) of the main measures in which fluid differs from packets."""
+    found = []
+    for (network, controller, model), row in table.items():
+        if model != "fluid" or not row.entries:
+            continue
+        of_packets = table[network, controller, "packet"].entries
+        found += [
+            (network, controller, m) for m in MAIN if not agree(m, of_packets[m], row.entries[m])
+        ]
+    return found
+
+
 # Files.
 
 FILE, SAMPLE_FILE = DATA / "variants.csv", DATA / "variants_sample.csv"

@@ -1,0 +1,196 @@
+"""Runs that tell why fluid differs from packets: each takes one property of packets away.
+
+- `phases`: hosts take a random time to send a packet, up to its transmission time on the
+  bottleneck. This removes the fixed order of arrival at a full buffer (S. Floyd, V. Jacobson, "On
+  traffic phase effects in packet-switched gateways", 1992).
+- `windows`: rate and buffer are `TIMES` times as large, so that windows have many packets.
+
+A difference between the models that such a run takes away has this property as its cause. The
+numbers are stored in experiments/data/variants_references.csv, for the differences of the stored
+table.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import tcpcc as tc
+from experiments.published import DATA
+from experiments.variants import networks as n
+from experiments.variants.measures import of_beside_reno, of_sharing
+from experiments.variants.tables import SEEDS, Entry, Table, agree, entry, far_apart
+from tcpcc.many import Simulations
+
+TIMES = 10
+"""Factor of rate, buffer and thresholds in `windows`."""
+
+LARGEST = 100.0
+"""Mb/s, largest rate in `windows`: a run of the large network would take minutes."""
+
+FEW = SEEDS[:3]
+"""Seeds of `windows`."""
+
+Key = tuple[str, str, str]
+"""(network, controller, measure)."""
+
+
+class Reference(NamedTuple):
+    """Numbers of one measure without phases, and with larger windows; None if not simulated."""
+
+    phases: Entry
+    packet: Entry | None = None
+    fluid: Entry | None = None
+
+
+def without_phases(scenario: tc.Scenario) -> tc.Scenario:
+    """The scenario with random processing times in hosts, up to a packet's transmission time."""
+    rate = min(link.rate for link in scenario.net.links)
+    return scenario.jittered(processing=8 * n.PACKET / rate)
+
+
+def larger(network: str) -> n.Setting:
+    """The network with `TIMES` times the rate and the buffer."""
+    of = n.NETWORKS[network]
+    queue = of.queue
+    if queue is not None:
+        params = tuple((p, v * TIMES if "thresh" in p else v) for p, v in queue.params)
+        queue = replace(queue, params=params)
+    return replace(of, rate=of.rate * TIMES, buffer=of.buffer * TIMES, queue=queue)
+
+
+def removes(before: tuple[Entry, Entry], after: tuple[Entry, Entry], measure: str) -> bool:
+    """Whether two numbers that differ agree afterwards.
+
+    They must agree as in the table. Relative to the larger number, their difference must be at most
+    half of that before, and their confidence intervals together at most that before.
+    """
+    (packet, fluid), (one, other) = before, after
+    size = abs(packet.mean - fluid.mean) / max(abs(packet.mean), abs(fluid.mean))
+    scale = max(abs(one.mean), abs(other.mean))
+    if scale == 0:
+        return True
+    width = sum(0.0 if math.isnan(e.half_width) else e.half_width for e in after)
+    apart = abs(one.mean - other.mean)
+    return agree(measure, one, other) and max(2 * apart, width) / scale <= size
+
+
+def _of(table: Table, key: Key) -> tuple[Entry, Entry]:
+    """The number of packets and that of fluid."""
+    network, controller, measure = key
+    packet, fluid = (table[network, controller, model] for model in ("packet", "fluid"))
+    return packet.entries[measure], fluid.entries[measure]
+
+
+def by_phases(table: Table, key: Key, known: Reference) -> bool:
+    """Whether phases cause a difference: without them packets agree with fluid."""
+    before = _of(table, key)
+    return removes(before, (known.phases, before[1]), key[2])
+
+
+def by_windows(table: Table, key: Key, known: Reference) -> bool:
+    """Whether small windows cause a difference: with larger ones packets agree with fluid."""
+    if known.packet is None or known.fluid is None:
+        return False
+    return removes(_of(table, key), (known.packet, known.fluid), key[2])
+
+
+def simulate(table: Table, keys: Iterable[Key] | None = None) -> dict[Key, Reference]:
+    """Simulate the references of differences; `windows` only where phases are not the cause.
+
+    Args:
+        table: the table of means.
+        keys: the differences. Default: all of the table.
+    """
+    wanted = list(far_apart(table) if keys is None else keys)
+    plain = _numbers(
+        wanted, SEEDS, "packet", lambda c, net, make, seed: without_phases(make(c, net, seed))
+    )
+    found = {key: Reference(plain[key]) for key in wanted}
+    rest = [
+        key for key in wanted
+        if not by_phases(table, key, found[key]) and larger(key[0]).rate <= LARGEST
+    ]  # fmt: skip
+    models = [
+        _numbers(rest, FEW, model, lambda c, net, make, seed: make(c, larger(net), seed))
+        for model in ("packet", "fluid")
+    ]
+    return found | {
+        key: found[key]._replace(packet=models[0][key], fluid=models[1][key]) for key in rest
+    }
+
+
+Make = Callable[..., tc.Scenario]
+
+
+def _numbers(
+    keys: Iterable[Key], seeds: Iterable[int], model: str, scenario: Callable[..., tc.Scenario]
+) -> dict[Key, Entry]:
+    """Means over seeds; each scenario is simulated once for all of its measures."""
+    jobs: dict[tuple[str, str, bool], list[str]] = {}
+    for network, controller, measure in keys:
+        beside = measure == "ratio"
+        jobs.setdefault((network, controller, beside), []).append(measure)
+    runs = [
+        (network, controller, beside, seed)
+        for network, controller, beside in jobs
+        for seed in seeds
+    ]
+    scenarios = [
+        scenario(controller, network, n.beside_reno if beside else n.sharing, seed)
+        for network, controller, beside, seed in runs
+    ]
+    values: dict[Key, list[float]] = {}
+    with Simulations(scenarios, model) as simulations:
+        for index, run in sorted(simulations.finished(None, f"references, {model}")):
+            if isinstance(run, Exception):
+                raise run
+            network, controller, beside, _ = runs[index]
+            of_run = (of_beside_reno if beside else of_sharing)(run)
+            for measure in jobs[network, controller, beside]:
+                values.setdefault((network, controller, measure), []).append(of_run[measure])
+    return {key: entry(key[2], each) for key, each in values.items()}
+
+
+# The file.
+
+FILE = DATA / "variants_references.csv"
+COLUMNS = (
+    "network", "controller", "measure",
+    *(f"{of}{part}" for of in Reference._fields for part in ("", "_ci", "_never", "_seeds")),
+)  # fmt: skip
+
+
+def accept(references: Mapping[Key, Reference], file: Path = FILE) -> Path:
+    """Write the references."""
+    with file.open("w", encoding="utf-8", newline="") as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for key, known in references.items():
+            cells = [*key]
+            for e in known:
+                cells += ["", "", "", ""] if e is None else [
+                    f"{e.mean:.9g}", f"{e.half_width:.9g}", str(e.never), str(e.seeds)
+                ]  # fmt: skip
+            writer.writerow(cells)
+    return file
+
+
+def stored(file: Path = FILE) -> dict[Key, Reference]:
+    """The stored references."""
+    with file.open(encoding="utf-8", newline="") as text:
+        rows = list(csv.reader(text))[1:]
+    return {
+        (row[0], row[1], row[2]): Reference(_entry(row[3:7]), _entry(row[7:11]), _entry(row[11:]))  # type: ignore[arg-type]
+        for row in rows
+    }
+
+
+def _entry(cells: list[str]) -> Entry | None:
+    if not cells[0]:
+        return None
+    return Entry(float(cells[0]), float(cells[1]), int(cells[2]), int(cells[3]))

@@ -63,11 +63,11 @@ def dot_plot(records: Sequence[Record]) -> Figure | None:
     with plots.style():
         figure, axes = plt.subplots(
             1, len(panels), sharex=True, squeeze=False,
-            figsize=(plots.WIDTH * max(1, len(panels) / 2), LINE * rows + 1.0),
+            figsize=(plots.WIDTH, LINE * rows + 1.0),
         )  # fmt: skip
         for ax, lines in zip(axes.flat, panels, strict=True):
             _panel(ax, lines, rows)
-        figure.supxlabel("Ours / published", size=9)
+        figure.supxlabel("Ours / published")
         charts.legend_above(figure, axes.flat, order=("published", "reference"))
     return figure
 
@@ -118,7 +118,7 @@ def _panel(ax: Axes, lines: Lines, rows: int) -> None:
         if ends is not None:
             low, high = (min(max(end / record.target, LEAST), MOST) for end in ends)
             ax.hlines(y, low, high, color=LOOKS["packet"]["color"], lw=1, alpha=0.6, zorder=2)
-    ax.set_yticks([-k for k in range(len(lines))], [name for name, _ in lines], size=7)
+    ax.set_yticks([-k for k in range(len(lines))], [name for name, _ in lines])
     for tick, (_, record) in zip(ax.get_yticklabels(), lines, strict=True):
         if record is None:
             tick.set_fontweight("bold")
@@ -127,7 +127,7 @@ def _panel(ax: Axes, lines: Lines, rows: int) -> None:
             ax.axvline(ratio, color="0.85", lw=0.5, zorder=-1)
     ax.set(xscale="log", xlim=(LEAST / 1.06, MOST * 1.06), ylim=(-rows, 1))
     marks = (0.5, 0.75, 1, 1.5, 2)
-    ax.set_xticks(marks, [f"{mark:g}" for mark in marks], size=7)
+    ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
     ax.minorticks_off()
     ax.grid(False)
     ax.tick_params(axis="y", length=0)
@@ -151,7 +151,7 @@ def _dot(ax: Axes, model: str, ratio: float, y: float) -> None:
     ax.plot(edge, y, **{**look, "marker": marker, "label": None})
     if model == "packet" or np.isfinite(ratio):
         ax.annotate(
-            f"{ratio:.2g}", (edge, y), (6 if side == "left" else -6, 0), size=6,
+            f"{ratio:.2g}", (edge, y), (6 if side == "left" else -6, 0), size=7,
             va="bottom" if model == "packet" else "top",
             textcoords="offset points", ha=side, color=look["color"],
         )  # fmt: skip

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tcpcc import plots
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -26,13 +28,21 @@ ANONYMOUS: dict[str, dict[str, None]] = {
 
 
 def png(figure: Figure, dpi: float = DPI) -> bytes:
-    """A figure as a PNG file with a palette."""
-    from PIL import Image
+    """A figure as a PNG file with a palette.
+
+    A narrow figure gets white margins: pages scale pictures to their width, so pictures of one
+    width have type of one size.
+    """
+    from PIL import Image, ImageOps
 
     plain = io.BytesIO()
     figure.savefig(plain, format="png", dpi=dpi)
     with Image.open(plain) as image:
-        few = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        solid = image.convert("RGB")
+        margin = max(0, round(plots.WIDTH * dpi) - image.width)
+        border = (margin // 2, 0, margin - margin // 2, 0)
+        wide = ImageOps.expand(solid, border, "white") if margin else solid
+        few = wide.quantize(COLOURS, dither=Image.Dither.NONE)
     packed = io.BytesIO()
     few.save(packed, format="png", optimize=True, dpi=(dpi, dpi))
     return packed.getvalue()

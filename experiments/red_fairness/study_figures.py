@@ -78,7 +78,7 @@ def chart_recovery(values: Mapping[str, Cells]) -> Figure:
             ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
             charts.title(ax, number, row)
             words = [charts.flows_in_words(mix, s.KINDS) for mix in mixes]
-            ax.set_xticks(range(len(mixes)), [_two_lines(each) for each in words], size=6)
+            ax.set_xticks(range(len(mixes)), [_two_lines(each) for each in words])
         axes[0].set_ylabel("Vegas' throughput / Reno's")
         charts.legend_above(figure, axes)
     return figure
@@ -121,4 +121,4 @@ def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
 
 
 def _two_lines(words: str) -> str:
-    return words.replace(", ", ",\n").replace(" beside ", "\nbeside ")
+    return words.replace(", ", ",\n").replace(" beside ", ",\n")

@@ -186,7 +186,7 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
                         charts.bars(ax, at, cells, 0.6, color=plots.SKY, label="packets")
                     else:
                         charts.dashes(ax, at, [c.value for c in cells], 13)
-                ax.set_xticks(at, columns, size=7)
+                ax.set_xticks(at, columns)
                 charts.title(ax, k + 2 * (row != "throughput"), f"{size}, {label}")
         charts.legend_above(figure, axes.flat)
     return figure
@@ -218,7 +218,7 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
                 at, [printed[row, kind] for kind in s.TABLE], "o", ms=5.5, mfc="white",
                 color=plots.BLACK, label="published",
             )  # fmt: skip
-            ax.set_xticks(at, s.TABLE, size=7)
+            ax.set_xticks(at, s.TABLE)
             charts.title(ax, k, label)
         charts.legend_above(figure, axes)
     return figure
@@ -308,7 +308,7 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
                     charts.dashes(ax, at + side, middle, 12)
             theirs = np.array([printed[kind, c] for c in columns], float)
             charts.published(ax, at + side, theirs)
-        ax.set_xticks(at, [c.replace(", ", ",\n") for c in columns], size=7)
+        ax.set_xticks(at, [c.replace(", ", ",\n") for c in columns])
         ax.set(xlim=(-0.5, at[-1] + 0.5), ylim=(0.65, 1.02), ylabel="Jain's index")
         charts.legend_above(figure, [ax])
     return figure

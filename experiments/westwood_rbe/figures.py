@@ -6,6 +6,7 @@ Each algorithm has a fixed colour; experiments/charts.py describes the styles of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -174,6 +175,11 @@ def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figur
         axes[0].set_ylabel("Utilization gain G")
         _regions(axes)
         charts.legend_above(figure, axes, 4)
+        figure.canvas.draw()  # places of points on the page, for their labels
+        packets = values.get("packet", {})
+        for ax, panel in zip(axes, panels, strict=True):
+            for name in panel.names:
+                _tell(ax, name, panel.columns, packets, above=name == panel.names[0])
     return figure
 
 
@@ -188,25 +194,44 @@ def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: 
     bars: dict[str, Any] = {"color": COLOURS[name], "lw": 2, "alpha": 0.35, "zorder": 1}
     charts.ranges(ax, middle[1], legacy, across=True, **bars)
     charts.ranges(ax, middle[0], gain, **bars)
-    _tell(ax, list(columns), middle.T)
 
 
-def _tell(ax: Axes, names: Sequence[str], at: np.ndarray) -> None:
-    """Label points above them, or below if the previous point is close and higher.
-
-    If all points are close, one label names the range.
-    """
-    near = 0.06
-    if np.ptp(at[:, 0]) < near:
-        names, at = [f"{names[0]} to {names[-1].split()[-1]}"], at.mean(axis=0, keepdims=True)
+def _tell(ax: Axes, name: str, columns: Mapping[str, str], found: Cells, *, above: bool) -> None:
+    """Label the points of an algorithm above or below all of them, side by side."""
+    if not found:
+        return
+    at = np.array([[found[f"{axis} {name}", c].value for axis in "LG"] for c in columns.values()])
     order = np.argsort(at[:, 0])
-    steps = np.diff(at[order], axis=0, prepend=[(-np.inf, 0)])
-    for place, (right, up) in zip(order, steps, strict=True):
+    names = [list(columns)[k] for k in order]
+    points = ax.transData.transform(at[order]) * 72 / ax.figure.dpi  # in points of 1/72 inch
+    wide = [CHARACTER * len(each) for each in names]
+    level = points[:, 1].max() + 20 if above else points[:, 1].min() - 20
+    for text, end, place, x in zip(
+        names, at[order], points, _apart(points[:, 0], wide), strict=True
+    ):
         ax.annotate(
-            names[place], at[place], xytext=(0, -22 if right < near and up < 0 else 12), size=7,
-            textcoords="offset points", ha="center",
-            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": plots.GREY},
+            text, end, xytext=(x - place[0], level - place[1]), size=8,
+            textcoords="offset points", ha="center", va="bottom" if above else "top",
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": plots.GREY, "shrinkA": 0},
         )  # fmt: skip
+
+
+CHARACTER = 5.8
+"""Width of a character with its share of the space between labels, points."""
+
+
+def _apart(middles: np.ndarray, widths: Sequence[float]) -> np.ndarray:
+    """Places near `middles`, in ascending order, at which labels do not overlap."""
+    steps = [(a + b) / 2 for a, b in pairwise(widths)]
+    offsets = np.concatenate([[0.0], np.cumsum(steps)])
+    free = middles - offsets  # must ascend: pool those that do not, as in isotonic regression
+    pools: list[list[float]] = []
+    for value in free:
+        pools.append([value])
+        while len(pools) > 1 and np.mean(pools[-2]) > np.mean(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    return np.concatenate([[np.mean(pool)] * len(pool) for pool in pools]) + offsets
 
 
 def _regions(axes: Sequence[Axes]) -> None:
@@ -219,7 +244,7 @@ def _regions(axes: Sequence[Axes]) -> None:
             line(1, color=plots.BLACK, lw=0.8, zorder=0)
         for (x, y), name in REGIONS.items():
             ax.text(
-                x, y, name, transform=ax.transAxes, color="0.4", size=7, style="italic",
+                x, y, name, transform=ax.transAxes, color="0.4", size=8, style="italic",
                 ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top",
                 bbox={"fc": "white", "ec": "none", "pad": 1},
             )  # fmt: skip

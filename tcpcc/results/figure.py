@@ -73,6 +73,8 @@ def style() -> Iterator[None]:
         "axes.titlesize": 9,
         "figure.constrained_layout.use": True,
         "figure.dpi": 150,
+        "figure.labelsize": 9,
+        "figure.titlesize": 9,
         "figure.figsize": (WIDTH, WIDTH * 0.42),
         "font.size": 9,
         "grid.color": "0.9",

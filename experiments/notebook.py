@@ -146,7 +146,7 @@ class Book:
         for key in chosen:
             if not slow[key].data.equals(simulate(scenarios[key]).data):
                 raise AssertionError(f"{item}, {key}: SimPy and compiled driver differ")
-        print(f"{len(chosen)} runs are bit-identical to those of the compiled driver.")
+        print(f"Bit-identical to the compiled driver: {len(chosen)} of {len(chosen)} runs.")
         fresh = harness.measure(self.paper, {item: slow})
         others = harness.needed(self.paper, {item}, "packet") - {item}
         found = harness.numbers(self.paper, others, "packet", cache=harness.CACHE) | fresh

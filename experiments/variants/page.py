@@ -76,7 +76,7 @@ def cell(measure: str, entry: Entry) -> Shown:
     """A measure as text, such as "12.3", "never", or "at least 93"."""
     value = entry.mean
     if MEASURES[measure].unit != "s":
-        digits = 3 if measure != "ratio" else 2
+        digits = 2 if measure == "ratio" and value >= 0.1 else 3
         spread = "" if math.isnan(entry.half_width) else f"{entry.half_width:.{digits}f}"
         return Shown(f"{value:.{digits}f}", spread, level(measure, value))
     if entry.never == entry.seeds:

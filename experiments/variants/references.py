@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -99,36 +99,46 @@ def by_windows(table: Table, key: Key, known: Reference) -> bool:
     return removes(_of(table, key), (known.packet, known.fluid), key[2])
 
 
-def simulate(table: Table, keys: Iterable[Key] | None = None) -> dict[Key, Reference]:
+def simulate(
+    table: Table, keys: Iterable[Key] | None = None, *, progress: bool | None = None
+) -> dict[Key, Reference]:
     """Simulate the references of differences; `windows` only where phases are not the cause.
 
     Args:
         table: the table of means.
         keys: the differences. Default: all of the table.
+        progress: show a progress bar. Default: on a terminal only.
     """
     wanted = list(far_apart(table) if keys is None else keys)
-    plain = _numbers(
-        wanted, SEEDS, "packet", lambda c, net, make, seed: without_phases(make(c, net, seed))
-    )
+    plain = _numbers(wanted, SEEDS, "packet", _without_phases, progress)
     found = {key: Reference(plain[key]) for key in wanted}
     rest = [
         key for key in wanted
         if not by_phases(table, key, found[key]) and larger(key[0]).rate <= LARGEST
     ]  # fmt: skip
-    models = [
-        _numbers(rest, FEW, model, lambda c, net, make, seed: make(c, larger(net), seed))
-        for model in ("packet", "fluid")
-    ]
+    models = [_numbers(rest, FEW, model, _larger, progress) for model in ("packet", "fluid")]
     return found | {
         key: found[key]._replace(packet=models[0][key], fluid=models[1][key]) for key in rest
     }
 
 
-Make = Callable[..., tc.Scenario]
+Make = Callable[[str, "str | n.Setting", int], tc.Scenario]
+
+
+def _without_phases(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
+    return without_phases(make(controller, network, seed))
+
+
+def _larger(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
+    return make(controller, larger(network), seed)
 
 
 def _numbers(
-    keys: Iterable[Key], seeds: Iterable[int], model: str, scenario: Callable[..., tc.Scenario]
+    keys: Iterable[Key],
+    seeds: Sequence[int],
+    model: str,
+    scenario: Callable[[str, str, Make, int], tc.Scenario],
+    progress: bool | None,
 ) -> dict[Key, Entry]:
     """Means over seeds; each scenario is simulated once for all of its measures."""
     jobs: dict[tuple[str, str, bool], list[str]] = {}
@@ -144,16 +154,18 @@ def _numbers(
         scenario(controller, network, n.beside_reno if beside else n.sharing, seed)
         for network, controller, beside, seed in runs
     ]
-    values: dict[Key, list[float]] = {}
+    values: dict[Key, dict[int, float]] = {}
     with Simulations(scenarios, model) as simulations:
-        for index, run in sorted(simulations.finished(None, f"references, {model}")):
+        for index, run in simulations.finished(progress, f"references, {model}"):
             if isinstance(run, Exception):
                 raise run
-            network, controller, beside, _ = runs[index]
+            network, controller, beside, seed = runs[index]
             of_run = (of_beside_reno if beside else of_sharing)(run)
             for measure in jobs[network, controller, beside]:
-                values.setdefault((network, controller, measure), []).append(of_run[measure])
-    return {key: entry(key[2], each) for key, each in values.items()}
+                values.setdefault((network, controller, measure), {})[seed] = of_run[measure]
+    return {
+        key: entry(key[2], (of_seed[seed] for seed in seeds)) for key, of_seed in values.items()
+    }
 
 
 # The file.

@@ -1,15 +1,15 @@
 """A table in its paper's arrangement: published value, packets and fluid for each number.
 
-Rows and columns have the paper's order; what the paper does not have follows below. A narrow table
-has the three sources side by side, a wide one has them in three lines below each other, so that it
-fits a laptop. Errors and spread are in a tooltip and in a second table that is folded.
+Rows and columns have the paper's order; rows that the paper does not have follow below. A narrow
+table has the three sources side by side, a wide one has them in three lines below each other, so
+that it fits a laptop. Errors and spread are in a tooltip and in a second table that is folded.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,10 +71,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its name, whether the paper has it, and `cells[column][source]`."""
+    """A row: its name, whether the paper has it and numbers in it, and `cells[column][source]`."""
 
     name: str
     is_printed: bool
+    has_target: bool
     cells: Sequence[Sequence[Entry]]
 
 
@@ -118,10 +119,8 @@ class PaperTable:
         self.anchor = next((s for s in self.sources if s != "print"), "")
         self._notes: dict[str, tuple[str, list[str]]] = {}
         layout = _layout(self.records)
-        lines = _in_order([r.row for r in self.records], layout.rows, _targets(self.records, "row"))
-        columns = _in_order(
-            [r.column for r in self.records], layout.columns, _targets(self.records, "column")
-        )
+        lines = _in_order((r.row for r in self.records), layout.rows)
+        columns = _in_order((r.column for r in self.records), layout.columns)
         cells = {(r.row, r.column): r for r in self.records}
         self.corner = layout.corner
         self.unit, by_row, by_column = _units(self.records)
@@ -133,7 +132,8 @@ class PaperTable:
         self.rows = [
             Row(
                 _with_unit(_named(line), by_row.get(line, "")),
-                line in targets or not targets,
+                not layout.rows or layout.turned or line in layout.rows,
+                line in targets,
                 [self._entries(cells.get((line, c))) for c in columns],
             )
             for line in lines
@@ -141,8 +141,8 @@ class PaperTable:
         self.is_stacked = len(columns) * len(self.sources) > WIDE and len(self.sources) > 1
 
     def lines(self, row: Row) -> list[int]:
-        """Sources that a row of a stacked table shows: a row that is ours has no published line."""
-        return [k for k, of in enumerate(self.sources) if row.is_printed or of != "print"]
+        """Sources that a row of a stacked table shows: published values only if it has some."""
+        return [k for k, of in enumerate(self.sources) if row.has_target or of != "print"]
 
     @property
     def groups(self) -> list[tuple[str, list[str]]]:
@@ -220,16 +220,10 @@ def _layout(records: Sequence[Record]) -> published.Layout:
     return published.of(records[0].paper).layouts.get(records[0].item, published.Layout())
 
 
-def _in_order(names: Sequence[str], first: Sequence[str], targets: set[str]) -> list[str]:
-    """Each name once: those of the layout, then others with a published number, then the rest."""
-    known = list(dict.fromkeys(names))
-    return sorted(
-        known, key=lambda n: (n not in first, first.index(n) if n in first else n not in targets)
-    )
-
-
-def _targets(records: Sequence[Record], axis: str) -> set[str]:
-    return {getattr(r, axis) for r in records if r.target is not None}
+def _in_order(names: Iterable[str], first: Sequence[str]) -> list[str]:
+    """Each name once: first those of the layout."""
+    known = dict.fromkeys(names)
+    return list(dict.fromkeys([*(name for name in first if name in known), *known]))
 
 
 def _units(records: Sequence[Record]) -> tuple[str, dict[str, str], dict[str, str]]:

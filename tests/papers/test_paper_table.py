@@ -69,7 +69,9 @@ def test_rows_with_other_columns_stay_in_one_table():
     assert [e.text for e in entries(table, 1, 0)] == ["", "", ""]
 
 
-def test_what_the_paper_lacks_comes_last_and_has_no_published_line():
+def test_rows_that_the_paper_lacks_come_last_and_have_no_published_line(monkeypatch):
+    layout = published.Layout(rows=["printed"])
+    monkeypatch.setattr("experiments.paper_table._layout", lambda records: layout)
     own = {"published": None, "verdict": "no published number", "fluid_verdict": None}
     columns = "stuvwx"
     table = PaperTable(

@@ -126,7 +126,8 @@ class Book:
     def by_simpy(self, item: str, keys: Sequence[Any] | None = None) -> PaperTable:
         """Simulate an item with the SimPy driver and show its numbers as the paper's table.
 
-        Each run is also simulated with the compiled driver, which must give the same bits.
+        Each run is also simulated with the compiled driver, which must give the same bits. Causes
+        of differences belong to all runs; a table of some runs has none.
 
         Args:
             item: name of the item.
@@ -154,7 +155,8 @@ class Book:
         for cell in self.paper.cells(item):
             if cell.key in fresh:
                 claims = tuple(c for c in cell.claims if {c.more, c.less} <= set(found))
-                records.append(record(replace(cell, claims=claims), {"packet": found}))
+                told = record(replace(cell, claims=claims), {"packet": found})
+                records.append(told if keys is None else replace(told, cause=""))
         return PaperTable(records, names={"packet": "SimPy"})
 
     def summary(self) -> Any:

@@ -194,7 +194,10 @@ def test_a_png_has_the_figures_colours_in_a_small_palette(tmp_path):
     (file,) = pictures.save(a_figure(), tmp_path / "p", ["png"])
     with Image.open(file) as image:
         assert image.mode == "P"
-        assert image.size == (900, 600)
+        assert image.size == (
+            round(plots.WIDTH * pictures.DPI),
+            600,
+        )  # white margins left and right
         assert image.info["dpi"] == pytest.approx((pictures.DPI, pictures.DPI), abs=0.1)
         colours = {colour for _, colour in image.convert("RGB").getcolors()}
     assert tuple(round(255 * c) for c in mpl.colors.to_rgb(plots.BLUE)) in colours

@@ -260,7 +260,7 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         if cell.by_definition:
             return "by definition"
         numbers = values[model]
-        claims = [numbers[c.more].value > numbers[c.less].value for c in cell.claims]
+        claims = (numbers[c.more].value > numbers[c.less].value for c in cell.claims)
         told = judge(target, found[model].value, width, claims)
         if cell.reference is None:
             return told

@@ -39,6 +39,17 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
             assert printed.getvalue() == expected
 
 
+def test_the_readme_counts_what_is_registered():
+    text = (ROOT / "README.md").read_text()
+    for table, what in (
+        (tcpcc.controllers(), "controllers"),
+        (tcpcc.queues(), "queue disciplines"),
+        (tcpcc.recoveries(), "loss recoveries"),
+        (tcpcc.slow_starts(), "slow-start rules"),
+    ):
+        assert f"**{table.iloc[:, 0].nunique()} {what}**" in text, what
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):

@@ -82,6 +82,20 @@ def refuse_own_recovery(resolved: Resolved, model: str) -> None:
             )
 
 
+def refuse_groups(resolved: Resolved, model: str) -> None:
+    """Refuse flows that are coupled in a group.
+
+    Raises:
+        ScenarioError: there is one.
+    """
+    for flow in resolved.rows:
+        if flow.controller is not None and flow.controller.coupled and flow.spec.group is not None:
+            raise ScenarioError(
+                f"flow {flow.name!r}: group = {flow.spec.group!r}: the {model} model takes flows"
+                " for independent; use the packet or the fluid model"
+            )
+
+
 def refuse_what_needs_packets(resolved: Resolved, model: str, marking: bool = False) -> None:
     """Refuse ECN, queue disciplines without a fluid rule, and controllers that need packets.
 

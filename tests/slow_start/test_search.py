@@ -86,7 +86,7 @@ def test_a_loss_or_timeout_begins_anew(event):
 
 
 def test_it_needs_ten_bins_an_rtt_ago_and_at_most_fifteen_since():
-    """100 ms are 2.86 bins: from bin 13 on there are 10 bins before. 600 ms are 17 bins, 525 ms 15."""
+    """100 ms are 2.86 bins: from bin 13 on there are 10 before. 600 ms are 17 bins, 525 ms 15."""
     one = Sender()
     one.p.search_threshold = 2.0
     one.bins(12, acked=0.0)

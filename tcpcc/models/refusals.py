@@ -89,9 +89,12 @@ def refuse_groups(resolved: Resolved, model: str) -> None:
         ScenarioError: there is one.
     """
     for flow in resolved.rows:
-        if flow.controller is not None and flow.controller.coupled and flow.spec.group is not None:
+        spec = flow.spec
+        if isinstance(spec, CBR) or spec.group is None or flow.controller is None:
+            continue
+        if flow.controller.coupled:
             raise ScenarioError(
-                f"flow {flow.name!r}: group = {flow.spec.group!r}: the {model} model takes flows"
+                f"flow {flow.name!r}: group = {spec.group!r}: the {model} model takes flows"
                 " for independent; use the packet or the fluid model"
             )
 

@@ -233,7 +233,7 @@ def fields_page() -> str:
 def names_page() -> str:
     """The page docs/names.md: a line per public name."""
     rows: list[tuple[object, ...]] = []
-    for name in sorted(set(tc.__all__) - {"__version__"}, key=str.lower):
+    for name in sorted(set(tc.__all__) - {"__version__"}, key=lambda x: (x.lower(), x)):
         words = (inspect.getdoc(getattr(tc, name)) or "").split("\n\n")[0]
         rows.append((f"`{name}`", " ".join(words.split()).replace("``", "`").replace(":func:", "")))
     return "\n".join(

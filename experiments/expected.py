@@ -17,7 +17,7 @@ from pathlib import Path
 
 from experiments import published, seeds
 from experiments.published import Claim, Key
-from experiments.records import MODELS, Measured, Record, record
+from experiments.records import MODELS, Measured, Record, completed, record
 
 ROUNDING = 1e-6
 """Relative difference up to which two numbers count as equal."""
@@ -98,11 +98,13 @@ def cells_of(paper: str, folder: Path = published.DATA) -> list[Line]:
     return _read(_file(paper, "expected", folder))
 
 
-def numbers(paper: str, model: str, folder: Path = published.DATA) -> dict[Key, Measured]:
-    """Expected numbers of a model, including those of formulas."""
+def numbers(
+    paper: str, model: str, folder: Path = published.DATA, sample: bool = False
+) -> dict[Key, Measured]:
+    """Expected numbers of a model, including those of formulas; with `sample`, of a few seeds."""
     found = {}
-    for line in cells_of(paper, folder):
-        key = (line["item"], line["row"], line["column"])
+    lines = _by_cell(paper, folder)
+    for key, line in {**lines, **(_by_cell(paper, folder, "sample") if sample else {})}.items():
         if line["formula"]:
             found[key] = Measured(float(line["formula"]))
         elif line[model]:
@@ -116,11 +118,18 @@ def _number(told: str) -> float | None:
     return float(told) if told else None
 
 
-def records_of(paper: str, folder: Path = published.DATA) -> list[Record]:
-    """Records made from the expected numbers."""
-    values = {model: numbers(paper, model, folder) for model in MODELS}
+def records_of(paper: str, folder: Path = published.DATA, sample: bool = False) -> list[Record]:
+    """Records made from the expected numbers; quotients and constants are computed anew.
+
+    Args:
+        paper: name of the paper.
+        folder: folder of the files.
+        sample: use the numbers of a few seeds.
+    """
+    cells = published.of(paper).cells
+    values = {m: completed(numbers(paper, m, folder, sample), cells) for m in MODELS}
     known = {key for of_model in values.values() for key in of_model}
-    return [record(cell, values) for cell in published.of(paper).cells if cell.key in known]
+    return [record(cell, values) for cell in cells if cell.key in known]
 
 
 def claims_of(paper: str, folder: Path = published.DATA) -> list[Line]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments import charts, kept, pictures, published
 from experiments.published import Cell, Key, Published
-from experiments.records import MODELS, Measured, Record, record
+from experiments.records import MODELS, Measured, Record, completed, record
 from tcpcc import Flow, Run, Scenario, dumbbell
 from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown
@@ -211,7 +211,7 @@ def _judged(
         closing(_in_turn(iter(steps), bar)) as numbers_of_steps,
     ):
         for paper, items in wanted:
-            values = {each: next(numbers_of_steps) for each in models}
+            values = {each: completed(next(numbers_of_steps), paper.cells()) for each in models}
             known = {key for of_model in values.values() for key in of_model}
             cells = [cell for cell in paper.cells() if cell.item in items]
             yield [record(cell, values) for cell in cells if cell.key in known]
@@ -495,11 +495,14 @@ def items_of(paper: Paper, names: str | Iterable[str] | None) -> set[str]:
 def needed(paper: Paper, items: Iterable[str], model: str) -> set[str]:
     """Items whose numbers are required to judge `items`.
 
-    These are `items` and the items that claims compare them with, if the model can simulate them.
+    These are `items`, the items that claims compare them with, and those of the quotients of all
+    of them, if the model can simulate them.
     """
     cells = [cell for item in items for cell in paper.cells(item)]
     found = {cell.item for cell in cells}
     found |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
+    of_all = [cell for item in found for cell in paper.cells(item)]
+    found |= {key[0] for cell in of_all for pair in cell.quotients for key in pair}
     return {name for name in found if model in paper.items[name].models}
 
 

@@ -22,6 +22,11 @@ computed numbers::
       reference.Vegas = [...]          # instead of published: number from another simulator or a
                                        # closed form, not published in the paper
       formula = true                   # the rows are formulas, not numbers of a model
+      value.Limit = [...]              # a formula that is a constant, such as a bound in the text
+      [[item.quotient]]                # our number is a quotient of two other cells; names in
+      of = "table_1/{first}/{column}"  # braces: {row}, {column}, and {first} and {last} of a row
+      to = "table_1/{last}/{column}"   # "first / last"; with `each`, as in a claim, the largest of
+                                       # several quotients
       [[item.definition]]              # cells that are 1 by definition (a ratio of a number to
                                        # itself): shown, not judged and not counted
       [[item.measured]]                # how our number is computed from a run
@@ -37,8 +42,9 @@ computed numbers::
     less = "table_1/Vegas/{time}"
     each.time = ["0-25", "25-55"]      # optional; with several names, every combination
 
-`definition`, `measured`, `tolerance`, `cause` and `fluid_cause` take `rows` and `columns` if they
-apply to some cells only. If several entries apply to a cell, the last one is used.
+`quotient`, `definition`, `measured`, `tolerance`, `cause` and `fluid_cause` take `rows` and
+`columns` if they apply to some cells only. If several entries apply to a cell, the last one is
+used.
 """
 
 from __future__ import annotations
@@ -180,6 +186,8 @@ class Cell:
         claims: the paper's claims about this cell and another.
         formula: the number comes from a formula, not from a model.
         by_definition: the published value is true of any numbers, such as a ratio to itself.
+        value: our number, if it is a constant.
+        quotients: our number is the largest quotient of two cells (dividend, divisor), if any.
     """
 
     paper: str
@@ -198,6 +206,8 @@ class Cell:
     reference: float | None = None
     formula: bool = False
     by_definition: bool = False
+    value: float | None = None
+    quotients: tuple[tuple[Key, Key], ...] = ()
 
     @property
     def key(self) -> Key:
@@ -252,10 +262,18 @@ def read(path: Path) -> Published:
     claims = list(_claims(data.get("claim", [])))
     cells = tuple(cell for item in data["item"] for cell in _cells(path.stem, item, claims))
     known = {cell.key for cell in cells}
+    measured = {cell.key for cell in cells if not cell.quotients}
     for claim in claims:
         for key in (claim.more, claim.less):
             if key not in known:
                 raise ValueError(f"{path.name}: a claim names {'/'.join(key)}, which is not a cell")
+    for cell in cells:
+        for key in (key for pair in cell.quotients for key in pair):
+            if key not in measured:
+                raise ValueError(
+                    f"{path.name}: the quotient {'/'.join(cell.key)} names {'/'.join(key)}, which "
+                    "is not a measured cell"
+                )
     if len(known) != len(cells):
         raise ValueError(f"{path.name}: two cells have the same item, row and column")
     return Published(
@@ -279,9 +297,7 @@ def _layout(item: Mapping[str, Any]) -> Layout:
 
 def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     for entry in entries:
-        names = entry.get("each", {})
-        for values in product(*names.values()):
-            words = dict(zip(names, values, strict=True))
+        for words in _words(entry):
             try:
                 more, less = (_key(entry[key], words, entry) for key in ("more", "less"))
                 text = entry["text"].format_map(words)
@@ -290,10 +306,17 @@ def _claims(entries: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
             yield Claim(more, less, text, entry["text"])
 
 
+def _words(entry: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Every combination of the names in `each`."""
+    names = entry.get("each", {})
+    for values in product(*names.values()):
+        yield dict(zip(names, values, strict=True))
+
+
 def _key(name: str | Sequence[str], words: Mapping[str, str], entry: Mapping[str, Any]) -> Key:
     parts = name.split("/", 2) if isinstance(name, str) else name
     if len(parts) != 3:
-        raise ValueError(f"claim {entry}: {name!r} must be item/row/column")
+        raise ValueError(f"{entry}: {name!r} must be item/row/column")
     item, row, column = (part.format_map(words) for part in parts)
     return item, row, column
 
@@ -303,17 +326,20 @@ def _cells(paper: str, item: Mapping[str, Any], claims: Sequence[Claim]) -> Iter
         units = block["unit"]
         if isinstance(units, str):
             units = [units] * len(block["columns"])
-        for kind in ("published", "reference"):
+        for kind in ("published", "reference", "value"):
             if not set(block.get(kind, {})) <= set(block["rows"]):
                 raise ValueError(f"{paper}: {item['name']}: {kind} rows must be among the rows")
+        if "value" in block and not block.get("formula", False):
+            raise ValueError(f"{paper}: {item['name']}: a value needs formula = true")
         twice = set(block.get("published", {})) & set(block.get("reference", {}))
         if twice:
             raise ValueError(f"{paper}: {item['name']}: {twice} cannot be published and reference")
         for row in block["rows"]:
             none = [None] * len(block["columns"])
-            printed, others = (block.get(k, {}).get(row, none) for k in ("published", "reference"))
-            for column, unit, *both in zip(block["columns"], units, printed, others, strict=True):
-                yield _cell(paper, item, block, row, column, unit, both[0], both[1], claims)
+            told = (block.get(k, {}).get(row, none) for k in ("published", "reference", "value"))
+            for column, unit, *of_kind in zip(block["columns"], units, *told, strict=True):
+                given = dict(zip(("published", "reference", "value"), of_kind, strict=True))
+                yield _cell(paper, item, block, row, column, unit, given, claims)
 
 
 def _cell(
@@ -323,10 +349,11 @@ def _cell(
     row: str,
     column: str,
     unit: str,
-    published: float | None,
-    reference: float | None,
+    given: Mapping[str, float | None],
     claims: Sequence[Claim],
 ) -> Cell:
+    published, reference, value = (given[k] for k in ("published", "reference", "value"))
+
     def last(kind: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = {}
         for entry in item.get(kind, []):
@@ -363,7 +390,16 @@ def _cell(
         cause=why("cause"),
         fluid_cause=why("fluid_cause"),
         claims=tuple(c for c in claims if key in (c.more, c.less)),
+        value=None if value is None else float(value),
+        quotients=tuple(_quotients(last("quotient"), row, column)),
     )
+
+
+def _quotients(entry: Mapping[str, Any], row: str, column: str) -> Iterator[tuple[Key, Key]]:
+    first, _, last = row.partition(" / ")
+    for words in _words(entry) if entry else ():
+        names = words | {"row": row, "column": column, "first": first, "last": last}
+        yield _key(entry["of"], names, entry), _key(entry["to"], names, entry)
 
 
 def _number(value: float | None) -> float | None:

@@ -70,9 +70,30 @@ class Measured(NamedTuple):
         low, high = (None if end is None else end / whole for end in (self.low, self.high))
         return Measured(self.value / whole, low, high)
 
+    def to(self, base: Measured) -> Measured:
+        """Quotient of two independent numbers; relative standard deviations add in quadrature."""
+        value = self.value / base.value if base.value else math.nan
+        sd = None
+        if (self.sd, base.sd) != (None, None) and self.value:
+            sd = abs(value) * math.hypot((self.sd or 0) / self.value, (base.sd or 0) / base.value)
+        seeds = min(self.seeds, base.seeds) if self.seeds and base.seeds else None
+        return Measured(value, sd=sd, seeds=seeds)
+
 
 Values = Mapping[Key, Measured]
 """Numbers of one model."""
+
+
+def completed(values: Values, cells: Iterable[Cell]) -> dict[Key, Measured]:
+    """The numbers of a model, with those that the data file computes: constants and quotients."""
+    found = dict(values)
+    for cell in cells:
+        if cell.value is not None:
+            found[cell.key] = Measured(cell.value)
+        if cell.quotients and all(key in values for pair in cell.quotients for key in pair):
+            each = (values[one].to(values[base]) for one, base in cell.quotients)
+            found[cell.key] = max(each, key=lambda number: number.value)
+    return found
 
 
 @dataclass(frozen=True)
@@ -239,7 +260,7 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         if cell.by_definition:
             return "by definition"
         numbers = values[model]
-        claims = [numbers[c.more].value > numbers[c.less].value for c in cell.claims]
+        claims = (numbers[c.more].value > numbers[c.less].value for c in cell.claims)
         told = judge(target, found[model].value, width, claims)
         if cell.reference is None:
             return told

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments import expected, published
+from experiments import expected, published, statements
 from experiments.harness import papers
 from experiments.records import (
     GRADES,
@@ -127,6 +127,14 @@ def markdown(records: Sequence[Record]) -> str:
         "",
         overview_markdown(records),
         "",
+        "## Statements of the texts",
+        "",
+        "Every quantitative or directional statement of the papers' texts, listed in "
+        "[Statements](statements.md). A statement holds if all its published numbers are "
+        "reproduced and all its claims hold.",
+        "",
+        statements.overview_markdown(records),
+        "",
         "## By table and figure",
         "",
         "Reproduced / direction holds / deviates, and the median error of the published numbers.",
@@ -144,10 +152,15 @@ def markdown(records: Sequence[Record]) -> str:
     return "\n".join(lines) + "\n"
 
 
+STATEMENTS = "statements.md"
+"""Page of the papers' statements, beside the scorecard."""
+
+
 def write(records: Sequence[Record], path: Path) -> None:
-    """Write `markdown` to a file."""
+    """Write `markdown` to a file, and the papers' statements to `STATEMENTS` beside it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(markdown(records), encoding="utf-8")
+    path.with_name(STATEMENTS).write_text(statements.markdown(records), encoding="utf-8")
 
 
 MARKS = ("<!-- summary: written by tcpcc reproduce --readme -->", "<!-- end of summary -->")

@@ -86,10 +86,12 @@ def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
 def draw_queues(runs: Mapping[str, Runs]) -> Figure:
     """Figure 7: queue of the bottleneck with 60 flows of each kind.
 
-    Each model has its own column, because overlapping sawtooth curves are not readable.
+    Each model has its own column, because overlapping sawtooth curves are not readable. Rings are
+    the published largest queues.
     """
     import matplotlib.pyplot as plt
 
+    printed = published.of("quick_vegas").printed("figure_7")
     with plots.style():
         figure, axes = plt.subplots(
             3, len(runs), sharex=True, sharey=True, squeeze=False, figsize=(plots.WIDTH, 5.2)
@@ -97,7 +99,12 @@ def draw_queues(runs: Mapping[str, Runs]) -> Figure:
         for column, (model, of_model) in zip(axes.T, runs.items(), strict=True):
             for k, (ax, (controller, name)) in enumerate(zip(column, s.NAMES.items(), strict=True)):
                 run, look = of_model[controller, 0], charts.of_model(controller, model)
-                ax.plot(run.data["time"], run.data["queue_max"].isel(link=0), **look | {"lw": 0.9})
+                times = run.data["time"].values
+                queue = run.data["queue_max"].isel(link=0).values
+                ax.plot(times, queue, **look | {"lw": 0.9})
+                largest = printed[name, "largest queue"]
+                if largest is not None:
+                    charts.published(ax, [float(times[int(queue.argmax())])], [largest])
                 ax.axhline(1250, color=plots.GREY, lw=0.7, ls=":", zorder=0)
                 ax.set(xlim=(0, 500), ylim=(0, 1300))
                 charts.title(ax, k, f"{name}, {look['label']}")

@@ -51,9 +51,21 @@ def settling(event: str, run: tc.Run) -> float:
     return run.convergence_time(run.flows[0], begin, before=end)
 
 
+def queue_recovery(run: tc.Run) -> float:
+    """Time from the start of the CBR traffic until the queue stays near its final length, s."""
+    cross = run.scenario.flows[1]
+    assert cross.stop is not None
+    return tc.convergence_time(run.data["time"].values, run.queue().values, cross.start, cross.stop)
+
+
 def throughput_at_85(run: tc.Run) -> float:
     """Mean from 80 to 85 s, Mb/s."""
-    return float(run.throughput(80, 85)[0]) / 1e6
+    return mean_throughput(80, 85, run)
+
+
+def mean_throughput(after: float, before: float, run: tc.Run) -> float:
+    """Mean throughput of the flow, Mb/s."""
+    return float(run.throughput(after, before)[0]) / 1e6
 
 
 TRANSIENTS: dict[str, Callable[[tc.Run], float]] = {
@@ -63,6 +75,9 @@ TRANSIENTS: dict[str, Callable[[tc.Run], float]] = {
     "doubled": partial(settling, "doubled"),
     "largest queue": tc.Run.queue_max,
     "throughput at 85 s": throughput_at_85,
+    "queue normal": queue_recovery,
+    "throughput 0-60 s": partial(mean_throughput, 0, 60),
+    "throughput 160-190 s": partial(mean_throughput, 160, 190),
 }
 
 

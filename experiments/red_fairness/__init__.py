@@ -99,6 +99,10 @@ PAPER = Paper(
             studies.family_runs, studies.family_values, chart=study_figures.chart_family
         ),
         "cause": Item(studies.cause_runs, studies.cause_values),
+        "vegas_alone": Item(studies.alone_runs, studies.alone_values),
+        "thresholds": Item(studies.threshold_runs, studies.threshold_values),
+        "improvements": Item(),
+        "limits": Item(),
         "recovery": Item(
             studies.recovery_runs, studies.recovery_values, chart=study_figures.chart_recovery
         ),

@@ -126,6 +126,81 @@ def cause_values(runs: Runs) -> Values:
     return values
 
 
+# How many packets Vegas alone keeps queued (sections 3.4 and 4.1), which gives the thresholds.
+
+VEGAS_ALONE = {"2 Vegas": ("table_3_1", "V vs V"), "5 Vegas": ("table_4_1", "5V")}
+"""Table and mix, by row; ten flows have the network of Table 4.2."""
+
+STEADY = 50.0
+"""Start of the measurement, s."""
+
+
+def ten(kinds: str, thresholds: tuple[float, float] | None, seed: int) -> tc.Scenario:
+    """Flows of kinds given by letters on the network of Table 4.2; RED with fixed thresholds."""
+    return s.dumbbell(
+        [s.KINDS[letter] for letter in kinds],
+        s.TABLES["table_4_2"].rate,
+        buffer=s.TABLES["table_4_2"].buffer,
+        queue=s.red(thresholds) if thresholds else None,
+        seed=seed,
+    )
+
+
+def alone_runs() -> dict[Any, tc.Scenario]:
+    """Only Vegas, by (row, queue)."""
+    runs = {
+        (row, queue): s.mixed(*table, queue, int(queue == "RED"))
+        for row, table in VEGAS_ALONE.items()
+        for queue in s.QUEUES
+    }
+    ways = {"drop-tail": None, "RED": s.TABLES["table_4_2"].thresholds}
+    return runs | {
+        ("10 Vegas", queue): ten(10 * "V", way, int(queue == "RED")) for queue, way in ways.items()
+    }
+
+
+def alone_values(runs: Runs) -> Values:
+    """Largest queue of two flows, and the mean queue of more, from `STEADY` on."""
+    return {
+        key: run.queue_max(STEADY) if key[0] == "2 Vegas" else run.queue_mean(STEADY)
+        for key, run in runs.items()
+    }
+
+
+# Lower thresholds: 2n and 3n instead of 3n and 4n (section 4.2).
+
+THRESHOLDS = {
+    "3n, 4n": (30, 40),
+    "3n, 4n, n 20 % less": (24, 32),
+    "2n, 3n": (20, 30),
+    "2n, 3n, n 20 % less": (16, 24),
+}
+"""Packets, for ten flows."""
+
+LOWER_MIXES = {"10V": 10 * "V", "8V2R": 8 * "V" + 2 * "R"}
+
+
+def threshold_runs() -> dict[Any, tc.Scenario]:
+    return {
+        ((mix, column), seed): ten(kinds, thresholds, seed)
+        for mix, kinds in LOWER_MIXES.items()
+        for column, thresholds in THRESHOLDS.items()
+        for seed in FEW_SEEDS
+    }
+
+
+OF_THRESHOLDS = ("Drop", "Vegas", "Reno", "Fairness", "Total")
+
+
+def threshold_values(runs: Runs) -> Values:
+    """Rows "10V: Drop", "8V2R: Vegas" ..."""
+    return {
+        (f"{mix}: {row}", column): cell
+        for (row, (mix, column)), cell in tabulate(tables.of_mix, runs).items()
+        if row in OF_THRESHOLDS
+    }
+
+
 # The gain of RED depends on the simulator's loss recovery of Vegas.
 
 RECOVERED = {"ns-2's Vegas": "vegas-ns2", "Vegas": "vegas"}

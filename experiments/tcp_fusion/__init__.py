@@ -43,12 +43,13 @@ PAPER = Paper(
             networks=lambda: {
                 "Route 1": s.joining("Fusion", 1),
                 "Route 1, different RTTs": in_phase(s.round_trips("Fusion", s.LONGER["120 ms"], 1)),
-                "Route 2": in_phase(s.route_2("Fusion", 1)),
+                "Route 2": in_phase(s.route_2("Fusion", "Reno", seed=1)),
             }
         ),
         "figure_8": Item(s.figure_8_runs, t.figure_8, f.draw_8),
         "figure_9": Item(s.figure_9_runs, t.figure_9, chart=f.draw_9),
         "figure_10": Item(s.figure_10_runs, t.beside, chart=f.draw_10),
+        "route_2": Item(s.route_2_runs, t.route_2),
         "figure_11": Item(s.figure_11_runs, t.figure_11, chart=f.draw_11),
         "figure_12": Item(
             networks=lambda: {
@@ -58,6 +59,7 @@ PAPER = Paper(
         ),
         "figure_13": Item(s.figure_13_runs, t.figure_13, chart=f.draw_13),
         "phases": Item(s.phases_runs, t.phases),
+        "limits": Item(),
         "models": Item(s.models_runs, t.models, chart=f.draw_models),
     },
 )

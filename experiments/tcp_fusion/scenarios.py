@@ -206,9 +206,9 @@ def round_trips(variant: str, longer: float, seed: int) -> tc.Scenario:
     )
 
 
-def route_2(variant: str, seed: int) -> tc.Scenario:
-    """Figure 10: a variant and Reno on a path with a BDP of 50 packets."""
-    return laboratory([variant, "Reno"], rate=30e6, rtt=0.020, buffer=50, seed=seed, phases=PHASES)
+def route_2(*variants: str, seed: int) -> tc.Scenario:
+    """Figure 10: flows on a path with a BDP of 50 packets."""
+    return laboratory(variants, rate=30e6, rtt=0.020, buffer=50, seed=seed, phases=PHASES)
 
 
 def high_speed(variant: str, rate: float, seed: int) -> tc.Scenario:
@@ -339,7 +339,15 @@ def figure_9_runs() -> Scenarios:
 
 
 def figure_10_runs() -> Scenarios:
-    return with_seeds(lambda v, _, seed: route_2(v, seed), [(v, "Route 2") for v in VARIANTS])
+    """A variant and Reno."""
+    return with_seeds(
+        lambda v, _, seed: route_2(v, "Reno", seed=seed), [(v, "Route 2") for v in VARIANTS]
+    )
+
+
+def route_2_runs() -> Scenarios:
+    """A variant alone."""
+    return with_seeds(lambda v, _, seed: route_2(v, seed=seed), [(v, "Route 2") for v in VARIANTS])
 
 
 RATES = {"100 Mb/s": 100e6, "300 Mb/s": 300e6, "600 Mb/s": 600e6, "1 Gb/s": 1e9}

@@ -194,6 +194,11 @@ def figure_9(runs: Runs) -> Cells:
     }
 
 
+def route_2(runs: Runs) -> Cells:
+    """Share of Route 2's rate, headers included, used by a flow alone."""
+    return means(lambda run: run.utilization(after=s.SETTLED), runs)
+
+
 # Figures 11 and 13: simulations.
 
 

@@ -42,7 +42,7 @@ PAPER = Paper(
             chart=f.chart_pairs,
             parts=("small", "large", "buffer", "seed", "delay"),
         ),
-        "pair_buffers": packets(
+        "pair_buffers": Item(
             s.pair_runs, t.pairs_by_buffer, parts=("small", "large", "buffer", "seed", "delay")
         ),
         "pairs_beside_traffic": packets(
@@ -70,7 +70,7 @@ PAPER = Paper(
             chart=f.chart_fairness,
             parts=("controller", "flows", "delays", "seed"),
         ),
-        "fairness_settings": packets(
+        "fairness_settings": Item(
             s.fairness_settings_runs,
             t.fairness_settings,
             parts=("setting", "controller", "flows", "delays", "seed"),
@@ -90,6 +90,8 @@ PAPER = Paper(
             },
         ),
         "queues": packets(s.queue_runs, t.queues),
+        "bsd": Item(s.bsd_runs, t.alone),
+        "bsd_traffic": packets(s.bsd_traffic_runs, t.alone),
         "table_1": packets(
             partial(s.internet_runs, s.TABLE, (s.MB,)),
             t.internet,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments import charts
+from experiments import charts, published
 from experiments.harness import Cells, Runs
 from experiments.tcp_vegas import scenarios as s
 from experiments.tcp_vegas import tables as t
@@ -100,7 +100,9 @@ def draw_alone(runs: Mapping[str, Runs]) -> Figure:
     """Figures 5 and 7: trace of the first run."""
     run = _traced(runs)
     figure = run.plot_trace(run.flows[0], before=float(run.data["finished"][0]) + 0.2)
-    _tell(figure, run)
+    kind = next(iter(next(iter(runs.values()))))[0]
+    item = {s.RENO: "figure_5", s.VEGAS: "figure_7"}[kind]
+    _tell(figure, run, published.of("tcp_vegas").printed(item)["throughput", kind])
     return figure
 
 
@@ -108,13 +110,16 @@ def draw_beside_traffic(runs: Mapping[str, Runs]) -> Figure:
     """Figures 9 and 10: trace from 1 s before the transfer until 10 s after its start."""
     run = _traced(runs)
     begin = float(run.data["start"][0])
-    figure = run.plot_trace(run.flows[0], after=begin - 1, before=begin + 10, traffic="tcplib")
+    figure = run.plot_trace(
+        run.flows[0], after=begin - 1, before=begin + 10, traffic="tcplib", output=True
+    )
     _tell(figure, run)
     return figure
 
 
-def _tell(figure: Figure, run: tc.Run) -> None:
-    figure.axes[-1].set_xlabel(f"Time (s); throughput {t.throughput(run):.0f} KB/s")
+def _tell(figure: Figure, run: tc.Run, printed: float | None = None) -> None:
+    told = f"Time (s); throughput {t.throughput(run):.0f} KB/s"
+    figure.axes[-1].set_xlabel(f"{told}, published {printed:g} KB/s" if printed else told)
 
 
 def draw_start_up(runs: Mapping[str, Runs]) -> Figure:

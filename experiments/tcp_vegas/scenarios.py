@@ -36,6 +36,8 @@ import numpy as np
 
 import tcpcc as tc
 from experiments.seeds import seeds_up_to
+from experiments.tcp_vegas import bsd
+from tcpcc.controllers.controller import Controller
 
 KB = 1000
 """Bytes."""
@@ -69,7 +71,7 @@ JSAC: dict[str, float] = {"distinguished": True, "integer_delta": False, "start_
 class Kind(NamedTuple):
     """A TCP: controller, loss recovery, parameters."""
 
-    controller: str
+    controller: str | Controller
     recovery: str
     params: Mapping[str, float]
 
@@ -81,6 +83,7 @@ KINDS = {
     "DUAL": Kind("dual", "reno-rfc5681", {"integer_ssthresh": True}),
     "CARD": Kind("card", "reno-rfc5681", {"integer_ssthresh": True}),
     "Tri-S": Kind("tri_s", "reno-rfc5681", {"integer_ssthresh": True}),
+    "BSD": Kind(bsd.RENO, "reno-rfc5681", {"integer_ssthresh": True}),
 }
 RENO, VEGAS = "Reno", "Vegas-1,3"
 BOTH = (RENO, VEGAS)
@@ -118,9 +121,7 @@ def flow(
         of_kind.controller,
         size=None if size is None else f"{size * KB:.0f} B",
         start=start,
-        **{"recovery": of_kind.recovery, **settings},
-        packet_size=PACKET,
-        header=HEADER,
+        **{"recovery": of_kind.recovery, "packet_size": PACKET, "header": HEADER, **settings},
         transport=sender,
         params={**of_kind.params, **(params or {})},
     )
@@ -291,11 +292,14 @@ def with_traffic(
     background: str = RENO,
     rate: float = CONVERSATIONS,
     two_way: bool = False,
-    send_buffer: float = SEND_BUFFER,
     duration: float = 90.0,
+    **settings: Any,
 ) -> tc.Scenario:
-    """1 MB with background traffic; `run`, one of 57, is the seed and determines the buffer."""
-    transfer = flow(kind, MB, start=WARM_UP, phase=clock(3, run), send_buffer=send_buffer)
+    """1 MB with background traffic; `run`, one of 57, is the seed and determines the buffer.
+
+    `settings` are the transfer's, as in `flow`.
+    """
+    transfer = flow(kind, MB, start=WARM_UP, phase=clock(3, run), **settings)
     workloads = [traffic(background, rate)]
     if two_way:
         workloads.append(traffic(background, BACK, back=True))
@@ -349,6 +353,45 @@ def send_buffer_runs() -> dict[Any, tc.Scenario]:
         (kind, size, run): with_traffic(kind, run, send_buffer=size)
         for kind in BOTH
         for size in SEND_BUFFERS
+        for run in RUNS
+    }
+
+
+# Variations of Reno in other BSD versions, section VI-D.
+
+EVERY_OTHER: dict[str, Any] = {"delayed_ack": 0.2, "ack_every": 2}
+STAMPS: dict[str, Any] = {"packet_size": PACKET + 12, "header": HEADER + 12}
+"""The option takes 12 bytes."""
+
+BSD: dict[str, dict[str, Any]] = {
+    "ours": {},
+    "ACK every other segment": {"transport": EVERY_OTHER},
+    "half a segment per RTT": {"params": {"a": 0.5}},
+    "half a segment per RTT, 1/8 per ACK": {"params": {"a": 0.5, "b": 1 / 8}},
+    "time stamps": {"transport": {"timestamps": True}, **STAMPS},
+    "all, as 4.4BSD-Lite": {
+        "params": {"a": 0.5, "b": 1 / 8},
+        "transport": {**EVERY_OTHER, "timestamps": True},
+        **STAMPS,
+    },
+}
+"""Settings of `flow` by variation."""
+
+
+def bsd_runs() -> dict[Any, tc.Scenario]:
+    """A transfer without other traffic, by (variation, run)."""
+    return {
+        (name, k): alone("BSD", phase=phase, **settings)
+        for name, settings in BSD.items()
+        for k, phase in enumerate(PHASES, 1)
+    }
+
+
+def bsd_traffic_runs() -> dict[Any, tc.Scenario]:
+    """Table IV's transfer, by (variation, run)."""
+    return {
+        (name, run): with_traffic("BSD", run, **settings)
+        for name, settings in BSD.items()
         for run in RUNS
     }
 

@@ -32,6 +32,7 @@ PAPER = Paper(
             chart=partial(f.draw_tradeoff, f.PAIR_PANELS),
             parts=("controller", "buffer", "flows", "seed"),
         ),
+        "limits": Item(),
         "figure_5": Item(
             s.rtt_runs, tables.fairness, chart=f.draw_fairness, parts=("case", "flows", "seed")
         ),

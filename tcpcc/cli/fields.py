@@ -20,6 +20,7 @@ def fields() -> pd.DataFrame:
     from tcpcc.queues import discipline
 
     state = {name: (unit, text) for name, (_, unit, text) in controller.WINDOW.items()}
+    state |= controller.GROUP
     acks = {name: (unit, text) for name, (unit, text, _) in controller.SAMPLE.items()}
     rows = [
         *(("controller", f"s.{name}", *facts) for name, facts in state.items()),

@@ -48,6 +48,9 @@ state `wake_at`              s, time of the next ``on_timer``
 `exact`                      rules depend on values that means hide, such as a flag that changes
                              every round, or the sign of the difference of two RTTs. The mean field
                              refuses the controller
+`coupled`                    the state has `members`, the number of flows in the flow's group
+                             (``Flow(group=...)``), 1 without a group. ``member(s, i)`` of
+                             `engine.jit` is the state of each, for a rule to read
 ===========================  =======================================================================
 
 ``update_max`` of `windowed` keeps the largest value of a sliding window.
@@ -65,6 +68,7 @@ from typing import Any
 import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.engine.jit import GROUP_FIELDS
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.engine.subset import check_rule
 from tcpcc.errors import ScenarioError, shown
@@ -73,6 +77,15 @@ from tcpcc.errors import ScenarioError, shown
 WINDOW: dict[str, tuple[float, str, str]] = {
     "cwnd": (1.0, "packets", "congestion window"),
     "ssthresh": (math.inf, "packets", "slow-start threshold"),
+}
+
+#: State of a `coupled` controller that the models set: name -> (unit, meaning).
+GROUP: dict[str, tuple[str, str]] = {
+    "members": (
+        "flows",
+        "in the flow's group, 1 without one; ``member(s, i)`` is the state of each, from 0. Only of"
+        " a controller with ``coupled=True``",
+    ),
 }
 
 MOST_STAMPS = 4  # that a packet has room for
@@ -204,6 +217,7 @@ class Controller(Definition):
         owns_start: the transport does not change the window after idle periods.
         chance: the state has a random stream.
         exact: rules depend on values that means hide; the mean field refuses the controller.
+        coupled: rules read the states of all flows of the flow's group.
         header: state variables, at most 4, that every data packet carries as header fields for
             routers to read and write; they return as `a.word0`, `a.word1`, ...
 
@@ -241,11 +255,13 @@ class Controller(Definition):
     owns_start: bool = False
     chance: bool = False
     exact: bool = False
+    coupled: bool = False
     header: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        common = {*WINDOW, *(dict(GROUP_FIELDS) if self.coupled else ())}
         for name in self.state:
-            if name in WINDOW:
+            if name in common:
                 raise ScenarioError(f"controller {self.name!r}: state {name!r} is common to all")
         self._check_extras()
         object.__setattr__(self, "record", tuple(self.record))
@@ -317,14 +333,16 @@ class Controller(Definition):
     def state_dtype(self) -> np.dtype:
         """Record of the state: the common window first, then the private variables."""
         private = (v.column(n) for n, v in self.state.items())
+        group = GROUP_FIELDS if self.coupled else ()
         stream = STREAM_FIELDS if self.chance else ()
-        return np.dtype([*((n, np.float64) for n in WINDOW), *private, *stream], align=True)
+        return np.dtype([*((n, np.float64) for n in WINDOW), *private, *group, *stream], align=True)
 
     @property
     def initial_state(self) -> tuple[Any, ...]:
         common = (initial for initial, _, _ in WINDOW.values())
         stream = (12345 + i for i in range(len(STREAM_FIELDS) if self.chance else 0))
-        return (*common, *(v.start() for v in self.state.values()), *stream)
+        group = (1, 0) if self.coupled else ()
+        return (*common, *(v.start() for v in self.state.values()), *group, *stream)
 
     def _try(self, rule_name: str, rule: Rule) -> None:
         s, p, a = self.example()
@@ -337,8 +355,8 @@ class Controller(Definition):
                 f"controller {self.name!r}, {rule_name}: {error}; "
                 + "; ".join(f"{allowed[k]}: {', '.join(sorted(known[k]))}" for k in known)
             ) from None
-        except (ArithmeticError, ValueError):
-            pass  # the example's numbers need not suit every algorithm
+        except (ArithmeticError, ValueError, IndexError):
+            pass  # the example's numbers, and its group of one, need not suit every algorithm
         for name, value in vars(s).items():
             if not isinstance(value, Number | np.ndarray):
                 raise ScenarioError(

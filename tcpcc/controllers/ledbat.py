@@ -21,28 +21,36 @@ from tcpcc.definition import Param, State, register
 MINUTES, RECENT = 10, 4
 
 
-def queueing_delay(s, p, a):
-    """(1)."""
-    while a.now >= s.minute_end:
-        s.minute_end = s.minute_end + 60 if s.minute_end > 0 else a.now + 60
+def queueing_delay(s, now, delay):
+    """(1), of the newest `delay` in s."""
+    while now >= s.minute_end:
+        s.minute_end = s.minute_end + 60 if s.minute_end > 0 else now + 60
         for k in range(MINUTES - 1, 0, -1):
             s.base[k] = s.base[k - 1]
         s.base[0] = math.inf
-    s.base[0] = min(s.base[0], a.owd)
+    s.base[0] = min(s.base[0], delay)
     for k in range(RECENT - 1, 0, -1):
         s.recent[k] = s.recent[k - 1]
-    s.recent[0] = a.owd
-    now, least = s.recent[0], s.base[0]
+    s.recent[0] = delay
+    recent, least = s.recent[0], s.base[0]
     for k in range(1, RECENT):
-        now = min(now, s.recent[k])
+        recent = min(recent, s.recent[k])
     for k in range(1, MINUTES):
         least = min(least, s.base[k])
-    return now - least
+    return recent - least
+
+
+DELAYS = {
+    "queueing": State(0, "s", "queueing delay"),
+    "base": State(math.inf, "s", "smallest delay of each minute", size=MINUTES),
+    "recent": State(math.inf, "s", "last delays", size=RECENT),
+    "minute_end": State(0, "s", "end of the current minute"),
+}
 
 
 def on_delivery(s, p, a):
     if a.owd > 0:
-        s.queueing = queueing_delay(s, p, a)
+        s.queueing = queueing_delay(s, a.now, a.owd)
     if a.phase != 0:
         if a.phase == 2:
             s.cwnd = min(s.cwnd + a.delivered, max(s.ssthresh, 2.0))
@@ -87,12 +95,7 @@ ledbat = register(
                 1.0, "packets", "largest excess of W over the flight size (ALLOWED_INCREASE)", 0
             ),
         },
-        state={
-            "queueing": State(0, "s", "queueing delay"),
-            "base": State(math.inf, "s", "smallest delay of each minute", size=MINUTES),
-            "recent": State(math.inf, "s", "last one-way delays", size=RECENT),
-            "minute_end": State(0, "s", "end of the current minute"),
-        },
+        state=DELAYS,
         recovery="sack-prr",
         record=("queueing",),
     )

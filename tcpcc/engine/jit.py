@@ -240,6 +240,32 @@ def rule_address(rule: Callable | None, state: np.dtype, params: np.dtype, sampl
     return len(_interpreted_rules)
 
 
+#: Fields of a state that belongs to a group: how many states it has, and the address of an array of
+#: their addresses; 0: this state is the only one.
+GROUP_FIELDS = [("members", np.int64), ("group", np.int64)]
+
+
+@compiled
+def member(s, i):
+    """State `i` of the group that the state `s` belongs to, from 0 to ``s.members - 1``, in the
+    group's order; `s` is one of them. A rule may read it.
+
+    Raises:
+        IndexError: there is no such member.
+    """
+    if i < 0 or i >= s.members:
+        raise IndexError("member(s, i): i is not between 0 and s.members - 1")
+    return s if s.members == 1 else peer(s, i)
+
+
+@compiled
+def peer(s, i):
+    """:func:`member` of a group of several. Compiled code contains machine code instead."""
+    if not isinstance(s, _View):
+        return s.group[i]  # plain objects: a list of them
+    return Accessor(s._row.dtype)(index_at(s.group, i).at, 0)
+
+
 @compiled
 def call_rule(address: int, state: int, params: int, sample: int) -> None:
     """Call the rule at `address` on the records at three addresses; its exceptions propagate to the

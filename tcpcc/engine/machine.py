@@ -77,6 +77,8 @@ def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
     """The replacement, in compiled code, of a value that a function refers to."""
     if value is jit.call_rule:
         return _call_compiled
+    if value is jit.peer:
+        return _peer
     if isinstance(value, jit.Accessor):
         return _record_at(value.dtype)
     if isinstance(value, jit.Caller):
@@ -126,6 +128,23 @@ def _record_at(dtype: np.dtype) -> Any:
         return numba_type(types.int64, types.int64), codegen
 
     return at
+
+
+@intrinsic
+def _peer(typingctx: Any, s: Any, i: Any) -> Any:  # pragma: no cover - runs in the compiler
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+
+        def load(base: Any, offset: Any) -> Any:
+            place = builder.inttoptr(builder.add(base, offset), word.as_pointer())
+            return builder.load(place)
+
+        here = builder.ptrtoint(args[0], word)
+        table = load(here, ir.Constant(word, s.offset("group")))
+        there = load(table, builder.mul(args[1], ir.Constant(word, 8)))
+        return builder.inttoptr(there, context.get_value_type(s))
+
+    return s(s, types.int64), codegen
 
 
 # --------------------------------------------------------------------------------- entries

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from tcpcc.engine.jit import Accessor
+from tcpcc.engine.jit import Accessor, member
 from tcpcc.engine.source import parse
 from tcpcc.errors import ScenarioError, suggestion
 
@@ -266,12 +266,16 @@ class _Function:
             )
 
     def _viewed(self, node: ast.AST) -> Fields | None:
-        """The record that a call of an accessor returns."""
+        """The record that a call of an accessor or of `member` returns."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return None
         name = node.func.id
         value = self.closure.get(name, self.function.__globals__.get(name))
-        if name in self.local or not isinstance(value, Accessor):
+        if name in self.local:
+            return None
+        if value is member and node.args and (state := self._record(node.args[0])):
+            return Fields("state of a member", state.names, frozenset())
+        if not isinstance(value, Accessor):
             return None
         fields = frozenset(value.dtype.names or ())
         return Fields(f"record of {name}", fields, fields)

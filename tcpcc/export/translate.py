@@ -114,6 +114,10 @@ def translate(controller: Controller, target: Target) -> Program:
         ScenarioError: something that the target cannot have; one line with the rule, the file and
             the line.
     """
+    if controller.coupled:
+        raise ScenarioError(
+            f"controller {controller.name!r} is coupled: exported code knows one flow only"
+        )
     first = _Translator(controller, target, sample_written=False)
     try:
         return first.program()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tcpcc.controllers.controller import Controller, sample_dtype
-from tcpcc.engine.jit import record_view
+from tcpcc.engine.jit import index_at, record_view
 from tcpcc.engine.source import global_names
 from tcpcc.errors import TcpccError
 
@@ -87,13 +87,19 @@ def blame(error: ArithmeticError, now: float, rules: Iterable[Suspect]) -> RuleE
     return RuleError(f"a rule: {error}, at t = {now:g} s")
 
 
+def _fields(record: Any) -> dict[str, Any]:
+    """Copies of the fields of a record."""
+    values = ((n, record[n]) for n in record.dtype.names or ())
+    return {n: np.array(v) if getattr(v, "shape", ()) else v.item() for n, v in values}
+
+
 def _plain(record: Any) -> SimpleNamespace:
-    """A copy of a record as an ordinary object."""
-    names = record.dtype.names or ()
-    values = ((n, record[n]) for n in names)
-    return SimpleNamespace(
-        **{n: np.array(v) if getattr(v, "shape", ()) else v.item() for n, v in values}
-    )
+    """A copy of a record as an ordinary object; `group` is a list of such copies."""
+    plain = SimpleNamespace(**_fields(record))
+    if getattr(plain, "members", 1) > 1:
+        states = [index_at(plain.group, i).at for i in range(plain.members)]
+        plain.group = [SimpleNamespace(**_fields(record_view(record.dtype, at))) for at in states]
+    return plain
 
 
 def _values(suspect: Suspect) -> Iterator[tuple[str, float]]:

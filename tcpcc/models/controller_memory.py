@@ -55,6 +55,8 @@ class ControllerMemory:
         self._seed = seed
         self._known: dict[Controller, tuple[dict[str, int], np.dtype, np.ndarray]] = {}
         self._owned: list[np.ndarray] = []
+        self._groups: dict[str, list[Any]] = {}  # states of the members
+        self._tables: dict[str, np.ndarray] = {}  # their addresses
 
     def with_seed(self, seed: int) -> ControllerMemory:
         """A memory for a scenario with another seed. The compiled rules are shared."""
@@ -84,6 +86,7 @@ class ControllerMemory:
         for name, record in zip(("state", "params", "sample"), records, strict=True):
             self._owned.append(record)
             row[name] = address(record)
+        self._join(flow, records[0])
         return records[0]
 
     def fill_alike(
@@ -113,7 +116,20 @@ class ControllerMemory:
             steps = records.itemsize * np.arange(len(flows))
             rows[name][places] = address(records) + steps
         rows["params"][places] = address(shared)
+        for k, flow in enumerate(flows):
+            self._join(flow, states[k : k + 1])
         return states, shared, samples
+
+    def _join(self, flow: ResolvedFlow, state: np.ndarray) -> None:
+        """Make the state of a coupled controller a member of its flow's group."""
+        name = getattr(flow.spec, "group", None)
+        if name is None or flow.controller is None or not flow.controller.coupled:
+            return
+        members = self._groups.setdefault(name, [])
+        members.append(state)
+        self._tables[name] = np.array([address(one) for one in members])
+        for one in members:
+            one["members"], one["group"] = len(members), address(self._tables[name])
 
     def _compiled(self, controller: Controller) -> tuple[dict[str, int], np.dtype, np.ndarray]:
         """Addresses of the rules by name, the dtype of the parameters, and the initial state."""

@@ -82,6 +82,23 @@ def refuse_own_recovery(resolved: Resolved, model: str) -> None:
             )
 
 
+def refuse_groups(resolved: Resolved, model: str) -> None:
+    """Refuse flows that are coupled in a group.
+
+    Raises:
+        ScenarioError: there is one.
+    """
+    for flow in resolved.rows:
+        spec = flow.spec
+        if isinstance(spec, CBR) or spec.group is None or flow.controller is None:
+            continue
+        if flow.controller.coupled:
+            raise ScenarioError(
+                f"flow {flow.name!r}: group = {spec.group!r}: the {model} model takes flows"
+                " for independent; use the packet or the fluid model"
+            )
+
+
 def refuse_what_needs_packets(resolved: Resolved, model: str, marking: bool = False) -> None:
     """Refuse ECN, queue disciplines without a fluid rule, and controllers that need packets.
 

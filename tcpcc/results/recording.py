@@ -44,6 +44,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "sent_bits": (("time", "link"), "bit", "sent on the link in the bin"),
     "capacity": (("time", "link"), "bit", "most that the link could have sent in the bin"),
     "controller": (("flow",), "", "congestion controller, or cbr"),
+    "group": (("flow",), "", "connection that the flow is a path of; by default its name"),
     "count": (("flow",), "1", "flows that the row stands for: its rates and packets are sums"),
     "start": (("flow",), "s", "start of the flow"),
     "stop": (("flow",), "s", "no new data after this"),
@@ -338,6 +339,7 @@ def _facts_of_flows(rows: Sequence[ResolvedFlow]) -> dict[str, ArrayLike]:
     flows = [row.spec for row in rows]
     return {
         "controller": _controllers(rows),
+        "group": np.array([getattr(row.spec, "group", None) or row.name for row in rows], str),
         "count": [getattr(f, "count", 1) for f in flows],
         "start": [f.start for f in flows],
         "stop": [math.nan if f.stop is None else f.stop for f in flows],

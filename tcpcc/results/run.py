@@ -115,6 +115,19 @@ class Run:
         """Mean rate of payload delivered to each receiver, each byte once, bit/s, dims (flow)."""
         return self.throughput(after, before, payload=True)
 
+    def by_group(self, values: xr.DataArray) -> xr.DataArray:
+        """Sums over the flows of each group, of values with the dimension flow.
+
+        The dimension becomes group. A flow without a group is one of its own, by its name:
+        ``run.by_group(run.throughput(after=20))``.
+        """
+        import xarray as xr
+
+        groups = self.data["group"].sel(flow=values["flow"]).values.astype(str)
+        names = list(dict.fromkeys(groups))
+        sums = [values.isel(flow=groups == name).sum("flow", keep_attrs=True) for name in names]
+        return xr.concat(sums, xr.IndexVariable("group", names), combine_attrs="override")
+
     def throughput_series(self, width: float | None = None, payload: bool = False) -> xr.DataArray:
         """Throughput over time, bit/s, dims (time, flow).
 

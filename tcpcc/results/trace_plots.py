@@ -51,6 +51,7 @@ def vegas_trace(
     before: float | None = None,
     link: str | None = None,
     traffic: Selection = None,
+    output: bool = False,
     window: float = 0.1,
 ) -> Figure:
     """Draw the graphs of the Vegas paper for one traced connection.
@@ -67,15 +68,17 @@ def vegas_trace(
        `beta`, lines `alpha` and `beta` packets below Expected bound the range for Actual.
     4. Rate of other traffic, if requested.
     5. Queue.
+    6. Output of the link, if requested: its rate of sending, and dotted its capacity.
 
     Args:
         run: a run made with `trace=True`, or with this flow's name.
         flow: name of the flow.
         after, before: time window, s. A few seconds are readable.
-        link: link whose queue is drawn. Default: the first recorded link, if any.
+        link: link whose queue and output are drawn. Default: the first recorded link, if any.
         traffic: other flows or workloads whose total sending rate is drawn: thin in intervals of
             `window`, thick as the mean over three intervals.
-        window: averaging interval for `traffic`, s.
+        output: draw the output of the link in the same way.
+        window: averaging interval for `traffic` and `output`, s.
 
     Raises:
         ScenarioError: the flow was not traced.
@@ -95,6 +98,8 @@ def vegas_trace(
         panels.append((1.1, lambda ax: _traffic(run, ax, traffic, window, after, before)))
     if run.links:
         panels.append((1.1, lambda ax: _queue(run, ax, link, after, before)))
+        if output:
+            panels.append((1.1, lambda ax: _output(run, ax, link, window, after, before)))
     heights = [height for height, _ in panels]
     with style():
         figure, axes = plt.subplots(
@@ -243,17 +248,33 @@ def _traffic(
     run: Run, ax: Axes, traffic: Selection, window: float, after: float, before: float | None
 ) -> None:
     chosen = run.select(traffic)
-    ends = run.data["time"].values
     bits = run.data["sent"].sel(flow=chosen) * run.data["packet_size"].sel(flow=chosen) * 8
-    sums = np.append(0.0, np.cumsum(bits.sum("flow").values))
+    unit = _averaged(run, ax, bits.sum("flow").values, window)[1]
+    dress(ax, run, f"Other traffic\n({unit})", after, before)
+
+
+def _output(
+    run: Run, ax: Axes, link: str | None, window: float, after: float, before: float | None
+) -> None:
+    at = run.data.sel(link=shown_link(run, link))
+    lengths = np.diff(run.data["time"].values, prepend=0.0)
+    capacity = float(at["rate"])
+    scale, unit = _averaged(run, ax, at["busy"].values * lengths * capacity, window)
+    ax.axhline(capacity / scale, color=GREY, lw=0.7, ls=":")
+    dress(ax, run, f"Output\n({unit})", after, before)
+
+
+def _averaged(run: Run, ax: Axes, bits: NDArray[Any], window: float) -> tuple[float, str]:
+    """Draw the rate of `bits` per bin, and its mean over three windows; returns the unit."""
+    sums = np.append(0.0, np.cumsum(bits))
     edges = np.arange(0.0, run.duration + 0.5 * window, window)
-    rate = np.diff(np.interp(edges, np.append(0.0, ends), sums)) / window
+    rate = np.diff(np.interp(edges, np.append(0.0, run.data["time"].values), sums)) / window
     scale, unit = rate_unit(float(np.max(rate, initial=1.0)))
     middle = (edges[1:] + edges[:-1]) / 2
     mean = np.convolve(rate, np.full(3, 1 / 3), mode="same")
     ax.plot(middle, rate / scale, color=GREY, lw=0.6)
     ax.plot(middle[1:-1], mean[1:-1] / scale, color=BLACK, lw=1.3)
-    dress(ax, run, f"Other traffic\n({unit})", after, before)
+    return scale, unit
 
 
 def _queue(run: Run, ax: Axes, link: str | None, after: float, before: float | None) -> None:

@@ -111,10 +111,12 @@ def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) 
     Raises:
         ScenarioError: parts of the scenario contradict each other.
     """
+    names = _flow_names(scenario.flows)
+    _check_groups(scenario.flows, names)
     routes = _Routes(scenario.net)
     links = list(scenario.net.links)
     flows: list[ResolvedFlow] = []
-    named = zip(scenario.flows, _flow_names(scenario.flows), strict=True)
+    named = zip(scenario.flows, names, strict=True)
     for spec, name in _single(named, scenario.seed, at_most) if expand else named:
         try:
             _check_times(spec, scenario.duration)
@@ -198,7 +200,31 @@ def _single(
             start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
             one = name if spec.count == 1 else f"{name}.{k}"
             share = spec.count * k // n - spec.count * (k - 1) // n
-            yield spec._with(start=start, count=share, jitter=0.0), one
+            group = spec.group if spec.group is None or spec.count == 1 else f"{spec.group}.{k}"
+            yield spec._with(start=start, count=share, jitter=0.0, group=group), one
+
+
+def _check_groups(flows: Iterable[Flow | CBR], names: list[str]) -> None:
+    """A group has no flow's name; its flows are as many each, and coupled ones alike."""
+    firsts: dict[str, Flow] = {}
+    for flow in flows:
+        if not isinstance(flow, Flow) or flow.group is None:
+            continue
+        if flow.group in names:
+            raise ScenarioError(f"group {flow.group!r}: a flow has this name")
+        first = firsts.setdefault(flow.group, flow)
+        if flow.count != first.count:
+            raise ScenarioError(
+                f"group {flow.group!r}: flows with count = {first.count} and {flow.count}:"
+                " must be equal"
+            )
+        both = first.definition, flow.definition
+        same = both[0] is both[1] and first.slow_start.name == flow.slow_start.name
+        if any(one.coupled for one in both) and not same:
+            raise ScenarioError(
+                f"group {flow.group!r}: flows with controllers {both[0].name!r} and"
+                f" {both[1].name!r}: coupled flows need one controller and one slow start"
+            )
 
 
 def _check_times(spec: Flow | CBR, duration: float) -> None:

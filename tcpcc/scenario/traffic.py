@@ -322,6 +322,11 @@ class Flow(Record):
         traffic_class: class of its packets and ACKs, 0 to 63, as a DSCP; a queue discipline reads
             it as `q.traffic_class` (packet model).
         transport: further settings, a `Transport` or a mapping of its fields.
+        group: name of the connection whose paths are the flows with this name, as in MPTCP; None:
+            the flow is a connection. Coupled controllers ("lia", "olia", "balia") read each
+            other's windows within a group. With a `count` of several, the first flows are one
+            connection ("name.1"), the second ones another. Each flow has data of its own: a group
+            neither splits nor reorders a common stream.
         name: default: the controller's name and the flow's number, "vegas1". With a `count` of
             several flows simulated individually the first is "vegas1.1".
         record: whether a run keeps the flow's time series. False saves memory: ten thousand flows
@@ -351,6 +356,7 @@ class Flow(Record):
     access_rate: float | None
     traffic_class: int
     transport: Transport
+    group: str | None
     name: str | None
     record: bool
     params: tuple[tuple[str, float], ...]
@@ -380,6 +386,7 @@ class Flow(Record):
         access_rate: Quantity | None = None,
         traffic_class: int = 0,
         transport: Transport | Mapping[str, Any] = Transport(),
+        group: str | None = None,
         name: str | None = None,
         record: bool = True,
         params: Mapping[str, float | bool] | Sequence[tuple[str, float | bool]] = (),
@@ -436,6 +443,7 @@ class Flow(Record):
             **_own_access(access_delay, access_rate),
             traffic_class=_traffic_class(traffic_class),
             transport=transport,
+            group=None if group is None else text("group", group),
             name=None if name is None else text("name", name),
             record=flag("record", record),
             params=given,

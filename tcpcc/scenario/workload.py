@@ -149,7 +149,7 @@ class Workload(Record):
             flow = Flow(flow)
         if not isinstance(flow, Flow):
             raise refuse("flow", flow, "a Flow(...), the template of every connection")
-        for setting, default in (("size", None), ("name", None), ("record", True)):
+        for setting, default in (("size", None), ("name", None), ("group", None), ("record", True)):
             if getattr(flow, setting) != default:
                 raise ScenarioError(
                     f"flow: {setting} = {getattr(flow, setting)!r}: must be left out"

@@ -4,6 +4,8 @@ import contextlib
 import io
 import linecache
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,25 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
             exec(compile(code, cell, "exec"), namespace)
         if expected is not None:
             assert printed.getvalue() == expected
+
+
+COUNTS = """
+import tcpcc as tc
+
+for table in (tc.controllers(), tc.queues(), tc.recoveries(), tc.slow_starts()):
+    print(table.iloc[:, 0].nunique())
+"""
+
+
+def test_the_readme_counts_what_is_registered():
+    """In a process of its own: the examples register more."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTS], capture_output=True, text=True, check=True
+    )
+    kinds = "controllers", "queue disciplines", "loss recoveries", "slow-start rules"
+    text = (ROOT / "README.md").read_text()
+    for number, what in zip(done.stdout.split(), kinds, strict=True):
+        assert f"**{number} {what}**" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

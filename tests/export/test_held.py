@@ -74,20 +74,22 @@ def test_slow_start_rules_have_pythons_bits(start, name, tmp_path):
     held([one], InC(tmp_path, [one]), 500)
 
 
-def test_only_xcp_is_not_exportable_to_c():
+def test_only_xcp_and_coupled_controllers_are_not_exportable_to_c():
     found = table().set_index("controller")["c"]
-    assert list(found[found != "yes"].index) == ["xcp"]
+    coupled = [one.name for one in EVERYONE if one.coupled]
+    assert list(found[found != "yes"].index) == [*coupled, "xcp"]
     assert "line" in found["xcp"]
     assert "ack.word2 (a header field" in found["xcp"]
 
 
 def test_what_linux_cannot_have_is_named():
     found = table().set_index("controller")["bpf"]
-    refused = found[found != "yes"]
-    assert list(refused.index) == ["bbr3", "ledbat", "lp", "vivace", "xcp"]
+    refused = found[(found != "yes") & ~found.index.isin([x.name for x in EVERYONE if x.coupled])]
+    assert list(refused.index) == ["bbr3", "ledbat", "lp", "swift", "vivace", "xcp"]
     for name, text in {
         "bbr3": "a.lost",
         "ledbat": "a.owd",
+        "swift": "a.hops",
         "vivace": "stamps",
         "xcp": "header",
     }.items():

@@ -106,3 +106,21 @@ def test_less_exact_delays_take_much_of_the_difference_over_several_hops(variant
         )
         apart[late] = np.abs(np.log(fluid / packet)).mean()
     assert apart[s.PHASES] < 0.7 * apart[0.0]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_bic_shares_route_2_if_it_is_reno_at_its_windows(model):
+    """Figure 10: BIC's Reno mode ends at a window of 14 packets, half of what it has there."""
+
+    def ratio(low_window):
+        rates = []
+        for seed in range(1, 11):
+            scenario = s.route_2("BIC", "Reno", seed=seed)
+            bic, reno = scenario.flows
+            bic = bic.replace(params={**dict(bic.params), "low_window": low_window})
+            rates.append(t.mbps(tc.simulate(scenario.replace(flows=[bic, reno]), model=model)))
+        first, second = np.mean(rates, axis=0)
+        return first / second
+
+    assert ratio(14) > 1.9
+    assert 0.8 < ratio(100) < 1.2

@@ -322,6 +322,15 @@ def test_the_graph_has_a_panel_for_all_that_was_asked(run):
     assert len(run.plot_trace("sack").axes) == 3
 
 
+def test_the_output_is_what_the_link_has_sent(run):
+    ax = run.plot_trace("sack", output=True, window=run.duration / 4).axes[-1]
+    capacity = float(run.data["rate"][0])
+    scale = capacity / float(ax.get_lines()[-1].get_ydata()[0])  # the dotted line
+    mean = float(np.mean(ax.get_lines()[0].get_ydata())) * scale
+    assert mean == pytest.approx(capacity * run.utilization(), rel=1e-6)
+    assert ax.get_ylabel().startswith("Output")
+
+
 def test_the_graph_marks_the_ticks_of_a_coarse_clock():
     flow = tc.Flow("reno", name="bsd", transport={"tick": 0.5, "clock_phase": 0.2})
     traced = tc.simulate(tc.Scenario(NET, [flow], duration=4), trace=True)

@@ -39,6 +39,13 @@ def split_traffic(scenario: Scenario) -> tuple[Scenario, Scenario]:
                 f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: fluid drops and does not"
                 " mark; use the packet model"
             )
+    groups_behind = {one.group for one in back if isinstance(one, Flow)} - {None}
+    for one in front:
+        if isinstance(one, Flow) and one.group in groups_behind:
+            raise ScenarioError(
+                f"group {one.group!r}: has flows with and without background=True: must be all"
+                " or none"
+            )
     shared = {link.name for link in scenario.net.links}
     names = {flow.name for flow in back}
 

@@ -22,7 +22,7 @@ from tcpcc.models.meanfield.class_routes import (
 from tcpcc.models.meanfield.flow_classes import flow_classes, refuse_what_is_not_smooth
 from tcpcc.models.meanfield.lookback import LINK_COLUMNS
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
-from tcpcc.models.refusals import refuse_what_needs_packets
+from tcpcc.models.refusals import refuse_groups, refuse_what_needs_packets
 from tcpcc.results import Run
 from tcpcc.results.recording import FlowSeries, LinkSeries, Means, Series, dataset
 from tcpcc.scenario.traffic import CBR
@@ -74,6 +74,7 @@ class MeanFieldWorld:
         self.marking = marking
         self.resolved = resolved or scenario.resolve(expand=False)
         refuse_what_needs_packets(self.resolved, "meanfield", marking)
+        refuse_groups(self.resolved, "meanfield")
         refuse_what_is_not_smooth(self.resolved)
         self.kinds = flow_classes(self.resolved)
         self.kept = queueing_links(self.resolved)

@@ -1,0 +1,208 @@
+"""Statements of the papers' texts: where they stand, and what holds them.
+
+``experiments/data/<paper>_statements.toml`` lists every quantitative or directional statement of a
+paper's text, in its order::
+
+    statement = [
+      { section = "IV-A", text = "...", cells = ["figure_2/Vegas/halved"] },
+      { section = "IV-C", text = "...", claims = ["Quick Vegas features a smaller ..."] },
+      { section = "III-A", text = "...", tests = ["controllers/test_x.py::test_y"] },
+      { section = "I", text = "...", not_testable = "other authors' results" },
+    ]
+
+`text` is as much of the sentence as is needed to find it. `cells` names cells (or items and rows,
+which stand for all their cells), `claims` texts of claims in ``<paper>.toml``, `tests` tests of a
+rule that the statement describes. A statement that none of these holds says why it is
+`not_testable`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+from experiments import expected, published
+from experiments.records import MODELS, Record
+
+KINDS = {
+    "cells": "as cells",
+    "claims": "as claims",
+    "tests": "by a test of the rule",
+    "not_testable": "not testable",
+}
+"""What can hold a statement, and its name in texts; a statement counts under its first one."""
+
+GOOD = ("reproduced", "as the reference")
+"""Verdicts with which a cell holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of a paper's text.
+
+    Args:
+        section: where it stands.
+        text: the sentence, or the part of it needed to find it.
+        cells: names of cells, "item/row/column", or the beginning of several.
+        claims: texts of claims, as in the data file.
+        tests: tests of the rule that it describes, "test_x.py::test_y" in tests/.
+        not_testable: why nothing holds it.
+    """
+
+    section: str
+    text: str
+    cells: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    not_testable: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.cells or self.claims or self.tests) == bool(self.not_testable):
+            raise ValueError(
+                f"statement {self.text!r}: must have cells, claims or tests, or not_testable"
+            )
+
+    @property
+    def kind(self) -> str:
+        """The first of `KINDS` that it has."""
+        return next(kind for kind in KINDS if getattr(self, kind))
+
+    def names(self, key: published.Key) -> bool:
+        """Whether `cells` names the cell."""
+        full = "/".join(key)
+        return any(full == name or full.startswith(f"{name}/") for name in self.cells)
+
+
+@cache
+def of(paper: str) -> tuple[Statement, ...]:
+    """A paper's statements; none if it has no such file.
+
+    Raises:
+        ValueError: a statement names a cell or a claim that does not exist.
+    """
+    file = published.DATA / f"{paper}_statements.toml"
+    if not file.exists():
+        return ()
+    with file.open("rb") as text:
+        entries = tomllib.load(text)["statement"]
+    found = tuple(Statement(**{k: _value(v) for k, v in entry.items()}) for entry in entries)
+    cells = published.of(paper).cells
+    known = {claim.form for cell in cells for claim in cell.claims}
+    for one in found:
+        wrong = [form for form in one.claims if form not in known]
+        wrong += [
+            name
+            for name in one.cells
+            if not any(Statement("", "", (name,)).names(cell.key) for cell in cells)
+        ]
+        if wrong:
+            raise ValueError(f"{file.name}: {one.text!r} names {wrong[0]!r}, which does not exist")
+    return found
+
+
+def _value(entry: Any) -> Any:
+    return tuple(entry) if isinstance(entry, list) else entry
+
+
+def results(
+    paper: str, records: Sequence[Record]
+) -> Iterator[tuple[Statement, dict[str, list[bool]]]]:
+    """Each statement with, for each model, whether its judged cells and its claims hold.
+
+    Args:
+        paper: name of the paper.
+        records: its records. Cells without a published value or reference are not judged.
+    """
+    claims = list(expected.claims(records))
+    for one in of(paper):
+        found: dict[str, list[bool]] = {model: [] for model in MODELS}
+        for r in records:
+            if not one.names(r.key):
+                continue
+            verdicts = dict(zip(MODELS, (r.verdict, r.fluid_verdict), strict=True))
+            if r.formula is not None:
+                verdicts["fluid"] = r.verdict
+            for model, verdict in verdicts.items():
+                if verdict not in (None, "no published number", "by definition"):
+                    found[model].append(verdict in GOOD)
+        for _, claim, holds in claims:
+            if claim.form in one.claims:
+                for model, held in holds.items():
+                    found[model].append(held)
+        yield one, found
+
+
+def counts(paper: str, records: Sequence[Record]) -> Mapping[str, int]:
+    """Number of statements by kind ("cells", ...); for each model "packet judged", "packet hold".
+
+    A statement holds if all its judged cells and all its claims do.
+    """
+    found: Counter[str] = Counter()
+    for one, judged in results(paper, records):
+        found[one.kind] += 1
+        for model, each in judged.items():
+            found[f"{model} judged"] += bool(each)
+            found[f"{model} hold"] += bool(each) and all(each)
+    return found
+
+
+def overview_markdown(records: Sequence[Record]) -> str:
+    """`counts` of each paper as a Markdown table with totals."""
+    head = ["Paper", "Statements", *KINDS.values(), "hold in packets", "in fluid"]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    total: Counter[str] = Counter()
+    for paper, group in groupby(records, key=lambda r: r.paper):
+        found = counts(paper, list(group))
+        total.update(found)
+        lines.append(_line(published.of(paper).title, found))
+    return "\n".join([*lines, _line("All", total)])
+
+
+def _line(title: str, found: Mapping[str, int]) -> str:
+    told = [found.get(kind, 0) for kind in KINDS]
+    hold = [f"{found.get(f'{m} hold', 0)} of {found.get(f'{m} judged', 0)}" for m in MODELS]
+    return "| " + " | ".join(map(str, [title, sum(told), *told, *hold])) + " |"
+
+
+def markdown(records: Sequence[Record]) -> str:
+    """All statements of all papers as a page."""
+    lines = [
+        "# Statements of the papers",
+        "",
+        "Written by `make reproduce`: every quantitative or directional statement of the five "
+        "texts, with the cells or claims that hold it. *Holds*: all its cells are reproduced and "
+        "all its claims hold; else the number of those that do. Cells and claims are in the "
+        "[scorecard](scorecard.md), which also gives the causes of what fails.",
+        "",
+        overview_markdown(records),
+    ]
+    for paper, group in groupby(records, key=lambda r: r.paper):
+        if not of(paper):
+            continue
+        title = published.of(paper).title
+        lines += ["", f"## {title}", "", "| Section | Statement | Held by | Packets | Fluid |"]
+        lines.append("|---|---|---|---|---|")
+        for one, judged in results(paper, list(group)):
+            cells = [one.section, one.text, _held_by(one), *(_told(judged[m]) for m in MODELS)]
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _held_by(one: Statement) -> str:
+    if one.not_testable:
+        return f"not testable: {one.not_testable}"
+    told = [f"`{name}`" for name in (*one.cells, *one.tests)] + [f"“{c}”" for c in one.claims]
+    return ", ".join(told)
+
+
+def _told(judged: Sequence[bool]) -> str:
+    if not judged:
+        return ""
+    if all(judged):
+        return "holds"
+    return f"{sum(judged)} of {len(judged)}" if any(judged) else "fails"

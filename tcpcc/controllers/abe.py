@@ -1,0 +1,42 @@
+"""ABE: Reno that answers an ECN mark more gently than a loss.
+
+Source: RFC 8511; N. Khademi et al., "Alternative backoff: achieving low latency and high throughput
+with ECN and AQM", IFIP Networking 2017.
+
+(1)  growth, loss and timeout: as Reno
+(2)  ECN mark, once per window of data:  W <- max(beta_ecn W, 2),  ssthresh <- W
+
+A queue that marks is short, so W need not be halved to empty it. The RFC has beta_ecn = 0.8 for a
+sender that halves W on a loss, 0.85 for CUBIC. The flow needs ``Transport(ecn=True)`` and a queue
+that marks.
+
+Differences from the RFC
+    (2) cuts the window in force, not FlightSize, as Reno's rules here do.
+"""
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.reno import PARAMS, on_ack, on_loss, on_timeout
+from tcpcc.definition import Param, register
+
+
+def on_mark(s, p, ack):
+    s.cwnd = max(p.beta_ecn * ack.window, 2.0)  # (2)
+    s.ssthresh = s.cwnd
+
+
+abe = register(
+    Controller(
+        name="abe",
+        summary="Reno that keeps four fifths of its window on an ECN mark",
+        source="RFC 8511",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        on_mark=on_mark,
+        params={
+            **PARAMS,
+            "beta_ecn": Param(0.8, "", "share of the window kept on a mark", 0.5, 1),
+        },
+        recovery="sack-prr",
+    )
+)

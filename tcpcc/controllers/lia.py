@@ -1,0 +1,63 @@
+"""LIA: the coupled congestion control of MPTCP. All paths of a connection take as much as one TCP.
+
+Source: C. Raiciu, M. Handley, D. Wischik, "Coupled congestion control for multipath transport
+protocols", RFC 6356, section 3; equations (1) and (2) there.
+
+For path i of the connection's n paths, with windows w and smoothed RTTs r:
+
+(1)  congestion avoidance, per packet:  w_i <- w_i + min(A, 1/w_i)
+(2)  A = max_k(w_k / r_k^2) / (sum_k w_k / r_k)^2
+(3)  slow start, loss and timeout: as Reno
+
+The RFC writes A as alpha / sum_k w_k. With (2) the connection takes what one TCP would on its best
+path; 1/w_i sees to it that no path takes more than a TCP there. The paths are the flows of a group,
+``Flow("lia", group=...)``. Alone, A = 1/w: Reno.
+
+Differences from the RFC
+    Windows are in packets, and A is new with every ACK (the RFC allows once per window).
+    A path counts from its first RTT on, and with its last window after its flow has finished.
+"""
+
+from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.reno import PARAMS, on_loss, on_timeout
+from tcpcc.definition import State, register
+from tcpcc.engine.jit import member
+
+
+def increase(s):
+    """A of (2)."""
+    best, total = 0.0, 0.0
+    for i in range(s.members):
+        m = member(s, i)
+        if m.rtt > 0:
+            best = max(best, m.cwnd / m.rtt**2)
+            total += m.cwnd / m.rtt
+    return best / total**2
+
+
+def on_ack(s, p, ack):
+    s.rtt = ack.srtt
+    if s.cwnd < s.ssthresh:
+        s.cwnd += ack.acked
+    elif s.members == 1 or s.rtt <= 0:
+        s.cwnd += ack.acked / s.cwnd
+    else:
+        s.cwnd += ack.acked * min(increase(s), 1 / s.cwnd)  # (1)
+
+
+RTT = State(0, "s", "smoothed RTT; 0: not yet known")
+
+lia = register(
+    Controller(
+        name="lia",
+        summary="MPTCP's linked increases: the paths of a connection take as much as one TCP",
+        source="RFC 6356",
+        on_ack=on_ack,
+        on_loss=on_loss,
+        on_timeout=on_timeout,
+        params=PARAMS,
+        state={"rtt": RTT},
+        coupled=True,
+        recovery="sack-prr",
+    )
+)

@@ -135,8 +135,6 @@ def fill_sample(f, now):
     a.inflight = f.next_seq - f.high_ack
     a.window = in_force(f, window_at(f.state, 0).cwnd)
     a.phase = float(f.phase)
-    if f.reads_packets != 0:
-        fill_of_packets(f, a)
     return a
 
 
@@ -240,6 +238,7 @@ def report_acked(f, now, packets, rtt):
     a.marked = float(f.unreported_marks)
     a.ce = float(f.marked)
     if f.reads_packets != 0 and (f.every_ack == 0 or f.on_round != 0):
+        fill_of_packets(f, a)
         fill_of_newest(f, a)
     syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
@@ -306,6 +305,8 @@ def fill_loss_sample(f, now, transmits, flight):
     a.limited = 0.0
     a.marked = 0.0
     a.ce = 0.0
+    if f.reads_packets != 0:
+        fill_of_packets(f, a)
 
 
 @compiled
@@ -375,6 +376,8 @@ def fill_event(f, now):
             a.srtt = d.srtt
             a.base_rtt = d.base_rtt
     a.acked = a.delivered = a.rtt = a.transmits = a.limited = a.marked = a.ce = 0.0
+    if f.reads_packets != 0:
+        fill_of_packets(f, a)
     return a
 
 

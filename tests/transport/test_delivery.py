@@ -534,6 +534,6 @@ def test_bbr_probes_in_one_phase_of_eight_and_drains_in_the_next():
 def test_lp_halves_its_threshold_to_at_least_two(window, left):
     s, p, a = get("lp").example()
     s.cwnd, s.smooth, s.owd_min, s.owd_max, s.dropped_at = window, 0.09, 0.05, 0.1, -9.0
-    a.owd, a.rtt, a.now = 0.09, 0.1, 5.0
+    a.acked, a.owd, a.rtt, a.now = 0.0, 0.09, 0.1, 5.0  # a duplicate ACK
     lp.on_ack(s, p, a)
     assert (s.ssthresh, s.cwnd) == (left, max(window / 2, 1.0))

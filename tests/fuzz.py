@@ -142,9 +142,7 @@ def check_rules(draw: random.Random, calls: int) -> None:
     a.now, a.base_rtt, a.max_rtt = 0.0, base * draw.uniform(1, 2), base
     rules = {name: rule for name, rule in controller.rules.items() if rule is not None}
     for _ in range(calls):
-        name = draw.choices(
-            list(rules), [20 if n in ("on_ack", "on_delivery") else 1 for n in rules]
-        )
+        name = draw.choices(list(rules), [20 if n == "on_ack" else 1 for n in rules])
         rule = name[0]
         at_loss = rule in ("on_loss", "on_timeout")
         a.now += draw.expovariate(1 / base)
@@ -160,7 +158,7 @@ def check_rules(draw: random.Random, calls: int) -> None:
         a.rate_delivered = float(draw.randint(1, 10))
         a.delivery_rate = a.rate_delivered / a.rate_interval
         a.transmits = 1.0 if at_loss else 0.0
-        a.limited = float(draw.random() < 0.1)
+        a.limited, a.app_limited = float(draw.random() < 0.1), float(draw.random() < 0.1)
         a.owd = a.rtt / 2
         rules[rule](s, p, a)
         window = f"{controller.name}, {rule}: cwnd = {s.cwnd}, ssthresh = {s.ssthresh}"

@@ -81,7 +81,7 @@ def update_bandwidth(s, p, a):
         s.rounds += 1
         s.round_start = 1.0
         s.conserving = 0.0
-    limited = a.limited != 0 or a.total_delivered - a.rate_delivered <= s.limited_until
+    limited = a.app_limited != 0 or a.total_delivered - a.rate_delivered <= s.limited_until
     if not limited or a.delivery_rate >= s.bw_best[0]:
         update_max(s.bw_at, s.bw_best, p.bw_rounds, s.rounds, a.delivery_rate)
 
@@ -145,7 +145,7 @@ def begin_probing(s, now):
 
 def check_full(s, p, a):
     """(2)."""
-    if s.full != 0 or s.round_start == 0 or a.limited != 0:
+    if s.full != 0 or s.round_start == 0 or a.app_limited != 0:
         return
     if s.bw_best[0] >= 1.25 * s.full_bw:
         s.full_bw = s.bw_best[0]
@@ -252,7 +252,7 @@ def set_window(s, p, a):
     s.losses = 0.0
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
     update_bandwidth(s, p, a)
     update_extra(s, p, a)
     update_cycle(s, p, a)
@@ -265,10 +265,6 @@ def on_delivery(s, p, a):
 
 def on_lost_packet(s, p, a):
     s.losses += 1
-
-
-def on_ack(s, p, a):
-    """Nothing to do: ``on_delivery`` does the work."""
 
 
 def on_loss(s, p, a):
@@ -314,7 +310,6 @@ bbr = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_delivery=on_delivery,
         on_lost_packet=on_lost_packet,
         on_restart=on_restart,
         on_undo=on_undo,
@@ -360,8 +355,7 @@ bbr = register(
             **EPOCH,
         },
         recovery="rack-tlp",
-        owns_recovery=True,
-        owns_start=True,
+        window="own",
         chance=True,
         record=("pacing_rate", "mode", "base_rtt", "phase"),
     )

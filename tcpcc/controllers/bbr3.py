@@ -189,7 +189,7 @@ def note_sample(s, p, a):
 def is_limited(s, a):
     """Whether the application or PROBE_RTT (10) limited the newest rate sample."""
     prior = a.total_delivered - a.rate_delivered
-    return a.limited != 0 or s.limited_from <= prior <= s.limited_until
+    return a.app_limited != 0 or s.limited_from <= prior <= s.limited_until
 
 
 def note_filled(s, a):
@@ -440,7 +440,7 @@ def bound_window(s, p):
     s.cwnd = min(s.cwnd, cap(s, p))
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
     note_filled(s, a)
     note_sample(s, p, a)
     adapt_shortterm(s, p)
@@ -521,10 +521,6 @@ def on_restart(s, p, a):
         end_probe_rtt(s, p, a)
 
 
-def on_ack(s, p, a):
-    """Nothing to do: ``on_delivery`` does the work."""
-
-
 def on_loss(s, p, a):
     if s.losses == 0:
         save_for_undo(s)
@@ -545,7 +541,6 @@ bbr3 = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_delivery=on_delivery,
         on_lost_packet=on_lost_packet,
         on_mark=on_mark,
         on_restart=on_restart,
@@ -629,8 +624,7 @@ bbr3 = register(
             **EPOCH,
         },
         recovery="rack-tlp",
-        owns_recovery=True,
-        owns_start=True,
+        window="own",
         chance=True,
         record=(
             "pacing_rate", "mode", "base_rtt", "max_bw", "bw_shortterm", "inflight_shortterm",

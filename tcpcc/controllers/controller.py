@@ -4,16 +4,18 @@ A controller is a set of plain functions (rules) on three records. It is written
 model runs it:
 
 =======================  ===========================================================================
-``on_ack(s, p, a)``      an ACK acknowledges `a.acked` new packets, a **real** number
+``on_ack(s, p, a)``      an ACK acknowledges `a.acked` new packets, a **real** number. Not called in
+                         fast recovery, unless `every_ack` or ``window="own"``
 ``on_round(s, p, a)``    a round trip ends: the first packet of the last round is acknowledged
 ``on_loss(s, p, a)``     a loss event, at most one per window of data
 ``on_timeout(s, p, a)``  the retransmission timer expires
 =======================  ===========================================================================
 
 `s` is the state: the window (``cwnd``, ``ssthresh``, in packets) and the controller's variables.
-`p` holds the parameters, `a` the sample (:data:`SAMPLE`). A rule may use arithmetic, ``if``, loops,
-and functions of ``math``; this subset of Python is compiled. Times are in seconds, windows in
-packets, rates in packets per second.
+`p` holds the parameters, `a` the sample (:data:`SAMPLE`). Every rule may read every field; a field
+that the event does not tell is NaN. A rule may use arithmetic, ``if``, loops, and functions of
+``math``; this subset of Python is compiled. Times are in seconds, windows in packets, rates in
+packets per second.
 
 The packet model calls ``on_ack`` with ``acked = 1``, a fluid model with ``acked = rate * dt``, so
 that a rule that is linear in `acked` means the same in both.
@@ -21,9 +23,12 @@ that a rule that is linear in `acked` means the same in both.
 Optional rules and settings. What a controller does not have is neither called nor measured:
 
 ===========================  =======================================================================
-``on_delivery(s, p, a)``     an ACK reports `a.delivered` new packets, in recovery too. Called after
-                             ``on_ack`` and ``on_loss``, before anything is sent
-``on_lost_packet(s, p, a)``  a packet is marked lost; called once for each, before ``on_delivery``
+`every_ack`                  ``on_ack`` is called for every ACK that reports `a.delivered` new
+                             packets, in recovery too (`a.phase`), after ``on_loss`` and before
+                             anything is sent. Its growth of cwnd is not taken back or rounded
+``window="own"``             `every_ack`, and the transport never changes cwnd: no rate reduction or
+                             inflation in recovery, no restart after idle periods
+``on_lost_packet(s, p, a)``  a packet is marked lost; called once for each, before ``on_ack``
 ``on_mark(s, p, a)``         an ACK reports an ECN mark: at most once per window of data, not in
                              recovery. Without it ``on_loss`` is called
 ``on_timer(s, p, a)``        the time in the state variable `wake_at` has come; it is infinite until
@@ -34,16 +39,12 @@ Optional rules and settings. What a controller does not have is neither called n
 ``on_open(s, p, a)``         the SYN is acknowledged and cwnd is the initial window; called before
                              anything is sent. Only with a handshake
 ``on_undo(s, p, a)``         the last loss or timeout was spurious (`Transport.dsack`, `frto`). cwnd
-                             and ssthresh are restored already, unless `owns_recovery`
+                             and ssthresh are restored already, unless ``window="own"``
 state `pacing_rate`          packets per second at which the sender paces; infinite: no pacing
 state `wake_at`              s, time of the next ``on_timer``
 `stamps`                     state variables that are saved with each packet when it is sent, and
-                             restored before ``on_delivery`` (from the newest packet delivered) and
+                             restored before ``on_ack`` (from the newest packet delivered) and
                              ``on_lost_packet``
-`owns_recovery`              cwnd is what the rules say in recovery too: no rate reduction, no
-                             inflation
-`owns_start`                 the transport never changes the window: no restart after idle periods,
-                             and growth of an unused window stays
 `chance`                     the state has a random stream: ``uniform(s)`` of `engine.streams`
 `exact`                      rules depend on values that means hide, such as a flag that changes
                              every round, or the sign of the difference of two RTTs. The mean field
@@ -61,6 +62,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Number
 from types import SimpleNamespace
 from typing import Any
@@ -70,8 +72,8 @@ import numpy as np
 from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.jit import GROUP_FIELDS
 from tcpcc.engine.streams import STREAM_FIELDS
-from tcpcc.engine.subset import check_rule
-from tcpcc.errors import ScenarioError, shown
+from tcpcc.engine.subset import check_rule, fields_read
+from tcpcc.errors import ScenarioError, refuse, shown
 
 #: State that every controller has: (initial value, unit, meaning).
 WINDOW: dict[str, tuple[float, str, str]] = {
@@ -95,12 +97,14 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
     "now": ("s", "time of the event", 1.0),
     "acked": (
         "packets",
-        "newly acknowledged, at most `abc_limit` per ACK (RFC 3465, 2.3); 0 on a loss or timeout",
+        "newly acknowledged, at most `abc_limit` per ACK (RFC 3465, 2.3); 0 in fast recovery, on a "
+        "loss and on a timeout",
         1.0,
     ),
     "delivered": (
         "packets",
-        "acknowledged since the last on_ack, in recovery too; without that limit",
+        "acknowledged since the last ``on_ack``, in recovery too; without that limit. With "
+        "`every_ack`: newly reported by this ACK, in any order",
         1.0,
     ),
     "rtt": (
@@ -110,10 +114,15 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         "on a timeout. A rule tests ``ack.rtt > 0``, or uses `srtt`",
         0.11,
     ),
-    "srtt": ("s", "smoothed RTT, gain 1/8 (RFC 6298)", 0.11),
+    "srtt": (
+        "s",
+        "smoothed RTT, gain 1/8 (RFC 6298). With `every_ack` srtt, rtt and base_rtt include "
+        "selective acknowledgements, except in ``on_loss``, ``on_timeout`` and ``on_mark``",
+        0.11,
+    ),
     "base_rtt": ("s", "smallest RTT so far (BaseRTT)", 0.1),
     "max_rtt": ("s", "largest RTT so far", 0.12),
-    "round_rtt": ("s", "mean RTT of the last round", 0.11),
+    "round_rtt": ("s", "mean RTT of the last round; 0 in the first, as the next three", 0.11),
     "round_min_rtt": ("s", "smallest RTT of the last round", 0.105),
     "round_time": ("s", "duration of the last round", 0.11),
     "round_packets": ("packets", "sent in the last round", 10.0),
@@ -134,24 +143,24 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         "0 or 1",
         "the receiver or the application limits sending, not cwnd (RFC 7661). The transport then "
         "takes back what ``on_ack`` and ``on_round`` add to cwnd; a controller should not let "
-        "private parts of the window grow. 0 on a loss or timeout. In ``on_delivery``: the "
-        "delivery rate was limited by the application",
+        "private parts of the window grow. 0 on a loss or timeout",
         0.0,
     ),
     "marked": ("packets", "ECN-marked, of those that ACKs reported since the last on_ack", 0.0),
-    "pipe": (
+    "ce": (
         "packets",
-        "in the network: sent, neither delivered nor marked lost. This field and those below are "
-        "known in ``on_delivery`` and ``on_lost_packet`` only; rtt, srtt and base_rtt include "
-        "selective acknowledgements. `pipe` and `total_delivered` are known in ``on_mark`` and "
-        "``on_undo`` too, `phase` in ``on_undo``",
-        9.0,
+        "ECN-marked, of those that this ACK reports (classic ECN: 1 for an ACK with ECE)",
+        0.0,
     ),
+    "phase": ("", "loss recovery: 0 none, 1 fast recovery, 2 after a timeout", 0.0),
+    "pipe": ("packets", "in the network: sent, neither delivered nor marked lost", 9.0),
     "total_delivered": ("packets", "delivered since the start, in any order", 100.0),
     "delivery_rate": (
         "packets/s",
         "`rate_delivered` / `rate_interval`, or 0 if there is no valid sample "
-        "(draft-cheng-iccrg-delivery-rate-estimation, 3.3)",
+        "(draft-cheng-iccrg-delivery-rate-estimation, 3.3). This field and those below, up to "
+        "`owd`, tell of the newest packet that the ACK reports: NaN except in ``on_ack``, "
+        "``on_round`` and ``on_mark``",
         90.0,
     ),
     "rate_interval": (
@@ -160,16 +169,26 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         "to send as many packets, if longer",
         0.11,
     ),
-    "rate_delivered": ("packets", "delivered since the newest packet was sent", 10.0),
-    "lost": ("packets", "marked lost since the newest packet, or the lost one, was sent", 0.0),
-    "lost_inflight": ("packets", "`pipe` when that packet, or the lost one, was sent", 10.0),
-    "phase": ("", "loss recovery: 0 none, 1 fast recovery, 2 after a timeout", 0.0),
+    "rate_delivered": (
+        "packets",
+        "delivered since the newest packet was sent. This field and the next three are known in "
+        "``on_lost_packet`` too, of the lost packet",
+        10.0,
+    ),
+    "app_limited": ("0 or 1", "the application limited the rate when that packet was sent", 0.0),
+    "lost": ("packets", "marked lost since that packet was sent", 0.0),
+    "lost_inflight": ("packets", "`pipe` when that packet was sent", 10.0),
     "owd": (
         "s",
         "one-way delay of the newest packet (synchronized clocks); 0 if it was sent twice",
         0.06,
     ),
-    "word0": ("", "first header field as the ACK returned it, for a controller with `header`", 0.0),
+    "word0": (
+        "",
+        "first header field as the newest ACK returned it; NaN, as the next three, for a controller"
+        " without `header`",
+        0.0,
+    ),
     "word1": ("", "second header field", 0.0),
     "word2": ("", "third header field", 0.0),
     "word3": ("", "fourth header field", 0.0),
@@ -177,6 +196,15 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
     "packet_size": ("bytes", "of a full data packet with headers; constant", 1000.0),
     "hops": ("", "number of links on the path of the data, without access links; constant", 1.0),
 }
+
+#: Fields that need a record of each packet. It is kept only for a controller that reads one.
+OF_PACKETS = (
+    "pipe", "total_delivered", "delivery_rate", "rate_interval", "rate_delivered", "app_limited",
+    "lost", "lost_inflight", "owd",
+)  # fmt: skip
+
+#: The header fields of a packet.
+WORDS = tuple(name for name in SAMPLE if name.startswith("word"))
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
@@ -192,7 +220,8 @@ class Controller(Definition):
     Args:
         name: unique name, lower case.
         summary: one line.
-        on_ack: called as ``on_ack(s, p, a)`` for an ACK of new data; None: nothing to do.
+        on_ack: called as ``on_ack(s, p, a)`` for an ACK of new data outside fast recovery; with
+            `every_ack` for each ACK that reports delivered packets. None: nothing to do.
         on_loss: called for a loss event, at most once per window of data; None: nothing to do.
         on_timeout: called when the retransmission timer expires; None: nothing to do.
         on_round: called once per round trip.
@@ -204,7 +233,6 @@ class Controller(Definition):
         validate: takes the dict of all parameters, returns a complaint or None.
         record: state variables that a trace shows, as columns of ``run.trace()`` after
             ``simulate(scenario, trace=True)``.
-        on_delivery: called for each ACK that reports delivered packets, in recovery too.
         on_lost_packet: called for each packet that is marked lost.
         on_mark: called for an ECN mark; None: ``on_loss`` is called.
         on_timer: called at the time in the state variable `wake_at`.
@@ -213,8 +241,9 @@ class Controller(Definition):
         on_open: called when the SYN is acknowledged.
         on_undo: called when the last loss or timeout was spurious.
         stamps: state variables saved with each packet -> the variables they are restored to.
-        owns_recovery: the window in recovery is the controller's.
-        owns_start: the transport does not change the window after idle periods.
+        every_ack: ``on_ack`` is called in recovery too, and nothing takes its growth of cwnd back.
+        window: "shared": the transport too changes cwnd, in recovery and after idle periods; "own":
+            only the rules do, and `every_ack` is set.
         chance: the state has a random stream.
         exact: rules depend on values that means hide; the mean field refuses the controller.
         coupled: rules read the states of all flows of the flow's group.
@@ -232,9 +261,9 @@ class Controller(Definition):
 
     name: str
     summary: str
-    on_ack: Rule | None
-    on_loss: Rule | None
-    on_timeout: Rule | None
+    on_ack: Rule | None = None
+    on_loss: Rule | None = None
+    on_timeout: Rule | None = None
     on_round: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
@@ -242,7 +271,6 @@ class Controller(Definition):
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
     record: tuple[str, ...] = ()
-    on_delivery: Rule | None = None
     on_lost_packet: Rule | None = None
     on_mark: Rule | None = None
     on_timer: Rule | None = None
@@ -251,8 +279,8 @@ class Controller(Definition):
     on_open: Rule | None = None
     on_undo: Rule | None = None
     stamps: Mapping[str, str] = field(default_factory=dict)
-    owns_recovery: bool = False
-    owns_start: bool = False
+    every_ack: bool = False
+    window: str = "shared"
     chance: bool = False
     exact: bool = False
     coupled: bool = False
@@ -264,6 +292,7 @@ class Controller(Definition):
             if name in common:
                 raise ScenarioError(f"controller {self.name!r}: state {name!r} is common to all")
         self._check_extras()
+        object.__setattr__(self, "every_ack", self.every_ack or self.window == "own")
         object.__setattr__(self, "record", tuple(self.record))
         numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
         for name in self.header:
@@ -288,7 +317,9 @@ class Controller(Definition):
                 self._try(rule_name, rule)
 
     def _check_extras(self) -> None:
-        """What `stamps` and `on_timer` name is there."""
+        """What `stamps` and `on_timer` name is there, and `window` is a choice."""
+        if self.window not in ("shared", "own"):
+            raise refuse(f"controller {self.name!r}: window", self.window, '"shared" or "own"')
         numbers = {*WINDOW, *(n for n, v in self.state.items() if v.size == 1 and v.kind is float)}
         for name in (*self.stamps, *self.stamps.values()):
             if name not in numbers:
@@ -311,7 +342,6 @@ class Controller(Definition):
             "on_round": self.on_round,
             "on_loss": self.on_loss,
             "on_timeout": self.on_timeout,
-            "on_delivery": self.on_delivery,
             "on_lost_packet": self.on_lost_packet,
             "on_mark": self.on_mark,
             "on_timer": self.on_timer,
@@ -323,11 +353,19 @@ class Controller(Definition):
 
     @property
     def extras(self) -> list[str]:
-        """What it has that needs packets: rules, state and flags of the second table."""
-        told = ("on_delivery", "on_lost_packet", "on_timer", "on_start", "on_open")
-        found = [n for n in told if self.rules[n]]
+        """What it has that needs packets: rules, state and settings of the second table, and fields
+        of the sample."""
+        told = ("on_lost_packet", "on_timer", "on_start", "on_open")
+        found = [n for n in ("every_ack", "stamps") if getattr(self, n)]
+        found += [n for n in told if self.rules[n]]
         found += [n for n in ("pacing_rate",) if n in self.state]
-        return found + [n for n in ("stamps", "owns_recovery", "owns_start") if getattr(self, n)]
+        return found + [f"a.{name}" for name in self.reads_of_packets]
+
+    @cached_property
+    def reads_of_packets(self) -> list[str]:
+        """The fields of :data:`OF_PACKETS` that a rule reads."""
+        read = fields_read(self.rules.values(), self.records(SAMPLE, SAMPLE))
+        return [name for name in OF_PACKETS if name in read]
 
     @property
     def state_dtype(self) -> np.dtype:

@@ -73,7 +73,7 @@ def watch_direction(s, p, a):
         s.noted = s.cwnd
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
     if a.rtt <= 0:
         return
     least = update_min(s.min_at, s.min_best, p.min_window, a.now, a.rtt)
@@ -96,10 +96,6 @@ def on_delivery(s, p, a):
     s.pacing_rate = 2 * s.cwnd / standing  # (5)
 
 
-def on_ack(s, p, a):
-    """Nothing to do: ``on_delivery`` does the work."""
-
-
 def on_loss(s, p, a):
     """(7)."""
     if p.competitive and s.share > 0:
@@ -120,7 +116,6 @@ copa = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_delivery=on_delivery,
         params={
             "delta": Param(0.5, "1/packets", "1/delta packets of the flow are queued", 1e-3),
             "min_window": Param(10, "s", "span of RTTmin", 0),
@@ -144,8 +139,7 @@ copa = register(
             "raised_at": State(0, "s", "when 1/delta last grew"),
         },
         recovery="rack-tlp",
-        owns_recovery=True,
-        owns_start=True,
+        window="own",
         record=("velocity", "pacing_rate"),
     )
 )

@@ -48,7 +48,7 @@ DELAYS = {
 }
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
     if a.owd > 0:
         s.queueing = queueing_delay(s, a.now, a.owd)
     if a.phase != 0:
@@ -61,10 +61,6 @@ def on_delivery(s, p, a):
         s.ssthresh = min(s.ssthresh, max(s.cwnd, 2.0))
         grown = s.cwnd + p.gain * (1 - s.queueing / p.target_delay) * a.delivered / s.cwnd  # (2)
     s.cwnd = max(min(grown, max(a.inflight + a.delivered + p.allowed, s.cwnd)), 2.0)
-
-
-def on_ack(s, p, a):
-    """``on_delivery`` does all the work."""
 
 
 def on_loss(s, p, a):
@@ -85,7 +81,6 @@ ledbat = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_delivery=on_delivery,
         params={
             "target_delay": Param(
                 0.1, "s", "target of the queueing delay, at most 0.1 (TARGET)", 1e-6
@@ -96,6 +91,7 @@ ledbat = register(
             ),
         },
         state=DELAYS,
+        every_ack=True,
         recovery="sack-prr",
         record=("queueing",),
     )

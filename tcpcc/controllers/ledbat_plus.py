@@ -74,7 +74,7 @@ def move_on(s, p, a):
         avoid(s, a)
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
     if a.rtt > 0:
         s.queueing = queueing_delay(s, a.now, a.rtt)
     if a.phase == 1:
@@ -112,10 +112,9 @@ ledbat_plus = register(
         name="ledbat_plus",
         summary="LEDBAT with periodic slowdowns, so that late flows get no more and no less",
         source="draft-irtf-iccrg-ledbat-plus-plus-01",
-        on_ack=None,
+        on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_delivery=on_delivery,
         params={
             "target_delay": Param(0.06, "s", "target of the queueing delay (TARGET)", 1e-6),
             "gain_cap": Param(16, "", "largest 1/GAIN", 1),
@@ -130,6 +129,7 @@ ledbat_plus = register(
             "frozen_until": State(0, "s", "until when W is 2 in it"),
             "next_slowdown": State(0, "s", "when the next one begins"),
         },
+        every_ack=True,
         recovery="sack-prr",
         record=("queueing", "mode"),
     )

@@ -37,7 +37,9 @@ def take_delay(s, owd):
     s.smooth = owd if s.smooth == 0 else s.smooth + (owd - s.smooth) / 8
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
+    if a.limited == 0 and s.inferring == 0:
+        reno_on_ack(s, p, a)
     if a.owd <= 0:
         return
     take_delay(s, a.owd)
@@ -56,11 +58,6 @@ def on_delivery(s, p, a):
     s.dropped_at = a.now
 
 
-def on_ack(s, p, ack):
-    if s.inferring == 0:
-        reno_on_ack(s, p, ack)
-
-
 lp = register(
     Controller(
         name="lp",
@@ -69,7 +66,6 @@ lp = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_delivery=on_delivery,
         params={
             **PARAMS,
             "threshold": Param(
@@ -86,6 +82,7 @@ lp = register(
             "inferring": State(0, "0 or 1", "in an inference phase"),
             "dropped_at": State(-math.inf, "s", "when the last inference phase began"),
         },
+        every_ack=True,
         recovery="sack-prr",
     )
 )

@@ -63,7 +63,7 @@ def cut(s, p, a, factor):
         set_window(s, p, a, s.window * factor)
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
     begin(s)
     s.timeouts = 0.0
     if a.rtt <= 0:
@@ -102,10 +102,9 @@ swift = register(
         name="swift",
         summary="keeps the RTT at a target, with windows below one packet",
         source="Kumar et al. 2020; csg-htsim",
-        on_ack=None,
+        on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_delivery=on_delivery,
         params={
             "base_target": Param(0, "s", "B, base target delay; 0: BaseRTT", 0),
             "hop_share": Param(1 / 6.55, "", "h: target per hop, as a share of B (htsim)", 0),
@@ -128,8 +127,7 @@ swift = register(
         },
         validate=check,
         recovery="rack-tlp",
-        owns_recovery=True,
-        owns_start=True,
+        window="own",
         record=("window", "pacing_rate"),
     )
 )

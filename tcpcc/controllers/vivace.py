@@ -85,7 +85,7 @@ def note(s, a):
     for i in range(2):
         if s.turn_back == s.of_turn[i]:
             s.arrived[i] += a.delivered
-            s.limited[i] += a.limited
+            s.limited[i] += a.app_limited
             if a.rtt > 0:
                 sent = a.now - a.rtt - s.began[i]
                 s.n[i] += 1
@@ -149,7 +149,7 @@ def step(s, p):
     s.rate *= max(1 + change / x, 0.5)
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
     if a.srtt <= 0:
         return
     if s.rate == 0:
@@ -174,14 +174,6 @@ def on_lost_packet(s, p, a):
             s.lost[i] += 1
 
 
-def on_ack(s, p, a):
-    """``on_delivery`` does all the work."""
-
-
-def on_loss(s, p, a):
-    """Losses count in (1)."""
-
-
 def on_timeout(s, p, a):
     """(6)."""
     if s.rate > 0 and a.srtt > 0:
@@ -197,9 +189,7 @@ vivace = register(
         summary="the rate follows the slope of a utility of rate, delay and loss",
         source="Dong et al. 2018",
         on_ack=on_ack,
-        on_loss=on_loss,
         on_timeout=on_timeout,
-        on_delivery=on_delivery,
         on_lost_packet=on_lost_packet,
         on_timer=on_timer,
         params={
@@ -252,8 +242,7 @@ vivace = register(
         },
         stamps={"turn": "turn_back"},
         recovery="rack-tlp",
-        owns_recovery=True,
-        owns_start=True,
+        window="own",
         chance=True,
         record=("pacing_rate", "rate", "mode"),
     )

@@ -16,7 +16,7 @@ import builtins
 import inspect
 import linecache
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -114,6 +114,18 @@ def check_rule(owner: str, rule: Any, records: tuple[Fields | None, ...]) -> Non
         _Reader(owner).read(rule, records)
 
 
+def fields_read(rules: Iterable[Any], records: tuple[Fields | None, ...]) -> frozenset[str]:
+    """The fields of the sample, the last of `records`, that rules and their helpers name.
+
+    All fields, if a rule passes the sample on in a way that cannot be followed.
+    """
+    reader = _Reader("")
+    for rule in rules:
+        if rule is not None:
+            reader.read(rule, records)
+    return frozenset(reader.named)
+
+
 @lru_cache(maxsize=64)
 def _functions(file: str, text: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file by their first line."""
@@ -148,6 +160,7 @@ class _Reader:
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.seen: set[tuple[Any, ...]] = set()
+        self.named: set[str] = set()  # fields of the sample
 
     def read(self, function: Any, records: tuple[Fields | None, ...]) -> None:
         function = getattr(function, "py_func", function)
@@ -157,10 +170,18 @@ class _Reader:
         self.seen.add(key)
         node = None if getattr(function, "of_engine", False) else definition(function)
         if node is None:
+            if not getattr(function, "of_engine", False):
+                self.name_all(records)
             return
         if not _fits(function, len(records)):
             raise self.error(function, node, _misfit(function, records))
         _Function(self, function, node, records).check()
+
+    def name_all(self, records: Iterable[Fields | None]) -> None:
+        """Any field of these records may be named."""
+        for record in records:
+            if record and record.what == "sample":
+                self.named |= record.names
 
     def error(self, function: FunctionType, node: ast.AST, text: str) -> ScenarioError:
         return ScenarioError(f"{self.owner}, {place(function, getattr(node, 'lineno', 0))}: {text}")
@@ -204,6 +225,7 @@ class _Function:
         return self.reader.error(self.function, node, text)
 
     def check(self) -> None:
+        followed: set[ast.AST] = set()  # owners of fields, and arguments of helpers
         for node in _inside(self.node):
             refused = _REFUSED.get(type(node))
             if refused:
@@ -214,13 +236,16 @@ class _Function:
                 if isinstance(target, ast.Attribute) and self._record(target.value):
                     self._number(ast.unparse(target), value)
             if isinstance(node, ast.Attribute):
+                followed.add(node.value)
                 self._attribute(node, isinstance(node.ctx, ast.Load))
             elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
                 self._attribute(node.value, isinstance(node.ctx, ast.Load))
             elif isinstance(node, ast.Call):
-                self._call(node)
+                followed.update(self._call(node))
             elif isinstance(node, ast.Name):
                 self._name(node)
+                if node not in followed:
+                    self.reader.name_all([self.records.get(node.id)])
 
     def _number(self, field: str, value: ast.AST) -> None:
         """Refuse a value that cannot be a number; what a call returns is left to the compiler."""
@@ -258,6 +283,8 @@ class _Function:
                 f"{suggestion(node.attr, record.names) or ';'}"
                 f" it has {', '.join(sorted(record.names)) or 'nothing'}",
             )
+        if record.what == "sample":
+            self.reader.named.add(node.attr)
         if not reads and node.attr not in record.written:
             raise self.error(
                 node,
@@ -293,19 +320,21 @@ class _Function:
         if isinstance(getattr(value, node.attr), ModuleType):
             raise self.error(node, f"{owner.id}.{node.attr}: {_unusable(value)}")
 
-    def _call(self, node: ast.Call) -> None:
+    def _call(self, node: ast.Call) -> list[ast.expr]:
+        """Read the helper that is called; returns the arguments that it is followed with."""
         if not isinstance(node.func, ast.Name) or node.func.id in self.local:
-            return
+            return []
         value = self._value(node.func)
         value = getattr(value, "py_func", value)
         if not isinstance(value, FunctionType):
-            return
+            return []
         given = [self.records.get(a.id) if isinstance(a, ast.Name) else None for a in node.args]
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-            return
+            return []
         if not _fits(value, len(given)):
             raise self.error(node, _misfit(value, tuple(given)))
         self.reader.read(value, tuple(given))
+        return node.args
 
     def _name(self, node: ast.Name) -> None:
         if node.id in self.local:

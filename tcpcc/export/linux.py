@@ -31,7 +31,7 @@ KERNEL: dict[str, str] = {
     "now": "tcp_mstamp",
     "acked": "acked of cong_avoid, acked_sacked of the rate sample",
     "delivered": "pkts_acked",
-    "rtt": "rtt_us of pkts_acked, in on_delivery of the rate sample",
+    "rtt": "rtt_us of pkts_acked, with every_ack of the rate sample",
     "srtt": "srtt_us",
     "base_rtt": "smallest rtt",
     "max_rtt": "largest rtt",
@@ -42,13 +42,15 @@ KERNEL: dict[str, str] = {
     "inflight": "packets_out",
     "window": "cwnd of the state, snd_wnd",
     "transmits": "icsk_retransmits; 1 on a loss",
-    "limited": "is_cwnd_limited, in on_delivery is_app_limited",
+    "limited": "is_cwnd_limited",
     "marked": "delivered_ce",
+    "ce": "delivered_ce",
     "pipe": "packets_out, sacked_out, lost_out, retrans_out",
     "total_delivered": "delivered",
     "delivery_rate": "delivered and interval_us of the rate sample",
     "rate_interval": "interval_us of the rate sample",
     "rate_delivered": "delivered of the rate sample",
+    "app_limited": "is_app_limited of the rate sample",
     "phase": "state of the loss recovery, set_state",
     "idle": "tcp_wstamp_ns",
     "packet_size": "mss_cache",
@@ -200,7 +202,9 @@ def _features(controller: Controller) -> str:
     """What the runtime must know."""
     have = [f"HAS_{name.upper()}" for name, rule in controller.rules.items() if rule is not None]
     have += [f"HAS_{n.upper()}" for n in ("pacing_rate", "wake_at") if n in controller.state]
-    have += [n.upper() for n in ("owns_recovery", "owns_start") if getattr(controller, n)]
+    have += ["EVERY_ACK"] if controller.every_ack else []
+    have += ["OWNS_WINDOW"] if controller.window == "own" else []
+    have += ["READS_RATE"] if controller.reads_of_packets else []
     lines = [f"#define CONTROL {identifier(controller.name)[:15]}"]
     lines += [f"#define {one}" for one in have]
     lines += ["", "#ifndef LOOP_LIMIT", f"#define LOOP_LIMIT {MOST_TURNS}", "#endif"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.controllers.controller import Controller, sample_dtype
+from tcpcc.controllers.controller import OF_PACKETS, WORDS, Controller, sample_dtype
 from tcpcc.engine.jit import address, rule_address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import TcpccError
@@ -25,8 +26,14 @@ def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
 
 
 def sample_of(flow: ResolvedFlow) -> np.ndarray:
-    """A new sample for a flow, with the constant fields (packet size, hops) filled in."""
+    """A new sample for a flow, with the constant fields (packet size, hops) filled in.
+
+    Fields that nothing fills in for its controller are NaN.
+    """
+    assert flow.controller is not None
     sample = record_of(sample_dtype)
+    for name in (*OF_PACKETS, *(() if flow.controller.header else WORDS)):
+        sample[name] = math.nan
     sample["packet_size"], sample["hops"] = flow.spec.packet_size, flow.hops
     return sample
 

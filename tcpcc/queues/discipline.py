@@ -137,7 +137,8 @@ class Discipline(Definition):
         state: name -> `State`.
         source: paper or RFC.
         validate: takes the dict of all parameters, returns a complaint or None.
-        record: state variables that a run records as ``queue_<name>`` of ``run.data``.
+        record: state variables that a run records as ``queue_<name>`` of ``run.data``, or as
+            ``queue_<name>_state`` if every record has a variable of that name (``queue_max``).
         reads_headers: the rules read and write header fields.
         in_amounts: the rules never drop, and count `q.arrivals` packets per call.
     """

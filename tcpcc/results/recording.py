@@ -231,7 +231,7 @@ def dataset(
         cpu_seconds: processor time that the run took.
 
     Raises:
-        ValueError: an array has the wrong shape, or a queue's state variable the name of another.
+        ValueError: an array has the wrong shape.
     """
     import xarray as xr
 
@@ -254,13 +254,12 @@ def dataset(
     if series.links.marks is not None:
         table["marks"] = MARKS
     for name, states in series.links.states.items():
-        if f"queue_{name}" in table:
-            raise ValueError(f"queue_{name} is a variable of every record: record another name")
-        table[f"queue_{name}"] = (
-            ("time", "link"),
-            *_recorded_meaning(name, [x.queue.discipline for x in links]),
-        )
-        values[f"queue_{name}"] = states
+        variable = f"queue_{name}"
+        while variable in table:
+            variable += "_state"
+        meaning = _recorded_meaning(name, [x.queue.discipline for x in links])
+        table[variable] = (("time", "link"), *meaning)
+        values[variable] = states
     sizes = {"time": len(ends), "flow": len(rows), "link": len(links)}
     variables = {name: _variable(name, *table[name], values[name], sizes) for name in table}
     for name, column in (series.items or {}).items():

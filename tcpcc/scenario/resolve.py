@@ -277,7 +277,7 @@ def _resolve_flow(
     controller = composed(spec.definition, spec.slow_start.rule)
     params = controller.check(dict(spec.params + spec.slow_start.params))
     recovery = spec.recovery or controller.recovery
-    if controller.owns_recovery:
+    if controller.window == "own":
         _check_selective(controller, recovery)
     if spec.transport.gradual_marks and spec.transport.ecn != "off":
         _check_proportional(recovery)

@@ -88,7 +88,8 @@ class Transport(Record):
             Linux: SACKed packets count when they are SACKed and not again later. False: it counts
             the packets that it acknowledges cumulatively (packet model).
         whole_window: whether the window grows in whole packets, as in Linux: fractions accumulate
-            until they make a packet, and a reduction rounds down (packet model).
+            until they make a packet, and a reduction rounds down (packet model; not with a
+            controller's `every_ack`).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
         gso_segments: number of packets that leave as one piece if the window allows, as in Linux
@@ -100,8 +101,11 @@ class Transport(Record):
         timestamps: whether every ACK gives an RTT sample to the timer; False: one per round trip.
         syn_rtt: whether the handshake's RTT is a sample for the controller. The SYN is small, so
             its RTT is likely to become the BaseRTT.
-        ecn: "off", "classic" (RFC 3168: at most one reaction per round trip) or "accurate" (the
-            receiver reports the number of marked packets); packet model.
+        ecn: "off", "classic" (RFC 3168: at most one reaction per round trip), "accurate" (the
+            receiver reports the number of marked packets) or "l4s" (the same, and packets are
+            ECT(1), RFC 9331); packet model.
+        ecn_retransmissions: whether retransmissions are ECN-capable too (RFC 8311, 4.3); with
+            "l4s" always.
         gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,
             and does not grow meanwhile, as in Linux (state CWR); False: it shrinks at once. Needs
             a recovery with proportional rate reduction, "sack-prr" or "rack-tlp".
@@ -141,7 +145,8 @@ class Transport(Record):
     idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(True, flag)
     syn_rtt: bool = _setting(False, flag)
-    ecn: str = _setting("off", one_of, known=("off", "classic", "accurate"))
+    ecn: str = _setting("off", one_of, known=("off", "classic", "accurate", "l4s"))
+    ecn_retransmissions: bool = _setting(False, flag)
     gradual_marks: bool = _setting(False, flag)
     dsack: bool = _setting(False, flag)
 

@@ -152,11 +152,11 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
     """The controller of the same name that starts by that rule; the same one for the same two.
 
     Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name,
-    or both write headers, and if the controller owns its start.
+    or both write headers, and if the controller has ``window="own"``.
     """
     if start_up is STANDARD:
         return controller
-    if controller.owns_start:
+    if controller.window == "own":
         raise ScenarioError(
             f"slow start {start_up.name!r} does not go with controller {controller.name!r}, "
             "which has a start of its own"

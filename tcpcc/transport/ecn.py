@@ -1,30 +1,33 @@
 """Explicit congestion notification, sans-IO: the ECN bits of segments and ACKs.
 
-Sources: RFC 3168 (classic), RFC 8257 section 3.2 and draft-ietf-tcpm-accurate-ecn (accurate).
+Sources: RFC 3168 (classic), RFC 8257 section 3.2 and draft-ietf-tcpm-accurate-ecn (accurate),
+RFC 9331 (L4S), RFC 8311 section 4.3 and draft-ietf-tcpm-generalized-ecn (retransmissions).
 
-A connection's mode is ``f.ecn``: OFF, CLASSIC or ACCURATE. New data are sent as ECN-capable; the
-handshake's segment and retransmissions are not (RFC 3168, 6.1.1 and 6.1.5).
+A connection's mode is ``f.ecn``: OFF, CLASSIC, ACCURATE or L4S. New data are sent as ECT(0), with
+L4S as ECT(1) (RFC 9331, 4.1). The handshake's segment is not ECN-capable (RFC 3168, 6.1.1), and
+retransmissions are not either (6.1.5) unless ``f.ecn_retransmissions`` is set, as it is for L4S.
 
 Classic: after a marked segment every ACK carries ECE until a segment with CWR arrives; ``f.cwr``
 makes the sender set CWR. Accurate: every ACK carries the number of marked segments so far, so a
-lost ACK loses no information, and a delayed ACK is sent at once when marks begin or end.
+lost ACK loses no information, and a delayed ACK is sent at once when marks begin or end. L4S has
+this feedback too.
 """
 
 from tcpcc.engine.jit import compiled
-from tcpcc.transport.flow_record import ACCURATE, CE, CLASSIC, CWR, ECE, ECT, OFF
+from tcpcc.transport.flow_record import ACCURATE, CE, CLASSIC, CWR, ECE, ECT, ECT1, L4S, OFF
 from tcpcc.transport.receiver import acknowledge_now
 
 #: The ECN modes by name.
-CHOICES = {"off": OFF, "classic": CLASSIC, "accurate": ACCURATE}
+CHOICES = {"off": OFF, "classic": CLASSIC, "accurate": ACCURATE, "l4s": L4S}
 
 
 @compiled
 def bits_to_send(f, seq, again):
     """The ECN bits of a segment sent now."""
-    if f.ecn == OFF or again or (seq == 0 and f.handshake != 0):
+    if f.ecn == OFF or (again and f.ecn_retransmissions == 0) or (seq == 0 and f.handshake != 0):
         return 0
-    bits = ECT
-    if f.cwr != 0:
+    bits = ECT | ECT1 if f.ecn == L4S else ECT
+    if f.cwr != 0 and not again:
         f.cwr = 0
         bits |= CWR
     return bits
@@ -43,7 +46,7 @@ def on_bits(f, bits, due):
     if marked != 0:
         f.marks_seen += 1
         f.echoes = 1
-    if f.ecn == ACCURATE and marked != f.mark_last and not due:
+    if f.ecn >= ACCURATE and marked != f.mark_last and not due:
         due = acknowledge_now(f)
     f.mark_last = marked
     return due
@@ -64,7 +67,7 @@ def on_echo(f, ack, bits, echo):
     f.marked = 0
     if ack < f.high_ack:
         return
-    if f.ecn == ACCURATE:
+    if f.ecn >= ACCURATE:
         f.marked = max(echo - f.echoed, 0)
         f.echoed = max(echo, f.echoed)
     elif bits & ECE != 0:

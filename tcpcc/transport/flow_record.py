@@ -15,9 +15,10 @@ TCP, CBR = 0, 1  # kinds of flow
 # Phases of a sender.
 OPEN, RECOVERY, LOSS = 0, 1, 2
 
-# ECN: modes of a connection, and header bits (RFC 3168; CE and ECT as two flags).
-OFF, CLASSIC, ACCURATE = 0, 1, 2
-ECT, CE, ECE, CWR = 1, 2, 4, 8
+# ECN: modes of a connection, and header bits (RFC 3168; flags, so that a marked packet has two or
+# three: ECT for a capable packet, ECT1 if it is ECT(1), CE if it is marked).
+OFF, CLASSIC, ACCURATE, L4S = 0, 1, 2, 3
+ECT, CE, ECE, CWR, ECT1 = 1, 2, 4, 8, 16
 
 # Flags of a segment.
 RECEIVED, SACKED, MARKED_LOST, RETRANSMITTED, REPORTED, PUSHED = 1, 2, 4, 8, 16, 32
@@ -45,7 +46,9 @@ CONTROLLER: dict[str, type] = {
     "pacing_rate": int,
     # marked packets not yet reported to the controller
     "unreported_marks": int,
-    "gradual_marks": FLAG, "owns_start": FLAG, "whole_window": FLAG, "count_delivered": FLAG,
+    "gradual_marks": FLAG, "owns_window": FLAG, "whole_window": FLAG, "count_delivered": FLAG,
+    # `on_ack` is called for every ACK; a rule reads a field of `controller.OF_PACKETS`
+    "every_ack": FLAG, "reads_packets": FLAG,
 }  # fmt: skip
 LOSS_RECOVERY: dict[str, type] = {
     "address": int, "recovery_state": int, "recovery_params": int, "recovery_on_ack": int,
@@ -75,9 +78,9 @@ RARE: dict[str, type] = {
     # controller: rules, and offsets in the state as above; `mark_edge`: last packet of the window
     # for which a mark has been answered
     "on_loss": int, "on_timeout": int,
-    "on_delivery": int, "on_lost_packet": int, "on_timer": int, "on_mark": int,
+    "on_lost_packet": int, "on_timer": int, "on_mark": int,
     "on_restart": int, "on_start": int, "on_open": int, "on_undo": int,
-    "wake_at": int, "stream": int, "mark_edge": int, "owns_recovery": FLAG,
+    "wake_at": int, "stream": int, "mark_edge": int,
     "recovery_on_timeout": int, "recovery_resume": int, "recovery_on_alarm": int,
     # `carried`: window growth that is not a whole packet yet; `piece`, `in_piece`: segments of the
     # current piece, and how many of them are still to be sent
@@ -89,11 +92,13 @@ RARE: dict[str, type] = {
     # whether a repeated timeout keeps ssthresh; last segment retransmitted by the timer
     "hold_ssthresh": FLAG, "timer_seq": int,
 }  # fmt: skip
-# Sender: the mode, the newest count echoed, and whether the next new segment carries CWR (`marked`
-# above: marked packets that the ACK being handled reports; classic ECN: 1 for an ACK with ECE).
+# Sender: the mode, whether retransmissions are ECN-capable, the newest count echoed, and whether
+# the next new segment carries CWR (`marked` above: marked packets that the ACK being handled
+# reports; classic ECN: 1 for an ACK with ECE).
 # Receiver: marked packets so far, whether the last packet was marked, and whether ACKs carry ECE.
 ECN: dict[str, type] = {
-    "ecn": int, "echoed": int, "cwr": int, "marks_seen": int, "mark_last": int, "echoes": int,
+    "ecn": FLAG, "ecn_retransmissions": FLAG, "echoed": int, "cwr": int, "marks_seen": int,
+    "mark_last": int, "echoes": int,
 }  # fmt: skip
 
 TCP_FLOW = record_dtype(
@@ -115,6 +120,8 @@ DELIVERY = record_dtype(
         # packets that the ACK being handled newly reports; the one of them sent last, and when
         ("news", int), ("newest", int), ("newest_sent", float), ("rtt", float), ("owd", float),
         ("srtt", float), ("base_rtt", float),
+        # for an `on_ack` that is called later in the ACK's handling
+        ("held_acked", float), ("held_limited", float),
         ("prior", int), ("prior_at", float), ("send_elapsed", float), ("limited", int),
         ("prior_lost", int), ("prior_pipe", int),
         # when pacing allows the next waiting packet; when to call the loss recovery's on_alarm

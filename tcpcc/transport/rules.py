@@ -114,7 +114,7 @@ def shrink(f, rule):
 @compiled
 def apply_growth(f, rule):
     """Call ``on_ack`` or ``on_round`` with the window growth that the flow's settings allow."""
-    if f.owns_start != 0:
+    if f.owns_window != 0:
         apply_rule(f, rule)
     elif is_answering_mark(f):
         shrink(f, rule)
@@ -134,7 +134,37 @@ def fill_sample(f, now):
     a.max_rtt = max(f.max_rtt, a.base_rtt)
     a.inflight = f.next_seq - f.high_ack
     a.window = in_force(f, window_at(f.state, 0).cwnd)
+    a.phase = float(f.phase)
     return a
+
+
+@compiled
+def fill_of_packets(f, a):
+    """Fill in the fields that need a record of each packet; those of single packets become NaN."""
+    d = delivery_at(f.delivery, 0)
+    a.pipe = float(d.pipe)
+    a.total_delivered = float(d.total)
+    a.delivery_rate = a.rate_interval = a.rate_delivered = math.nan
+    a.app_limited = a.lost = a.lost_inflight = a.owd = math.nan
+
+
+@compiled
+def fill_of_newest(f, a):
+    """Fill in what the ACK being handled tells of the newest packet that it reports."""
+    d = delivery_at(f.delivery, 0)
+    a.delivery_rate = a.rate_interval = a.rate_delivered = a.owd = 0.0
+    if d.news == 0:
+        return
+    interval = max(d.send_elapsed, d.last_at - d.prior_at)
+    if interval > 0 and interval >= d.base_rtt:
+        a.rate_interval = interval
+        a.rate_delivered = float(d.total - d.prior)
+        a.delivery_rate = a.rate_delivered / interval
+    a.app_limited = float(d.limited)
+    a.lost = float(d.lost - d.prior_lost)
+    a.lost_inflight = float(d.prior_pipe)
+    if not is_syn(f, d.newest):
+        a.owd = d.owd
 
 
 @compiled
@@ -187,9 +217,9 @@ def outstanding_before(f, packets):
 def report_acked(f, now, packets, rtt):
     """Report `packets` newly acknowledged packets to the controller.
 
-    Calls ``on_round`` if the ACK ends the current round, then ``on_ack``. The sample's `delivered`
-    includes the packets that partial ACKs have acknowledged since the last report
-    (``f.unreported``).
+    Calls ``on_round`` if the ACK ends the current round, then ``on_ack``, which with `every_ack`
+    waits for :func:`report_delivery`. The sample's `delivered` includes the packets that partial
+    ACKs have acknowledged since the last report (``f.unreported``).
 
     The ACK that ends a round acknowledges the first packet of the next one, so its RTT counts in
     the next round: ``on_round`` sees it only in the field `rtt`. The handshake's RTT is not a
@@ -206,7 +236,10 @@ def report_acked(f, now, packets, rtt):
     a.limited = 1.0 if is_limited(f, outstanding_before(f, packets)) else 0.0
     f.unreported = 0
     a.marked = float(f.unreported_marks)
-    f.unreported_marks = 0
+    a.ce = float(f.marked)
+    if f.reads_packets != 0 and (f.every_ack == 0 or f.on_round != 0):
+        fill_of_packets(f, a)
+        fill_of_newest(f, a)
     syn = is_syn(f, f.high_ack)
     if f.high_ack >= f.round_seq:
         a.round_time = now - f.round_start
@@ -231,11 +264,23 @@ def report_acked(f, now, packets, rtt):
         f.round_n += 1
         f.round_min = min(f.round_min, rtt)
     first = f.handshake != 0 and f.high_ack == packets - 1  # the ACK of the SYN
-    if first and f.owns_start != 0:
+    if f.every_ack == 0:
+        f.unreported_marks = 0
+        if f.reads_packets != 0 and delivery_at(f.delivery, 0).news > 0:
+            give_back(f, delivery_at(f.delivery, 0).newest)
+        apply_growth(f, f.on_ack)
+    elif not first:
+        hold_acked(f, a)
+    if first:
         open_window(f)
-    apply_growth(f, f.on_ack)
-    if first and f.owns_start == 0:
-        open_window(f)
+
+
+@compiled
+def hold_acked(f, a):
+    """Keep what only this part of an ACK's handling knows for :func:`report_delivery`."""
+    d = delivery_at(f.delivery, 0)
+    d.held_acked += a.acked
+    d.held_limited = a.limited
 
 
 @compiled
@@ -259,6 +304,9 @@ def fill_loss_sample(f, now, transmits, flight):
     a.transmits = float(transmits)
     a.limited = 0.0
     a.marked = 0.0
+    a.ce = 0.0
+    if f.reads_packets != 0:
+        fill_of_packets(f, a)
 
 
 @compiled
@@ -268,7 +316,6 @@ def report_marks(f, now):
     At most once per window of data (RFC 3168, 6.1.2), and not during a loss recovery.
     """
     f.unreported_marks += f.marked
-    f.marked = 0
     if f.phase != OPEN or f.ack <= f.mark_edge:
         return
     f.mark_edge = f.max_seq
@@ -276,10 +323,9 @@ def report_marks(f, now):
     fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
     a = sample_at(f.sample, 0)
     a.marked = float(f.unreported_marks)
-    if f.delivery != 0:
-        d = delivery_at(f.delivery, 0)
-        a.pipe = float(d.pipe)
-        a.total_delivered = float(d.total)
+    a.ce = float(f.marked)
+    if f.reads_packets != 0:
+        fill_of_newest(f, a)
     apply_cut(f, f.on_mark if f.on_mark != 0 else f.on_loss)
 
 
@@ -321,43 +367,40 @@ def give_back(f, seq):
 
 
 @compiled
-def fill_delivery_sample(f, now):
-    """Fill in the fields common to ``on_delivery`` and ``on_lost_packet``; returns the sample."""
-    d = delivery_at(f.delivery, 0)
+def fill_event(f, now):
+    """Fill the sample of an event other than new data, a loss or a mark; returns it."""
     a = fill_sample(f, now)
-    if d.srtt > 0:
-        a.srtt = d.srtt
-        a.base_rtt = d.base_rtt
-    a.acked = 0.0
-    a.transmits = 0.0
-    a.pipe = float(d.pipe)
-    a.phase = float(f.phase)
-    a.total_delivered = float(d.total)
-    a.delivered = a.rtt = a.owd = a.delivery_rate = a.rate_interval = a.rate_delivered = 0.0
+    if f.every_ack != 0:
+        d = delivery_at(f.delivery, 0)
+        if d.srtt > 0:
+            a.srtt = d.srtt
+            a.base_rtt = d.base_rtt
+    a.acked = a.delivered = a.rtt = a.transmits = a.limited = a.marked = a.ce = 0.0
+    if f.reads_packets != 0:
+        fill_of_packets(f, a)
     return a
 
 
 @compiled
 def report_delivery(f, now):
-    """Report the packets delivered with the current ACK to the controller, once."""
+    """With `every_ack`: call ``on_ack`` for the packets delivered with the current ACK, once."""
     d = delivery_at(f.delivery, 0)
-    if d.news == 0 or f.on_delivery == 0:
+    if d.news == 0 or f.every_ack == 0:
         return
-    a = fill_delivery_sample(f, now)
+    a = fill_event(f, now)
+    a.acked = d.held_acked
+    a.limited = d.held_limited
+    d.held_acked = d.held_limited = 0.0
     a.delivered = float(d.news)
-    d.news = 0
+    a.marked = float(f.unreported_marks)
+    a.ce = float(f.marked)
+    f.unreported_marks = 0
     a.rtt = 0.0 if is_syn(f, d.newest) else d.rtt
-    a.owd = 0.0 if is_syn(f, d.newest) else d.owd
-    interval = max(d.send_elapsed, d.last_at - d.prior_at)
-    if interval > 0 and interval >= d.base_rtt:
-        a.rate_interval = interval
-        a.rate_delivered = float(d.total - d.prior)
-        a.delivery_rate = a.rate_delivered / interval
-    a.limited = float(d.limited)
-    a.lost = float(d.lost - d.prior_lost)
-    a.lost_inflight = float(d.prior_pipe)
+    if f.reads_packets != 0:
+        fill_of_newest(f, a)
+    d.news = 0
     give_back(f, d.newest)
-    apply_rule(f, f.on_delivery)
+    apply_rule(f, f.on_ack)
 
 
 @compiled
@@ -367,8 +410,8 @@ def mark_lost(f, now, seq):
         return
     d = delivery_at(f.delivery, 0)
     t = stamp_at(f.stamps, seq & f.stamp_mask)
-    a = fill_delivery_sample(f, now)
-    a.limited = float(t.limited)
+    a = fill_event(f, now)
+    a.app_limited = float(t.limited)
     a.lost = float(d.lost - t.lost)
     a.lost_inflight = float(t.pipe)
     a.rate_delivered = float(d.total - t.delivered)
@@ -396,15 +439,15 @@ def reported_twice(f, now, seq):
 @compiled
 def undo_cut(f, now):
     """Undo a spurious window cut and call ``on_undo``. cwnd and ssthresh become at least their
-    earlier values, unless the controller owns its recovery."""
+    earlier values, unless the controller has ``window="own"``."""
     d = delivery_at(f.delivery, 0)
     d.undo_from = -1
-    if f.owns_recovery == 0:
+    if f.owns_window == 0:
         s = window_at(f.state, 0)
         s.cwnd = max(s.cwnd, d.undo_cwnd)
         s.ssthresh = max(s.ssthresh, d.undo_ssthresh)
     if f.on_undo != 0:
-        fill_delivery_sample(f, now).limited = 0.0
+        fill_event(f, now)
         apply_cut(f, f.on_undo)
 
 
@@ -418,11 +461,8 @@ def started(f, now):
 @compiled
 def restarted(f, now, idle):
     """Call ``on_restart``: the application has data again, `idle` s after the last packet."""
-    if f.delivery != 0:
-        fill_delivery_sample(f, now)
-    else:
-        fill_loss_sample(f, now, 0, 0)
-    a = sample_at(f.sample, 0)
+    a = fill_event(f, now)
+    a.inflight = 0.0
     a.limited = 1.0
     a.idle = idle
     apply_rule(f, f.on_restart)
@@ -434,7 +474,7 @@ def on_wake(f, now):
     """Call ``on_timer``: the time ``wake_at`` has come."""
     at = number_at(f.state + f.wake_at, 0)
     at.value = math.inf
-    fill_delivery_sample(f, now).limited = 0.0
+    fill_event(f, now)
     apply_rule(f, f.on_timer)
     if not at.value > now:
         raise FloatingPointError("on_timer left a wake_at that is not later than now")

@@ -107,6 +107,7 @@ def receive_ack(f, now, ack, trigger, low, high):
     if f.delivery != 0:
         report_delivery(f, now)  # does nothing if the loss recovery has called it
         note_limited(f, window_at(f.state, 0).cwnd)
+    f.marked = 0
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf
@@ -213,7 +214,7 @@ def write_data(f, now):
     if f.high_ack == f.max_seq:
         last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
         s = window_at(f.state, 0)
-        if f.idle_restart != 0 and f.owns_start == 0 and now - last > max(f.rto, f.min_rto):
+        if f.idle_restart != 0 and f.owns_window == 0 and now - last > max(f.rto, f.min_rto):
             s.cwnd = min(s.cwnd, f.initial_window)
         begin_round(f, now)
         if f.on_restart != 0:

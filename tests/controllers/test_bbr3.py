@@ -41,13 +41,13 @@ class Sender:
             "now": self.now, "delivered": 1.0, "total_delivered": self.total, "rtt": rtt,
             "srtt": 0.11, "pipe": pipe, "lost": lost, "lost_inflight": inflight, "phase": phase,
             "delivery_rate": rate, "rate_interval": 0.11, "rate_delivered": self.total - prior,
-            "limited": 0.0, "inflight": pipe,
+            "app_limited": 0.0, "inflight": pipe,
         }  # fmt: skip
         vars(self.a).update({k: float(v) for k, v in (sample | more).items()})
         return self.s, self.p, self.a
 
     def ack(self, **told):
-        BBR3.on_delivery(*self.sample(**told))
+        BBR3.on_ack(*self.sample(**told))
         return self.s
 
     def round(self, **told):
@@ -85,9 +85,9 @@ def test_01_startup_ends_on_a_plateau():
 def test_02_startup_ends_on_loss_though_the_application_limits(acks, lost, phase, mode):
     sender = Sender(STARTUP)
     for _ in range(acks):
-        sender.lose(limited=1, phase=phase)
-        sender.ack(limited=1, phase=phase)
-    s = sender.round(limited=1, phase=phase, lost=lost)
+        sender.lose(app_limited=1, phase=phase)
+        sender.ack(app_limited=1, phase=phase)
+    s = sender.round(app_limited=1, phase=phase, lost=lost)
     assert s.mode == mode
     if mode == DRAIN:
         assert (s.full, s.full_now) == (1, 1)
@@ -125,8 +125,8 @@ def test_05_not_while_the_window_is_bound_by_inflight_longterm():
 def test_06_up_ends_on_loss_though_the_application_limits(limited, left):
     """What was in the network counts only if the application did not limit it."""
     s = Sender(UP, probe_sample=1.0, inflight_longterm=180.0)
-    assert s.lose(limited=limited, lost=2).mode == UP
-    assert s.lose(limited=limited, lost=3).mode == DOWN
+    assert s.lose(app_limited=limited, lost=2).mode == UP
+    assert s.lose(app_limited=limited, lost=3).mode == DOWN
     assert s.s.inflight_longterm == left
     assert s.s.probed_too_high == 1
 
@@ -134,7 +134,7 @@ def test_06_up_ends_on_loss_though_the_application_limits(limited, left):
 @pytest.mark.parametrize("mode", [STARTUP, UP])
 def test_07_never_while_the_application_limits_and_nothing_is_lost(mode):
     s = Sender(mode)
-    assert {s.round(limited=1, rate=500.0, after=0.1).mode for _ in range(40)} == {mode}
+    assert {s.round(app_limited=1, rate=500.0, after=0.1).mode for _ in range(40)} == {mode}
 
 
 @pytest.mark.parametrize(("longterm", "room"), [(math.inf, BDP), (100.0, 85), (1000.0, BDP)])
@@ -199,10 +199,10 @@ def test_15_inflight_longterm_grows_by_1_2_4_packets_a_round():
 
 def test_22_what_the_application_limits_in_refill_tells_no_rate():
     s = Sender(REFILL)
-    assert s.ack(limited=1, rate=300.0).max_bw == 1000
-    assert s.round(limited=1, rate=300.0).mode == UP
+    assert s.ack(app_limited=1, rate=300.0).max_bw == 1000
+    assert s.round(app_limited=1, rate=300.0).mode == UP
     assert s.s.max_bw == 1000
-    assert s.ack(limited=1, rate=1300.0).max_bw == 1300
+    assert s.ack(app_limited=1, rate=1300.0).max_bw == 1300
 
 
 def test_the_largest_rate_is_of_this_and_the_last_cycle():
@@ -394,10 +394,10 @@ def test_11_no_probe_rtt_after_a_silence():
 
 def test_20_probe_rtt_in_startup_returns_there():
     s = Sender(STARTUP)
-    assert s.ack(after=5.1, rtt=0.12, limited=1).mode == PROBE_RTT
-    s.ack(pipe=40, limited=1)
-    assert s.round(pipe=40, limited=1).mode == PROBE_RTT  # not yet 0.2 s
-    assert s.ack(pipe=40, limited=1, after=0.21).mode == STARTUP
+    assert s.ack(after=5.1, rtt=0.12, app_limited=1).mode == PROBE_RTT
+    s.ack(pipe=40, app_limited=1)
+    assert s.round(pipe=40, app_limited=1).mode == PROBE_RTT  # not yet 0.2 s
+    assert s.ack(pipe=40, app_limited=1, after=0.21).mode == STARTUP
     assert s.s.cwnd >= 2 * BDP
 
 

@@ -25,7 +25,7 @@ from tcpcc.engine.jit import call_rule, entry, rule_address
 
 SMALLEST_WINDOW, SMALLEST_THRESHOLD = 1.0, 2.0
 
-WINDOWED = [name for name in names() if get(name).on_delivery is None]
+WINDOWED = [name for name in names() if not get(name).every_ack]
 """Whose window answers ACKs; the others are run with a transport, below and in test_delivery.py."""
 BY_THEMSELVES = [name for name in WINDOWED if not get(name).header and name != "nv"]
 """Of these, whose window grows without a router that says so in a header (XCP), nor waits for so
@@ -128,7 +128,9 @@ class AnySequence(RuleBasedStateMachine):
     def deliveries(self, used, queueing, news, share, phase, repeat):
         """ACKs with news, in recovery or not, each with a packet lost or a mark now and then."""
         for k in range(repeat):
-            sample = self.sample(used, queueing, delivered=news, phase=phase, limited=k % 7 == 0)
+            sample = self.sample(
+                used, queueing, delivered=news, phase=phase, app_limited=k % 7 == 0
+            )
             self.total = getattr(self, "total", 0) + news
             interval = sample["rtt"]
             sample |= {
@@ -142,7 +144,8 @@ class AnySequence(RuleBasedStateMachine):
                 self.pair.call("on_lost_packet", **sample)
             if k % 4 == 3:
                 self.pair.call("on_mark", **sample)
-            self.pair.call("on_delivery", **sample)
+            if self.pair.controller.every_ack:
+                self.pair.call("on_ack", **sample)
 
     @rule(used=used, queueing=queueing)
     def timer(self, used, queueing):

@@ -21,7 +21,7 @@ def begin(**state):
 
 def deliver(s, p, a, *, now, rtt, packets=1.0):
     a.now, a.rtt, a.delivered = now, rtt, packets
-    RULES.on_delivery(s, p, a)
+    RULES.on_ack(s, p, a)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_the_target_grows_with_hops_and_shrinks_with_the_window(window):
     for rtt, grows in ((0.999 * target(window), True), (1.001 * target(window), False)):
         s, p, a = begin(float(window))
         a.rtt = rtt
-        SWIFT.on_delivery(s, p, a)
+        SWIFT.on_ack(s, p, a)
         assert (s.window > window) == grows
 
 
@@ -45,7 +45,7 @@ def test_the_target_grows_with_hops_and_shrinks_with_the_window(window):
 def test_additive_increase_below_the_target(window, packets, grown):
     s, p, a = begin(float(window))
     a.rtt, a.delivered = BASE, float(packets)
-    SWIFT.on_delivery(s, p, a)
+    SWIFT.on_ack(s, p, a)
     assert s.window == pytest.approx(grown)
 
 
@@ -54,13 +54,13 @@ def test_multiplicative_decrease_above_it_once_per_round_trip(excess):
     s, p, a = begin(20.0)
     a.rtt = excess * target(20.0)
     kept = max(1 - 0.8 * (a.rtt - target(20.0)) / a.rtt, 0.5)
-    SWIFT.on_delivery(s, p, a)
+    SWIFT.on_ack(s, p, a)
     assert s.window == pytest.approx(20 * kept)
     a.now += 0.99e-4
-    SWIFT.on_delivery(s, p, a)
+    SWIFT.on_ack(s, p, a)
     assert s.window == pytest.approx(20 * kept)
     a.now += 0.02e-4
-    SWIFT.on_delivery(s, p, a)
+    SWIFT.on_ack(s, p, a)
     assert s.window < 20 * kept
 
 
@@ -83,7 +83,7 @@ def test_a_window_below_a_packet_is_paced():
     assert (s.window, s.cwnd) == (0.5, 1)
     assert s.pacing_rate == pytest.approx(0.5 / a.srtt)
     a.rtt = BASE
-    SWIFT.on_delivery(s, p, a)
+    SWIFT.on_ack(s, p, a)
     assert s.cwnd == s.window == 1.5
     assert s.pacing_rate == math.inf
 

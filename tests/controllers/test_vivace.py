@@ -83,12 +83,12 @@ def test_trials_go_on_while_the_application_limits():
     s.later[:] = 10.0
     s.limited[0] = 1.0
     a.rtt = a.srtt = 0.1
-    VIVACE.on_delivery(s, p, a)
+    VIVACE.on_ack(s, p, a)
     assert (s.rate, s.watched) == (1250, 1)
     s.limited[:] = 0.0
     s.watched = 3.0
     s.later[:] = 10.0
-    VIVACE.on_delivery(s, p, a)
+    VIVACE.on_ack(s, p, a)
     assert s.rate == 1250  # nothing has come of the new interval yet
 
 

@@ -20,7 +20,7 @@ in_kernel = pytest.mark.skipif(lacks is not None, reason=f"the running kernel: {
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang and libbpf-dev")
 
 RULES = (
-    "on_ack", "on_loss", "on_timeout", "on_round", "on_delivery", "on_lost_packet", "on_mark",
+    "on_ack", "on_loss", "on_timeout", "on_round", "on_lost_packet", "on_mark",
     "on_timer", "on_restart", "on_start", "on_open", "on_undo",
 )  # fmt: skip
 

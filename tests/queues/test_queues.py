@@ -727,14 +727,17 @@ def test_a_recorded_name_may_have_another_meaning_in_each_discipline():
         assert run.data.queue_avg.max() > 0
 
 
-def test_a_recorded_name_must_not_clash_with_a_variable_of_the_record(spy):
+def test_a_queues_state_may_have_the_name_of_a_variable_of_the_record():
+    def note(s, p, q):
+        s.max = -7.0
+
     state = {"max": tc.State(0, "packets", "of all")}
-    queue = tc.register(
-        contract.Discipline("x", "", on_arrival=lambda s, p, q: None, state=state, record=("max",))
-    )
+    queue = tc.register(contract.Discipline("x", "", on_arrival=note, state=state, record=("max",)))
     net = tc.dumbbell("4 Mbps", "5 ms", 30, queue=queue())
-    with pytest.raises(ValueError, match="queue_max is a variable of every record"):
-        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1))
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1))
+    assert run.data.queue_max.max() > 0
+    assert (run.data.queue_max_state[5:] == -7).all()
+    assert run.data.queue_max_state.attrs == {"long_name": "of all", "units": "packets"}
 
 
 # Random numbers

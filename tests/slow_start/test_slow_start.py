@@ -158,7 +158,7 @@ def test_the_controller_s_own_slow_start_is_left_when_it_is_slower():
 # With any controller, in every engine
 
 
-@pytest.mark.parametrize("name", [n for n in names() if not get(n).owns_start])
+@pytest.mark.parametrize("name", [n for n in names() if get(n).window == "shared"])
 @pytest.mark.parametrize("slow_start", RULES)
 def test_any_controller_takes_any_rule(name, slow_start):
     both = composed(get(name), SLOW_STARTS[slow_start])

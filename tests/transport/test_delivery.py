@@ -10,7 +10,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.controllers import bbr, get, lp
-from tcpcc.controllers.bbr import on_delivery as bbr_on_delivery
+from tcpcc.controllers.bbr import on_ack as bbr_on_ack
 from tcpcc.controllers.windowed import update_max, update_min
 from tcpcc.models.packet.handlers import run_events
 from tcpcc.models.packet.packet_world import PacketWorld
@@ -23,7 +23,7 @@ def nothing(s, p, a):
     pass
 
 
-def on_delivery(s, p, a):
+def on_ack(s, p, a):
     s.cwnd = p.window
     s.pacing_rate = p.rate
     s.total += a.delivered
@@ -31,7 +31,7 @@ def on_delivery(s, p, a):
     s.pipe = a.pipe
     s.rate = a.delivery_rate
     s.owd = a.owd
-    s.limited = a.limited
+    s.limited = a.app_limited
     if s.stamp_back > a.total_delivered - a.rate_delivered:
         s.early += 1
 
@@ -56,10 +56,7 @@ FIELDS = (
 PROBE = tc.Controller(
     name="probe",
     summary="a fixed rate and window, which notes what it is told",
-    on_ack=nothing,
-    on_loss=nothing,
-    on_timeout=nothing,
-    on_delivery=on_delivery,
+    on_ack=on_ack,
     on_lost_packet=on_lost_packet,
     on_timer=on_timer,
     on_restart=on_restart,
@@ -67,8 +64,7 @@ PROBE = tc.Controller(
     state={"pacing_rate": S(math.inf, "", ""), "wake_at": S(0.05, "s", "")}
     | {name: S(0, "", "") for name in FIELDS},
     stamps={"total": "stamp_back"},
-    owns_recovery=True,
-    owns_start=True,
+    window="own",
     recovery="rack-tlp",
     record=("rate", "owd"),
 )
@@ -192,6 +188,7 @@ def test_a_recovery_that_inflates_the_window_is_refused():
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
+        ({"window": "mine"}, 'window = \'mine\': must be "shared" or "own"'),
         ({"on_timer": nothing}, "on_timer and the state wake_at go together"),
         ({"stamps": {"cwnd": "nowhere"}}, "'nowhere' is not a real number of its state"),
     ],
@@ -206,7 +203,7 @@ def test_a_pacing_rate_of_zero_is_an_error():
         s.pacing_rate = 0.0
 
     wrong = tc.Controller(
-        "wrong", "", on_ack=nothing, on_loss=nothing, on_timeout=nothing, on_delivery=stop,
+        "wrong", "", on_ack=stop, every_ack=True,
         state={"pacing_rate": S(math.inf, "", "")}, recovery="sack",
     )  # fmt: skip
     with pytest.raises(ArithmeticError, match="pacing_rate"):
@@ -367,7 +364,7 @@ def test_bbrs_tolerable_loss_depends_on_its_probing_gain():
 def heedless(s, p, a):
     """BBR whose window is not reduced to the packets in flight when a recovery begins."""
     s.repairing = a.phase
-    bbr_on_delivery(s, p, a)
+    bbr_on_ack(s, p, a)
 
 
 def test_bbrs_recovery_window_limits_its_tolerable_loss():
@@ -383,7 +380,7 @@ def test_bbrs_recovery_window_limits_its_tolerable_loss():
         return float(run.throughput(after=5)[0]) / 0.75 / 20e6
 
     assert share("bbr") < 0.4
-    assert share(dataclasses.replace(bbr.bbr, name="heedless", on_delivery=heedless)) > 0.95
+    assert share(dataclasses.replace(bbr.bbr, name="heedless", on_ack=heedless)) > 0.95
 
 
 def test_continued_retransmissions_prevent_timeouts():
@@ -429,7 +426,7 @@ def test_copas_velocity_from_1_to_8():
     seen = []
     for k in range(1, 8):
         a.now, a.rtt, a.srtt, a.delivered = k / 8, 1 / 8, 1 / 8, 1.0
-        copa.on_delivery(s, p, a)
+        copa.on_ack(s, p, a)
         seen.append(s.velocity)
     assert seen == [1, 1, 1, 2, 4, 8, 16]
 
@@ -458,7 +455,7 @@ def test_copas_share_grows_by_one_per_round_trip_and_is_halved_by_a_loss():
     shares = []
     for k in range(12):
         a.now, a.rtt, a.srtt = 1 + k / 8, 0.1 if k == 0 else 1 / 8, 1 / 8
-        get("copa").on_delivery(s, p, a)
+        get("copa").on_ack(s, p, a)
         shares.append(s.share)
     assert shares == [2] * 6 + [3, 4, 5, 6, 7, 8]
     get("copa").on_loss(s, p, a)
@@ -537,6 +534,6 @@ def test_bbr_probes_in_one_phase_of_eight_and_drains_in_the_next():
 def test_lp_halves_its_threshold_to_at_least_two(window, left):
     s, p, a = get("lp").example()
     s.cwnd, s.smooth, s.owd_min, s.owd_max, s.dropped_at = window, 0.09, 0.05, 0.1, -9.0
-    a.owd, a.rtt, a.now = 0.09, 0.1, 5.0
-    lp.on_delivery(s, p, a)
+    a.acked, a.owd, a.rtt, a.now = 0.0, 0.09, 0.1, 5.0  # a duplicate ACK
+    lp.on_ack(s, p, a)
     assert (s.ssthresh, s.cwnd) == (left, max(window / 2, 1.0))

@@ -236,3 +236,58 @@ def test_links_can_write_header_fields():
     sim = PacketSimulation(tc.Scenario(net, [flow], duration=2))
     sim.run()
     assert max(sim.world.headers.headers["word2"]) == 6
+
+
+# The ECN field
+
+
+def note_ecn(s, p, q):
+    s.seen[int(q.ecn)] += 1
+    s.arrived += 1
+    if s.arrived == 100:
+        q.drop = 1.0
+    elif p.marks and q.queue > 8:
+        q.mark = 1.0
+
+
+def seen(choice, marks=False, **settings):
+    """Packets by their ECN field at the first and the second link, and the retransmissions."""
+    queue = tc.register(
+        tc.queues.Discipline(
+            "noting", "drops the 100th packet, and marks above 8", on_arrival=note_ecn,
+            params={"marks": tc.Flag(False)},
+            state={"arrived": State(0, "packets", ""), "seen": State(0, "packets", "", 4)},
+        )
+    )  # fmt: skip
+    net = tc.chain(2, rate="10 Mbps", delay="10 ms", buffer=60, queue=queue(marks=marks))
+    transport = tc.Transport(ecn=choice, **settings)
+    sim = PacketSimulation(tc.Scenario(net, [tc.Flow("newreno", transport=transport)], duration=2))
+    sim.run()
+    first, second = (memory.state["seen"][0] for memory in sim.world.queues.values())
+    return first, second, int(sim.world.tcp["retransmitted"][0])
+
+
+@pytest.mark.parametrize(("choice", "field"), [("classic", 2), ("accurate", 2), ("l4s", 1)])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_data_are_ect_0_or_with_l4s_ect_1_and_retransmissions_if_asked_for(choice, field, repeated):
+    """The SYN is never ECN-capable (RFC 3168, 6.1.1; RFC 9331)."""
+    first, _, again = seen(choice, ecn_retransmissions=repeated)
+    assert again >= 1
+    assert first[0] == 1 + (0 if repeated or choice == "l4s" else again)
+    assert first[field] > 500
+    assert first[3] == 0
+    assert first.sum() == first[0] + first[field]
+
+
+def test_a_marked_packet_of_l4s_is_ce_at_the_next_link_and_its_mark_is_echoed():
+    first, second, _ = seen("l4s", marks=True)
+    assert first[3] == 0
+    assert second[3] > 20
+    assert second[1] > 500
+    assert second[2] == 0
+    case = scenario(tc.StepMark(threshold=8), "l4s")
+    a, b = (tc.simulate(case, driver=driver).data for driver in ("compiled", "simpy"))
+    assert a["marks"].sum() > 5
+    assert a["cwnd"].identical(b["cwnd"])
+    accurate = tc.simulate(scenario(tc.StepMark(threshold=8), "accurate")).data
+    assert a["cwnd"].identical(accurate["cwnd"])  # the feedback is the same

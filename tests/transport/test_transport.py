@@ -1366,7 +1366,7 @@ def noting():
     mark."""
     numbers = {"pacing_rate": 10.0, "pipe": 0.0, "told": 0.0}
     return tc.Controller(
-        "noting", "", nothing, nothing, nothing, on_mark=note_mark, on_delivery=nothing,
+        "noting", "", nothing, nothing, nothing, on_mark=note_mark, every_ack=True,
         state={name: tc.State(start, "", "") for name, start in numbers.items()},
     )  # fmt: skip
 
@@ -1380,7 +1380,7 @@ def test_the_sample_of_a_mark_has_deliveries_and_packets_in_flight(recovery, not
     end.set(marked=1)
     end.ack(0.45, 1)
     assert (end.state["pipe"], end.state["told"]) == (3, 2)
-    assert end.sample("acked", "delivered", "transmits") == (0, 2, 0)  # of on_delivery
+    assert end.sample("acked", "delivered", "transmits") == (1, 2, 0)  # of on_ack
 
 
 def count_only(s, p, f):

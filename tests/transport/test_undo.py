@@ -194,7 +194,7 @@ def test_on_undo_is_called_once_after_the_window_is_restored(owns):
     state = {name: tc.State(0, "", "") for name in fields}
     halving = tc.Controller(
         "halving", "", on_ack=nothing, on_loss=note_loss, on_timeout=note_loss, on_undo=count,
-        on_start=None, state=state, record=fields, owns_recovery=owns, recovery="rack-tlp",
+        state=state, record=fields, window="own" if owns else "shared", recovery="rack-tlp",
     )  # fmt: skip
     case = overtaken(halving, 5, 5.05, share=0.3, duration=6.0, dsack=True, initial_window=60)
     table = tc.simulate(case, trace=True).trace("flow").dropna(subset="undone")

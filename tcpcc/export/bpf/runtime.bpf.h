@@ -3,20 +3,21 @@
  * Before this file come float64.h, `struct state`, `struct sample`, the rules (`rule_on_ack(struct
  * state *, struct sample *)` and so on), `state_init(struct state *)`, CONTROL (the congestion
  * control's name, as an identifier), and HAS_ON_... for each rule, HAS_PACING_RATE, HAS_WAKE_AT,
- * OWNS_RECOVERY, OWNS_START as the controller has them. Compiler flags: -DCONTROL_NAME=name gives
+ * EVERY_ACK, OWNS_WINDOW as the controller has them. Compiler flags: -DCONTROL_NAME=name gives
  * the congestion control another name; -DRULES_ONLY makes a program that calls one rule on given
  * records, for tests.
  *
  * Rules are called as tcpcc/transport/rules.py calls them for `Flow.linux`:
  *   on_ack       an ACK of new data outside recovery, and the ACK that ends recovery; also after a
- *                timeout. `acked` counts selective acknowledgements, as in Linux
+ *                timeout. With EVERY_ACK each ACK that delivers, in recovery too. `acked` counts
+ *                selective acknowledgements, as in Linux
  *   on_round     before on_ack, when the first packet sent in the round is acknowledged
  *   on_loss      fast recovery begins; Linux' proportional rate reduction then goes to s.cwnd
  *   on_mark      ECN: the state CWR begins (on_loss if there is no such rule)
  *   on_timeout   the retransmission timer expired; s.ssthresh is not cut twice in a window of data
  *   on_undo      the last cut was spurious; cwnd and ssthresh are restored before
  *   on_restart   data again after everything was acknowledged
- *   on_delivery  each ACK that delivers, in recovery too; on_lost_packet for each new loss before
+ *   on_lost_packet  for each new loss, before on_ack
  *   on_timer     at the first ACK after the time wake_at
  * The window grows by whole packets; the fraction waits in put_by.
  *
@@ -144,29 +145,26 @@ int trial(struct trial *t)
 #ifdef HAS_ON_ROUND
 	TRY(3, on_round);
 #endif
-#ifdef HAS_ON_DELIVERY
-	TRY(4, on_delivery);
-#endif
 #ifdef HAS_ON_LOST_PACKET
-	TRY(5, on_lost_packet);
+	TRY(4, on_lost_packet);
 #endif
 #ifdef HAS_ON_MARK
-	TRY(6, on_mark);
+	TRY(5, on_mark);
 #endif
 #ifdef HAS_ON_TIMER
-	TRY(7, on_timer);
+	TRY(6, on_timer);
 #endif
 #ifdef HAS_ON_RESTART
-	TRY(8, on_restart);
+	TRY(7, on_restart);
 #endif
 #ifdef HAS_ON_START
-	TRY(9, on_start);
+	TRY(8, on_start);
 #endif
 #ifdef HAS_ON_OPEN
-	TRY(10, on_open);
+	TRY(9, on_open);
 #endif
 #ifdef HAS_ON_UNDO
-	TRY(11, on_undo);
+	TRY(10, on_undo);
 #endif
 #pragma unroll
 	for (unsigned int i = 0; i < sizeof(struct state) / 8; i++)
@@ -176,9 +174,9 @@ int trial(struct trial *t)
 
 #else
 
-#if defined(HAS_ON_DELIVERY) || defined(HAS_ON_LOST_PACKET) || defined(HAS_PACING_RATE) \
-	|| defined(OWNS_RECOVERY) || defined(HAS_WAKE_AT)
-#define EVERY_ACK /* the kernel leaves window and pacing to the controller */
+#if defined(EVERY_ACK) || defined(HAS_ON_LOST_PACKET) || defined(HAS_PACING_RATE) \
+	|| defined(READS_RATE) || defined(HAS_WAKE_AT)
+#define CONG_CONTROL /* the kernel leaves window and pacing to the controller */
 #endif
 
 struct flow {
@@ -193,6 +191,7 @@ struct flow {
 	__u32 base_rtt, max_rtt, rtt; /* us; 0: no sample */
 	__u32 untold;  /* packets acknowledged since on_ack */
 	__u32 marks, lost;
+	__u32 marks_before; /* this ACK */
 	__u32 written; /* the kernel's window as this file left it */
 	__u32 prr_delivered;
 	__u32 phase;   /* the kernel's state, TCP_CA_... */
@@ -210,6 +209,7 @@ struct {
 char _license[] SEC("license") = "GPL";
 
 #define F64_MILLION 0x412e848000000000ULL
+#define F64_NAN 0x7ff8000000000000ULL
 #define F64_8_MILLION 0x415e848000000000ULL
 #define F64_ROUNDING 0x3e112e0be826d695ULL /* 1e-9 packets */
 
@@ -253,7 +253,7 @@ static __always_inline __u32 in_network(struct tcp_sock *tp)
 /* cwnd and ssthresh as whole packets, as Linux' windows are. */
 static __always_inline void cut_to_whole(struct flow *f)
 {
-#ifndef OWNS_RECOVERY
+#ifndef OWNS_WINDOW
 	f->s.cwnd = f64_floor(f->s.cwnd);
 	if (!f64_le(F64_ONE, f->s.cwnd))
 		f->s.cwnd = F64_ONE;
@@ -265,12 +265,11 @@ static __always_inline void cut_to_whole(struct flow *f)
 /* After a rule that may grow the window: growth by whole packets, none of an unused window. */
 __attribute__((noinline)) int grow(struct flow *f, f64 before)
 {
-#ifndef OWNS_START
+#ifndef OWNS_WINDOW
 	if (!f)
 		return 0;
 	if (f->a.limited && f64_lt(before, f->s.cwnd))
 		f->s.cwnd = before;
-#ifndef OWNS_RECOVERY
 	if (f64_lt(f->s.cwnd, before)) {
 		cut_to_whole(f);
 		return 0;
@@ -281,7 +280,6 @@ __attribute__((noinline)) int grow(struct flow *f, f64 before)
 	grown = f64_sub(grown, whole);
 	f->put_by = f64_lt(0, grown) ? grown : 0;
 	f->s.cwnd = f64_add(before, whole);
-#endif
 #endif
 	return 0;
 }
@@ -318,7 +316,9 @@ static __always_inline void fill(struct flow *f, struct tcp_sock *tp)
 	a->transmits = 0;
 	a->limited = 0;
 	a->marked = 0;
+	a->ce = 0;
 	a->idle = 0;
+	a->delivery_rate = a->rate_interval = a->rate_delivered = a->app_limited = F64_NAN;
 	a->pipe = f64_from_int(in_network(tp));
 	a->total_delivered = f64_from_int(tp->delivered);
 	a->phase = f64_from_int(f->phase == TCP_CA_RECOVERY ? 1 : f->phase == TCP_CA_LOSS ? 2 : 0);
@@ -351,12 +351,25 @@ static __always_inline int is_limited(struct flow *f, struct tcp_sock *tp)
 	return !BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
+/* What an ACK tells of the newest packet that it reports. */
+static __always_inline void newest(struct sample *a, const struct rate_sample *rs)
+{
+	a->delivery_rate = a->rate_interval = a->rate_delivered = 0;
+	if (rs->interval_us > 0 && rs->delivered > 0) {
+		a->rate_interval = seconds(rs->interval_us);
+		a->rate_delivered = f64_from_int(rs->delivered);
+		a->delivery_rate = f64_div(a->rate_delivered, a->rate_interval);
+	}
+	a->app_limited = rs->is_app_limited ? F64_ONE : 0;
+}
+
 /* An ACK of new data outside recovery: on_round, on_ack. */
-static __always_inline void acknowledged(struct flow *f, struct tcp_sock *tp, __u32 acked)
+static __always_inline void acknowledged(struct flow *f, struct tcp_sock *tp, __u32 acked,
+	const struct rate_sample *rs)
 {
 	struct sample *a = &f->a;
 	__u32 rtt = f->rtt, ce = tp->delivered_ce;
-	f64 before = f->s.cwnd;
+	f64 before __attribute__((unused)) = f->s.cwnd;
 
 	fill(f, tp);
 	f->rtt = 0;
@@ -367,7 +380,9 @@ static __always_inline void acknowledged(struct flow *f, struct tcp_sock *tp, __
 	f->untold = 0;
 	a->limited = is_limited(f, tp) ? F64_ONE : 0;
 	a->marked = f64_from_int(ce - f->marks);
-	f->marks = ce;
+	a->ce = f64_from_int(ce - f->marks_before);
+	if (rs)
+		newest(a, rs);
 	if ((__s32)(tp->snd_una - f->round_seq) > 0) {
 		__u64 lasted = tp->tcp_mstamp - f->round_start;
 		__u64 mean = lasted;
@@ -410,8 +425,11 @@ static __always_inline void acknowledged(struct flow *f, struct tcp_sock *tp, __
 		if (!f->round_min || rtt < f->round_min)
 			f->round_min = rtt;
 	}
+#ifndef EVERY_ACK
+	f->marks = ce;
 	CALL(on_ack, f);
 	grow(f, before);
+#endif
 	f->last_sent = tp->tcp_wstamp_ns;
 }
 
@@ -438,7 +456,7 @@ void BPF_PROG(control_init, struct sock *sk)
 	f->put_by = 0;
 	f->cut = 0;
 	f->phase = TCP_CA_OPEN;
-	f->marks = tp->delivered_ce;
+	f->marks = f->marks_before = tp->delivered_ce;
 	f->lost = tp->lost;
 	begin_round(f, tp);
 	fill(f, tp);
@@ -450,7 +468,9 @@ void BPF_PROG(control_init, struct sock *sk)
 	f->a.delivered = F64_ONE;
 	f->a.inflight = F64_ONE;
 	f->a.rtt = f->a.srtt;
+#ifndef EVERY_ACK
 	CALL(on_ack, f);
+#endif
 	f->s.cwnd = f64_from_int(tp->snd_cwnd);
 	f->written = tp->snd_cwnd;
 #ifdef HAS_ON_OPEN
@@ -470,6 +490,7 @@ void BPF_PROG(control_pkts_acked, struct sock *sk, const struct ack_sample *ack)
 
 	if (!f)
 		return;
+	f->marks_before = ((struct tcp_sock *)sk)->delivered_ce;
 	f->untold += ack->pkts_acked;
 	f->rtt = ack->rtt_us > 0 ? ack->rtt_us : 0;
 }
@@ -491,7 +512,7 @@ __u32 BPF_PROG(control_ssthresh, struct sock *sk)
 	f->a.delivered = f64_from_int(f->untold);
 	CALL(on_loss, f);
 	cut_to_whole(f);
-#ifdef OWNS_RECOVERY
+#ifdef OWNS_WINDOW
 	return tp->snd_ssthresh;
 #else
 	return whole_window(tp, f->s.cwnd); /* where the rate reduction goes */
@@ -516,9 +537,10 @@ void BPF_PROG(control_set_state, struct sock *sk, __u8 now)
 		f->s = f->before;
 		fill(f, tp);
 		f->a.marked = f64_from_int(tp->delivered_ce - f->marks);
+		f->a.ce = f64_from_int(tp->delivered_ce - f->marks_before);
 		CALL(on_mark, f);
 		cut_to_whole(f);
-#ifndef OWNS_RECOVERY
+#ifndef OWNS_WINDOW
 		tp->snd_ssthresh = whole_window(tp, f->s.cwnd);
 #endif
 	}
@@ -552,7 +574,7 @@ void BPF_PROG(control_cwnd_event, struct sock *sk, int event)
 
 	if (!f)
 		return;
-#ifndef EVERY_ACK
+#ifndef CONG_CONTROL
 	if (event == CA_EVENT_COMPLETE_CWR)
 		write_window(f, tp);
 #endif
@@ -581,7 +603,7 @@ __u32 BPF_PROG(control_undo, struct sock *sk)
 
 	if (!f)
 		return tp->snd_cwnd;
-#ifndef OWNS_RECOVERY
+#ifndef OWNS_WINDOW
 	if (f64_lt(f->s.cwnd, f->before.cwnd))
 		f->s.cwnd = f->before.cwnd;
 	if (f64_lt(f->s.ssthresh, f->before.ssthresh))
@@ -597,7 +619,7 @@ __u32 BPF_PROG(control_undo, struct sock *sk)
 	return f->written;
 }
 
-#ifndef EVERY_ACK
+#ifndef CONG_CONTROL
 
 SEC("struct_ops/control_cong_avoid")
 void BPF_PROG(control_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
@@ -608,13 +630,13 @@ void BPF_PROG(control_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	if (!f)
 		return;
 	take_over(f, tp);
-	acknowledged(f, tp, acked);
+	acknowledged(f, tp, acked, 0);
 	write_window(f, tp);
 }
 
 #else
 
-#ifndef OWNS_RECOVERY
+#ifndef OWNS_WINDOW
 /* Proportional rate reduction (RFC 9937, 6.2), which Linux leaves to a cong_control. */
 static __always_inline __u32 reduced(struct flow *f, struct tcp_sock *tp, __u32 acked, int safe)
 {
@@ -667,13 +689,18 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 	__u32 acked = rs->acked_sacked, phase = f->phase;
 	__u32 losses __attribute__((unused)) = tp->lost - f->lost;
 
+	f64 grown __attribute__((unused)) = 0, limited __attribute__((unused)) = 0;
+
 	f->lost = tp->lost;
-#ifndef OWNS_RECOVERY
+#ifndef OWNS_WINDOW
 	if (phase != TCP_CA_RECOVERY && phase != TCP_CA_CWR)
 		take_over(f, tp);
 #endif
-	if ((flag & FLAG_DATA_ACKED) && phase != TCP_CA_RECOVERY)
-		acknowledged(f, tp, acked);
+	if ((flag & FLAG_DATA_ACKED) && phase != TCP_CA_RECOVERY) {
+		acknowledged(f, tp, acked, rs);
+		grown = f->a.acked;
+		limited = f->a.limited;
+	}
 #ifdef HAS_WAKE_AT
 	fill(f, tp);
 	if (f64_le(f->s.wake_at, f->a.now)) {
@@ -686,8 +713,6 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 		fill(f, tp);
 		f->a.delivered = 0;
 		f->a.transmits = F64_ONE;
-		f->a.delivery_rate = 0;
-		f->a.rate_interval = 0;
 		f->a.rate_delivered = rs->delivered > 0 ? f64_from_int(rs->delivered) : 0;
 		for (int i = 0; i < MOST_LOSSES; i++) {
 			if (i >= losses)
@@ -696,27 +721,24 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 		}
 	}
 #endif
-#ifdef HAS_ON_DELIVERY
+#ifdef EVERY_ACK
 	if (acked) {
 		fill(f, tp);
+		f->a.acked = grown;
+		f->a.limited = limited;
 		f->a.delivered = f64_from_int(acked);
 		f->a.rtt = rs->rtt_us > 0 ? seconds(rs->rtt_us) : 0;
-		f->a.delivery_rate = 0;
-		f->a.rate_interval = 0;
-		f->a.rate_delivered = 0;
-		if (rs->interval_us > 0 && rs->delivered > 0) {
-			f->a.rate_interval = seconds(rs->interval_us);
-			f->a.rate_delivered = f64_from_int(rs->delivered);
-			f->a.delivery_rate = f64_div(f->a.rate_delivered, f->a.rate_interval);
-		}
-		f->a.limited = rs->is_app_limited ? F64_ONE : 0;
-		CALL(on_delivery, f);
+		f->a.marked = f64_from_int(tp->delivered_ce - f->marks);
+		f->a.ce = f64_from_int(tp->delivered_ce - f->marks_before);
+		f->marks = tp->delivered_ce;
+		newest(&f->a, rs);
+		CALL(on_ack, f);
 	}
 #endif
 #ifdef HAS_PACING_RATE
 	write_pacing(f, sk, tp);
 #endif
-#ifndef OWNS_RECOVERY
+#ifndef OWNS_WINDOW
 	if (phase == TCP_CA_RECOVERY || phase == TCP_CA_CWR) {
 		int safe = (flag & FLAG_SND_UNA_ADVANCED) && !losses;
 
@@ -740,7 +762,7 @@ struct tcp_congestion_ops CONTROL = {
 	.cwnd_event = (void *)control_cwnd_event,
 	.pkts_acked = (void *)control_pkts_acked,
 	.undo_cwnd = (void *)control_undo,
-#ifdef EVERY_ACK
+#ifdef CONG_CONTROL
 	.cong_control = (void *)control_cong_control,
 #else
 	.cong_avoid = (void *)control_cong_avoid,

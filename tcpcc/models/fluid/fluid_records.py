@@ -159,6 +159,7 @@ FLOW = record_dtype(
         "limit": float, "initial_window": float, "handshake": int, "delay_growth": int,
         "rwnd": float, "window_validation": int,
         "whole_window": int, "carried": float,  # 0: fluid windows are not rounded
+        "delivery": int, "every_ack": int, "reads_packets": int,  # 0: there are no packets
         "counted": float, "dupack_threshold": float, "limited_transmit": int,
         "initial_rto": float, "min_rto": float, "max_rto": float, "tick": float,
         "rto_margin": float,

@@ -27,7 +27,8 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
     place = partial(place_of, flow)
     row["pacing_rate"], row["wake_at"] = place("pacing_rate"), place("wake_at")
     row["stream"] = place("mrg0") if controller.chance else 0
-    row["owns_recovery"], row["owns_start"] = controller.owns_recovery, controller.owns_start
+    row["owns_window"], row["every_ack"] = controller.window == "own", controller.every_ack
+    row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
     settings = flow.spec.transport  # type: ignore[union-attr]
     needed = (
         controller.extras

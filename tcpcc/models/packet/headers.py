@@ -10,7 +10,7 @@ from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.packet_records import MARGIN, header_at
 from tcpcc.models.packet.recorder import bin_of
 from tcpcc.transport import ecn
-from tcpcc.transport.flow_record import CE, ECT
+from tcpcc.transport.flow_record import CE, ECT, ECT1
 from tcpcc.transport.rules import sample_at
 
 place_at = accessor(record_dtype({"number": int}))
@@ -90,6 +90,8 @@ def codepoint(bits):
     """The ECN field of a packet as a number (RFC 3168, section 5), from its bits as flags."""
     if bits & CE != 0:
         return 3.0
+    if bits & ECT1 != 0:
+        return 1.0
     return 2.0 if bits & ECT != 0 else 0.0
 
 

@@ -92,6 +92,7 @@ class SenderMemory:
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
         row["ecn"] = CHOICES[settings.ecn]
+        row["ecn_retransmissions"] = settings.ecn_retransmissions or settings.ecn == "l4s"
         row["deflate"] = settings.partial_deflation
         row["to_send"] = ENDLESS if size is None else size + int(settings.handshake)
         row["deadline"] = row["held_until"] = math.inf

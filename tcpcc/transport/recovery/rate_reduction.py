@@ -88,7 +88,7 @@ def on_ack(s, p, f):
 def is_reducing(f):
     """Whether a proportional reduction is in progress: in recovery or after a mark, unless the
     controller owns its recovery."""
-    return f.owns_recovery == 0 and (f.phase == RECOVERY or is_answering_mark(f))
+    return f.owns_window == 0 and (f.phase == RECOVERY or is_answering_mark(f))
 
 
 def on_timeout(s, p, f):

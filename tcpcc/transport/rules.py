@@ -298,7 +298,7 @@ def loss_event(f, now, transmits, flight):
 @compiled
 def lost(f, now, transmits, flight):
     """:func:`loss_event`, recorded so that it can be undone."""
-    note_answer(f)
+    note_answer(f, transmits)
     loss_event(f, now, transmits, flight)
 
 

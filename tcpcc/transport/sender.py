@@ -168,10 +168,10 @@ def retransmission_timeout(f, now):
     f.phase = LOSS
     f.dupacks = 0
     f.inflation = 0
-    note_answer(f)
+    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    note_answer(f, first.transmits)
     if f.delivery != 0:
         mark_all_lost(f, now)
-    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     timed_out(f, now, first.transmits, f.max_seq - f.high_ack)
     s.ssthresh = max(s.ssthresh, ssthresh)
     back_off(f)

@@ -30,15 +30,17 @@ NO_REPAIR = -1  # nothing has been retransmitted yet
 
 
 @compiled
-def note_answer(f):
+def note_answer(f, transmits):
     """Record the window before a cut. A cut outside recovery (a loss that a tail loss probe
-    repaired) cannot be undone: no report shows whether the repair was needed."""
+    repaired) cannot be undone: no report shows whether the repair was needed. If the lost packet
+    was sent more than once (`transmits`), its earlier retransmissions must be reported too (Linux
+    counts all that are outstanding)."""
     if f.undo == 0 or (f.undo_from >= 0 and f.high_ack < f.undo_until):
         return
     s = window_at(f.state, 0)
     f.undo_from = -1 if f.phase == OPEN else f.high_ack + 1
     f.undo_until = f.max_seq
-    f.undo_repairs = NO_REPAIR
+    f.undo_repairs = transmits - 1 if transmits > 1 else NO_REPAIR
     f.undo_cwnd = s.cwnd
     f.undo_ssthresh = s.ssthresh
 

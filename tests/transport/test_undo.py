@@ -102,7 +102,7 @@ def sender(monkeypatch):
 
 
 def test_an_episode_ends_when_all_its_repairs_are_reported(sender):
-    undo.note_answer(sender)
+    undo.note_answer(sender, 1)
     assert not undo.was_the_last(sender, 10)  # nothing was sent again
     for _ in range(3):
         undo.note_retransmission(sender)
@@ -111,27 +111,35 @@ def test_an_episode_ends_when_all_its_repairs_are_reported(sender):
     assert (sender.undo_cwnd, sender.undo_ssthresh) == (20, 30)
 
 
+def test_earlier_retransmissions_of_the_lost_packet_must_be_reported_too(sender):
+    """The first repaired a real loss, only the second was not needed."""
+    undo.note_answer(sender, 2)
+    undo.note_retransmission(sender)
+    assert not undo.was_the_last(sender, 10)
+    assert undo.was_the_last(sender, 10)
+
+
 def test_a_reduction_before_the_end_of_an_episode_belongs_to_it(sender):
-    undo.note_answer(sender)
+    undo.note_answer(sender, 1)
     undo.note_retransmission(sender)
     sender.s.cwnd = 10.0
     sender.high_ack, sender.max_seq = 28, 39
-    undo.note_answer(sender)
+    undo.note_answer(sender, 1)
     assert (sender.undo_from, sender.undo_repairs, sender.undo_cwnd) == (10, 1, 20)
     sender.high_ack = 29
-    undo.note_answer(sender)
+    undo.note_answer(sender, 1)
     assert (sender.undo_from, sender.undo_repairs, sender.undo_cwnd) == (30, -1, 10)
 
 
 def test_repairs_by_a_probe_start_no_episode(sender):
     """The probe was sent before; and without D-SACK and F-RTO there are no episodes."""
     sender.phase = OPEN
-    undo.note_answer(sender)
+    undo.note_answer(sender, 1)
     undo.note_retransmission(sender)
     assert sender.undo_from == -1
     assert not undo.was_the_last(sender, 29)
     sender.phase, sender.undo = RECOVERY, 0
-    undo.note_answer(sender)
+    undo.note_answer(sender, 1)
     assert sender.undo_from == -1
 
 

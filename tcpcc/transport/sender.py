@@ -32,7 +32,7 @@ from tcpcc.transport.rules import (
     take_back,
     timed_out,
 )
-from tcpcc.transport.undo import note_answer
+from tcpcc.transport.undo import DUE, NOT_DUE, note_answer
 
 
 @compiled
@@ -66,7 +66,7 @@ def open_connection(f, now):
     f.in_piece = 0
     f.timer_seq = -1
     f.undo_from = -1
-    f.echo_due = 0
+    f.echo_due = NOT_DUE
     reset_timer(f)
     if f.delivery != 0:
         reset_delivery(f)
@@ -104,7 +104,7 @@ def receive_ack(f, now, ack, trigger, low, high):
     f.high = high
     if f.delivery != 0:
         take_delivery(f, now)
-    if f.echo_due != 0 and ack > f.high_ack:
+    if f.echo_due == DUE and ack > f.high_ack:
         judge_echo(f, now)
     if f.marked != 0 and report_marks(f, now):
         wait_for_timer(f, now)
@@ -122,7 +122,7 @@ def receive_ack(f, now, ack, trigger, low, high):
 def judge_echo(f, now):
     """The first ACK of new data after a retransmission: if it echoes the timestamp of the original
     packet, the retransmission was not needed (Eifel detection, RFC 3522, 3.2)."""
-    f.echo_due = 0
+    f.echo_due = NOT_DUE
     if f.echoes_repair == 0 and f.phase != OPEN:
         if f.recovery_on_undo != 0:
             recover(f, now, f.recovery_on_undo)

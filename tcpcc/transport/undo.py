@@ -27,6 +27,7 @@ from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, window_at
 
 NO_REPAIR = -1  # nothing has been retransmitted yet
+NOT_DUE, DUE, AT_NEXT = 0, 1, 2  # whether the next ACK of new data decides; after a retransmission
 
 
 @compiled
@@ -41,6 +42,7 @@ def note_answer(f, transmits):
     f.undo_from = -1 if f.phase == OPEN else f.high_ack + 1
     f.undo_until = f.max_seq
     f.undo_repairs = transmits - 1 if transmits > 1 else NO_REPAIR
+    f.echo_due = AT_NEXT if f.eifel != 0 else NOT_DUE
     f.undo_cwnd = s.cwnd
     f.undo_ssthresh = s.ssthresh
 
@@ -50,10 +52,9 @@ def note_retransmission(f):
     """Count a retransmission. The first one of an episode is what Eifel detection asks about."""
     if f.undo_from < 0:
         return
-    if f.undo_repairs == NO_REPAIR:
-        f.undo_repairs = 0
-        f.echo_due = f.eifel
-    f.undo_repairs += 1
+    f.undo_repairs = max(f.undo_repairs, 0) + 1
+    if f.echo_due == AT_NEXT:
+        f.echo_due = DUE
 
 
 @compiled

@@ -76,11 +76,11 @@ def test_limited_slow_start_loses_less(model):
 
 @MODELS
 def test_hystart_ends_by_the_ack_train(model):
-    """A train of more than half of the base RTT and 1 ms, 171 packets, comes first in the round
-    after 256 packets: at 256 + 171, with a queue but without a loss in a buffer of one BDP."""
+    """A train of more than half of the base RTT and 1 ms, 171 gaps of 0.12 ms, comes first in the
+    round after 256 packets: at 256 + 172, with a queue, without a loss in a buffer of one BDP."""
     run = tc.simulate(scenario("reno", {"name": "hystart", "hystart_detect": 1}, duration=2), model)
     first = run.data["ssthresh"].values[:, 0]
-    assert first[np.isfinite(first)][0] == pytest.approx(256 + 171, abs=3)
+    assert first[np.isfinite(first)][0] == pytest.approx(256 + 172, abs=3)
     assert run.data["dropped"].sum() == 0
 
 

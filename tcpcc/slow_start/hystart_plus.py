@@ -48,7 +48,7 @@ def on_ack(s, p, ack, before):
         s.css_samples += ack.delivered
     if s.css_round > 0 and s.cwnd > before:
         s.cwnd = before + (s.cwnd - before) / p.css_growth_divisor  # (2)
-    if s.css_samples < p.rtt_samples or s.css_last == math.inf:
+    if s.css_samples < p.rtt_samples or s.css_last == 0:
         return
     if s.css_round > 0:
         if s.css_rtt < s.css_baseline:
@@ -72,7 +72,7 @@ hystart_plus = register(
         },
         state={
             "css_rtt": State(math.inf, "s", "r, smallest RTT in the round"),
-            "css_last": State(math.inf, "s", "r' of the previous round"),
+            "css_last": State(0, "s", "r' of the previous round; 0: none"),
             "css_samples": State(0, "packets", "RTT samples in the round"),
             "css_baseline": State(0, "s", "r when conservative slow start began"),
             "css_round": State(0, "", "round of conservative slow start; 0: slow start"),

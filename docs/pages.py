@@ -75,7 +75,8 @@ def controller_page(name: str) -> str:
             "",
             f"{controller.summary[0].upper()}{controller.summary[1:]}.",
             "",
-            f"Source: {controller.source}. Default loss recovery: `{controller.recovery}`."
+            f"Source: {controller.source}. Default loss recovery: `{controller.recovery}`,"
+            f" slow start: `{controller.slow_start}`."
             f" File: `tcpcc/controllers/{file.name}`.",
             "",
             f"Constants: {one.constants}. Models: {', '.join(models_for(controller))}. Tests:"

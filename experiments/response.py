@@ -33,7 +33,7 @@ def scenario(controller: str, loss: float) -> tc.Scenario:
     net = tc.dumbbell(RATE, DELAY, BUFFER, queue=queue, loss=loss)
     return tc.Scenario(
         net,
-        [tc.Flow(controller, packet_size=1500)],
+        [tc.Flow(controller, packet_size=1500, slow_start="standard")],
         duration=DURATION,
         seed=1,
     )

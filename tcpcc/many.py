@@ -349,7 +349,7 @@ def _definitions(scenario: Scenario) -> list[Definition]:
         if isinstance(flow, Flow):
             controller = flow.definition
             recovery = RECOVERIES.find(flow.recovery or controller.recovery)
-            found |= dict.fromkeys((controller, flow.slow_start.rule, recovery))
+            found |= dict.fromkeys((controller, flow.starts_by.rule, recovery))
     return list(found | dict.fromkeys(link.queue.discipline for link in scenario.net.links))
 
 

@@ -19,13 +19,15 @@ def _scenario(controller, link, changes, duration, recovery, **transport):
 
 
 def overtaken(
-    controller, at, until, *, share=0.05, duration=8.0, buffer=BUFFER, recovery=None, **transport
-):
-    """Of the packets between two times a share is late by up to 60 ms, and others overtake them."""
-    jitter = {"jitter": "60 ms", "jitter_share": share, "reordering": True}
+    controller, at, until, *, share=0.05, most=0.06, duration=8.0, buffer=BUFFER, recovery=None,
+    **transport,
+):  # fmt: skip
+    """Of the packets between two times a share is late by up to `most` seconds, and others overtake
+    them."""
+    jitter = {"jitter": most, "jitter_share": share, "reordering": True}
     changes = [
         tc.Change(at=time, link="there", jitter=late)
-        for time, late in ((0, 0.0), (at, 0.06), (until, 0.0))
+        for time, late in ((0, 0.0), (at, most), (until, 0.0))
     ]
     link = {"buffer": buffer, **jitter}
     return _scenario(controller, link, changes, duration, recovery, **transport)

@@ -1,7 +1,8 @@
 """The networks, and the two scenarios that every controller runs in each of them.
 
-All flows have `tcpcc.Transport()`, the sender of today, and packets of 1500 bytes. XCP needs its
-own routers, and gets them with the same buffers; it is left out where the queue is RED.
+All flows have packets of 1500 bytes and `SENDER`, the sender of today without HyStart++, so that
+each controller starts by its own rules. XCP needs its own routers, and gets them with the same
+buffers; it is left out where the queue is RED.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tcpcc as tc
 from tcpcc.errors import ScenarioError
 
 PACKET = 1500  # bytes
+SENDER = tc.Transport(slow_start_rule=False)
 SPREAD = 1.0
 """s, over which starts are random: more than a round trip, so that seeds differ in phase."""
 
@@ -87,10 +89,11 @@ def sharing(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenar
     Raises:
         ScenarioError: XCP with RED.
     """
-    first = tc.Flow(controller, jitter=SPREAD, packet_size=PACKET, name="first")
+    common: dict[str, Any] = {"jitter": SPREAD, "packet_size": PACKET, "transport": SENDER}
+    first = tc.Flow(controller, name="first", **common)
     second = tc.Flow(
-        controller, start=JOIN, stop=LEAVE, jitter=SPREAD, packet_size=PACKET, name="second",
-        access_delay=_setting(network).further or None,
+        controller, start=JOIN, stop=LEAVE, name="second",
+        access_delay=_setting(network).further or None, **common,
     )  # fmt: skip
     return tc.Scenario(
         _net(controller, network), [first, second], duration=END, interval=INTERVAL, seed=seed
@@ -105,7 +108,12 @@ def beside_reno(controller: str, network: str | Setting, seed: int = 1) -> tc.Sc
     further = _setting(network).further
     flows = [
         tc.Flow(
-            kind, jitter=SPREAD, packet_size=PACKET, name=f"{role}{k}", access_delay=delay or None
+            kind,
+            jitter=SPREAD,
+            packet_size=PACKET,
+            transport=SENDER,
+            name=f"{role}{k}",
+            access_delay=delay or None,
         )
         for k, delay in enumerate((0.0, further) if further else (0.0,))
         for role, kind in (("variant", controller), ("reno", "reno"))

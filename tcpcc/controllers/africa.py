@@ -42,6 +42,7 @@ africa = register(
             "alpha": Param(1.641, "packets", "backlog that ends fast mode (uncertain)", 0),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
         validate=check_range,
     )
 )

@@ -118,5 +118,6 @@ areno = register(
             "rtt_cong": State(0, "s", "RTT_cong: smoothed RTT at losses; 0 before the first"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -35,7 +35,7 @@ Equations (bw: largest delivery rate of this and the last probing cycle; d: smal
 
 Differences from the draft
     Packets leave one by one: there is no quantum and no offload budget.
-    Spurious losses are detected with `Transport(dsack=True)`.
+    Spurious losses are those that D-SACK, Eifel detection or F-RTO shows.
     (12): the values are saved when a recovery begins. The draft's NoteLoss saves them again in each
     round of the recovery, and at its start only after the first losses have changed the model.
     (3): ACKs that report losses are counted, as in Linux, not gaps between sequence numbers.

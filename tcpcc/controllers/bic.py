@@ -127,5 +127,6 @@ bic = register(
             "lost": State(0, "0 or 1", "a loss, and no timeout since"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

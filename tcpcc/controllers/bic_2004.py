@@ -98,5 +98,6 @@ bic_2004 = register(
             "goal": State(0, "packets", "window at which I doubles"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -17,7 +17,9 @@ after only n < 8 rounds, scaled by 8/n)
 
 Differences from Linux
     Linux' CDG includes HyStart; here it is ``Flow("cdg", slow_start="hystart")``. The tolerance of
-    losses without congestion (``use_tolerance``, off by default in Linux) is left out.
+    losses without congestion (``use_tolerance``, off by default in Linux) is left out, and so is
+    the filter of delayed ACKs' RTTs (``ca->delack``). A spurious loss restores W and not w, as in
+    Linux.
 """
 
 import math

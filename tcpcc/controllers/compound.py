@@ -80,5 +80,6 @@ compound = register(
         },
         state={"dwnd": State(0, "packets", "delay-based window, a part of cwnd")},
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -38,8 +38,9 @@ Optional rules and settings. What a controller does not have is neither called n
 ``on_start(s, p, a)``        before the first segment (the SYN if there is a handshake)
 ``on_open(s, p, a)``         the SYN is acknowledged and cwnd is the initial window; called before
                              anything is sent. Only with a handshake
-``on_undo(s, p, a)``         the last loss or timeout was spurious (`Transport.dsack`, `frto`). cwnd
-                             and ssthresh are restored already, unless ``window="own"``
+``on_undo(s, p, a)``         the last loss or timeout was spurious (`Transport.dsack`, `eifel`,
+                             `frto`). cwnd and ssthresh are restored already, unless
+                             ``window="own"``
 state `pacing_rate`          packets per second at which the sender paces; infinite: no pacing
 state `wake_at`              s, time of the next ``on_timer``
 `stamps`                     state variables that are saved with each packet when it is sent, and
@@ -229,6 +230,9 @@ class Controller(Definition):
         state: name -> `State`, in addition to cwnd and ssthresh.
         recovery: default loss recovery, one of ``tcpcc.recoveries()``. "newreno" unless given; most
             built-in controllers have "sack-prr".
+        slow_start: default slow-start rule, one of ``tcpcc.slow_starts()``. "standard", the
+            controller's own slow start, unless given; built-in controllers that start as Reno does
+            have "hystart++".
         source: paper or RFC.
         validate: takes the dict of all parameters, returns a complaint or None.
         record: state variables that a trace shows, as columns of ``run.trace()`` after
@@ -268,6 +272,7 @@ class Controller(Definition):
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     recovery: str = "newreno"
+    slow_start: str = "standard"
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
     record: tuple[str, ...] = ()
@@ -419,7 +424,7 @@ class Controller(Definition):
         return s, p, a
 
 
-CONTROLLERS: Registry[Controller] = Registry("controller", ("recovery", "source"))
+CONTROLLERS: Registry[Controller] = Registry("controller", ("recovery", "slow_start", "source"))
 Controller.registry = CONTROLLERS
 
 get = CONTROLLERS.find

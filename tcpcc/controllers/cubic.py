@@ -11,10 +11,8 @@ in congestion avoidance:
 
 With one loss per 1/p packets the mean window outside that region is 1.054 (RTT/p)^(3/4).
 
-RTT is the smoothed RTT. Section 4.10 recommends HyStart++: ``Flow("cubic",
-slow_start="hystart++")``. Linux uses HyStart and RACK-TLP, which includes proportional rate
-reduction: ``Flow("cubic", slow_start="hystart", recovery="rack-tlp",
-transport=Transport(initial_window=10, delayed_ack=0.04))``.
+RTT is the smoothed RTT. Slow start is HyStart++, as section 4.10 recommends. Linux uses HyStart and
+RACK-TLP, and an older form of the algorithm: ``Flow.linux("cubic")``.
 
 Differences from the RFC
     (7) never reduces W. Read literally, the RFC lowers W to W_est where the look-ahead of (6) has
@@ -22,7 +20,7 @@ Differences from the RFC
     The RFC reduces to beta times the packets in flight, this file to beta times the window in
     force.
     An ECN mark counts as a loss.
-    With `Transport(dsack=True)` a spurious loss restores cwnd and ssthresh, as in Linux, but not
+    With D-SACK or Eifel detection a spurious loss restores cwnd and ssthresh, as in Linux, but not
     W_max and the time since the last loss (section 4.9).
 """
 
@@ -70,5 +68,6 @@ cubic = register(
         params=make_params(beta=(0.7, "RFC 9438, 4.6"), c=(0.4, "RFC 9438, 5")),
         state={**STATE, "prior": State(0, "packets", "W_prior: window before the last loss")},
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -63,5 +63,6 @@ cubic_2008 = register(
         | {"early_growth": Param(0, "packets", "least growth per ACK before the first loss", 0, 1)},
         state=STATE,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -69,6 +69,7 @@ dctcp = register(
             "marked": State(0, "packets", "marked packets among `acked`"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
         record=("alpha",),
     )
 )

@@ -104,5 +104,6 @@ fusion = register(
             "rtt": State(0, "s", "last RTT sample"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -139,6 +139,7 @@ ghstcp = register(
             "variation": State(0, "s", "sum of the absolute differences"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
         validate=check,
     )
 )

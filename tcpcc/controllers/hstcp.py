@@ -141,6 +141,7 @@ hstcp = register(
         on_timeout=on_timeout,
         params=PARAMS,
         recovery="sack-prr",
+        slow_start="hystart++",
         validate=check_range,
     )
 )

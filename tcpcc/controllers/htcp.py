@@ -23,6 +23,9 @@ Check: f(2 s) = 11.25, f(3 s) = 22, f(5 s) = 45.
 Differences from the papers
     (6) and the limit of 10 ms in (4) are from Linux; the paper has neither. `rtt_scaling` is an
     option in the paper and on in Linux.
+Differences from Linux
+    A spurious loss restores R, B_old and the end of the last congestion event as they were before
+    it; Linux stores R and B_old after (4) has changed them.
 Taken from Linux
     With `integer` f is rounded down to a whole number before and after (2).
 """
@@ -89,6 +92,8 @@ def on_ack(s, p, ack):
 
 def adapt(s, p, ack):
     """beta by (4), and the decay of R by (6)."""
+    if s.in_recovery == 0:
+        s.undo_last_loss, s.undo_rtt_max, s.undo_b_old = s.last_loss, s.rtt_max, s.b_old
     steady = abs(s.b_max - s.b_old) <= 0.2 * s.b_old
     s.b_old = s.b_max
     s.beta = p.beta_min
@@ -115,6 +120,12 @@ def on_timeout(s, p, ack):
     s.cwnd = 1.0  # (7)
 
 
+def on_undo(s, p, ack):
+    """Linux' ``htcp_cwnd_undo``."""
+    s.last_loss, s.rtt_max, s.b_old = s.undo_last_loss, s.undo_rtt_max, s.undo_b_old
+    s.in_recovery = 0.0
+
+
 def validate(p):
     if p["beta_min"] > p["beta_max"]:
         return f"beta_min = {p['beta_min']:g} exceeds beta_max = {p['beta_max']:g}"
@@ -129,6 +140,7 @@ htcp = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
+        on_undo=on_undo,
         params={
             "delta_l": Param(1, "s", "Delta_L: time after a loss with Reno's increase", 0),
             "beta_min": Param(0.5, "", "least share of the window that a loss leaves", 1e-3, 1),
@@ -149,8 +161,12 @@ htcp = register(
             "b_old": State(0, "packets/s", "B_old: B before the last loss"),
             "counted": State(0, "packets", "acknowledged in the current throughput sample"),
             "counted_from": State(0, "s", "when the current sample began"),
+            "undo_last_loss": State(0, "s", "`last_loss` before the last loss"),
+            "undo_rtt_max": State(0, "s", "`rtt_max` before the last loss"),
+            "undo_b_old": State(0, "packets/s", "`b_old` before the last loss"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
         validate=validate,
     )
 )

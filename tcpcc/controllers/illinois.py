@@ -122,6 +122,7 @@ illinois = register(
             "below": State(0, "rounds", "with d_a <= d_1 since then"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
         validate=validate,
     )
 )

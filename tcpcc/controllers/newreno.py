@@ -23,5 +23,6 @@ newreno = register(
         on_timeout=on_timeout,
         params=PARAMS,
         recovery="newreno",
+        slow_start="hystart++",
     )
 )

@@ -74,5 +74,6 @@ reno = register(
         on_timeout=on_timeout,
         params=PARAMS,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

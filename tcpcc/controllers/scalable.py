@@ -62,5 +62,6 @@ scalable = register(
             "ai_limit": Param(0, "packets", "increase by 1/min(W, this), as Linux; 0: by a", 0),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -23,5 +23,6 @@ tahoe = register(
         on_timeout=on_timeout,
         params=PARAMS,
         recovery="tahoe",
+        slow_start="hystart++",
     )
 )

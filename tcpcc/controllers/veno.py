@@ -57,5 +57,6 @@ veno = register(
         },
         state={"backlog": State(0, "packets", "N, the flow's packets in queues")},
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

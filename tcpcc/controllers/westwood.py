@@ -61,5 +61,6 @@ westwood = register(
         params=BE_PARAMS,
         state=BE_STATE,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -39,5 +39,6 @@ westwood_abse = register(
         params=ABSE_PARAMS,
         state=ABSE_STATE,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -38,5 +38,6 @@ westwood_plus = register(
         params=PLUS_PARAMS,
         state=PLUS_STATE,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -90,5 +90,6 @@ westwood_rbe = register(
             "full_rtt": State(0, "s", "R_full, RTT with the buffer full"),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

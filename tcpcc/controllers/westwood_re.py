@@ -38,5 +38,6 @@ westwood_re = register(
         params=RE_PARAMS,
         state=RE_STATE,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -42,7 +42,8 @@ def export(
         to: "c" writes NAME.h and NAME.c: plain doubles, nothing beyond math.h. "bpf" writes
             NAME.bpf.c, which clang compiles and `bpftool struct_ops register` loads.
         folder: existing folder for the files; files of the same names are replaced.
-        slow_start: name of a slow-start rule, or the definition.
+        slow_start: name of a slow-start rule, or the definition; "standard": the controller's own
+            start, whatever its default in a `Flow` is.
         params: values of parameters; default values for the rest. Constants in BPF, in C what
             `NAME_defaults` has.
 

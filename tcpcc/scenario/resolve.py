@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tcpcc.engine.streams import seed_stream, uniform
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.scenario.network import Change, Link, Network, queue_spec
-from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.scenario.traffic import CBR, STANDARD, Flow
 from tcpcc.scenario.workload import Workload
 from tcpcc.slow_start import composed
 
@@ -274,15 +274,16 @@ def _resolve_flow(
     reverse = (*last[1:], *reverse, *first[1:])
     if all(links[k].rate == math.inf and links[k].delay == 0 for k in forward + reverse):
         raise ScenarioError("its RTT is 0: give a link a delay or a finite rate")
-    controller = composed(spec.definition, spec.slow_start.rule)
-    params = controller.check(dict(spec.params + spec.slow_start.params))
+    start = spec.starts_by
+    controller = composed(spec.definition, start.rule)
+    params = controller.check(dict(spec.params + start.params))
     recovery = spec.recovery or controller.recovery
     if controller.window == "own":
         _check_selective(controller, recovery)
     if spec.transport.gradual_marks and spec.transport.ecn != "off":
         _check_proportional(recovery)
     if controller.on_open is not None and not spec.transport.handshake:
-        by = "" if spec.slow_start.name == "standard" else f" with {spec.slow_start.name!r}"
+        by = "" if start.name == STANDARD else f" with {start.name!r}"
         raise ScenarioError(
             f"handshake = False: controller {controller.name!r}{by} needs the handshake"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
 from tcpcc.errors import (
@@ -39,8 +39,11 @@ def _setting(
 
 HIGHEST_CLASS = 63  # a DSCP has six bits (RFC 2474)
 
-#: Timeouts as in ns-2 and 4.3BSD.
-_CLASSIC = {"rto_margin": 0.0, "hold_ssthresh": False, "frto": False, "timestamps": False}
+#: Slow start and timeouts as in ns-2 and 4.3BSD.
+_CLASSIC = {
+    "slow_start_rule": False, "rto_margin": 0.0, "hold_ssthresh": False, "frto": False,
+    "timestamps": False, "dsack": False,
+}  # fmt: skip
 
 
 @named
@@ -56,6 +59,9 @@ class Transport(Record):
         delay_growth: an alternative to a handshake: the window is one packet and becomes
             `initial_window` with the second ACK, as in ns-2.35's Vegas (``delay_growth_``, which
             acts one ACK late).
+        slow_start_rule: whether a flow without a `slow_start` starts by its controller's default
+            rule, HyStart++ (RFC 9406) for controllers that start as Reno does; False: by the
+            controller's own rules only.
         rwnd: receiver's window, at least 1.
         window_validation: whether the window stops growing while the receiver or the application
             limits the sender, as in Linux (RFC 7661); False: it keeps growing, as in ns-2.
@@ -112,13 +118,19 @@ class Transport(Record):
         dsack: whether the receiver reports duplicate packets (D-SACK, RFC 2883), so that the sender
             undoes the response to a spurious loss, as in Linux (undo; RFC 3708): cwnd and ssthresh
             are at least their earlier values, and the controller's `on_undo` is called. RACK's
-            reordering window then grows with unnecessary retransmissions. Packet model; the other
-            models have no reordering, so no loss is spurious.
+            reordering window then grows with unnecessary retransmissions. Only with a recovery that
+            reads selective acknowledgements. Packet model; the other models have no reordering, so
+            no loss is spurious.
+        eifel: whether the sender undoes the response to a loss or a timeout if the first ACK after
+            the retransmission echoes the timestamp of the original packet (Eifel, RFC 3522 and
+            4015), as in Linux: as with `dsack`, a round trip earlier, and the recovery ends
+            (packet model).
     """
 
     initial_window: float = _setting(10.0, positive, "packets")
     handshake: bool = _setting(True, flag)
     delay_growth: bool = _setting(False, flag)
+    slow_start_rule: bool = _setting(True, flag)
     rwnd: float = _setting(math.inf, positive, "packets", inf=True)
     window_validation: bool = _setting(True, flag)
     initial_rto: float = _setting(1.0, positive, "s")
@@ -148,14 +160,16 @@ class Transport(Record):
     ecn: str = _setting("off", one_of, known=("off", "classic", "accurate", "l4s"))
     ecn_retransmissions: bool = _setting(False, flag)
     gradual_marks: bool = _setting(False, flag)
-    dsack: bool = _setting(False, flag)
+    dsack: bool = _setting(True, flag)
+    eifel: bool = _setting(False, flag)
 
     @classmethod
     def ns2(cls, **changes: Any) -> Transport:
         """The sender of ns-2.35.
 
-        Initial window of 2, first timeout of 3 s, timeouts of at least 0.2 s in total, ssthresh
-        reduced at every timeout, no F-RTO. `changes` add to these settings or override them.
+        Initial window of 2, standard slow start, first timeout of 3 s, timeouts of at least 0.2 s
+        in total, ssthresh reduced at every timeout, no F-RTO, no D-SACK. `changes` add to these
+        settings or override them.
         """
         return cls(**{**_CLASSIC, "initial_window": 2.0, "initial_rto": 3.0, **changes})
 
@@ -164,8 +178,8 @@ class Transport(Record):
         """The sender of 4.3BSD-Reno.
 
         The retransmission timer runs on a clock of 500 ms: the smallest timeout, 2 ticks, expires
-        after 0.5 to 1 s. No limited transmit; initial window of one packet. `changes` add to these
-        settings or override them.
+        after 0.5 to 1 s. Standard slow start, no limited transmit, no D-SACK; initial window of one
+        packet. `changes` add to these settings or override them.
         """
         known: dict[str, Any] = {
             **_CLASSIC, "initial_window": 1.0, "tick": 0.5, "coarse_timer": True,
@@ -179,13 +193,14 @@ class Transport(Record):
 
         Initial window of 10 (RFC 6928), timestamps, clock of 4 ms, ACKs delayed by up to 40 ms
         after the first 16, windows in whole packets, pieces of two segments, gradual response to
-        marks, D-SACK. To be used with the recovery "rack-tlp". `changes` add to these settings or
+        marks, D-SACK, Eifel detection. Slow start is the controller's own; `Flow.linux` gives CUBIC
+        its HyStart. To be used with the recovery "rack-tlp". `changes` add to these settings or
         override them.
         """
         known: dict[str, Any] = {
-            "tick": 0.004,
+            "tick": 0.004, "slow_start_rule": False,
             "delayed_ack": 0.04, "quick_acks": 16, "abc_limit": math.inf, "count_delivered": True,
-            "whole_window": True, "gso_segments": 2, "gradual_marks": True, "dsack": True,
+            "whole_window": True, "gso_segments": 2, "gradual_marks": True, "eifel": True,
         }  # fmt: skip
         return cls(**{**known, **changes})
 
@@ -209,6 +224,9 @@ class Transport(Record):
             )
 
 
+STANDARD = "standard"  # the slow-start rule that changes nothing
+
+
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class SlowStart(Record):
@@ -229,7 +247,7 @@ class SlowStart(Record):
 
     def __init__(
         self,
-        name: str = "standard",
+        name: str = STANDARD,
         *,
         params: Mapping[str, float | bool] | Sequence[tuple[str, float | bool]] = (),
         **more_params: float | bool,
@@ -239,7 +257,7 @@ class SlowStart(Record):
             "slow_start", {**dict(number_pairs("params", params, known)), **more_params}, known
         )
         self._store(name=name, params=given)
-        if name != "standard" or given:  # avoids an import for the default
+        if name != STANDARD or given:  # avoids an import for the default
             self.rule.check(dict(given))
 
     @property
@@ -252,6 +270,11 @@ def _slow_start_rule(name: str) -> StartUp:
     from tcpcc.slow_start import SLOW_STARTS
 
     return SLOW_STARTS.find(name)
+
+
+@cache
+def _start_named(name: str) -> SlowStart:
+    return SlowStart(name)
 
 
 def _slow_start(spec: object) -> SlowStart:
@@ -317,7 +340,9 @@ class Flow(Record):
         ack_path: the nodes from target to source for ACKs; None: `path` in reverse.
         recovery: loss recovery ("newreno", "sack", ...); None: the controller's own.
         slow_start: rule that modifies the controller's slow start: "limited", "hystart",
-            "hystart++", "quick_start", or a `SlowStart` with parameters; default "standard": none.
+            "hystart++", "quick_start", or a `SlowStart` with parameters; "standard": none. None:
+            the controller's default ("hystart++" where it starts as Reno does, else "standard");
+            with `Transport(slow_start_rule=False)`, as in ns-2 and Linux, "standard".
         packet_size: bytes of a data packet on the wire.
         header: bytes of the packet that are not payload.
         ack_size: bytes of an ACK.
@@ -353,7 +378,7 @@ class Flow(Record):
     path: tuple[str, ...] | None
     ack_path: tuple[str, ...] | None
     recovery: str | None
-    slow_start: SlowStart
+    slow_start: SlowStart | None
     packet_size: int
     header: int
     ack_size: int
@@ -383,7 +408,7 @@ class Flow(Record):
         path: Sequence[Hashable] | None = None,
         ack_path: Sequence[Hashable] | None = None,
         recovery: str | None = None,
-        slow_start: SlowStart | str | Mapping[str, Any] = SlowStart(),
+        slow_start: SlowStart | str | Mapping[str, Any] | None = None,
         packet_size: Quantity = 1000,
         header: Quantity = 0,
         ack_size: Quantity = 40,
@@ -414,6 +439,7 @@ class Flow(Record):
         algorithm.check(dict(given))
         _check_recovery(recovery)
         _check_recovery(algorithm.recovery, f"controller {algorithm.name!r}: ")
+        _check_start(algorithm)
         if isinstance(transport, Mapping):
             transport = Transport(**transport)
         if not isinstance(transport, Transport):
@@ -441,7 +467,7 @@ class Flow(Record):
             **_endpoints(source, target, path),
             ack_path=None if ack_path is None else node_path("ack_path", ack_path),
             recovery=recovery,
-            slow_start=_slow_start(slow_start),
+            slow_start=None if slow_start is None else _slow_start(slow_start),
             packet_size=wire,
             header=overhead,
             ack_size=_byte_count("ack_size", ack_size),
@@ -491,6 +517,15 @@ class Flow(Record):
         from tcpcc.controllers import get
 
         return self._instance or get(self.controller)
+
+    @property
+    def starts_by(self) -> SlowStart:
+        """The slow-start rule in effect: `slow_start`, or the default that it describes."""
+        if self.slow_start is not None:
+            return self.slow_start
+        return _start_named(
+            self.definition.slow_start if self.transport.slow_start_rule else STANDARD
+        )
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some arguments changed, checked again."""
@@ -578,6 +613,13 @@ def _check_recovery(recovery: str | None, owner: str = "") -> None:
         RECOVERIES.find(recovery)
     except ScenarioError as error:
         raise ScenarioError(f"{owner}{error}") from None
+
+
+def _check_start(algorithm: Controller) -> None:
+    try:
+        _start_named(algorithm.slow_start)
+    except ScenarioError as error:
+        raise ScenarioError(f"controller {algorithm.name!r}: {error}") from None
 
 
 def _endpoints(

@@ -6,7 +6,8 @@ Linux net/ipv4/tcp_cubic.c, since 2.6.29.
 In slow start with W >= hystart_low_window (W = cwnd), ssthresh <- W if
 
 (1)  ACK train: consecutive ACKs at most hystart_ack_delta apart have continued from the start of
-     the round for more than minRTT/2: the window then fills half of the round trip
+     the round for more than (minRTT + A)/2: the window then fills half of the round trip. A: time
+     of four GSO bursts of 64 KB at twice the sending rate, at most 1 ms (``hystart_ack_delay``)
 (2)  delay: the smallest of the first `rtt_samples` RTTs of a round exceeds minRTT by more than
      minRTT/8, bounded by rtt_thresh_min and rtt_thresh_max
 
@@ -15,7 +16,8 @@ In slow start with W >= hystart_low_window (W = cwnd), ssthresh <- W if
 Differences from Linux
     The gap is per packet acknowledged: an ACK of two packets may come after twice the time.
     RTTs are exact, and counted by packets. All RTTs of a round count; Linux ignores those before
-    W = hystart_low_window.
+    W = hystart_low_window. With pacing Linux does not halve the limit of (1); no controller that
+    takes this rule paces.
 """
 
 import math
@@ -31,12 +33,22 @@ def on_round(s, p, ack):
     s.hystart_samples = 0.0
 
 
+BURSTS = 4 * 65536 * 8  # bits; four bursts of the largest size that GSO has
+LONGEST = 1e-3  # s; limit of the time that they take
+
+
+def burst_time(s, ack):
+    """A of (1), s."""
+    rate = 2 * 8 * ack.packet_size * s.cwnd / ack.srtt  # bit/s, Linux' sk_pacing_rate in slow start
+    return min(BURSTS / rate, LONGEST)
+
+
 def train(s, p, ack):
     """(1)"""
     if ack.now - s.hystart_last > p.hystart_ack_delta * max(ack.delivered, 1.0):
         return False
     s.hystart_last = ack.now
-    return ack.now - s.hystart_began > ack.base_rtt / 2
+    return ack.now - s.hystart_began > (ack.base_rtt + burst_time(s, ack)) / 2
 
 
 def delayed(s, p, ack):

@@ -4,7 +4,7 @@ Source: P. Balasubramanian, Y. Huang, M. Olson, "HyStart++: modified slow start 
 2023, section 4.2.
 
 r is the smallest RTT of the round, r' that of the previous round; r is used once the round has
-`rtt_samples` RTTs. In the first slow start:
+`rtt_samples` RTTs. In the first slow start (ssthresh is infinite):
 
 (1)  r >= r' + min(max(r'/8, rtt_thresh_min), rtt_thresh_max):
                                conservative slow start begins, baseline <- r
@@ -29,25 +29,26 @@ from tcpcc.slow_start.start_up import StartUp
 
 
 def on_round(s, p, ack):
+    if s.ssthresh < math.inf:
+        return
     s.css_last = s.css_rtt
     s.css_rtt = math.inf
     s.css_samples = 0.0
     if s.css_round > 0:
         s.css_round += 1
-        if s.css_round > p.css_rounds and s.cwnd < s.ssthresh:
+        if s.css_round > p.css_rounds:
             s.ssthresh = s.cwnd  # (4)
-            s.css_over = 1.0
 
 
 def on_ack(s, p, ack, before):
-    if s.css_over != 0:
+    if s.ssthresh < math.inf:
         return
     if ack.rtt > 0:
         s.css_rtt = min(s.css_rtt, ack.rtt)
         s.css_samples += ack.delivered
     if s.css_round > 0 and s.cwnd > before:
         s.cwnd = before + (s.cwnd - before) / p.css_growth_divisor  # (2)
-    if s.css_samples < p.rtt_samples or s.css_last == math.inf:
+    if s.css_samples < p.rtt_samples or s.css_last == 0:
         return
     if s.css_round > 0:
         if s.css_rtt < s.css_baseline:
@@ -57,10 +58,6 @@ def on_ack(s, p, ack, before):
         s.css_round = 1.0
 
 
-def on_restart(s, p, ack):
-    s.css_over = 1.0
-
-
 hystart_plus = register(
     StartUp(
         name="hystart++",
@@ -68,7 +65,6 @@ hystart_plus = register(
         source="RFC 9406",
         on_ack=on_ack,
         on_round=on_round,
-        on_restart=on_restart,
         params={
             **PARAMS,
             "css_growth_divisor": Param(4, "", "CSS_GROWTH_DIVISOR (RFC 9406)", 1),
@@ -76,11 +72,10 @@ hystart_plus = register(
         },
         state={
             "css_rtt": State(math.inf, "s", "r, smallest RTT in the round"),
-            "css_last": State(math.inf, "s", "r' of the previous round"),
+            "css_last": State(0, "s", "r' of the previous round; 0: none"),
             "css_samples": State(0, "packets", "RTT samples in the round"),
             "css_baseline": State(0, "s", "r when conservative slow start began"),
             "css_round": State(0, "", "round of conservative slow start; 0: slow start"),
-            "css_over": State(0, "0 or 1", "the first slow start is over"),
         },
         validate=check,
     )

@@ -24,7 +24,6 @@ from tcpcc.transport.flow_record import (
     segment_at,
     stamp_at,
 )
-from tcpcc.transport.undo import note_retransmission
 
 
 @compiled
@@ -34,7 +33,6 @@ def reset_delivery(f):
         d.first[k] = d.last[k] = -1
     d.release_at = d.recheck_at = float("inf")
     d.base_rtt = float("inf")
-    d.undo_from = -1
 
 
 @compiled
@@ -76,9 +74,7 @@ def note_sent(f, seq, now, again):
     """
     d = delivery_at(f.delivery, 0)
     t = stamp_at(f.stamps, seq & f.stamp_mask)
-    if again:
-        note_retransmission(d)
-    else:
+    if not again:
         t.status = UNSENT
         t.received_at = -1.0
     if t.status == DELIVERED:

@@ -39,6 +39,9 @@ SENDER: dict[str, type] = {
     # the ACK being handled: everything up to `ack` is received, segment `trigger` caused it, and
     # it reports the block low <= seq < high
     "now": float, "ack": int, "trigger": int, "low": int, "high": int,
+    # whether it echoes a retransmission's timestamp; whether the next ACK of new data shows if the
+    # first retransmission was needed
+    "echoes_repair": FLAG, "echo_due": FLAG,
 }  # fmt: skip
 CONTROLLER: dict[str, type] = {
     "state": int, "params": int, "sample": int, "on_ack": int, "on_round": int,
@@ -68,6 +71,7 @@ TIMER: dict[str, type] = {
 RECEIVER: dict[str, type] = {
     "held": FLAG, "expected": int, "highest": int, "delayed_ack": float,
     "sack_low": int, "sack_high": int, "held_until": float,
+    "echo": FLAG,  # whether the timestamp to echo is a retransmission's
 }  # fmt: skip
 COUNTERS: dict[str, type] = {
     "sent": int, "acks": int, "timeouts": int, "loss_events": int, "arrived": int,
@@ -82,6 +86,7 @@ RARE: dict[str, type] = {
     "on_restart": int, "on_start": int, "on_open": int, "on_undo": int,
     "wake_at": int, "stream": int, "mark_edge": int,
     "recovery_on_timeout": int, "recovery_resume": int, "recovery_on_alarm": int,
+    "recovery_on_undo": int,
     # `carried`: window growth that is not a whole packet yet; `piece`, `in_piece`: segments of the
     # current piece, and how many of them are still to be sent
     "carried": float, "piece": int, "in_piece": int,
@@ -91,6 +96,11 @@ RARE: dict[str, type] = {
     "idle_restart": int, "stamps": int, "stamp_mask": int,
     # whether a repeated timeout keeps ssthresh; last segment retransmitted by the timer
     "hold_ssthresh": FLAG, "timer_seq": int,
+    # whether window cuts may be undone, the receiver reports duplicates, Eifel detection is used.
+    # The episode that may be undone: its first segment (-1: no episode), the last segment
+    # outstanding at its start, retransmissions not yet reported as unneeded, the window before
+    "undo": FLAG, "dsack": FLAG, "eifel": FLAG, "undo_from": int, "undo_until": int,
+    "undo_repairs": int, "undo_cwnd": float, "undo_ssthresh": float,
 }  # fmt: skip
 # Sender: the mode, whether retransmissions are ECN-capable, the newest count echoed, and whether
 # the next new segment carries CWR (`marked` above: marked packets that the ACK being handled
@@ -126,13 +136,8 @@ DELIVERY = record_dtype(
         ("prior_lost", int), ("prior_pipe", int),
         # when pacing allows the next waiting packet; when to call the loss recovery's on_alarm
         ("release_at", float), ("recheck_at", float),
-        # whether window cuts may be undone, F-RTO is used, D-SACK is used; segments marked lost,
-        # not retransmitted and reported by this ACK. The episode that may be undone: its first
-        # segment (-1: no episode), the last segment outstanding at its start, retransmissions not
-        # yet reported as unneeded, and the window before
-        ("undo", FLAG), ("frto", FLAG), ("dsack", int), ("originals", int), ("undo_from", int),
-        ("undo_until", int), ("undo_repairs", int),
-        ("undo_cwnd", float), ("undo_ssthresh", float),
+        # whether F-RTO is used; segments marked lost, not retransmitted, reported by this ACK
+        ("frto", int), ("originals", int),
         # lists of segments, first and last; -1: empty
         ("first", int, (2,)), ("last", int, (2,)),
         ("n_stamps", int), ("stamped", int, (4,)), ("given_back", int, (4,)),

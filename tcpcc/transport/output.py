@@ -22,6 +22,7 @@ from tcpcc.transport.flow_record import (
 )
 from tcpcc.transport.pacing import is_early, note_paced
 from tcpcc.transport.rto import restart_timer
+from tcpcc.transport.undo import note_retransmission
 
 
 @compiled
@@ -61,6 +62,7 @@ def emit(f, seq, now):
     else:
         segment.transmits += 1
         segment.flags |= RETRANSMITTED
+        note_retransmission(f)
         f.retransmitted += 1
     segment.sent_at = now
     f.sent += 1

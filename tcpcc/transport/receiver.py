@@ -11,7 +11,7 @@ import math
 
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.transport.delivery import note_received
-from tcpcc.transport.flow_record import PUSHED, RECEIVED, delivery_at, segment_at
+from tcpcc.transport.flow_record import PUSHED, RECEIVED, segment_at
 
 REACH = 64  # segments; how far a reported block is followed on each side
 
@@ -51,13 +51,16 @@ def note_block(f, seq):
 
 
 @compiled
-def receive_data(f, now, seq):
-    """Handle the arrival of segment `seq`; returns whether an ACK is due now."""
+def receive_data(f, now, seq, again):
+    """Handle the arrival of segment `seq`, retransmitted or not (`again`); returns whether an ACK
+    is due now."""
     f.arrived += 1
+    if seq <= f.expected - f.held:
+        f.echo = again  # TS.Recent (RFC 7323, 4.3): up to Last.ACK.sent
     f.sack_low = f.sack_high = 0
     if seq < f.expected or (seq <= f.highest and is_received(f, seq)):
         f.duplicates += 1
-        if f.delivery != 0 and delivery_at(f.delivery, 0).dsack != 0:
+        if f.dsack != 0:
             f.sack_low = seq + 1
             f.sack_high = seq
         return acknowledge_now(f)

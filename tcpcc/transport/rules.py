@@ -313,11 +313,13 @@ def fill_loss_sample(f, now, transmits, flight):
 def report_marks(f, now):
     """An ACK reports marks: reduce the window as for a loss, and set CWR.
 
-    At most once per window of data (RFC 3168, 6.1.2), and not during a loss recovery.
+    At most once per window of data (RFC 3168, 6.1.2), and not during a loss recovery. Returns
+    whether the window was one packet, so that it cannot be reduced.
     """
     f.unreported_marks += f.marked
     if f.phase != OPEN or f.ack <= f.mark_edge:
-        return
+        return False
+    is_one = in_force(f, window_at(f.state, 0).cwnd) < 2
     f.mark_edge = f.max_seq
     f.cwr = 1
     fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
@@ -327,6 +329,7 @@ def report_marks(f, now):
     if f.reads_packets != 0:
         fill_of_newest(f, a)
     apply_cut(f, f.on_mark if f.on_mark != 0 else f.on_loss)
+    return is_one
 
 
 @compiled
@@ -341,8 +344,7 @@ def loss_event(f, now, transmits, flight):
 @compiled
 def lost(f, now, transmits, flight):
     """:func:`loss_event`, recorded so that it can be undone."""
-    if f.delivery != 0:
-        note_answer(f)
+    note_answer(f, transmits)
     loss_event(f, now, transmits, flight)
 
 
@@ -440,15 +442,26 @@ def reported_twice(f, now, seq):
 def undo_cut(f, now):
     """Undo a spurious window cut and call ``on_undo``. cwnd and ssthresh become at least their
     earlier values, unless the controller has ``window="own"``."""
-    d = delivery_at(f.delivery, 0)
-    d.undo_from = -1
+    f.undo_from = -1
     if f.owns_window == 0:
         s = window_at(f.state, 0)
-        s.cwnd = max(s.cwnd, d.undo_cwnd)
-        s.ssthresh = max(s.ssthresh, d.undo_ssthresh)
+        s.cwnd = max(s.cwnd, f.undo_cwnd)
+        s.ssthresh = max(s.ssthresh, f.undo_ssthresh)
     if f.on_undo != 0:
         fill_event(f, now)
         apply_cut(f, f.on_undo)
+
+
+@compiled
+def take_back(f, now):
+    """Undo a spurious loss or timeout: :func:`undo_cut`, and continue with new data (RFC 4015)."""
+    f.phase = OPEN
+    f.dupacks = 0
+    f.inflation = 0
+    f.backoff = 1
+    f.recover = f.high_ack  # the next loss is a new one
+    f.next_seq = f.max_seq + 1
+    undo_cut(f, now)
 
 
 @compiled

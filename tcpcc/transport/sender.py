@@ -8,7 +8,7 @@ current time and then sends the packets in the flow's outbox. It calls :func:`re
 
 import math
 
-from tcpcc.engine.jit import call_rule, compiled, number_at
+from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.transport.delivery import note_limited, reset_delivery, take_delivery
 from tcpcc.transport.flow_record import (
     LOSS,
@@ -29,9 +29,10 @@ from tcpcc.transport.rules import (
     reported_twice,
     restarted,
     started,
+    take_back,
     timed_out,
 )
-from tcpcc.transport.undo import note_answer
+from tcpcc.transport.undo import DUE, NOT_DUE, note_answer
 
 
 @compiled
@@ -64,6 +65,8 @@ def open_connection(f, now):
     f.carried = 0.0
     f.in_piece = 0
     f.timer_seq = -1
+    f.undo_from = -1
+    f.echo_due = NOT_DUE
     reset_timer(f)
     if f.delivery != 0:
         reset_delivery(f)
@@ -101,9 +104,12 @@ def receive_ack(f, now, ack, trigger, low, high):
     f.high = high
     if f.delivery != 0:
         take_delivery(f, now)
-    if f.marked != 0:
-        report_marks(f, now)
-    recover(f, now, f.recovery_on_ack)
+    if f.echo_due == DUE and ack > f.high_ack:
+        judge_echo(f, now)
+    if f.marked != 0 and report_marks(f, now):
+        wait_for_timer(f, now)
+    else:
+        recover(f, now, f.recovery_on_ack)
     if f.delivery != 0:
         report_delivery(f, now)  # does nothing if the loss recovery has called it
         note_limited(f, window_at(f.state, 0).cwnd)
@@ -111,6 +117,30 @@ def receive_ack(f, now, ack, trigger, low, high):
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf
+
+
+@not_inlined
+def judge_echo(f, now):
+    """The first ACK of new data after a retransmission: if it echoes the timestamp of the original
+    packet, the retransmission was not needed (Eifel detection, RFC 3522, 3.2)."""
+    f.echo_due = NOT_DUE
+    if f.echoes_repair == 0 and f.phase != OPEN:
+        if f.recovery_on_undo != 0:
+            recover(f, now, f.recovery_on_undo)
+        take_back(f, now)
+
+
+@not_inlined
+def wait_for_timer(f, now):
+    """A mark at a window of one packet: the ACK releases nothing; the next packet leaves when the
+    retransmission timer expires (RFC 3168, 6.1.2)."""
+    burst = f.max_burst
+    f.max_burst = 0.0
+    recover(f, now, f.recovery_on_ack)
+    f.max_burst = burst
+    s = window_at(f.state, 0)
+    s.cwnd = min(s.cwnd, 1.0)
+    restart_timer(f, now)
 
 
 @compiled
@@ -125,9 +155,12 @@ def is_cut_already(f):
 
 @compiled
 def retransmission_timeout(f, now):
-    """The retransmission timer expired: go back to the first unacknowledged packet."""
+    """The retransmission timer expired: go back to the first unacknowledged packet. If nothing is
+    outstanding, send what has waited since :func:`wait_for_timer`."""
     f.deadline = math.inf
     if f.high_ack == f.max_seq:
+        f.burst = f.max_burst
+        resume_sending(f, now)
         return
     s = window_at(f.state, 0)
     ssthresh = s.ssthresh if is_cut_already(f) else 0.0
@@ -136,10 +169,10 @@ def retransmission_timeout(f, now):
     f.phase = LOSS
     f.dupacks = 0
     f.inflation = 0
-    if f.delivery != 0:
-        note_answer(f)
-        mark_all_lost(f, now)
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
+    note_answer(f, first.transmits)
+    if f.delivery != 0:
+        mark_all_lost(f, now)
     timed_out(f, now, first.transmits, f.max_seq - f.high_ack)
     s.ssthresh = max(s.ssthresh, ssthresh)
     back_off(f)

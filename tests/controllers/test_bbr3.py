@@ -461,7 +461,7 @@ def test_beside_cubic_it_takes_about_half_where_version_1_takes_most_or_little()
     for name in ("bbr", "bbr3"):
         for buffer in (20, 800):
             net = tc.dumbbell("10 Mbps", "20 ms", buffer)
-            flows = [tc.Flow(name), tc.Flow("cubic")]
+            flows = [tc.Flow(name), tc.Flow("cubic", slow_start="standard")]
             run = tc.simulate(tc.Scenario(net, flows, duration=300, seed=1))
             share[name, buffer] = float(
                 run.throughput(after=10)[0] / run.throughput(after=10).sum()

@@ -66,6 +66,22 @@ def test_htcp_backs_off_as_far_as_the_queue_is_long():
     assert (s.cwnd, s.adaptive) == (50, 0)
 
 
+def test_htcp_forgets_a_spurious_loss():
+    """R, B_old and the time of the last congestion event are those before it; a second cut before
+    the next ACK belongs to the same loss."""
+    s, p, a = at("htcp")
+    s.rtt_max, s.b_max, s.b_old, s.last_loss, a.now = 0.15, 130.0, 100.0, 1.0, 3.0
+    htcp = get("htcp")
+    htcp.on_loss(s, p, a)
+    htcp.on_timeout(s, p, a)
+    assert (s.last_loss, s.b_old) == (3, 130)
+    htcp.on_undo(s, p, a)
+    assert (s.rtt_max, s.b_old, s.last_loss) == (0.15, 100, 1)
+    a.now = 4.0
+    htcp.on_ack(s, p, a)
+    assert s.last_loss == 1
+
+
 def test_htcp_measures_its_throughput_round_by_round():
     run = tc.simulate(
         tc.Scenario(

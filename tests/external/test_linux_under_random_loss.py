@@ -9,7 +9,8 @@ Where both differ the ports' own arithmetic does it, of Linux 2.6.22:
 
 - Illinois leaves beta W at a loss where it should take beta W away (``tcp_illinois_ssthresh``,
   since mended in Linux), and drops the rest of a count (``snd_cwnd_cnt``).
-- Hybla reckons rho in eighths and 128ths of a packet for each ACK, all cut to whole numbers.
+- Hybla reckons rho in eighths and 128ths of a packet for each ACK, all cut to whole numbers,
+  from the least smoothed RTT.
 - BIC's distance to the last maximum is cut to whole packets, a quarter of what is left of it with
   windows of 40 to 100 packets; its count takes an ACK more, and the rest of a count is dropped.
 
@@ -90,11 +91,13 @@ def count_to_whole_packets(s, p, a):
 
 
 def in_eighths(s, p, a):
-    eighths = max(math.floor(8 * a.srtt / p.rtt0), 8)
+    s.least = min(s.least, a.srtt)
+    eighths = max(math.floor(8 * s.least / p.rtt0), 8)
     if s.cwnd < s.ssthresh:
         s.cwnd += (2 ** (eighths / 8) - 1) * a.acked
     else:
         s.cwnd += math.floor(2 * eighths**2 / math.floor(s.cwnd)) / 128 * a.acked
+    s.cwnd = min(s.cwnd, p.clamp)
 
 
 def bic_count(s, window):
@@ -136,7 +139,10 @@ def bic_on_loss(s, p, a):
 PORTED = {
     "bic": {"on_ack": bic_on_ack, "on_loss": bic_on_loss},
     "illinois": {"on_loss": leave_beta, "on_ack": count_to_whole_packets},
-    "hybla": {"on_ack": in_eighths},
+    "hybla": {
+        "on_ack": in_eighths,
+        "state": {"least": tc.State(math.inf, "s", "least smoothed RTT")},
+    },
 }
 
 

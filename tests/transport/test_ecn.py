@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from test_transport import Endpoint
 
 import tcpcc as tc
 from tcpcc.definition import Param, State
@@ -86,6 +87,30 @@ def test_flows_over_a_lossy_link_leak_no_header():
     sim = PacketSimulation(tc.Scenario(net, [flow] * 4, duration=10))
     sim.run()
     assert len(sim.world.headers.headers) == 256
+
+
+# A window of one packet (RFC 3168, 6.1.2)
+
+
+def test_with_a_window_of_one_a_mark_waits_for_the_timer():
+    """The ACK releases nothing; one packet leaves when the timer expires."""
+    end = Endpoint("sack", ecn="classic", initial_window=1)
+    assert end.start() == [0]
+    end.set(marked=1)
+    assert end.ack(0.1, 0) == []
+    assert end.cwnd == 1
+    assert end.deadline == pytest.approx(0.1 + end.rto)
+    assert end.time_out() == [1]
+    assert end.timeouts == 0
+
+
+def test_a_mark_at_two_packets_halves_the_window_at_once():
+    end = Endpoint("sack", ecn="classic", initial_window=1)
+    end.start()
+    end.state["cwnd"], end.state["ssthresh"] = 4.0, 2.0
+    end.set(marked=1)
+    assert end.ack(0.1, 0) != []
+    assert end.cwnd == pytest.approx(2, abs=0.6)
 
 
 # Over the round trip that follows a mark

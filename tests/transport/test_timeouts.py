@@ -70,7 +70,8 @@ def test_after_a_timeout_sacked_packets_are_not_sent_again():
 @pytest.mark.parametrize("frto", [False, True])
 def test_frto_undoes_a_spurious_timeout(frto):
     """All packets are late by half a second: the timer expires, although no packet is lost."""
-    case = all_late("reno", 4, recovery="rack-tlp", frto=frto, rto_margin=0.2, rwnd=60)
+    settings = {"rto_margin": 0.2, "rwnd": 60, "dsack": False}
+    case = all_late("reno", 4, recovery="rack-tlp", frto=frto, **settings)
     run = tc.simulate(case, trace=True)
     table = run.trace("flow")
     before = table["cwnd"][table["time"] < 4].iloc[-1]

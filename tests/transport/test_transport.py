@@ -47,7 +47,7 @@ def drive(flow, what, now, number, trigger, low, high, rtt):
     elif what == STOP:
         sender.stop_sending(f)
     elif what == DATA:
-        return receiver.receive_data(f, now, number)
+        return receiver.receive_data(f, now, number, trigger)
     elif what == ACK_TIMER:
         return receiver.send_held_ack(f)
     elif what == MEASURE:
@@ -301,6 +301,19 @@ def test_the_timeout_is_at_least_two_ticks_and_at_most_max_rto():
     capped = Endpoint(initial_rto=9.0, max_rto=4.0)
     capped.start(10.0)
     assert capped.deadline == 14
+
+
+def test_the_timer_stops_between_two_writes():
+    """RFC 6298, 5.2; it starts with the next packet."""
+    end = Endpoint(initial_window=4, size=100)
+    end.write(0.0, 4)
+    end.start()
+    end.ack(0.1, 2)
+    assert end.deadline < math.inf
+    end.ack(0.2, 3)
+    assert end.deadline == math.inf
+    assert end.write(5.0, 6) == [4, 5]
+    assert end.deadline == pytest.approx(5.0 + max(end.rto, end.min_rto))
 
 
 def test_repeated_timeouts_back_off_by_doubling():

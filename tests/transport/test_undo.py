@@ -13,7 +13,7 @@ from tcpcc.transport import undo
 from tcpcc.transport.flow_record import OPEN, RECOVERY
 from tcpcc.transport.recovery import rack
 
-RECOVERIES = ["newreno", "sack", "sack-prr", "rack-tlp"]
+RECOVERIES = ["sack", "sack-prr", "rack-tlp"]
 QUIET = {"rwnd": 60}  # a window that fills the link and no buffer
 
 
@@ -93,52 +93,60 @@ def test_a_dsack_report_names_the_duplicate():
 @pytest.fixture
 def sender(monkeypatch):
     """A sender in recovery, with packets 10 to 29 outstanding and a window of 20."""
-    d = SimpleNamespace(undo=1, undo_from=-1)
     s = SimpleNamespace(cwnd=20.0, ssthresh=30.0)
-    f = SimpleNamespace(delivery=1, state=1, phase=RECOVERY, high_ack=9, max_seq=29, d=d, s=s)
-    monkeypatch.setattr(undo, "delivery_at", lambda *_: d)
+    f = SimpleNamespace(
+        undo=1, undo_from=-1, eifel=0, state=1, phase=RECOVERY, high_ack=9, max_seq=29, s=s
+    )
     monkeypatch.setattr(undo, "window_at", lambda *_: s)
     return f
 
 
 def test_an_episode_ends_when_all_its_repairs_are_reported(sender):
-    undo.note_answer(sender)
+    undo.note_answer(sender, 1)
     assert not undo.was_the_last(sender, 10)  # nothing was sent again
     for _ in range(3):
-        undo.note_retransmission(sender.d)
+        undo.note_retransmission(sender)
     reports = [9, 12, 8, 10, 29]  # 8 and 9 were sent again before
     assert [undo.was_the_last(sender, seq) for seq in reports] == [False] * 4 + [True]
-    assert (sender.d.undo_cwnd, sender.d.undo_ssthresh) == (20, 30)
+    assert (sender.undo_cwnd, sender.undo_ssthresh) == (20, 30)
+
+
+def test_earlier_retransmissions_of_the_lost_packet_must_be_reported_too(sender):
+    """The first repaired a real loss, only the second was not needed."""
+    undo.note_answer(sender, 2)
+    undo.note_retransmission(sender)
+    assert not undo.was_the_last(sender, 10)
+    assert undo.was_the_last(sender, 10)
 
 
 def test_a_reduction_before_the_end_of_an_episode_belongs_to_it(sender):
-    undo.note_answer(sender)
-    undo.note_retransmission(sender.d)
+    undo.note_answer(sender, 1)
+    undo.note_retransmission(sender)
     sender.s.cwnd = 10.0
     sender.high_ack, sender.max_seq = 28, 39
-    undo.note_answer(sender)
-    assert (sender.d.undo_from, sender.d.undo_repairs, sender.d.undo_cwnd) == (10, 1, 20)
+    undo.note_answer(sender, 1)
+    assert (sender.undo_from, sender.undo_repairs, sender.undo_cwnd) == (10, 1, 20)
     sender.high_ack = 29
-    undo.note_answer(sender)
-    assert (sender.d.undo_from, sender.d.undo_repairs, sender.d.undo_cwnd) == (30, -1, 10)
+    undo.note_answer(sender, 1)
+    assert (sender.undo_from, sender.undo_repairs, sender.undo_cwnd) == (30, -1, 10)
 
 
 def test_repairs_by_a_probe_start_no_episode(sender):
     """The probe was sent before; and without D-SACK and F-RTO there are no episodes."""
     sender.phase = OPEN
-    undo.note_answer(sender)
-    undo.note_retransmission(sender.d)
-    assert sender.d.undo_from == -1
+    undo.note_answer(sender, 1)
+    undo.note_retransmission(sender)
+    assert sender.undo_from == -1
     assert not undo.was_the_last(sender, 29)
-    sender.phase, sender.d.undo = RECOVERY, 0
-    undo.note_answer(sender)
-    assert sender.d.undo_from == -1
+    sender.phase, sender.undo = RECOVERY, 0
+    undo.note_answer(sender, 1)
+    assert sender.undo_from == -1
 
 
 def test_a_connection_begins_without_an_episode():
     world = PacketWorld(overtaken("reno", 5, 5.05, dsack=True))
     run_events(world.address, 1.0)
-    assert world.senders.deliveries[0]["undo_from"][0] == -1
+    assert world.tcp["undo_from"][0] == -1
 
 
 def test_the_reordering_window_widens_once_per_round_and_resets_after_16_recoveries():

@@ -34,14 +34,15 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
         controller.extras
         or RECOVERIES[flow.recovery].on_alarm is not None
         or settings.count_delivered
-        or settings.dsack
     )
+    frto = settings.frto and RECOVERIES[flow.recovery].on_alarm is not None
+    dsack = settings.dsack and RECOVERIES[flow.recovery].selective
+    row["dsack"], row["eifel"] = dsack, settings.eifel
+    row["undo"] = dsack or frto or settings.eifel
     record = np.zeros(1 if needed else 0, t.DELIVERY)
     if needed:
         row["delivery"] = address(record)
-        frto = settings.frto and RECOVERIES[flow.recovery].on_alarm is not None
-        record["undo"], record["frto"] = settings.dsack or frto, frto
-        record["dsack"] = settings.dsack
+        record["frto"] = frto
         record["n_stamps"] = len(controller.stamps)
         for i, (name, back) in enumerate(controller.stamps.items()):
             record["stamped"][0, i], record["given_back"][0, i] = place(name), place(back)

@@ -340,7 +340,7 @@ def reach_receiver(w, flow, p, time):
         return False
     tcp = tcp_at(w.tcp, flow.index)
     before = tcp.delivered
-    due = receiver.receive_data(tcp, time, p.seq)
+    due = receiver.receive_data(tcp, time, p.seq, p.trigger)
     if p.header != 0:
         due = read_at_receiver(w, flow, tcp, p.header, due)
     if tcp.delivered != before:

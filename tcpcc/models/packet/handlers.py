@@ -87,7 +87,7 @@ def empty_outbox(w, flow, tcp, now):
             cwnd = window_at(tcp.state, 0).cwnd
             trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
-            send_packet(w, flow, data_packet(flow, seq, header), now)
+            send_packet(w, flow, data_packet(flow, seq, out.again, header), now)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -188,11 +188,13 @@ def handle_ack(w, flow, p, now):
     if p.header != 0:
         read_at_sender(w, flow, tcp, p.seq, p.header)
     high = p.low + p.span
-    sender.receive_ack(tcp, now, p.seq, p.trigger, p.low, high)
+    tcp.echoes_repair = p.trigger < 0
+    trigger = ~p.trigger if p.trigger < 0 else p.trigger
+    sender.receive_ack(tcp, now, p.seq, trigger, p.low, high)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
     kind = ACK if p.seq > before else DUPACK
-    trace_ack(w, flow, now, kind, p.seq + 1, tcp.last_rtt, p.trigger, p.low, high)
+    trace_ack(w, flow, now, kind, p.seq + 1, tcp.last_rtt, trigger, p.low, high)
     if flow.conversation != 0:
         note_items(w, flow, tcp, now)
 
@@ -342,7 +344,7 @@ def send_cbr(w, flow, source, now):
     source.sent += 1
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
     trace(w, flow, now, SEND, seq, 0.0)
-    send_packet(w, flow, data_packet(flow, seq, 0), now)
+    send_packet(w, flow, data_packet(flow, seq, 0, 0), now)
     source.order = next_order(w)
     push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
 

@@ -20,7 +20,8 @@ class Packet(NamedTuple):
         flow: row of its flow.
         hop: next hop of its path; ACKs begin at the flow's ``n_forward``.
         seq: number of the data packet; in an ACK, the last packet before the first missing one.
-        trigger: in an ACK, the number of the packet that caused it.
+        trigger: in a data packet, 1 for a retransmission, else 0. In an ACK, the number of the
+            packet that caused it; its complement (~) if the ACK echoes a retransmission.
         low, span: in an ACK, its SACK block: `span` packets from `low` on.
         header: place of its header; 0: no header.
     """
@@ -43,9 +44,9 @@ def size_of(flow, p):
 
 
 @compiled
-def data_packet(flow, seq, header):
+def data_packet(flow, seq, again, header):
     """A data packet at its sender."""
-    return Packet(flow.index, 0, seq, 0, 0, 0, header)
+    return Packet(flow.index, 0, seq, again, 0, 0, header)
 
 
 @compiled
@@ -54,6 +55,8 @@ def ack_packet(w, flow, trigger, header):
     flow.acks_sent += 1
     tcp = tcp_at(w.tcp, flow.index)
     low = tcp.sack_low
+    if tcp.echo != 0:
+        trigger = ~trigger
     return Packet(
         flow.index, flow.n_forward, tcp.expected - 1, trigger, low, tcp.sack_high - low, header
     )

@@ -1,4 +1,4 @@
-"""The interface of a loss recovery: parameters, private state, four rules.
+"""The interface of a loss recovery: parameters, private state, five rules.
 
 =======================  ========================================================================
 ``on_ack(s, p, f)``      an ACK arrived (`f.now`, `f.ack`, `f.trigger`, `f.low`, `f.high`): record
@@ -9,6 +9,8 @@
                          allows
 ``on_alarm(s, p, f)``    the time that the recovery put into ``recheck_at`` of ``f.delivery`` has
                          come
+``on_undo(s, p, f)``     the recovery in progress was spurious (Eifel): packets marked lost and not
+                         retransmitted are in the network. Called before phase and window change
 =======================  ========================================================================
 
 `s` is the private state, `p` the parameters, `f` the sender (`transport.flow_record`). Rules use
@@ -41,6 +43,7 @@ class Recovery(Definition):
         resume: see above.
         on_alarm: see above; with it, delivered packets are recorded segment by segment
             (:mod:`tcpcc.transport.delivery`).
+        on_undo: see above; None: no action.
         params: parameters and their values.
         state: private state.
         source: paper or RFC.
@@ -77,6 +80,7 @@ class Recovery(Definition):
     on_timeout: Rule | None = None
     resume: Rule | None = None
     on_alarm: Rule | None = None
+    on_undo: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
@@ -110,6 +114,7 @@ class Recovery(Definition):
             "on_timeout": self.on_timeout,
             "resume": self.resume,
             "on_alarm": self.on_alarm,
+            "on_undo": self.on_undo,
         }
 
     @property

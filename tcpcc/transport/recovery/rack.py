@@ -18,8 +18,8 @@ cannot do. :mod:`tcpcc.transport.delivery` keeps the packets in the network in s
   a later ACK shows that this repaired a loss, it is a loss event.
 
 Differences from RFC 8985
-    D-SACK is a setting (`Transport.dsack`), off by default: the reordering window then does not
-    grow. The segment that caused the ACK shows whether a probe was unneeded. The reordering timer
+    D-SACK is a setting (`Transport.dsack`); without it the reordering window does not grow. The
+    segment that caused the ACK shows whether a probe was unneeded. The reordering timer
     is set for the first segment that is due, not for the last. After a timeout everything
     outstanding counts as lost, as in the other recoveries here. In `pipe` a probe replaces the
     segment that it repeats.
@@ -56,7 +56,7 @@ from tcpcc.transport.recovery.rate_reduction import (
     may_go,
 )
 from tcpcc.transport.rto import measure, restart_timer
-from tcpcc.transport.rules import lost, mark_lost, report_delivery, undo_cut
+from tcpcc.transport.rules import lost, mark_lost, report_delivery, take_back
 
 LATE, PROBE = 1, 2  # purpose of the alarm
 DECIDED, UNDECIDED, NEW_DATA = 0, 1, 2  # F-RTO: whether the last timeout was spurious
@@ -240,15 +240,25 @@ def judge_timeout(s, f, d, advances):
     that the next ACK decides.
     """
     if d.originals > 0:
-        s.frto = DECIDED
-        unmark_lost(f)
-        f.phase = OPEN
-        f.backoff = 1
-        undo_cut(f, f.now)
+        restore(s, f)
+        take_back(f, f.now)
     elif s.frto == NEW_DATA:
         s.frto = DECIDED
     elif advances:
         s.frto = NEW_DATA if f.phase == LOSS and f.next_seq < f.to_send else DECIDED
+
+
+def restore(s, f):
+    """After a spurious timeout F-RTO ends; a spurious recovery shows reordering (Linux,
+    ``tcp_try_undo_partial``). Segments marked lost and not retransmitted are in the network."""
+    s.frto = DECIDED
+    if f.phase == RECOVERY:
+        s.reordered = 1
+    unmark_lost(f)
+
+
+def on_undo(s, p, f):
+    restore(s, f)
 
 
 def on_ack(s, p, f):
@@ -314,6 +324,7 @@ register(
         on_timeout=on_timeout,
         resume=resume,
         on_alarm=on_alarm,
+        on_undo=on_undo,
         state=REDUCTION
         | {
             "pipe": State(0, "packets", "in the network", kind=int),

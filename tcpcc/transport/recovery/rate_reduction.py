@@ -28,6 +28,7 @@ from tcpcc.transport.recovery.sack import (
     give_up,
     mark_unsacked_lost,
     may_send,
+    restore,
     send_by_pipe,
     update_scoreboard,
 )
@@ -112,6 +113,7 @@ def add(name, summary, source, today):
             on_ack,
             on_timeout=on_timeout,
             resume=resume,
+            on_undo=restore,
             params={
                 "safe_ack": Flag(today, "only a SafeACK adds a packet"),
                 "keep_sack": Flag(today, "keep SACK data after a timeout"),

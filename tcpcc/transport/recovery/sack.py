@@ -14,6 +14,7 @@ import math
 
 from tcpcc.definition import State, register
 from tcpcc.engine.jit import compiled
+from tcpcc.transport.delivery import unmark_lost
 from tcpcc.transport.flow_record import (
     LOSS,
     MARKED_LOST,
@@ -148,6 +149,23 @@ def mark_unsacked_lost(s, f):
     s.next_repair = f.high_ack + 1
 
 
+def restore(s, p, f):
+    """After a spurious loss or timeout: segments marked lost and not retransmitted are in the
+    network."""
+    s.pipe = 0
+    s.sacked_ahead = 0
+    for k in range(f.high_ack + 1, f.max_seq + 1):
+        segment = segment_at(f.segments, k & f.segment_mask)
+        if segment.flags & RETRANSMITTED == 0:
+            segment.flags &= ~MARKED_LOST
+        if segment.flags & SACKED != 0:
+            s.sacked_ahead += 1
+        s.pipe += in_network(segment)
+    s.lost_edge = s.next_repair = f.high_ack + 1
+    if f.delivery != 0:
+        unmark_lost(f)
+
+
 def retransmit_next(s, f, now):
     """NextSeg rule 1: retransmit the next lost segment. Returns whether there was one."""
     s.next_repair = max(s.next_repair, f.high_ack + 1)
@@ -260,6 +278,7 @@ register(
         on_ack,
         on_timeout=give_up,
         resume=resume,
+        on_undo=restore,
         state=SCOREBOARD,
         source="RFC 6675",
         fluid=True,

@@ -1,0 +1,108 @@
+"""The default slow start: HyStart++ where a controller starts as Reno does, in today's sender."""
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import get, names
+from tcpcc.controllers.controller import Controller
+from tcpcc.scenario.resolve import resolve
+from tcpcc.scenario.traffic import LINUX
+
+PRESETS = {"ns2": tc.Transport.ns2(), "bsd": tc.Transport.bsd(), "linux": tc.Transport.linux()}
+
+
+def test_todays_sender_starts_by_the_controllers_default():
+    for name in ("reno", "newreno", "cubic", "htcp", "dctcp", "westwood"):
+        assert tc.Flow(name).starts_by == tc.SlowStart("hystart++")
+    for name in ("vegas", "bbr", "hybla", "ledbat", "cdg", "xcp", "lp"):
+        assert tc.Flow(name).starts_by == tc.SlowStart("standard")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_presets_keep_the_controllers_own_start(preset):
+    assert tc.Flow("reno", transport=PRESETS[preset]).starts_by.name == "standard"
+    flow = tc.Flow("reno", transport=PRESETS[preset], slow_start="hystart++")
+    assert flow.starts_by.name == "hystart++"
+
+
+@pytest.mark.parametrize("control", LINUX)
+def test_a_linux_host_starts_as_linux_does(control):
+    assert tc.Flow.linux(control).starts_by.name == (
+        "hystart" if control == "cubic" else "standard"
+    )
+
+
+def test_a_given_rule_counts():
+    assert tc.Flow("reno", slow_start="standard").starts_by.name == "standard"
+    assert tc.Flow("vegas", slow_start="limited").starts_by.name == "limited"
+
+
+def own(**settings):
+    reno = get("reno")
+    return Controller("mine", "", reno.on_ack, reno.on_loss, reno.on_timeout, params=reno.params,
+                      **settings)  # fmt: skip
+
+
+def test_a_controller_of_ones_own_runs_as_written_unless_it_names_a_rule():
+    assert tc.Flow(own()).starts_by.name == "standard"
+    assert tc.Flow(own(slow_start="hystart++")).starts_by.name == "hystart++"
+    with pytest.raises(tc.ScenarioError, match="controller 'mine': unknown slow start 'hystat'"):
+        tc.Flow(own(slow_start="hystat"))
+
+
+def test_controllers_with_that_default_start_as_reno_does():
+    """Below ssthresh each ACK adds one packet, however long the queue is."""
+    for name in names():
+        controller = get(name)
+        s, p, a = controller.example()
+        vars(s).update(zip(controller.state_dtype.names, controller.initial_state, strict=True))
+        s.cwnd, s.ssthresh = 50.0, 1000.0
+        a.base_rtt, a.acked, a.delivered = 0.1, 1.0, 1.0
+        a.rtt = a.srtt = a.round_rtt = a.max_rtt = 0.15
+        before = s.cwnd
+        for _ in range(3):
+            controller.on_ack(s, p, a)
+        as_reno = s.cwnd - before == 3 and s.ssthresh == 1000
+        if controller.slow_start == "hystart++":
+            assert as_reno, name
+
+
+def case(**settings):
+    net = tc.dumbbell("20 Mbps", "20 ms", 150)
+    return tc.Scenario(net, [tc.Flow("reno", packet_size=1500, **settings)], duration=4)
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_the_default_is_the_rule_in_every_model(model):
+    default, given, without = (
+        tc.simulate(case(**x), model).data["cwnd"].values
+        for x in ({}, {"slow_start": "hystart++"}, {"slow_start": "standard"})
+    )
+    assert np.array_equal(default, given)
+    assert not np.array_equal(default, without)
+
+
+def test_foreground_and_background_have_it():
+    flows = [tc.Flow("reno"), tc.Flow("reno", background=True)]
+    for flow in resolve(tc.Scenario(tc.dumbbell("1 Mbps", "9 ms", 9), flows, duration=1)).flows:
+        assert "css_round" in flow.controller.state
+
+
+def test_an_equilibrium_does_not_depend_on_it():
+    net = tc.dumbbell("50 Mbps", "20 ms", 200, queue=tc.RED(min_thresh=20, max_thresh=100))
+    found = [
+        tc.equilibrium(tc.Scenario(net, [tc.Flow("reno", count=20, slow_start=x)], duration=1))
+        for x in (None, "standard")
+    ]
+    assert found[0].cwnd.values == pytest.approx(found[1].cwnd.values, rel=1e-12)
+
+
+def test_it_is_saved_as_none():
+    scenario = case()
+    assert "slow_start" not in scenario.to_toml()
+    assert tc.Scenario.from_toml(scenario.to_toml()) == scenario
+    classic = case(transport={"slow_start_rule": False})
+    assert tc.Scenario.from_toml(classic.to_toml()) == classic
+    runs = [tc.simulate(x).data["cwnd"] for x in (classic, case(slow_start="standard"))]
+    assert runs[0].identical(runs[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -13,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
-from experiments.kernel.cases import CASES, DURATION, HEADER, PACKET, Case, scenario
+from experiments.kernel.cases import CASES, HEADER, PACKET, WIDE, Case, scenario
 from experiments.kernel.record import DATA
 from tcpcc.results.recording import EVENTS
 
 SETTLED = 10.0  # s, start of the measurement
 EPISODE = 0.4  # s; losses with smaller gaps belong to one episode
+SEEDS = 10  # of random losses
 SHIFTS = np.linspace(0, 0.475, 20)  # s, delays of the second flow's start in our runs
 
 
@@ -40,17 +42,17 @@ class Sender:
     delivered: np.ndarray
     drops: np.ndarray
 
-    def means(self, settled: float = SETTLED) -> dict[str, float]:
-        """Numbers after `settled` s.
+    def means(self, settled: float = SETTLED, until: float = math.inf) -> dict[str, float]:
+        """Numbers after `settled` s, and before `until` s.
 
         Returns:
             Mean `window` (packets) and `rtt` (ms), `goodput` (Mb/s), `losses` (dropped packets) and
             `episodes` (loss episodes), both per 10 s.
         """
-        late = self.time > settled
+        late = (self.time > settled) & (self.time <= until)
         length = self.time[late][-1] - self.time[late][0]
         packets = self.delivered[late][-1] - self.delivered[late][0]
-        drops = self.drops[self.drops > settled]
+        drops = self.drops[(self.drops > settled) & (self.drops <= until)]
         episodes = np.sum(np.diff(drops, prepend=-np.inf) > EPISODE)
         return {
             "window": float(np.mean(self.cwnd[late])),
@@ -89,36 +91,133 @@ def senders(run: dict[str, Any]) -> list[Sender]:
     return found
 
 
-def simulated(
-    case: Case, duration: float = DURATION, shift: float = 0.0, **changes: Any
-) -> list[Sender]:
+def simulated(case: Case, duration: float | None = None, **settings: Any) -> list[Sender]:
     """Our senders in a case; arguments as in `cases.scenario`."""
-    run = tc.simulate(scenario(case, duration, shift, **changes), trace=True)
+    run = tc.simulate(scenario(case, duration, **settings), trace=True)
+    if case.item is not None:
+        return [source_of(run)]
     return [sender_of(run, k) for k in range(len(case.controls))]
 
 
-def sender_of(run: tc.Run, k: int) -> Sender:
-    """Flow number `k` of a run with a trace."""
-    events = run.events
+def source_of(run: tc.Run) -> Sender:
+    """The only connection of a run whose data is a workload, which has no series of windows."""
+    events, time = run.events, run.data["time"].values
     assert events is not None
+    drops = events["time"][events["event"] == EVENTS.index("drop")]
+    events = events[np.isfinite(events["cwnd"])]
+    last = np.searchsorted(events["time"], time) - 1
+    acks = events[events["event"] == EVENTS.index("ack")]
+    return Sender(
+        time=time,
+        cwnd=np.floor(events["cwnd"][last]),
+        rtt=np.interp(time, acks["time"], acks["value"]),
+        delivered=run.data["delivered"].isel(flow=0).values.cumsum(),
+        drops=drops,
+    )
+
+
+def sender_of(run: tc.Run, k: int) -> Sender:
+    """Flow number `k` of a run; without a trace its drops are not known."""
     flow = run.data.isel(flow=k)
-    dropped = (events["event"] == EVENTS.index("drop")) & (events["flow"] == k)
+    drops = np.empty(0)
+    if (events := run.events) is not None:
+        dropped = (events["event"] == EVENTS.index("drop")) & (events["flow"] == k)
+        drops = events["time"][dropped]
     alive = np.isfinite(flow["cwnd"].values)
     return Sender(
         time=flow["time"].values[alive],
         cwnd=np.floor(flow["cwnd"].values[alive]),
         rtt=flow["rtt"].values[alive],
         delivered=flow["delivered"].values.cumsum()[alive],
-        drops=events["time"][dropped],
+        drops=drops,
     )
 
 
 @cache
-def ours(name: str) -> list[list[Sender]]:
-    """Our senders in a case: one run, or one run per start time in `SHIFTS` with two flows."""
-    case = CASES[name]
-    shifts = SHIFTS if len(case.controls) > 1 else [0.0]
-    return [simulated(case, shift=float(shift)) for shift in shifts]
+def ours(name: str, plain: bool = False) -> list[list[Sender]]:
+    """Our senders in a case, `plain` as in `cases.scenario`: one run; with two flows one for each
+    start time in `SHIFTS`, with random losses one for each of the seeds up to `SEEDS`."""
+    case = {**CASES, **WIDE}[name]
+    shifts = SHIFTS if len(case.controls) > 1 else SHIFTS[:1]
+    seeds = range(1, SEEDS + 1) if case.loss else [1]
+    chances = [(float(shift), seed) for shift in shifts for seed in seeds]
+    return [simulated(case, shift=shift, seed=seed, plain=plain) for shift, seed in chances]
+
+
+NUMBERS = {"goodput": "Mb/s", "window": "packets", "start": "Mb/s"}
+"""Columns of `wide`: goodput and mean window after `SETTLED`, and goodput before."""
+
+
+def numbers(sender: Sender) -> dict[str, float]:
+    """`NUMBERS` of a sender."""
+    late, early = sender.means(), sender.means(0.0, SETTLED)
+    return {"goodput": late["goodput"], "window": late["window"], "start": early["goodput"]}
+
+
+@cache
+def wide() -> pd.DataFrame:
+    """`NUMBERS` of the cases in `WIDE`: means over runs, and the range of goodputs.
+
+    The rows are for each case, flow and side: "kernel", "linux" (`tc.Flow.linux`) and "plain"
+    (`tc.Flow`)."""
+    rows = []
+    for name, case in WIDE.items():
+        sides = {"kernel": kernel(name), "linux": ours(name), "plain": ours(name, plain=True)}
+        for flow, control in enumerate(case.controls):
+            for side, runs in sides.items():
+                each = pd.DataFrame([numbers(run[flow]) for run in runs])
+                key = {"case": name, "flow": flow, "control": control, "side": side}
+                ends = {
+                    "goodput_least": each["goodput"].min(),
+                    "goodput_most": each["goodput"].max(),
+                }
+                rows.append({**key, "runs": len(runs), **each.mean(), **ends})
+    return pd.DataFrame(rows)
+
+
+WITHIN = {"goodput": 0.02, "window": 0.05, "start": 0.05}
+"""Relative differences of `tc.Flow.linux` from the kernel that are allowed for one connection."""
+
+
+def misses(rows: pd.DataFrame) -> list[str]:
+    """Numbers in which `tc.Flow.linux` differs from the kernel by more than is allowed.
+
+    One connection: `WITHIN`. A goodput in the range of the kernel's runs is never a miss, and for
+    two connections it is the only number that counts.
+
+    Args:
+        rows: the rows of `wide` of one case and flow.
+    """
+    theirs, here = (rows[rows["side"] == side].iloc[0] for side in ("kernel", "linux"))
+    alone = len(WIDE[theirs["case"]].controls) == 1
+    off = [n for n, most in WITHIN.items() if not abs(here[n] / theirs[n] - 1) <= most]
+    if not theirs["goodput_least"] <= here["goodput"] <= theirs["goodput_most"]:
+        return off if alone else ["goodput"]
+    return [n for n in off if n != "goodput"] if alone else []
+
+
+def markdown() -> str:
+    """The table of `wide` as the guide has it."""
+    sides = ("kernel", "linux", "plain")
+    names = [f"{title}, {side}" for title in ("Mb/s", "packets", "Mb/s to 10 s") for side in
+             ("Linux", "`Flow.linux`", "`Flow`")]  # fmt: skip
+    lines = ["| case | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
+    groups: Any = wide().groupby(["case", "flow"], sort=False)
+    for (case, flow), rows in groups:
+        control = rows["control"].iloc[0]
+        alone = len(WIDE[case].controls) == 1
+        wrong = misses(rows)
+        words = [case if alone else f"{control} ({flow + 1}) in {case}"]
+        for number in NUMBERS:
+            for side in sides:
+                row = rows[rows["side"] == side].iloc[0]
+                digits = 1 if number == "window" else 2
+                text = f"{row[number]:.{digits}f}"
+                if number == "goodput" and row["runs"] > 1:
+                    text += f" ({row['goodput_least']:.2f} to {row['goodput_most']:.2f})"
+                words.append(f"**{text}**" if side == "linux" and number in wrong else text)
+        lines.append("| " + " | ".join(words) + " |")
+    return "\n".join(lines)
 
 
 def table(names: Iterable[str] = CASES, settled: float = SETTLED) -> pd.DataFrame:

@@ -1,36 +1,50 @@
 """A path between two hosts inside one machine.
 
-The hosts are two network namespaces with a TUN device each. This process emulates the bottleneck
-and the delay between them: it reads whole IP packets from one device and writes them to the other
-at the time when they leave the link. Namespaces use system calls and addresses use ioctl, so only
-Linux is required.
+The hosts are two network namespaces with a TUN device each. The program ``path.c``, compiled when
+it is first used, emulates the bottleneck and the delay between them: it reads whole IP packets from
+one device and writes them to the other when they have crossed the link. Namespaces use system calls
+and addresses use ioctl, so only Linux and a C compiler are required.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import fcntl
-import heapq
-import math
 import os
 import pathlib
-import select
+import shutil
 import socket
 import struct
-import time
-from collections import deque
-from collections.abc import Iterator, Sequence
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
 
 CLONE_NEWNET = 0x40000000  # linux/sched.h
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
 SIOCSIFADDR, SIOCSIFNETMASK = 0x8916, 0x891C  # linux/sockios.h
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 0x1
-PR_SET_TIMERSLACK = 29  # linux/prctl.h
+SIOCSIFTXQLEN = 0x8943
+LONGEST_BURST = 4096  # packets that wait in the device until the path program reads them
 
 DEVICE = "/dev/net/tun"
+COMPILER = "cc"
 FIRST_PORT = 5000
+FORWARDED, MARKED, FULL, LOST = range(4)
+ARRIVAL = np.dtype(
+    [
+        ("time", "f8"), ("sequence", "u4"), ("connection", "u2"), ("payload", "u2"),
+        ("waiting", "u2"), ("fate", "u2"),
+    ],
+    align=True,
+)  # fmt: skip
+"""An arrival of a data packet at the bottleneck: s of `time.monotonic()`, sequence number and
+length in bytes, number of packets in the buffer, and what became of it."""
 SETTINGS = {
     "net/ipv6/conf/all/disable_ipv6": "1",
     "net/ipv4/tcp_no_metrics_save": "1",  # connections do not inherit metrics of earlier ones
@@ -43,6 +57,8 @@ def missing() -> str | None:
     """The requirement that this machine lacks, in one line, or None."""
     if os.name != "posix" or os.uname().sysname != "Linux":
         return "needs Linux"
+    if shutil.which(COMPILER) is None:
+        return f"needs a C compiler, {COMPILER}"
     if os.geteuid() != 0:
         return "needs root, for network namespaces"
     try:
@@ -77,12 +93,12 @@ class Host:
 
     Attributes:
         address: IP address.
-        segments: smallest number of packets that TCP passes down at once (Linux: 2).
+        settings: its sysctl settings, besides `SETTINGS`.
         tun: file descriptor of the device.
     """
 
     address: str
-    segments: int = 2
+    settings: Mapping[str, str]
     tun: int = field(init=False)
     _namespace: int = field(init=False)
 
@@ -91,8 +107,7 @@ class Host:
         call("unshare", CLONE_NEWNET)
         try:
             self._namespace = own_namespace()
-            settings = {**SETTINGS, "net/ipv4/tcp_min_tso_segs": str(self.segments)}
-            for name, value in settings.items():
+            for name, value in {**SETTINGS, **self.settings}.items():
                 setting = pathlib.Path("/proc/sys", name)
                 if setting.exists():
                     setting.write_text(value)
@@ -112,6 +127,7 @@ class Host:
             ):
                 place = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
                 fcntl.ioctl(control, request, struct.pack("16s16s8x", name, place))
+            fcntl.ioctl(control, SIOCSIFTXQLEN, struct.pack("16si20x", name, LONGEST_BURST))
             asked = struct.pack("16sH22x", name, 0)
             flags = struct.unpack_from("H", fcntl.ioctl(control, SIOCGIFFLAGS, asked), 16)[0]
             fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", name, flags | IFF_UP))
@@ -133,115 +149,87 @@ class Host:
         os.close(self._namespace)
 
 
-@dataclass
-class Link:
-    """A FIFO link; its buffer includes the packet in transmission, as in tcpcc.
-
-    Args:
-        rate: bit/s.
-        delay: s.
-        buffer: packets; inf for unlimited.
-    """
-
-    rate: float
-    delay: float
-    buffer: float
-    _leaves: deque[float] = field(default_factory=deque)
-
-    def waiting(self, now: float) -> int:
-        """Packets in its buffer."""
-        while self._leaves and self._leaves[0] <= now:
-            self._leaves.popleft()
-        return len(self._leaves)
-
-    def take(self, now: float, size: int) -> float | None:
-        """Time at which a packet of `size` bytes arrives at the other end; None if dropped."""
-        if self.waiting(now) >= self.buffer:
-            return None
-        begins = self._leaves[-1] if self._leaves else now
-        self._leaves.append(begins + 8 * size / self.rate)
-        return self._leaves[-1] + self.delay
-
-
 class Path:
     """Two hosts, `near` and `far`, with a link each way.
 
     Args:
         rate: bit/s of both links.
         delay: s, one way.
-        buffer: packets, of the link from near to far; the reverse buffer is unlimited.
+        buffer: packets, of the link from near to far, with the one in transmission, as in tcpcc;
+            the reverse buffer is unlimited.
         extra: additional delay of each connection's ACKs, s; connections are numbered by the far
             host's port from `FIRST_PORT` on.
         segments: smallest number of packets that the near host's TCP passes down at once.
+        mark: both hosts use ECN, and arrivals that find more packets waiting are marked; None: no.
+        loss: probability that a packet from near to far is lost.
+        seed: of these losses.
 
     Attributes:
-        log: for each data packet: arrival time, connection, sequence number in bytes, length in
-            bytes, packets in the buffer on arrival, whether it was dropped.
+        log: the data packets that arrived at the link from near to far, of type `ARRIVAL`.
         late: lateness of each forwarded packet, s.
     """
 
     def __init__(
-        self, rate: float, delay: float, buffer: float, extra: Sequence[float], segments: int = 2
+        self,
+        rate: float,
+        delay: float,
+        buffer: int,
+        extra: Sequence[float],
+        segments: int = 2,
+        mark: int | None = None,
+        loss: float = 0.0,
+        seed: int = 1,
     ) -> None:
-        self.near, self.far = Host("10.77.0.1", segments), Host("10.77.0.2")
-        self.there = Link(rate, delay, buffer)
-        self.back = Link(rate, delay, math.inf)
-        self.extra = list(extra)
-        self.log: list[tuple[float, int, int, int, int, bool]] = []
-        self.late: list[float] = []
-        self._heap: list[tuple[float, int, int, bytes]] = []
+        settings = {
+            "net/ipv4/tcp_min_tso_segs": str(segments),
+            "net/ipv4/tcp_ecn": "0" if mark is None else "1",
+        }
+        self.near, self.far = Host("10.77.0.1", settings), Host("10.77.0.2", settings)
+        threshold = -1 if mark is None else mark
+        self._link = [rate, delay, buffer, threshold, loss, seed]
+        self._extra = list(extra)
+        self.log = np.empty(0, ARRIVAL)
+        self.late = np.empty(0)
 
     def carry(self, until: float) -> None:
         """Forward packets until `time.monotonic()` reaches `until`."""
-        libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
-        near, far, heap = self.near.tun, self.far.tun, self._heap
-        now = time.monotonic()
-        while now < until:
-            if heap and heap[0][0] <= now:
-                due, _, target, whole = heapq.heappop(heap)
-                os.write(target, whole)
-                self.late.append(now - due)
-                now = time.monotonic()
-                continue
-            wait = min(heap[0][0] if heap else until, until) - now
-            for device in select.select([near, far], [], [], wait)[0]:
-                while (packet := read(device)) is not None:
-                    now = time.monotonic()
-                    if device == near:
-                        self._forth(now, packet)
-                    else:
-                        self._home(now, packet)
-            now = time.monotonic()
-
-    def _forth(self, now: float, packet: bytes) -> None:
-        waiting = self.there.waiting(now)
-        arrives = self.there.take(now, len(packet))
-        header = 4 * (packet[0] & 15)
-        port, sequence = struct.unpack_from(">HI", packet, header + 2)
-        payload = len(packet) - header - 4 * (packet[header + 12] >> 4)
-        if payload > 0:
-            row = now, port - FIRST_PORT, sequence, payload, waiting, arrives is None
-            self.log.append(row)
-        if arrives is not None:
-            self._put(arrives, self.far.tun, packet)
-
-    def _home(self, now: float, packet: bytes) -> None:
-        arrives = self.back.take(now, len(packet))
-        port = struct.unpack_from(">H", packet, 4 * (packet[0] & 15))[0]
-        if arrives is not None:
-            self._put(arrives + self.extra[port - FIRST_PORT], self.near.tun, packet)
-
-    def _put(self, at: float, target: int, packet: bytes) -> None:
-        heapq.heappush(self._heap, (at, len(self.late) + len(self._heap), target, packet))
+        ends = self.near.tun, self.far.tun
+        self.log, self.late = carry(ends, self._link, self._extra, until)
 
     def close(self) -> None:
         self.near.close()
         self.far.close()
 
 
-def read(device: int) -> bytes | None:
-    """The next packet from a device, or None if no packet waits."""
-    try:
-        return os.read(device, 65535)
-    except BlockingIOError:
-        return None
+def carry(
+    ends: tuple[int, int], link: Sequence[float], extra: Sequence[float], until: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Forward packets between two file descriptors with the program ``path.c``.
+
+    Args:
+        ends: file descriptors, near and far; a read or a write is one packet.
+        link: rate, delay, buffer, mark, loss and seed, as the program has them.
+        extra: as in `Path`.
+        until: end, s of `time.monotonic()`.
+
+    Returns:
+        The arrivals, of type `ARRIVAL`, and the lateness of each forwarded packet, s.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder, "log")
+        words = [*ends, *link, until, log, *extra]
+        subprocess.run([program(), *map(str, words)], pass_fds=ends, check=True)
+        count = int(np.fromfile(log, "i8", 1)[0])
+        arrivals = np.fromfile(log, ARRIVAL, count, offset=8)
+        return arrivals, np.fromfile(log, "f4", offset=8 + arrivals.nbytes).astype(float)
+
+
+@cache
+def program() -> pathlib.Path:
+    """``path.c``, compiled for as long as this process runs."""
+    folder = tempfile.TemporaryDirectory(prefix="path")
+    atexit.register(folder.cleanup)
+    file = pathlib.Path(folder.name, "path")
+    source = pathlib.Path(__file__).with_suffix(".c")
+    subprocess.run([COMPILER, "-O2", "-pthread", "-o", file, source], check=True)
+    return file

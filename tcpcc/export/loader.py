@@ -31,6 +31,7 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 LONGEST_NAME = 15  # linux/tcp.h, TCP_CA_NAME_MAX, with a zero at the end
 PREFIX = "tc_"  # of the default name, which would else be that of the kernel's own
+UNLOADED = "STRUCT_OPS_STATE_TOBEFREE"  # taken out, and kept for the connections that still use it
 MARK = "control_init"  # the program that every congestion control loaded here has
 
 HINTS = {
@@ -256,7 +257,7 @@ def _programs_of_all() -> list[tuple[str, dict[str, int]]]:
     for one in _json("struct_ops", "show"):
         text = _told("struct_ops", "dump", "id", str(one["id"]))
         programs = {p: int(n) for p, n in re.findall(r"(control_\w+)/prog_id:(\d+)", text)}
-        if MARK in programs:
+        if MARK in programs and UNLOADED not in text:
             found.append((one["name"], programs))
     return found
 

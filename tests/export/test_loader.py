@@ -2,6 +2,7 @@
 
 import ctypes
 import shutil
+import socket
 import subprocess
 import types
 
@@ -175,6 +176,18 @@ def test_only_what_was_loaded_here_is_unloaded():
         loader.unload("reno")
     with pytest.raises(ScenarioError, match="tc_nothing"):
         loader.unload("tc_nothing")
+
+
+@in_kernel
+def test_a_name_that_a_connection_still_uses_is_not_listed_after_unloading():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+        with loader.loaded("reno", name="tc_test_kept") as name:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+            client.connect(server.getsockname())
+        assert (
+            client.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)[:12] == b"tc_test_kept"
+        )
+        assert "tc_test_kept" not in loader.loaded_names()
 
 
 @in_kernel

@@ -3,7 +3,8 @@
 Source: RFC 6817.
 
 (1)  queueing delay q = smallest of the last 4 one-way delays - base, the smallest of 10 minutes
-(2)  per packet delivered  W <- W + GAIN (1 - q/TARGET)/W,  W at most flight size + 1, at least 2
+(2)  per packet delivered  W <- W + GAIN (1 - q/TARGET)/W,  then W at most flight size + 1 (before
+     this ACK), at least 2
 (3)  loss:     W <- max(W/2, 2)      timeout:  W <- 1, ssthresh <- max(W/2, 2)
 (4)  slow start as in Reno, below ssthresh, until q > 3/4 TARGET
 
@@ -60,7 +61,8 @@ def on_ack(s, p, a):
     else:
         s.ssthresh = min(s.ssthresh, max(s.cwnd, 2.0))
         grown = s.cwnd + p.gain * (1 - s.queueing / p.target_delay) * a.delivered / s.cwnd  # (2)
-    s.cwnd = max(min(grown, max(a.inflight + a.delivered + p.allowed, s.cwnd)), 2.0)
+    flight = a.inflight + a.delivered - 1  # before this ACK
+    s.cwnd = max(min(grown, flight + p.allowed), 2.0)
 
 
 def on_loss(s, p, a):

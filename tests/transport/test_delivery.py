@@ -471,6 +471,17 @@ def test_ledbat_keeps_its_target(target):
     assert run.utilization(after=10) > 0.99
 
 
+def test_ledbats_window_is_at_most_a_packet_above_the_flight():
+    """RFC 6817, 2.4.2: min(cwnd, flightsize + ALLOWED_INCREASE), also where cwnd is above it. Of
+    20 packets in flight before this ACK, 19 remain; `inflight` counts one that is acknowledged."""
+    ledbat = get("ledbat")
+    s, p, a = ledbat.example()
+    s.cwnd, s.ssthresh, s.queueing = 100.0, 2.0, 0.0
+    a.phase, a.owd, a.inflight, a.delivered, p.allowed = 0.0, 0.0, 20.0, 1.0, 1.0
+    ledbat.on_delivery(s, p, a)
+    assert s.cwnd == 21
+
+
 @pytest.mark.parametrize("name", ["lp", "cdg"])
 def test_low_priority_yields_to_cubic(name):
     net = tc.dumbbell("20 Mbps", "20 ms", 100)

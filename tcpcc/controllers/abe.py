@@ -38,5 +38,6 @@ abe = register(
             "beta_ecn": Param(0.8, "", "share of the window kept on a mark", 0.5, 1),
         },
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

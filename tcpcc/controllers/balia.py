@@ -76,5 +76,6 @@ balia = register(
         state={"rtt": RTT},
         coupled=True,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

@@ -59,5 +59,6 @@ lia = register(
         state={"rtt": RTT},
         coupled=True,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

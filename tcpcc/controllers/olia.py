@@ -111,5 +111,6 @@ olia = register(
         },
         coupled=True,
         recovery="sack-prr",
+        slow_start="hystart++",
     )
 )

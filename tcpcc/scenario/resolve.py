@@ -219,7 +219,7 @@ def _check_groups(flows: Iterable[Flow | CBR], names: list[str]) -> None:
                 " must be equal"
             )
         both = first.definition, flow.definition
-        same = both[0] is both[1] and first.slow_start.name == flow.slow_start.name
+        same = both[0] is both[1] and first.starts_by.name == flow.starts_by.name
         if any(one.coupled for one in both) and not same:
             raise ScenarioError(
                 f"group {flow.group!r}: flows with controllers {both[0].name!r} and"

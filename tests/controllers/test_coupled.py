@@ -163,12 +163,20 @@ def test_between_two_bottlenecks_it_takes_the_best_of_both_at_most(name):
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
-@pytest.mark.parametrize(("name", "share"), [("reno", 0.667), ("lia", 0.55), ("balia", 0.5)])
+@pytest.mark.parametrize(("name", "share"), [("reno", 0.667), ("lia", 0.56), ("balia", 0.54)])
 def test_at_a_shared_bottleneck_a_connection_of_two_paths_does_little_harm(name, share, model):
-    """Share of the link beside one Reno, which gets a third of it without coupling."""
-    flows = [tc.Flow(name, group="both"), tc.Flow(name, group="both"), tc.Flow("reno")]
+    """Share of the link beside one Reno, which gets a third of it without coupling; mean of four
+    seeds (its standard error is 0.01)."""
+    flows = [
+        tc.Flow(name, group="both", jitter=1.0),
+        tc.Flow(name, group="both", jitter=1.0),
+        tc.Flow("reno", jitter=1.0),
+    ]
     net = tc.dumbbell("10 Mbps", "20 ms", 50)
-    run = tc.simulate(tc.Scenario(net, flows, duration=120), model)
-    rates = run.by_group(run.throughput(after=20))
-    assert float(rates[0] / rates.sum()) == pytest.approx(share, abs=0.05)
+    shares = []
+    for seed in range(4):
+        run = tc.simulate(tc.Scenario(net, flows, duration=120, seed=seed), model)
+        rates = run.by_group(run.throughput(after=20))
+        shares.append(float(rates[0] / rates.sum()))
+    assert np.mean(shares) == pytest.approx(share, abs=0.03)
     assert math.isfinite(rates.sum())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import Controller, State, get
+from tcpcc.controllers import Controller, State
 from tcpcc.engine.jit import accessor, member
 from tcpcc.models.blame import RuleError
 from tcpcc.models.controller_memory import ControllerMemory
@@ -70,17 +70,18 @@ def test_both_drivers_give_the_same_bits():
 
 def test_a_rule_of_a_group_is_the_same_interpreted():
     """On views of records, as with NUMBA_DISABLE_JIT=1, and compiled."""
-    lia = get("lia")
     net = tc.dumbbell("10 Mbps", "20 ms", 50)
     flows = tc.Scenario(net, [tc.Flow("lia", group="m", count=1, name=n) for n in "ab"], duration=1)
     memory, rows = (
         ControllerMemory(),
         np.zeros(2, [("state", int), ("params", int), ("sample", int)]),
     )
-    states = [memory.fill(row, f) for row, f in zip(rows, flows.resolve().flows, strict=True)]
+    resolved = flows.resolve().flows
+    states = [memory.fill(row, f) for row, f in zip(rows, resolved, strict=True)]
     for state, cwnd in zip(states, (10.0, 20.0), strict=True):
         state["cwnd"], state["ssthresh"], state["rtt"] = cwnd, 2.0, 0.1
-    view = accessor(lia.state_dtype)(int(rows["state"][0]), 0)
+    assert resolved[0].controller is not None
+    view = accessor(resolved[0].controller.state_dtype)(int(rows["state"][0]), 0)
     assert [member(view, i).cwnd for i in range(view.members)] == [10, 20]
 
 

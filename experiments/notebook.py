@@ -13,7 +13,6 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -105,7 +104,7 @@ class Book:
         if item not in self._records:
             for model in self._item(item).models:
                 code = self._item(item).code if self._is_kept(item, model) else None
-                with _Clock(f"{item}, {harness.NAMES[model]}", code):
+                with _Origin(f"{item}, {harness.NAMES[model]}", code):
                     harness.reproduce(self.paper.name, item, model, progress=self._progress)
             self._records[item] = harness.reproduce(self.paper.name, item, progress=False)
         return self._records[item]
@@ -140,7 +139,7 @@ class Book:
 
         scenarios = self.scenarios(item)
         chosen = list(scenarios) if keys is None else list(keys)
-        with _Clock(f"{item}, SimPy driver, {len(chosen)} of {len(scenarios)} runs"):
+        with _Origin(f"{item}, SimPy driver, {len(chosen)} of {len(scenarios)} runs"):
             work = (delayed(simulate)(scenarios[key], driver="simpy") for key in chosen)
             parallel = Parallel(n_jobs=-1 if len(chosen) > 1 else 1)
             slow = dict(zip(chosen, parallel(work), strict=True))
@@ -188,21 +187,20 @@ def _show(figure: Figure, alt: str) -> None:
     plt.close(figure)
 
 
-class _Clock:
-    """Shows a line with the computing time, or with the code that stored numbers belong to."""
+class _Origin:
+    """Shows a line that says whether numbers are computed, or which code stored ones belong to."""
 
     def __init__(self, what: str, kept_of: str | None = None) -> None:
         self.what, self.kept_of = what, kept_of
 
     def __enter__(self) -> None:
-        self.begin = time.perf_counter()
+        pass
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         from IPython.display import display_markdown
 
         if kind is None:
-            seconds = time.perf_counter() - self.begin
-            told = f"computed in {seconds:.1f} s"
+            told = "computed by this notebook"
             if self.kept_of is not None:
                 told = f"stored numbers of the current code ({self.kept_of})"
             some = f", {seeds.FEW} seeds" if seeds.QUICK else ""

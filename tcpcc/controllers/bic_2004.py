@@ -98,6 +98,7 @@ bic_2004 = register(
             "goal": State(0, "packets", "window at which I doubles"),
         },
         recovery="sack-prr",
+        exact=True,
         slow_start="hystart++",
     )
 )

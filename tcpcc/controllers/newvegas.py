@@ -92,6 +92,7 @@ newvegas = register(
             "extra": State(0, "packets", "amount by which alpha and beta are raised"),
         },
         recovery="vegas",
+        exact=True,
         validate=check_thresholds,
         record=RECORD,
     )

@@ -156,6 +156,17 @@ def place(function: FunctionType, line: int) -> str:
     return f"line {line} of {Path(function.__code__.co_filename).name}"
 
 
+def _names_in(function: Any, seen: set[Any]) -> frozenset[str]:
+    """The names in the code of a function and of the functions that it calls."""
+    function = getattr(function, "py_func", function)
+    if not isinstance(function, FunctionType) or function in seen:
+        return frozenset()
+    seen.add(function)
+    names = frozenset(function.__code__.co_names)
+    called = (function.__globals__.get(name) for name in names)
+    return names.union(*(_names_in(helper, seen) for helper in called))
+
+
 class _Reader:
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -171,17 +182,20 @@ class _Reader:
         node = None if getattr(function, "of_engine", False) else definition(function)
         if node is None:
             if not getattr(function, "of_engine", False):
-                self.name_all(records)
+                self.name_all(records, among=_names_in(function, set()))
             return
         if not _fits(function, len(records)):
             raise self.error(function, node, _misfit(function, records))
         _Function(self, function, node, records).check()
 
-    def name_all(self, records: Iterable[Fields | None]) -> None:
-        """Any field of these records may be named."""
+    def name_all(
+        self, records: Iterable[Fields | None], among: frozenset[str] | None = None
+    ) -> None:
+        """Any field of these records may be named; of a function without source text those `among`
+        the names in its code."""
         for record in records:
             if record and record.what == "sample":
-                self.named |= record.names
+                self.named |= record.names if among is None else record.names & among
 
     def error(self, function: FunctionType, node: ast.AST, text: str) -> ScenarioError:
         return ScenarioError(f"{self.owner}, {place(function, getattr(node, 'lineno', 0))}: {text}")

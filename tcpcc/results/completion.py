@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.errors import positive
+from tcpcc.results.flow_rows import rows_of
 from tcpcc.results.recording import base_rtts
-from tcpcc.results.rows import rows_of
 from tcpcc.scenario.traffic import CBR, Flow
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from tcpcc.results.flow_rows import recorded_rows
 from tcpcc.results.recording import EVENTS
-from tcpcc.results.rows import recorded_rows
 from tcpcc.scenario.traffic import CBR, Flow
 from tcpcc.transport.recovery import RECOVERIES
 

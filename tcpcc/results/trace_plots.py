@@ -28,8 +28,8 @@ from tcpcc.results.figure import (
     shown_link,
     style,
 )  # fmt: skip
+from tcpcc.results.flow_rows import recorded_rows
 from tcpcc.results.recording import EVENTS, TRACED
-from tcpcc.results.rows import recorded_rows
 from tcpcc.results.run import Run, Selection
 
 if TYPE_CHECKING:

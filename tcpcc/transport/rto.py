@@ -95,8 +95,8 @@ def back_off(f):
 
 @compiled
 def time_acknowledged(f, now, ack, rtt):
-    """On an ACK of new data: update the estimator, reset the backoff, and restart the timer. If
-    nothing is outstanding, stop it (RFC 6298, 5.2 and 5.3)."""
+    """On an ACK of new data: update the estimator, reset the backoff, and restart the timer (RFC
+    6298, 5.3). If nothing is outstanding, its expiry has no effect, as if it had stopped (5.2)."""
     if f.timestamps != 0 and rtt > 0:
         measure(f, now, rtt)
         f.backoff = 1
@@ -105,7 +105,4 @@ def time_acknowledged(f, now, ack, rtt):
         f.backoff = 1
         if f.timestamps == 0:
             measure(f, now, now - f.timed_at)
-    if f.high_ack < f.max_seq:
-        restart_timer(f, now)
-    else:
-        f.deadline = math.inf
+    restart_timer(f, now)

@@ -453,7 +453,7 @@ def undo_cut(f, now):
 
 
 @compiled
-def take_back(f, now):
+def undo_recovery(f, now):
     """Undo a spurious loss or timeout: :func:`undo_cut`, and continue with new data (RFC 4015)."""
     f.phase = OPEN
     f.dupacks = 0

@@ -29,8 +29,8 @@ from tcpcc.transport.rules import (
     reported_twice,
     restarted,
     started,
-    take_back,
     timed_out,
+    undo_recovery,
 )
 from tcpcc.transport.undo import DUE, NOT_DUE, note_answer
 
@@ -127,7 +127,7 @@ def judge_echo(f, now):
     if f.echoes_repair == 0 and f.phase != OPEN:
         if f.recovery_on_undo != 0:
             recover(f, now, f.recovery_on_undo)
-        take_back(f, now)
+        undo_recovery(f, now)
 
 
 @not_inlined

@@ -118,7 +118,7 @@ def test_worlds_that_run_short_of_history_are_finished(laid_out):
 
     def deep(seed, size):
         net = tc.dumbbell("10 Mbps", "2 ms", size)
-        return tc.Scenario(net, [tc.Flow("reno")], duration=20)
+        return tc.Scenario(net, [tc.Flow("reno", slow_start="standard")], duration=20)
 
     table = tc.batch(deep, seed=[1], size=[20, 1000])
     assert [len(world.history) > FIRST_ROWS for world in laid_out] == [False, True]

@@ -478,7 +478,7 @@ def test_ledbats_window_is_at_most_a_packet_above_the_flight():
     s, p, a = ledbat.example()
     s.cwnd, s.ssthresh, s.queueing = 100.0, 2.0, 0.0
     a.phase, a.owd, a.inflight, a.delivered, p.allowed = 0.0, 0.0, 20.0, 1.0, 1.0
-    ledbat.on_delivery(s, p, a)
+    ledbat.on_ack(s, p, a)
     assert s.cwnd == 21
 
 

@@ -303,19 +303,6 @@ def test_the_timeout_is_at_least_two_ticks_and_at_most_max_rto():
     assert capped.deadline == 14
 
 
-def test_the_timer_stops_between_two_writes():
-    """RFC 6298, 5.2; it starts with the next packet."""
-    end = Endpoint(initial_window=4, size=100)
-    end.write(0.0, 4)
-    end.start()
-    end.ack(0.1, 2)
-    assert end.deadline < math.inf
-    end.ack(0.2, 3)
-    assert end.deadline == math.inf
-    assert end.write(5.0, 6) == [4, 5]
-    assert end.deadline == pytest.approx(5.0 + max(end.rto, end.min_rto))
-
-
 def test_repeated_timeouts_back_off_by_doubling():
     """3, 6, 12, 24, 48 s and then max_rto."""
     end = Endpoint()

@@ -56,7 +56,7 @@ from tcpcc.transport.recovery.rate_reduction import (
     may_go,
 )
 from tcpcc.transport.rto import measure, restart_timer
-from tcpcc.transport.rules import lost, mark_lost, report_delivery, take_back
+from tcpcc.transport.rules import lost, mark_lost, report_delivery, undo_recovery
 
 LATE, PROBE = 1, 2  # purpose of the alarm
 DECIDED, UNDECIDED, NEW_DATA = 0, 1, 2  # F-RTO: whether the last timeout was spurious
@@ -240,15 +240,15 @@ def judge_timeout(s, f, d, advances):
     that the next ACK decides.
     """
     if d.originals > 0:
-        restore(s, f)
-        take_back(f, f.now)
+        end_spurious(s, f)
+        undo_recovery(f, f.now)
     elif s.frto == NEW_DATA:
         s.frto = DECIDED
     elif advances:
         s.frto = NEW_DATA if f.phase == LOSS and f.next_seq < f.to_send else DECIDED
 
 
-def restore(s, f):
+def end_spurious(s, f):
     """After a spurious timeout F-RTO ends; a spurious recovery shows reordering (Linux,
     ``tcp_try_undo_partial``). Segments marked lost and not retransmitted are in the network."""
     s.frto = DECIDED
@@ -258,7 +258,7 @@ def restore(s, f):
 
 
 def on_undo(s, p, f):
-    restore(s, f)
+    end_spurious(s, f)
 
 
 def on_ack(s, p, f):

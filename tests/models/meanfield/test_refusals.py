@@ -53,6 +53,8 @@ def test_a_recovery_of_the_users_own_needs_packets(model):
         ("nv", "draws random numbers"),
         ("dual", "depends on exact values"),
         ("card", "depends on exact values"),
+        ("newvegas", "depends on exact values"),
+        ("bic_2004", "depends on exact values"),
     ],
 )
 def test_the_mean_field_refuses_controllers_that_means_do_not_describe(name, reason):

@@ -25,11 +25,11 @@ from tcpcc.transport.flow_record import RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.sack import (
     SCOREBOARD,
-    forget_losses,
     give_up,
     mark_unsacked_lost,
     may_send,
     send_by_pipe,
+    unmark_scoreboard,
     update_scoreboard,
 )
 from tcpcc.transport.rules import is_answering_mark, report_delivery
@@ -113,7 +113,7 @@ def add(name, summary, source, today):
             on_ack,
             on_timeout=on_timeout,
             resume=resume,
-            on_undo=forget_losses,
+            on_undo=unmark_scoreboard,
             params={
                 "safe_ack": Flag(today, "only a SafeACK adds a packet"),
                 "keep_sack": Flag(today, "keep SACK data after a timeout"),

@@ -149,7 +149,7 @@ def mark_unsacked_lost(s, f):
     s.next_repair = f.high_ack + 1
 
 
-def forget_losses(s, p, f):
+def unmark_scoreboard(s, p, f):
     """After a spurious loss or timeout: segments marked lost and not retransmitted are in the
     network."""
     s.pipe = 0
@@ -278,7 +278,7 @@ register(
         on_ack,
         on_timeout=give_up,
         resume=resume,
-        on_undo=forget_losses,
+        on_undo=unmark_scoreboard,
         state=SCOREBOARD,
         source="RFC 6675",
         fluid=True,

@@ -29,11 +29,14 @@ COLUMN = 1.5
 APART = 0.62
 """Vertical distance of two hosts, in rows."""
 
-NEAR_NODE = 0.45
+NEAR_NODE = 0.42
 """Position of an access link's label, as a part of its length from the node: hosts are wide."""
 
 BOX, LABEL = 9, 8
 """Sizes of type, points: in boxes and on links, as of axis labels and ticks in other figures."""
+
+INSIDE = 16
+"""Longest text, in characters, with which the boxes of two neighbouring nodes do not overlap."""
 
 RECEIVERS = "receivers"
 
@@ -281,10 +284,12 @@ def _put_hosts(picture: _Picture, flows: Sequence[_Flow], *, in_columns: bool) -
         end = flow.route[-1]
         if end in outer and end not in beside:
             beside[end] = [_Host(end, RECEIVERS, flow.access[1])]
+    wide = max((len(text) for texts in inside.values() for text in texts), default=0) > INSIDE
     for node, texts in inside.items():
         if in_columns:
             x, y = picture.nodes[node]
-            below = y - 0.5 - 0.12 * len(texts)
+            lower = wide and round(x / COLUMN) % 2  # the boxes of neighbours would overlap
+            below = y - 0.5 - 0.12 * len(texts) - (0.1 + 0.22 * len(texts)) * lower
             picture.hosts.append((_Host(node, "\n".join(texts), ""), (x, below)))
         else:
             picture.texts[node] += "\n" + "\n".join(texts)

@@ -26,6 +26,9 @@ ROW = 0.85
 COLUMN = 1.5
 """Distance from a node to the next in a row, in rows."""
 
+HOSTS = 1.25 * COLUMN
+"""Distance of a host from its node: the label of the access link fits between their boxes."""
+
 APART = 0.62
 """Vertical distance of two hosts, in rows."""
 
@@ -35,7 +38,7 @@ NEAR_NODE = 0.42
 BOX, LABEL = 9, 8
 """Sizes of type, points: in boxes and on links, as of axis labels and ticks in other figures."""
 
-INSIDE = 16
+INSIDE = 14
 """Longest text, in characters, with which the boxes of two neighbouring nodes do not overlap."""
 
 RECEIVERS = "receivers"
@@ -300,7 +303,7 @@ def _put_hosts(picture: _Picture, flows: Sequence[_Flow], *, in_columns: bool) -
         picture.nodes = {node: (x, y * stretch) for node, (x, y) in picture.nodes.items()}
     for node, of in beside.items():
         x, y = picture.nodes[node]
-        out = x + (-COLUMN if x == first else COLUMN)
+        out = x + (-HOSTS if x == first else HOSTS)
         for k, host in enumerate(of):
             picture.hosts.append((host, (out, y + APART * ((len(of) - 1) / 2 - k))))
 

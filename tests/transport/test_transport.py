@@ -1436,3 +1436,46 @@ def test_a_probe_of_the_first_packet_is_evaluated_like_others():
     assert end.probed == -1
     assert end.write(1.3, 2) == [1]
     assert 1.3 < end.recheck_at < end.deadline
+
+
+def in_recovery():
+    """A sender that has lost segment 1, repaired it, and sent 14 and 15 in recovery (up to 13)."""
+    end = Endpoint("rack-tlp", make=tc.Transport, initial_window=10)
+    end.start()
+    end.ack(0.1, 0)
+    for k in range(2, 14):
+        end.dupack(0.1 + 0.001 * k, k)
+    assert (end.phase, end.loss_events, end.recover) == (RECOVERY, 1, 13)
+    return end
+
+
+def test_a_recovery_that_ends_with_lost_packets_begins_again():
+    """Linux, ``tcp_fastretrans_alert``: in the same ACK, if packets marked lost are outstanding."""
+    end = in_recovery()
+    end.dupack(0.23, 15)  # 14, sent in recovery, is lost
+    assert (end.phase, end.loss_events) == (RECOVERY, 1)
+    end.ack(0.24, 13, 1)
+    assert (end.phase, end.loss_events) == (RECOVERY, 2)
+    assert end.recover > 15
+    end.ack(0.25, end.recover, 14)
+    assert (end.phase, end.loss_events) == (OPEN, 2)
+
+
+def test_a_recovery_that_ends_without_lost_packets_ends():
+    end = in_recovery()
+    end.ack(0.24, 13, 1)
+    assert (end.phase, end.loss_events) == (OPEN, 1)
+
+
+def test_packets_marked_lost_are_in_the_network_again_after_an_undo():
+    """Eifel shows that 1, retransmitted, was late: 2 to 8 are, too. They are not sent again."""
+    end = Endpoint("rack-tlp", make=tc.Transport, initial_window=12, eifel=True)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (9, 10, 11):
+        end.dupack(0.1 + 0.001 * k, k)
+    assert (end.phase, end.lost, end.pipe, end.cwnd) == (RECOVERY, 8, 4 + 1 - 1, 6.5)
+    sent = end.ack(0.13, 1, 1)
+    assert sent == [16, 17, 18]
+    assert (end.phase, end.lost, end.cwnd) == (OPEN, 1, 14.0)
+    assert end.pipe == len(range(2, 9)) + len(range(12, 16))  # before this ACK released others

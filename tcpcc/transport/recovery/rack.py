@@ -14,6 +14,8 @@ cannot do. :mod:`tcpcc.transport.delivery` keeps the packets in the network in s
 - Lost packets are retransmitted in the order in which their losses were detected, except that the
   first outstanding packet goes first and restarts the retransmission timer, which would otherwise
   expire during recovery (Linux, ``tcp_xmit_retransmit_queue``, goes by sequence numbers).
+- A recovery that ends while packets marked lost are outstanding, retransmitted or not, begins again
+  in the same ACK (Linux, ``tcp_fastretrans_alert``).
 - Probe: if no ACK arrives for two smoothed RTTs, the next packet is sent, or the last one again. If
   a later ACK shows that this repaired a loss, it is a loss event.
 
@@ -30,6 +32,7 @@ import math
 from tcpcc.definition import State, register
 from tcpcc.transport.delivery import sort_lost, unmark_lost
 from tcpcc.transport.flow_record import (
+    IN_NETWORK,
     LOSS,
     LOST,
     OPEN,
@@ -242,10 +245,22 @@ def judge_timeout(s, f, d, advances):
     if d.originals > 0:
         end_spurious(s, f)
         undo_recovery(f, f.now)
-    elif s.frto == NEW_DATA:
+        return True
+    if s.frto == NEW_DATA:
         s.frto = DECIDED
     elif advances:
         s.frto = NEW_DATA if f.phase == LOSS and f.next_seq < f.to_send else DECIDED
+    return False
+
+
+def has_lost(f):
+    """Whether a packet that was marked lost is outstanding, retransmitted or not."""
+    for seq in range(f.high_ack + 1, f.max_seq + 1):
+        status = stamp_at(f.stamps, seq & f.stamp_mask).status
+        again = segment_at(f.segments, seq & f.segment_mask).transmits > 1
+        if status == LOST or (status == IN_NETWORK and again):
+            return True
+    return False
 
 
 def end_spurious(s, f):
@@ -271,14 +286,17 @@ def on_ack(s, p, f):
     if d.news > 0 and d.rtt > 0 and (f.ack == f.high_ack or f.phase == RECOVERY):
         measure(f, f.now, d.rtt)  # a selective acknowledgement gives a sample too, as in Linux
         f.backoff = 1
+    was_open = f.phase == OPEN
     if f.ack > f.high_ack:
         advance_by(s, f, f.now)
-    if s.frto != 0:
-        judge_timeout(s, f, d, f.high_ack > high_ack)
+    ends = f.phase == OPEN and not was_open
+    if s.frto != 0 and judge_timeout(s, f, d, f.high_ack > high_ack):
+        ends = False
     widen(s, f)
     if news > 0:
         note_newest(s, f, d, f.now)
-        if detect(s, f, f.now) and f.phase == OPEN:
+        late = detect(s, f, f.now)
+        if f.phase == OPEN and (late or (ends and has_lost(f))):
             enter_rack_recovery(s, f, f.now)
     report_delivery(f, f.now)
     safe = f.high_ack > high_ack and d.lost == lost_before

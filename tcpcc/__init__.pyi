@@ -10,6 +10,10 @@ from .definition import State as State
 from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
+from .evaluate import Dossier as Dossier
+from .evaluate import League as League
+from .evaluate import evaluate as evaluate
+from .evaluate import league as league
 from .export import export as export
 from .interactive import explore as explore
 from .many import SweepError as SweepError

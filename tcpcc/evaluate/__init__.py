@@ -1,0 +1,12 @@
+"""A verdict on a congestion controller: the evaluation that RFC 9743 asks for, as a program.
+
+bottleneck.py has the networks, casts.py the flows that share them, readings.py the numbers, and
+criteria.py puts them together; evaluation.py runs and judges, dossier.py has the result, page.py
+draws it; league.py evaluates many.
+"""
+
+from tcpcc.evaluate.dossier import Dossier, Finding
+from tcpcc.evaluate.evaluation import evaluate
+from tcpcc.evaluate.league import League, league
+
+__all__ = ["Dossier", "Finding", "League", "evaluate", "league"]

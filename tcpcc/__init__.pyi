@@ -12,6 +12,8 @@ from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
 from .evaluate import Dossier as Dossier
 from .evaluate import League as League
+from .evaluate import Weakness as Weakness
+from .evaluate import attack as attack
 from .evaluate import evaluate as evaluate
 from .evaluate import league as league
 from .export import export as export

@@ -1,5 +1,5 @@
-"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, evaluate, league, new, export,
-kernel, reproduce, bench.
+"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, evaluate, league, attack, new,
+export, kernel, reproduce, bench.
 
 A user's error gives one line on stderr and exit code 2; an evaluation that fails has exit code 1.
 Ctrl-C prints one line on what is finished and exits with 130. Results go to stdout, progress bars
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tcpcc.controllers.controller import Controller
+    from tcpcc.scenario import Flow
 
 USER_ERROR, INTERRUPTED = 2, 130
 
@@ -172,6 +173,28 @@ def parser() -> argparse.ArgumentParser:
     ranked.add_argument("controllers", nargs="*", help="names; default: all")
     ranked.add_argument("--out", type=Path, metavar="DIR", help="write dossiers, league, numbers")
     _evaluating(ranked)
+
+    worst = command("attack", attack_one, "Search the scenario in which a controller does worst.")
+    worst.add_argument(
+        "controller", help="name, such as vegas, or the file MY.py that registers it"
+    )
+    worst.add_argument(
+        "--harm", default="throughput", help="throughput, starvation, loss, delay or others"
+    )
+    worst.add_argument(
+        "--over", action="append", default=[], metavar="NAME=LOW:HIGH",
+        help="quantity to vary, such as rtt=0.01:0.2 or queue=droptail,codel; default: all",
+    )  # fmt: skip
+    worst.add_argument("--trials", type=int, default=200, help="number of points; default: 200")
+    worst.add_argument("--seed", type=int, default=1, help="seed of the search; default: 1")
+    worst.add_argument("--save", type=Path, metavar="X.toml", help="save the scenario found")
+    worst.add_argument(
+        "--jobs", type=int, help="number of parallel runs; default: one per processor"
+    )
+    worst.add_argument("--cache", type=Path, metavar="DIR", help="store finished runs, to resume")
+    worst.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                       help="value of a parameter")  # fmt: skip
+    _importing(worst)
 
     fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
@@ -653,15 +676,10 @@ def new_file(options: argparse.Namespace) -> None:
 def evaluate_one(options: argparse.Namespace) -> int:
     """``tcpcc evaluate``; returns 1 if a criterion fails or is refused."""
     from tcpcc.evaluate import evaluate
-    from tcpcc.scenario import Flow
 
-    name = options.controller
-    if name.endswith(".py"):
-        name = _registered_by(Path(name))
-    _import(options.imports)
     sections = options.sections.split(",") if options.sections else None
     dossier = evaluate(
-        Flow(name, params=_params(options)), against=options.against.split(","), sections=sections,
+        _evaluated(options), against=options.against.split(","), sections=sections,
         **_evaluation(options),
     )  # fmt: skip
     table = dossier.sections()
@@ -681,6 +699,49 @@ def league_of(options: argparse.Namespace) -> None:
     print(plain_table(found.table().reset_index()))
     if options.out:
         print(f"wrote {options.out / 'index.html'}")
+
+
+def attack_one(options: argparse.Namespace) -> None:
+    """``tcpcc attack``"""
+    from tcpcc.evaluate import attack
+
+    found = attack(
+        _evaluated(options), options.harm, ranges=_ranges(options.over) or None,
+        trials=options.trials, seed=options.seed, jobs=options.jobs, cache=options.cache,
+    )  # fmt: skip
+    told = ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in found.point.items()
+    )
+    print(f"{options.harm}: harm {found.harm:.3f} with {told or 'nothing special'}")
+    if options.save:
+        found.save(options.save)
+        print(f"wrote {options.save}: tcpcc run {options.save}")
+
+
+def _ranges(texts: Sequence[str]) -> dict[str, Any]:
+    """Ranges of an attack: "rtt=0.01:0.2", "queue=droptail,codel" or "rtt"."""
+    ranges: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            ranges[name] = None
+        elif ":" in value:
+            ranges[name] = tuple(value_of(end) for end in value.split(":"))
+        else:
+            ranges[name] = tuple(value.split(","))
+    return ranges
+
+
+def _evaluated(options: argparse.Namespace) -> Flow:
+    """The flow of a controller's name, or of the file that registers it."""
+    from tcpcc.scenario import Flow
+
+    _import(options.imports)
+    name = options.controller
+    return Flow(
+        _registered_by(Path(name)) if name.endswith(".py") else name, params=_params(options)
+    )
 
 
 def _evaluation(options: argparse.Namespace) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 bottleneck.py has the networks, casts.py the flows that share them, readings.py the numbers, and
 criteria.py puts them together; evaluation.py runs and judges, dossier.py has the result, page.py
 draws it; league.py evaluates many.
+attack.py searches the worst case over the quantities of space.py.
 """
 
+from tcpcc.evaluate.attack import Weakness, attack
 from tcpcc.evaluate.dossier import Dossier, Finding
 from tcpcc.evaluate.evaluation import evaluate
 from tcpcc.evaluate.league import League, league
 
-__all__ = ["Dossier", "Finding", "League", "evaluate", "league"]
+__all__ = ["Dossier", "Finding", "League", "Weakness", "attack", "evaluate", "league"]

@@ -15,6 +15,7 @@ from tcpcc.scenario.changing import rate_series
 
 if TYPE_CHECKING:
     import optuna
+    import pandas as pd
 
 NONE = "none"
 PULSES = "pulses"
@@ -82,6 +83,21 @@ QUANTITIES: dict[str, Range | Choice] = {
     "pulse_period": Range(0.3, 5.0, 2.0, "s", "period of these bursts"),
 }
 """Everything that can be varied, by name."""
+
+
+def table() -> pd.DataFrame:
+    """The quantities: `quantity`, `from`, `to`, `plain`, `unit`, `meaning`."""
+    import pandas as pd
+
+    rows = []
+    for name, of in QUANTITIES.items():
+        if isinstance(of, Choice):
+            rows.append([name, *(of.names[k] for k in (0, -1)), of.plain, "", of.meaning])
+        else:
+            ends = [f"{x:g}" for x in (of.low, of.high, of.plain)]
+            rows.append([name, *ends, of.unit, of.meaning])
+    return pd.DataFrame(rows, columns=["quantity", "from", "to", "plain", "unit", "meaning"])
+
 
 PULSE_RATE = 2.0
 """Rate of a burst over that of the bottleneck."""

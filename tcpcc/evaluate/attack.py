@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.errors import TcpccError, unknown, whole
+from tcpcc.errors import unknown, whole
 from tcpcc.evaluate import readings, space
 from tcpcc.evaluate.criterion import OTHER, TESTED
 from tcpcc.evaluate.readings import BOTTLENECK
+from tcpcc.evaluate.search import largest
 from tcpcc.evaluate.space import PULSES, Choice, Point, Range
 from tcpcc.many import SweepError, simulate_many
 from tcpcc.scenario import Flow, Scenario
@@ -28,9 +29,6 @@ SECONDS = 40.0
 """Duration of a run; harm is measured after 10 s (and after a late start)."""
 
 SETTLED = 10.0
-
-BATCH = 16
-"""Points that are drawn before the next results are known; independent of the processors."""
 
 KEPT = 0.9
 """Share of the harm that a simpler scenario keeps."""
@@ -166,12 +164,6 @@ def attack(
         ScenarioError: an unknown quantity or harm, or a range that is none.
         TcpccError: Optuna is not installed; `pip install 'tcpcc[evaluate]'`.
     """
-    try:
-        import optuna
-    except ImportError:
-        raise TcpccError("attack needs Optuna: pip install 'tcpcc[evaluate]'") from None
-    import pandas as pd
-
     flow = controller if isinstance(controller, Flow) else Flow(controller)
     if isinstance(harm, str) and harm not in HARMS:
         raise unknown("harm", harm, HARMS)
@@ -181,27 +173,13 @@ def attack(
     for name in known:
         if name not in space.QUANTITIES:
             raise unknown("quantity", name, space.QUANTITIES)
-    whole("trials", trials, "", low=1)
     whole("seeds", seeds, "", low=1)
     options = {"jobs": jobs, "cache": cache, "progress": progress}
 
     def harms(points: Sequence[Point]) -> list[float]:
         return _harms(flow, [{**known, **point} for point in points], measure, seeds, **options)
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction="maximize")
-    while len(study.trials) < trials:
-        batch = len(study.trials) // BATCH
-        study.sampler = optuna.samplers.TPESampler(
-            seed=int(np.random.SeedSequence((seed, batch)).generate_state(1)[0]),
-            multivariate=True, constant_liar=True, n_startup_trials=2 * BATCH,
-        )  # fmt: skip
-        asked = [study.ask() for _ in range(min(BATCH, trials - len(study.trials)))]
-        points = [{name: of.drawn(trial, name) for name, of in wanted.items()} for trial in asked]
-        for trial, value in zip(asked, harms(points), strict=True):
-            study.tell(trial, value)
-    table = pd.DataFrame([{**t.params, "harm": t.value} for t in study.trials])
-    worst, found = dict(study.best_params), float(study.best_value)
+    worst, found, table = largest(wanted, harms, trials, seed, "harm")
     simple, left = _simplest(worst, found, wanted, harms)
     point = {**known, **simple}
     return Weakness(left, found, point, space.scenario(flow, point, SECONDS), table)

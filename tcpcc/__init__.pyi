@@ -10,6 +10,15 @@ from .definition import State as State
 from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
+from .evaluate import Dossier as Dossier
+from .evaluate import Fit as Fit
+from .evaluate import League as League
+from .evaluate import Weakness as Weakness
+from .evaluate import attack as attack
+from .evaluate import calibrate as calibrate
+from .evaluate import evaluate as evaluate
+from .evaluate import fit as fit
+from .evaluate import league as league
 from .export import export as export
 from .interactive import explore as explore
 from .many import SweepError as SweepError

@@ -1,8 +1,9 @@
-"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, new, export, kernel, reproduce,
-bench.
+"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, evaluate, league, attack, new,
+export, kernel, reproduce, bench.
 
-A user's error gives one line on stderr and exit code 2. Ctrl-C prints one line on what is finished
-and exits with 130. Results go to stdout, progress bars and notes to stderr.
+A user's error gives one line on stderr and exit code 2; an evaluation that fails has exit code 1.
+Ctrl-C prints one line on what is finished and exits with 130. Results go to stdout, progress bars
+and notes to stderr.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tcpcc.controllers.controller import Controller
+    from tcpcc.scenario import Flow
 
 USER_ERROR, INTERRUPTED = 2, 130
 
@@ -42,8 +44,9 @@ LISTS = ("controllers", "evidence", "slow_starts", "queues", "recoveries", "fiel
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = parser().parse_args(arguments)
+    code = None
     try:
-        options.command(options)
+        code = options.command(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -53,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as error:
         print(f"tcpcc: {error or 'interrupted; no result was saved'}", file=sys.stderr)
         return INTERRUPTED
-    return 0
+    return code or 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -66,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"tcpcc {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")
 
-    def command(name: str, run: Callable[[argparse.Namespace], None], text: str) -> Any:
+    def command(name: str, run: Callable[[argparse.Namespace], int | None], text: str) -> Any:
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(command=run)
         return sub
@@ -149,6 +152,50 @@ def parser() -> argparse.ArgumentParser:
     cost.add_argument("scenario", type=Path, help="TOML file")
     _changing(cost)
 
+    judged = command(
+        "evaluate", evaluate_one, "Evaluate a controller after RFC 9743; exit code 1 if it fails."
+    )
+    judged.add_argument(
+        "controller", help="name, such as vegas, or the file MY.py that registers it"
+    )
+    judged.add_argument(
+        "--against", default="cubic,reno,bbr3", metavar="A,B", help="its competitors"
+    )
+    judged.add_argument("--sections", metavar="A,B", help="of the RFC: 5.1.3,7 ; default: all")
+    judged.add_argument("--out", type=Path, metavar="DIR", help="write a page, numbers, scenarios")
+    judged.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="value of a parameter")  # fmt: skip
+    _evaluating(judged)
+
+    ranked = command(
+        "league", league_of, "Evaluate many controllers; print how many criteria each one fails."
+    )
+    ranked.add_argument("controllers", nargs="*", help="names; default: all")
+    ranked.add_argument("--out", type=Path, metavar="DIR", help="write dossiers, league, numbers")
+    _evaluating(ranked)
+
+    worst = command("attack", attack_one, "Search the scenario in which a controller does worst.")
+    worst.add_argument(
+        "controller", help="name, such as vegas, or the file MY.py that registers it"
+    )
+    worst.add_argument(
+        "--harm", default="throughput", help="throughput, starvation, loss, delay or others"
+    )
+    worst.add_argument(
+        "--over", action="append", default=[], metavar="NAME=LOW:HIGH",
+        help="quantity to vary, such as rtt=0.01:0.2 or queue=droptail,codel; default: all",
+    )  # fmt: skip
+    worst.add_argument("--trials", type=int, default=200, help="number of points; default: 200")
+    worst.add_argument("--seed", type=int, default=1, help="seed of the search; default: 1")
+    worst.add_argument("--save", type=Path, metavar="X.toml", help="save the scenario found")
+    worst.add_argument(
+        "--jobs", type=int, help="number of parallel runs; default: one per processor"
+    )
+    worst.add_argument("--cache", type=Path, metavar="DIR", help="store finished runs, to resume")
+    worst.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                       help="value of a parameter")  # fmt: skip
+    _importing(worst)
+
     fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
     fresh.add_argument("name", help="letters, digits and _")
@@ -215,6 +262,15 @@ def parser() -> argparse.ArgumentParser:
 
     command("bench", bench, "Measure the speed of the models on this machine.")
     return top
+
+
+def _evaluating(sub: argparse.ArgumentParser) -> None:
+    """Add the arguments of evaluations."""
+    sub.add_argument("--quick", action="store_true", help="fewer criteria and seeds: half a minute")
+    sub.add_argument("--seeds", type=int, help="number of seeds; default: 5, quick 3")
+    sub.add_argument("--jobs", type=int, help="number of parallel runs; default: one per processor")
+    sub.add_argument("--cache", type=Path, metavar="DIR", help="store finished runs, to resume")
+    _importing(sub)
 
 
 def _importing(sub: argparse.ArgumentParser) -> None:
@@ -617,6 +673,94 @@ def new_file(options: argparse.Namespace) -> None:
 # export
 
 
+def evaluate_one(options: argparse.Namespace) -> int:
+    """``tcpcc evaluate``; returns 1 if a criterion fails or is refused."""
+    from tcpcc.evaluate import evaluate
+
+    sections = options.sections.split(",") if options.sections else None
+    dossier = evaluate(
+        _evaluated(options), against=options.against.split(","), sections=sections,
+        **_evaluation(options),
+    )  # fmt: skip
+    table = dossier.sections()
+    print(plain_table(table[table["criteria"] > 0].reset_index()))
+    print(f"\n{dossier!r}".replace("<", "").replace(">", ""))
+    if options.out:
+        print(f"wrote {dossier.save(options.out)}")
+    return 1 if dossier.failed else 0
+
+
+def league_of(options: argparse.Namespace) -> None:
+    """``tcpcc league``"""
+    from tcpcc.evaluate import league
+
+    _import(options.imports)
+    found = league(options.controllers or None, out=options.out, **_evaluation(options))
+    print(plain_table(found.table().reset_index()))
+    if options.out:
+        print(f"wrote {options.out / 'index.html'}")
+
+
+def attack_one(options: argparse.Namespace) -> None:
+    """``tcpcc attack``"""
+    from tcpcc.evaluate import attack
+
+    found = attack(
+        _evaluated(options), options.harm, ranges=_ranges(options.over) or None,
+        trials=options.trials, seed=options.seed, jobs=options.jobs, cache=options.cache,
+    )  # fmt: skip
+    told = ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in found.point.items()
+    )
+    print(f"{options.harm}: harm {found.harm:.3f} with {told or 'nothing special'}")
+    if options.save:
+        found.save(options.save)
+        print(f"wrote {options.save}: tcpcc run {options.save}")
+
+
+def _ranges(texts: Sequence[str]) -> dict[str, Any]:
+    """Ranges of an attack: "rtt=0.01:0.2", "queue=droptail,codel" or "rtt"."""
+    ranges: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            ranges[name] = None
+        elif ":" in value:
+            ranges[name] = tuple(value_of(end) for end in value.split(":"))
+        else:
+            ranges[name] = tuple(value.split(","))
+    return ranges
+
+
+def _evaluated(options: argparse.Namespace) -> Flow:
+    """The flow of a controller's name, or of the file that registers it."""
+    from tcpcc.scenario import Flow
+
+    _import(options.imports)
+    name = options.controller
+    return Flow(
+        _registered_by(Path(name)) if name.endswith(".py") else name, params=_params(options)
+    )
+
+
+def _evaluation(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("quick", "seeds", "jobs", "cache")}
+
+
+def _registered_by(file: Path) -> str:
+    """Name of the one controller that a file registers."""
+    from tcpcc.controllers import CONTROLLERS
+
+    before = set(CONTROLLERS.names())
+    _import([file])
+    new = [name for name in CONTROLLERS.names() if name not in before]
+    if len(new) != 1:
+        count = "no controller" if not new else f"{len(new)} controllers: {', '.join(new)}"
+        raise ScenarioError(f"evaluate {file}: must register one controller; it registers {count}")
+    return new[0]
+
+
 def export_rules(options: argparse.Namespace) -> None:
     """``tcpcc export``"""
     from tcpcc.export import export, exportable
@@ -655,13 +799,18 @@ def in_kernel(options: argparse.Namespace) -> None:
 
 def _rule_settings(options: argparse.Namespace) -> Any:
     """The slow start and the parameters of a controller that is exported."""
+    return {"slow_start": options.slow_start, "params": _params(options)}
+
+
+def _params(options: argparse.Namespace) -> dict[str, Any]:
+    """Values of a controller's parameters."""
     params = {}
     for text in options.set:
         name, equals, value = text.partition("=")
         if not equals:
             raise ScenarioError(f"--set {text}: must be name=value")
         params[name] = value_of(value)
-    return {"slow_start": options.slow_start, "params": params}
+    return params
 
 
 # completion

@@ -372,7 +372,7 @@ class Controller(Definition):
         read = fields_read(self.rules.values(), self.records(SAMPLE, SAMPLE))
         return [name for name in OF_PACKETS if name in read]
 
-    @property
+    @cached_property
     def state_dtype(self) -> np.dtype:
         """Record of the state: the common window first, then the private variables."""
         private = (v.column(n) for n, v in self.state.items())

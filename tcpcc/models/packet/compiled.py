@@ -5,16 +5,86 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from tcpcc.errors import unknown
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tcpcc.models.packet.live_flow import LiveFlow
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
 EVENTS_AT_ONCE = 2**19  # events between two checks for Ctrl-C; some tenths of a second
+
+
+class CompiledSimulation:
+    """A packet simulation in machine code that can stop at any time, to be read and changed.
+
+    Args:
+        scenario: what to simulate.
+        trace, stream: as in `tcpcc.simulate`.
+
+    Attributes:
+        now: simulated time reached, s.
+    """
+
+    def __init__(
+        self, scenario: Scenario, *, trace: bool | Selection = False, stream: Path | None = None
+    ) -> None:
+        from tcpcc.models.packet.handlers import run_events
+        from tcpcc.models.packet.packet_world import PacketWorld
+
+        self._cpu = -time.thread_time()
+        self.scenario = scenario
+        self.world = PacketWorld(scenario, trace, stream=stream)
+        self.now = 0.0
+        self._run_events = run_events
+        self._cpu += time.thread_time()
+
+    def advance(self, until: float, bar: Progress | None = None) -> None:
+        """Handle the events up to a time, s, at most the scenario's end.
+
+        Raises:
+            RuleError: a rule failed; the error names its line and its values.
+        """
+        self._cpu -= time.thread_time()
+        world, w = self.world, self.world.w[0]
+        more = True
+        while more:
+            w["pause"] = w["events"] + EVENTS_AT_ONCE
+            try:
+                more = self._run_events(world.address, until)
+            except ArithmeticError as error:
+                raise world.explain(error) from None
+            if w["need"]:
+                world.grow()
+            world.release()
+            if bar is not None:
+                bar.reach(min(float(w["now"]), until) if more else until)
+        self.now = until
+        self._cpu += time.thread_time()
+
+    def flow(self, name: str) -> LiveFlow:
+        """A TCP flow, to read and set its state."""
+        from tcpcc.models.packet.live_flow import LiveFlow
+
+        names = [flow.name for flow in self.world.resolved.flows]
+        if name not in names:
+            raise unknown("flow", name, names)
+        return LiveFlow(self, names.index(name))
+
+    def result(self) -> Run:
+        """The record: of the whole run, or of the bins that have ended.
+
+        Raises:
+            ScenarioError: the first bin has not ended.
+        """
+        from tcpcc.models.packet import read_out
+
+        until = () if self.now >= self.scenario.duration else (self.now,)
+        return read_out.result(self.world, "compiled", self._cpu, *until)
 
 
 def simulate(
@@ -28,23 +98,7 @@ def simulate(
 
     Ctrl-C raises ``KeyboardInterrupt`` within a second, whatever the duration.
     """
-    from tcpcc.models.packet import read_out
-    from tcpcc.models.packet.handlers import run_events
-    from tcpcc.models.packet.packet_world import PacketWorld
-
-    begin = time.thread_time()
-    world = PacketWorld(scenario, trace, stream=stream)
-    w = world.w[0]
+    sim = CompiledSimulation(scenario, trace=trace, stream=stream)
     with Progress(scenario.duration, progress) as bar:
-        more = True
-        while more:
-            w["pause"] = w["events"] + EVENTS_AT_ONCE
-            try:
-                more = run_events(world.address, scenario.duration)
-            except ArithmeticError as error:
-                raise world.explain(error) from None
-            if w["need"]:
-                world.grow()
-            world.release()
-            bar.reach(min(float(w["now"]), scenario.duration) if more else scenario.duration)
-    return read_out.result(world, "compiled", time.thread_time() - begin)
+        sim.advance(scenario.duration, bar)
+    return sim.result()

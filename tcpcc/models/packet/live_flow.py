@@ -1,4 +1,4 @@
-"""A flow of a running `PacketSimulation`: read and set its state, and wait for its events.
+"""A flow of a running simulation: read and set its state; with SimPy, wait for its events.
 
 ::
 
@@ -22,8 +22,6 @@ from tcpcc.scenario.traffic import CBR
 if TYPE_CHECKING:
     import simpy
 
-    from tcpcc.models.packet.simpy_driver import PacketSimulation
-
 _COUNTS = ("timeouts", "loss_events")
 
 
@@ -31,11 +29,11 @@ class LiveFlow:
     """One TCP flow of a running simulation, from `PacketSimulation.flow`.
 
     Args:
-        sim: the simulation.
+        sim: the simulation; events to wait for and `send` and `stop` need a `PacketSimulation`.
         index: the flow's number.
     """
 
-    def __init__(self, sim: PacketSimulation, index: int) -> None:
+    def __init__(self, sim: Any, index: int) -> None:
         self._sim, self._index = sim, index
         flow = sim.world.resolved.flows[index]
         self.name = flow.name
@@ -108,6 +106,16 @@ class LiveFlow:
         return float(self._row["base_rtt"])
 
     @property
+    def sent(self) -> int:
+        """Packets sent so far, retransmissions included."""
+        return int(self._row["sent"])
+
+    @property
+    def retransmitted(self) -> int:
+        """Packets sent again so far."""
+        return int(self._row["retransmitted"])
+
+    @property
     def timeouts(self) -> int:
         """Retransmission timeouts so far."""
         return int(self._row["timeouts"])
@@ -138,21 +146,26 @@ class LiveFlow:
                 its range.
         """
         state = record_view(self._controller.state_dtype, int(self._row["state"]))
-        params = record_view(self._controller.params_dtype, int(self._row["params"]))
-        numbers = self.state
+        names = state.dtype.names or ()
+        known = [n for n in names if not state.dtype[n].shape]
         for name, value in values.items():
-            if name not in numbers and name not in self._controller.params:
+            if name not in known and name not in self._controller.params:
                 raise unknown(
                     f"state or parameter of {self.name!r}",
                     name,
-                    [*numbers, *self._controller.params],
+                    [*known, *self._controller.params],
                 )
             if name in WINDOW:
                 positive(name, value, "packets", inf=name == "ssthresh")
         given = {n: v for n, v in values.items() if n in self._controller.params}
-        self._controller.check({**self.params, **given})
+        if given:
+            self._controller.check({**self.params, **given})
+            params = record_view(self._controller.params_dtype, int(self._row["params"]))
+            for name, value in given.items():
+                params[name] = value
         for name, value in values.items():
-            (params if name in given else state)[name] = value
+            if name not in given:
+                state[name] = value
 
     def send(self, packets: int) -> None:
         """Add `packets` to send, now. The flow must have a size and must have started.

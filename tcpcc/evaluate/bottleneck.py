@@ -1,0 +1,100 @@
+"""The networks of an evaluation: one bottleneck, described by rate, RTT and buffer in BDP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tcpcc.scenario import CBR, Change, Flow, Network, Scenario, Workload
+from tcpcc.scenario.topologies import dumbbell
+
+PACKET = 1500
+"""Size of a data packet, bytes on the wire."""
+
+STARTS = 0.5
+"""Time over which the starts of flows are spread, s; makes seeds differ."""
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """A dumbbell.
+
+    Attributes:
+        rate: bit/s.
+        rtt: base RTT, s.
+        bdp: buffer in bandwidth-delay products; at least 2 packets.
+        queue: name of the queue discipline; None: drop-tail.
+        loss: probability of random loss.
+        jitter: largest random delay of a packet, s.
+        reordering: whether jitter reorders packets.
+        variable: whether the rate changes during the run.
+    """
+
+    rate: float
+    rtt: float
+    bdp: float = 1.0
+    queue: str | None = None
+    loss: float = 0.0
+    jitter: float = 0.0
+    reordering: bool = False
+    variable: bool = False
+
+    @property
+    def buffer(self) -> int:
+        """Packets."""
+        return max(2, round(self.bdp * self.rate * self.rtt / (8 * PACKET)))
+
+    @property
+    def network(self) -> Network:
+        return dumbbell(
+            self.rate, self.rtt / 2, self.buffer, queue=self.queue, loss=self.loss,
+            jitter=self.jitter, reordering=self.reordering, variable=self.variable,
+        )  # fmt: skip
+
+    def scenario(
+        self,
+        flows: Sequence[Flow | CBR],
+        duration: float,
+        *,
+        changes: Sequence[Change] = (),
+        workloads: Sequence[Workload] = (),
+        net: Network | None = None,
+    ) -> Scenario:
+        """The flows over this bottleneck, or a network that contains it, with 1500-byte packets.
+
+        Hosts take up to the transmission time of a packet to send one, which avoids traffic phase
+        effects (Floyd and Jacobson, Internetworking 3(3), 1992). Starts are spread over half a
+        second.
+        """
+        return Scenario(
+            net or self.network,
+            [self.host(one) if isinstance(one, Flow) else one for one in flows],
+            duration=duration,
+            changes=changes,
+            workloads=workloads,
+        )
+
+    def host(self, flow: Flow) -> Flow:
+        """A flow with the packet size, start and processing time of these networks."""
+        return flow.replace(
+            packet_size=PACKET,
+            jitter=max(flow.jitter, STARTS),
+            processing=min(8 * PACKET / self.rate, self.rtt / 10),
+        )
+
+
+def packets(rate: float, seconds: float) -> float:
+    """Packets that a rate carries in a time."""
+    return rate * seconds / (8 * PACKET)
+
+
+def in_words(bottleneck: Bottleneck) -> str:
+    """ "50 Mb/s, 40 ms, 1 BDP"."""
+    scale, unit = next(
+        (s, u) for s, u in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
+        if bottleneck.rate >= s
+    )  # fmt: skip
+    delay = 1e3 * bottleneck.rtt
+    told = f"{bottleneck.rate / scale:g} {unit}, {delay:g} ms"
+    return told if math.isinf(bottleneck.bdp) else f"{told}, {bottleneck.bdp:g} BDP"

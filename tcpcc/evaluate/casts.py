@@ -1,0 +1,132 @@
+"""Scenarios of an evaluation: which flows share the bottleneck, and what happens to it.
+
+Each function takes the flow to evaluate and returns scenarios by name: `WITH` has the flow;
+`ALONE`, where harm is measured, has the others without it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tcpcc.evaluate.bottleneck import Bottleneck
+from tcpcc.evaluate.criterion import ALONE, OTHER, TESTED, WITH, Scenarios
+from tcpcc.evaluate.readings import BOTTLENECK
+from tcpcc.scenario import CBR, Change, Flow, Link, Network
+from tcpcc.scenario.changing import outage, rate_series
+from tcpcc.scenario.workload import web
+
+MIDDLE = 20.0
+"""Time at which a path changes, s; runs with a change last twice as long."""
+
+WEB = "web"
+MEAN_TRANSFER = 12e3
+"""Mean size of a short transfer, bytes: the default of `tcpcc.web`."""
+
+
+def alone(flow: Flow, *, path: Bottleneck, count: int = 1, seconds: float = 40.0) -> Scenarios:
+    """The tested flows have the bottleneck."""
+    return {WITH: path.scenario([flow.replace(name=TESTED, count=count)], seconds)}
+
+
+def joined(flow: Flow, *, path: Bottleneck, seconds: float = 60.0) -> Scenarios:
+    """A second tested flow starts in the middle of the run."""
+    flows = [flow.replace(name=f"{TESTED}.{k}", start=k * seconds / 2) for k in (0, 1)]
+    return {WITH: path.scenario(flows, seconds)}
+
+
+def unlike(flow: Flow, *, path: Bottleneck, longer: float, seconds: float = 60.0) -> Scenarios:
+    """Two tested flows, the second with the longer RTT, s."""
+    delays = (0.0, (longer - path.rtt) / 2)
+    flows = [
+        flow.replace(name=f"{TESTED}.{k}", access_delay=delay, access_rate=100 * path.rate)
+        for k, delay in enumerate(delays)
+    ]
+    return {WITH: path.scenario(flows, seconds)}
+
+
+def beside(
+    flow: Flow, *, path: Bottleneck, other: Flow, count: tuple[int, int] = (1, 1),
+    seconds: float = 60.0,
+) -> Scenarios:  # fmt: skip
+    """Tested flows beside others; alone, the others have the bottleneck."""
+    others = other.replace(name=OTHER, count=count[1])
+    flows = [others, flow.replace(name=TESTED, count=count[0])]
+    return {WITH: path.scenario(flows, seconds), ALONE: path.scenario([others], seconds)}
+
+
+def with_short(
+    flow: Flow, *, path: Bottleneck, long: Flow | None = None, short: Flow | None = None,
+    load: float = 0.3, seconds: float = 40.0,
+) -> Scenarios:  # fmt: skip
+    """A long flow and short ones, which use `load` of the bottleneck; None: of the tested kind."""
+    kind = path.host(short or flow).replace(jitter=0.0)
+    transfers = web(kind, rate=load * path.rate / 8 / MEAN_TRANSFER, name=WEB)
+    one = (long or flow).replace(name=OTHER if long else TESTED)
+    return {WITH: path.scenario([one], seconds, workloads=[transfers])}
+
+
+def with_cbr(
+    flow: Flow, *, path: Bottleneck, share: float, count: int = 1, since: float = 0.0,
+    seconds: float = 40.0, packet_size: int = 1500,
+) -> Scenarios:  # fmt: skip
+    """Tested flows and a source of constant rate, without feedback."""
+    cbr = CBR(share * path.rate, packet_size=packet_size, on=[(since, None)], name=OTHER)
+    return {WITH: path.scenario([flow.replace(name=TESTED, count=count), cbr], seconds)}
+
+
+def cut(flow: Flow, *, path: Bottleneck, at: float = 10.0, seconds: float = 70.0) -> Scenarios:
+    """The path is cut for the rest of the run."""
+    broken, _ = outage(path.network, BOTTLENECK, at, 2 * seconds)
+    return {WITH: path.scenario([flow.replace(name=TESTED)], seconds, changes=[broken])}
+
+
+def interrupted(flow: Flow, *, path: Bottleneck, silence: float) -> Scenarios:
+    """The path is cut for some seconds."""
+    changes = outage(path.network, BOTTLENECK, MIDDLE, MIDDLE + silence)
+    return {WITH: path.scenario([flow.replace(name=TESTED)], 2 * MIDDLE, changes=changes)}
+
+
+def changed(
+    flow: Flow, *, path: Bottleneck, rate: float | None = None, rtt: float | None = None,
+    count: int = 1,
+) -> Scenarios:  # fmt: skip
+    """Rate or base RTT of the path change in the middle of the run."""
+    delay = None if rtt is None else rtt / 2
+    change = Change(MIDDLE, BOTTLENECK, rate=rate, delay=delay)
+    flows = [flow.replace(name=TESTED, count=count)]
+    return {WITH: path.scenario(flows, 2 * MIDDLE, changes=[change])}
+
+
+def mobile(flow: Flow, *, path: Bottleneck, step: float = 0.1, seconds: float = 60.0) -> Scenarios:
+    """The rate wanders as that of a mobile link: steps of 0.1 s, a factor of 20 from end to end.
+
+    Its logarithm is a Gaussian random walk, reflected at a twentieth of the path's rate and at the
+    rate itself. The walk is the same in all runs.
+    """
+    draw = np.random.default_rng(1)
+    depth = np.log(20.0)
+    walk = np.cumsum(draw.normal(0.0, 0.25, round(seconds / step)))
+    folded = np.abs((walk + depth) % (2 * depth) - depth)
+    changes = rate_series(BOTTLENECK, path.rate * np.exp(-folded), interval=step)
+    return {WITH: path.scenario([flow.replace(name=TESTED)], seconds, changes=changes)}
+
+
+def incast(flow: Flow, *, path: Bottleneck, count: int, size: int) -> Scenarios:
+    """Many senders start a transfer of `size` packets within one RTT."""
+    flows = flow.replace(name=TESTED, count=count, size=size)
+    scenario = path.scenario([flows], 2.0)
+    return {WITH: scenario.replace(flows=[scenario.flows[0].replace(jitter=path.rtt)])}
+
+
+def jittered(flow: Flow, *, path: Bottleneck, longest: float, seconds: float = 60.0) -> Scenarios:
+    """Two tested flows; random delays, in order, are added to the packets of the second only.
+
+    Source: Arun, Alizadeh, Balakrishnan, Starvation in End-to-End Congestion Control, SIGCOMM 2022.
+    """
+    near, far, rate = "left", "far", 100 * path.rate
+    net = path.network
+    there = Link(far, near, rate=rate, delay=0.0, jitter=longest)
+    back = Link(near, far, rate=rate, delay=0.0)
+    flows = [flow.replace(name=f"{TESTED}.{k}", source=src) for k, src in enumerate((near, far))]
+    joined = Network((*net.links, there, back), net.access, net.default_path)
+    return {WITH: path.scenario(flows, seconds, net=joined)}

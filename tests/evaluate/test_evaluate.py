@@ -1,0 +1,193 @@
+"""Evaluations after RFC 9743: verdicts, known weaknesses, files, the command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.cli import main
+from tcpcc.evaluate import criteria, readings
+from tcpcc.evaluate.criterion import Criterion
+from tcpcc.evaluate.evaluation import AGAINST, Judges, Measured, judge
+from tcpcc.evaluate.sections import SECTIONS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from broken import BROKEN, controller
+
+
+@pytest.fixture(scope="module")
+def by_section():
+    """The judges of one section of a quick evaluation; the standards are measured once."""
+    known: dict[str, Judges] = {}
+
+    def of(section: str) -> Judges:
+        if section not in known:
+            known[section] = Judges(AGAINST, quick=True, sections=[section], progress=False)
+        return known[section]
+
+    return of
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_controller_fails_where_it_is_broken(name, by_section):
+    section, _ = BROKEN[name]
+    dossier = by_section(section).evaluate(tc.Flow(controller(name)))
+    assert dossier.failed, dossier.table()
+
+
+@pytest.mark.parametrize("name", ["reno", "cubic"])
+def test_the_standards_fail_nowhere(name, by_section):
+    for section in ("5.1.3", "5.1.4", "6.4", "7.3", "7.5", "7.8"):
+        dossier = by_section(section).evaluate(tc.Flow(name))
+        assert not dossier.failed, dossier.table()
+
+
+# name: (section, words in the measure, verdict), as published.
+PUBLISHED = {
+    # RFC 9743, section 5.1.3: several BBRv1 flows with less than 1.5 BDP of buffer.
+    "bbr loses": ("bbr", "5.1.3", "drop rate", "fails"),
+    # Mo, La, Anantharam, Walrand, INFOCOM 1999: Vegas beside Reno; after a longer route.
+    "vegas starves": ("vegas", "5.2", "beside reno", "fails"),
+    "vegas and a longer route": ("vegas", "7.3", "20 ms become 80 ms", "fails"),
+    # Mascolo et al., MobiCom 2001: random losses.
+    "westwood and random loss": ("westwood_plus", "6.4", "random loss", "better"),
+    # Kuzmanovic, Knightly, INFOCOM 2003: TCP-LP yields to TCP.
+    "lp yields": ("lp", "5.2.1", "harm to cubic's throughput", "better"),
+}
+
+
+@pytest.mark.parametrize("case", PUBLISHED)
+def test_published_weaknesses_and_strengths(case, by_section):
+    name, section, words, verdict = PUBLISHED[case]
+    found = by_section(section).evaluate(tc.Flow(name)).findings
+    verdicts = {each.verdict for each in found if words in each.criterion.measure}
+    assert verdict in verdicts, found
+
+
+# Judging.
+
+
+def _criterion(*, less: bool, slack: float = 1.0) -> Criterion:
+    return Criterion("5.1.2", "x", "y", "ms", lambda flow: {}, lambda runs: 0.0, less, slack)
+
+
+@pytest.mark.parametrize(
+    ("values", "less", "verdict"),
+    [
+        ([22.0, 22.1, 21.9], True, "fails"),
+        ([20.5, 20.6, 20.4], True, "passes"),  # within the slack
+        ([25.0, 5.0, 30.0], True, "passes"),  # its interval reaches the standards
+        ([8.0, 8.1, 7.9], True, "better"),
+        ([8.0, 8.1, 7.9], False, "fails"),
+        ([22.0, 22.1, 21.9], False, "better"),
+        ([15.0, 15.1, 14.9], False, "passes"),
+    ],
+)
+def test_verdicts(values, less, verdict):
+    standards = {"reno": Measured([10.0, 10.0]), "cubic": Measured([20.0, 20.0])}
+    found = judge(_criterion(less=less), Measured(values), standards)
+    assert found.verdict == verdict
+    assert found.value.mean == pytest.approx(np.mean(values))
+
+
+def test_a_controller_whose_rules_fail_is_refused_with_the_reason(by_section):
+    def on_ack(s, p, a):
+        s.cwnd += 1 / (s.cwnd - s.cwnd)
+
+    def on_loss(s, p, a):
+        s.cwnd = 1.0
+
+    faulty = tc.Controller(
+        name="faulty", summary="", on_ack=on_ack, on_loss=on_loss, on_timeout=on_loss
+    )
+    dossier = by_section("7.4").evaluate(tc.Flow(faulty))
+    assert [each.verdict for each in dossier.findings] == ["refused"]
+    assert "float division by zero" in dossier.findings[0].reason
+    assert "float division by zero" in dossier.sections().loc["7.4", "worst"]
+
+
+def test_harm():
+    assert readings.harm(10.0, 4.0) == pytest.approx(0.6)
+    assert readings.harm(10.0, 40.0, less=True) == pytest.approx(0.75)
+    assert readings.harm(4.0, 10.0) == 0.0
+    assert readings.harm(0.0, 0.0) == 0.0
+
+
+def test_criteria_are_unique_and_belong_to_a_section():
+    found = criteria.criteria(AGAINST)
+    assert len({each.name for each in found}) == len(found)
+    measured = {each.section for each in found}
+    assert measured == {each.number for each in SECTIONS if not each.reason}
+    assert {each.section for each in found if each.quick} == measured
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"sections": ["5.7"]}, "unknown section of RFC 9743 '5.7'"),
+        ({"seeds": 1}, "seeds = 1: must be"),
+        ({"against": ["cubik"]}, "did you mean 'cubic'"),
+    ],
+)
+def test_wrong_arguments_are_named(settings, words):
+    with pytest.raises(tc.TcpccError, match=words.replace("'", ".")):
+        tc.evaluate("reno", **settings)
+
+
+# Files and commands.
+
+OWN = """
+import tcpcc as tc
+
+def on_ack(s, p, a):
+    s.cwnd = 10.0
+
+def on_loss(s, p, a):
+    s.cwnd = 10.0
+
+tc.register(tc.Controller(name="ten", summary="ten packets", on_ack=on_ack, on_loss=on_loss,
+                          on_timeout=on_loss))
+"""
+
+
+def test_the_command_writes_a_page_and_scenarios_that_run(tmp_path, capsys):
+    file, out = tmp_path / "mine.py", tmp_path / "out"
+    file.write_text(OWN)
+    arguments = ["evaluate", str(file), "--quick", "--sections", "6.1,7.4", "--out", str(out)]
+    assert main(arguments) == 1
+    told = capsys.readouterr().out
+    assert "Paths with tail-drop queues" in told
+    assert "fails in 6.1" in told
+    page = (out / "index.html").read_text()
+    assert "ten: evaluation after RFC 9743" in page
+    assert page.count("data:image/png") == 2
+    scenarios = sorted((out / "scenarios").glob("*.toml"))
+    assert len(scenarios) == 6
+    assert tc.Scenario.load(scenarios[0]).flows[0].controller == "ten"
+
+
+def test_the_command_passes_what_passes(capsys):
+    assert main(["evaluate", "reno", "--quick", "--sections", "7.4"]) == 0
+    assert "fails nowhere" in capsys.readouterr().out
+
+
+def test_league(tmp_path):
+    found = tc.league(
+        ["vegas", "reno"], quick=True, sections=["7.3", "7.4"], out=tmp_path, progress=False
+    )
+    table = found.table()
+    assert list(table.index) == ["reno", "vegas"]
+    assert table.loc["vegas", "7.3"] >= 1
+    assert table.loc["reno", "fails"] == 0
+    page = (tmp_path / "index.html").read_text()
+    assert '<a href="vegas/index.html">vegas</a>' in page
+    import xarray as xr
+
+    data = xr.open_dataset(tmp_path / "league.nc", engine="h5netcdf").load()
+    rows = found.findings[found.findings["controller"] == "vegas"]
+    assert np.array_equal(data["value"].sel(controller="vegas"), rows["value"])
+    assert list(data["verdict"].sel(controller="vegas").values) == list(rows["verdict"])

@@ -59,6 +59,7 @@ class Acked(ctypes.Structure):
 
 def on_ack(s, p, a):
     s.acks += 1
+    s.marked += a.marked
     s.cwnd += a.acked / 4
 
 
@@ -83,8 +84,12 @@ def on_undo(s, p, a):
     s.undone += 1
 
 
-RULES = {"on_mark": on_mark, "on_undo": on_undo}
-COUNTS = ("acks", "losses", "timeouts", "marks", "undone")
+def on_round(s, p, a):
+    s.rounds += 1
+
+
+RULES = {"on_mark": on_mark, "on_undo": on_undo, "on_round": on_round}
+COUNTS = ("acks", "losses", "timeouts", "marks", "undone", "marked", "rounds")
 
 
 class Sender:
@@ -147,6 +152,7 @@ def test_the_window_grows_by_whole_packets(sender):
     for _ in range(9):
         sender.ack()
         windows.append(sender.socket.snd_cwnd)
+        assert sender.cwnd == windows[-1]
     assert windows == [20, 20, 20, 21, 21, 21, 21, 22, 22]
     assert sender.acks == 10  # with that of the SYN
 
@@ -211,6 +217,21 @@ def test_a_mark_is_a_loss_to_a_controller_without_a_rule_for_it(tmp_path):
     assert (sender.losses, sender.socket.snd_ssthresh) == (1, 10)
 
 
+def test_marks_are_counted_from_ack_to_ack(sender):
+    for marks in (2, 0, 1):
+        sender.socket.delivered_ce += marks
+        sender.ack()
+    assert sender.marked == 3
+
+
+def test_a_round_ends_when_what_was_sent_at_its_start_is_acknowledged(sender):
+    sender.socket.snd_nxt = 5000
+    for una in (1000, 2000, 5000, 6000):
+        sender.socket.snd_una = una
+        sender.ack()
+    assert sender.rounds == 1
+
+
 def test_the_kernels_own_change_of_the_window_is_taken_over(sender):
     sender.ack()
     sender.socket.snd_cwnd = 7
@@ -229,3 +250,5 @@ def test_rtts_are_told_in_seconds(sender):
 
     assert [told(n) for n in ("rtt", "base_rtt", "max_rtt")] == [0.09, 0.04, 0.09]
     assert told("acked") == 1
+    sender.call("cong_avoid", 0, 1)  # an ACK without an RTT
+    assert told("rtt") == 0

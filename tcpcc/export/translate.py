@@ -630,6 +630,10 @@ class _Body:
         if len(self.out) > before:
             self._keep([value], before, kept := [value])
             value = kept[0]
+        elif any(isinstance(one, Call) for one in walk(value)) and not all(
+            self.stable(index) for index in _indices(where)
+        ):
+            value = self.temporary(value)  # C may read the index before it calls
         self._store(where, value, target)
 
     def _store(self, where: Any, value: Any, node: ast.AST) -> None:

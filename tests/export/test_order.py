@@ -1,5 +1,7 @@
 """Rules that lean on the order in which Python evaluates: the same bits in C."""
 
+import math
+
 import pytest
 from held import InBPF, InC, differences, needs_cc
 
@@ -14,6 +16,19 @@ def draw(s):
 
 def value_before_index(s, p, a):
     s.many[draw(s)] = s.drawn + 1.0
+
+
+def turned(s, x):
+    if x > 1e9:
+        return x
+    for k in range(3):
+        s.many[k] = s.many[k + 1] + s.drawn
+    s.drawn += x
+    return s.drawn / 3.0
+
+
+def index_after_a_call(s, p, a):
+    s.many[int(min(s.many[1], 9.0)) % 4] = turned(s, s.one)
 
 
 def values_before_places(s, p, a):
@@ -91,13 +106,24 @@ def choices(s, p, a):
     s.one += (s.cwnd or draw(s)) + s.drawn
 
 
+def extremes(s, p, a):
+    zero = s.one * 0.0
+    none = (s.one + math.inf) - math.inf
+    s.many[0], s.many[1] = max(zero, -zero), min(-zero, zero)
+    s.many[2], s.many[3] = max(-zero, zero), min(zero, -zero)
+    s.cwnd = max(none, 1.0)
+    s.one, s.drawn = max(1.0, none), min(none, 1.0)
+
+
 STATE = {
     "one": State(0.0, "", ""),
     "drawn": State(0.0, "s", ""),
     "many": State(1.0, "", "", size=4),
 }
 RULES = [
+    extremes,
     value_before_index,
+    index_after_a_call,
     values_before_places,
     index_before_value,
     operands,

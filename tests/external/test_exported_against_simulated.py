@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.kernel import compare, exported, record
+from experiments.kernel import compare, exported, papers, record
 from experiments.kernel.cases import Case
 from experiments.kernel.exported import DURATION, EXPORTED, KERNELS
 from experiments.kernel.path import missing
@@ -62,6 +62,12 @@ def test_the_guide_shows_these_numbers():
     guide = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
     assert exported.markdown() in guide.read_text()
     assert exported.refused() in guide.read_text()
+
+
+@pytest.mark.papers
+def test_the_guide_shows_the_papers_numbers():
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
+    assert papers.markdown() in guide.read_text()
 
 
 def test_every_controller_is_recorded_or_refused():

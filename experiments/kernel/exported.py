@@ -1,7 +1,7 @@
 """Our controllers inside the running kernel, exported as BPF, beside our own runs of them.
 
 ``python -m experiments.kernel.exported`` records them as data: it needs root, BTF, clang, bpftool
-and 30 minutes. Everything else reads the data.
+and 25 minutes. Everything else reads the data; ``exported tables`` prints the guide's tables.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from pathlib import Path as File
 from typing import Any
@@ -30,6 +32,7 @@ DURATION = 60.0  # s
 
 #: The kernel's own congestion controls in the same recording, as the yardstick.
 KERNELS = ("reno", "cubic", "bbr")
+CUBIC = "kernel:cubic"
 EXPORTED: dict[str, dict[str, Any]] = {
     "reno": {},
     # as tcp_cubic.c: its constants and HyStart
@@ -40,7 +43,10 @@ EXPORTED: dict[str, dict[str, Any]] = {
         name: {}
         for name in (
             "vegas", "quick_vegas", "westwood_plus", "westwood_rbe", "hstcp", "areno", "fusion",
-            "illinois", "veno", "htcp", "scalable", "yeah", "copa",
+            "illinois", "veno", "htcp", "scalable", "yeah", "copa", "abe", "adavegas", "africa",
+            "bic", "bic_2004", "card", "cdg", "compound", "cubic_2005", "dctcp", "dual", "fast",
+            "ghstcp", "hybla", "ledbat_plus", "newreno", "newvegas", "nv", "tahoe", "tri_s",
+            "vegas_a", "vegas_plus", "westwood", "westwood_abse", "westwood_re",
         )
     },
 }  # fmt: skip
@@ -105,6 +111,28 @@ def table(settled: float = 10.0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def every_controller() -> pd.DataFrame:
+    """All controllers: "yes" or why not in C and in BPF, and the cost of an ACK in the kernel (ns),
+    NaN without a recording; a recorded one has passed the verifier and was registered."""
+    from tcpcc.export import exportable
+
+    found = exportable()
+    costs = {name: run["cost"] for name, run in recorded()["exported"].items()}
+    return found.assign(ns_per_ack=found["controller"].map(costs))
+
+
+def refused() -> str:
+    """The controllers that C or BPF cannot have, as the guide lists them."""
+    lines = ["| controller | C | BPF |", "|---|---|---|"]
+    rows: Any = every_controller().itertuples()
+    lines += [
+        f"| `{row.controller}` | {row.c} | {row.bpf} |"
+        for row in rows
+        if row.c != "yes" or row.bpf != "yes"
+    ]
+    return "\n".join(lines)
+
+
 def markdown() -> str:
     """The table as the guide has it."""
     lines = [
@@ -122,9 +150,16 @@ def markdown() -> str:
     return "\n".join(lines)
 
 
-def cost_of_tcp_cubic(duration: float = 20.0) -> float:
-    """Nanoseconds per ACK of the kernel's own CUBIC, behind BPF programs that only call it."""
-    from experiments.kernel.record import measure
+def loaded(name: str) -> AbstractContextManager[str]:
+    """A controller of `EXPORTED`, or tcp_cubic behind BPF programs that only call it
+    ("kernel:cubic"), is in the kernel during a ``with`` block; gives its name there."""
+    from tcpcc.export import loader
+
+    return wrapped() if name == CUBIC else loader.loaded(name, **EXPORTED[name])
+
+
+@contextmanager
+def wrapped() -> Iterator[str]:
     from tcpcc.export import loader
 
     with tempfile.TemporaryDirectory() as folder:
@@ -132,23 +167,28 @@ def cost_of_tcp_cubic(duration: float = 20.0) -> float:
         source.write_text(WRAPPED.read_text())
         control = loader.install(source, "kernels_cubic")
     try:
-        with loader.costs(control) as cost:
-            measure(Case((control,), BUFFER), duration)
+        yield control
     finally:
         loader.unload(control)
-    return cost.per_ack()
 
 
-def main(names: Sequence[str] = (), duration: float = DURATION, tries: int = 2) -> None:
+def main(
+    names: Sequence[str] = (), together: int = 2, duration: float = DURATION, tries: int = 4
+) -> None:
     """Record senders and write the data.
 
     Args:
         names: the senders to record anew, "kernel:reno" for the kernel's own; default: all.
+        together: recordings at a time, each on a path of its own.
         duration: s.
         tries: recordings of a sender, until no packet was forwarded too late.
+
+    Raises:
+        SystemExit: this machine cannot record, or some recordings were late however often tried;
+            these are not written.
     """
     from experiments.kernel.path import missing
-    from experiments.kernel.record import record
+    from experiments.kernel.record import is_good, record
     from tcpcc.export import loader
 
     lacks = missing() or loader.missing()
@@ -158,22 +198,46 @@ def main(names: Sequence[str] = (), duration: float = DURATION, tries: int = 2) 
     if names:
         found = json.loads(gzip.decompress(DATA.read_bytes()))
     found["kernel"] = ".".join(os.uname().release.split(".")[:2])
-    for name in names or (*(f"kernel:{one}" for one in KERNELS), *EXPORTED):
-        if name.startswith("kernel:"):
-            own = name.removeprefix("kernel:")
-            found["kernels"][own] = run = record(Case((own,), BUFFER), duration, tries)
-            if own == "cubic":
-                run["cost"] = round(cost_of_tcp_cubic())
-        else:
-            settings = EXPORTED[name]
-            with loader.loaded(name, **settings) as control, loader.costs(control) as cost:
-                run = record(Case((control,), BUFFER), duration, tries)
-            found["exported"][name] = run | {"cost": round(cost.per_ack())}
-        late = f"late by {run['late_mean']} ms, at most {run['late_most']}"
-        print(f"{name}: {late}", flush=True)
+    todo = list(names) or [*(f"kernel:{one}" for one in KERNELS), *EXPORTED]
+    runs, spent, late = {}, {}, []
+
+    def write() -> None:
+        for kind, order in (("kernels", KERNELS), ("exported", EXPORTED)):
+            found[kind] = {name: found[kind][name] for name in order if name in found[kind]}
         text = json.dumps(found, separators=(",", ":"))
         DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
 
+    with ExitStack() as stack, ProcessPoolExecutor(together) as pool:
+        controls = {
+            name: stack.enter_context(loaded(name))
+            for name in todo
+            if name == CUBIC or name in EXPORTED
+        }
+        for name, control in controls.items():
+            spent[name] = stack.enter_context(loader.costs(control))
+        for name in todo:
+            case = Case((controls.get(name, name.removeprefix("kernel:")),), BUFFER)
+            runs[pool.submit(record, case, duration, tries)] = name
+        for done in as_completed(runs):
+            name, run = runs[done], done.result()
+            print(f"{name}: late by {run['late_mean']} ms, at most {run['late_most']}", flush=True)
+            if is_good(run):
+                kind = "kernels" if name.startswith("kernel:") else "exported"
+                found[kind][name.removeprefix("kernel:")] = run
+                write()
+            else:
+                late.append(name)
+    for name, cost in spent.items():
+        kind = "kernels" if name == CUBIC else "exported"
+        if name not in late:
+            found[kind][name.removeprefix("kernel:")]["cost"] = round(cost.per_ack())
+    write()
+    if late:
+        raise SystemExit(f"not recorded, this machine is too busy: {' '.join(late)}")
+
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:] == ["tables"]:
+        print(f"{markdown()}\n\n{refused()}")
+    else:
+        main(sys.argv[1:])

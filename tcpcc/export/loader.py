@@ -187,7 +187,7 @@ def loaded_names() -> list[str]:
     Raises:
         KernelError: root or bpftool is missing.
     """
-    return [name for name, _ in _programs_of_all()]
+    return list(_programs())
 
 
 @contextmanager
@@ -243,7 +243,7 @@ def costs(name: str) -> Iterator[Cost]:
 
 def _counts(name: str) -> dict[str, tuple[int, int]]:
     """Nanoseconds and calls of each program of a loaded congestion control."""
-    programs = dict(_programs_of_all())[name]
+    programs = _programs(name)[name]
     told = {one["id"]: one for one in _json("prog", "show")}
     return {
         program: (told[number].get("run_time_ns", 0), told[number].get("run_cnt", 0))
@@ -251,14 +251,16 @@ def _counts(name: str) -> dict[str, tuple[int, int]]:
     }
 
 
-def _programs_of_all() -> list[tuple[str, dict[str, int]]]:
-    """(name, number of each program) of the congestion controls that `load` made."""
-    found = []
+def _programs(name: str | None = None) -> dict[str, dict[str, int]]:
+    """The number of each program of the congestion controls that `load` made, or of this one."""
+    found = {}
     for one in _json("struct_ops", "show"):
-        text = _told("struct_ops", "dump", "id", str(one["id"]))
-        programs = {p: int(n) for p, n in re.findall(r"(control_\w+)/prog_id:(\d+)", text)}
-        if MARK in programs and UNLOADED not in text:
-            found.append((one["name"], programs))
+        if name in (None, one["name"]):
+            done = _run(["bpftool", "struct_ops", "dump", "id", str(one["id"])])
+            text = done.stdout if done.returncode == 0 else ""  # it may just have been taken out
+            programs = {p: int(n) for p, n in re.findall(r"(control_\w+)/prog_id:(\d+)", text)}
+            if MARK in programs and UNLOADED not in text:
+                found[one["name"]] = programs
     return found
 
 

@@ -116,7 +116,8 @@ def translate(controller: Controller, target: Target) -> Program:
     """
     if controller.coupled:
         raise ScenarioError(
-            f"controller {controller.name!r} is coupled: exported code knows one flow only"
+            f"controller {controller.name!r}: coupled = True: exported code knows one flow only:"
+            f" cannot be exported to {target.name}"
         )
     first = _Translator(controller, target, sample_written=False)
     try:
@@ -144,8 +145,6 @@ class _Translator:
         for name, one in controller.state.items():
             kind = INT if one.kind is int else FLOAT
             self.state[name] = kind if one.size == 1 else Array(kind, one.size)
-        if one_of_int := {n for n, v in controller.state.items() if v.size == 1 and v.kind is int}:
-            self.state |= dict.fromkeys(one_of_int, INT)
         if controller.chance:
             self.state |= dict.fromkeys((name for name, _ in STREAM_FIELDS), INT)
 
@@ -599,10 +598,14 @@ class _Body:
         if len(target.elts) != len(given.elts):
             raise self.error(target, f"{len(given.elts)} values for {len(target.elts)} names")
         values = self.operands(given.elts)
-        places = [self._place(one) for one in target.elts]
+        calls: list[Any] = []  # of which each is made just before its value is stored
+        with self.into(calls):
+            places = [self._place(one) for one in target.elts]
         for k, value in enumerate(values):
-            if any(_touches(one, value) for one in places[:k]) or any(
-                _touches(one, index) for one in places[:k] for index in _indices(places[k])
+            if (
+                (calls and not self.stable(value))
+                or any(_touches(one, value) for one in places[:k])
+                or any(_touches(one, i) for one in places[:k] for i in _indices(places[k]))
             ):
                 values[k] = self.temporary(value)
         for one, value in zip(target.elts, values, strict=True):
@@ -622,7 +625,15 @@ class _Body:
         if isinstance(target, ast.Name):
             self.assign_name(target.id, value)
             return
+        before = len(self.out)
         where = self._place(target)
+        if len(self.out) > before:
+            self._keep([value], before, kept := [value])
+            value = kept[0]
+        elif any(isinstance(one, Call) for one in walk(value)) and not all(
+            self.stable(index) for index in _indices(where)
+        ):
+            value = self.temporary(value)  # C may read the index before it calls
         self._store(where, value, target)
 
     def _store(self, where: Any, value: Any, node: ast.AST) -> None:
@@ -769,7 +780,7 @@ class _Body:
                 if type_ == INT and not -(2**63) <= value < 2**63:
                     raise self.error(node, f"{value}, more than 64 bits")
                 return Const(value, type_, name)
-        raise self.error(node, f"{name or ''} = {value!r:.40}, no number")
+        raise self.error(node, f"{name} = {value!r:.40}, no number".removeprefix(" = "))
 
     def value_of(self, node: ast.Name) -> Any:
         """The object that a name that is not local refers to."""
@@ -897,7 +908,9 @@ class _Body:
             if type_ == FLOAT:
                 raise self.error(node, f"bits of a float in {ast.unparse(node)}")
             if word in ("shl", "shr") and not (isinstance(right, Const) and 0 <= right.value < 63):
-                raise self.error(node, f"{ast.unparse(node)}, a shift that is not by a constant")
+                raise self.error(
+                    node, f"{ast.unparse(node)}, a shift that is not by a constant below 63"
+                )
         if word == "div":
             type_ = FLOAT
         return folding.fold(Binary(word, cast(left, type_), cast(right, type_), type_))
@@ -914,7 +927,7 @@ class _Body:
             if isinstance(left, Const) and whole and 0 <= right.value <= 63:
                 return self.constant(node, int(left.value) ** int(right.value))
             if not whole or right.value < 0:
-                text = f"{ast.unparse(node)}, an integer to a power that is no constant; write 2.0"
+                text = f"{ast.unparse(node)}, an integer to a power that may be negative; write 2.0"
                 raise self.error(node, text)
         if not whole:
             return folding.fold(Math("pow", (cast(left, FLOAT), cast(right, FLOAT)), FLOAT))
@@ -1093,7 +1106,7 @@ class _Body:
                 return Const(array.type.size, INT)
         made = self.known(function, node)
         if made is None:
-            raise self.error(node, f"{ast.unparse(node.func)}(), which has no counterpart there")
+            raise self.error(node, f"{ast.unparse(node)}, which has no counterpart there")
         return made
 
     def called(self, node: ast.expr) -> Any:
@@ -1181,7 +1194,8 @@ class _Body:
         given = self._arguments(function, node)
         kinds: list[Any] = []
         passed: list[Any] = []
-        scalars = [one for one in given.values() if isinstance(one, ast.expr) and self._scalar(one)]
+        written = [*node.args, *(one.value for one in node.keywords)]
+        scalars = [one for one in written if self._scalar(one)]
         values = dict(zip(map(id, scalars), self.operands(scalars), strict=True))
         by_name = self.translator.target.by_name
         for one in given.values():

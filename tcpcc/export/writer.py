@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
@@ -59,9 +60,15 @@ _LIBRARY: frozenset[str] = frozenset(
     """
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp
     exp2 expm1 fabs floor fmod gamma j0 j1 jn lgamma log log10 log1p log2 main nearbyint
-    pow rint round signgam sin sinh sqrt tan tanh tgamma trunc unix linux y0 y1 yn larger
-    smaller to_int place larger_int smaller_int floor_div floor_div_int mod mod_int
+    pow rint round signgam sin sinh sqrt tan tanh tgamma trunc y0 y1 yn larger
+    smaller to_int place larger_int smaller_int floor_div floor_div_int mod mod_int turns
     """.split()  # noqa: SIM905
+)
+
+#: Macros of math.h, of the compiler and of the files in bpf/.
+_MACRO = re.compile(
+    r"[fF]64\w*|(M|FP|MATH|HUGE|HAS)_\w+|U?INT\w+|LOOP_LIMIT|CONTROL|EVERY_ACK|OWNS_WINDOW"
+    r"|READS_RATE|DOMAIN|SING|(OVER|UNDER)FLOW|[PT]LOSS|unix|linux|__\w+"
 )
 
 PRIMARY, UNARY, TIMES, PLUS, SHIFT, LESS, EQUAL, BITS, AND, OR, CHOICE = range(16, 5, -1)
@@ -136,9 +143,14 @@ def integer(value: int) -> str:
     return str(value) if abs(value) < 2**31 else f"{value}LL"
 
 
+def _reserved(name: str) -> bool:
+    """Whether C has another meaning for this name wherever it stands."""
+    return name in _KEYWORDS or _MACRO.fullmatch(name) is not None
+
+
 def member(name: str) -> str:
     """Name of a member of a struct."""
-    return f"{name}_" if name in _KEYWORDS else name
+    return f"{name}_" if _reserved(name) else name
 
 
 class Writer:
@@ -330,7 +342,7 @@ class Writer:
 
     def local(self, name: str) -> str:
         """C's name of a local variable."""
-        taken = name in _KEYWORDS or name in _LIBRARY or name in self.names.values()
+        taken = _reserved(name) or name in _LIBRARY or name in self.names.values()
         return f"{name}_" if taken or name in self.constants else name
 
     def text(self, node: Any) -> str:
@@ -372,7 +384,7 @@ class Writer:
     def _defined(self, name: str, value: tuple[Any, ...], text: str) -> str:
         """The name under which a constant is defined: one name for each value."""
         plain = name.upper()
-        while plain in _KEYWORDS or self._values.get(plain, value) != value:
+        while _reserved(plain) or self._values.get(plain, value) != value:
             plain += "_"
         self._values[plain] = value
         self.constants[plain] = text.format(plain)

@@ -188,6 +188,22 @@ def bits(values):
     return np.where(np.isnan(flat), np.nan, flat).tobytes()
 
 
+def rows_of(records):
+    """Each record as a list of Python's numbers."""
+    columns = [records[name].tolist() for name in records.dtype.names]
+    return zip(*columns, strict=True) if columns else [()] * len(records)
+
+
+def differing(found, expected):
+    """Whether records have other bits than these lists of numbers, one by one."""
+    wrong = np.zeros(len(found), bool)
+    for name, column in zip(found.dtype.names, zip(*expected, strict=True), strict=True):
+        here, there = (np.asarray(v, float).reshape(len(found), -1) for v in (found[name], column))
+        other = here.view(np.uint64) != there.view(np.uint64)
+        wrong |= np.any(other & ~(np.isnan(here) & np.isnan(there)), axis=1)
+    return wrong
+
+
 def differences(controller, target, calls, seed=1):
     """Call every rule in Python and in C on the same random records.
 
@@ -206,17 +222,22 @@ def differences(controller, target, calls, seed=1):
         params = parameters(controller, draw, count, target.parameters)
         function = target.rule(controller, name)
         a = plain(samples(draw, 1, sample_dtype)[0])
-        for i in range(count):
-            s, p, before = plain(state[i]), plain(params[i]), state[i].copy()
-            for field in sample.dtype.names:
-                setattr(a, field, sample[i][field].item())
+        before, kept, expected = state.copy(), [], []
+        given = zip(*map(rows_of, (state, params, sample)), strict=True)
+        for i, (of_state, of_params, of_sample) in enumerate(given):
+            s = SimpleNamespace(**dict(zip(names, of_state, strict=True)))
+            p = SimpleNamespace(**dict(zip(params.dtype.names, of_params, strict=True)))
+            vars(a).update(zip(sample.dtype.names, of_sample, strict=True))
             function(*(x.ctypes.data + i * x.itemsize for x in (state, params, sample)))
             try:
                 rule(s, p, a)
-                expected = bits([getattr(s, field) for field in names])
             except RAISED:
                 continue
-            answered[name] += 1
-            if expected != bits([state[i][field] for field in names]):
-                wrong.append(f"{controller.name}, {name}: {before}: Python {s}, C {state[i]}")
+            kept.append(i)
+            expected.append([getattr(s, field) for field in names])
+        answered[name] = len(kept)
+        for k in np.flatnonzero(differing(state[kept], expected)) if kept else ():
+            i = kept[k]
+            told = dict(zip(names, expected[k], strict=True))
+            wrong.append(f"{controller.name}, {name}: {before[i]}: Python {told}, C {state[i]}")
     return wrong, answered

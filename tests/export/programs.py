@@ -75,8 +75,9 @@ class Drawn:
 
     def call(self):
         name = self.draw.choice(self.helpers)
-        last = self.draw.choice([f", {self.floats(1, False)}", "", f", y={self.leaf()}"])
-        return f"{name}(s, p, a, {self.floats(1, False)}{last})"
+        x, y = self.floats(1, False), self.floats(1, self.draw.random() < 0.2)
+        given = self.draw.choice([f"{x}, {y}", x, f"{x}, y={y}", f"y={y}, x={x}"])
+        return f"{name}(s, p, a, {given})"
 
     def ints(self, depth=2):
         d = self.draw
@@ -134,11 +135,14 @@ class Drawn:
         return f"{kind}{self.fresh}"
 
     def place(self):
-        return self.one(
+        choices = [
             lambda: f"s.{self.draw.choice(NAMES['s'])}",
             lambda: f"s.many[{self.draw.randrange(SIZE)}]",
             lambda: f"s.many[{self.ints(1)} % {SIZE}]",
-        )
+        ]
+        if self.helpers:
+            choices.append(lambda: f"s.many[int(min(max({self.call()}, 0.0), 9.0)) % {SIZE}]")
+        return self.one(*choices)
 
     def assigned(self):
         kind = self.draw.choice("xxxnb")
@@ -160,6 +164,7 @@ class Drawn:
             lambda: [f"{self.place()} {d.choice(['+=', '-=', '*=', '/='])} {self.floats(2)}"],
             lambda: [f"s.one, s.two = s.two, {self.floats(2)}"],
             lambda: ["s.many[0], s.many[1] = s.many[1], s.many[0]"],
+            lambda: [f"{self.place()}, {self.place()} = {self.floats(2)}, {self.floats(1)}"],
             lambda: [f"s.three = s.one = {self.floats(2)}"],
             lambda: [f"s.count = {self.ints()}"],
             lambda: [f"s.count += {self.ints(1)}"],

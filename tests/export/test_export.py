@@ -44,7 +44,9 @@ def test_a_refusal_names_rule_line_and_target():
     with pytest.raises(ScenarioError) as error:
         files(make(prints))
     line = prints.__code__.co_firstlineno + 2
-    assert f"'mine', on_ack, line {line} of test_export.py: print()" in str(error.value)
+    assert f"'mine', on_ack, line {line} of test_export.py: print(s.cwnd), which" in str(
+        error.value
+    )
     assert str(error.value).endswith("cannot be exported to C")
 
 

@@ -136,10 +136,10 @@ ROUNDED = {"cubic": 0.01, "cubic_2008": 0.01, "hstcp": 0.02, "compound": 0.02, "
 
 
 @in_kernel
+@pytest.mark.parametrize("calls", [600, pytest.param(100_000, marks=pytest.mark.papers)])
 @pytest.mark.parametrize("name", exportable())
-def test_rules_in_the_kernel_have_pythons_bits(object_of, name):
+def test_rules_in_the_kernel_have_pythons_bits(object_of, name, calls):
     held = InKernel(object_of(name, "-DRULES_ONLY"))
-    calls = 600
     try:
         wrong, answered = differences(CONTROLLERS[name], held, calls)
     finally:

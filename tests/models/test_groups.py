@@ -194,7 +194,7 @@ def test_models_that_cannot_couple_say_so():
         tc.simulate(scenario, "meanfield")
     with pytest.raises(tc.ScenarioError, match="has flows with and without background=True"):
         tc.simulate(scenario, "hybrid")
-    with pytest.raises(tc.ScenarioError, match="'lia' is coupled: exported code knows one flow"):
+    with pytest.raises(tc.ScenarioError, match="'lia': coupled = True: exported code"):
         tc.export("lia", to="c")
     with pytest.raises(tc.ScenarioError, match="flow: group = 'm': must be left out"):
         tc.on_off(tc.Flow("lia", group="m"), sources=1, size=10, off=1)

@@ -7,8 +7,10 @@ The settings are those of the test-bed's notebooks and of its hosts, Ubuntu 20.0
   headers of TCP with timestamps, IP and Ethernet.
 - Half of the RTT is added in each direction by an emulator.
 - iperf3 starts the BBR flows and the CUBIC flows as two processes at the same time. Each process
-  opens its connections one after another, one RTT each, after four RTTs of its control connection.
-  Then all its flows send for 120 s. The process with fewer flows is therefore |50 - 2n| RTTs ahead.
+  opens its connections one after another, one RTT each.
+  Then all its flows send for 120 s. So the process with fewer flows is ahead, by |50 - 2n| RTTs of
+  the path with its queue: the handshakes of the other process wait in it (`lead`). The sums of both
+  throughputs, which exceed the rate of the link, show these leads in the test-bed's numbers.
 - The handshakes are over before the data: a controller knows the RTT of the empty path.
 - The receive window is at most half of the largest receive buffer, 6 MiB (tcp_rmem).
 
@@ -19,7 +21,7 @@ equal numbers of flows the sum of both throughputs shows a lead of at most 0.1 s
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -42,7 +44,6 @@ SEED = 1
 DURATION = 120.0  # s, of each process
 PACKET, HEADER = 1514, 66  # bytes on the wire
 WINDOW = 3 * 2**20 // (PACKET - HEADER)  # packets, the largest receive window
-CONTROL = 4  # RTTs of iperf3's control connection before the first data connection
 SPREAD = 0.1  # s
 INTERVAL = 0.25  # s, of the record
 FAST = 10e9  # bit/s, the other links
@@ -99,12 +100,62 @@ def networks() -> tuple[Network, ...]:
     return tuple(dict.fromkeys(point.network for point in testbed()))
 
 
-def starts(network: Network, n: int, seed: int) -> tuple[float, float]:
-    """Start of the BBR process's and of the CUBIC process's data, s; the earlier one is 0."""
-    rtt, late = network.rtt / 1e3, np.random.default_rng(seed).uniform(0, SPREAD, 2)
-    bbr, cubic = ((CONTROL + k) * rtt + late[i] for i, k in enumerate((n, FLOWS - n)))
-    first = min(bbr if n else np.inf, cubic if n < FLOWS else np.inf)
-    return float(max(bbr - first, 0.0)), float(max(cubic - first, 0.0))
+def processes(n: int) -> dict[str, int]:
+    """Number of flows of each process; the one that sends first is the first."""
+    both = {"bbr": n, "cubic": FLOWS - n}
+    return dict(sorted(both.items(), key=lambda each: each[1] or np.inf))
+
+
+def flows_of(kind: str, starts: Iterable[float], window: float) -> list[tc.Flow]:
+    """Flows of a process."""
+    return [
+        tc.Flow.linux(
+            kind, start=start, stop=start + DURATION, group=kind, packet_size=PACKET,
+            header=HEADER, ack_size=HEADER, transport={"rwnd": window, "syn_rtt": True},
+        )
+        for start in starts
+    ]  # fmt: skip
+
+
+def bottleneck(network: Network, buffer: float) -> tc.Network:
+    half = network.rtt / 2e3
+    return tc.dumbbell(
+        network.rate * 1e6, half / 2, max(int(buffer * network.bdp), 1),
+        access_rate=FAST, access_delay=half / 4,
+    )  # fmt: skip
+
+
+@cache
+def lead(network: Network, buffer: float, n: int, window: float = WINDOW) -> float:
+    """Time by which the process with fewer flows is ahead, s.
+
+    Both processes begin at the same time, so the second one lacks |50 - 2n| handshakes when the
+    first one sends. They wait in its queue, which a simulation of the first process alone gives.
+    """
+    (kind, count), (_, others) = processes(n).items()
+    lacking, rtt = others - count if count else 0, network.rtt / 1e3
+    end = 2 * lacking * rtt
+    while lacking:
+        wait = queueing(network, buffer, flows_of(kind, [0.0] * count, window), end)
+        time = 0.0
+        for _ in range(lacking):
+            time += rtt + wait(time)
+        if time <= end:
+            return time
+        end *= 2
+    return 0.0
+
+
+def queueing(
+    network: Network, buffer: float, flows: Sequence[tc.Flow], duration: float
+) -> Callable[[float], float]:
+    """The queueing delay at the bottleneck, s, as a function of time."""
+    run = tc.simulate(
+        tc.Scenario(bottleneck(network, buffer), flows, duration=duration, interval=0.02)
+    )
+    queue = run.data["queue"].sel(link="bottleneck").values * 8 * PACKET / (network.rate * 1e6)
+    ends = run.data["time"].values
+    return lambda at: float(queue[min(np.searchsorted(ends, at), queue.size - 1)])
 
 
 def point(
@@ -113,7 +164,7 @@ def point(
     n: int,
     seed: int = SEED,
     *,
-    lead: bool = True,
+    ahead: bool = True,
     window: float = WINDOW,
 ) -> tc.Scenario:
     """One experiment of the test-bed.
@@ -121,27 +172,22 @@ def point(
     Args:
         network: the network.
         buffer: bandwidth-delay products.
-        n: number of BBR flows; the first n flows are BBR.
+        n: number of BBR flows.
         seed: seed of the start times and of BBR's phases.
-        lead: whether the process with fewer flows starts earlier.
+        ahead: whether the process with fewer flows is ahead.
         window: largest receive window, packets.
     """
-    rng, half = np.random.default_rng((seed, n)), network.rtt / 2e3
-    flows = []
-    for kind, count, start in zip(
-        ("bbr", "cubic"), (n, FLOWS - n), starts(network, n, seed), strict=True
-    ):
-        for offset in rng.uniform(0, 1e-3, count):  # 50 first writes take iperf3 about 1 ms
-            begin = float(offset + (start if lead else 0.0))
-            flows.append(
-                tc.Flow.linux(
-                    kind, start=begin, stop=begin + DURATION, group=kind, packet_size=PACKET,
-                    header=HEADER, ack_size=HEADER, transport={"rwnd": window, "syn_rtt": True},
-                )
-            )  # fmt: skip
-    net = tc.dumbbell(
-        network.rate * 1e6, half / 2, max(int(buffer * network.bdp), 1),
-        access_rate=FAST, access_delay=half / 4,
-    )  # fmt: skip
+    rng = np.random.default_rng((seed, n))
+    (first, count), (second, others) = processes(n).items()
+    late = rng.uniform(0, SPREAD, 2)
+    late += (0.0, lead(network, buffer, n, window) if ahead else 0.0)
+    offsets = rng.uniform(0, 1e-3, FLOWS)  # 50 first writes take iperf3 about 1 ms
+    late -= late.min() if count else late[1]
+    flows = [
+        *flows_of(first, (late[0] + offsets[:count]).tolist(), window),
+        *flows_of(second, (late[1] + offsets[count:]).tolist(), window),
+    ]
     end = max(flow.stop for flow in flows)
-    return tc.Scenario(net, flows, duration=end, interval=INTERVAL, seed=seed)
+    return tc.Scenario(
+        bottleneck(network, buffer), flows, duration=end, interval=INTERVAL, seed=seed
+    )

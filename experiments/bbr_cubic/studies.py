@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.seeds import seeds_up_to
+from experiments.records import Measured
+from experiments.seeds import means, seeds_up_to
 from tcpcc.controllers import Controller, get
 
 SEEDS = seeds_up_to(3)
@@ -38,9 +39,7 @@ SETTLED = 1 / 3
 def path(rate: float, rtt: float, bdps: float, queue: Any = None) -> tc.Network:
     """A dumbbell with a buffer of `bdps` bandwidth-delay products; rate in bit/s, rtt in s."""
     packets = max(round(bdps * rate * rtt / (8 * PACKET)), 1)
-    return tc.dumbbell(
-        rate, rtt / 4, packets, queue=queue, access_rate=FAST, access_delay=rtt / 8
-    )
+    return tc.dumbbell(rate, rtt / 4, packets, queue=queue, access_rate=FAST, access_delay=rtt / 8)
 
 
 def rates(run: tc.Run) -> np.ndarray:
@@ -133,9 +132,7 @@ def unlike(kind: str, buffer: float, seed: int) -> tc.Scenario:
         for rtt, at in zip(TRIPS, starts, strict=True)
     ]  # fmt: skip
     packets = max(round(buffer * TRIP_RATE * TRIPS[1] / (8 * PACKET)), 1)
-    net = tc.dumbbell(
-        TRIP_RATE, TRIPS[0] / 4, packets, access_rate=FAST, access_delay=TRIPS[0] / 8
-    )
+    net = tc.dumbbell(TRIP_RATE, TRIPS[0] / 4, packets, access_rate=FAST, access_delay=TRIPS[0] / 8)
     return tc.Scenario(net, flows, duration=120, interval=1, seed=seed)
 
 
@@ -222,3 +219,11 @@ STUDIES: Mapping[str, Any] = {
     "starvation": (starved_runs, unfairness),
 }
 """Scenarios by key, the seed last, and the number of a run, by study."""
+
+
+def measured(study: str) -> dict[Any, Measured]:
+    """Means over seeds of a study's number, by key."""
+    make, number = STUDIES[study]
+    scenarios = make()
+    runs = tc.simulate_many(scenarios.values())
+    return means(number, dict(zip(scenarios, runs, strict=True)))

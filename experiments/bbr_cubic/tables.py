@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -55,25 +56,24 @@ def simulated(
     progress: bool | None = None,
     **settings: object,
 ) -> tuple[dict[Point, tuple[float, float]], float]:
-    """Throughputs by point, and the CPU time of all simulations, s.
+    """Throughputs by point, and the CPU time, s.
 
     Args:
         points: the experiments.
         seed: seed of all of them.
         jobs, progress: as in `tcpcc.simulate_many`.
-        **settings: `lead` and `window` of `scenarios.point`.
+        **settings: `ahead` and `window` of `scenarios.point`.
     """
+    began = time.process_time()
     wanted = list(points)
     scenarios = [s.point(*each, seed, **settings) for each in wanted]  # type: ignore[arg-type]
     found: dict[Point, tuple[float, float]] = {}
-    seconds = 0.0
     with Simulations(scenarios, jobs=jobs) as simulations:
         for index, run in simulations.finished(progress, "BBR beside CUBIC"):
             if isinstance(run, Exception):
                 raise run
             found[wanted[index]] = throughputs(run)
-            seconds += float(run.data.attrs["cpu_seconds"])
-    return {each: found[each] for each in wanted}, seconds
+    return {each: found[each] for each in wanted}, time.process_time() - began
 
 
 def sample(numbers: Sequence[int] = s.SAMPLE) -> list[Point]:
@@ -141,7 +141,9 @@ def store(found: Throughputs, file: Path = STORED) -> None:
     """Write our throughputs, Mb/s."""
     with whole_file(file) as part, part.open("w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["rate_mbps", "rtt_ms", "buffer_bdp", "bbr_flows", "bbr_mbps", "cubic_mbps"])
+        writer.writerow(
+            ["rate_mbps", "rtt_ms", "buffer_bdp", "bbr_flows", "bbr_mbps", "cubic_mbps"]
+        )
         for (net, buffer, n), (bbr, cubic) in sorted(found.items()):
             writer.writerow(
                 [f"{net.rate:g}", f"{net.rtt:g}", f"{buffer:g}", n, f"{bbr:.6g}", f"{cubic:.6g}"]
@@ -158,8 +160,7 @@ def moved(found: Throughputs, accepted: Throughputs) -> list[str]:
     return [
         f"{p.network}, {p.buffer:g} BDP, n = {p.n}: BBR {accepted[p][0]:g} -> {bbr:g} Mb/s"
         for p, (bbr, cubic) in found.items()
-        if p in accepted
-        and not np.allclose(accepted[p], (bbr, cubic), rtol=1e-5, atol=1e-6)
+        if p in accepted and not np.allclose(accepted[p], (bbr, cubic), rtol=1e-5, atol=1e-6)
     ]
 
 
@@ -187,3 +188,12 @@ def equilibria(found: Throughputs, network: Network) -> dict[float, tuple[float,
         for b in s.BUFFERS
         if b >= DEEP
     }
+
+
+def page_rows(found: Throughputs) -> list[str]:
+    """The rows of the table in docs/bbr_cubic.md."""
+    return [
+        f"| {row['network']} | {row['median distance']:.3f} | {row['largest']:.2f} | "
+        f"{row['equilibria']} | {row['within 6']} of 6 |"
+        for row in summary(found)
+    ]

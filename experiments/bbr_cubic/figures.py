@@ -31,7 +31,7 @@ def draw_shares(network: Network, found: Throughputs) -> Figure:
     import matplotlib.pyplot as plt
 
     full = (s.PACKET - s.HEADER) / s.PACKET
-    fine = np.arange(1, s.FLOWS)
+    fine = s.ALL
     with plots.style():
         figure, axes = plt.subplots(2, 4, sharex=True, sharey=True, figsize=(plots.WIDTH, 4.2))
         for k, (ax, b) in enumerate(zip(axes.flat, s.BUFFERS, strict=False)):

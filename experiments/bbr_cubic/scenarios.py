@@ -133,7 +133,7 @@ def lead(network: Network, buffer: float, n: int, window: float = WINDOW) -> flo
     first one sends. They wait in its queue, which a simulation of the first process alone gives.
     """
     (kind, count), (_, others) = processes(n).items()
-    lacking, rtt = others - count if count else 0, network.rtt / 1e3
+    lacking, rtt = max(others - count, 0), network.rtt / 1e3
     end = 2 * lacking * rtt
     while lacking:
         wait = queueing(network, buffer, flows_of(kind, [0.0] * count, window), end)
@@ -155,7 +155,7 @@ def queueing(
     )
     queue = run.data["queue"].sel(link="bottleneck").values * 8 * PACKET / (network.rate * 1e6)
     ends = run.data["time"].values
-    return lambda at: float(queue[min(np.searchsorted(ends, at), queue.size - 1)])
+    return lambda at: float(queue[min(int(np.searchsorted(ends, at)), queue.size - 1)])
 
 
 def point(
@@ -178,16 +178,16 @@ def point(
         window: largest receive window, packets.
     """
     rng = np.random.default_rng((seed, n))
-    (first, count), (second, others) = processes(n).items()
+    (first, count), (second, _) = processes(n).items()
     late = rng.uniform(0, SPREAD, 2)
     late += (0.0, lead(network, buffer, n, window) if ahead else 0.0)
     offsets = rng.uniform(0, 1e-3, FLOWS)  # 50 first writes take iperf3 about 1 ms
-    late -= late.min() if count else late[1]
+    late -= late.min()
     flows = [
         *flows_of(first, (late[0] + offsets[:count]).tolist(), window),
         *flows_of(second, (late[1] + offsets[count:]).tolist(), window),
     ]
-    end = max(flow.stop for flow in flows)
+    end = max(flow.start for flow in flows) + DURATION
     return tc.Scenario(
         bottleneck(network, buffer), flows, duration=end, interval=INTERVAL, seed=seed
     )

@@ -1,18 +1,18 @@
 """BBRv3 beside CUBIC with ECN, flows with unlike RTTs, and starvation by jitter.
 
-**Harm.** One BBRv3 flow beside five CUBIC flows of Linux, 40 ms, buffer of four BDPs. D. Zeynali et
-al., "BBRv3 in the public Internet: a boon or a bane?", ANRW 2024: with ECN one BBRv3 flow takes more
-than 99 % of the link. The abstract does not give the bottleneck; here it marks at a threshold, or
-is CoDel. BBRv3's response to a mark is the draft's (`bbr3`), or none (`deaf`).
+**Harm.** One BBRv3 flow beside five CUBIC flows of Linux, 40 ms, buffer of four BDPs. D. Zeynali
+et al., "BBRv3 in the public Internet: a boon or a bane?", ANRW 2024: with ECN one BBRv3 flow takes
+more than 99 % of the link. The abstract does not give the bottleneck; here it marks at a threshold,
+or is CoDel. BBRv3's response to a mark is the draft's (`bbr3`), or none (`deaf`).
 
 **Round trips.** Two flows with RTTs of 5 and 30 ms at 10 Mb/s.
 
-**Starvation.** V. Arun, M. Alizadeh, H. Balakrishnan, "Starvation in end-to-end congestion control",
-SIGCOMM 2022: a controller whose delay converges to a range of width delta can starve a flow if the
-path has jitter of more than 2 delta. Here delta is the range of a single flow's RTT after
-convergence, at least the time of one packet. The first of two flows gets jitter of m delta: random
-for each packet, or constant from 2 s on. The theorem's jitter is chosen by an adversary, so these
-two are lower bounds of the harm.
+**Starvation.** V. Arun, M. Alizadeh, H. Balakrishnan, "Starvation in end-to-end congestion
+control", SIGCOMM 2022: a controller whose delay converges to a range of width delta can starve a
+flow if the path has jitter of more than 2 delta. Here delta is the range of a single flow's RTT
+after convergence, at least the time of one packet. The first of two flows gets jitter of m delta:
+random for each packet, or constant from 2 s on. The theorem's jitter is chosen by an adversary, so
+these two are lower bounds of the harm.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ HARM_RTT, HARM_BUFFER = 0.04, 4.0
 HARM_RATES = {"100 Mb/s": 100e6, "500 Mb/s": 500e6}
 
 
-def _ignore(s, p, a):  # type: ignore[no-untyped-def]
+def _ignore(s, p, a):
     s.repairing = s.repairing
 
 
@@ -171,8 +171,8 @@ def alone(kind: str) -> tc.Scenario:
 def delta(kind: str) -> float:
     """Width of the range of a single flow's RTT in the second half of a minute, s.
 
-    The smallest and the largest one per cent of the samples are left out: PROBE_RTT's empty queue is
-    no delay of the equilibrium.
+    The smallest and the largest one per cent of the samples are left out: PROBE_RTT's empty queue
+    is no delay of the equilibrium.
     """
     trips = tc.simulate(alone(kind)).data["rtt"].sel(time=slice(30, None)).values
     low, high = np.nanpercentile(trips, (1, 99))

@@ -13,8 +13,8 @@ import tcpcc as tc
 from experiments.bbr_cubic import scenarios as s
 from experiments.bbr_cubic.scenarios import Network, Point, Throughputs
 from experiments.published import DATA
-from tcpcc.many import Simulations
 from tcpcc.files import whole_file
+from tcpcc.many import Simulations
 
 STORED = DATA / "bbr_cubic.csv"
 
@@ -22,8 +22,8 @@ DEEP = 5.0
 """BDPs; distances and equilibria are compared for this buffer and larger ones."""
 
 DISTANCE = 0.06
-"""Largest accepted median distance, as a share of the link. Neighbouring n of the test-bed, with one
-trial each, scatter around a smooth curve with a standard deviation of 0.02."""
+"""Largest accepted median distance, as a share of the link. Neighbouring n of the test-bed, with
+one trial each, scatter around a smooth curve with a standard deviation of 0.02."""
 
 EQUILIBRIUM = 6.0
 """Largest accepted distance of equilibria, flows of 50; the test-bed's own curves cross the line of

@@ -262,7 +262,7 @@ def test_unknown_items_and_other_options_are_refused():
     import argparse
 
     base = dict.fromkeys(("report", "readme", "scorecard", "accept", "figures", "json"), None)
-    with pytest.raises(ScenarioError, match="unknown item of bbr_cubic: 'share'"):
+    with pytest.raises(ScenarioError, match="unknown item of bbr_cubic 'share'"):
         command.reproduce(argparse.Namespace(**base, model="both", item="share"))
     with pytest.raises(ScenarioError, match="packets only"):
         command.reproduce(argparse.Namespace(**base, model="fluid", item=None))
@@ -274,5 +274,7 @@ def test_figures_show_all_points():
     found = bbr_cubic.stored()
     figure = figures.draw_shares(SLOW, found)
     shown = [line for ax in figure.axes for line in ax.lines if line.get_label() == "packets"]
-    assert [line.get_xdata() for line in shown] == [list(scenarios.SAMPLE)] * len(scenarios.BUFFERS)
+    assert [list(line.get_xdata()) for line in shown] == [list(scenarios.SAMPLE)] * len(
+        scenarios.BUFFERS
+    )
     assert len(figures.draw_equilibria(found).axes) == len(NETWORKS)

@@ -221,9 +221,9 @@ STUDIES: Mapping[str, Any] = {
 """Scenarios by key, the seed last, and the number of a run, by study."""
 
 
-def measured(study: str) -> dict[Any, Measured]:
-    """Means over seeds of a study's number, by key."""
+def measured(study: str, progress: bool | None = None) -> dict[Any, Measured]:
+    """Means over seeds of a study's number, by key; `progress` as in `tcpcc.simulate_many`."""
     make, number = STUDIES[study]
     scenarios = make()
-    runs = tc.simulate_many(scenarios.values())
+    runs = tc.simulate_many(scenarios.values(), progress=progress)
     return means(number, dict(zip(scenarios, runs, strict=True)))

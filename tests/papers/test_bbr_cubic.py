@@ -189,9 +189,7 @@ def test_wares_share_is_one_in_small_buffers_and_one_half_in_deep_ones():
     assert tables.ware(SLOW, 1e4, 1) == pytest.approx(0.5, abs=1e-3)
 
 
-def test_wares_share_is_too_high_where_flows_cannot_fill_the_buffer():
-    """It is for a full buffer and long flows. In 120 s, and with limited windows, buffers of 20
-    BDPs and more stay far from full."""
+def test_wares_share_is_too_high_after_two_minutes_with_deep_buffers():
     of = bbr_cubic.stored()
     high = [
         tables.ware(net, b, n) - of[Point(net, b, n)][0] / net.rate
@@ -200,6 +198,21 @@ def test_wares_share_is_too_high_where_flows_cannot_fill_the_buffer():
         for n in (10, 20, 30)
     ]
     assert min(high) > 0.1
+
+
+def test_the_share_rises_towards_wares_for_minutes():
+    """The buffer is nearly full from the first minute on."""
+    network = Network(100, 20)
+    base = scenarios.point(network, 50.0, 10)
+    flows = [flow.replace(stop=None) for flow in base.flows]
+    run = tc.simulate(base.replace(flows=flows, duration=480))
+    bbr = run.data["group"].values == "bbr"
+    first, last = (
+        run.goodput(at, at + 60).values[bbr].sum() / (network.rate * 1e6) for at in (0, 420)
+    )
+    assert first < 0.2
+    assert last > 0.8 * tables.ware(network, 50.0, 10)
+    assert run.data["queue"].sel(time=slice(30, 60)).mean() > 0.8 * run.data["buffer"].values[0]
 
 
 def test_an_equilibrium_is_where_both_kinds_have_equal_throughput():

@@ -33,11 +33,13 @@ $(REPRODUCING): pyproject.toml
 # Every table and figure from both models, the scorecard, the notebooks with their outputs.
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(REPRODUCING)
-	@echo "1 of 3: five papers from packets and fluid, figures, scorecard: 5 to 15 minutes on 2 cores"
+	@echo "1 of 4: five papers from packets and fluid, figures, scorecard: 5 to 15 minutes on 2 cores"
 	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
-	@echo "2 of 3: all controllers in six networks and three models: about 3 minutes"
+	@echo "2 of 4: all controllers in six networks and three models: about 3 minutes"
 	$(BIN)/tcpcc reproduce variants --figures --scorecard docs/variants.md
-	@echo "3 of 3: notebooks: about 3 minutes"
+	@echo "3 of 4: BBR beside CUBIC on a test-bed: about 4 minutes"
+	$(BIN)/tcpcc reproduce bbr_cubic --figures
+	@echo "4 of 4: notebooks: about 3 minutes"
 	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
 	@echo "done: docs/scorecard.md has every number, figures/ the figures; make report writes HTML pages"
 
@@ -53,6 +55,7 @@ accept: $(READY)
 	$(BIN)/tcpcc reproduce --accept --figures --scorecard docs/scorecard.md --readme README.md
 	TCPCC_QUICK=1 $(BIN)/tcpcc reproduce --accept
 	$(BIN)/tcpcc reproduce variants --accept --figures --scorecard docs/variants.md
+	$(BIN)/tcpcc reproduce bbr_cubic --accept --figures
 	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
 
 # All tests; of the papers' numbers the first few seeds. Lint takes one processor, tests take all.

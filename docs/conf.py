@@ -42,6 +42,7 @@ html_sidebars = {
         "scorecard",
         "statements",
         "variants",
+        "bbr_cubic",
     )
 }
 html_static_path = ["static"]

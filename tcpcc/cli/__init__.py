@@ -233,7 +233,9 @@ def parser() -> argparse.ArgumentParser:
         "reproduce", reproduce, "Reproduce published tables and figures, from a checkout of tcpcc."
     )
     again.add_argument(
-        "paper", nargs="?", help="default: all; variants: the table of all controllers"
+        "paper",
+        nargs="?",
+        help="default: all; variants: the table of all controllers; bbr_cubic: BBR beside CUBIC",
     )
     again.add_argument(
         "item",

@@ -458,7 +458,8 @@ def test_an_interrupted_sweep_hands_over_its_table(engine, tmp_path):
 
 def test_processes_give_the_same_runs(monkeypatch):
     net = tc.dumbbell("10 Mbps", "20 ms", 30)
-    cases = [tc.Scenario(net, [tc.Flow(kind)], duration=2) for kind in ("reno", "cubic", "vegas")]
+    flows = [*(tc.Flow(kind) for kind in ("reno", "cubic", "vegas")), tc.Flow.linux("bbr")]
+    cases = [tc.Scenario(net, [flow], duration=2) for flow in flows]
     here = [tc.simulate(case) for case in cases]
     monkeypatch.setattr("tcpcc.models.simulate", None)  # a thread would call it
     runs = tc.simulate_many(cases, processes=True, jobs=2, progress=False)

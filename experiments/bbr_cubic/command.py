@@ -1,0 +1,91 @@
+"""`tcpcc reproduce bbr_cubic`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from experiments import pictures
+from experiments.bbr_cubic import figures, scenarios, studies, tables
+from experiments.harness import FIGURES
+from tcpcc.errors import ScenarioError, unknown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ITEMS = ("sample", "all", *studies.STUDIES)
+
+
+def reproduce(options: argparse.Namespace) -> None:
+    """Simulate, print the comparison and what differs from the stored numbers, draw.
+
+    Args:
+        options: of `tcpcc reproduce`: item ("sample", "all", "harm", "round_trips", "starvation";
+            None: all but "all"), accept, figures, json.
+
+    Raises:
+        ScenarioError: an option or an item that is not for this experiment.
+    """
+    for name in ("report", "readme", "scorecard"):
+        if getattr(options, name):
+            raise ScenarioError(f"{name}: is for the papers; leave out bbr_cubic")
+    if options.model not in ("both", "packet"):
+        raise ScenarioError(f"model = {options.model!r}: bbr_cubic is of packets only")
+    if options.item not in (None, *ITEMS):
+        raise unknown("item of bbr_cubic", options.item, ITEMS)
+    results: dict[str, Any] = {}
+    drawn: dict[str, Figure] = {}
+    for item in ITEMS if options.item is None else (options.item,):
+        if item in studies.STUDIES:
+            cells = studies.measured(item)
+            results[item] = [
+                {"case": ", ".join(map(str, key)), **number._asdict()}
+                for key, number in cells.items()
+            ]
+            if options.figures:
+                drawn[item] = figures.STUDIES[item](cells)
+        elif item == "sample" or options.item == "all":
+            results[item], found = _shares(item, options.accept)
+            if options.figures:
+                drawn |= dict(_of_shares(found))
+    _show(results, options.json)
+    for name, figure in drawn.items():
+        for file in pictures.save(figure, FIGURES / f"bbr_cubic_{name}", ("png", "pdf")):
+            print(f"drew {file}", file=sys.stderr)
+
+
+def _shares(item: str, accept: bool) -> tuple[list[dict[str, object]], tables.Throughputs]:
+    numbers = scenarios.ALL if item == "all" else scenarios.SAMPLE
+    found, seconds = tables.simulated(tables.sample(numbers))
+    print(
+        f"{len(found)} points: {seconds:.0f} CPU s; the test-bed needed "
+        f"{tables.TESTBED_HOURS / 2 * len(found) / len(scenarios.testbed()):.0f} hours for them",
+        file=sys.stderr,
+    )
+    if accept and item == "sample":
+        tables.store(found)
+        print(f"wrote {tables.STORED}", file=sys.stderr)
+    elif changes := tables.moved(found, tables.stored()):
+        print(f"{len(changes)} points differ from {tables.STORED.name}:", *changes[:20],
+              sep="\n  ", file=sys.stderr)  # fmt: skip
+    return tables.summary(found), found
+
+
+def _of_shares(found: tables.Throughputs) -> Iterator[tuple[str, Figure]]:
+    for net in scenarios.networks():
+        yield f"{net.rate:g}_{net.rtt:g}", figures.draw_shares(net, found)
+    yield "equilibria", figures.draw_equilibria(found)
+
+
+def _show(results: dict[str, Any], as_json: bool) -> None:
+    import pandas as pd
+
+    from tcpcc.cli import plain_table, print_json
+
+    if as_json:
+        print_json(results)
+        return
+    for item, rows in results.items():
+        print(f"{item}\n\n{plain_table(pd.DataFrame(rows))}\n")

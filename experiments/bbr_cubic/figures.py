@@ -1,0 +1,164 @@
+"""Figures: BBR's share by network, Nash equilibria, harm, unlike RTTs, starvation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments import charts
+from experiments.bbr_cubic import scenarios as s
+from experiments.bbr_cubic import studies, tables
+from experiments.bbr_cubic.scenarios import Network, Throughputs
+from experiments.records import Measured
+from tcpcc import plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Cells = Mapping[Any, Measured]
+
+COLOURS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.VERMILION, plots.PURPLE, plots.SKY)
+
+
+def draw_shares(network: Network, found: Throughputs) -> Figure:
+    """BBR's share of the link against the number of BBR flows, a panel for each buffer.
+
+    Flows of both kinds have equal throughput on the grey line: an intersection is a Nash
+    equilibrium. The dotted line is Ware et al.'s closed form.
+    """
+    import matplotlib.pyplot as plt
+
+    full = (s.PACKET - s.HEADER) / s.PACKET
+    fine = s.ALL
+    with plots.style():
+        figure, axes = plt.subplots(2, 4, sharex=True, sharey=True, figsize=(plots.WIDTH, 4.2))
+        for k, (ax, b) in enumerate(zip(axes.flat, s.BUFFERS, strict=False)):
+            ax.plot([0, s.FLOWS], [0, full], color=plots.GREY, lw=0.8, label="equal throughput")
+            told = tables.shares(s.testbed(), network, b)
+            ax.plot(list(told), list(told.values()), ".", color=plots.BLACK, ms=3, alpha=0.6,
+                    label="test-bed")  # fmt: skip
+            ours = tables.shares(found, network, b)
+            ax.plot(list(ours), list(ours.values()), "o-", color=plots.BLUE, ms=4, label="packets")
+            ax.plot(fine, [full * tables.ware(network, b, n) for n in fine], ls=":",
+                    color=plots.VERMILION, label="Ware et al.")  # fmt: skip
+            charts.title(ax, k, f"{b:g} BDP")
+        axes.flat[-1].set_axis_off()
+        axes[0, 0].set(xlim=(0, s.FLOWS), ylim=(0, 1), xticks=(0, 25, 50))
+        axes[0, 3].xaxis.set_tick_params(labelbottom=True)
+        for ax in axes[1]:
+            ax.set_xlabel("BBR flows of 50")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("BBR's share of the link")
+        charts.legend_above(figure, axes.flat[:-1], 4)
+    return figure
+
+
+def draw_equilibria(found: Throughputs) -> Figure:
+    """Nash equilibria against the buffer, a panel for each network; the band is 6 flows."""
+    import matplotlib.pyplot as plt
+
+    nets = list(dict.fromkeys(p.network for p in found))
+    with plots.style():
+        figure, axes = plt.subplots(2, 3, sharex=True, sharey=True, figsize=(plots.WIDTH, 3.9))
+        for k, (ax, net) in enumerate(zip(axes.flat, nets, strict=True)):
+            pairs = tables.equilibria(found, net)
+            ours, told = np.array(list(pairs.values())).T
+            x = list(pairs)
+            band = tables.EQUILIBRIUM
+            ax.fill_between(x, told - band, told + band, color=plots.GREY, alpha=0.25, lw=0)
+            ax.plot(x, told, "s--", color=plots.BLACK, ms=4, label="test-bed")
+            ax.plot(x, ours, "o-", color=plots.BLUE, ms=4, label="packets")
+            closed = [tables.equilibrium(_of_ware(net, b), net, b) for b in x]
+            ax.plot(x, closed, ":", color=plots.VERMILION, label="Ware et al.")
+            charts.title(ax, k, str(net))
+        axes[0, 0].set(ylim=(0, s.FLOWS + 1), xticks=(5, 20, 35, 50))
+        for ax in axes[1]:
+            ax.set_xlabel("Buffer (BDP)")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("BBR flows of 50")
+        charts.legend_above(figure, axes.flat, 3)
+    return figure
+
+
+def _of_ware(network: Network, buffer: float) -> Throughputs:
+    """Throughputs, as shares of the link, of the closed form."""
+    shares = {n: tables.ware(network, buffer, n) for n in s.ALL}
+    return {s.Point(network, buffer, n): (share, 1 - share) for n, share in shares.items()}
+
+
+def draw_harm(cells: Cells) -> Figure:
+    """Share of one flow beside five CUBIC flows, a panel for each rate."""
+    import matplotlib.pyplot as plt
+
+    names = list(studies.queues(1e8))
+    with plots.style():
+        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.9))
+        for k, (ax, rate) in enumerate(zip(axes, studies.HARM_RATES, strict=True)):
+            ax.axhline(1 / (1 + studies.CUBIC_FLOWS), color=plots.GREY, lw=0.8)
+            ax.axhline(0.99, color=plots.GREY, lw=0.8, ls=":")
+            for j, contender in enumerate(studies.CONTENDERS):
+                known = [i for i, q in enumerate(names) if (rate, q, contender) in cells]
+                each = [cells[rate, names[i], contender] for i in known]
+                x = np.array(known) + 0.15 * (j - 1)
+                ax.plot(x, [c.value for c in each], "os^"[j], ms=5, color=COLOURS[j],
+                        label=contender)  # fmt: skip
+                charts.ranges(ax, x, each, color=COLOURS[j], lw=2, alpha=0.4)
+            ax.set_xticks(range(len(names)), names, rotation=20, ha="right")
+            charts.title(ax, k, rate)
+        axes[0].set(ylabel="Share of the throughput", ylim=(0, 1.02))
+        charts.legend_above(figure, axes, 3)
+    return figure
+
+
+def draw_round_trips(cells: Cells) -> Figure:
+    """Throughput of the flow with the long RTT divided by the other's, against the buffer."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, 2.9))
+        ax.axhline(1, color=plots.GREY, lw=0.8)
+        for j, kind in enumerate(studies.TRIP_KINDS):
+            each = [cells[kind, b] for b in studies.TRIP_BUFFERS]
+            ax.plot(studies.TRIP_BUFFERS, [c.value for c in each], "os^D"[j] + "-", ms=4,
+                    color=COLOURS[j], label=kind)  # fmt: skip
+            charts.ranges(ax, studies.TRIP_BUFFERS, each, color=COLOURS[j], lw=2, alpha=0.4)
+        ax.set(xscale="log", yscale="log", xlabel="Buffer (BDP of 30 ms)",
+               ylabel="Throughput, 30 ms / 5 ms")  # fmt: skip
+        ax.set_xticks(studies.TRIP_BUFFERS, [f"{b:g}" for b in studies.TRIP_BUFFERS])
+        ax.set_yticks([0.05, 0.1, 0.2, 0.5, 1, 2, 4], ["0.05", "0.1", "0.2", "0.5", "1", "2", "4"])
+        ax.minorticks_off()
+        charts.legend_above(figure, [ax], 4)
+    return figure
+
+
+def draw_starvation(cells: Cells) -> Figure:
+    """Unfairness against jitter over the controller's own range of delays, a panel per jitter."""
+    import matplotlib.pyplot as plt
+
+    places = range(len(studies.MULTIPLES))
+    with plots.style():
+        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 3.0))
+        for k, (ax, jitter) in enumerate(zip(axes, studies.JITTERS, strict=True)):
+            ax.axvline(studies.MULTIPLES.index(2.0), color=plots.GREY, lw=0.8, ls="--")
+            for j, kind in enumerate(studies.KINDS):
+                each = [cells[kind, jitter, m] for m in studies.MULTIPLES]
+                ax.plot(places, [c.value for c in each], "os^Dv"[j] + "-", ms=4,
+                        color=COLOURS[j], label=kind)  # fmt: skip
+                charts.ranges(ax, places, each, color=COLOURS[j], lw=2, alpha=0.35)
+            ax.set_xticks(places, [f"{m:g}" for m in studies.MULTIPLES])
+            ax.set_xlabel("Jitter / range of delays")
+            charts.title(ax, k, f"{jitter} jitter")
+        axes[0].set(yscale="log", ylabel="Larger / smaller throughput")
+        axes[0].set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+        axes[0].minorticks_off()
+        charts.legend_above(figure, axes, 5)
+    return figure
+
+
+STUDIES: Mapping[str, Callable[[Cells], Figure]] = {
+    "harm": draw_harm,
+    "round_trips": draw_round_trips,
+    "starvation": draw_starvation,
+}

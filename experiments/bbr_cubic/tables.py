@@ -1,0 +1,199 @@
+"""Numbers from runs: throughput of both kinds, distance from the test-bed, Nash equilibrium."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.bbr_cubic import scenarios as s
+from experiments.bbr_cubic.scenarios import Network, Point, Throughputs
+from experiments.published import DATA
+from tcpcc.files import whole_file
+from tcpcc.many import Simulations
+
+STORED = DATA / "bbr_cubic.csv"
+
+DEEP = 5.0
+"""BDPs; distances and equilibria are compared for this buffer and larger ones."""
+
+DISTANCE = 0.06
+"""Largest accepted median distance, as a share of the link. Neighbouring n of the test-bed, with
+one trial each, scatter around a smooth curve with a standard deviation of 0.02."""
+
+EQUILIBRIUM = 6.0
+"""Largest accepted distance of equilibria, flows of 50; the test-bed's own curves cross the line of
+equal throughput up to five times within as many flows."""
+
+TESTBED_HOURS = 156
+"""Time that the test-bed needed for twelve networks: 13 hours each."""
+
+
+def throughputs(run: tc.Run) -> tuple[float, float]:
+    """Data received by the BBR flows and by the CUBIC flows in the 120 s of each kind, Mb/s."""
+    group, start = run.data["group"].values, run.data["start"].values
+    found = []
+    for kind in ("bbr", "cubic"):
+        mine = group == kind
+        if not mine.any():
+            found.append(0.0)
+            continue
+        first = round(float(start[mine].min()) / s.INTERVAL) * s.INTERVAL
+        rates = run.goodput(first, first + s.DURATION).values[mine]
+        found.append(float(rates.sum()) / 1e6)
+    return found[0], found[1]
+
+
+def simulated(
+    points: Iterable[Point],
+    seed: int = s.SEED,
+    *,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    **settings: object,
+) -> tuple[dict[Point, tuple[float, float]], float]:
+    """Throughputs by point, and the CPU time, s.
+
+    Args:
+        points: the experiments.
+        seed: seed of all of them.
+        jobs, progress: as in `tcpcc.simulate_many`.
+        **settings: `ahead` and `window` of `scenarios.point`.
+    """
+    began = time.process_time()
+    wanted = list(points)
+    scenarios = [s.point(*each, seed, **settings) for each in wanted]  # type: ignore[arg-type]
+    found: dict[Point, tuple[float, float]] = {}
+    with Simulations(scenarios, jobs=jobs) as simulations:
+        for index, run in simulations.finished(progress, "BBR beside CUBIC"):
+            if isinstance(run, Exception):
+                raise run
+            found[wanted[index]] = throughputs(run)
+    return {each: found[each] for each in wanted}, time.process_time() - began
+
+
+def sample(numbers: Sequence[int] = s.SAMPLE) -> list[Point]:
+    """All networks and buffers with these numbers of BBR flows."""
+    return [Point(net, b, n) for net in s.networks() for b in s.BUFFERS for n in numbers]
+
+
+def shares(found: Throughputs, network: Network, buffer: float) -> dict[int, float]:
+    """BBR's aggregate share of the link by n."""
+    of = {p.n: bbr / network.rate for p, (bbr, _) in found.items() if p[:2] == (network, buffer)}
+    return dict(sorted(of.items()))
+
+
+def distances(found: Throughputs, network: Network, least: float = DEEP) -> np.ndarray:
+    """|ours - the test-bed's| of BBR's share of the link, buffers of `least` BDPs and more."""
+    told = s.testbed()
+    return np.array(
+        [
+            abs(bbr - told[p][0]) / network.rate
+            for p, (bbr, _) in found.items()
+            if p.network == network and p.buffer >= least and p in told
+        ]
+    )
+
+
+def equilibrium(found: Throughputs, network: Network, buffer: float) -> float:
+    """Nash equilibrium: number of BBR flows with equal throughput per flow of both kinds.
+
+    With fewer BBR flows BBR has more, with more it has less (Mishra, Tiu, Leong 2022): where BBR's
+    share of the throughput crosses n / 50 from above for the last time, between points on a line.
+    50 if BBR flows always have more, 0 if they always have less.
+    """
+    of = {
+        p.n: bbr / (bbr + cubic) - p.n / s.FLOWS
+        for p, (bbr, cubic) in found.items()
+        if p[:2] == (network, buffer) and 0 < p.n < s.FLOWS
+    }
+    n, over = np.array(sorted(of)), np.array([of[k] for k in sorted(of)])
+    falls = np.flatnonzero((over[:-1] >= 0) & (over[1:] < 0))
+    if not falls.size:
+        return float(s.FLOWS if over[-1] >= 0 else 0)
+    k = falls[-1]
+    return float(n[k] + (n[k + 1] - n[k]) * over[k] / (over[k] - over[k + 1]))
+
+
+def ware(network: Network, buffer: float, n: int) -> float:
+    """BBR's share of the link beside loss-based flows that keep the buffer full.
+
+    R. Ware et al., "Modeling BBR's interactions with loss-based congestion control", IMC 2019. The
+    loss-based flows have a part p of the link and of the queue. In PROBE_RTT the n BBR flows have 4
+    packets each in flight, so the smallest RTT that they see is that of the others' queue,
+    (p q + 4 n) / C + d, with a buffer of q packets, rate C and base RTT d. They then keep twice
+    their part of the BDP with this RTT in flight: (1 - p) (q + C d) = 2 (1 - p) (p q + 4 n + C d).
+    With X = q / (C d), p = 1/2 - 1 / (2 X) - 4 n / q, at least 0. The share of time outside of
+    PROBE_RTT is left out here: it is 1 for many flows, whose probes leave the link busy.
+    """
+    packets = buffer * network.bdp
+    return 1 - max(0.5 - 1 / (2 * buffer) - 4 * n / packets, 0.0)
+
+
+# The accepted numbers.
+
+
+def store(found: Throughputs, file: Path = STORED) -> None:
+    """Write our throughputs, Mb/s."""
+    with whole_file(file) as part, part.open("w", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(
+            ["rate_mbps", "rtt_ms", "buffer_bdp", "bbr_flows", "bbr_mbps", "cubic_mbps"]
+        )
+        for (net, buffer, n), (bbr, cubic) in sorted(found.items()):
+            writer.writerow(
+                [f"{net.rate:g}", f"{net.rtt:g}", f"{buffer:g}", n, f"{bbr:.6g}", f"{cubic:.6g}"]
+            )
+
+
+def stored(file: Path = STORED) -> dict[Point, tuple[float, float]]:
+    """The accepted throughputs."""
+    return dict(s.read(file))
+
+
+def moved(found: Throughputs, accepted: Throughputs) -> list[str]:
+    """Points that are not as accepted, to the digits of the file."""
+    return [
+        f"{p.network}, {p.buffer:g} BDP, n = {p.n}: BBR {accepted[p][0]:g} -> {bbr:g} Mb/s"
+        for p, (bbr, cubic) in found.items()
+        if p in accepted and not np.allclose(accepted[p], (bbr, cubic), rtol=1e-5, atol=1e-6)
+    ]
+
+
+def summary(found: Throughputs) -> list[dict[str, object]]:
+    """A row per network: median distance, and the equilibria of ours and of the test-bed."""
+    rows = []
+    for net in dict.fromkeys(p.network for p in found):
+        apart = equilibria(found, net)
+        away = distances(found, net)
+        rows.append(
+            {
+                "network": str(net), "points": away.size, "median distance": np.median(away),
+                "largest": away.max(), "accepted": bool(np.median(away) <= DISTANCE),
+                "equilibria": " ".join(f"{ours:.0f}/{told:.0f}" for ours, told in apart.values()),
+                "within 6": sum(abs(a - b) <= EQUILIBRIUM for a, b in apart.values()),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def equilibria(found: Throughputs, network: Network) -> dict[float, tuple[float, float]]:
+    """Ours and the test-bed's by buffer, for buffers of `DEEP` BDPs and more."""
+    return {
+        b: (equilibrium(found, network, b), equilibrium(s.testbed(), network, b))
+        for b in s.BUFFERS
+        if b >= DEEP
+    }
+
+
+def page_rows(found: Throughputs) -> list[str]:
+    """The rows of the table in docs/bbr_cubic.md."""
+    return [
+        f"| {row['network']} | {row['median distance']:.3f} | {row['largest']:.2f} | "
+        f"{row['equilibria']} | {row['within 6']} of 6 |"
+        for row in summary(found)
+    ]

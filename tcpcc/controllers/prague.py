@@ -127,14 +127,19 @@ def set_rate(s, a):
         s.pacing_rate = gain * s.frac_cwnd / a.srtt
 
 
+def begin(s):
+    """The first window is the transport's."""
+    if s.frac_cwnd == 0:
+        s.frac_cwnd = s.cwnd
+
+
 def on_open(s, p, a):
     s.frac_cwnd = s.cwnd
     set_rate(s, a)
 
 
 def on_ack(s, p, a):
-    if s.frac_cwnd == 0:
-        s.frac_cwnd = s.cwnd  # no handshake
+    begin(s)
     if a.ce > 0:
         s.saw_ce = 1.0
     grow(s, p, a)
@@ -147,6 +152,7 @@ def on_ack(s, p, a):
 
 def on_mark(s, p, a):
     """(4)."""
+    begin(s)
     if is_scaled(s, p) and a.now - s.cwr_stamp < p.rtt_target:
         return
     s.cwr_stamp = a.now
@@ -158,6 +164,7 @@ def on_mark(s, p, a):
 
 def on_loss(s, p, a):
     """(5)."""
+    begin(s)
     s.loss_frac_cwnd = s.frac_cwnd
     s.frac_cwnd /= 2
 

@@ -19,11 +19,21 @@ def begin(window, *, rounds=0, **params):
     s.rounds = float(rounds)
     s.round_end = math.inf
     vars(p).update(PRAGUE.check(params))
-    a.now, a.srtt, a.rtt, a.delivered, a.ce, a.phase, a.limited = 1.0, 0.01, 0.01, 1.0, 0.0, 0.0, 0.0
+    a.now, a.srtt, a.rtt, a.delivered, a.ce, a.phase, a.limited = (
+        1.0,
+        0.01,
+        0.01,
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+    )
     return s, p, a
 
 
-@pytest.mark.parametrize(("rounds", "srtt", "step"), [(0, 0.01, 1), (500, 0.01, 0.16), (500, 0.05, 1)])
+@pytest.mark.parametrize(
+    ("rounds", "srtt", "step"), [(0, 0.01, 1), (500, 0.01, 0.16), (500, 0.05, 1)]
+)
 def test_the_increase_is_that_of_the_virtual_rtt_after_500_rounds(rounds, srtt, step):
     s, p, a = begin(20, rounds=rounds)
     a.srtt = srtt

@@ -1,12 +1,12 @@
-"""The scenarios of the L4S paper: one Prague flow beside one other flow, on a bottleneck of 100 Mb/s.
+"""The scenarios of the L4S paper: one Prague flow beside one other flow at 100 Mb/s.
 
 The settings are those of the authors' repository (fatihsarpkaya/L4S, single_bottleneck.ipynb):
 
 - ``netem`` delays both directions by 5 ms before the bottleneck; ``htb`` shapes to 100 Mb/s and
   counts Ethernet frames, 1514 bytes with 1448 of payload. Throughput is iperf3's, of payload, over
   all of 60 s.
-- The limit is n BDP: ``bfifo`` in bytes, the others n BDP/1500 + 1 packets, without the packet
-  being sent. DualPI2 has its default of 10,000 packets whatever n is.
+- The limit is n BDP: ``bfifo`` in bytes, the others n BDP/1500 + 1 packets, without the one being
+  sent. DualPI2 has its default of 10,000 packets whatever n is.
 - "FIFO+ECN" is ``fq`` with one queue (``orphan_mask 0``) and ``ce_threshold 5ms``, "FQ+ECN" the
   same with a queue per flow. "CoDel+ECN" and "FQ-CoDel" have ``target 5ms interval 100ms ecn``,
   DualPI2 ``target 5ms`` and otherwise Linux' defaults.

@@ -1,7 +1,7 @@
 """Prague: DCTCP for the Internet, with paced sending and a rate that depends less on the RTT.
 
 Source: K. De Schepper, O. Tilmans, B. Briscoe, V. Goel, "Prague congestion control",
-draft-briscoe-iccrg-prague-congestion-control; L4STeam's Linux module ``tcp_prague`` 0.6, which gives
+draft-briscoe-iccrg-prague-congestion-control; L4STeam's Linux module ``tcp_prague`` 0.6, which has
 the default constants; B. Briscoe, A. S. Ahmed, "TCP Prague fall-back on detection of a classic ECN
 AQM", 2021, for (8).
 

@@ -154,7 +154,7 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
     Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name,
     or both write headers, and if the controller has ``window="own"``.
     """
-    if start_up is STANDARD:
+    if start_up.name == STANDARD.name:  # worker processes have a copy of it
         return controller
     if controller.window == "own":
         raise ScenarioError(

@@ -11,7 +11,7 @@ The settings are those of the authors' repository (fatihsarpkaya/L4S, single_bot
   same with a queue per flow. "CoDel+ECN" and "FQ-CoDel" have ``target 5ms interval 100ms ecn``,
   DualPI2 ``target 5ms`` and otherwise Linux' defaults.
 - The hosts run the L4STeam's kernel. Prague has AccECN and no fallback; CUBIC has classic ECN or
-  none, BBR none. Network cards do not segment; the kernel still sends pieces (GSO) of the packets of
+  none, BBR none. Network cards do not segment, but the kernel sends pieces (GSO) of the packets of
   1/1024 s, at least 2. At half of the link these are 5 for CUBIC, whose limit is 1.2 W/srtt, and 4
   for BBR. Prague's pieces are those of 1/4096 s, at least 2.
 

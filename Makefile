@@ -33,7 +33,7 @@ $(REPRODUCING): pyproject.toml
 # Every table and figure from both models, the scorecard, the notebooks with their outputs.
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(REPRODUCING)
-	@echo "1 of 4: five papers from packets and fluid, figures, scorecard: 5 to 15 minutes on 2 cores"
+	@echo "1 of 4: six papers from packets and fluid, figures, scorecard: 5 to 15 minutes on 2 cores"
 	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
 	@echo "2 of 4: all controllers in six networks and three models: about 3 minutes"
 	$(BIN)/tcpcc reproduce variants --figures --scorecard docs/variants.md

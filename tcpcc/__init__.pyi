@@ -39,6 +39,7 @@ from .models.meanfield.stability import stability as stability
 from .models.meanfield.stability import stability_map as stability_map
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
 from .queues import DRR as DRR
+from .queues import FQ as FQ
 from .queues import FQPIE as FQPIE
 from .queues import PI as PI
 from .queues import PIE as PIE
@@ -51,6 +52,7 @@ from .queues import CoDel as CoDel
 from .queues import ConnectionRED as ConnectionRED
 from .queues import Discipline as Discipline
 from .queues import DropTail as DropTail
+from .queues import DualPI2 as DualPI2
 from .queues import FQCoDel as FQCoDel
 from .queues import GilbertElliott as GilbertElliott
 from .queues import Policer as Policer

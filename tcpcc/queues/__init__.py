@@ -10,6 +10,8 @@ with trusted():
     from tcpcc.queues.connection_red import ConnectionRED
     from tcpcc.queues.droptail import DropTail
     from tcpcc.queues.drr import DRR
+    from tcpcc.queues.dualpi2 import DualPI2
+    from tcpcc.queues.fq import FQ
     from tcpcc.queues.fq_codel import FQCoDel
     from tcpcc.queues.fq_pie import FQPIE
     from tcpcc.queues.gilbert_elliott import GilbertElliott
@@ -28,6 +30,7 @@ with trusted():
 
 __all__ = [
     "DRR",
+    "FQ",
     "FQPIE",
     "PI",
     "PIE",
@@ -41,6 +44,7 @@ __all__ = [
     "ConnectionRED",
     "Discipline",
     "DropTail",
+    "DualPI2",
     "FQCoDel",
     "GilbertElliott",
     "Policer",

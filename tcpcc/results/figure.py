@@ -38,7 +38,7 @@ ALGORITHMS: Mapping[str, tuple[str, str]] = {
     "cdg": (SKY, "*"), "dctcp": (VERMILION, "*"), "xcp": (BLACK, "*"),
     "bbr3": (SKY, "D"), "vivace": (ORANGE, "D"), "nv": (GREEN, "D"),
     "abe": (VERMILION, "s"), "ledbat_plus": (ORANGE, "8"), "swift": (BLUE, "8"),
-    "lia": (VERMILION, "H"), "olia": (BLUE, "H"), "balia": (GREEN, "H"),
+    "prague": (VERMILION, "p"), "lia": (VERMILION, "H"), "olia": (BLUE, "H"), "balia": (GREEN, "H"),
 }  # fmt: skip
 """Colour and marker of each algorithm, the same in every figure. Two algorithms of the same colour
 have different markers; algorithms that papers draw together also differ in greyscale."""

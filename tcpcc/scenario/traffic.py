@@ -108,8 +108,8 @@ class Transport(Record):
         syn_rtt: whether the handshake's RTT is a sample for the controller. The SYN is small, so
             its RTT is likely to become the BaseRTT.
         ecn: "off", "classic" (RFC 3168: at most one reaction per round trip), "accurate" (the
-            receiver reports the number of marked packets) or "l4s" (the same, and packets are
-            ECT(1), RFC 9331); packet model.
+            receiver reports the number of marked packets) or "l4s" (packets are ECT(1), RFC 9331,
+            and ACKs carry the number of marked packets modulo 8, RFC 9768); packet model.
         ecn_retransmissions: whether retransmissions are ECN-capable too (RFC 8311, 4.3); with
             "l4s" always.
         gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,
@@ -303,11 +303,13 @@ LINUX: dict[str, Mapping[str, Any]] = {
         name: {"controller": name}
         for name in (
             "reno", "vegas", "htcp", "hybla", "illinois", "veno", "yeah", "nv", "cdg", "lp", "bic",
-            "scalable", "dctcp",
+            "scalable", "dctcp", "prague",
         )
     },
 }  # fmt: skip
-LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {"dctcp": {"ecn": "accurate"}}
+LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
+    "dctcp": {"ecn": "accurate"}, "prague": {"ecn": "l4s"},
+}  # fmt: skip
 
 
 @named
@@ -492,7 +494,7 @@ class Flow(Record):
         Args:
             control: name in the kernel: "reno", "cubic", "bbr", "dctcp", "vegas",
                 "htcp", "hybla", "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic",
-                "highspeed", "scalable".
+                "highspeed", "scalable"; and "prague", of L4STeam's kernel.
             transport: settings that differ from those of `Transport.linux`.
             **settings: further settings of the flow; they override those of Linux.
 

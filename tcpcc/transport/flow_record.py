@@ -102,13 +102,13 @@ RARE: dict[str, type] = {
     "undo": FLAG, "dsack": FLAG, "eifel": FLAG, "undo_from": int, "undo_until": int,
     "undo_repairs": int, "undo_cwnd": float, "undo_ssthresh": float,
 }  # fmt: skip
-# Sender: the mode, whether retransmissions are ECN-capable, the newest count echoed, and whether
-# the next new segment carries CWR (`marked` above: marked packets that the ACK being handled
-# reports; classic ECN: 1 for an ACK with ECE).
+# Sender: the mode, whether retransmissions are ECN-capable, the newest count echoed, the field ACE
+# of the ACK being handled, and whether the next new segment carries CWR (`marked` above: marked
+# packets that the ACK being handled reports; classic ECN: 1 for an ACK with ECE).
 # Receiver: marked packets so far, whether the last packet was marked, and whether ACKs carry ECE.
 ECN: dict[str, type] = {
-    "ecn": FLAG, "ecn_retransmissions": FLAG, "echoed": int, "cwr": int, "marks_seen": int,
-    "mark_last": int, "echoes": int,
+    "ecn": FLAG, "ecn_retransmissions": FLAG, "echoed": int, "ace": int, "cwr": int,
+    "marks_seen": int, "mark_last": int, "echoes": int,
 }  # fmt: skip
 
 TCP_FLOW = record_dtype(

@@ -10,7 +10,9 @@ import math
 
 from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.transport.delivery import note_limited, reset_delivery, take_delivery
+from tcpcc.transport.ecn import marks_by_ace
 from tcpcc.transport.flow_record import (
+    L4S,
     LOSS,
     OPEN,
     RECOVERY,
@@ -104,6 +106,8 @@ def receive_ack(f, now, ack, trigger, low, high):
     f.high = high
     if f.delivery != 0:
         take_delivery(f, now)
+        if f.ecn == L4S:
+            marks_by_ace(f)
     if f.echo_due == DUE and ack > f.high_ack:
         judge_echo(f, now)
     if f.marked != 0 and report_marks(f, now):

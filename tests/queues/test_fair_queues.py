@@ -404,6 +404,28 @@ def test_fq_pie_keeps_delays_near_the_target_and_shares_equal(flows):
     assert 0.004 < run.queue_mean(after=10) * 8000 / 50e6 < 0.025
 
 
+# --- FQ
+
+
+@pytest.mark.parametrize(("ect", "sojourn", "mark"), [(1, 4e-3, 0), (1, 6e-3, 1), (0, 6e-3, 0)])
+def test_fq_marks_what_has_waited_too_long_and_drops_nothing(ect, sojourn, mark):
+    link = Alone("fq", ce_threshold=0.005)
+    vars(link.q).update(ect=float(ect), sojourn=sojourn, mark=0.0, drop=0.0, inner=0.0, size=1e3)
+    link.d.on_departure(link.s, link.p, link.q)
+    assert (link.q.mark, link.q.drop) == (mark, 0)
+
+
+@pytest.mark.parametrize(("flows", "share"), [(1024, 0.5), (1, 0.97)])
+def test_fq_shares_between_flows_and_not_within_a_single_queue(flows, share):
+    """CUBIC without ECN beside Prague: with a queue per flow half each; in a single one that marks
+    Prague yields."""
+    queue = tc.FQ(flows=flows, ce_threshold=0.005)
+    net = tc.dumbbell("50 Mbps", "5 ms", 200, queue=queue)
+    each = [tc.Flow.linux("cubic"), tc.Flow.linux("prague")]
+    rates = tc.simulate(tc.Scenario(net, each, duration=30)).goodput(after=5)
+    assert float(rates[0] / rates.sum()) == pytest.approx(share, abs=0.06)
+
+
 # --- The contract
 
 

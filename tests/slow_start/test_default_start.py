@@ -1,5 +1,6 @@
 """The default slow start: HyStart++ where a controller starts as Reno does, in today's sender."""
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -8,6 +9,7 @@ from tcpcc.controllers import get, names
 from tcpcc.controllers.controller import Controller
 from tcpcc.scenario.resolve import resolve
 from tcpcc.scenario.traffic import LINUX
+from tcpcc.slow_start import SLOW_STARTS, composed
 
 PRESETS = {"ns2": tc.Transport.ns2(), "bsd": tc.Transport.bsd(), "linux": tc.Transport.linux()}
 
@@ -106,3 +108,10 @@ def test_it_is_saved_as_none():
     assert tc.Scenario.from_toml(classic.to_toml()) == classic
     runs = [tc.simulate(x).data["cwnd"] for x in (classic, case(slow_start="standard"))]
     assert runs[0].identical(runs[1])
+
+
+def test_a_worker_processs_copy_of_the_standard_rule_changes_no_controller():
+    """Controllers with a window of their own refuse every other rule."""
+    copy = cloudpickle.loads(cloudpickle.dumps(SLOW_STARTS.find("standard")))
+    for name in ("bbr", "prague", "reno"):
+        assert composed(get(name), copy) is get(name)

@@ -8,6 +8,7 @@ from test_transport import Endpoint
 
 import tcpcc as tc
 from tcpcc.definition import Param, State
+from tcpcc.engine.jit import address, entry
 from tcpcc.errors import ScenarioError
 from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.queues import QUEUES
@@ -315,4 +316,58 @@ def test_a_marked_packet_of_l4s_is_ce_at_the_next_link_and_its_mark_is_echoed():
     assert a["marks"].sum() > 5
     assert a["cwnd"].identical(b["cwnd"])
     accurate = tc.simulate(scenario(tc.StepMark(threshold=8), "accurate")).data
-    assert a["cwnd"].identical(accurate["cwnd"])  # the feedback is the same
+    assert a["cwnd"].identical(accurate["cwnd"])  # the ACKs are the same
+
+
+# AccECN (RFC 9768)
+
+
+@pytest.mark.parametrize(
+    ("echoed", "ace", "reported", "marked"),
+    [
+        (0, 0, 2, 0),
+        (5, 7, 2, 2),
+        (6, 1, 4, 3),  # the field wraps around
+        (14, 7, 1, 1),
+        (3, 2, 7, 7),
+        (3, 3, 8, 8),  # none or eight
+        (3, 5, 9, 2),  # two; ten are more than reported
+        (3, 5, 12, 10),  # two or ten
+        (4, 7, 0, 0),  # reports nothing: may be old
+    ],
+)
+def test_the_sender_reads_the_field_ace(echoed, ace, reported, marked):
+    """The number of marks that fits; if it is ambiguous, the largest (appendix A.2.1)."""
+    flow, delivery = np.zeros(1, r.TCP_FLOW), np.zeros(1, r.DELIVERY)
+    delivery["news"] = reported
+    flow["ecn"], flow["echoed"], flow["delivery"] = r.L4S, echoed, address(delivery)
+    flow["ack"], flow["ace"] = 100, ace
+    read_ace(address(flow))
+    assert flow["marked"][0] == marked
+    assert flow["echoed"][0] == echoed + marked
+
+
+@entry
+def read_ace(flow):
+    ecn.marks_by_ace(r.tcp_at(flow, 0))
+
+
+@pytest.mark.parametrize(("ack_every", "loss"), [(1, 0), (2, 0), (2, 0.05), (4, 0.05)])
+def test_three_bits_tell_all_marks(ack_every, loss):
+    """Delayed and lost ACKs: the sender's count is the receiver's, but for marks on the way. If
+    ACKs are so rare that the field may wrap around between two of them, it is never smaller."""
+    links = [
+        tc.Link("a", "b", rate="10 Mbps", delay="10 ms", buffer=60, queue=tc.StepMark(threshold=8)),
+        tc.Link("b", "a", rate="10 Mbps", delay="10 ms", loss=loss),
+    ]
+    transport = tc.Transport(ecn="l4s", delayed_ack=0.05, ack_every=ack_every)
+    flows = [tc.Flow("prague", source="a", target="b", transport=transport)] * 2
+    case = tc.Scenario(tc.Network(links), flows, duration=6, seed=1)
+    sim = PacketSimulation(case)
+    run = sim.run()
+    seen, told = sim.world.tcp["marks_seen"], sim.world.tcp["echoed"]
+    assert seen.sum() > 200
+    assert np.all(seen - told < 16)
+    if ack_every < 4:
+        assert np.all(told <= seen)
+    assert run.data["cwnd"].identical(tc.simulate(case).data["cwnd"])

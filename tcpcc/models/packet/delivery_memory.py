@@ -34,6 +34,7 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
         controller.extras
         or RECOVERIES[flow.recovery].on_alarm is not None
         or settings.count_delivered
+        or settings.ecn == "l4s"
     )
     frto = settings.frto and RECOVERIES[flow.recovery].on_alarm is not None
     dsack = settings.dsack and RECOVERIES[flow.recovery].selective

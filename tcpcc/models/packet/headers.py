@@ -64,7 +64,7 @@ def read_at_receiver(w, flow, tcp, header, due):
     h = header_at(w.headers, header)
     due = ecn.on_bits(tcp, h.ecn, due)
     h.ecn = ecn.bits_of_ack(tcp)
-    h.echo = tcp.marks_seen
+    h.echo = ecn.echo_of_ack(tcp)
     h.back = 1
     release_header(w, flow.held_header)
     flow.held_header = 0 if due else header

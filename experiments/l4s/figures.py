@@ -1,0 +1,66 @@
+"""The figures of the L4S paper; rings are published values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from experiments import charts, published
+from experiments.harness import Cells
+from experiments.l4s import scenarios as s
+from experiments.l4s.tables import column
+from tcpcc import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOOKS = dict(zip(s.RIVALS, (("C0", "o"), ("C2", "s"), ("C1", "^")), strict=True))
+
+
+def curve(ax: Axes, item: str, row: str, cells: Cells, name: str, look: tuple[str, str]) -> None:
+    """One row over the buffers, with rings at its published values."""
+    colour, marker = look
+    places = list(range(len(s.BUFFERS)))
+    line = [cells[row, column(buffer)] for buffer in s.BUFFERS]
+    charts.curve(ax, places, line, "packet", name, color=colour, marker=marker)
+    printed = published.of("l4s").printed(item)
+    told = [(x, printed[row, column(buffer)]) for x, buffer in zip(places, s.BUFFERS, strict=True)]
+    for x, value in told:
+        if value is not None:
+            charts.published(ax, [x], [value])
+    ax.set_xticks(places, [f"{buffer:g}" for buffer in s.BUFFERS])
+
+
+def chart_throughputs(cells: Mapping[str, Cells]) -> Figure:
+    """Prague's throughput beside each rival, a panel for each bottleneck."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, axes = plt.subplots(2, 3, sharex=True, sharey=True, figsize=(plots.WIDTH, 4.6))
+        for k, (ax, bottleneck) in enumerate(zip(axes.flat, s.BOTTLENECKS, strict=True)):
+            for rival, look in LOOKS.items():
+                row = f"{bottleneck}, {rival}"
+                curve(ax, "throughput", row, cells["packet"], f"beside {rival}", look)
+            charts.title(ax, k, bottleneck)
+            ax.set_ylim(0, 100)
+        for ax in axes[-1]:
+            ax.set_xlabel("Buffer (BDP)")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("Prague (Mb/s)")
+        charts.legend_above(figure, [axes[0, 0]], 3)
+    return figure
+
+
+def chart_delays(cells: Mapping[str, Cells]) -> Figure:
+    """Queueing delay of Prague beside CUBIC, on a log scale."""
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.44))
+        for k, bottleneck in enumerate(s.BOTTLENECKS):
+            look = (f"C{k}", "os^vDP"[k])
+            curve(ax, "delay", bottleneck, cells["packet"], bottleneck, look)
+        ax.set(yscale="log", xlabel="Buffer (BDP)", ylabel="Queueing delay (ms)")
+        charts.legend_above(figure, [ax], 3)
+    return figure

@@ -1,0 +1,135 @@
+"""Prague: its steps, its rate with short RTTs, its fallback beside CUBIC."""
+
+import math
+
+import pytest
+
+import tcpcc as tc
+from tcpcc.controllers import get
+
+PRAGUE = get("prague")
+
+
+def begin(window, *, rounds=0, **params):
+    """A flow in congestion avoidance with that window and an RTT of 10 ms, at 1 s."""
+    s, p, a = PRAGUE.example()
+    vars(s).update(zip(PRAGUE.state_dtype.names, PRAGUE.initial_state, strict=True))
+    s.cwnd = s.frac_cwnd = float(window)
+    s.ssthresh = 2.0
+    s.rounds = float(rounds)
+    s.round_end = math.inf
+    vars(p).update(PRAGUE.check(params))
+    a.now, a.srtt, a.rtt, a.delivered, a.ce, a.phase, a.limited = (
+        1.0,
+        0.01,
+        0.01,
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+    )
+    return s, p, a
+
+
+@pytest.mark.parametrize(
+    ("rounds", "srtt", "step"), [(0, 0.01, 1), (500, 0.01, 0.16), (500, 0.05, 1)]
+)
+def test_the_increase_is_that_of_the_virtual_rtt_after_500_rounds(rounds, srtt, step):
+    s, p, a = begin(20, rounds=rounds)
+    a.srtt = srtt
+    PRAGUE.on_ack(s, p, a)
+    assert s.frac_cwnd == pytest.approx(20 + step / 20)
+
+
+def test_marked_packets_do_not_grow_the_window():
+    s, p, a = begin(20)
+    a.delivered, a.ce = 2.0, 2.0
+    PRAGUE.on_ack(s, p, a)
+    assert s.frac_cwnd == 20
+    a.ce = 1.0
+    PRAGUE.on_ack(s, p, a)
+    assert s.frac_cwnd == pytest.approx(20 + 1 / 20)
+
+
+def test_alpha_is_the_mean_share_of_marks_once_per_round_and_virtual_rtt():
+    s, p, a = begin(20, rounds=500)
+    s.round_end, s.alpha_stamp, s.alpha, s.saw_ce = 0.0, 0.98, 0.5, 1.0
+    a.total_delivered, a.pipe, a.delivered, a.ce = 100.0, 20.0, 8.0, 2.0
+    PRAGUE.on_ack(s, p, a)
+    assert s.alpha == 0.5  # 20 ms after the last step
+    a.now = 1.006
+    PRAGUE.on_ack(s, p, a)
+    assert s.alpha == pytest.approx(0.5 + (4 / 16 - 0.5) / 16)
+    assert (s.acked, s.marked, s.round_end) == (0, 0, 120)
+
+
+@pytest.mark.parametrize("rounds", [0, 500])
+def test_a_mark_takes_half_of_alpha_once_per_virtual_rtt(rounds):
+    s, p, a = begin(40, rounds=rounds)
+    s.alpha = 0.25
+    PRAGUE.on_mark(s, p, a)
+    assert s.frac_cwnd == 35
+    a.now += 0.02
+    PRAGUE.on_mark(s, p, a)
+    assert s.frac_cwnd == (35 if rounds else 35 * 0.875)
+    a.now += 0.006
+    PRAGUE.on_mark(s, p, a)
+    assert s.frac_cwnd == pytest.approx(35 * 0.875 ** (1 if rounds else 2))
+
+
+def test_a_loss_halves_the_window():
+    s, p, a = begin(40)
+    PRAGUE.on_loss(s, p, a)
+    assert s.frac_cwnd == 20
+    PRAGUE.on_undo(s, p, a)
+    assert s.frac_cwnd == 40
+
+
+def test_cwnd_follows_by_one_packet_per_ack_and_pacing_at_once():
+    s, p, a = begin(40)
+    s.alpha = 0.5
+    PRAGUE.on_mark(s, p, a)
+    a.delivered, a.ce = 2.0, 2.0
+    for cwnd in (39, 38, 37):
+        PRAGUE.on_ack(s, p, a)
+        assert s.cwnd == s.ssthresh == cwnd
+        assert s.pacing_rate == pytest.approx(30 / 0.01)
+
+
+def test_a_window_below_two_packets_is_paced():
+    s, p, a = begin(0.5)
+    s.cwnd = 2.0
+    a.delivered, a.ce = 1.0, 1.0
+    PRAGUE.on_ack(s, p, a)
+    assert s.cwnd == 2
+    assert s.pacing_rate == pytest.approx(0.5 / 0.01)
+
+
+def beside_cubic(queue, ecn="off", rate="40 Mbps", rtts=(0.01,), **params):
+    """Goodputs of Prague and CUBIC flows, Mb/s."""
+    net = tc.dumbbell(rate, "0.5 ms", 4000, queue=queue, access_rate="10 Gbps")
+    flows = [tc.Flow.linux("prague", access_delay=(r - 1e-3) / 4, **params) for r in rtts]
+    flows += [
+        tc.Flow.linux("cubic", access_delay=(r - 1e-3) / 4, transport={"ecn": ecn}) for r in rtts
+    ]
+    run = tc.simulate(tc.Scenario(net, flows, duration=60, seed=1))
+    return run.goodput(after=10).values / 1e6, run
+
+
+@pytest.mark.parametrize("rtt", [0.005, 0.01, 0.02])
+def test_short_rtts_do_not_give_prague_more(rtt):
+    """With the virtual RTT the shares in DualPI2 stay within 2; without it Prague has 1.6 to 5
+    times its share."""
+    (prague, cubic), _ = beside_cubic(tc.DualPI2(), rtts=(rtt,))
+    assert 0.5 < prague / cubic < 2
+    (free, _), _ = beside_cubic(tc.DualPI2(), rtts=(rtt,), rtt_transition=1e9)
+    assert free > 1.15 * prague
+
+
+def test_the_fallback_shares_a_classic_ecn_queue():
+    """In a single queue with CoDel, CUBIC with ECN is left a tenth; with the fallback a third."""
+    queue = tc.CoDel(ecn=True)
+    (prague, cubic), _ = beside_cubic(queue, "classic")
+    assert prague > 5 * cubic
+    (prague, cubic), _ = beside_cubic(queue, "classic", ecn_fallback=True)
+    assert prague < 2.5 * cubic

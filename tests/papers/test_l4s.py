@@ -1,0 +1,140 @@
+"""Evidence for causes: the L4S paper; and why a Prague in whole packets is starved."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from experiments.l4s import scenarios as s
+from experiments.l4s import tables as t
+from tcpcc.controllers import get
+from tcpcc.controllers.reno import PARAMS, on_loss
+from tcpcc.definition import State
+
+pytestmark = pytest.mark.papers
+
+SEEDS = (1, 2, 3)
+
+
+def mean_mbps(make):
+    return np.mean([t.prague_mbps(tc.simulate(make(seed))) for seed in SEEDS])
+
+
+@pytest.mark.parametrize(
+    ("bottleneck", "buffer", "published"),
+    [("FIFO", 2, 41.8), ("FIFO", 4, 55.9), ("CoDel+ECN", 2, 38.8), ("CoDel+ECN", 8, 40.0)],
+)
+def test_larger_pieces_of_bbr_leave_prague_what_is_published(bottleneck, buffer, published):
+    """Pieces of the link's whole rate, 8 packets, instead of those of half of it."""
+    assert s.piece(s.RATE) == 8
+
+    def with_larger(seed):
+        case = s.beside(bottleneck, "BBRv1", buffer, seed)
+        return case.replace(flows=[case.flows[0], s.rival_flow("BBRv1", 2 * s.RATE)])
+
+    ours = mean_mbps(lambda seed: s.beside(bottleneck, "BBRv1", buffer, seed))
+    assert ours > published + 5
+    assert mean_mbps(with_larger) == pytest.approx(published, abs=5)
+
+
+@pytest.mark.parametrize(("rival", "published"), [("CUBIC", 73.6), ("CUBIC ECN", 74.9)])
+def test_a_codel_buffer_of_one_bdp_is_at_an_edge(rival, published):
+    share = {
+        packets: mean_mbps(lambda seed, packets=packets: with_buffer(rival, packets, seed))
+        for packets in (60, 70, 85)
+    }
+    assert share[60] < published - 12
+    assert share[70] == pytest.approx(published, abs=5)
+    assert share[85] > published + 10
+
+
+def with_buffer(rival, packets, seed):
+    net = tc.dumbbell(s.RATE, s.BASE_RTT / 2, packets, queue=s.queue("CoDel+ECN", s.THRESHOLD))
+    return s.beside("CoDel+ECN", rival, 1, seed).replace(net=net)
+
+
+def without_slow_start(s, p, a):
+    s.frac_cwnd = s.ssthresh = s.cwnd
+
+
+def test_in_a_deep_buffer_the_share_depends_on_the_start():
+    """FIFO of 8 BDP beside CUBIC with ECN."""
+    other = dataclasses.replace(get("prague"), name="no slow start", on_open=without_slow_start)
+
+    def started(seed):
+        case = s.beside("FIFO", "CUBIC ECN", 8, seed)
+        first, rival = case.flows
+        settings = {f: getattr(first, f) for f in ("packet_size", "header", "ack_size", "jitter")}
+        flow = tc.Flow(other, recovery=first.recovery, transport=first.transport, **settings)
+        return case.replace(flows=[flow, rival])
+
+    ours = mean_mbps(lambda seed: s.beside("FIFO", "CUBIC ECN", 8, seed))
+    assert mean_mbps(started) + 10 < 41.9 < ours - 8
+
+
+# A user's Prague, written on the shared window, had 3.5 of 40 Mb/s at 10 ms and 21 at 40 ms
+
+
+def on_ack(s, p, a):
+    s.acked += a.delivered
+    s.marked += a.marked
+    if s.cwnd < s.ssthresh:
+        s.cwnd += a.acked
+    else:
+        s.cwnd += min((a.srtt / 0.025) ** 2, 1.0) * max(a.delivered - a.marked, 0.0) / s.cwnd
+    if a.srtt > 0:
+        s.pacing_rate = s.cwnd / a.srtt * (2.0 if s.cwnd < s.ssthresh / 2 else 1.0)
+
+
+def on_round(s, p, a):
+    if s.acked > 0:
+        s.alpha += (min(s.marked / s.acked, 1.0) - s.alpha) / 16
+    s.acked = 0.0
+    s.marked = 0.0
+
+
+def on_mark(s, p, a):
+    s.cwnd = max(s.cwnd * (1 - s.alpha / 2), 2.0)
+    s.ssthresh = s.cwnd
+
+
+def on_timeout(s, p, a):
+    s.ssthresh = max(s.cwnd / 2, 2.0)
+    s.cwnd = 1.0
+
+
+def in_shared_window():
+    return tc.Controller(
+        name="prague in a shared window", summary="Prague without a window of its own",
+        on_ack=on_ack, on_round=on_round, on_loss=on_loss, on_timeout=on_timeout, on_mark=on_mark,
+        params=PARAMS,
+        state={
+            "alpha": State(1, "", ""), "acked": State(0, "", ""), "marked": State(0, "", ""),
+            "pacing_rate": State(math.inf, "packets/s", ""),
+        },
+    )  # fmt: skip
+
+
+def beside_cubic(controller, base_rtt, **transport):
+    """Prague's share of a DualPI2 of 40 Mb/s beside CUBIC."""
+    net = tc.dumbbell("40 Mbps", base_rtt / 2, 10_000, queue=tc.DualPI2())
+    linux = tc.Transport.linux(ecn="l4s", **transport)
+    shares = []
+    for seed in (1, 2):
+        prague = tc.Flow(controller, recovery="rack-tlp", transport=linux, packet_size=1500)
+        flows = [prague.replace(jitter=0.1), tc.Flow.linux("cubic", jitter=0.1)]
+        rates = tc.simulate(tc.Scenario(net, flows, duration=60, seed=seed)).goodput(after=10)
+        shares.append(float(rates[0] / rates.sum()))
+    return np.mean(shares)
+
+
+def test_whole_packets_starve_prague_at_a_short_rtt_only():
+    """A cut of a packet or so is rounded down by half a packet more, and at 10 ms the increase is
+    0.16 packets per RTT. With fractions the share is half of the link."""
+    user = in_shared_window()
+    assert beside_cubic(user, 0.01) < 0.22
+    assert beside_cubic(user, 0.04) > 0.35
+    assert beside_cubic(user, 0.01, whole_window=False) > 0.33
+    assert 0.4 < beside_cubic("prague", 0.01) < 0.65

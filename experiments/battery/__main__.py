@@ -145,7 +145,12 @@ def page_tables(table: pd.DataFrame) -> str:
         keys = next(iter(made.values())).index
         lines = [f"| {head} | {' | '.join(made)} |", "|---" * (len(made) + 1) + "|"]
         for key in keys:
-            cells = [f"{t.loc[key, 'strict']}, {t.loc[key, 'lenient']}" for t in made.values()]
+            cells = [
+                f"{t.loc[key, 'strict']}, {t.loc[key, 'lenient']}"
+                if t.loc[key, "values"]
+                else "refused"
+                for t in made.values()
+            ]
             lines.append(f"| {key} | {' | '.join(cells)} |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

@@ -102,7 +102,7 @@ def _unread_settings(resolved: Resolved) -> Iterator[str]:
 
 
 def _two_ways(resolved: Resolved) -> Iterator[str]:
-    """Queueing links that carry data of some flows and ACKs of others."""
+    """Links that carry data of some flows and ACKs of others, whose delay a controller reads."""
     data = {i for flow in resolved.flows for i in flow.forward}
     acks = {i for flow in resolved.flows for i in flow.reverse}
     both = [
@@ -110,11 +110,16 @@ def _two_ways(resolved: Resolved) -> Iterator[str]:
         for i, link in enumerate(resolved.links)
         if i in data & acks and math.isfinite(link.rate)
     ]
-    if both:
+    readers = [
+        flow.controller.name
+        for flow in resolved.rows
+        if flow.controller is not None and flow.controller.reads_base_rtt
+    ]
+    if both and readers:
         listed = ", ".join(repr(name) for name in both[:2]) + (", ..." if both[2:] else "")
         yield (
-            f"{listed} carry data of some flows and ACKs of others: ACK compression is missing, so"
-            " losses can be half as many, and delay-based flows can get half as much again"
+            f"{listed} carry data of some flows and ACKs of others: ACK compression is missing,"
+            f" which controller {readers[0]!r} takes for a queue: it can get half as much again"
         )
 
 

@@ -40,6 +40,7 @@ def lot(hops, queue=None):
         (BELL, [tc.Flow("newreno", processing=8e-4)]),
         (BELL, [tc.Flow("newreno", transport=tc.Transport.ns2())]),
         lot(2),
+        (two_ways(), [tc.Flow("newreno", source=a, target=b) for a, b in ("ab", "ba")]),
         lot(3, "red"),
         (tc.dumbbell("100 Mbps", "20 ms", 500), [tc.Flow("newreno", recovery="sack")]),
         (tc.dumbbell("100 Mbps", "20 ms", 500), [tc.Flow("newreno", size=100)]),
@@ -55,7 +56,7 @@ def test_no_warning_where_fluid_is_right(net, flows):
     [
         (
             two_ways(),
-            [tc.Flow("newreno", source=a, target=b) for a, b in ("ab", "ba")],
+            [tc.Flow("vegas", source=a, target=b) for a, b in ("ab", "ba")],
             "'a>b', 'b>a' carry data of some flows and ACKs of others",
         ),
         (tc.dumbbell("10 Mbps", "20 ms", 2), [tc.Flow("newreno")], "buffer = 2 packets"),

@@ -17,7 +17,7 @@ import pandas as pd
 
 import tcpcc as tc
 from experiments import pictures
-from experiments.battery import JITTER, PACKET, RATE, dumbbell, red
+from experiments.background import JITTER, PACKET, RATE, dumbbell, red
 from tcpcc import plots
 
 if TYPE_CHECKING:

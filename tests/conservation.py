@@ -34,9 +34,10 @@ def check_packets(world):
     )
     assert (tcp["arrived"] == tcp["delivered"] + tcp["duplicates"]).all()
     if world.conversations is None:
-        sums = {name: world.flow_bins[name].sum() for name in ("sent", "dropped")}
+        sums = {name: world.flow_bins[name].sum() for name in ("sent", "dropped", "acks_dropped")}
         assert sums["sent"] == tcp["sent"].sum() + cbr["sent"].sum(), "the record of what was sent"
-        assert sums["dropped"] <= flows["dropped"].sum(), "the record of what was dropped"
+        lost = sums["dropped"] + sums["acks_dropped"]
+        assert lost <= flows["dropped"].sum(), "the record of what was dropped"
 
 
 def check_fluid(world):

@@ -54,6 +54,7 @@ def arrays(case, seed=0):
         "retransmitted": rng.integers(0, 3, flow).astype(float),
         "delivered": sent - rng.integers(0, 5, flow),
         "dropped": rng.integers(0, 3, flow).astype(float),
+        "acks_dropped": np.zeros(flow),
         "queue": queue,
         "queue_max": queue + rng.uniform(0, 10, link),
         "busy": rng.uniform(0.5, 1, link),

@@ -369,8 +369,16 @@ class Controller(Definition):
     @cached_property
     def reads_of_packets(self) -> list[str]:
         """The fields of :data:`OF_PACKETS` that a rule reads."""
-        read = fields_read(self.rules.values(), self.records(SAMPLE, SAMPLE))
-        return [name for name in OF_PACKETS if name in read]
+        return [name for name in OF_PACKETS if name in self._fields_read]
+
+    @property
+    def reads_base_rtt(self) -> bool:
+        """Whether a rule reads the smallest RTT so far."""
+        return "base_rtt" in self._fields_read
+
+    @cached_property
+    def _fields_read(self) -> frozenset[str]:
+        return fields_read(self.rules.values(), self.records(SAMPLE, SAMPLE))
 
     @cached_property
     def state_dtype(self) -> np.dtype:

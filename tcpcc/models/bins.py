@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 FLOW_BIN = record_dtype(
     {
         "cwnd": float, "ssthresh": float, "rtt": float, "sent": float, "retransmitted": float,
-        "delivered": float, "dropped": float,
+        "delivered": float, "dropped": float, "acks_dropped": float,
     }
 )  # fmt: skip
 LINK_BIN = record_dtype(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, ScenarioWarning
+from tcpcc.scenario.resolve import is_host
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.controllers.controller import Controller
     from tcpcc.scenario.resolve import Resolved
+
+
+TINY = 4  # packets; of a smaller buffer windows of two packets lose bursts
+TYPICAL = 1000  # bytes of a packet, for buffers in bytes
 
 
 class FluidWarning(UserWarning):
@@ -21,7 +27,11 @@ class FluidWarning(UserWarning):
 def warn_of_jitter(resolved: Resolved, model: str) -> None:
     """Warn that a random delay per packet is replaced by its mean."""
     for what in ("jitter", "aggregation"):
-        names = [repr(link.name) for link in resolved.links if getattr(link, what) > 0]
+        names = [
+            repr(link.name)
+            for link in resolved.links
+            if getattr(link, what) > 0 and not is_host(link)
+        ]
         if names:
             listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
             warnings.warn(
@@ -30,6 +40,21 @@ def warn_of_jitter(resolved: Resolved, model: str) -> None:
                 FluidWarning,
                 stacklevel=6,
             )
+
+
+def warn_of_tiny_buffers(resolved: Resolved, model: str) -> None:
+    """Warn of a drop-tail buffer of a few packets, which loses parts of bursts only in packets."""
+    for link in resolved.links:
+        size = 1 if link.buffer_unit == "packets" else TYPICAL
+        if link.buffer < TINY * size and math.isfinite(link.rate):
+            warnings.warn(
+                f"{model} model: link {link.name!r}: buffer = {link.buffer:g} {link.buffer_unit}:"
+                " bursts are lost in packets and pass in fluid, so utilization can be several times"
+                " too high: check with the packet model",
+                FluidWarning,
+                stacklevel=6,
+            )
+            return
 
 
 def warn_of_unread_headers(resolved: Resolved) -> None:

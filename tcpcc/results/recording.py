@@ -35,7 +35,8 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "sent": (("time", "flow"), "packets", "sent in the bin, retransmissions included"),
     "retransmitted": (("time", "flow"), "packets", "sent again in the bin"),
     "delivered": (("time", "flow"), "packets", "reached the receiver for the first time"),
-    "dropped": (("time", "flow"), "packets", "dropped in the network in the bin"),
+    "dropped": (("time", "flow"), "packets", "data packets dropped in the network in the bin"),
+    "acks_dropped": (("time", "flow"), "packets", "ACKs dropped in the network in the bin"),
     "queue": (("time", "link"), "packets", "packets waiting, mean over the bin"),
     "queue_max": (("time", "link"), "packets", "packets waiting, largest in the bin"),
     "busy": (("time", "link"), "1", "share of the bin in which the link was sending"),
@@ -132,6 +133,10 @@ there; NaN for flows whose controller does not name them.
 """
 
 
+AMOUNTS = ("sent", "retransmitted", "delivered", "dropped", "acks_dropped")
+"""Packets and ACKs that a flow's series count in each bin."""
+
+
 @dataclass(frozen=True)
 class FlowSeries:
     """What an engine recorded of flows: arrays of shape [time, row], or [row] where said.
@@ -146,6 +151,7 @@ class FlowSeries:
     retransmitted: NDArray[Any]
     delivered: NDArray[Any]
     dropped: NDArray[Any]
+    acks_dropped: NDArray[Any]
     timeouts: NDArray[Any]
     """Shape [row]."""
     loss_events: NDArray[Any]

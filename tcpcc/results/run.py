@@ -248,7 +248,10 @@ class Run:
     # Losses.
 
     def loss_rate(self, after: float = 0.0, before: float | None = None) -> xr.DataArray:
-        """Dropped packets over sent packets, dims (flow); NaN if no packet was sent."""
+        """Dropped over sent data packets, dims (flow); NaN if no packet was sent.
+
+        Lost ACKs do not count: ``data["acks_dropped"]`` has them.
+        """
         bins, _ = self._window(after, before)
         dropped, sent = (self.data[v].isel(time=bins).sum("time") for v in ("dropped", "sent"))
         return (dropped / sent.where(sent > 0)).rename("loss_rate").assign_attrs(units="1")

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 
+PROCESSING = ":processing"  # end of the name of a host's link
+
+
 @dataclass(frozen=True, slots=True)
 class ResolvedFlow:
     """A flow with its route, its controller and its defaults filled in.
@@ -358,8 +361,13 @@ def _processing_link(spec: Flow, name: str, node: str) -> Link:
     """The processing time of a flow's host, as a link before all others."""
     return Link(
         f"{name}:host", node, rate=math.inf, delay=0.0, jitter=spec.processing,
-        name=f"{name}:processing", record=False,
+        name=f"{name}{PROCESSING}", record=False,
     )  # fmt: skip
+
+
+def is_host(link: Link) -> bool:
+    """Whether a link is the processing time of a flow's host."""
+    return link.name.endswith(PROCESSING)
 
 
 def _resolve_changes(

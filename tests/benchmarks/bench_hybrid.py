@@ -7,7 +7,7 @@ hybrid cannot be more than (N + f) / f times as fast as packets, whatever the fl
 import pytest
 
 from experiments import crowd
-from experiments.battery import dumbbell, red
+from experiments.background import dumbbell, red
 from tcpcc import bench
 
 QUEUES = {"RED": red, "drop-tail": None}

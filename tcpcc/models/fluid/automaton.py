@@ -42,9 +42,8 @@ Differences from the packet model (measured in docs/models.md)
   is simulated, in shorter steps, a flow loses 2.6 packets and the queue is 4 to 7 % too short (1.6
   packets and 16 % without this computation).
 * Traffic phases: with equal packets and drop-tail queues, the order of arrivals can favor or starve
-  a packet flow; the fluid model treats all flows alike. Compare it with packets of a different size
-  for each flow, 900 to 1100 bytes, so that no order persists. Fluid flows over several full
-  drop-tail links get more than packet flows with packets of any size.
+  a packet flow; the fluid model treats all flows alike. Compare it with packets whose hosts have
+  processing times and whose round trips differ by a few per cent (`experiments.battery`).
 * Compressed ACKs: an ACK waits behind whole data packets, and the sender then sends bursts. In the
   fluid model two-way traffic fills its links.
 * Gaps between ACKs: the fluid model has no gaps shorter than a step. Westwood's first bandwidth

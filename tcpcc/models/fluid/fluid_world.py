@@ -19,7 +19,7 @@ from tcpcc.models.fluid.steps import FINER, MANY_FLOWS, PACKET_STEPS, first_step
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
-from tcpcc.results.recording import FlowSeries, LinkSeries, Series, dataset
+from tcpcc.results.recording import AMOUNTS, FlowSeries, LinkSeries, Series, dataset
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
@@ -403,7 +403,7 @@ class FluidWorld:
         of_flows: dict[str, np.ndarray] = {}
         for name in ("cwnd", "ssthresh", "rtt"):
             of_flows[name] = np.where(active, flow_bins[name], np.nan)
-        for name in ("sent", "retransmitted", "delivered", "dropped"):
+        for name in AMOUNTS:
             so_far = np.maximum.accumulate(flow_bins[name], axis=0)
             of_flows[name] = np.diff(so_far, axis=0, prepend=0.0) * counts
         links = LinkSeries(

@@ -100,6 +100,9 @@ def record_flow(w, f):
     for h in range(route.n_forward):
         hop = fluid_hop_at(w.hops, route.first_hop + h)
         b.dropped += slot_at(w.slots, hop.first_slot + f.member).dropped
+    for h in range(route.n_forward, route.n_hops):
+        hop = fluid_hop_at(w.hops, route.first_hop + h)
+        b.acks_dropped += slot_at(w.slots, hop.first_slot + f.member).dropped
 
 
 @compiled

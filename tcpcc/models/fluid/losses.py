@@ -41,9 +41,9 @@ def take_back(w, link, hop, m, packets):
     link.taken_packets -= now * slot.count
     number_at(w.row, link.column + TAKEN).value = link.taken
     number_at(w.row, link.column + TAKEN_PACKETS).value = link.taken_packets
+    slot.dropped += now
     if slot.carries_ack == 0:
         slot.accepted -= now
-        slot.dropped += now
         number_at(w.row, hop.column + m).value = slot.accepted
     return now
 

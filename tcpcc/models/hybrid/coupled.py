@@ -19,6 +19,7 @@ from tcpcc.models.blame import RuleError, blame
 from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.fluid.limits import look
 from tcpcc.models.fluid.timeline import events
+from tcpcc.models.hybrid.crowds import warn_of_crowds
 from tcpcc.models.hybrid.foreground import split_traffic
 from tcpcc.models.packet import read_out
 from tcpcc.models.packet.packet_world import PacketWorld
@@ -68,6 +69,7 @@ class Coupled:
         front, back = split_traffic(scenario)
         self.fluid = FluidWorld(back, step, representatives)
         look(self.fluid.resolved)
+        warn_of_crowds(front.resolve(expand=False), back.resolve(expand=False))
         self.shared = np.zeros(len(self.fluid.kept), SHARED)
         self.victims = no_victims(len(self.fluid.kept))
         self.packets = PacketWorld(front, trace, self._share(front), self._in_amounts())

@@ -64,12 +64,15 @@ def simulate(
         ScenarioError: flows of a finite size, scheduled changes, or a `step` that is too long.
         RuleError: a controller's rules gave a window that is not a positive number.
     """
+    from tcpcc.models.meanfield.flow_classes import warn_of_late_starts
     from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
-    from tcpcc.models.refusals import warn_of_jitter
+    from tcpcc.models.refusals import warn_of_jitter, warn_of_tiny_buffers
 
     begin = time.thread_time()
     world = MeanFieldWorld(scenario, step, marking=marking)
     warn_of_jitter(world.resolved, "meanfield")
+    warn_of_tiny_buffers(world.resolved, "meanfield")
+    warn_of_late_starts(world.resolved)
     world.start()
     with Progress(scenario.duration, progress) as bar:
         for k in range(1, SLICES + 1):

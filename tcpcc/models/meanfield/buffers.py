@@ -9,7 +9,7 @@ depending on the phase of the packet being sent.
 
 from tcpcc.engine.jit import compiled
 from tcpcc.models.meanfield.meanfield_records import class_slot_at, mean_link_at
-from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 BITS = 8.0  # bits in a byte
 
@@ -75,7 +75,10 @@ def bounded(link, backlog):
 
 @compiled
 def ask_discipline(link, now, step, backlog, arrivals, b):
-    """Update the share dropped early, `arrivals` packets after the last update."""
+    """Update the share dropped early, `arrivals` packets and `step` s after the last update.
+
+    A timer that is due meanwhile sees the packets that arrived before it.
+    """
     link.early_before = link.early
     if link.rule == 0:
         return
@@ -92,5 +95,16 @@ def ask_discipline(link, now, step, backlog, arrivals, b):
     q.flows = link.flows
     q.concentration = link.squares / link.arriving**2 if link.arriving > 0 else 1.0
     q.prob = q.spread = q.anew = 0.0
+    since = now - step
+    while link.timer != 0 and q.wake <= now:
+        part = max(q.wake - since, 0.0) / step
+        q.arrivals = arrivals * part
+        q.now = q.wake
+        apply_discipline(link, -1)
+        since = max(since, q.wake)
+        run_timer(link, q.wake)
+    if link.timer != 0:
+        q.arrivals = arrivals * (now - since) / step
+    q.now = now
     apply_discipline(link, b)
     link.early = min(max(q.prob, 0.0), 1.0)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.engine.jit import address
-from tcpcc.errors import TcpccError
+from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.meanfield.lookback import ALL
 from tcpcc.transport import flow_record as t
 
@@ -84,6 +84,13 @@ class Solver:
         from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 
         self.world: MeanFieldWorld = MeanFieldWorld(scenario, bins=False, marking=marking)
+        for link in self.world.resolved.links:
+            if link.queue.discipline.on_interval is not None:
+                raise ScenarioError(
+                    f"link {link.name!r}: the drop probability of queue {link.queue.name!r} changes"
+                    " by a timer and does not follow from the queue, so its equilibrium is not"
+                    ' computed; run simulate(..., "meanfield")'
+                )
         self.initial = [state.copy() for state in self.world.states]
         links = self.world.links
         self.room = np.where(
@@ -301,7 +308,7 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
         or marked), `utilization`.
 
     Raises:
-        ScenarioError: flows of a finite size, scheduled changes.
+        ScenarioError: flows of a finite size, scheduled changes, a queue with a timer (PI).
         NoEquilibriumError: no equilibrium was found; or a rule compares the queueing delay with a
             threshold, so that a link is overloaded just below a queue and idle just above it.
     """

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError
+from tcpcc.models.refusals import FluidWarning
 from tcpcc.scenario.traffic import CBR, Flow
 
 if TYPE_CHECKING:
@@ -47,8 +49,28 @@ def flow_classes(resolved: Resolved) -> list[FlowClass]:
     return classes
 
 
+def warn_of_late_starts(resolved: Resolved) -> None:
+    """Warn of flows that measure their base RTT in the queue of flows that started earlier.
+
+    In packets such a queue empties now and then, so that a later flow finds its base RTT.
+    """
+    flows = [flow for flow in resolved.flows if flow.controller is not None]
+    if len({flow.spec.start for flow in flows if isinstance(flow.spec, Flow)}) < 2:
+        return
+    for flow in flows:
+        if flow.controller is not None and flow.controller.reads_base_rtt:
+            warnings.warn(
+                f"meanfield model: flow {flow.name!r}: controller {flow.controller.name!r} reads"
+                " base_rtt and flows start at different times: a later flow takes a queue for its"
+                " base RTT for good, so queues can be several times too long: check with packets",
+                FluidWarning,
+                stacklevel=5,
+            )
+            return
+
+
 def refuse_what_is_not_smooth(resolved: Resolved) -> None:
-    """Refuse workloads, flows of a finite size, scheduled changes and queues with timers.
+    """Refuse workloads, flows of a finite size, scheduled changes, and a timer without `on_fluid`.
 
     Raises:
         ScenarioError: the scenario has one of these.
@@ -66,10 +88,10 @@ def refuse_what_is_not_smooth(resolved: Resolved) -> None:
             )
     for link in resolved.links:
         discipline = link.queue.discipline
-        if discipline.on_interval is not None:
+        if discipline.on_interval is not None and discipline.on_fluid is None:
             raise ScenarioError(
-                f"link {link.name!r}: queue {discipline.name!r} has a timer (on_interval), which"
-                " the meanfield model does not run; use the packet model"
+                f"link {link.name!r}: queue {discipline.name!r} has a timer (on_interval) and no"
+                " on_fluid, so the meanfield model cannot run it; use the packet or the fluid model"
             )
     if resolved.changes:
         change = resolved.changes[0].spec

@@ -289,6 +289,7 @@ class MeanFieldWorld:
             steps = np.diff(self.flow_bins[name].T, axis=0, prepend=0.0)
             flows[name] = self._by_flow(steps) * self.counts
         flows["retransmitted"] = flows["dropped"]
+        flows["acks_dropped"] = np.full_like(flows["dropped"], np.nan)  # not counted
         links = {name: np.zeros((n, len(self.recorded))) for name in LINK_BIN.names or ()}
         for column, index in enumerate(self.recorded):
             if index in self.place:

@@ -283,17 +283,20 @@ def record_crossing(w, link, time, begin, size, waiting):
 
 
 @compiled
-def note_drop(w, flow, link, time, seq):
+def note_drop(w, flow, link, time, p):
     flow.dropped += 1
     if time <= w.duration:
         k = min(bin_of(w, time), w.n_bins - 1)
-        flow_bin_at(flow.bins, k).dropped += 1
+        if p.hop < flow.n_forward:
+            flow_bin_at(flow.bins, k).dropped += 1
+        else:
+            flow_bin_at(flow.bins, k).acks_dropped += 1
         if link.recorded != 0:
             b = link_bin_at(link.bins, k)
             b.drops += 1
             if link.scheduled == 0:  # a scheduled link counts a packet on arrival
                 b.arrived += 1
-    trace(w, flow, time, DROP, seq, float(link.ident))
+    trace(w, flow, time, DROP, p.seq, float(link.ident))
 
 
 @compiled
@@ -368,7 +371,7 @@ def forward(w, flow, p, time):
         time = cross(w, link, flow, p, arrival, since, size)
         since = link.begin
         if time < 0:
-            note_drop(w, flow, link, arrival, p.seq)
+            note_drop(w, flow, link, arrival, p)
             release_header(w, p.header)
             return
         p = at_hop(p, p.hop + 1)

@@ -15,7 +15,7 @@ from tcpcc.models.bins import FLOW_BIN, PART
 from tcpcc.models.packet.handlers import flush
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run, netcdf
-from tcpcc.results.recording import FlowSeries, LinkSeries, Series, dataset
+from tcpcc.results.recording import AMOUNTS, FlowSeries, LinkSeries, Series, dataset
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -102,7 +102,7 @@ def _series(
     active = ~(ends[:, None] > totals["finished"][world.kept])
     flows = FlowSeries(
         **{name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")},
-        **{name: flow_bins[name] for name in ("sent", "retransmitted", "delivered", "dropped")},
+        **{name: flow_bins[name] for name in AMOUNTS},
         **{name: totals[name][world.kept] for name in ("timeouts", "loss_events", "finished")},
     )
     links = LinkSeries(

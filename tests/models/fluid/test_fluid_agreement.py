@@ -163,7 +163,7 @@ def test_tiny_windows_lose_and_time_out_as_in_packets():
     """A hundred flows with buffer for one packet each lose a sixth of all packets. The timeout
     stays doubled until a packet that was sent once is acknowledged (Karn's rule); without this rule
     there were 1.5 times as many timeouts and 1.25 times as many losses."""
-    from experiments.battery import DELAYS, JITTER, several_sizes
+    from experiments.background import DELAYS, JITTER, several_sizes
 
     found = []
     for seed in (1, 2):

@@ -164,7 +164,7 @@ def test_invalid_options_are_refused(case, options, line):
 def test_the_battery_is_kept_in_one_place():
     """Tests and the models notebook use the same scenarios, and one module plots costs."""
     notebook = (Path(__file__).parents[3] / "notebooks" / "models.ipynb").read_text()
-    assert "from experiments import battery, crowd" in notebook
+    assert "from experiments import background, crowd" in notebook
     assert "crowd.draw(" in notebook
 
 
@@ -172,7 +172,7 @@ def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):
     """Only 1/15 of a minute of 100 flows is run, and half of that; the difference gives the cost
     per packet."""
     from experiments import crowd
-    from experiments.battery import PACKET, RATE
+    from experiments.background import PACKET, RATE
 
     per_second = RATE * 101 / PACKET
     spans = []
@@ -196,7 +196,7 @@ def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):
 def test_hybrid_agrees_with_packets(name, tolerance):
     """Queue, losses and waiting times of foreground packets. The notebook has all scenarios and
     more seeds."""
-    from experiments.battery import SEVERAL_SIZES, compare
+    from experiments.background import SEVERAL_SIZES, compare
 
     table = (
         compare([name], [SEVERAL_SIZES, "hybrid"], [1, 2], duration=45)
@@ -223,7 +223,7 @@ SHARES = {  # of those in front; standard errors of 24 seeds are 0.005, under dr
 def test_foreground_flows_get_the_share_of_equal_background_flows(name):
     """Within 2.5 %. In the packet model both are the same. The standard error of twenty seeds is at
     most 0.01."""
-    from experiments.battery import share_in_front
+    from experiments.background import share_in_front
 
     found = share_in_front(name, range(1, 21))
     assert found.mean() == pytest.approx(SHARES[name], abs=0.03)
@@ -232,7 +232,7 @@ def test_foreground_flows_get_the_share_of_equal_background_flows(name):
 def test_mixing_packet_sizes_keeps_the_start_times():
     """Otherwise runs would differ by their random start times, which alone change the queue of
     Vegas flows by a tenth."""
-    from experiments.battery import SCENARIOS, several_sizes
+    from experiments.background import SCENARIOS, several_sizes
 
     for name in ("100 Vegas", "parking lot, RED, 120 NewReno"):
         case = SCENARIOS[name](1, 5)
@@ -252,7 +252,7 @@ def test_hundred_vegas_flows_queue_as_in_packets():
     """With the same start times, which determine the queue: seeds differ by 8 % and the models by
     5 % for one seed. So the means of four seeds should agree within three times 2.7 %. See
     docs/models.md."""
-    from experiments.battery import SCENARIOS, several_sizes
+    from experiments.background import SCENARIOS, several_sizes
 
     cases = [SCENARIOS["100 Vegas"](seed, 12) for seed in (1, 2, 3, 4)]
     packets = [vegas_queue(several_sizes(case), "packet") for case in cases]
@@ -268,7 +268,7 @@ def test_one_more_doubling_of_an_early_vegas_flow_lengthens_the_queue_for_good(m
     """The second of 108 flows ends its slow start at a backlog of 20 packets instead of 1. For some
     seconds it queues a hundred packets more, and flows that start meanwhile count them as part of
     their base delay. Whether it doubles once more depends on milliseconds of its start time."""
-    from experiments.battery import SCENARIOS
+    from experiments.background import SCENARIOS
 
     queues = []
     for seed in (1, 3):
@@ -284,7 +284,7 @@ def test_phase_effects_of_equal_packets_cause_more_losses():
     """Why drop-tail is compared with packets of mixed sizes: equal packets keep their order, so
     some flows win and others starve, and the same queue has a quarter more losses. A model without
     packets cannot show this effect."""
-    from experiments.battery import SCENARIOS, several_sizes
+    from experiments.background import SCENARIOS, several_sizes
 
     found = []
     for seed in (1, 2):
@@ -318,7 +318,7 @@ def losses_in_front(case, model):
 @pytest.mark.papers
 def test_foreground_loss_bursts_are_as_in_packets():
     """The same loss rate, the same rate of loss events, and the same share of single losses."""
-    from experiments.battery import SCENARIOS, several_sizes
+    from experiments.background import SCENARIOS, several_sizes
 
     cases = [SCENARIOS["drop-tail, 100 NewReno"](seed, 45) for seed in (1, 2, 3)]
     packets = np.mean([losses_in_front(several_sizes(x), "packet") for x in cases], axis=0)
@@ -415,7 +415,7 @@ def test_packets_of_a_grown_window_are_refused_five_times_as_often():
 def test_packet_model_gives_the_refusal_ratio(controller):
     """Of the first packets of loss events, packets that directly follow another are five times as
     frequent as among all packets sent."""
-    from experiments.battery import dumbbell, several_sizes
+    from experiments.background import dumbbell, several_sizes
 
     lost = {True: 0, False: 0}
     sent = {True: 0, False: 0}
@@ -444,7 +444,7 @@ def test_ten_foreground_flows_get_their_share_of_a_thousand():
     full buffer where bursts pass in a twentieth of a step, and also while all flows start and a
     sixth of all packets are lost. The queue is 3 % below the 11.38 packets per flow of packets of
     mixed sizes."""
-    from experiments.battery import dumbbell, several_sizes
+    from experiments.background import dumbbell, several_sizes
 
     found = []
     for seed in (1, 2):
@@ -509,7 +509,7 @@ def test_vegas_base_delay_is_equal_in_foreground_and_background():
 def test_a_hundred_thousand_background_flows():
     """At 100 Gb/s, with as few packets and steps as for a hundred flows, as estimated
     beforehand."""
-    from experiments.battery import dumbbell, red
+    from experiments.background import dumbbell, red
 
     case = dumbbell(100_000, ["newreno"], red, in_front=10, rate=1e6)(1, 10)
     expected = tc.estimate(case, "hybrid")

@@ -23,14 +23,46 @@ def refusal(case, model, **options):
     return str(error.value)
 
 
-@pytest.mark.parametrize("marking", [False, True])
-@pytest.mark.parametrize("name", [n for n, d in QUEUES.items() if d.on_interval and d.on_fluid])
-def test_the_mean_field_refuses_queues_with_a_timer(name, marking):
-    said = refusal(scenario(name), "meanfield", **({"marking": True} if marking else {}))
-    assert f"queue '{name}' has a timer (on_interval)" in said
-    with pytest.raises(ScenarioError, match="has a timer"):
-        tc.equilibrium(scenario(name))
-    assert tc.simulate(scenario(name), model="fluid").utilization() > 0.3
+TIMED = [name for name, queue in QUEUES.items() if queue.on_interval and queue.on_fluid]
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_a_queue_with_a_timer_has_no_computed_equilibrium(name):
+    for of in (tc.equilibrium, tc.stability, tc.right_hand_side):
+        with pytest.raises(ScenarioError, match=f"queue '{name}' changes by a timer"):
+            of(scenario(name))
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_timers_of_queues_run_in_the_mean_field(name):
+    """Without its timer the queue would be drop-tail, and full most of the time."""
+    net = tc.dumbbell("30 Mbps", "20 ms", 800, queue=name)
+    case = tc.Scenario(net, [tc.Flow("newreno", count=60, access_delay="40 ms")], duration=100)
+    queue, full = (
+        tc.simulate(x, "meanfield").queue_mean(after=50)
+        for x in (case, case.replace(net=tc.dumbbell("30 Mbps", "20 ms", 800)))
+    )
+    assert queue == pytest.approx(tc.simulate(case).queue_mean(after=50), rel=0.2)
+    assert queue < 0.5 * full
+
+
+def test_rem_is_at_its_equilibrium():
+    """(2) of `rem` at rest: a (q - target) = C T - x, and x = C T / (1 - p) arrive."""
+    net = tc.dumbbell("30 Mbps", "20 ms", 800, queue="rem")
+    flows = [tc.Flow("newreno", count=60, access_delay="40 ms")]
+    run = tc.simulate(tc.Scenario(net, flows, duration=200), "meanfield")
+    sent = 3750 * 0.002
+    excess = sent / (1 - run.drop_rate(after=150)) - sent
+    assert run.queue_mean(after=150) == pytest.approx(20 - excess / 0.1, rel=0.01)
+
+
+def test_pi_holds_its_target():
+    """Hollot, Misra, Towsley, Gong 2001: 60 flows, 3750 packets/s, a target of 200 packets."""
+    queue = tc.PI(qref=200, a=1.822e-5, b=1.816e-5, w=170)
+    net = tc.dumbbell("15 Mbps", "20 ms", 800, queue=queue)
+    flows = [tc.Flow("newreno", count=60, access_delay="76 ms", packet_size=500)]
+    run = tc.simulate(tc.Scenario(net, flows, duration=200), "meanfield")
+    assert run.queue_mean(after=150) == pytest.approx(200, rel=0.02)
 
 
 @pytest.mark.parametrize("model", ["fluid", "meanfield"])

@@ -408,7 +408,7 @@ def test_record_and_trace_account_for_all_packets_at_any_end(topology, controlle
     the path, and no packet arrives that was not sent."""
     case = scenario(topology, controller, queue, duration=duration, interval=duration / 10)
     run = tc.simulate(case, trace=True)
-    total = run.data[["sent", "delivered", "dropped"]].sum("time")
+    total = run.data[["sent", "delivered", "dropped", "acks_dropped"]].sum("time")
     resolved = case.resolve()
     for i, flow in enumerate(resolved.flows):
         name = flow.name
@@ -417,7 +417,8 @@ def test_record_and_trace_account_for_all_packets_at_any_end(topology, controlle
         drops = events(run, "drop", flow=name)
         data_drops = drops[np.isin(drops["value"], flow.forward)]
         assert total["sent"].values[i] == len(sent)
-        assert total["dropped"].values[i] == len(drops)
+        assert total["dropped"].values[i] == len(data_drops)
+        assert total["acks_dropped"].values[i] == len(drops) - len(data_drops)
         syn = flow.controller is not None and len(delivered) > 0
         assert total["delivered"].values[i] == len(delivered) - syn
         assert len(set(delivered["seq"])) == len(delivered)

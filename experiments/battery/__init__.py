@@ -1,0 +1,1 @@
+"""80 scenarios with which models are compared with packets: ``python -m experiments.battery``."""

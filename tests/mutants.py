@@ -3,21 +3,26 @@
 Faults are drawn over controllers, queues, transport (slow start included) and models, the same
 number of each: a comparison or an operator replaced, a number changed by one, min for max, a
 statement left out. Each is planted in a copy of the committed tree; then the tests run until one
-fails, those of the file's own folder first. Prints a table in Markdown: the fault, and the test
-that saw it.
+fails: those of the file's own folder that have its name, the folder's, all. Prints a table in
+Markdown: the fault, and the test that saw it.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
+from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
 AREAS = {
@@ -33,6 +38,13 @@ SWAPPED = {
     ast.And: "or", ast.Or: "and",
 }  # fmt: skip
 HOURS_AT_MOST = 0.5  # a mutant may never end
+AT_ONCE = 2  # faults tested at the same time, each in a copy of the tree
+CACHE = ".cache"
+WARM = [
+    "tests/controllers/test_controller_battery.py",
+    "tests/models",
+]  # every engine runs in these
+NO_TESTS = 5  # pytest's exit status if none is selected
 
 
 @dataclass(frozen=True)
@@ -114,43 +126,74 @@ def drawn(count: int, seed: int) -> list[Mutant]:
     return chosen
 
 
-def first_failure(tree: Path, folders: list[str]) -> str:
-    """The first test that fails, those of the `folders` first; empty if all pass."""
+def first_failure(tree: Path, cache: Path, selected: list[str]) -> str:
+    """The first of the `selected` tests that fails; empty if all pass."""
     run_tests = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    command = [*run_tests, "-n", "2", "--dist", "loadfile", *folders]
     try:
         run = subprocess.run(
-            command, cwd=tree, capture_output=True, text=True, timeout=3600 * HOURS_AT_MOST
+            [*run_tests, *selected],
+            cwd=tree,
+            env=os.environ | {"PYTHONPATH": str(tree), "TCPCC_CACHE_DIR": str(cache)},
+            capture_output=True,
+            text=True,
+            timeout=3600 * HOURS_AT_MOST,
         )
     except subprocess.TimeoutExpired:
         return "does not end"
-    if run.returncode == 0:
+    if run.returncode in (0, NO_TESTS):
         return ""
-    found = re.findall(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
+    found = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", run.stdout, re.MULTILINE)
     return found[0] if found else "an error while tests are collected"
 
 
-def seen_by(mutant: Mutant, tree: Path) -> str:
+def stages(file: str) -> list[list[str]]:
+    """The tests to run one after the other: those of the own folder that have the file's name,
+    the own folder's, all."""
+    path = Path(file)
+    own = Path("tests", *path.parent.parts[1:])
+    while not (ROOT / own).is_dir():
+        own = own.parent
+    return [[str(own), "-k", path.stem], [str(own)], ["tests"]]
+
+
+def seen_by(mutant: Mutant, trees: SimpleQueue[Path]) -> str:
     """The test that sees a fault; empty if none does."""
+    tree = trees.get()
     source = mutant.plant(tree)
-    own = Path("tests", *Path(mutant.file).parent.parts[1:])
+    cache = tree / "cache"
+    shutil.copytree(tree / CACHE, cache)
     try:
-        return first_failure(tree, [str(own)] * (tree / own).is_dir() + ["tests"])
+        failures = (first_failure(tree, cache, selected) for selected in stages(mutant.file))
+        return next(filter(None, failures), "")
     finally:
+        shutil.rmtree(cache)
         (tree / mutant.file).write_text(source)
+        trees.put(tree)
+
+
+def copies(folder: Path, count: int) -> SimpleQueue[Path]:
+    """Copies of the committed tree, each with a cache that has compiled its engines."""
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True)
+    trees: SimpleQueue[Path] = SimpleQueue()
+    for i in range(count):
+        tree = folder / str(i)
+        tree.mkdir()
+        subprocess.run(["tar", "x"], cwd=tree, input=archive.stdout, check=True)
+        if i == 0:
+            failed = first_failure(tree, tree / CACHE, WARM)
+            assert not failed, f"without a fault: {failed}"
+        else:
+            shutil.copytree(folder / "0" / CACHE, tree / CACHE)
+        trees.put(tree)
+    return trees
 
 
 def main(count: int, seed: int) -> None:
-    missed = 0
-    print("| fault | seen by |\n|---|---|", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder)
-        archive = subprocess.run(
-            ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
-        )
-        subprocess.run(["tar", "x"], cwd=tree, input=archive.stdout, check=True)
-        for mutant in drawn(count, seed):
-            test = seen_by(mutant, tree)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
+        mutants, trees = drawn(count, seed), copies(Path(folder), AT_ONCE)
+        print("| fault | seen by |\n|---|---|", flush=True)
+        missed = 0
+        for mutant, test in zip(mutants, pool.map(seen_by, mutants, repeat(trees)), strict=True):
             missed += not test
             print(f"| {mutant} | {test or '**not seen**'} |", flush=True)
     print(f"\n{count - missed} of {count} faults seen")

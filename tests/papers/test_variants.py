@@ -53,7 +53,9 @@ def test_a_number_that_moved_and_a_new_refusal_are_found():
     assert "not stored" in variants.moved({("small", "mine", "packet"): tables.Row({})}, old)[0]
 
 
-@pytest.mark.parametrize("controller", ["cubic", "vegas", "bbr3"])
+@pytest.mark.parametrize(
+    "controller", ["bbr3", *(pytest.param(x, marks=pytest.mark.papers) for x in ("cubic", "vegas"))]
+)
 def test_simpy_gives_the_bits_of_the_table(controller):
     for make, measure in (
         (networks.sharing, measures.of_sharing), (networks.beside_reno, measures.of_beside_reno)

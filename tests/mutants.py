@@ -1,10 +1,10 @@
-"""Do the tests see a fault? `python tests/mutants.py COUNT [SEED]` plants faults, one at a time.
+"""Do the tests see a fault? `python tests/mutants.py COUNT [SEED [AT_ONCE]]` plants faults.
 
 Faults are drawn over controllers, queues, transport (slow start included) and models, the same
 number of each: a comparison or an operator replaced, a number changed by one, min for max, a
 statement left out. Each is planted in a copy of the committed tree; then the tests run until one
-fails: those of the file's own folder that have its name, the folder's, all. Prints a table in
-Markdown: the fault, and the test that saw it.
+fails: those of the file's own folder that have its name, then the folder's. The faults that these
+do not see meet all tests at last. Prints a table in Markdown: the fault, and the test that saw it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 from queue import SimpleQueue
+
+from tcpcc.engine.cache import _root
 
 ROOT = Path(__file__).resolve().parent.parent
 AREAS = {
@@ -38,12 +39,7 @@ SWAPPED = {
     ast.And: "or", ast.Or: "and",
 }  # fmt: skip
 HOURS_AT_MOST = 0.5  # a mutant may never end
-AT_ONCE = 2  # faults tested at the same time, each in a copy of the tree
-CACHE = ".cache"
-WARM = [
-    "tests/controllers/test_controller_battery.py",
-    "tests/models",
-]  # every engine runs in these
+COMPILED = _root()  # compiled engines: only what a fault changes is compiled anew
 NO_TESTS = 5  # pytest's exit status if none is selected
 
 
@@ -146,24 +142,23 @@ def first_failure(tree: Path, cache: Path, selected: list[str]) -> str:
     return found[0] if found else "an error while tests are collected"
 
 
-def stages(file: str) -> list[list[str]]:
-    """The tests to run one after the other: those of the own folder that have the file's name,
-    the own folder's, all."""
+def own(file: str) -> list[list[str]]:
+    """The tests of the file's own folder: first those that have its name, then all."""
     path = Path(file)
-    own = Path("tests", *path.parent.parts[1:])
-    while not (ROOT / own).is_dir():
-        own = own.parent
-    return [[str(own), "-k", path.stem], [str(own)], ["tests"]]
+    folder = Path("tests", *path.parent.parts[1:])
+    while not (ROOT / folder).is_dir():
+        folder = folder.parent
+    return [[str(folder), "-k", path.stem], [str(folder)]]
 
 
-def seen_by(mutant: Mutant, trees: SimpleQueue[Path]) -> str:
-    """The test that sees a fault; empty if none does."""
+def seen_by(mutant: Mutant, stages: list[list[str]], trees: SimpleQueue[Path]) -> str:
+    """The test that sees a fault, looked for in one stage after the other; empty if none does."""
     tree = trees.get()
     source = mutant.plant(tree)
     cache = tree / "cache"
-    shutil.copytree(tree / CACHE, cache)
+    shutil.copytree(COMPILED, cache)
     try:
-        failures = (first_failure(tree, cache, selected) for selected in stages(mutant.file))
+        failures = (first_failure(tree, cache, selected) for selected in stages)
         return next(filter(None, failures), "")
     finally:
         shutil.rmtree(cache)
@@ -172,32 +167,35 @@ def seen_by(mutant: Mutant, trees: SimpleQueue[Path]) -> str:
 
 
 def copies(folder: Path, count: int) -> SimpleQueue[Path]:
-    """Copies of the committed tree, each with a cache that has compiled its engines."""
+    """Copies of the committed tree."""
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True)
     trees: SimpleQueue[Path] = SimpleQueue()
     for i in range(count):
         tree = folder / str(i)
         tree.mkdir()
         subprocess.run(["tar", "x"], cwd=tree, input=archive.stdout, check=True)
-        if i == 0:
-            failed = first_failure(tree, tree / CACHE, WARM)
-            assert not failed, f"without a fault: {failed}"
-        else:
-            shutil.copytree(folder / "0" / CACHE, tree / CACHE)
         trees.put(tree)
     return trees
 
 
-def main(count: int, seed: int) -> None:
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
-        mutants, trees = drawn(count, seed), copies(Path(folder), AT_ONCE)
+def main(count: int, seed: int = 1, at_once: int = 2) -> None:
+    missed = []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(at_once) as pool:
+        mutants, trees = drawn(count, seed), copies(Path(folder), at_once)
         print("| fault | seen by |\n|---|---|", flush=True)
-        missed = 0
-        for mutant, test in zip(mutants, pool.map(seen_by, mutants, repeat(trees)), strict=True):
-            missed += not test
+        found = pool.map(lambda m: seen_by(m, own(m.file), trees), mutants)
+        for mutant, test in zip(mutants, found, strict=True):
+            if test:
+                print(f"| {mutant} | {test} |", flush=True)
+            else:
+                missed.append(mutant)
+        found = pool.map(lambda m: seen_by(m, [["tests"]], trees), missed)
+        unseen = 0
+        for mutant, test in zip(missed, found, strict=True):
+            unseen += not test
             print(f"| {mutant} | {test or '**not seen**'} |", flush=True)
-    print(f"\n{count - missed} of {count} faults seen")
+    print(f"\n{count - unseen} of {count} faults seen")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    main(*map(int, sys.argv[1:]))

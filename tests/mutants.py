@@ -45,7 +45,7 @@ NO_TESTS = 5  # pytest's exit status if none is selected
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: `new` in place of the source between two offsets of a file."""
+    """A fault: `new` in place of the bytes between two offsets of a file."""
 
     file: str
     line: int
@@ -57,12 +57,12 @@ class Mutant:
     def __str__(self) -> str:
         return f"`{self.file}:{self.line}` `{self.old}` → `{self.new}`"
 
-    def plant(self, tree: Path) -> str:
+    def plant(self, tree: Path) -> bytes:
         """Write the fault into a tree; returns the file's source without it."""
         path = tree / self.file
-        source = path.read_text()
-        assert source[self.begin : self.end] == self.old, self
-        path.write_text(source[: self.begin] + self.new + source[self.end :])
+        source = path.read_bytes()
+        assert source[self.begin : self.end].decode() == self.old, self
+        path.write_bytes(source[: self.begin] + self.new.encode() + source[self.end :])
         return source
 
 
@@ -89,7 +89,7 @@ def replacements(node: ast.AST, text: str) -> Iterator[tuple[int, int, str]]:
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """All faults that can be planted in the functions of a file."""
-    source = path.read_text()
+    source = path.read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -100,14 +100,15 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
             if isinstance(statement, ast.Expr | ast.Raise | ast.Import | ast.ImportFrom):
                 continue
             for node in ast.walk(statement):
-                text = ast.get_source_segment(source, node) if hasattr(node, "lineno") else None
-                if not text or not text.isascii():
+                if not hasattr(node, "lineno"):
                     continue
                 first = starts[node.lineno - 1] + node.col_offset
+                text = source[first : starts[node.end_lineno - 1] + node.end_col_offset].decode()
+                if not text.isascii():
+                    continue
                 for a, b, new in replacements(node, text):
                     name = str(path.relative_to(ROOT))
-                    begin, end = first + a, first + b
-                    yield Mutant(name, node.lineno, begin, end, source[begin:end], new)
+                    yield Mutant(name, node.lineno, first + a, first + b, text[a:b], new)
 
 
 def drawn(count: int, seed: int) -> list[Mutant]:
@@ -162,7 +163,7 @@ def seen_by(mutant: Mutant, stages: list[list[str]], trees: SimpleQueue[Path]) -
         return next(filter(None, failures), "")
     finally:
         shutil.rmtree(cache)
-        (tree / mutant.file).write_text(source)
+        (tree / mutant.file).write_bytes(source)
         trees.put(tree)
 
 

@@ -17,6 +17,8 @@ from tcpcc.many import simulate_many
 pytestmark = pytest.mark.slow
 
 FRIENDLY = ("Fusion", "ARENO", "CTCP")
+
+
 @cache
 def cells(item):
     """The packet model's numbers of an item: those accepted, to which test_reproduction.py holds

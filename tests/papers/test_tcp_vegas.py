@@ -11,6 +11,7 @@ from experiments.tcp_vegas import tables as t
 
 pytestmark = pytest.mark.slow
 
+
 def numbers(item, model="packet"):
     """Those accepted, by (row, column), with the range over seeds; test_reproduction.py holds every
     run to them."""

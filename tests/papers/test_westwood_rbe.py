@@ -11,6 +11,8 @@ pytestmark = pytest.mark.slow
 
 MODELS = pytest.mark.parametrize("model", harness.MODELS)
 LEGACY = pytest.mark.parametrize("legacy", s.LEGACY)
+
+
 def numbers(item, model="packet"):
     """Those accepted, by (row, column), with the range over seeds; test_reproduction.py holds every
     run to them."""
@@ -80,5 +82,3 @@ def test_the_proposal_is_no_fairer_among_unlike_round_trip_times():
 
 
 # One flow.
-
-

@@ -3,8 +3,8 @@
 Faults are drawn over controllers, queues, transport (slow start included) and models, the same
 number of each: a comparison or an operator replaced, a number changed by one, min for max, a
 statement left out. Each is planted in a copy of the committed tree; then the tests run until one
-fails: those of the file's own folder that have its name, then the folder's. The faults that these
-do not see meet all tests at last. Prints a table in Markdown: the fault, and the test that saw it.
+fails: those of the file's own folder that have its name, then for the faults that these do not see
+the folder's, at last all. Prints a table in Markdown: the fault, and the test that saw it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -143,26 +144,27 @@ def first_failure(tree: Path, cache: Path, selected: list[str]) -> str:
     return found[0] if found else "an error while tests are collected"
 
 
-def own(file: str) -> list[list[str]]:
-    """The tests of the file's own folder: first those that have its name, then all."""
+def stages(file: str) -> list[list[str]]:
+    """Tests to run one after the other: those of the file's folder that have its name, all of its
+    folder, all."""
     path = Path(file)
     folder = Path("tests", *path.parent.parts[1:])
     while not (ROOT / folder).is_dir():
         folder = folder.parent
-    return [[str(folder), "-k", path.stem], [str(folder)]]
+    return [[str(folder), "-k", path.stem], [str(folder)], ["tests"]]
 
 
-def seen_by(mutant: Mutant, stages: list[list[str]], trees: SimpleQueue[Path]) -> str:
-    """The test that sees a fault, looked for in one stage after the other; empty if none does."""
+def seen_by(mutant: Mutant, stage: int, trees: SimpleQueue[Path]) -> str:
+    """The test of a stage that sees a fault; empty if none does."""
     tree = trees.get()
     source = mutant.plant(tree)
     cache = tree / "cache"
-    shutil.copytree(COMPILED, cache)
+    if COMPILED.is_dir():
+        shutil.copytree(COMPILED, cache)
     try:
-        failures = (first_failure(tree, cache, selected) for selected in stages)
-        return next(filter(None, failures), "")
+        return first_failure(tree, cache, stages(mutant.file)[stage])
     finally:
-        shutil.rmtree(cache)
+        shutil.rmtree(cache, ignore_errors=True)
         (tree / mutant.file).write_bytes(source)
         trees.put(tree)
 
@@ -180,22 +182,21 @@ def copies(folder: Path, count: int) -> SimpleQueue[Path]:
 
 
 def main(count: int, seed: int = 1, at_once: int = 2) -> None:
-    missed = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(at_once) as pool:
-        mutants, trees = drawn(count, seed), copies(Path(folder), at_once)
+        left, trees = drawn(count, seed), copies(Path(folder), at_once)
         print("| fault | seen by |\n|---|---|", flush=True)
-        found = pool.map(lambda m: seen_by(m, own(m.file), trees), mutants)
-        for mutant, test in zip(mutants, found, strict=True):
-            if test:
-                print(f"| {mutant} | {test} |", flush=True)
-            else:
-                missed.append(mutant)
-        found = pool.map(lambda m: seen_by(m, [["tests"]], trees), missed)
-        unseen = 0
-        for mutant, test in zip(missed, found, strict=True):
-            unseen += not test
-            print(f"| {mutant} | {test or '**not seen**'} |", flush=True)
-    print(f"\n{count - unseen} of {count} faults seen")
+        for stage in range(3):
+            tests = pool.map(seen_by, left, repeat(stage), repeat(trees))
+            unseen = []
+            for mutant, test in zip(left, tests, strict=True):
+                if test:
+                    print(f"| {mutant} | {test} |", flush=True)
+                else:
+                    unseen.append(mutant)
+            left = unseen
+    for mutant in left:
+        print(f"| {mutant} | **not seen** |")
+    print(f"\n{count - len(left)} of {count} faults seen")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -199,12 +200,13 @@ def short(case):
 def test_interpreted_runs_agree_with_compiled_ones_to_the_bit():
     """`NUMBA_DISABLE_JIT=1`, Numba's own switch, makes all functions plain Python."""
     code = (
-        "import json, sys; sys.path.insert(0, sys.argv[1]); import test_packet as t; "
+        "import json, sys; sys.path[:0] = sys.argv[1:]; import test_packet as t; "
         "from tcpcc.engine.jit import INTERPRETED; assert INTERPRETED; "
         "print(json.dumps([t.fingerprint(t.short(c)) for c in t.INTERPRETED]))"
     )
+    here = Path(__file__).parent
     plain = subprocess.run(
-        [sys.executable, "-c", code, os.path.dirname(__file__)],
+        [sys.executable, "-c", code, str(here), str(here.parents[1])],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert plain.returncode == 0, plain.stderr

@@ -69,7 +69,7 @@ papers: $(READY)
 	$(BIN)/tcpcc reproduce variants > /dev/null
 	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup -m papers
 
-# Faults planted at random, and the test that sees each: about two minutes a fault.
+# Faults planted at random, and the test that sees each: one or two CPU minutes a fault.
 MUTANTS ?= 60
 mutants: $(READY)
 	$(BIN)/python tests/mutants.py $(MUTANTS) $(SEED)

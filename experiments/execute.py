@@ -1,4 +1,4 @@
-"""Execute notebooks in place: ``python -m experiments.execute notebooks/*.ipynb``.
+"""Execute notebooks in place, several at once: ``python -m experiments.execute notebooks/*.ipynb``.
 
 A notebook whose results are the same does not change: what differs by chance from run to run is
 not written (:func:`reproducible`).
@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,7 @@ from tqdm.auto import tqdm
 from tcpcc.files import whole_file
 
 TIMEOUT = 900  # s per cell
+AT_ONCE = 4  # notebooks, at most; each has a process of its own, of up to a gigabyte
 RANDOM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MEASURED = "measured"
 
@@ -84,10 +86,14 @@ def execute(path: Path) -> None:
 
 def main(paths: Sequence[str]) -> None:
     os.environ["TCPCC_QUIET"] = "1"  # no line about compilation among the outputs
-    with tqdm(paths, "notebooks", unit="notebook") as bar:
-        for path in bar:
-            bar.set_postfix_str(Path(path).stem)
-            execute(Path(path))
+    with ProcessPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
+        tasks = [pool.submit(execute, Path(path)) for path in paths]
+        try:
+            for task in tqdm(as_completed(tasks), "notebooks", len(tasks), unit="notebook"):
+                task.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 if __name__ == "__main__":

@@ -26,6 +26,9 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    for item in items:  # for `--dist loadgroup`: by file, but each notebook by itself
+        alone = item.path.name == "test_notebooks.py"
+        item.add_marker(pytest.mark.xdist_group(item.nodeid if alone else str(item.path)))
     if seeds.QUICK:
         left = [item for item in items if item.get_closest_marker("papers")]
         config.hook.pytest_deselected(items=left)

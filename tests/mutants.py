@@ -1,23 +1,30 @@
-"""Do the tests see a fault? `python tests/mutants.py COUNT [SEED]` plants faults, one at a time.
+"""Do the tests see a fault? `python tests/mutants.py COUNT [SEED [AT_ONCE]]` plants faults.
 
 Faults are drawn over controllers, queues, transport (slow start included) and models, the same
 number of each: a comparison or an operator replaced, a number changed by one, min for max, a
 statement left out. Each is planted in a copy of the committed tree; then the tests run until one
-fails, those of the file's own folder first. Prints a table in Markdown: the fault, and the test
-that saw it.
+fails: those of the file's own folder that have its name, then for the faults that these do not see
+the folder's, at last all. Prints a table in Markdown: the fault, and the test that saw it.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
+from queue import SimpleQueue
+
+from tcpcc.engine.cache import _root
 
 ROOT = Path(__file__).resolve().parent.parent
 AREAS = {
@@ -33,11 +40,13 @@ SWAPPED = {
     ast.And: "or", ast.Or: "and",
 }  # fmt: skip
 HOURS_AT_MOST = 0.5  # a mutant may never end
+COMPILED = _root()  # compiled engines: only what a fault changes is compiled anew
+NO_TESTS = 5  # pytest's exit status if none is selected
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: `new` in place of the source between two offsets of a file."""
+    """A fault: `new` in place of the bytes between two offsets of a file."""
 
     file: str
     line: int
@@ -49,12 +58,12 @@ class Mutant:
     def __str__(self) -> str:
         return f"`{self.file}:{self.line}` `{self.old}` → `{self.new}`"
 
-    def plant(self, tree: Path) -> str:
+    def plant(self, tree: Path) -> bytes:
         """Write the fault into a tree; returns the file's source without it."""
         path = tree / self.file
-        source = path.read_text()
-        assert source[self.begin : self.end] == self.old, self
-        path.write_text(source[: self.begin] + self.new + source[self.end :])
+        source = path.read_bytes()
+        assert source[self.begin : self.end].decode() == self.old, self
+        path.write_bytes(source[: self.begin] + self.new.encode() + source[self.end :])
         return source
 
 
@@ -81,7 +90,7 @@ def replacements(node: ast.AST, text: str) -> Iterator[tuple[int, int, str]]:
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """All faults that can be planted in the functions of a file."""
-    source = path.read_text()
+    source = path.read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -92,14 +101,15 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
             if isinstance(statement, ast.Expr | ast.Raise | ast.Import | ast.ImportFrom):
                 continue
             for node in ast.walk(statement):
-                text = ast.get_source_segment(source, node) if hasattr(node, "lineno") else None
-                if not text or not text.isascii():
+                if not hasattr(node, "lineno"):
                     continue
                 first = starts[node.lineno - 1] + node.col_offset
+                text = source[first : starts[node.end_lineno - 1] + node.end_col_offset].decode()
+                if not text.isascii():
+                    continue
                 for a, b, new in replacements(node, text):
                     name = str(path.relative_to(ROOT))
-                    begin, end = first + a, first + b
-                    yield Mutant(name, node.lineno, begin, end, source[begin:end], new)
+                    yield Mutant(name, node.lineno, first + a, first + b, text[a:b], new)
 
 
 def drawn(count: int, seed: int) -> list[Mutant]:
@@ -114,47 +124,80 @@ def drawn(count: int, seed: int) -> list[Mutant]:
     return chosen
 
 
-def first_failure(tree: Path, folders: list[str]) -> str:
-    """The first test that fails, those of the `folders` first; empty if all pass."""
+def first_failure(tree: Path, cache: Path, selected: list[str]) -> str:
+    """The first of the `selected` tests that fails; empty if all pass."""
     run_tests = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    command = [*run_tests, "-n", "2", "--dist", "loadfile", *folders]
     try:
         run = subprocess.run(
-            command, cwd=tree, capture_output=True, text=True, timeout=3600 * HOURS_AT_MOST
+            [*run_tests, *selected],
+            cwd=tree,
+            env=os.environ | {"PYTHONPATH": str(tree), "TCPCC_CACHE_DIR": str(cache)},
+            capture_output=True,
+            text=True,
+            timeout=3600 * HOURS_AT_MOST,
         )
     except subprocess.TimeoutExpired:
         return "does not end"
-    if run.returncode == 0:
+    if run.returncode in (0, NO_TESTS):
         return ""
-    found = re.findall(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
+    found = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", run.stdout, re.MULTILINE)
     return found[0] if found else "an error while tests are collected"
 
 
-def seen_by(mutant: Mutant, tree: Path) -> str:
-    """The test that sees a fault; empty if none does."""
+def stages(file: str) -> list[list[str]]:
+    """Tests to run one after the other: those of the file's folder that have its name, all of its
+    folder, all."""
+    path = Path(file)
+    folder = Path("tests", *path.parent.parts[1:])
+    while not (ROOT / folder).is_dir():
+        folder = folder.parent
+    return [[str(folder), "-k", path.stem], [str(folder)], ["tests"]]
+
+
+def seen_by(mutant: Mutant, stage: int, trees: SimpleQueue[Path]) -> str:
+    """The test of a stage that sees a fault; empty if none does."""
+    tree = trees.get()
     source = mutant.plant(tree)
-    own = Path("tests", *Path(mutant.file).parent.parts[1:])
+    cache = tree / "cache"
+    if COMPILED.is_dir():
+        shutil.copytree(COMPILED, cache)
     try:
-        return first_failure(tree, [str(own)] * (tree / own).is_dir() + ["tests"])
+        return first_failure(tree, cache, stages(mutant.file)[stage])
     finally:
-        (tree / mutant.file).write_text(source)
+        shutil.rmtree(cache, ignore_errors=True)
+        (tree / mutant.file).write_bytes(source)
+        trees.put(tree)
 
 
-def main(count: int, seed: int) -> None:
-    missed = 0
-    print("| fault | seen by |\n|---|---|", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder)
-        archive = subprocess.run(
-            ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
-        )
+def copies(folder: Path, count: int) -> SimpleQueue[Path]:
+    """Copies of the committed tree."""
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True)
+    trees: SimpleQueue[Path] = SimpleQueue()
+    for i in range(count):
+        tree = folder / str(i)
+        tree.mkdir()
         subprocess.run(["tar", "x"], cwd=tree, input=archive.stdout, check=True)
-        for mutant in drawn(count, seed):
-            test = seen_by(mutant, tree)
-            missed += not test
-            print(f"| {mutant} | {test or '**not seen**'} |", flush=True)
-    print(f"\n{count - missed} of {count} faults seen")
+        trees.put(tree)
+    return trees
+
+
+def main(count: int, seed: int = 1, at_once: int = 2) -> None:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(at_once) as pool:
+        left, trees = drawn(count, seed), copies(Path(folder), at_once)
+        print("| fault | seen by |\n|---|---|", flush=True)
+        for stage in range(3):
+            tests = pool.map(seen_by, left, repeat(stage), repeat(trees))
+            unseen = []
+            for mutant, test in zip(left, tests, strict=True):
+                if test:
+                    print(f"| {mutant} | {test} |", flush=True)
+                else:
+                    unseen.append(mutant)
+            left = unseen
+    for mutant in left:
+        print(f"| {mutant} | **not seen** |")
+    print(f"\n{count - len(left)} of {count} faults seen")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    main(*map(int, sys.argv[1:]))

@@ -20,8 +20,9 @@ Differences from the draft
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.lia import RTT
+from tcpcc.controllers.lia import RTT, total_rate
 from tcpcc.controllers.reno import PARAMS, on_timeout
+from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.definition import register
 from tcpcc.engine.jit import member
@@ -29,19 +30,11 @@ from tcpcc.engine.jit import member
 
 def on_ack(s, p, ack):
     s.rtt = ack.srtt
-    if s.cwnd < s.ssthresh:
-        s.cwnd += ack.acked
+    if s.cwnd < s.ssthresh or s.members == 1 or s.rtt <= 0:
+        reno_on_ack(s, p, ack)
         return
-    if s.members == 1 or s.rtt <= 0:
-        s.cwnd += ack.acked / s.cwnd
-        return
-    total = 0.0
-    for i in range(s.members):
-        m = member(s, i)
-        if m.rtt > 0:
-            total += m.cwnd / m.rtt
     a = advantage(s)
-    step = s.cwnd / (s.rtt * total) ** 2 * (1 + a) / 2 * (4 + a) / 5
+    step = s.cwnd / (s.rtt * total_rate(s)) ** 2 * (1 + a) / 2 * (4 + a) / 5
     s.cwnd += ack.acked * step  # (2)
 
 

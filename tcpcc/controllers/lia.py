@@ -20,27 +20,35 @@ Differences from the RFC
 
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import PARAMS, on_loss, on_timeout
+from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.definition import State, register
 from tcpcc.engine.jit import member
 
 
 def increase(s):
     """A of (2)."""
-    best, total = 0.0, 0.0
+    best = 0.0
     for i in range(s.members):
         m = member(s, i)
         if m.rtt > 0:
             best = max(best, m.cwnd / m.rtt**2)
+    return best / total_rate(s) ** 2
+
+
+def total_rate(s):
+    """sum_k w_k / r_k, packets/s."""
+    total = 0.0
+    for i in range(s.members):
+        m = member(s, i)
+        if m.rtt > 0:
             total += m.cwnd / m.rtt
-    return best / total**2
+    return total
 
 
 def on_ack(s, p, ack):
     s.rtt = ack.srtt
-    if s.cwnd < s.ssthresh:
-        s.cwnd += ack.acked
-    elif s.members == 1 or s.rtt <= 0:
-        s.cwnd += ack.acked / s.cwnd
+    if s.cwnd < s.ssthresh or s.members == 1 or s.rtt <= 0:
+        reno_on_ack(s, p, ack)
     else:
         s.cwnd += ack.acked * min(increase(s), 1 / s.cwnd)  # (1)
 

@@ -24,8 +24,9 @@ Differences from the draft
 import math
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.lia import RTT
+from tcpcc.controllers.lia import RTT, total_rate
 from tcpcc.controllers.reno import PARAMS
+from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
 from tcpcc.definition import State, register
@@ -63,18 +64,10 @@ def transfer(s):
 def on_ack(s, p, ack):
     s.rtt = ack.srtt
     s.acked += ack.delivered
-    if s.cwnd < s.ssthresh:
-        s.cwnd += ack.acked
+    if s.cwnd < s.ssthresh or s.members == 1 or s.rtt <= 0:
+        reno_on_ack(s, p, ack)
         return
-    if s.members == 1 or s.rtt <= 0:
-        s.cwnd += ack.acked / s.cwnd
-        return
-    total = 0.0
-    for i in range(s.members):
-        m = member(s, i)
-        if m.rtt > 0:
-            total += m.cwnd / m.rtt
-    step = s.cwnd / (s.rtt * total) ** 2 + transfer(s) / s.cwnd  # (1)
+    step = s.cwnd / (s.rtt * total_rate(s)) ** 2 + transfer(s) / s.cwnd  # (1)
     s.cwnd = max(s.cwnd + ack.acked * step, 1.0)
     s.ssthresh = min(s.ssthresh, max(s.cwnd, 2.0))
 

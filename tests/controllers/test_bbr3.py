@@ -129,6 +129,7 @@ def test_06_up_ends_on_loss_though_the_application_limits(limited, left):
     assert s.lose(app_limited=limited, lost=3).mode == DOWN
     assert s.s.inflight_longterm == left
     assert s.s.probed_too_high == 1
+    assert s.round().bw_shortterm == math.inf  # these losses bound nothing more in DOWN
 
 
 @pytest.mark.parametrize("mode", [STARTUP, UP])

@@ -425,33 +425,22 @@ LAWS = {
 }
 
 
-def response(name, start, gaps, *, rtt=RTT, skip, repair=False, **params):
+def response(name, start, gaps, *, rtt=RTT, skip, **params):
     """Mean window of the rules alone, in a fluid of ACKs, after a loss at `start` and with `gaps`
-    packets between the next ones, of which the first `skip` do not count. With `repair` a loss is
-    known a round trip later, in which no other makes a difference, and the round trip after that
-    has no ACKs of new data."""
+    packets between the next ones, of which the first `skip` do not count."""
     controller, s, p, a = begin(name, start, rtt, **params)
     controller.on_loss(s, p, a)
     begun = sent = 0.0
 
-    def send(packets, told=True):
-        nonlocal sent
-        sent += packets
-        while packets > 0:
-            a.acked = a.delivered = min(packets, s.cwnd / 10)
-            packets -= a.acked
-            a.now += a.acked * rtt / s.cwnd
-            if told:
-                controller.on_ack(s, p, a)
-
     for number, gap in enumerate(gaps):
         if number == skip:
             begun, sent = a.now, 0.0
-        silent = min(s.cwnd, gap) if repair else 0.0
-        send(silent, told=False)
-        send(gap - silent)
-        if repair:
-            send(s.cwnd)
+        sent += gap
+        while gap > 0:
+            a.acked = a.delivered = min(gap, s.cwnd / 10)
+            gap -= a.acked
+            a.now += a.acked * rtt / s.cwnd
+            controller.on_ack(s, p, a)
         a.window = s.cwnd
         controller.on_loss(s, p, a)
     return sent / (a.now - begun) * rtt
@@ -481,41 +470,6 @@ def test_cubic_is_friendly_where_reno_is_faster(name):
     law = math.sqrt(1.5 / 0.001)
     mean = response(name, law, repeat(1000, 40), rtt=0.005, skip=20)
     assert mean == pytest.approx(law, rel=0.04)
-
-
-CHANCE = {}
-
-
-def by_chance(name):
-    """Mean window over the closed form's with independent losses and their repair, at 1e-4; the
-    same at all lower rates, but for HighSpeed TCP's slow bend."""
-    if name not in CHANCE:
-        gaps = np.random.default_rng(1).exponential(1e4, 400)
-        start = LAWS[name](1e-4)
-        CHANCE[name] = response(name, start, gaps, skip=20, repair=True) / start
-    return CHANCE[name]
-
-
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize(
-    ("model", "p"), [("packet", 1e-4), ("fluid", 1e-4), ("fluid", 1e-5), ("fluid", 1e-6)]
-)
-def test_random_loss_gives_the_closed_form_up_to_chance(name, model, p):
-    """Two runs of 120 or 200 losses each, held against the law at the share that was lost in them,
-    since that varies by 5 %."""
-    start = LAWS[name](p)
-    net = tc.dumbbell(1e15, RTT / 2, 1e9, loss=p)
-    flow = tc.Flow(name, transport={"initial_window": start, "handshake": False})
-    duration = (120 if model == "packet" else 200) * RTT / (p * start)
-    ratios = []
-    for seed in (1, 2):
-        run = tc.simulate(tc.Scenario(net, [flow], duration=duration, seed=seed), model)
-        later = run.data.sel(time=slice(duration / 10, None))
-        share = (later["dropped"].sum() / later["sent"].sum()).item()
-        mean = run.throughput(after=duration / 10).item() / 8000 * RTT
-        ratios.append(mean / LAWS[name](share))
-    assert 0.93 < by_chance(name) < 1.2
-    assert np.mean(ratios) == pytest.approx(by_chance(name), rel=0.1)
 
 
 # Beside Reno

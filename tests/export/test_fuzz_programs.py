@@ -60,19 +60,9 @@ def runs(examples):
 
 
 @needs_cc
-def test_random_programs_have_pythons_bits(tmp_path_factory):
-    @runs(2)
-    @given(st.randoms(use_true_random=True))
-    def check(random):
-        held(random, tmp_path_factory.mktemp("programs"))
-
-    check()
-
-
-@needs_cc
-@pytest.mark.papers
-def test_a_thousand_random_programs_have_pythons_bits(tmp_path_factory):
-    @runs(1_000 // AT_ONCE)
+@pytest.mark.parametrize("count", [2 * AT_ONCE, pytest.param(1_000, marks=pytest.mark.papers)])
+def test_random_programs_have_pythons_bits(count, tmp_path_factory):
+    @runs(count // AT_ONCE)
     @given(st.randoms(use_true_random=True))
     def check(random):
         held(random, tmp_path_factory.mktemp("programs"))

@@ -8,14 +8,16 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from browser import browser, listen
 
-nbformat = pytest.importorskip("nbformat")
-pytest.importorskip("jupyterlab", reason="no JupyterLab: pip install 'tcpcc[notebook]'")
-pytest.importorskip("ipywidgets", reason="no ipywidgets: pip install 'tcpcc[notebook]'")
+pytestmark = [
+    pytest.mark.skipif(find_spec(name) is None, reason=f"no {name}: pip install 'tcpcc[notebook]'")
+    for name in ("jupyterlab", "ipywidgets")
+]
 
 PATIENCE = 60
 """s."""
@@ -31,6 +33,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     """Address of a JupyterLab with one notebook, `explore.ipynb`, whose cell has not run."""
+    import nbformat
+
     own, folder = tmp_path_factory.mktemp("jupyter"), tmp_path_factory.mktemp("notebooks")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
     book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}

@@ -34,12 +34,11 @@ def checksum(words):
     return ~total & 0xFFFF
 
 
-def packet(sequence, tos=0, port=FIRST_PORT, size=SIZE, home=False):
+def packet(sequence, tos=0, port=FIRST_PORT, size=SIZE, home=False, identification=0):
     """An IP packet with TCP; `port` is the far host's."""
     ends = (port, 40000) if home else (40000, port)
-    ip = struct.pack(
-        ">BBHHHBBH4s4s", 0x45, tos, size, 0, 0, 64, 6, 0, b"\x0a\x4d\0\x01", b"\x0a\x4d\0\x02"
-    )
+    hosts = b"\x0a\x4d\0\x01\x0a\x4d\0\x02"
+    ip = struct.pack(">BBHHHBBH8s", 0x45, tos, size, identification, 0, 64, 6, 0, hosts)
     ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
     tcp = struct.pack(">HHIIBBHHH", *ends, sequence, 0, 5 << 4, 0, 0, 0, 0)
     return ip + tcp + bytes(size - 40)
@@ -99,6 +98,21 @@ def test_packets_are_marked_if_more_wait_and_they_are_capable():
     assert all(checksum(data[:20]) == 0 for _, data in far)
     log, far, _, _ = crossed([packet(k) for k in range(4)], mark=1, arrive=4)
     assert log["fate"].tolist() == [FORWARDED] * 4
+
+
+@pytest.mark.parametrize(
+    ("tos", "before", "after"), [(ECT, 0, 0xFFFE), (1, 0, 0xFFFD), (1, 1, 0xFFFE), (ECT, 1, 0)]
+)
+def test_a_mark_keeps_the_checksum_correct_where_the_sum_overflows_twice(tos, before, after):
+    """The codepoint grows by one or two, the checksum falls by as much: below 0 it goes on at
+    0xFFFE, since 0 and 0xFFFF are one number in one's complement."""
+    old = int.from_bytes(packet(0, tos)[10:12], "big")
+    one = packet(0, tos, identification=(old - before) % 0xFFFF)
+    assert int.from_bytes(one[10:12], "big") == before
+    _, far, _, _ = crossed([packet(1), packet(2), packet(3), one], mark=1, arrive=4)
+    marked = far[-1][1]
+    assert (marked[1], int.from_bytes(marked[10:12], "big")) == (3, after)
+    assert checksum(marked[:20]) == 0
 
 
 def test_acks_have_the_delay_of_their_connection():

@@ -8,6 +8,7 @@ import html
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
@@ -79,6 +80,7 @@ class Links(HTMLParser):
         self.names.add(found.get("id"))
 
 
+@cache
 def links(path):
     return Links(path.read_text(encoding="utf-8"))
 

@@ -8,6 +8,7 @@ import pytest
 import experiments
 import tcpcc as tc
 from experiments import variants
+from experiments.harness import CACHE, numbers_of
 from experiments.variants import figures, measures, networks, page, references, tables
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
@@ -41,7 +42,7 @@ def test_of_one_seed_all_controllers_in_three_networks_give_what_is_stored():
 
 @pytest.mark.papers
 def test_all_numbers_are_those_stored(table):
-    assert_as_stored(variants.summary(variants.reproduce()), table)
+    assert_as_stored(variants.summary(variants.reproduce(cache=numbers_of(CACHE))), table)
 
 
 def test_a_number_that_moved_and_a_new_refusal_are_found():
@@ -53,7 +54,9 @@ def test_a_number_that_moved_and_a_new_refusal_are_found():
     assert "not stored" in variants.moved({("small", "mine", "packet"): tables.Row({})}, old)[0]
 
 
-@pytest.mark.parametrize("controller", ["cubic", "vegas", "bbr3"])
+@pytest.mark.parametrize(
+    "controller", ["bbr3", *(pytest.param(x, marks=pytest.mark.papers) for x in ("cubic", "vegas"))]
+)
 def test_simpy_gives_the_bits_of_the_table(controller):
     for make, measure in (
         (networks.sharing, measures.of_sharing), (networks.beside_reno, measures.of_beside_reno)

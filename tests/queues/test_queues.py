@@ -466,6 +466,11 @@ class Both:
         self.records[0][0] = tuple(vars(self.s).values())
         if values:
             self.records[1][0] = tuple(values.values())
+        self.places = tuple(map(address, self.records))
+        self.pairs = [
+            (vars(plain), record, record.copy())
+            for plain, record in ((self.s, self.records[0]), (self.q, self.records[2]))
+        ]
 
     def call(self, rule, **sample):
         if rule is None:
@@ -473,11 +478,9 @@ class Both:
         vars(self.q).update(sample)
         self.records[2][0] = tuple(vars(self.q).values())
         rule(self.s, self.p, self.q)
-        where = rule_address(rule, *(x.dtype for x in self.records))
-        call(where, *(address(x) for x in self.records))
-        for plain, record in ((self.s, self.records[0]), (self.q, self.records[2])):
-            same = np.zeros(1, record.dtype)
-            same[0] = tuple(getattr(plain, field) for field in record.dtype.names)
+        call(rule_address(rule, *(x.dtype for x in self.records)), *self.places)
+        for plain, record, same in self.pairs:
+            same[0] = tuple(map(plain.__getitem__, record.dtype.names))
             assert same.tobytes() == record.tobytes()
 
 

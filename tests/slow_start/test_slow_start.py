@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from drivers import both_drivers
 
 import tcpcc as tc
 from tcpcc.controllers import Controller, Param, get, names
@@ -185,9 +186,7 @@ def test_standard_is_the_controller_itself():
 
 @pytest.mark.parametrize("pair", [("vegas", "hystart++"), ("cubic", "hystart")])
 def test_both_drivers_agree(pair):
-    case = scenario(*pair, duration=1.5, rate="20 Mbps")
-    compiled, simpy = (tc.simulate(case, driver=d) for d in ("compiled", "simpy"))
-    assert np.array_equal(compiled.data["cwnd"], simpy.data["cwnd"])
+    both_drivers(scenario(*pair, duration=1.5, rate="20 Mbps"))
 
 
 INTERPRETED = """

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from drivers import both_drivers
 
 import tcpcc as tc
 from tcpcc.controllers import bbr, get, lp
@@ -164,14 +165,8 @@ def test_sent_packets_are_delivered_lost_or_in_flight(recovery):
     "name", ["bbr", "bbr3", "copa", "ledbat", "lp", "cdg", "dctcp", "nv", "vivace"]
 )
 def test_both_drivers_give_the_same_bits(name, loss):
-    case = path(name, 4.0, loss=loss, queue=tc.StepMark(threshold=30))
-    if name == "dctcp":
-        case = path(
-            name, 4.0, loss=loss, queue=tc.StepMark(threshold=30), transport={"ecn": "accurate"}
-        )
-    compiled, stepped = (tc.simulate(case, trace=True, driver=d) for d in ("compiled", "simpy"))
-    assert compiled.events.tobytes() == stepped.events.tobytes()
-    assert compiled.identical(stepped)
+    marked = {"transport": {"ecn": "accurate"}} if name == "dctcp" else {}
+    both_drivers(path(name, 4.0, loss=loss, queue=tc.StepMark(threshold=30), **marked))
 
 
 def test_fluid_refuses_controllers_that_need_packets():

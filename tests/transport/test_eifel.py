@@ -107,27 +107,3 @@ def test_eifel_restores_the_window_without_dsack(late, recovery):
         assert int(run.data["drops"].sum()) == 0
     assert found[False][1] < found[False][0]
     assert found[True][1] >= found[True][0]
-
-
-@pytest.mark.parametrize("recovery", RECOVERIES)
-def test_real_losses_are_not_undone(recovery):
-    net = tc.dumbbell("10 Mbps", "20 ms", 25, loss=0.001)
-    runs = [
-        tc.simulate(
-            tc.Scenario(
-                net,
-                [tc.Flow("reno", recovery=recovery, transport={"eifel": eifel})],
-                duration=10,
-            ),
-            trace=True,
-        )
-        for eifel in (False, True)
-    ]
-    assert int(runs[0].data.drops.sum()) > 10
-    assert runs[0].events.tobytes() == runs[1].events.tobytes()
-
-
-def test_both_drivers_give_the_same_bits():
-    case = overtaken("reno", 1, 2, share=0.1, duration=3.0, recovery="rack-tlp", eifel=True)
-    compiled, simpy = (tc.simulate(case, driver=x, trace=True) for x in ("compiled", "simpy"))
-    assert compiled.events.tobytes() == simpy.events.tobytes()

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drivers import both_drivers
 
 import tcpcc as tc
 from tcpcc.controllers import get
@@ -294,10 +295,7 @@ def transfer(controller="cubic", queue=None, request=1e9, packets=120, **setting
 
 
 def test_both_drivers_give_the_same_bits():
-    case = transfer(queue=tc.QuickStartRouter())
-    a, b = (tc.simulate(case, driver=driver).data for driver in ("compiled", "simpy"))
-    for variable in ("cwnd", "rtt", "queue", "delivered", "finished"):
-        assert a[variable].identical(b[variable])
+    both_drivers(transfer(queue=tc.QuickStartRouter()))
 
 
 @pytest.mark.parametrize("controller", ["reno", "cubic", "vegas", "westwood", "fast"])

@@ -546,16 +546,13 @@ def test_samples_of_losses_and_timeouts_have_no_values_of_an_ack():
     assert end.sample("now", *told) == (expires, 0, 3, 0, 2)
 
 
-@pytest.mark.parametrize("recovery", [name for name in RECOVERIES if name != "vegas-ns2"])
+@pytest.mark.parametrize("recovery", RECOVERIES)
 def test_karn_an_ack_that_covers_a_retransmission_gives_no_rtt(recovery):
     """Of eight losses in a window of twenty. ns-2's Vegas uses such RTTs, and so those of holes."""
     end = Endpoint(recovery, initial_window=20)
-    Wire(end, lose=range(2, 18, 2), rate=1e4).run(20)
+    Wire(end, lose=range(2, 18, 2), rate=1e4).run(20 if recovery == "reno" else 5)
     assert end.high_ack > 100
-    assert end.max_rtt < 0.11
-    as_ns2 = Endpoint("vegas-ns2", initial_window=20)
-    Wire(as_ns2, lose=range(2, 18, 2), rate=1e4).run(20)
-    assert as_ns2.max_rtt > 0.2
+    assert (end.max_rtt > 0.2) if recovery == "vegas-ns2" else (end.max_rtt < 0.11)
 
 
 # Windows that are not used
@@ -571,12 +568,12 @@ def test_a_window_limited_by_the_receiver_stops_growing(controller):
     ms is 2^4 - 1), in congestion avoidance at the used window plus this step (FAST's last step from
     below may double)."""
     end = Endpoint(controller=controller, recovery="sack", rwnd=20)
-    Wire(end).run(15)
+    Wire(end).run(6)
     assert end.cwnd <= 40 + {"hybla": 15}.get(controller, 1)
-    assert end.high_ack > 1250
+    assert end.high_ack > 500
     cautious = Endpoint(controller=controller, recovery="sack", rwnd=20)
     cautious.state["ssthresh"] = 10.0
-    Wire(cautious).run(15)
+    Wire(cautious).run(6)
     assert cautious.cwnd <= (40 if controller == "fast" else 22)
 
 

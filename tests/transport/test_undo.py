@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drivers import both_drivers
 from late_packets import all_late, overtaken
 
 import tcpcc as tc
@@ -49,23 +50,23 @@ def test_dsack_restores_the_window_after_spurious_losses(controller, recovery, l
     assert after[True]["ssthresh"] == before["ssthresh"]
 
 
-@pytest.mark.parametrize("controller", ["reno", "bbr", "bbr3"])
-def test_real_losses_are_not_undone(controller):
-    """With and without D-SACK the same packets are sent at the same times."""
-    net = tc.dumbbell("10 Mbps", "20 ms", 25)
-    runs = [
-        tc.simulate(
-            tc.Scenario(
-                net,
-                [tc.Flow(controller, recovery="rack-tlp", transport={"dsack": dsack})],
-                duration=10,
-            ),
-            trace=True,
-        )
-        for dsack in (False, True)
-    ]
-    assert int(runs[0].data.drops.sum()) > 10
-    assert runs[0].events.tobytes() == runs[1].events.tobytes()
+@pytest.mark.parametrize(
+    ("setting", "controller", "recovery", "loss"),
+    [
+        *(("dsack", controller, "rack-tlp", 0.0) for controller in ("reno", "bbr", "bbr3")),
+        *(("eifel", "reno", recovery, 0.001) for recovery in ("newreno", *RECOVERIES)),
+    ],
+)
+def test_real_losses_are_not_undone(setting, controller, recovery, loss):
+    """With and without D-SACK or Eifel detection the same packets are sent at the same times."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 25, loss=loss)
+    one, other = (
+        tc.simulate(tc.Scenario(net, [flow], duration=10), trace=True)
+        for used in (False, True)
+        for flow in [tc.Flow(controller, recovery=recovery, transport={setting: used})]
+    )
+    assert int(one.data.drops.sum()) > 10
+    assert one.events.tobytes() == other.events.tobytes()
 
 
 def test_spurious_losses_with_one_real_loss_are_not_undone():
@@ -213,12 +214,13 @@ def test_on_undo_is_called_once_after_the_window_is_restored(owns):
     assert 1250 < last["told"] < 6 * 1250
 
 
-@pytest.mark.parametrize("controller", ["cubic", "bbr3"])
-def test_both_drivers_give_the_same_bits(controller):
-    case = overtaken(controller, 1, 2, share=0.1, duration=3.0, recovery="rack-tlp", dsack=True)
-    compiled, simpy = (tc.simulate(case, driver=x, trace=True) for x in ("compiled", "simpy"))
-    assert compiled.events.tobytes() == simpy.events.tobytes()
-    assert int(compiled.data.retransmitted.sum()) > 0
+@pytest.mark.parametrize(
+    ("controller", "setting"), [("cubic", "dsack"), ("bbr3", "dsack"), ("reno", "eifel")]
+)
+def test_both_drivers_give_the_same_bits(controller, setting):
+    case = overtaken(controller, 1, 2, share=0.1, duration=3.0, recovery="rack-tlp",
+                     **{"dsack": True, setting: True})  # fmt: skip
+    assert int(both_drivers(case).data.retransmitted.sum()) > 0
 
 
 def test_conversations_can_undo_losses():

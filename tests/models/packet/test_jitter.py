@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from drivers import both_drivers
 
 import tcpcc as tc
 
@@ -67,8 +68,7 @@ def test_a_stage_without_delay_changes_no_bit(settings, names, reordering):
 @pytest.mark.parametrize("reordering", [False, True])
 def test_both_drivers_give_the_same_bits(reordering):
     case = scenario([tc.Flow("reno"), tc.Flow("cubic")], reordering=reordering, jitter="8 ms")
-    case = case.jittered(starts="50 ms", processing="1 ms").replace(workloads=WEB)
-    assert tc.simulate(case, trace=True).identical(tc.simulate(case, trace=True, driver="simpy"))
+    both_drivers(case.jittered(starts="50 ms", processing="1 ms").replace(workloads=WEB))
 
 
 def test_jitter_without_reordering_keeps_the_order():
@@ -206,9 +206,7 @@ def test_aggregation_of_acks_makes_bursts_of_packets():
 
 
 def test_both_drivers_give_the_same_bits_with_aggregation():
-    case = with_jitter(aggregated("7 ms"), ["bottleneck"], jitter="3 ms", aggregation="2 ms")
-    a, b = (tc.simulate(case, driver=driver, trace=True) for driver in ("compiled", "simpy"))
-    assert a.events.tobytes() == b.events.tobytes()
+    both_drivers(with_jitter(aggregated("7 ms"), ["bottleneck"], jitter="3 ms", aggregation="2 ms"))
 
 
 def test_aggregation_survives_toml_and_fluid_uses_half():

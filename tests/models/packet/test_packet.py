@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 import simpy
+from drivers import both_drivers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -141,19 +143,6 @@ def variant(name, duration=3.0, seed=1):
 # The two drivers
 
 
-def both(case):
-    """Run both drivers; record and trace must be bit-identical."""
-    compiled = tc.simulate(case, trace=True)
-    stepped = tc.simulate(case, driver="simpy", trace=True)
-    assert compiled.events.tobytes() == stepped.events.tobytes()
-    for name in compiled.data:
-        a, b = compiled.data[name].values, stepped.data[name].values
-        assert a.dtype == b.dtype
-        assert a.tobytes() == b.tobytes(), name
-    assert compiled.identical(stepped)
-    return compiled
-
-
 def in_turn(first, second, third):
     """All pairs of the first two, each with one element of the third and one seed in turn, because
     all combinations would be thousands."""
@@ -167,7 +156,7 @@ def in_turn(first, second, third):
     list(in_turn(names(), list(TOPOLOGIES), QUEUES.names())),
 )
 def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
-    run = both(scenario(topology, controller, queue, seed=seed, duration=2.0))
+    run = both_drivers(scenario(topology, controller, queue, seed=seed, duration=2.0))
     assert len(run.events) > 500
     assert len(events(run, "drop")) > 0
 
@@ -175,7 +164,7 @@ def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
 @pytest.mark.parametrize("seed", [1, 7])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_drivers_agree_to_the_bit_in_special_scenarios(name, seed):
-    run = both(variant(name, seed=seed))
+    run = both_drivers(variant(name, seed=seed))
     assert len(events(run, "drop")) > 0
 
 
@@ -183,7 +172,7 @@ def test_drivers_agree_to_the_bit_in_special_scenarios(name, seed):
 def test_drivers_agree_to_the_bit_for_every_recovery(recovery):
     net = tc.dumbbell("2 Mbps", "10 ms", 12, loss=0.01)
     flows = [tc.Flow(c, recovery=recovery, start=0.2 * k) for k, c in enumerate(["reno", "vegas"])]
-    both(tc.Scenario(net, flows, duration=5))
+    both_drivers(tc.Scenario(net, flows, duration=5))
 
 
 INTERPRETED = [
@@ -211,12 +200,13 @@ def short(case):
 def test_interpreted_runs_agree_with_compiled_ones_to_the_bit():
     """`NUMBA_DISABLE_JIT=1`, Numba's own switch, makes all functions plain Python."""
     code = (
-        "import json, sys; sys.path.insert(0, sys.argv[1]); import test_packet as t; "
+        "import json, sys; sys.path[:0] = sys.argv[1:]; import test_packet as t; "
         "from tcpcc.engine.jit import INTERPRETED; assert INTERPRETED; "
         "print(json.dumps([t.fingerprint(t.short(c)) for c in t.INTERPRETED]))"
     )
+    here = Path(__file__).parent
     plain = subprocess.run(
-        [sys.executable, "-c", code, os.path.dirname(__file__)],
+        [sys.executable, "-c", code, str(here), str(here.parents[1])],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert plain.returncode == 0, plain.stderr
@@ -738,7 +728,7 @@ def test_three_hundred_flows_that_start_at_once():
     the queue is full."""
     net = tc.dumbbell("30 Mbps", "10 ms", 300, access_rate="10 Mbps", access_delay="1 ms")
     case = tc.Scenario(net, [tc.Flow("newreno") for _ in range(300)], duration=2)
-    run = both(case)
+    run = both_drivers(case)
     assert (run.data["delivered"].sum("time") > 0).sum() > 200
     assert run.utilization(after=1) > 0.95
 

@@ -1,0 +1,248 @@
+"""The clock: steps of all flows and links."""
+
+import math
+
+from tcpcc.engine.jit import compiled, entry, index_at, number_at
+from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.coast.coast import run_coast
+from tcpcc.models.coast.coast_records import (
+    COAST,
+    EPISODE,
+    EPS,
+    OFF,
+    STEADY,
+    coast_world_at,
+    curve_at,
+    pipe_at,
+    place_at,
+    stage_at,
+    way_at,
+)
+from tcpcc.models.coast.episode import begin_coasting, can_coast, close, count_coasted, drain, must_grow, run_episode
+from tcpcc.models.coast.links import step_link
+from tcpcc.models.coast.past import TIME, read, row_at, trace
+from tcpcc.transport import sender
+from tcpcc.transport.flow_record import OPEN, RECOVERY, tcp_at, window_at
+
+CHECK_EVERY = 16  # steps between two checks of the free rows
+SPARE = 40
+QUIET = 4.0  # longer steps while no queue and no episode is active
+
+
+@compiled
+def end_of_bin(w):
+    return (w.bin + 1) * w.interval if w.bin + 1 < w.n_bins else math.inf
+
+
+@compiled
+def next_row(w, until):
+    h = w.usual
+    if w.starting > 0:
+        h = min(h, max(w.finest, h * w.n_active / 100))
+    elif w.busy == 0:
+        h *= QUIET
+    end = min(w.now + h, until, end_of_bin(w))
+    if end - w.now < h / 1000:
+        end = min(until, end_of_bin(w))
+    w.last = row_at(w, w.k)
+    w.k += 1
+    w.row = row_at(w, w.k)
+    w.before = w.now
+    w.now = end
+    w.step = end - w.before
+    for column in range(w.columns):
+        number_at(w.row, column).value = number_at(w.last, column).value
+    number_at(w.row, TIME).value = end
+    w.busy = 0
+    w.starting = 0
+
+
+@compiled
+def is_short(w):
+    oldest = w.k
+    for r in range(w.n_routes):
+        route = way_at(w.routes, r)
+        if route.active > 0:
+            for j in range(route.n_hops + 1):
+                stage = stage_at(w.stages, route.first_stage + j)
+                if j > 0 or route.n_hops == 0:
+                    oldest = min(oldest, stage.row0)
+                for i in range(max(j, 1 if route.n_hops == 0 else 0)):
+                    oldest = min(oldest, index_at(stage.cursors, i).at)
+    return w.k + SPARE - oldest > w.mask
+
+
+@compiled
+def note_start(w, c, f):
+    """Ask for short steps while a flow is in slow start with more than a few packets, and until its
+    recovery from the end of slow start has ended."""
+    s = window_at(f.state, 0)
+    if s.cwnd < s.ssthresh and f.phase != RECOVERY:
+        c.starting = 1 if s.cwnd > w.small else 0
+    elif f.phase == OPEN and f.high_ack > f.recover:
+        c.starting = 0
+    w.starting += c.starting
+
+
+@compiled
+def step_flow(w, c, f, route, stage):
+    """Acknowledgements, timers and sending of one flow."""
+    column = 1 + w.n_links + c.slot
+    was = c.sent
+    acked = c.acked
+    if c.mode == STEADY:
+        c.sent += c.rate * w.step
+        c.acked = c.sent
+    else:
+        to = max(read(w, stage, column), c.acked)
+        if c.mode == COAST:
+            run_coast(w, c, f, route, stage, to)
+        else:
+            run_episode(w, c, f, route, stage, w.before, c.acked, to)
+        if c.mode == EPISODE:
+            w.busy = 1
+            if can_coast(w, c, f):
+                begin_coasting(w, c, f)
+            else:
+                note_start(w, c, f)
+    number_at(w.row, column).value = c.sent
+    fresh = c.sent - was
+    grown = 0.0
+    if fresh > 0:
+        grown = max(fresh - max(c.acked - acked, 0.0), 0.0)
+    if w.far != 0:
+        number_at(w.row, column + w.n_flows).value += grown
+    if c.link >= 0:
+        slot = place_at(w.slots, stage_at(w.stages, route.first_stage).first_slot + c.place)
+        slot.was = was
+        slot.at = c.sent
+        slot.fresh = fresh
+        slot.grown = grown
+        if fresh > 0:
+            link = pipe_at(w.links, c.link)
+            link.in_packets += fresh
+            link.in_bits += 8 * fresh * c.size
+    if c.mode == EPISODE:
+        close(c, f)
+
+
+@compiled
+def step(w):
+    for r in range(w.n_routes):
+        route = way_at(w.routes, r)
+        if route.active > 0:
+            stage = stage_at(w.stages, route.first_stage + route.n_hops)
+            trace(w, route, stage, w.now, w.k - 1)
+            route.rtt = w.now - stage.sent_at
+            route.back = max(w.now - stage.exit - route.to_receiver, 0.0)
+    kept = 0
+    for i in range(w.n_active):
+        number = index_at(w.active, i).at
+        c = curve_at(w.curves, number)
+        route = way_at(w.routes, c.route)
+        step_flow(
+            w, c, tcp_at(w.tcp, number), route,
+            stage_at(w.stages, route.first_stage + route.n_hops),
+        )  # fmt: skip
+        if c.mode == OFF:
+            route.active -= 1
+            record_flow(w, c, tcp_at(w.tcp, number), number)
+        else:
+            index_at(w.active, kept).at = number
+            kept += 1
+    w.n_active = kept
+    for i in range(w.n_links):
+        step_link(w, pipe_at(w.links, i))
+
+
+@compiled
+def record_flow(w, c, f, number):
+    b = flow_bin_at(c.bins, w.bin)
+    if c.mode == STEADY or f.state == 0:
+        sent = c.sent
+        got = c.sent - c.dropped
+        repeated = 0.0
+    else:
+        s = window_at(f.state, 0)
+        b.cwnd = s.cwnd
+        b.ssthresh = s.ssthresh
+        if f.srtt > 0:
+            b.rtt = f.recent_rtt
+        coasting = c.mode == COAST
+        sent = f.sent + (c.sent - c.next_order if coasting else 0.0)
+        got = f.delivered + (c.acked - c.begun if coasting else 0.0)
+        if f.handshake != 0 and f.delivered > 0:
+            got -= 1
+        repeated = float(f.retransmitted)
+    b.sent += sent - c.sent_before
+    b.delivered += got - c.got_before
+    b.retransmitted += repeated - c.repeated_before
+    b.dropped += c.dropped - c.dropped_before
+    c.sent_before = sent
+    c.got_before = got
+    c.repeated_before = repeated
+    c.dropped_before = c.dropped
+
+
+@compiled
+def record_bin(w):
+    for i in range(w.n_active):
+        number = index_at(w.active, i).at
+        record_flow(w, curve_at(w.curves, number), tcp_at(w.tcp, number), number)
+    w.bin += 1
+
+
+@entry
+def run_until(world, until):
+    """Advance to `until`; returns whether it stopped early, for room or for Ctrl-C."""
+    w = coast_world_at(world, 0)
+    while w.now < until:
+        if w.k >= w.pause or w.need != 0:
+            return True
+        if w.k % CHECK_EVERY == 0 and is_short(w):
+            w.need = 2
+            return True
+        next_row(w, until)
+        step(w)
+        if w.now >= end_of_bin(w):
+            record_bin(w)
+    return w.need != 0
+
+
+@entry
+def start_flow(world, number):
+    w = coast_world_at(world, 0)
+    c = curve_at(w.curves, number)
+    f = tcp_at(w.tcp, number)
+    c.mode = EPISODE
+    c.starting = 1
+    c.seen_at = w.now
+    c.repeat = -1
+    sender.open_connection(f, w.now)
+    drain(w, c, f, w.now)
+    if must_grow(c, f):
+        w.need = 1
+
+
+@entry
+def stop_flow(world, number):
+    w = coast_world_at(world, 0)
+    c = curve_at(w.curves, number)
+    f = tcp_at(w.tcp, number)
+    if c.mode == COAST:
+        c.limit = 0.0  # the next step ends coasting
+        f.max_seq = int(c.sent + EPS) - c.offset - 1
+    sender.stop_sending(f)
+
+
+@entry
+def finish(world):
+    """Write the last bin and complete the counters."""
+    w = coast_world_at(world, 0)
+    if w.bin < w.n_bins:
+        record_bin(w)
+    for i in range(w.n_active):
+        number = index_at(w.active, i).at
+        c = curve_at(w.curves, number)
+        if c.mode == COAST:
+            count_coasted(c, tcp_at(w.tcp, number))

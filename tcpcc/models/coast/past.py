@@ -1,0 +1,69 @@
+"""The past: which orders arrive at a stage of a route now, read from the senders' curves."""
+
+from tcpcc.engine.jit import compiled, index_at, number_at
+from tcpcc.models.coast.coast_records import pipe_at, stage_at
+
+TIME = 0  # column of the time; links and flows follow
+
+
+@compiled
+def row_at(w, row):
+    return w.history + (row & w.mask) * w.columns * 8
+
+
+@compiled
+def cell(w, row, column):
+    return number_at(row_at(w, row), column).value
+
+
+@compiled
+def invert(w, column, newest, cursor, value):
+    """The row from which a rising column reaches `value` on its way to the next row, and the share
+    of that way."""
+    row = cursor
+    while row + 2 <= newest and cell(w, row + 1, column) <= value:
+        row += 1
+    low = cell(w, row, column)
+    rise = cell(w, row + 1, column) - low
+    share = (value - low) / rise if rise > 0 else 1.0
+    return row, min(max(share, 0.0), 1.0)
+
+
+@compiled
+def trace(w, route, stage, time, newest):
+    """Find when the bits that reach `stage` at `time` were sent: ``stage.row``, ``.share``,
+    ``.sent_at``; also when they left the last link that carries data (``stage.exit``)."""
+    stage.row0 = stage.row
+    stage.share0 = stage.share
+    stage.sent_at0 = stage.sent_at
+    x = time - stage.before
+    stage.exit = x
+    row = 0
+    share = 0.0
+    for i in range(stage.place - 1, -1, -1):
+        if i == route.n_forward - 1:
+            stage.exit = x
+        at = stage_at(w.stages, route.first_stage + i)
+        cursor = index_at(stage.cursors, i)
+        row, share = invert(w, pipe_at(w.links, at.link).column, newest, cursor.at, x)
+        cursor.at = row
+        low = cell(w, row, TIME)
+        x = low + share * (cell(w, row + 1, TIME) - low)
+        stage.sent_at = x
+        x -= at.before
+    if stage.place == 0 or route.n_forward == 0:
+        stage.exit = x
+    if stage.place == 0:  # no queue on the way
+        cursor = index_at(stage.cursors, 0)
+        row, share = invert(w, TIME, newest, cursor.at, x)
+        cursor.at = row
+        stage.sent_at = x
+    stage.row = row
+    stage.share = share
+
+
+@compiled
+def read(w, stage, column):
+    """A column where :func:`trace` has left the stage."""
+    low = cell(w, stage.row, column)
+    return low + stage.share * (cell(w, stage.row + 1, column) - low)

@@ -1,0 +1,140 @@
+"""Who loses a packet at a link, and which one."""
+
+import math
+
+from tcpcc.engine.jit import compiled, index_at, not_inlined
+from tcpcc.engine.streams import uniform
+from tcpcc.models.coast.coast_records import (
+    ACK_LOST,
+    COAST,
+    DATA_LOST,
+    EPISODE,
+    EPS,
+    MARKED,
+    STEADY,
+    curve_at,
+    place_at,
+    stage_at,
+    way_at,
+)
+from tcpcc.models.coast.fates import add_fate, is_lost
+from tcpcc.models.coast.past import cell
+from tcpcc.transport.flow_record import tcp_at
+
+
+@compiled
+def grown_at(w, stage, c):
+    """Growth of a flow's window among what reaches a later stage in this step."""
+    column = 1 + w.n_links + w.n_flows + c.slot
+    low = cell(w, stage.row, column)
+    new = low + stage.share * (cell(w, stage.row + 1, column) - low)
+    low = cell(w, stage.row0, column)
+    old = low + stage.share0 * (cell(w, stage.row0 + 1, column) - low)
+    return max(new - old, 0.0)
+
+
+@compiled
+def weight(w, stage, slot, c, by_growth):
+    """The chance of a slot to lose a packet now."""
+    if slot.fresh <= 0:
+        return 0.0
+    if c.mode == EPISODE and math.floor(slot.at + EPS) - math.floor(slot.was + EPS) - slot.owed < 1:
+        return 0.0
+    grown = 0.0
+    if by_growth and slot.ack == 0:
+        grown = slot.grown if stage.place == 0 else grown_at(w, stage, c)
+    return (grown if by_growth else 0.0) + (w.others if by_growth else 1.0) * slot.fresh
+
+
+@compiled
+def total_weight(w, link, by_growth):
+    total = 0.0
+    for j in range(link.n_stages):
+        stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
+        route = way_at(w.routes, stage.route)
+        for m in range(route.n_flows):
+            slot = place_at(w.slots, stage.first_slot + m)
+            total += weight(w, stage, slot, curve_at(w.curves, slot.flow), by_growth)
+    return total
+
+
+@compiled
+def draw(w, link, target, by_growth):
+    """The slot at which the sum of the weights reaches `target`; -1: none."""
+    for j in range(link.n_stages):
+        stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
+        route = way_at(w.routes, stage.route)
+        for m in range(route.n_flows):
+            slot = place_at(w.slots, stage.first_slot + m)
+            target -= weight(w, stage, slot, curve_at(w.curves, slot.flow), by_growth)
+            if target < 0:
+                return stage.first_slot + m
+    return -1
+
+
+@not_inlined
+def drop(w, link, by_growth, may_mark):
+    """Choose a flow that loses a packet; it leaves the queue now. Returns its bits; 0: none."""
+    total = total_weight(w, link, by_growth)
+    if total <= 0 and by_growth:
+        by_growth = False
+        total = total_weight(w, link, by_growth)
+    if total <= 0:
+        return 0.0
+    number = draw(w, link, uniform(link) * total, by_growth)
+    if number < 0:
+        return 0.0
+    slot = place_at(w.slots, number)
+    if may_mark and slot.ack == 0 and curve_at(w.curves, slot.flow).mode != STEADY:
+        if tcp_at(w.tcp, slot.flow).ecn != 0:
+            mark(w, slot)
+            link.marks += 1
+            return 0.0
+    slot.owed += 1
+    link.debt = 1
+    link.bits -= 8 * slot.size
+    link.packets -= 1
+    return 8 * slot.size
+
+
+@compiled
+def mark(w, slot):
+    """Mark the last packet of a slot's that arrives in this step, or the next one."""
+    c = curve_at(w.curves, slot.flow)
+    add_fate(w, c, max(int(math.floor(slot.at + EPS)) - 1, 0), MARKED)
+
+
+@not_inlined
+def pay(w, link):
+    """Choose the packets that slots owe, among those that arrive in this step, evenly."""
+    link.debt = 0
+    for j in range(link.n_stages):
+        stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
+        route = way_at(w.routes, stage.route)
+        for m in range(route.n_flows):
+            slot = place_at(w.slots, stage.first_slot + m)
+            if slot.owed > 0:
+                pay_slot(w, slot)
+                if slot.owed > 0:
+                    link.debt = 1
+
+
+@compiled
+def pay_slot(w, slot):
+    c = curve_at(w.curves, slot.flow)
+    low = int(math.floor(slot.was + EPS))
+    whole = int(math.floor(slot.at + EPS)) - low
+    take = min(slot.owed, whole)
+    if slot.fresh > 0 and take > 0:
+        kind = DATA_LOST if slot.ack == 0 else ACK_LOST
+        due = 0
+        for i in range(whole):
+            due += take
+            if due >= whole:
+                due -= whole
+                if c.mode == STEADY or (not is_lost(c, low + i) and add_fate(w, c, low + i, kind)):
+                    if slot.ack == 0:
+                        c.dropped += 1
+                    slot.owed -= 1
+    if c.mode != COAST and c.mode != STEADY:
+        slot.owed = 0

@@ -126,8 +126,6 @@ def step_link(w, link):
     dropped = 0
     if link.loss > 0 and link.in_packets > 0:
         dropped += random_losses(w, link)
-    if link.rule != 0:
-        dropped += early_drops(w, link)
     room = link.rate * w.step
     sent = min(room, link.bits)
     if sent >= link.bits:
@@ -137,6 +135,8 @@ def step_link(w, link):
     else:
         link.packets -= link.packets * sent / link.bits
         link.bits -= sent
+    if link.rule != 0:
+        dropped += early_drops(w, link)
     while excess(link):
         if drop(w, link, True, False) <= 0:
             break

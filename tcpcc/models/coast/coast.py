@@ -4,7 +4,7 @@ import math
 
 from tcpcc.engine.jit import compiled
 from tcpcc.models.coast.coast_records import EPS
-from tcpcc.models.coast.episode import LEAST_ROOM, enter, run_episode
+from tcpcc.models.coast.episode import LEAST_ROOM, enter
 from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.output import in_force
 from tcpcc.transport.rto import measure, restart_timer
@@ -46,8 +46,8 @@ def send(c, upto):
 
 
 @compiled
-def run_coast(w, c, f, route, stage, to):
-    """One step of a coasting flow; it may end in an episode."""
+def run_coast(w, c, f, route, to):
+    """One step of a coasting flow; it may end in an episode that begins at the returned time."""
     at = c.acked
     if to < c.next_event and c.deadline > w.now and to + c.window < c.limit:
         c.acked = to
@@ -55,7 +55,7 @@ def run_coast(w, c, f, route, stage, to):
         if c.pend >= c.part:
             report(w, c, f, w.now, route.rtt)
         send(c, to)
-        return
+        return w.now
     when = w.now
     stop = min(to, max(c.next_event, at))
     if to + c.window >= c.limit:
@@ -69,4 +69,4 @@ def run_coast(w, c, f, route, stage, to):
         report(w, c, f, when, route.rtt)
         send(c, c.acked)
     enter(w, c, f, when)
-    run_episode(w, c, f, route, stage, when, c.acked, to)
+    return when

@@ -31,6 +31,7 @@ WORLD = record_dtype(
         "n_flows": int, "active": int, "n_active": int, "curves": int, "tcp": int,
         "routes": int, "n_routes": int, "stages": int, "slots": int, "cursors": int,
         "links": int, "n_links": int, "by_link": int,
+        "wakes": int, "emitted": int, "n_emitted": int, "episodes": int,
         "interval": float, "bin": int, "n_bins": int, "part": float, "small": float,
         "others": float,
     }
@@ -47,6 +48,9 @@ CURVE = record_dtype(
         "next_order": int, "repeat": int, "offset": int, "orders": int, "order_mask": int,
         # a ring of EVENT records in order: losses and marks on the way
         "events": int, "event_mask": int, "first": int, "last": int,
+        # the first order not yet acknowledged: links passed, when it left the last one, when it
+        # reached the receiver (-1: not yet); time from receiver to sender; first order of this step
+        "hops": int, "left": float, "received": float, "back": float, "emitted": int,
         # whether it may coast; the settings that coasting replaces; where coasting began
         "may_coast": int, "abc_limit": float, "rejoin": int, "begun": float,
         # the window a round trip ago, and round trips since it grew fast
@@ -58,12 +62,13 @@ CURVE = record_dtype(
     },
     whole_lines=True,
 )  # fmt: skip
-ORDER = record_dtype({"seq": int, "again": np.int32, "bits": np.int32})
+# `left`: when it was sent; from the end of that step on, when it left the first link.
+ORDER = record_dtype({"left": float, "seq": int, "again": np.int32, "bits": np.int32})
 EVENT = record_dtype({"order": int, "kind": int})
 
 ROUTE = record_dtype(
     {
-        "active": int, "first_stage": int, "n_hops": int, "n_forward": int,
+        "active": int, "coasting": int, "first_stage": int, "n_hops": int, "n_forward": int,
         "to_receiver": float, "rtt": float, "back": float, "first_flow": int, "n_flows": int,
     }
 )  # fmt: skip
@@ -82,7 +87,7 @@ STAGE = record_dtype(
 SLOT = record_dtype(
     {
         "flow": int, "at": float, "was": float, "fresh": float, "grown": float, "owed": int,
-        "event": int, "size": float, "ack": int,
+        "event": int, "size": float, "ack": int, "left": float, "cursor": int,
     }
 )  # fmt: skip
 
@@ -91,7 +96,7 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float), ("column", int),
         ("first_stage", int), ("n_stages", int), ("open", float),
-        ("in_bits", float), ("in_packets", float), ("bits", float), ("packets", float),
+        ("in_bits", float), ("in_packets", float), ("bits", float), ("packets", float), ("before", float),
         ("size", float), ("waiting", float), ("idle", float), ("debt", int), ("ecn", int),
         ("loss_at", float), ("loss_clock", float), ("drop_at", float), ("drop_clock", float),
         *QUEUE_FIELDS, ("bins", int), ("marks", float),

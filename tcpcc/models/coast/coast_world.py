@@ -26,7 +26,7 @@ from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.recovery import RECOVERIES
 
-STEPS = 80  # in the shortest base round trip
+STEPS = 40  # in the shortest base round trip
 AT_ONCE = 2**18
 FIRST_ROWS = 256
 FIRST_ORDERS = 256
@@ -59,6 +59,8 @@ class CoastWorld(PacketWorld):
         self.orders: dict[int, np.ndarray] = {}
         self.events: dict[int, np.ndarray] = {}
         self.running = np.zeros(n, np.int64)
+        self.sending = np.zeros(n, np.int64)  # in this step
+        self.wakes = np.zeros(n)
         self.delay = np.zeros(n)
         self._lay_out_routes()
         self._lay_out_links()
@@ -68,8 +70,13 @@ class CoastWorld(PacketWorld):
         trip = min(trips, default=max(min(p.base_rtt for p in self.plans), 1e-3))
         w = self.cw[0]
         w["usual"] = trip / steps if step is None else step
-        finest = [8 * packets * float(f.spec.packet_size) / min(self.resolved.links[i].rate
-                  for i in f.forward) for f in flows]
+        finest = [
+            8
+            * packets
+            * float(f.spec.packet_size)
+            / min(self.resolved.links[i].rate for i in f.forward)
+            for f in flows
+        ]
         w["finest"] = max(min(finest), w["usual"] / 40)
         w["part"], w["small"], w["others"] = part, small, others
         w["n_flows"], w["n_links"], w["n_routes"] = n, L, len(self.plans)
@@ -85,7 +92,7 @@ class CoastWorld(PacketWorld):
             by_link.extend(mine)
         self.by_link = np.array(by_link or [0], np.int64)
         for name, array in (
-            ("active", self.running), ("curves", self.curves), ("tcp", self.tcp),
+            ("active", self.running), ("emitted", self.sending), ("wakes", self.wakes), ("curves", self.curves), ("tcp", self.tcp),
             ("routes", self.ways), ("stages", self.stages), ("slots", self.slots),
             ("links", self.pipes), ("by_link", self.by_link),
         ):  # fmt: skip
@@ -171,9 +178,7 @@ class CoastWorld(PacketWorld):
         c["orders"], c["order_mask"] = address(self.orders[i]), FIRST_ORDERS - 1
         recovery, tcp = RECOVERIES[flow.recovery], self.tcp[i]
         rejoin = recovery.on_rejoin
-        c["rejoin"] = rule_address(
-            rejoin, recovery.state_dtype, recovery.params_dtype, t.TCP_FLOW
-        )
+        c["rejoin"] = rule_address(rejoin, recovery.state_dtype, recovery.params_dtype, t.TCP_FLOW)
         c["may_coast"] = (
             tcp["delivery"] == 0
             and (not recovery.state or rejoin is not None)
@@ -216,6 +221,9 @@ class CoastWorld(PacketWorld):
                 s = self.stages[j]
                 s["row0"] = s["row"] = oldest
                 s["sent_at0"] = s["sent_at"] = self.history[oldest % len(self.history), 0]
+            for j in range(first, first + int(route["n_hops"])):
+                s = int(self.stages["first_slot"][j])
+                self.slots["cursor"][s : s + int(route["n_flows"])] = oldest
         route["active"] += 1
         self.running[n] = i
         self.cw["n_active"] = n + 1
@@ -234,7 +242,6 @@ class CoastWorld(PacketWorld):
 
         self._activate(i)
         start_flow(address(self.cw), i)
-        self.cw["starting"] += 1
 
     def stop(self, i: int) -> None:
         from tcpcc.models.coast.kernel import stop_flow

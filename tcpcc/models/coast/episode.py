@@ -3,9 +3,19 @@
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.coast.coast_records import COAST, EPISODE, EPS, OFF, order_at
+from tcpcc.models.coast.coast_records import (
+    COAST,
+    EPISODE,
+    EPS,
+    OFF,
+    order_at,
+    pipe_at,
+    place_at,
+    stage_at,
+    way_at,
+)
 from tcpcc.models.coast.fates import next_fate, take_fates
-from tcpcc.models.coast.past import TIME, cell
+from tcpcc.models.coast.past import TIME, cell, leaves
 from tcpcc.transport import ecn, receiver, sender
 from tcpcc.transport.flow_record import CE, OPEN, delivery_at, out_at, segment_at, window_at
 from tcpcc.transport.output import in_force
@@ -40,6 +50,7 @@ def drain(w, c, f, now):
         for k in range(f.outbox_count):
             out = out_at(f.outbox, k)
             entry = order_at(c.orders, c.next_order & c.order_mask)
+            entry.left = now
             entry.seq = out.seq
             entry.again = out.again
             entry.bits = ecn.bits_to_send(f, out.seq, out.again != 0) if f.ecn != 0 else 0
@@ -67,8 +78,8 @@ def acknowledge(f, now, trigger):
 
 
 @compiled
-def arrive(w, c, f, order, now, back):
-    """The ACK curve passes order `order`: its data reached the receiver `back` earlier."""
+def arrive(w, c, f, order, now):
+    """The ACK of order `order` is due, if nothing was lost: receiver, then sender."""
     lost, ack_lost, marked = False, False, False
     if c.next_event <= order:
         lost, ack_lost, marked = take_fates(c, order)
@@ -76,12 +87,45 @@ def arrive(w, c, f, order, now, back):
         return
     c.packets += 1
     entry = order_at(c.orders, order & c.order_mask)
-    due = receiver.receive_data(f, now - back, entry.seq, entry.again != 0)
+    due = receiver.receive_data(f, c.received, entry.seq, entry.again != 0)
     if f.ecn != 0:
         due = ecn.on_bits(f, entry.bits | CE if marked else entry.bits, due)
     if due and not ack_lost:
         acknowledge(f, now, entry.seq)
         drain(w, c, f, now)
+
+
+@compiled
+def look_at_front(w, c, route):
+    """When the ACK of the first order not yet acknowledged is due; before it has passed all links,
+    the earliest possible time. Infinite if everything is acknowledged."""
+    front = int(c.acked)
+    if front >= c.emitted:
+        return math.inf if front >= c.next_order else w.now
+    if c.hops == 0:
+        c.left = order_at(c.orders, front & c.order_mask).left
+        c.hops = 1
+        c.received = -1.0
+    first = route.first_stage
+    while c.hops < route.n_hops:
+        if c.hops == route.n_forward:
+            c.received = c.left + route.to_receiver
+        stage = stage_at(w.stages, first + c.hops)
+        at = c.left + stage.before
+        if at > w.now:
+            for j in range(c.hops + 1, route.n_hops + 1):
+                at += stage_at(w.stages, first + j).before
+            return at
+        slot = place_at(w.slots, stage.first_slot + c.place)
+        link = pipe_at(w.links, stage.link)
+        c.left = max(leaves(w, link, slot, at), slot.left + 8 * slot.size / link.rate)
+        slot.left = c.left
+        c.hops += 1
+    if c.received < 0:
+        c.received = c.left + route.to_receiver
+    at = c.left + stage_at(w.stages, first + route.n_hops).before
+    c.back = at - c.received
+    return at
 
 
 @compiled
@@ -108,71 +152,33 @@ def run_timer(w, c, f, at, back):
 
 
 @compiled
-def run_timers(w, c, f, since, until, back):
-    at = timer_at(f, back)
-    while at <= until:
-        run_timer(w, c, f, max(at, since), back)
-        at = timer_at(f, back)
+def run_episode(w, c, f, route, since):
+    """One step of an episode from `since` on: ACKs and timers in their order.
 
-
-@compiled
-def play(w, c, f, begin, until, at, to, back):
-    """The ACK curve rises from `at` to `to` between two times, in a straight line."""
-    whole = math.floor(at + EPS)
-    last = math.floor(to + EPS)
-    while whole < last:
-        whole += 1
-        now = begin + (until - begin) * min(max((whole - at) / (to - at), 0.0), 1.0)
-        run_timers(w, c, f, begin, now, back)
-        c.acked = float(whole)
-        arrive(w, c, f, int(whole) - 1, now, back)
-    c.acked = to
-
-
-@compiled
-def run_episode(w, c, f, route, stage, begin, at, to):
-    """One step of an episode: the ACK curve's pieces, and the timers between the packets."""
-    first = c.next_order
-    before = c.sent
-    back = route.back
+    Returns when the flow must act next.
+    """
     if f.more != 0:
-        sender.resume_sending(f, begin)
-        drain(w, c, f, begin)
-    if to > at:
-        column = rows_of(w, c)
-        span = stage.sent_at - stage.sent_at0
-        for row in range(stage.row0 + 1, stage.row + 1):
-            value = cell(w, row, column)
-            if value > at and value <= to and span > 0:
-                share = (cell(w, row, TIME) - stage.sent_at0) / span
-                end = w.before + w.step * min(max(share, 0.0), 1.0)
-                end = max(end, begin)
-                play(w, c, f, begin, end, at, value, back)
-                begin = end
-                at = value
-            elif value <= at and span > 0:  # nothing was sent until this row
-                share = (cell(w, row, TIME) - stage.sent_at0) / span
-                begin = max(begin, w.before + w.step * min(max(share, 0.0), 1.0))
-        play(w, c, f, begin, w.now, at, to, back)
-    run_timers(w, c, f, begin, w.now, back)
-    if c.next_order > first:
-        spread(w, c, f, first, before)
+        sender.resume_sending(f, since)
+        drain(w, c, f, since)
+    while True:
+        ack = look_at_front(w, c, route)
+        timer = timer_at(f, c.back)
+        if min(ack, timer) > w.now:
+            break
+        if timer < ack:
+            since = max(since, timer)
+            run_timer(w, c, f, since, c.back)
+        elif c.hops < route.n_hops or int(c.acked) >= c.emitted:
+            break  # sent in this step
+        else:
+            since = max(since, ack)
+            c.acked = math.floor(c.acked) + 1
+            c.hops = 0
+            arrive(w, c, f, int(c.acked) - 1, since)
     if must_grow(c, f):
         w.need = 1
     watch(w, c, f)
-
-
-@compiled
-def spread(w, c, f, first, before):
-    """The packets of this step leave with its straight piece of the sent curve: note these times."""
-    rise = c.sent - before
-    for o in range(first, c.next_order):
-        seq = order_at(c.orders, o & c.order_mask).seq
-        at = w.before + w.step * (o + 1 - before) / rise
-        segment = segment_at(f.segments, seq & f.segment_mask)
-        segment.sent_at = at
-        if f.timing != 0 and f.timed_seq == seq:
-            f.timed_at = at
+    return min(ack, timer) if f.more == 0 else w.now
 
 
 @compiled
@@ -195,7 +201,7 @@ def can_coast(w, c, f):
     s = window_at(f.state, 0)
     if s.cwnd < w.small or (s.cwnd < s.ssthresh and c.slow < 3):
         return False
-    whole = int(math.floor(c.acked + EPS))
+    whole = int(c.acked)
     if c.repeat >= whole or f.next_seq != f.max_seq + 1 or is_answering_mark(f):
         return False
     if c.next_event < c.acked + AHEAD or f.to_send - f.next_seq < 2 * s.cwnd:
@@ -206,7 +212,10 @@ def can_coast(w, c, f):
 @compiled
 def begin_coasting(w, c, f):
     c.mode = COAST
+    w.episodes -= 1
+    w.starting -= c.starting
     c.starting = 0
+    way_at(w.routes, c.route).coasting += 1
     c.offset = c.next_order - f.next_seq
     c.abc_limit = f.abc_limit
     f.abc_limit = math.inf
@@ -227,6 +236,8 @@ def enter(w, c, f, now):
     off = c.offset
     c.mode = EPISODE
     c.entered += 1
+    w.episodes += 1
+    way_at(w.routes, c.route).coasting -= 1
     count_coasted(c, f)
     c.repeat = whole - 1
     f.abc_limit = c.abc_limit
@@ -243,24 +254,39 @@ def enter(w, c, f, now):
     f.held = 0
     f.held_until = math.inf
     column = rows_of(w, c)
+    link = 1 + c.link
     row = w.k - 1
+    c.emitted = top
     for o in range(top - 1, whole - 1, -1):
         while row > 0 and row > w.k - w.mask and cell(w, row, column) >= o + 1:
             row -= 1
         at = cell(w, row, TIME)
+        left = at
         if row < w.k - 1:
             low = cell(w, row, column)
-            rise = cell(w, row + 1, column) - low
-            at += (cell(w, row + 1, TIME) - at) * (o + 1 - low) / rise
+            share = (o + 1 - low) / (cell(w, row + 1, column) - low)
+            at += (cell(w, row + 1, TIME) - at) * share
+            left = at
+            if c.link >= 0:
+                left = cell(w, row, link)
+                left += (cell(w, row + 1, link) - left) * share
+        else:  # sent in this step: not at the link yet
+            c.emitted = o
+            low = cell(w, row, column)
+            at += w.step * (o + 1 - low) / (c.sent - low)
+            left = at
         seq = o - off
         segment = segment_at(f.segments, seq & f.segment_mask)
         segment.sent_at = at
         segment.transmits = 1
         segment.flags = 0
         entry = order_at(c.orders, o & c.order_mask)
+        entry.left = left
         entry.seq = seq
         entry.again = 0
         entry.bits = ecn.bits_to_send(f, seq, False) if f.ecn != 0 else 0
+    c.acked = float(whole)
+    c.hops = 0
     if c.rejoin != 0:
         sender.recover(f, now, c.rejoin)
     if now > f.deadline - 1e-12 or f.deadline == math.inf:
@@ -284,7 +310,10 @@ def count_coasted(c, f):
 
 
 @not_inlined
-def close(c, f):
+def close(w, c, f):
     """A finished flow is skipped from now on."""
     if not math.isnan(f.finished) and c.acked >= c.sent - EPS and f.held_until == math.inf:
         c.mode = OFF
+        w.episodes -= 1
+        w.starting -= c.starting
+        c.starting = 0

@@ -18,8 +18,16 @@ from tcpcc.models.coast.coast_records import (
     stage_at,
     way_at,
 )
-from tcpcc.models.coast.episode import begin_coasting, can_coast, close, count_coasted, drain, must_grow, run_episode
-from tcpcc.models.coast.links import step_link
+from tcpcc.models.coast.episode import (
+    begin_coasting,
+    can_coast,
+    close,
+    count_coasted,
+    drain,
+    must_grow,
+    run_episode,
+)
+from tcpcc.models.coast.links import let_leave, step_link
 from tcpcc.models.coast.past import TIME, read, row_at, trace
 from tcpcc.transport import sender
 from tcpcc.transport.flow_record import OPEN, RECOVERY, tcp_at, window_at
@@ -39,7 +47,7 @@ def next_row(w, until):
     h = w.usual
     if w.starting > 0:
         h = min(h, max(w.finest, h * w.n_active / 100))
-    elif w.busy == 0:
+    elif w.busy == 0 and w.episodes == 0:
         h *= QUIET
     end = min(w.now + h, until, end_of_bin(w))
     if end - w.now < h / 1000:
@@ -54,7 +62,6 @@ def next_row(w, until):
         number_at(w.row, column).value = number_at(w.last, column).value
     number_at(w.row, TIME).value = end
     w.busy = 0
-    w.starting = 0
 
 
 @compiled
@@ -77,32 +84,33 @@ def note_start(w, c, f):
     """Ask for short steps while a flow is in slow start with more than a few packets, and until its
     recovery from the end of slow start has ended."""
     s = window_at(f.state, 0)
+    before = c.starting
     if s.cwnd < s.ssthresh and f.phase != RECOVERY:
         c.starting = 1 if s.cwnd > w.small else 0
     elif f.phase == OPEN and f.high_ack > f.recover:
         c.starting = 0
-    w.starting += c.starting
+    w.starting += c.starting - before
 
 
 @compiled
 def step_flow(w, c, f, route, stage):
-    """Acknowledgements, timers and sending of one flow."""
+    """Acknowledgements, timers and sending of one flow; returns when it must act next."""
     column = 1 + w.n_links + c.slot
-    was = c.sent
+    was = number_at(w.row, column).value
     acked = c.acked
+    wake = w.now
     if c.mode == STEADY:
         c.sent += c.rate * w.step
         c.acked = c.sent
     else:
-        to = max(read(w, stage, column), c.acked)
+        since = w.before
         if c.mode == COAST:
-            run_coast(w, c, f, route, stage, to)
-        else:
-            run_episode(w, c, f, route, stage, w.before, c.acked, to)
+            since = run_coast(w, c, f, route, max(read(w, stage, column), c.acked))
         if c.mode == EPISODE:
-            w.busy = 1
+            wake = run_episode(w, c, f, route, since)
             if can_coast(w, c, f):
                 begin_coasting(w, c, f)
+                wake = w.now
             else:
                 note_start(w, c, f)
     number_at(w.row, column).value = c.sent
@@ -110,10 +118,16 @@ def step_flow(w, c, f, route, stage):
     grown = 0.0
     if fresh > 0:
         grown = max(fresh - max(c.acked - acked, 0.0), 0.0)
-    if w.far != 0:
-        number_at(w.row, column + w.n_flows).value += grown
+        if w.far != 0:
+            number_at(w.row, column + w.n_flows).value += grown
+        wake = w.now
+        if c.mode == EPISODE or c.emitted < c.next_order:
+            index_at(w.emitted, w.n_emitted).at = c.slot
+            w.n_emitted += 1
     if c.link >= 0:
         slot = place_at(w.slots, stage_at(w.stages, route.first_stage).first_slot + c.place)
+        if slot.fresh > 0:
+            wake = w.now
         slot.was = was
         slot.at = c.sent
         slot.fresh = fresh
@@ -123,36 +137,40 @@ def step_flow(w, c, f, route, stage):
             link.in_packets += fresh
             link.in_bits += 8 * fresh * c.size
     if c.mode == EPISODE:
-        close(c, f)
+        close(w, c, f)
+    return wake
 
 
 @compiled
 def step(w):
     for r in range(w.n_routes):
         route = way_at(w.routes, r)
-        if route.active > 0:
+        if route.coasting > 0 or (route.active > 0 and w.k % CHECK_EVERY == 0):
             stage = stage_at(w.stages, route.first_stage + route.n_hops)
             trace(w, route, stage, w.now, w.k - 1)
             route.rtt = w.now - stage.sent_at
-            route.back = max(w.now - stage.exit - route.to_receiver, 0.0)
     kept = 0
+    w.n_emitted = 0
     for i in range(w.n_active):
         number = index_at(w.active, i).at
-        c = curve_at(w.curves, number)
-        route = way_at(w.routes, c.route)
-        step_flow(
-            w, c, tcp_at(w.tcp, number), route,
-            stage_at(w.stages, route.first_stage + route.n_hops),
-        )  # fmt: skip
-        if c.mode == OFF:
-            route.active -= 1
-            record_flow(w, c, tcp_at(w.tcp, number), number)
-        else:
-            index_at(w.active, kept).at = number
-            kept += 1
+        wake = number_at(w.wakes, number)
+        if wake.value <= w.now:
+            c = curve_at(w.curves, number)
+            route = way_at(w.routes, c.route)
+            f = tcp_at(w.tcp, number)
+            stage = stage_at(w.stages, route.first_stage + route.n_hops)
+            wake.value = step_flow(w, c, f, route, stage)
+            if c.mode == OFF:
+                route.active -= 1
+                record_flow(w, c, f, number)
+                continue
+        index_at(w.active, kept).at = number
+        kept += 1
     w.n_active = kept
     for i in range(w.n_links):
         step_link(w, pipe_at(w.links, i))
+    for i in range(w.n_emitted):
+        let_leave(w, curve_at(w.curves, index_at(w.emitted, i).at))
 
 
 @compiled
@@ -215,8 +233,9 @@ def start_flow(world, number):
     c = curve_at(w.curves, number)
     f = tcp_at(w.tcp, number)
     c.mode = EPISODE
-    c.starting = 1
     c.seen_at = w.now
+    w.episodes += 1
+    number_at(w.wakes, number).value = w.now
     c.repeat = -1
     sender.open_connection(f, w.now)
     drain(w, c, f, w.now)
@@ -233,6 +252,7 @@ def stop_flow(world, number):
         c.limit = 0.0  # the next step ends coasting
         f.max_seq = int(c.sent + EPS) - c.offset - 1
     sender.stop_sending(f)
+    number_at(w.wakes, number).value = w.now
 
 
 @entry

@@ -5,7 +5,15 @@ import math
 from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.coast.coast_records import OFF, curve_at, place_at, stage_at, way_at
+from tcpcc.models.coast.coast_records import (
+    OFF,
+    curve_at,
+    order_at,
+    pipe_at,
+    place_at,
+    stage_at,
+    way_at,
+)
 from tcpcc.models.coast.fates import lost_before
 from tcpcc.models.coast.past import read, trace
 from tcpcc.models.coast.victims import drop, pay
@@ -121,6 +129,7 @@ def step_link(w, link):
     before = link.waiting
     if link.in_packets > 0:
         link.size = link.in_bits / (8 * link.in_packets)
+    link.before = link.bits
     link.bits += link.in_bits
     link.packets += link.in_packets
     dropped = 0
@@ -147,9 +156,7 @@ def step_link(w, link):
     link.bits = max(link.bits, 0.0)
     link.waiting = max(link.packets - 1, 0.0)
     wait = max(link.bits - 8 * link.size, 0.0) / link.rate
-    number_at(w.row, link.column).value = max(
-        w.now + wait, number_at(w.last, link.column).value
-    )
+    number_at(w.row, link.column).value = max(w.now + wait, number_at(w.last, link.column).value)
     if link.waiting > 0:
         w.busy = 1
     if link.bins != 0:
@@ -164,3 +171,29 @@ def step_link(w, link):
     link.marks = 0.0
     link.in_bits = 0.0
     link.in_packets = 0.0
+
+
+@compiled
+def let_leave(w, c):
+    """When the packets that a flow in an episode has sent in this step leave its first link.
+
+    A packet finds the flow's own earlier packets of the step, and its part of what else the queue
+    has changed by in the step.
+    """
+    if c.link < 0:
+        c.emitted = c.next_order
+        return
+    link = pipe_at(w.links, c.link)
+    route = way_at(w.routes, c.route)
+    slot = place_at(w.slots, stage_at(w.stages, route.first_stage).first_slot + c.place)
+    bits = 8 * c.size
+    mine = 0.0
+    others = link.bits - link.before - bits * (c.next_order - c.emitted)
+    for o in range(c.emitted, c.next_order):
+        entry = order_at(c.orders, o & c.order_mask)
+        part = (entry.left - w.before) / w.step
+        wait = max(link.before + mine + others * part, 0.0) / link.rate
+        mine += bits
+        entry.left = max(entry.left + wait, slot.left + bits / link.rate)
+        slot.left = entry.left
+    c.emitted = c.next_order

@@ -45,7 +45,8 @@ def trace(w, route, stage, time, newest):
             stage.exit = x
         at = stage_at(w.stages, route.first_stage + i)
         cursor = index_at(stage.cursors, i)
-        row, share = invert(w, pipe_at(w.links, at.link).column, newest, cursor.at, x)
+        oldest = max(cursor.at, w.k - w.mask + 1, 0)
+        row, share = invert(w, pipe_at(w.links, at.link).column, newest, oldest, x)
         cursor.at = row
         low = cell(w, row, TIME)
         x = low + share * (cell(w, row + 1, TIME) - low)
@@ -55,7 +56,7 @@ def trace(w, route, stage, time, newest):
         stage.exit = x
     if stage.place == 0:  # no queue on the way
         cursor = index_at(stage.cursors, 0)
-        row, share = invert(w, TIME, newest, cursor.at, x)
+        row, share = invert(w, TIME, newest, max(cursor.at, w.k - w.mask + 1, 0), x)
         cursor.at = row
         stage.sent_at = x
     stage.row = row
@@ -67,3 +68,13 @@ def read(w, stage, column):
     """A column where :func:`trace` has left the stage."""
     low = cell(w, stage.row, column)
     return low + stage.share * (cell(w, stage.row + 1, column) - low)
+
+
+@compiled
+def leaves(w, link, slot, time):
+    """When the bits that arrive at `link` at `time`, of the flow of `slot`, begin to leave."""
+    cursor = max(slot.cursor, w.k - w.mask + 1, 0)
+    row, share = invert(w, TIME, w.k, cursor, time)
+    slot.cursor = row
+    low = cell(w, row, link.column)
+    return low + share * (cell(w, row + 1, link.column) - low)

@@ -27,7 +27,7 @@ from tcpcc.models.coast.episode import (
     must_grow,
     run_episode,
 )
-from tcpcc.models.coast.links import let_leave, step_link
+from tcpcc.models.coast.links import step_link
 from tcpcc.models.coast.past import TIME, read, row_at, trace
 from tcpcc.transport import sender
 from tcpcc.transport.flow_record import OPEN, RECOVERY, tcp_at, window_at
@@ -121,7 +121,9 @@ def step_flow(w, c, f, route, stage):
         if w.far != 0:
             number_at(w.row, column + w.n_flows).value += grown
         wake = w.now
-        if c.mode == EPISODE or c.emitted < c.next_order:
+        if c.link < 0:
+            c.emitted = c.next_order
+        elif c.mode == EPISODE or c.emitted < c.next_order:
             index_at(w.emitted, w.n_emitted).at = c.slot
             w.n_emitted += 1
     if c.link >= 0:
@@ -168,9 +170,7 @@ def step(w):
         kept += 1
     w.n_active = kept
     for i in range(w.n_links):
-        step_link(w, pipe_at(w.links, i))
-    for i in range(w.n_emitted):
-        let_leave(w, curve_at(w.curves, index_at(w.emitted, i).at))
+        step_link(w, pipe_at(w.links, i), i)
 
 
 @compiled

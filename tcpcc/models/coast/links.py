@@ -6,6 +6,7 @@ from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.coast.coast_records import (
+    DATA_LOST,
     OFF,
     curve_at,
     order_at,
@@ -14,11 +15,12 @@ from tcpcc.models.coast.coast_records import (
     stage_at,
     way_at,
 )
-from tcpcc.models.coast.fates import lost_before
+from tcpcc.models.coast.fates import add_fate, lost_before
 from tcpcc.models.coast.past import read, trace
 from tcpcc.models.coast.victims import drop, pay
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
+ROUNDING = 1e-6  # bits
 HALF = 0.5  # packets: mean rest of the packet being sent; a discipline's queue excludes it
 
 
@@ -65,7 +67,7 @@ def random_losses(w, link):
     while link.loss_clock >= link.loss_at:
         link.loss_clock -= link.loss_at
         link.loss_at = next_gap(link)
-        if drop(w, link, False, False) > 0:
+        if drop(w, link, False, False, False) > 0:
             count += 1
     return count
 
@@ -110,7 +112,7 @@ def early_drops(w, link):
     while link.drop_clock * q.prob >= link.drop_at:
         link.drop_clock = min(link.drop_clock - link.drop_at / q.prob, link.in_packets)
         link.drop_at = 1 + q.spread * (2 * uniform(link) - 1)
-        if drop(w, link, False, link.ecn != 0) > 0:
+        if drop(w, link, False, link.ecn != 0, False) > 0:
             count += 1
     return count
 
@@ -124,7 +126,55 @@ def excess(link):
 
 
 @compiled
-def step_link(w, link):
+def let_leave(w, link, c):
+    """When the packets that a flow in an episode has sent in this step leave its first link;
+    returns how many packets were dropped.
+
+    A packet finds the flow's own earlier packets of the step, and its part of what else the queue
+    has changed by in the step. If it finds the buffer full, it is dropped, or now and then
+    (`REPLACED`) a packet of a coasting flow in its place.
+    """
+    route = way_at(w.routes, c.route)
+    slot = place_at(w.slots, stage_at(w.stages, route.first_stage).first_slot + c.place)
+    bits = 8 * c.size
+    mine = 0.0
+    others = link.bits - link.before - bits * (c.next_order - c.emitted)
+    limit = 8 * link.limit if link.in_bytes != 0 else bits * link.limit
+    dropped = 0
+    for o in range(c.emitted, c.next_order):
+        entry = order_at(c.orders, o & c.order_mask)
+        part = (entry.left - w.before) / w.step
+        queue = max(link.before + mine + others * part, 0.0)
+        if queue + bits > limit + ROUNDING:
+            lost = True
+            if uniform(link) < w.replaced:
+                lost = drop(w, link, True, False, True) <= 0
+            dropped += 1
+            if lost:
+                add_fate(w, c, o, DATA_LOST)
+                c.dropped += 1
+                link.bits -= bits
+                link.packets -= 1
+                continue
+        mine += bits
+        entry.left = max(entry.left + queue / link.rate, slot.left + bits / link.rate)
+        slot.left = entry.left
+    c.emitted = c.next_order
+    return dropped
+
+
+@compiled
+def let_all_leave(w, link, number):
+    dropped = 0
+    for i in range(w.n_emitted):
+        c = curve_at(w.curves, index_at(w.emitted, i).at)
+        if c.link == number:
+            dropped += let_leave(w, link, c)
+    return dropped
+
+
+@compiled
+def step_link(w, link, number):
     take_in(w, link)
     before = link.waiting
     if link.in_packets > 0:
@@ -146,8 +196,9 @@ def step_link(w, link):
         link.bits -= sent
     if link.rule != 0:
         dropped += early_drops(w, link)
+    dropped += let_all_leave(w, link, number)
     while excess(link):
-        if drop(w, link, True, False) <= 0:
+        if drop(w, link, True, False, True) <= 0 and drop(w, link, True, False, False) <= 0:
             break
         dropped += 1
     if link.debt != 0:
@@ -171,29 +222,3 @@ def step_link(w, link):
     link.marks = 0.0
     link.in_bits = 0.0
     link.in_packets = 0.0
-
-
-@compiled
-def let_leave(w, c):
-    """When the packets that a flow in an episode has sent in this step leave its first link.
-
-    A packet finds the flow's own earlier packets of the step, and its part of what else the queue
-    has changed by in the step.
-    """
-    if c.link < 0:
-        c.emitted = c.next_order
-        return
-    link = pipe_at(w.links, c.link)
-    route = way_at(w.routes, c.route)
-    slot = place_at(w.slots, stage_at(w.stages, route.first_stage).first_slot + c.place)
-    bits = 8 * c.size
-    mine = 0.0
-    others = link.bits - link.before - bits * (c.next_order - c.emitted)
-    for o in range(c.emitted, c.next_order):
-        entry = order_at(c.orders, o & c.order_mask)
-        part = (entry.left - w.before) / w.step
-        wait = max(link.before + mine + others * part, 0.0) / link.rate
-        mine += bits
-        entry.left = max(entry.left + wait, slot.left + bits / link.rate)
-        slot.left = entry.left
-    c.emitted = c.next_order

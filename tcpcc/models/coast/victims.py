@@ -34,9 +34,9 @@ def grown_at(w, stage, c):
 
 
 @compiled
-def weight(w, stage, slot, c, by_growth):
+def weight(w, stage, slot, c, by_growth, coasting):
     """The chance of a slot to lose a packet now."""
-    if slot.fresh <= 0:
+    if slot.fresh <= 0 or (coasting and c.mode == EPISODE and stage.place == 0):
         return 0.0
     if c.mode == EPISODE and math.floor(slot.at + EPS) - math.floor(slot.was + EPS) - slot.owed < 1:
         return 0.0
@@ -47,41 +47,41 @@ def weight(w, stage, slot, c, by_growth):
 
 
 @compiled
-def total_weight(w, link, by_growth):
+def total_weight(w, link, by_growth, coasting):
     total = 0.0
     for j in range(link.n_stages):
         stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
         route = way_at(w.routes, stage.route)
         for m in range(route.n_flows):
             slot = place_at(w.slots, stage.first_slot + m)
-            total += weight(w, stage, slot, curve_at(w.curves, slot.flow), by_growth)
+            total += weight(w, stage, slot, curve_at(w.curves, slot.flow), by_growth, coasting)
     return total
 
 
 @compiled
-def draw(w, link, target, by_growth):
+def draw(w, link, target, by_growth, coasting):
     """The slot at which the sum of the weights reaches `target`; -1: none."""
     for j in range(link.n_stages):
         stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
         route = way_at(w.routes, stage.route)
         for m in range(route.n_flows):
             slot = place_at(w.slots, stage.first_slot + m)
-            target -= weight(w, stage, slot, curve_at(w.curves, slot.flow), by_growth)
+            target -= weight(w, stage, slot, curve_at(w.curves, slot.flow), by_growth, coasting)
             if target < 0:
                 return stage.first_slot + m
     return -1
 
 
 @not_inlined
-def drop(w, link, by_growth, may_mark):
+def drop(w, link, by_growth, may_mark, coasting):
     """Choose a flow that loses a packet; it leaves the queue now. Returns its bits; 0: none."""
-    total = total_weight(w, link, by_growth)
+    total = total_weight(w, link, by_growth, coasting)
     if total <= 0 and by_growth:
         by_growth = False
-        total = total_weight(w, link, by_growth)
+        total = total_weight(w, link, by_growth, coasting)
     if total <= 0:
         return 0.0
-    number = draw(w, link, uniform(link) * total, by_growth)
+    number = draw(w, link, uniform(link) * total, by_growth, coasting)
     if number < 0:
         return 0.0
     slot = place_at(w.slots, number)

@@ -31,7 +31,7 @@ WORLD = record_dtype(
         "n_flows": int, "active": int, "n_active": int, "curves": int, "tcp": int,
         "routes": int, "n_routes": int, "stages": int, "slots": int, "cursors": int,
         "links": int, "n_links": int, "by_link": int,
-        "wakes": int, "emitted": int, "n_emitted": int, "episodes": int,
+        "wakes": int, "packets": int, "room": int, "emitted": int, "n_emitted": int, "episodes": int,
         "interval": float, "bin": int, "n_bins": int, "part": float, "small": float,
         "others": float, "replaced": float,
     }
@@ -55,6 +55,7 @@ CURVE = record_dtype(
         "may_coast": int, "abc_limit": float, "rejoin": int, "begun": float,
         # the window a round trip ago, and round trips since it grew fast
         "seen_at": float, "seen": float, "slow": int, "starting": int,
+        "noise": float, "processed": float,
         "rate": float, "dropped": int, "is_open": int,
         "bins": int, "sent_before": float, "repeated_before": float, "got_before": float,
         "dropped_before": float,
@@ -96,13 +97,17 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float), ("column", int),
         ("first_stage", int), ("n_stages", int), ("open", float),
-        ("in_bits", float), ("in_packets", float), ("bits", float), ("packets", float), ("before", float),
+        ("in_bits", float), ("in_packets", float), ("bits", float), ("area", float), ("excess", float), ("dropped", int),
         ("size", float), ("waiting", float), ("idle", float), ("debt", int), ("ecn", int),
         ("loss_at", float), ("loss_clock", float), ("drop_at", float), ("drop_clock", float),
         *QUEUE_FIELDS, ("bins", int), ("marks", float),
     ]
 )  # fmt: skip
 
+#: A packet that reaches its first link in this step.
+PACKET = record_dtype({"time": float, "flow": int, "order": int})
+
+packet_of = accessor(PACKET)
 coast_world_at = accessor(WORLD)
 curve_at = accessor(CURVE)
 order_at = accessor(ORDER)

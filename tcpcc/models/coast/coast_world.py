@@ -31,6 +31,7 @@ AT_ONCE = 2**18
 FIRST_ROWS = 256
 FIRST_ORDERS = 256
 FIRST_EVENTS = 64
+ROOM = 2**14  # packets of one step at a link; more wait for the next step
 
 
 class CoastWorld(PacketWorld):
@@ -61,6 +62,7 @@ class CoastWorld(PacketWorld):
         self.running = np.zeros(n, np.int64)
         self.sending = np.zeros(n, np.int64)  # in this step
         self.wakes = np.zeros(n)
+        self.packets = np.zeros(ROOM, r.PACKET)
         self.delay = np.zeros(n)
         self._lay_out_routes()
         self._lay_out_links()
@@ -79,7 +81,7 @@ class CoastWorld(PacketWorld):
         ]
         w["finest"] = max(min(finest), w["usual"] / 40)
         w["part"], w["small"], w["others"] = part, small, others
-        w["replaced"] = replaced
+        w["replaced"], w["room"] = replaced, ROOM
         w["n_flows"], w["n_links"], w["n_routes"] = n, L, len(self.plans)
         w["far"] = any(len(p.links) > 1 for p in self.plans)
         w["interval"], w["n_bins"] = scenario.interval, self.n_bins
@@ -93,7 +95,7 @@ class CoastWorld(PacketWorld):
             by_link.extend(mine)
         self.by_link = np.array(by_link or [0], np.int64)
         for name, array in (
-            ("active", self.running), ("emitted", self.sending), ("wakes", self.wakes), ("curves", self.curves), ("tcp", self.tcp),
+            ("active", self.running), ("emitted", self.sending), ("wakes", self.wakes), ("packets", self.packets), ("curves", self.curves), ("tcp", self.tcp),
             ("routes", self.ways), ("stages", self.stages), ("slots", self.slots),
             ("links", self.pipes), ("by_link", self.by_link),
         ):  # fmt: skip
@@ -168,6 +170,7 @@ class CoastWorld(PacketWorld):
         c = self.curves[i]
         c["slot"], c["size"] = i, flow.spec.packet_size
         c["bins"] = self.bins_of(i)
+        c["noise"] = getattr(flow.spec, "processing", 0.0)
         self.events[i] = np.zeros(FIRST_EVENTS, r.EVENT)
         c["events"], c["event_mask"] = address(self.events[i]), FIRST_EVENTS - 1
         c["next_event"] = math.inf

@@ -10,6 +10,7 @@ from tcpcc.models.coast.coast_records import (
     OFF,
     curve_at,
     order_at,
+    packet_of,
     pipe_at,
     place_at,
     stage_at,
@@ -17,7 +18,7 @@ from tcpcc.models.coast.coast_records import (
 )
 from tcpcc.models.coast.fates import add_fate, lost_before
 from tcpcc.models.coast.past import read, trace
-from tcpcc.models.coast.victims import drop, pay
+from tcpcc.models.coast.victims import drop, pay, total_weight
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 ROUNDING = 1e-6  # bits
@@ -75,7 +76,7 @@ def random_losses(w, link):
 @compiled
 def describe(w, link, q):
     q.now = w.now
-    q.queue = max(link.packets - 1 - HALF, 0.0)
+    q.queue = max(link.waiting - HALF, 0.0)
     q.queue_bytes = q.queue * link.size
     q.size = link.size
     q.idle = link.idle
@@ -118,101 +119,141 @@ def early_drops(w, link):
 
 
 @compiled
-def excess(link):
-    """Whether the queue is longer than the buffer, the packet being sent included."""
-    if link.in_bytes != 0:
-        return link.bits > 8 * link.limit
-    return link.packets > link.limit
+def gather(w, number):
+    """List the packets that flows in episodes send over link `number` in this step, in order of
+    time; returns how many."""
+    n = 0
+    for i in range(w.n_emitted):
+        flow = index_at(w.emitted, i).at
+        c = curve_at(w.curves, flow)
+        if c.link != number:
+            continue
+        for o in range(c.emitted, min(c.next_order, c.emitted + w.room - n)):
+            at = order_at(c.orders, o & c.order_mask).left
+            if c.noise > 0:  # the host's processing time; its mean is part of the delay
+                link = pipe_at(w.links, number)
+                c.processed = max(at + c.noise * (uniform(link) - 0.5), c.processed)
+                at = c.processed
+            k = n
+            while k > 0 and packet_of(w.packets, k - 1).time > at:
+                here = packet_of(w.packets, k)
+                there = packet_of(w.packets, k - 1)
+                here.time = there.time
+                here.flow = there.flow
+                here.order = there.order
+                k -= 1
+            here = packet_of(w.packets, k)
+            here.time = at
+            here.flow = flow
+            here.order = o
+            n += 1
+    return n
 
 
 @compiled
-def let_leave(w, link, c):
-    """When the packets that a flow in an episode has sent in this step leave its first link;
-    returns how many packets were dropped.
+def pass_time(link, q, net, most, seconds):
+    """Let the queue change by `net` bit/s for some time; bits beyond `most` are lost."""
+    end = q + net * seconds
+    area = (q + end) / 2 * seconds
+    if end < 0:
+        area = q * q / (-2 * net)
+        link.idle += end / net if link.in_bits <= 0 else 0.0
+        end = 0.0
+    elif end > most:
+        link.excess += end - most
+        area = most * seconds
+        end = most
+    link.area += area
+    return end
 
-    A packet finds the flow's own earlier packets of the step, and its part of what else the queue
-    has changed by in the step. If it finds the buffer full, it is dropped, or now and then
-    (`REPLACED`) a packet of a coasting flow in its place.
+
+@compiled
+def enter_queue(w, link, p, q, most):
+    """A packet of an episode reaches its first link; returns the bits that the queue grows by.
+
+    If it finds the buffer full, one packet is dropped: this one or, by their weights, one of a
+    coasting flow.
     """
+    c = curve_at(w.curves, p.flow)
     route = way_at(w.routes, c.route)
     slot = place_at(w.slots, stage_at(w.stages, route.first_stage).first_slot + c.place)
     bits = 8 * c.size
-    mine = 0.0
-    others = link.bits - link.before - bits * (c.next_order - c.emitted)
-    limit = 8 * link.limit if link.in_bytes != 0 else bits * link.limit
-    dropped = 0
-    for o in range(c.emitted, c.next_order):
-        entry = order_at(c.orders, o & c.order_mask)
-        part = (entry.left - w.before) / w.step
-        queue = max(link.before + mine + others * part, 0.0)
-        if queue + bits > limit + ROUNDING:
-            lost = True
-            if uniform(link) < w.replaced:
-                lost = drop(w, link, True, False, True) <= 0
-            dropped += 1
-            if lost:
-                add_fate(w, c, o, DATA_LOST)
-                c.dropped += 1
-                link.bits -= bits
-                link.packets -= 1
-                continue
-        mine += bits
-        entry.left = max(entry.left + queue / link.rate, slot.left + bits / link.rate)
-        slot.left = entry.left
-    c.emitted = c.next_order
-    return dropped
+    entry = order_at(c.orders, p.order & c.order_mask)
+    c.emitted = p.order + 1
+    entry.left = max(p.time + q / link.rate, slot.left + bits / link.rate)
+    slot.left = entry.left
+    if q + bits <= most + ROUNDING:
+        return bits
+    rest = total_weight(w, link, True, True)
+    own = w.others * w.replaced + slot.grown / slot.fresh
+    link.dropped += 1
+    if rest > 0 and uniform(link) * (rest + own) < rest and drop(w, link, True, False, True) > 0:
+        return 0.0
+    add_fate(w, c, p.order, DATA_LOST)
+    c.dropped += 1
+    return 0.0
 
 
 @compiled
-def let_all_leave(w, link, number):
-    dropped = 0
-    for i in range(w.n_emitted):
-        c = curve_at(w.curves, index_at(w.emitted, i).at)
-        if c.link == number:
-            dropped += let_leave(w, link, c)
-    return dropped
+def fill_queue(w, link, number):
+    """The queue during this step: packets of episodes one by one, everything else at its mean rate
+    in the step."""
+    n = gather(w, number)
+    mine = 0.0
+    packets = 0.0
+    for i in range(n):
+        mine += 8 * curve_at(w.curves, packet_of(w.packets, i).flow).size
+        packets += 1
+    smooth = max(link.in_bits - mine, 0.0)
+    share = packets / link.in_packets if link.in_packets > 0 else 0.0
+    net = smooth / w.step - link.rate
+    most = 8 * link.limit * (1.0 if link.in_bytes != 0 else link.size)
+    q = link.bits
+    at = w.before
+    link.area = 0.0
+    for i in range(n):
+        p = packet_of(w.packets, i)
+        time = min(max(p.time, at), w.now)
+        q = pass_time(link, q, net, most, time - at)
+        at = time
+        q += enter_queue(w, link, p, q, most)
+    q = pass_time(link, q, net, most, w.now - at)
+    link.bits = q
+    # a packet is in the queue as a whole when it arrives, fluid half of it on average
+    link.waiting = max(link.area / w.step / (8 * link.size) - 1 + 0.5 * min(share, 1.0), 0.0)
+    while link.excess >= 8 * link.size:
+        link.excess -= 8 * link.size
+        if drop(w, link, True, False, True) > 0 or drop(w, link, True, False, False) > 0:
+            link.dropped += 1
 
 
 @compiled
 def step_link(w, link, number):
     take_in(w, link)
-    before = link.waiting
     if link.in_packets > 0:
         link.size = link.in_bits / (8 * link.in_packets)
-    link.before = link.bits
-    link.bits += link.in_bits
-    link.packets += link.in_packets
+    link.dropped = 0
+    before = link.bits
+    lost = link.excess
+    fill_queue(w, link, number)
+    sent = max(before + link.in_bits - link.bits - 8 * link.size * link.dropped, 0.0)
+    sent = min(sent - (link.excess - lost) * 0.0, link.rate * w.step)
     dropped = 0
     if link.loss > 0 and link.in_packets > 0:
         dropped += random_losses(w, link)
-    room = link.rate * w.step
-    sent = min(room, link.bits)
-    if sent >= link.bits:
-        link.idle += (room - sent) / link.rate
-        link.packets = 0.0
-        link.bits = 0.0
-    else:
-        link.packets -= link.packets * sent / link.bits
-        link.bits -= sent
     if link.rule != 0:
         dropped += early_drops(w, link)
-    dropped += let_all_leave(w, link, number)
-    while excess(link):
-        if drop(w, link, True, False, True) <= 0 and drop(w, link, True, False, False) <= 0:
-            break
-        dropped += 1
+    link.bits = max(link.bits - 8 * link.size * dropped, 0.0)
+    dropped += link.dropped
     if link.debt != 0:
         pay(w, link)
-    link.packets = max(link.packets, 0.0)
-    link.bits = max(link.bits, 0.0)
-    link.waiting = max(link.packets - 1, 0.0)
     wait = max(link.bits - 8 * link.size, 0.0) / link.rate
     number_at(w.row, link.column).value = max(w.now + wait, number_at(w.last, link.column).value)
     if link.waiting > 0:
         w.busy = 1
     if link.bins != 0:
         b = link_bin_at(link.bins, w.bin)
-        b.waiting += (before + link.waiting) / 2 * w.step
+        b.waiting += link.waiting * w.step
         b.queue_max = max(b.queue_max, link.waiting)
         b.sent_bits += sent
         b.busy += sent / link.rate

@@ -74,7 +74,7 @@ def draw(w, link, target, by_growth, coasting):
 
 @not_inlined
 def drop(w, link, by_growth, may_mark, coasting):
-    """Choose a flow that loses a packet; it leaves the queue now. Returns its bits; 0: none."""
+    """Choose a flow that loses a packet; returns its bits; 0: none."""
     total = total_weight(w, link, by_growth, coasting)
     if total <= 0 and by_growth:
         by_growth = False
@@ -92,8 +92,6 @@ def drop(w, link, by_growth, may_mark, coasting):
             return 0.0
     slot.owed += 1
     link.debt = 1
-    link.bits -= 8 * slot.size
-    link.packets -= 1
     return 8 * slot.size
 
 

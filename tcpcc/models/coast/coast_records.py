@@ -33,7 +33,7 @@ WORLD = record_dtype(
         "links": int, "n_links": int, "by_link": int,
         "wakes": int, "packets": int, "room": int, "emitted": int, "n_emitted": int, "episodes": int,
         "interval": float, "bin": int, "n_bins": int, "part": float, "small": float,
-        "others": float, "replaced": float,
+        "others": float,
     }
 )  # fmt: skip
 

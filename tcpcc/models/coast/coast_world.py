@@ -39,7 +39,7 @@ class CoastWorld(PacketWorld):
 
     def __init__(
         self, scenario: Scenario, step: float | None = None, part: float = 1 / 16,
-        small: float = 8.0, others: float = 0.2, replaced: float = 0.2, packets: float = 2.0, steps: float = STEPS,
+        small: float = 30.0, others: float = 0.5, packets: float = 2.0, steps: float = STEPS,
     ) -> None:  # fmt: skip
         super().__init__(scenario)
         if self.resolved.workloads:
@@ -81,7 +81,7 @@ class CoastWorld(PacketWorld):
         ]
         w["finest"] = max(min(finest), w["usual"] / 40)
         w["part"], w["small"], w["others"] = part, small, others
-        w["replaced"], w["room"] = replaced, ROOM
+        w["room"] = ROOM
         w["n_flows"], w["n_links"], w["n_routes"] = n, L, len(self.plans)
         w["far"] = any(len(p.links) > 1 for p in self.plans)
         w["interval"], w["n_bins"] = scenario.interval, self.n_bins

@@ -185,9 +185,8 @@ def enter_queue(w, link, p, q, most):
     if q + bits <= most + ROUNDING:
         return bits
     rest = total_weight(w, link, True, True)
-    own = w.others * w.replaced + slot.grown / slot.fresh
     link.dropped += 1
-    if rest > 0 and uniform(link) * (rest + own) < rest and drop(w, link, True, False, True) > 0:
+    if rest > 0 and uniform(link) * total_weight(w, link, True, False) < rest and drop(w, link, True, False, True) > 0:
         return 0.0
     add_fate(w, c, p.order, DATA_LOST)
     c.dropped += 1

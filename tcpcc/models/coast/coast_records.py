@@ -27,7 +27,7 @@ WORLD = record_dtype(
     {
         "now": float, "before": float, "step": float, "k": int, "pause": int, "need": int,
         "history": int, "mask": int, "columns": int, "row": int, "last": int,
-        "usual": float, "finest": float, "starting": int, "busy": int, "far": int,
+        "usual": float, "reach": float, "finest": float, "starting": int, "busy": int, "far": int,
         "n_flows": int, "active": int, "n_active": int, "curves": int, "tcp": int,
         "routes": int, "n_routes": int, "stages": int, "slots": int, "cursors": int,
         "links": int, "n_links": int, "by_link": int,
@@ -55,7 +55,7 @@ CURVE = record_dtype(
         "may_coast": int, "abc_limit": float, "rejoin": int, "begun": float,
         # the window a round trip ago, and round trips since it grew fast
         "seen_at": float, "seen": float, "slow": int, "starting": int,
-        "noise": float, "processed": float,
+        "opens": float, "noise": float, "processed": float,
         "rate": float, "dropped": int, "is_open": int,
         "bins": int, "sent_before": float, "repeated_before": float, "got_before": float,
         "dropped_before": float,
@@ -89,6 +89,7 @@ SLOT = record_dtype(
     {
         "flow": int, "at": float, "was": float, "fresh": float, "grown": float, "owed": int,
         "event": int, "size": float, "ack": int, "left": float, "cursor": int,
+        "next": int, "stage": int,
     }
 )  # fmt: skip
 
@@ -98,6 +99,7 @@ LINK = record_dtype(
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float), ("column", int),
         ("first_stage", int), ("n_stages", int), ("open", float),
         ("in_bits", float), ("in_packets", float), ("bits", float), ("area", float), ("excess", float), ("dropped", int),
+        ("arriving", int), ("coasting", float), ("in_queue", float), ("longest", float),
         ("size", float), ("waiting", float), ("idle", float), ("debt", int), ("ecn", int),
         ("loss_at", float), ("loss_clock", float), ("drop_at", float), ("drop_clock", float),
         *QUEUE_FIELDS, ("bins", int), ("marks", float),

@@ -89,7 +89,7 @@ class CoastWorld(PacketWorld):
         for k in range(L):
             mine = [
                 j for j in np.flatnonzero(self.stages["link"] == k)
-                if self.stages["place"][j] < self.ways["n_hops"][self.stages["route"][j]]
+                if 0 < self.stages["place"][j] < self.ways["n_hops"][self.stages["route"][j]]
             ]  # fmt: skip
             self.pipes["first_stage"][k], self.pipes["n_stages"][k] = len(by_link), len(mine)
             by_link.extend(mine)
@@ -104,6 +104,13 @@ class CoastWorld(PacketWorld):
         self._set_history(np.zeros((FIRST_ROWS, self.columns)))
         ago = 1 + 2 * max(p.base_rtt for p in self.plans)
         self.history[0, : 1 + L] = -ago
+        w["reach"] = 1.1 * max(p.base_rtt for p in self.plans) + 4 * w["usual"]
+        self.running[:] = np.argsort(self.curves["opens"], kind="stable")
+        self.wakes[:] = [
+            math.inf if isinstance(f.spec, CBR) else self.curves["opens"][i]
+            for i, f in enumerate(flows)
+        ]
+        w["n_active"] = n
         w["k"] = 1
 
     def _lay_out_routes(self) -> None:
@@ -128,6 +135,7 @@ class CoastWorld(PacketWorld):
                     mine["flow"], mine["ack"] = plan.flows, ack
                     name = "ack_size" if ack else "packet_size"
                     mine["size"] = [getattr(self.resolved.flows[f].spec, name) for f in plan.flows]
+                    mine["stage"] = stage
                     slot += m
                 stage += 1
         self._set_delays()
@@ -145,7 +153,9 @@ class CoastWorld(PacketWorld):
     def _lay_out_links(self) -> None:
         for k, index in enumerate(self.queued):
             row, link = self.pipes[k], self.resolved.links[index]
-            row["rate"], row["loss"], row["size"] = link.rate, link.loss, 1000.0
+            row["rate"], row["loss"] = link.rate, link.loss
+            row["size"] = row["in_queue"] = 1000.0
+            row["arriving"] = -1
             row["in_bytes"], row["limit"] = link.buffer_unit == "bytes", link.buffer
             row["column"] = 1 + k
             seed_stream(row, self.scenario.seed, f"link {link.name}: coast losses")
@@ -176,6 +186,7 @@ class CoastWorld(PacketWorld):
         c["next_event"] = math.inf
         if isinstance(flow.spec, CBR):
             return
+        c["opens"] = flow.spec.start + self.delay[i]
         if flow.controller.header:
             raise ScenarioError(f"flow {flow.name!r}: header fields are not supported yet")
         self.orders[i] = np.zeros(FIRST_ORDERS, r.ORDER)
@@ -210,42 +221,16 @@ class CoastWorld(PacketWorld):
                 if end is not None and math.isfinite(end):
                     yield end + shift, partial(self.switch, i, 0.0)
             return
-        yield spec.start + shift, partial(self.start, i)
         if spec.stop is not None:
             yield spec.stop + shift, partial(self.stop, i)
 
-    def _activate(self, i: int) -> None:
-        n = int(self.cw["n_active"][0])
-        route = self.ways[self.curves["route"][i]]
-        if not route["active"]:
-            oldest = max(int(self.cw["k"][0]) - len(self.history) + 64, 0)
-            first = int(route["first_stage"])
-            for j in range(first, first + int(route["n_hops"]) + 1):
-                self.cursors[j][:] = oldest
-                s = self.stages[j]
-                s["row0"] = s["row"] = oldest
-                s["sent_at0"] = s["sent_at"] = self.history[oldest % len(self.history), 0]
-            for j in range(first, first + int(route["n_hops"])):
-                s = int(self.stages["first_slot"][j])
-                self.slots["cursor"][s : s + int(route["n_flows"])] = oldest
-        route["active"] += 1
-        self.running[n] = i
-        self.cw["n_active"] = n + 1
-        self._open(i, 1)
-
     def _open(self, i: int, sign: int) -> None:
-        if self.curves["is_open"][i] == (sign > 0):
+        if self.curves["is_open"][i] == (sign > 0) and self.curves["mode"][i] == r.STEADY:
             return
         self.curves["is_open"][i] = sign > 0
         plan = self.plans[self.curves["route"][i]]
         for link in set(plan.links):
             self.pipes["open"][self.place[link]] += sign
-
-    def start(self, i: int) -> None:
-        from tcpcc.models.coast.kernel import start_flow
-
-        self._activate(i)
-        start_flow(address(self.cw), i)
 
     def stop(self, i: int) -> None:
         from tcpcc.models.coast.kernel import stop_flow
@@ -256,8 +241,9 @@ class CoastWorld(PacketWorld):
     def switch(self, i: int, rate: float) -> None:
         if self.curves["mode"][i] == r.OFF:
             self.curves["mode"][i] = r.STEADY
-            self._activate(i)
+            self.ways["active"][self.curves["route"][i]] += 1
         self.curves["rate"][i] = rate
+        self.wakes[i] = 0.0
         self._open(i, 1 if rate > 0 else -1)
 
     def change(self, change: Any) -> None:

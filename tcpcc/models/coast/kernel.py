@@ -2,7 +2,7 @@
 
 import math
 
-from tcpcc.engine.jit import compiled, entry, index_at, number_at
+from tcpcc.engine.jit import compiled, entry, index_at, not_inlined, number_at
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.coast.coast import run_coast
 from tcpcc.models.coast.coast_records import (
@@ -27,8 +27,8 @@ from tcpcc.models.coast.episode import (
     must_grow,
     run_episode,
 )
-from tcpcc.models.coast.links import step_link
-from tcpcc.models.coast.past import TIME, read, row_at, trace
+from tcpcc.models.coast.links import note_arrival, step_link
+from tcpcc.models.coast.past import TIME, cell, read, row_at, trace
 from tcpcc.transport import sender
 from tcpcc.transport.flow_record import OPEN, RECOVERY, tcp_at, window_at
 
@@ -66,17 +66,12 @@ def next_row(w, until):
 
 @compiled
 def is_short(w):
-    oldest = w.k
-    for r in range(w.n_routes):
-        route = way_at(w.routes, r)
-        if route.active > 0:
-            for j in range(route.n_hops + 1):
-                stage = stage_at(w.stages, route.first_stage + j)
-                if j > 0 or route.n_hops == 0:
-                    oldest = min(oldest, stage.row0)
-                for i in range(max(j, 1 if route.n_hops == 0 else 0)):
-                    oldest = min(oldest, index_at(stage.cursors, i).at)
-    return w.k + SPARE - oldest > w.mask
+    """Whether the ring of rows may soon be shorter than the longest round trip so far."""
+    reach = w.reach
+    for i in range(w.n_links):
+        reach += pipe_at(w.links, i).longest
+    oldest = w.k - w.mask + SPARE
+    return oldest > 0 and cell(w, oldest, TIME) > w.now - reach
 
 
 @compiled
@@ -92,6 +87,19 @@ def note_start(w, c, f):
     w.starting += c.starting - before
 
 
+@not_inlined
+def open_flow(w, c, f, route):
+    c.mode = EPISODE
+    c.seen_at = c.opens
+    c.repeat = -1
+    w.episodes += 1
+    route.active += 1
+    for j in range(route.n_hops):
+        pipe_at(w.links, stage_at(w.stages, route.first_stage + j).link).open += 1
+    sender.open_connection(f, c.opens)
+    drain(w, c, f, c.opens)
+
+
 @compiled
 def step_flow(w, c, f, route, stage):
     """Acknowledgements, timers and sending of one flow; returns when it must act next."""
@@ -104,6 +112,9 @@ def step_flow(w, c, f, route, stage):
         c.acked = c.sent
     else:
         since = w.before
+        if c.mode == OFF:
+            open_flow(w, c, f, route)
+            since = c.opens
         if c.mode == COAST:
             since = run_coast(w, c, f, route, max(read(w, stage, column), c.acked))
         if c.mode == EPISODE:
@@ -126,18 +137,13 @@ def step_flow(w, c, f, route, stage):
         elif c.mode == EPISODE or c.emitted < c.next_order:
             index_at(w.emitted, w.n_emitted).at = c.slot
             w.n_emitted += 1
-    if c.link >= 0:
-        slot = place_at(w.slots, stage_at(w.stages, route.first_stage).first_slot + c.place)
-        if slot.fresh > 0:
-            wake = w.now
+    if c.link >= 0 and fresh > 0:
+        number = stage_at(w.stages, route.first_stage).first_slot + c.place
+        slot = place_at(w.slots, number)
         slot.was = was
         slot.at = c.sent
-        slot.fresh = fresh
         slot.grown = grown
-        if fresh > 0:
-            link = pipe_at(w.links, c.link)
-            link.in_packets += fresh
-            link.in_bits += 8 * fresh * c.size
+        note_arrival(w, pipe_at(w.links, c.link), number, fresh)
     if c.mode == EPISODE:
         close(w, c, f)
     return wake
@@ -147,7 +153,7 @@ def step_flow(w, c, f, route, stage):
 def step(w):
     for r in range(w.n_routes):
         route = way_at(w.routes, r)
-        if route.coasting > 0 or (route.active > 0 and w.k % CHECK_EVERY == 0):
+        if route.coasting > 0:
             stage = stage_at(w.stages, route.first_stage + route.n_hops)
             trace(w, route, stage, w.now, w.k - 1)
             route.rtt = w.now - stage.sent_at
@@ -175,6 +181,8 @@ def step(w):
 
 @compiled
 def record_flow(w, c, f, number):
+    if c.sent == 0:
+        return  # not open yet
     b = flow_bin_at(c.bins, w.bin)
     if c.mode == STEADY or f.state == 0:
         sent = c.sent
@@ -225,22 +233,6 @@ def run_until(world, until):
         if w.now >= end_of_bin(w):
             record_bin(w)
     return w.need != 0
-
-
-@entry
-def start_flow(world, number):
-    w = coast_world_at(world, 0)
-    c = curve_at(w.curves, number)
-    f = tcp_at(w.tcp, number)
-    c.mode = EPISODE
-    c.seen_at = w.now
-    w.episodes += 1
-    number_at(w.wakes, number).value = w.now
-    c.repeat = -1
-    sender.open_connection(f, w.now)
-    drain(w, c, f, w.now)
-    if must_grow(c, f):
-        w.need = 1
 
 
 @entry

@@ -7,6 +7,7 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.coast.coast_records import (
     DATA_LOST,
+    EPISODE,
     OFF,
     curve_at,
     order_at,
@@ -26,21 +27,36 @@ HALF = 0.5  # packets: mean rest of the packet being sent; a discipline's queue 
 
 
 @compiled
+def note_arrival(w, link, number, fresh):
+    """`fresh` packets reach slot `number` in this step."""
+    slot = place_at(w.slots, number)
+    slot.fresh = fresh
+    slot.next = link.arriving
+    link.arriving = number
+    link.in_packets += fresh
+    link.in_bits += 8 * slot.size * fresh
+    if slot.owed > 0:
+        link.debt = 1
+    c = curve_at(w.curves, slot.flow)
+    if c.mode != EPISODE or stage_at(w.stages, slot.stage).place > 0:
+        link.coasting += fresh
+
+
+@compiled
 def take_in(w, link):
     """Read what reaches the link from other links in this step."""
     for j in range(link.n_stages):
         stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
         route = way_at(w.routes, stage.route)
-        if stage.place == 0 or route.active == 0:
+        if route.active == 0:
             continue
         trace(w, route, stage, w.now, w.k)
         for m in range(route.n_flows):
             slot = place_at(w.slots, stage.first_slot + m)
             c = curve_at(w.curves, slot.flow)
-            slot.was = slot.at
-            slot.fresh = 0.0
             if c.mode == OFF:
                 continue
+            slot.was = slot.at
             at = read(w, stage, 1 + w.n_links + c.slot)
             if at <= slot.was:
                 continue
@@ -48,9 +64,7 @@ def take_in(w, link):
             fresh = at - slot.was
             if c.first != c.last:
                 fresh = max(fresh - lost_before(c, slot, at), 0.0)
-            slot.fresh = fresh
-            link.in_packets += fresh
-            link.in_bits += 8 * slot.size * fresh
+            note_arrival(w, link, stage.first_slot + m, fresh)
 
 
 @compiled
@@ -184,9 +198,13 @@ def enter_queue(w, link, p, q, most):
     slot.left = entry.left
     if q + bits <= most + ROUNDING:
         return bits
-    rest = total_weight(w, link, True, True)
     link.dropped += 1
-    if rest > 0 and uniform(link) * total_weight(w, link, True, False) < rest and drop(w, link, True, False, True) > 0:
+    rest = total_weight(w, link, True, True) if link.coasting > 0 else 0.0
+    if (
+        rest > 0
+        and uniform(link) * total_weight(w, link, True, False) < rest
+        and drop(w, link, True, False, True) > 0
+    ):
         return 0.0
     add_fate(w, c, p.order, DATA_LOST)
     c.dropped += 1
@@ -206,7 +224,7 @@ def fill_queue(w, link, number):
     smooth = max(link.in_bits - mine, 0.0)
     share = packets / link.in_packets if link.in_packets > 0 else 0.0
     net = smooth / w.step - link.rate
-    most = 8 * link.limit * (1.0 if link.in_bytes != 0 else link.size)
+    most = 8 * link.limit * (1.0 if link.in_bytes != 0 else link.in_queue)
     q = link.bits
     at = w.before
     link.area = 0.0
@@ -219,7 +237,7 @@ def fill_queue(w, link, number):
     q = pass_time(link, q, net, most, w.now - at)
     link.bits = q
     # a packet is in the queue as a whole when it arrives, fluid half of it on average
-    link.waiting = max(link.area / w.step / (8 * link.size) - 1 + 0.5 * min(share, 1.0), 0.0)
+    link.waiting = max(link.area / w.step / (8 * link.in_queue) - 1 + 0.5 * min(share, 1.0), 0.0)
     while link.excess >= 8 * link.size:
         link.excess -= 8 * link.size
         if drop(w, link, True, False, True) > 0 or drop(w, link, True, False, False) > 0:
@@ -231,12 +249,13 @@ def step_link(w, link, number):
     take_in(w, link)
     if link.in_packets > 0:
         link.size = link.in_bits / (8 * link.in_packets)
+        waiting = link.bits / (8 * link.in_queue)
+        link.in_queue = (link.bits + link.in_bits) / (8 * (waiting + link.in_packets))
     link.dropped = 0
     before = link.bits
-    lost = link.excess
     fill_queue(w, link, number)
     sent = max(before + link.in_bits - link.bits - 8 * link.size * link.dropped, 0.0)
-    sent = min(sent - (link.excess - lost) * 0.0, link.rate * w.step)
+    sent = min(sent, link.rate * w.step)
     dropped = 0
     if link.loss > 0 and link.in_packets > 0:
         dropped += random_losses(w, link)
@@ -247,6 +266,7 @@ def step_link(w, link, number):
     if link.debt != 0:
         pay(w, link)
     wait = max(link.bits - 8 * link.size, 0.0) / link.rate
+    link.longest = max(link.longest, wait)
     number_at(w.row, link.column).value = max(w.now + wait, number_at(w.last, link.column).value)
     if link.waiting > 0:
         w.busy = 1
@@ -262,3 +282,5 @@ def step_link(w, link, number):
     link.marks = 0.0
     link.in_bits = 0.0
     link.in_packets = 0.0
+    link.coasting = 0.0
+    link.arriving = -1

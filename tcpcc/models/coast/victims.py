@@ -2,7 +2,7 @@
 
 import math
 
-from tcpcc.engine.jit import compiled, index_at, not_inlined
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.coast.coast_records import (
     ACK_LOST,
@@ -15,7 +15,6 @@ from tcpcc.models.coast.coast_records import (
     curve_at,
     place_at,
     stage_at,
-    way_at,
 )
 from tcpcc.models.coast.fates import add_fate, is_lost
 from tcpcc.models.coast.past import cell
@@ -34,8 +33,10 @@ def grown_at(w, stage, c):
 
 
 @compiled
-def weight(w, stage, slot, c, by_growth, coasting):
+def weight(w, slot, by_growth, coasting):
     """The chance of a slot to lose a packet now."""
+    c = curve_at(w.curves, slot.flow)
+    stage = stage_at(w.stages, slot.stage)
     if slot.fresh <= 0 or (coasting and c.mode == EPISODE and stage.place == 0):
         return 0.0
     if c.mode == EPISODE and math.floor(slot.at + EPS) - math.floor(slot.was + EPS) - slot.owed < 1:
@@ -49,26 +50,24 @@ def weight(w, stage, slot, c, by_growth, coasting):
 @compiled
 def total_weight(w, link, by_growth, coasting):
     total = 0.0
-    for j in range(link.n_stages):
-        stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
-        route = way_at(w.routes, stage.route)
-        for m in range(route.n_flows):
-            slot = place_at(w.slots, stage.first_slot + m)
-            total += weight(w, stage, slot, curve_at(w.curves, slot.flow), by_growth, coasting)
+    number = link.arriving
+    while number >= 0:
+        slot = place_at(w.slots, number)
+        total += weight(w, slot, by_growth, coasting)
+        number = slot.next
     return total
 
 
 @compiled
 def draw(w, link, target, by_growth, coasting):
     """The slot at which the sum of the weights reaches `target`; -1: none."""
-    for j in range(link.n_stages):
-        stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
-        route = way_at(w.routes, stage.route)
-        for m in range(route.n_flows):
-            slot = place_at(w.slots, stage.first_slot + m)
-            target -= weight(w, stage, slot, curve_at(w.curves, slot.flow), by_growth, coasting)
-            if target < 0:
-                return stage.first_slot + m
+    number = link.arriving
+    while number >= 0:
+        slot = place_at(w.slots, number)
+        target -= weight(w, slot, by_growth, coasting)
+        if target < 0:
+            return number
+        number = slot.next
     return -1
 
 
@@ -106,15 +105,12 @@ def mark(w, slot):
 def pay(w, link):
     """Choose the packets that slots owe, among those that arrive in this step, evenly."""
     link.debt = 0
-    for j in range(link.n_stages):
-        stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
-        route = way_at(w.routes, stage.route)
-        for m in range(route.n_flows):
-            slot = place_at(w.slots, stage.first_slot + m)
-            if slot.owed > 0:
-                pay_slot(w, slot)
-                if slot.owed > 0:
-                    link.debt = 1
+    number = link.arriving
+    while number >= 0:
+        slot = place_at(w.slots, number)
+        if slot.owed > 0:
+            pay_slot(w, slot)
+        number = slot.next
 
 
 @compiled
@@ -135,4 +131,4 @@ def pay_slot(w, slot):
                         c.dropped += 1
                     slot.owed -= 1
     if c.mode != COAST and c.mode != STEADY:
-        slot.owed = 0
+        slot.owed = 0  # a flow in an episode never owes

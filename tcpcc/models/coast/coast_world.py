@@ -31,6 +31,7 @@ AT_ONCE = 2**18
 FIRST_ROWS = 256
 FIRST_ORDERS = 256
 FIRST_EVENTS = 64
+SPARE = 64
 ROOM = 2**14  # packets of one step at a link; more wait for the next step
 
 
@@ -314,25 +315,25 @@ class CoastWorld(PacketWorld):
             rows = np.arange(max(k - len(old) + 1, 0), k + 1)
             self.history[rows % len(self.history)] = old[rows % len(old)]
         else:
-            for i in self.running[: int(w["n_active"])]:
-                self._grow_flow(int(i))
+            c, tcp = self.curves, self.tcp
+            out = tcp["next_seq"] - tcp["high_ack"]
+            for i in np.flatnonzero(2 * out + SPARE > tcp["segment_mask"]):
+                while 2 * out[i] + SPARE > tcp["segment_mask"][i]:
+                    for name in ("segments", "stamps"):
+                        if (name, i) in self.rings.arrays:
+                            self.rings.enlarge(self.tcp, name, i)
+            out = np.maximum(c["next_order"], c["sent"]) - np.floor(c["acked"])
+            self._double(self.orders, "order", out)
+            self._double(self.events, "event", c["last"] - c["first"])
         w["need"] = 0
 
-    def _grow_flow(self, i: int) -> None:
-        c, tcp = self.curves[i], self.tcp[i]
-        if i not in self.orders:
-            return
-        out = tcp["next_seq"] - tcp["high_ack"]
-        while 2 * (out) + 64 > tcp["segment_mask"]:
-            self.rings.enlarge(self.tcp, "segments", i)
-            if ("stamps", i) in self.rings.arrays:
-                self.rings.enlarge(self.tcp, "stamps", i)
-        while 2 * (max(c["next_order"], int(c["sent"])) - int(c["acked"])) + 64 > c["order_mask"]:
-            self.orders[i] = _twice(self.orders[i])
-            c["orders"], c["order_mask"] = address(self.orders[i]), len(self.orders[i]) - 1
-        while 2 * (c["last"] - c["first"]) + 64 > c["event_mask"]:
-            self.events[i] = _twice(self.events[i])
-            c["events"], c["event_mask"] = address(self.events[i]), len(self.events[i]) - 1
+    def _double(self, rings: dict[int, np.ndarray], name: str, used: np.ndarray) -> None:
+        """Double the rings that are more than half full."""
+        masks = self.curves[f"{name}_mask"]
+        for i in np.flatnonzero((2 * used + SPARE > masks) & (masks > 0)):
+            while 2 * used[i] + SPARE > masks[i]:
+                rings[i] = np.concatenate([rings[i], rings[i]])
+                self.curves[f"{name}s"][i], masks[i] = address(rings[i]), len(rings[i]) - 1
 
     # ----------------------------------------------------------------------- results
 
@@ -348,8 +349,3 @@ class CoastWorld(PacketWorld):
             driver="compiled" + (", interpreted" if INTERPRETED else ""), cpu_seconds=cpu_seconds,
         )  # fmt: skip
         return Run(record)
-
-
-def _twice(ring: np.ndarray) -> np.ndarray:
-    bigger = np.concatenate([ring, ring])
-    return bigger

@@ -12,13 +12,15 @@ from tcpcc.transport.rules import report_acked
 
 
 @compiled
-def report(w, c, f, now, rtt):
-    """Report the packets acknowledged since the last report to the controller."""
-    amount = c.pend
-    c.pend = 0.0
+def report(w, c, f, now, rtt, upto):
+    """Report the packets acknowledged since the last report, up to `upto`, to the controller."""
+    rest = c.acked - upto
+    amount = c.pend - rest
+    c.pend = rest
     off = c.offset
-    f.high_ack = int(c.acked + EPS) - off - 1
-    f.next_seq = int(c.sent + EPS) - off
+    f.high_ack = int(upto + EPS) - off - 1
+    # the last ACK has not yet released its packet
+    f.next_seq = int(c.sent - rest + EPS) - off - 1
     f.max_seq = f.next_seq - 1
     f.last_rtt = rtt
     f.recent_rtt = rtt
@@ -30,6 +32,9 @@ def report(w, c, f, now, rtt):
     restart_timer(f, now)
     c.deadline = f.deadline
     report_acked(f, now, amount, rtt)
+    f.next_seq += 1
+    f.max_seq += 1
+    c.round_end = f.round_seq + off + 1.0
     c.window = float(int(in_force(f, window_at(f.state, 0).cwnd) + EPS))
     c.part = w.part * c.window
     out = f.next_seq - f.high_ack
@@ -52,9 +57,13 @@ def run_coast(w, c, f, route, to):
     if to < c.next_event and c.deadline > w.now and to + c.window < c.limit:
         c.acked = to
         c.pend += to - at
-        if c.pend >= c.part:
-            report(w, c, f, w.now, route.rtt)
         send(c, to)
+        if to >= c.round_end:
+            report(w, c, f, w.now - w.step * (to - c.round_end) / (to - at), route.rtt, c.round_end)
+            send(c, to)
+        elif c.pend >= c.part:
+            report(w, c, f, w.now, route.rtt, to)
+            send(c, to)
         return w.now
     when = w.now
     stop = min(to, max(c.next_event, at))
@@ -66,7 +75,8 @@ def run_coast(w, c, f, route, to):
         c.acked = stop
         c.pend += stop - at
     if c.pend > 0:
-        report(w, c, f, when, route.rtt)
+        send(c, c.acked)
+        report(w, c, f, when, route.rtt, c.acked)
         send(c, c.acked)
     enter(w, c, f, when)
     return when

@@ -41,7 +41,7 @@ CURVE = record_dtype(
     {
         # --- what every step needs
         "mode": int, "route": int, "place": int, "link": int, "slot": int,
-        "acked": float, "sent": float, "window": float, "pend": float, "part": float,
+        "acked": float, "sent": float, "window": float, "pend": float, "round_end": float, "part": float,
         "deadline": float, "next_event": float, "limit": float, "size": float,
         # --- of an episode: the next order, the last that was a retransmission; orders less
         # sequence numbers while coasting; a ring of ORDER records

@@ -26,7 +26,7 @@ from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.recovery import RECOVERIES
 
-STEPS = 40  # in the shortest base round trip
+STEPS = 25  # in the shortest base round trip
 AT_ONCE = 2**18
 FIRST_ROWS = 256
 FIRST_ORDERS = 256
@@ -39,7 +39,7 @@ class CoastWorld(PacketWorld):
     """The memory of one run."""
 
     def __init__(
-        self, scenario: Scenario, step: float | None = None, part: float = 1 / 16,
+        self, scenario: Scenario, step: float | None = None, part: float = 1 / 8,
         small: float = 30.0, others: float = 0.5, packets: float = 2.0, steps: float = STEPS,
     ) -> None:  # fmt: skip
         super().__init__(scenario)

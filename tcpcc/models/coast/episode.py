@@ -221,6 +221,7 @@ def begin_coasting(w, c, f):
     f.abc_limit = math.inf
     f.timed_seq = f.max_seq
     c.pend = 0.0
+    c.round_end = f.round_seq + c.offset + 1.0
     c.begun = c.acked
     c.deadline = f.deadline
     c.window = float(int(in_force(f, window_at(f.state, 0).cwnd)))

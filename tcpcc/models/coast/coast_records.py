@@ -48,9 +48,8 @@ CURVE = record_dtype(
         "next_order": int, "repeat": int, "offset": int, "orders": int, "order_mask": int,
         # a ring of EVENT records in order: losses and marks on the way
         "events": int, "event_mask": int, "first": int, "last": int,
-        # the first order not yet acknowledged: links passed, when it left the last one, when it
-        # reached the receiver (-1: not yet); time from receiver to sender; first order of this step
-        "hops": int, "left": float, "received": float, "back": float, "emitted": int,
+        # the last ACK's time from receiver to sender; the first order not yet at its first link
+        "back": float, "emitted": int,
         # whether it may coast; the settings that coasting replaces; where coasting began
         "may_coast": int, "abc_limit": float, "rejoin": int, "begun": float,
         # the window a round trip ago, and round trips since it grew fast
@@ -64,7 +63,11 @@ CURVE = record_dtype(
     whole_lines=True,
 )  # fmt: skip
 # `left`: when it was sent; from the end of that step on, when it left the first link.
-ORDER = record_dtype({"left": float, "seq": int, "again": np.int32, "bits": np.int32})
+# `received`: when it reaches the receiver, once it has left the last link that carries data.
+ORDER = record_dtype(
+    {"left": float, "received": float, "seq": int, "again": np.int32, "bits": np.int32}
+)
+LOST = 2**20  # a bit of an order: its data or its ACK is lost
 EVENT = record_dtype({"order": int, "kind": int})
 
 ROUTE = record_dtype(
@@ -80,7 +83,7 @@ STAGE = record_dtype(
         "first_slot": int, "carries_ack": int, "again": int,
         # what arrives now: the row of the history, the part of the way to the next, when it was sent
         "row": int, "share": float, "sent_at": float, "exit": float,
-        "row0": int, "share0": float, "sent_at0": float,
+        "row0": int, "share0": float, "sent_at0": float, "traced": int,
     }
 )  # fmt: skip
 # A flow at a stage: orders that have arrived, and had a step before; the growth among them; orders
@@ -88,7 +91,7 @@ STAGE = record_dtype(
 SLOT = record_dtype(
     {
         "flow": int, "at": float, "was": float, "fresh": float, "grown": float, "owed": int,
-        "event": int, "size": float, "ack": int, "left": float, "cursor": int,
+        "event": int, "size": float, "ack": int, "left": float, "cursor": int, "order": int,
         "next": int, "stage": int,
     }
 )  # fmt: skip
@@ -99,7 +102,7 @@ LINK = record_dtype(
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float), ("column", int),
         ("first_stage", int), ("n_stages", int), ("open", float),
         ("in_bits", float), ("in_packets", float), ("bits", float), ("area", float), ("excess", float), ("dropped", int),
-        ("arriving", int), ("coasting", float), ("in_queue", float), ("longest", float),
+        ("arriving", int), ("coasting", float), ("smooth", float), ("in_queue", float), ("longest", float),
         ("size", float), ("waiting", float), ("idle", float), ("debt", int), ("ecn", int),
         ("loss_at", float), ("loss_clock", float), ("drop_at", float), ("drop_clock", float),
         *QUEUE_FIELDS, ("bins", int), ("marks", float),
@@ -107,7 +110,7 @@ LINK = record_dtype(
 )  # fmt: skip
 
 #: A packet that reaches its first link in this step.
-PACKET = record_dtype({"time": float, "flow": int, "order": int})
+PACKET = record_dtype({"time": float, "flow": int, "order": int, "place": int})
 
 packet_of = accessor(PACKET)
 coast_world_at = accessor(WORLD)

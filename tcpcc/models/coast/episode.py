@@ -7,7 +7,10 @@ from tcpcc.models.coast.coast_records import (
     COAST,
     EPISODE,
     EPS,
+    LOST,
+    MARKED,
     OFF,
+    fate_at,
     order_at,
     pipe_at,
     place_at,
@@ -51,6 +54,7 @@ def drain(w, c, f, now):
             out = out_at(f.outbox, k)
             entry = order_at(c.orders, c.next_order & c.order_mask)
             entry.left = now
+            entry.received = now + way_at(w.routes, c.route).to_receiver
             entry.seq = out.seq
             entry.again = out.again
             entry.bits = ecn.bits_to_send(f, out.seq, out.again != 0) if f.ecn != 0 else 0
@@ -87,7 +91,8 @@ def arrive(w, c, f, order, now):
         return
     c.packets += 1
     entry = order_at(c.orders, order & c.order_mask)
-    due = receiver.receive_data(f, c.received, entry.seq, entry.again != 0)
+    c.back = now - entry.received
+    due = receiver.receive_data(f, entry.received, entry.seq, entry.again != 0)
     if f.ecn != 0:
         due = ecn.on_bits(f, entry.bits | CE if marked else entry.bits, due)
     if due and not ack_lost:
@@ -97,35 +102,20 @@ def arrive(w, c, f, order, now):
 
 @compiled
 def look_at_front(w, c, route):
-    """When the ACK of the first order not yet acknowledged is due; before it has passed all links,
-    the earliest possible time. Infinite if everything is acknowledged."""
+    """When the ACK of the first order not yet acknowledged is due, or the earliest possible time if
+    it has not yet left all links. Infinite if everything is acknowledged."""
     front = int(c.acked)
     if front >= c.emitted:
-        return math.inf if front >= c.next_order else w.now
-    if c.hops == 0:
-        c.left = order_at(c.orders, front & c.order_mask).left
-        c.hops = 1
-        c.received = -1.0
-    first = route.first_stage
-    while c.hops < route.n_hops:
-        if c.hops == route.n_forward:
-            c.received = c.left + route.to_receiver
-        stage = stage_at(w.stages, first + c.hops)
-        at = c.left + stage.before
-        if at > w.now:
-            for j in range(c.hops + 1, route.n_hops + 1):
-                at += stage_at(w.stages, first + j).before
-            return at
-        slot = place_at(w.slots, stage.first_slot + c.place)
-        link = pipe_at(w.links, stage.link)
-        c.left = max(leaves(w, link, slot, at), slot.left + 8 * slot.size / link.rate)
-        slot.left = c.left
-        c.hops += 1
-    if c.received < 0:
-        c.received = c.left + route.to_receiver
-    at = c.left + stage_at(w.stages, first + route.n_hops).before
-    c.back = at - c.received
-    return at
+        return math.inf if front >= c.next_order else w.now + w.step
+    entry = order_at(c.orders, front & c.order_mask)
+    if entry.bits & LOST != 0:
+        return w.before
+    after = stage_at(w.stages, route.first_stage + route.n_hops).before
+    if route.n_hops > 1:
+        last = stage_at(w.stages, route.first_stage + route.n_hops - 1)
+        if front >= place_at(w.slots, last.first_slot + c.place).order:
+            return w.now + after
+    return entry.left + after
 
 
 @compiled
@@ -168,12 +158,9 @@ def run_episode(w, c, f, route, since):
         if timer < ack:
             since = max(since, timer)
             run_timer(w, c, f, since, c.back)
-        elif c.hops < route.n_hops or int(c.acked) >= c.emitted:
-            break  # sent in this step
         else:
             since = max(since, ack)
             c.acked = math.floor(c.acked) + 1
-            c.hops = 0
             arrive(w, c, f, int(c.acked) - 1, since)
     if must_grow(c, f):
         w.need = 1
@@ -227,6 +214,30 @@ def begin_coasting(w, c, f):
     c.window = float(int(in_force(f, window_at(f.state, 0).cwnd)))
     c.part = w.part * c.window
     c.limit = float(f.to_send) + c.offset - 2 * c.window
+
+
+@compiled
+def place_window(w, c, whole):
+    """Find where on their way the orders of the window are."""
+    route = way_at(w.routes, c.route)
+    first = route.first_stage
+    for j in range(1, route.n_hops):
+        slot = place_at(w.slots, stage_at(w.stages, first + j).first_slot + c.place)
+        slot.order = int(slot.at + EPS)
+        slot.cursor = 0
+    for o in range(whole, c.emitted):
+        entry = order_at(c.orders, o & c.order_mask)
+        for j in range(max(route.n_hops, 1)):
+            if j > 0:
+                stage = stage_at(w.stages, first + j)
+                slot = place_at(w.slots, stage.first_slot + c.place)
+                if o >= slot.order:
+                    break
+                link = pipe_at(w.links, stage.link)
+                entry.left = leaves(w, link, slot, min(entry.left + stage.before, w.now))
+                slot.left = entry.left
+            if j <= route.n_forward - 1 or j == 0:
+                entry.received = entry.left + route.to_receiver
 
 
 @not_inlined
@@ -286,8 +297,12 @@ def enter(w, c, f, now):
         entry.seq = seq
         entry.again = 0
         entry.bits = ecn.bits_to_send(f, seq, False) if f.ecn != 0 else 0
+    place_window(w, c, whole)
+    for k in range(c.first, c.last):
+        fate = fate_at(c.events, k & c.event_mask)
+        if fate.kind != MARKED and fate.order >= whole:
+            order_at(c.orders, fate.order & c.order_mask).bits |= LOST
     c.acked = float(whole)
-    c.hops = 0
     if c.rejoin != 0:
         sender.recover(f, now, c.rejoin)
     if now > f.deadline - 1e-12 or f.deadline == math.inf:

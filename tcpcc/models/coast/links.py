@@ -6,8 +6,8 @@ from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.coast.coast_records import (
-    DATA_LOST,
     EPISODE,
+    LOST,
     OFF,
     curve_at,
     order_at,
@@ -17,13 +17,32 @@ from tcpcc.models.coast.coast_records import (
     stage_at,
     way_at,
 )
-from tcpcc.models.coast.fates import add_fate, lost_before
+from tcpcc.models.coast.fates import lost_before
 from tcpcc.models.coast.past import read, trace
-from tcpcc.models.coast.victims import drop, pay, total_weight
+from tcpcc.models.coast.victims import drop, lose, pay, total_weight
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 ROUNDING = 1e-6  # bits
 HALF = 0.5  # packets: mean rest of the packet being sent; a discipline's queue excludes it
+
+
+@compiled
+def insert_packet(w, n, at, flow, order, place):
+    """Insert a packet into the list of `n`, in order of time."""
+    k = n
+    while k > 0 and packet_of(w.packets, k - 1).time > at:
+        here = packet_of(w.packets, k)
+        there = packet_of(w.packets, k - 1)
+        here.time = there.time
+        here.flow = there.flow
+        here.order = there.order
+        here.place = there.place
+        k -= 1
+    here = packet_of(w.packets, k)
+    here.time = at
+    here.flow = flow
+    here.order = order
+    here.place = place
 
 
 @compiled
@@ -38,33 +57,66 @@ def note_arrival(w, link, number, fresh):
     if slot.owed > 0:
         link.debt = 1
     c = curve_at(w.curves, slot.flow)
-    if c.mode != EPISODE or stage_at(w.stages, slot.stage).place > 0:
+    if c.mode != EPISODE:
         link.coasting += fresh
+        link.smooth += 8 * slot.size * fresh
+
+
+@compiled
+def take_packets(w, link, route, stage, number, n):
+    """List the packets of a flow in an episode that reach a later link in this step."""
+    slot = place_at(w.slots, number)
+    c = curve_at(w.curves, slot.flow)
+    upto = c.emitted
+    if stage.place > 1:
+        before = stage_at(w.stages, route.first_stage + stage.place - 1)
+        upto = place_at(w.slots, before.first_slot + c.place).order
+    fresh = 0.0
+    while slot.order < upto and n < w.room:
+        entry = order_at(c.orders, slot.order & c.order_mask)
+        if entry.bits & LOST == 0:
+            at = entry.left + stage.before
+            if at > w.now:
+                break
+            insert_packet(w, n, at, slot.flow, slot.order, stage.place)
+            n += 1
+            fresh += min(slot.order + 1 - slot.at, 1.0)
+        slot.order += 1
+        slot.at = max(slot.at, float(slot.order))
+    if fresh > 0:
+        note_arrival(w, link, number, fresh)
+    return n
 
 
 @compiled
 def take_in(w, link):
-    """Read what reaches the link from other links in this step."""
+    """Take in what reaches the link from other links in this step; returns the number of packets
+    listed."""
+    n = 0
     for j in range(link.n_stages):
         stage = stage_at(w.stages, index_at(w.by_link, link.first_stage + j).at)
         route = way_at(w.routes, stage.route)
         if route.active == 0:
             continue
-        trace(w, route, stage, w.now, w.k)
+        if route.coasting > 0:
+            trace(w, route, stage, w.now, w.k)
         for m in range(route.n_flows):
-            slot = place_at(w.slots, stage.first_slot + m)
+            number = stage.first_slot + m
+            slot = place_at(w.slots, number)
             c = curve_at(w.curves, slot.flow)
-            if c.mode == OFF:
-                continue
             slot.was = slot.at
-            at = read(w, stage, 1 + w.n_links + c.slot)
-            if at <= slot.was:
-                continue
-            slot.at = at
-            fresh = at - slot.was
-            if c.first != c.last:
-                fresh = max(fresh - lost_before(c, slot, at), 0.0)
-            note_arrival(w, link, stage.first_slot + m, fresh)
+            if c.mode == EPISODE:
+                n = take_packets(w, link, route, stage, number, n)
+            elif c.mode != OFF:
+                at = read(w, stage, 1 + w.n_links + c.slot)
+                if at <= slot.was:
+                    continue
+                slot.at = at
+                fresh = at - slot.was
+                if c.first != c.last:
+                    fresh = max(fresh - lost_before(c, slot, at), 0.0)
+                note_arrival(w, link, number, fresh)
+    return n
 
 
 @compiled
@@ -133,10 +185,9 @@ def early_drops(w, link):
 
 
 @compiled
-def gather(w, number):
-    """List the packets that flows in episodes send over link `number` in this step, in order of
-    time; returns how many."""
-    n = 0
+def gather(w, number, n):
+    """Add to the list the packets that flows in episodes send over link `number`, their first, in
+    this step; returns how many there are now."""
     for i in range(w.n_emitted):
         flow = index_at(w.emitted, i).at
         c = curve_at(w.curves, flow)
@@ -148,18 +199,7 @@ def gather(w, number):
                 link = pipe_at(w.links, number)
                 c.processed = max(at + c.noise * (uniform(link) - 0.5), c.processed)
                 at = c.processed
-            k = n
-            while k > 0 and packet_of(w.packets, k - 1).time > at:
-                here = packet_of(w.packets, k)
-                there = packet_of(w.packets, k - 1)
-                here.time = there.time
-                here.flow = there.flow
-                here.order = there.order
-                k -= 1
-            here = packet_of(w.packets, k)
-            here.time = at
-            here.flow = flow
-            here.order = o
+            insert_packet(w, n, at, flow, o, 0)
             n += 1
     return n
 
@@ -190,12 +230,15 @@ def enter_queue(w, link, p, q, most):
     """
     c = curve_at(w.curves, p.flow)
     route = way_at(w.routes, c.route)
-    slot = place_at(w.slots, stage_at(w.stages, route.first_stage).first_slot + c.place)
-    bits = 8 * c.size
+    slot = place_at(w.slots, stage_at(w.stages, route.first_stage + p.place).first_slot + c.place)
+    bits = 8 * slot.size
     entry = order_at(c.orders, p.order & c.order_mask)
-    c.emitted = p.order + 1
+    if p.place == 0:
+        c.emitted = p.order + 1
     entry.left = max(p.time + q / link.rate, slot.left + bits / link.rate)
     slot.left = entry.left
+    if p.place < route.n_forward:
+        entry.received = entry.left + route.to_receiver
     if q + bits <= most + ROUNDING:
         return bits
     link.dropped += 1
@@ -203,26 +246,20 @@ def enter_queue(w, link, p, q, most):
     if (
         rest > 0
         and uniform(link) * total_weight(w, link, True, False) < rest
-        and drop(w, link, True, False, True) > 0
+        and drop(w, link, True, False, True)
     ):
         return 0.0
-    add_fate(w, c, p.order, DATA_LOST)
-    c.dropped += 1
+    lose(w, c, p.order, slot.ack)
     return 0.0
 
 
 @compiled
-def fill_queue(w, link, number):
+def fill_queue(w, link, number, n):
     """The queue during this step: packets of episodes one by one, everything else at its mean rate
     in the step."""
-    n = gather(w, number)
-    mine = 0.0
-    packets = 0.0
-    for i in range(n):
-        mine += 8 * curve_at(w.curves, packet_of(w.packets, i).flow).size
-        packets += 1
-    smooth = max(link.in_bits - mine, 0.0)
-    share = packets / link.in_packets if link.in_packets > 0 else 0.0
+    n = gather(w, number, n)
+    smooth = link.smooth
+    share = 1 - link.coasting / link.in_packets if link.in_packets > 0 else 0.0
     net = smooth / w.step - link.rate
     most = 8 * link.limit * (1.0 if link.in_bytes != 0 else link.in_queue)
     q = link.bits
@@ -246,14 +283,14 @@ def fill_queue(w, link, number):
 
 @compiled
 def step_link(w, link, number):
-    take_in(w, link)
+    n = take_in(w, link)
     if link.in_packets > 0:
         link.size = link.in_bits / (8 * link.in_packets)
         waiting = link.bits / (8 * link.in_queue)
         link.in_queue = (link.bits + link.in_bits) / (8 * (waiting + link.in_packets))
     link.dropped = 0
     before = link.bits
-    fill_queue(w, link, number)
+    fill_queue(w, link, number, n)
     sent = max(before + link.in_bits - link.bits - 8 * link.size * link.dropped, 0.0)
     sent = min(sent, link.rate * w.step)
     dropped = 0
@@ -283,4 +320,5 @@ def step_link(w, link, number):
     link.in_bits = 0.0
     link.in_packets = 0.0
     link.coasting = 0.0
+    link.smooth = 0.0
     link.arriving = -1

@@ -61,6 +61,10 @@ def trace(w, route, stage, time, newest):
         stage.sent_at = x
     stage.row = row
     stage.share = share
+    if stage.traced < w.k - 1:  # nothing has coasted of late
+        stage.row0 = row
+        stage.share0 = share
+    stage.traced = w.k
 
 
 @compiled

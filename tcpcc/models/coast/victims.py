@@ -10,9 +10,11 @@ from tcpcc.models.coast.coast_records import (
     DATA_LOST,
     EPISODE,
     EPS,
+    LOST,
     MARKED,
     STEADY,
     curve_at,
+    order_at,
     place_at,
     stage_at,
 )
@@ -37,13 +39,16 @@ def weight(w, slot, by_growth, coasting):
     """The chance of a slot to lose a packet now."""
     c = curve_at(w.curves, slot.flow)
     stage = stage_at(w.stages, slot.stage)
-    if slot.fresh <= 0 or (coasting and c.mode == EPISODE and stage.place == 0):
+    if slot.fresh <= 0 or (coasting and c.mode == EPISODE):
         return 0.0
     if c.mode == EPISODE and math.floor(slot.at + EPS) - math.floor(slot.was + EPS) - slot.owed < 1:
         return 0.0
     grown = 0.0
     if by_growth and slot.ack == 0:
-        grown = slot.grown if stage.place == 0 else grown_at(w, stage, c)
+        if stage.place == 0:
+            grown = slot.grown
+        elif c.mode != EPISODE:
+            grown = grown_at(w, stage, c)
     return (grown if by_growth else 0.0) + (w.others if by_growth else 1.0) * slot.fresh
 
 
@@ -114,21 +119,33 @@ def pay(w, link):
 
 
 @compiled
+def lose(w, c, order, ack):
+    """Lose an order's data or ACK; returns whether it could be noted."""
+    if not add_fate(w, c, order, DATA_LOST if ack == 0 else ACK_LOST):
+        return False
+    if c.mode == EPISODE:
+        order_at(c.orders, order & c.order_mask).bits |= LOST
+    if ack == 0:
+        c.dropped += 1
+    return True
+
+
+@compiled
 def pay_slot(w, slot):
     c = curve_at(w.curves, slot.flow)
     low = int(math.floor(slot.was + EPS))
     whole = int(math.floor(slot.at + EPS)) - low
     take = min(slot.owed, whole)
     if slot.fresh > 0 and take > 0:
-        kind = DATA_LOST if slot.ack == 0 else ACK_LOST
         due = 0
         for i in range(whole):
             due += take
             if due >= whole:
                 due -= whole
-                if c.mode == STEADY or (not is_lost(c, low + i) and add_fate(w, c, low + i, kind)):
-                    if slot.ack == 0:
-                        c.dropped += 1
+                if c.mode == STEADY:
+                    c.dropped += 1
+                    slot.owed -= 1
+                elif not is_lost(c, low + i) and lose(w, c, low + i, slot.ack):
                     slot.owed -= 1
     if c.mode != COAST and c.mode != STEADY:
         slot.owed = 0  # a flow in an episode never owes

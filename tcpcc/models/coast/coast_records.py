@@ -102,7 +102,7 @@ LINK = record_dtype(
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float), ("column", int),
         ("first_stage", int), ("n_stages", int), ("open", float),
         ("in_bits", float), ("in_packets", float), ("bits", float), ("area", float), ("excess", float), ("dropped", int),
-        ("arriving", int), ("coasting", float), ("smooth", float), ("in_queue", float), ("longest", float),
+        ("arriving", int), ("coasting", float), ("smooth", float), ("of_coasting", float), ("of_packets", float), ("in_queue", float), ("longest", float),
         ("size", float), ("waiting", float), ("idle", float), ("debt", int), ("ecn", int),
         ("loss_at", float), ("loss_clock", float), ("drop_at", float), ("drop_clock", float),
         *QUEUE_FIELDS, ("bins", int), ("marks", float),

@@ -127,6 +127,7 @@ def step_flow(w, c, f, route, stage):
     number_at(w.row, column).value = c.sent
     fresh = c.sent - was
     grown = 0.0
+    listed = 0.0
     if fresh > 0:
         grown = max(fresh - max(c.acked - acked, 0.0), 0.0)
         if w.far != 0:
@@ -137,13 +138,14 @@ def step_flow(w, c, f, route, stage):
         elif c.mode == EPISODE or c.emitted < c.next_order:
             index_at(w.emitted, w.n_emitted).at = c.slot
             w.n_emitted += 1
+            listed = float(c.next_order - c.emitted)
     if c.link >= 0 and fresh > 0:
         number = stage_at(w.stages, route.first_stage).first_slot + c.place
         slot = place_at(w.slots, number)
         slot.was = was
         slot.at = c.sent
         slot.grown = grown
-        note_arrival(w, pipe_at(w.links, c.link), number, fresh)
+        note_arrival(w, pipe_at(w.links, c.link), number, fresh, listed)
     if c.mode == EPISODE:
         close(w, c, f)
     return wake

@@ -19,10 +19,11 @@ from tcpcc.models.coast.coast_records import (
 )
 from tcpcc.models.coast.fates import lost_before
 from tcpcc.models.coast.past import read, trace
-from tcpcc.models.coast.victims import drop, lose, pay, total_weight
+from tcpcc.models.coast.victims import drop, lose, pay, weight
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 ROUNDING = 1e-6  # bits
+MEMORY = 10.0  # steps over which the arrivals of packets and of coasting flows are compared
 HALF = 0.5  # packets: mean rest of the packet being sent; a discipline's queue excludes it
 
 
@@ -46,8 +47,8 @@ def insert_packet(w, n, at, flow, order, place):
 
 
 @compiled
-def note_arrival(w, link, number, fresh):
-    """`fresh` packets reach slot `number` in this step."""
+def note_arrival(w, link, number, fresh, listed):
+    """`fresh` packets reach slot `number` in this step; `listed` of them are in the list."""
     slot = place_at(w.slots, number)
     slot.fresh = fresh
     slot.next = link.arriving
@@ -57,9 +58,13 @@ def note_arrival(w, link, number, fresh):
     if slot.owed > 0:
         link.debt = 1
     c = curve_at(w.curves, slot.flow)
+    mine = weight(w, slot, True, False)
+    link.smooth += 8 * slot.size * (fresh - listed)  # a part of a packet may have come before
     if c.mode != EPISODE:
         link.coasting += fresh
-        link.smooth += 8 * slot.size * fresh
+        link.of_coasting += mine
+    else:
+        link.of_packets += mine
 
 
 @compiled
@@ -72,6 +77,7 @@ def take_packets(w, link, route, stage, number, n):
         before = stage_at(w.stages, route.first_stage + stage.place - 1)
         upto = place_at(w.slots, before.first_slot + c.place).order
     fresh = 0.0
+    begin = n
     while slot.order < upto and n < w.room:
         entry = order_at(c.orders, slot.order & c.order_mask)
         if entry.bits & LOST == 0:
@@ -84,7 +90,7 @@ def take_packets(w, link, route, stage, number, n):
         slot.order += 1
         slot.at = max(slot.at, float(slot.order))
     if fresh > 0:
-        note_arrival(w, link, number, fresh)
+        note_arrival(w, link, number, fresh, float(n - begin))
     return n
 
 
@@ -115,7 +121,7 @@ def take_in(w, link):
                 fresh = at - slot.was
                 if c.first != c.last:
                     fresh = max(fresh - lost_before(c, slot, at), 0.0)
-                note_arrival(w, link, number, fresh)
+                note_arrival(w, link, number, fresh, 0.0)
     return n
 
 
@@ -242,12 +248,8 @@ def enter_queue(w, link, p, q, most):
     if q + bits <= most + ROUNDING:
         return bits
     link.dropped += 1
-    rest = total_weight(w, link, True, True) if link.coasting > 0 else 0.0
-    if (
-        rest > 0
-        and uniform(link) * total_weight(w, link, True, False) < rest
-        and drop(w, link, True, False, True)
-    ):
+    share = link.of_coasting / (link.of_coasting + link.of_packets)
+    if link.coasting > 0 and uniform(link) < share and drop(w, link, True, False, True) > 0:
         return 0.0
     lose(w, c, p.order, slot.ack)
     return 0.0
@@ -283,6 +285,9 @@ def fill_queue(w, link, number, n):
 
 @compiled
 def step_link(w, link, number):
+    keep = math.exp(-w.step / (MEMORY * w.usual))
+    link.of_coasting *= keep
+    link.of_packets *= keep
     n = take_in(w, link)
     if link.in_packets > 0:
         link.size = link.in_bits / (8 * link.in_packets)

@@ -1,9 +1,9 @@
 """The records of the model: world, curves of flows, routes, stages, slots, links.
 
 A flow numbers what it sends by *orders* 0, 1, 2, ...: packets in the order of sending,
-retransmissions included. Its sent curve S(t) is the number of orders sent by t, a real number; order
-`o` has left when S passes o + 1. A sender stands at its first link, so S is also the arrival curve
-there: the delay before that link is part of the way back.
+retransmissions included. Its sent curve S(t) is the number of orders sent by t, a real number:
+order `o` has left when S passes o + 1. A sender stands at its first link, so S is also the arrival
+curve there: the delay before that link is part of the way back.
 
 The history is a ring of rows, one per time step: the time, for each link when the bits that arrive
 then begin to leave, S of every flow, and with later stages the growth of every flow's window. What
@@ -29,9 +29,10 @@ WORLD = record_dtype(
         "history": int, "mask": int, "columns": int, "row": int, "last": int,
         "usual": float, "reach": float, "finest": float, "starting": int, "busy": int, "far": int,
         "n_flows": int, "active": int, "n_active": int, "curves": int, "tcp": int,
-        "routes": int, "n_routes": int, "stages": int, "slots": int, "cursors": int,
+        "routes": int, "n_routes": int, "stages": int, "slots": int,
         "links": int, "n_links": int, "by_link": int,
-        "wakes": int, "packets": int, "room": int, "emitted": int, "n_emitted": int, "episodes": int,
+        "wakes": int, "packets": int, "room": int, "emitted": int, "n_emitted": int,
+        "episodes": int,
         "interval": float, "bin": int, "n_bins": int, "part": float, "small": float,
         "others": float,
     }
@@ -41,7 +42,8 @@ CURVE = record_dtype(
     {
         # --- what every step needs
         "mode": int, "route": int, "place": int, "link": int, "slot": int,
-        "acked": float, "sent": float, "window": float, "pend": float, "round_end": float, "part": float,
+        "acked": float, "sent": float, "window": float, "pend": float, "part": float,
+        "round_end": float,
         "deadline": float, "next_event": float, "limit": float, "size": float,
         # --- of an episode: the next order, the last that was a retransmission; orders less
         # sequence numbers while coasting; a ring of ORDER records
@@ -80,10 +82,10 @@ ROUTE = record_dtype(
 STAGE = record_dtype(
     {
         "route": int, "place": int, "link": int, "before": float, "cursors": int,
-        "first_slot": int, "carries_ack": int, "again": int,
-        # what arrives now: the row of the history, the part of the way to the next, when it was sent
-        "row": int, "share": float, "sent_at": float, "exit": float,
-        "row0": int, "share0": float, "sent_at0": float, "traced": int,
+        "first_slot": int,
+        # what arrives now: row of the history, share of the way to the next, when it was sent; the
+        # same a step before; the last row in which it was traced
+        "row": int, "share": float, "sent_at": float, "row0": int, "share0": float, "traced": int,
     }
 )  # fmt: skip
 # A flow at a stage: orders that have arrived, and had a step before; the growth among them; orders
@@ -101,8 +103,13 @@ LINK = record_dtype(
         *STREAM_FIELDS,
         ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float), ("column", int),
         ("first_stage", int), ("n_stages", int), ("open", float),
-        ("in_bits", float), ("in_packets", float), ("bits", float), ("area", float), ("excess", float), ("dropped", int),
-        ("arriving", int), ("coasting", float), ("smooth", float), ("of_coasting", float), ("of_packets", float), ("in_queue", float), ("longest", float),
+        # arriving in this step: the first slot, amounts, those of coasting flows, weights of late
+        ("arriving", int), ("in_bits", float), ("in_packets", float), ("coasting", float),
+        ("smooth", float), ("of_coasting", float), ("of_packets", float),
+        # the queue: bits, their integral over the step, bits that found no room, mean packet size,
+        # longest wait so far; packets dropped in this step
+        ("bits", float), ("area", float), ("excess", float), ("in_queue", float),
+        ("longest", float), ("dropped", int),
         ("size", float), ("waiting", float), ("idle", float), ("debt", int), ("ecn", int),
         ("loss_at", float), ("loss_clock", float), ("drop_at", float), ("drop_clock", float),
         *QUEUE_FIELDS, ("bins", int), ("marks", float),

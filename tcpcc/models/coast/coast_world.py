@@ -50,13 +50,13 @@ class CoastWorld(PacketWorld):
         self.place = {link: k for k, link in enumerate(self.queued)}
         self.plans = find_routes(self.resolved, self.queued)
         flows = self.resolved.flows
-        n, L = len(flows), len(self.queued)
+        n, n_links = len(flows), len(self.queued)
         self.cw = np.zeros(1, r.WORLD)
         self.curves = blank(n, r.CURVE)
         self.ways = np.zeros(len(self.plans), r.ROUTE)
         self.stages = np.zeros(sum(len(p.links) + 1 for p in self.plans), r.STAGE)
         self.slots = np.zeros(sum(len(p.links) * len(p.flows) for p in self.plans) or 1, r.SLOT)
-        self.pipes = np.zeros(L, r.LINK)
+        self.pipes = np.zeros(n_links, r.LINK)
         self.cursors: list[np.ndarray] = []
         self.orders: dict[int, np.ndarray] = {}
         self.events: dict[int, np.ndarray] = {}
@@ -83,28 +83,29 @@ class CoastWorld(PacketWorld):
         w["finest"] = max(min(finest), w["usual"] / 40)
         w["part"], w["small"], w["others"] = part, small, others
         w["room"] = ROOM
-        w["n_flows"], w["n_links"], w["n_routes"] = n, L, len(self.plans)
+        w["n_flows"], w["n_links"], w["n_routes"] = n, n_links, len(self.plans)
         w["far"] = any(len(p.links) > 1 for p in self.plans)
         w["interval"], w["n_bins"] = scenario.interval, self.n_bins
         by_link: list[int] = []
-        for k in range(L):
+        for k in range(n_links):
             mine = [
                 j for j in np.flatnonzero(self.stages["link"] == k)
                 if 0 < self.stages["place"][j] < self.ways["n_hops"][self.stages["route"][j]]
             ]  # fmt: skip
             self.pipes["first_stage"][k], self.pipes["n_stages"][k] = len(by_link), len(mine)
-            by_link.extend(mine)
+            by_link.extend(map(int, mine))
         self.by_link = np.array(by_link or [0], np.int64)
         for name, array in (
-            ("active", self.running), ("emitted", self.sending), ("wakes", self.wakes), ("packets", self.packets), ("curves", self.curves), ("tcp", self.tcp),
+            ("active", self.running), ("emitted", self.sending), ("wakes", self.wakes),
+            ("packets", self.packets), ("curves", self.curves), ("tcp", self.tcp),
             ("routes", self.ways), ("stages", self.stages), ("slots", self.slots),
             ("links", self.pipes), ("by_link", self.by_link),
         ):  # fmt: skip
             w[name] = address(array)
-        self.columns = 1 + L + n * (2 if w["far"] else 1)
+        self.columns = 1 + n_links + n * (2 if w["far"] else 1)
         self._set_history(np.zeros((FIRST_ROWS, self.columns)))
         ago = 1 + 2 * max(p.base_rtt for p in self.plans)
-        self.history[0, : 1 + L] = -ago
+        self.history[0, : 1 + n_links] = -ago
         w["reach"] = 1.1 * max(p.base_rtt for p in self.plans) + 4 * w["usual"]
         self.running[:] = np.argsort(self.curves["opens"], kind="stable")
         self.wakes[:] = [
@@ -317,7 +318,7 @@ class CoastWorld(PacketWorld):
         else:
             c, tcp = self.curves, self.tcp
             out = tcp["next_seq"] - tcp["high_ack"]
-            for i in np.flatnonzero(2 * out + SPARE > tcp["segment_mask"]):
+            for i in map(int, np.flatnonzero(2 * out + SPARE > tcp["segment_mask"])):
                 while 2 * out[i] + SPARE > tcp["segment_mask"][i]:
                     for name in ("segments", "stamps"):
                         if (name, i) in self.rings.arrays:
@@ -330,7 +331,7 @@ class CoastWorld(PacketWorld):
     def _double(self, rings: dict[int, np.ndarray], name: str, used: np.ndarray) -> None:
         """Double the rings that are more than half full."""
         masks = self.curves[f"{name}_mask"]
-        for i in np.flatnonzero((2 * used + SPARE > masks) & (masks > 0)):
+        for i in map(int, np.flatnonzero((2 * used + SPARE > masks) & (masks > 0))):
             while 2 * used[i] + SPARE > masks[i]:
                 rings[i] = np.concatenate([rings[i], rings[i]])
                 self.curves[f"{name}s"][i], masks[i] = address(rings[i]), len(rings[i]) - 1

@@ -243,8 +243,8 @@ def place_window(w, c, whole):
 @not_inlined
 def enter(w, c, f, now):
     """From coasting to an episode at whole order ``c.acked``: the window becomes packets."""
-    whole = int(math.floor(c.acked + EPS))
-    top = int(math.floor(c.sent + EPS))
+    whole = math.floor(c.acked + EPS)
+    top = math.floor(c.sent + EPS)
     off = c.offset
     c.mode = EPISODE
     c.entered += 1
@@ -316,7 +316,7 @@ def enter(w, c, f, now):
 def count_coasted(c, f):
     """Add the packets of a time of coasting to the flow's counters."""
     n = int(c.acked + EPS) - int(c.begun + EPS)
-    top = int(math.floor(c.sent + EPS))
+    top = math.floor(c.sent + EPS)
     f.sent += top - c.next_order
     f.acks += n
     f.arrived += n

@@ -24,7 +24,8 @@ def next_fate(c):
 
 @compiled
 def take_fates(c, order):
-    """Remove the events of `order`: whether its data is lost, its ACK is lost, its data is marked."""
+    """Remove the events of `order`; returns whether its data and its ACK are lost, and whether its
+    data is marked."""
     lost = ack_lost = marked = False
     while c.first != c.last:
         e = fate_at(c.events, c.first & c.event_mask)

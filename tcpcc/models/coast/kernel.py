@@ -24,7 +24,6 @@ from tcpcc.models.coast.episode import (
     close,
     count_coasted,
     drain,
-    must_grow,
     run_episode,
 )
 from tcpcc.models.coast.links import note_arrival, step_link

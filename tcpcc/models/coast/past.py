@@ -32,33 +32,24 @@ def invert(w, column, newest, cursor, value):
 @compiled
 def trace(w, route, stage, time, newest):
     """Find when the bits that reach `stage` at `time` were sent: ``stage.row``, ``.share``,
-    ``.sent_at``; also when they left the last link that carries data (``stage.exit``)."""
+    ``.sent_at``."""
     stage.row0 = stage.row
     stage.share0 = stage.share
-    stage.sent_at0 = stage.sent_at
     x = time - stage.before
-    stage.exit = x
     row = 0
     share = 0.0
-    for i in range(stage.place - 1, -1, -1):
-        if i == route.n_forward - 1:
-            stage.exit = x
+    for i in range(max(stage.place, 1) - 1, -1, -1):
+        column = TIME  # no queue on the way
         at = stage_at(w.stages, route.first_stage + i)
+        if stage.place > 0:
+            column = pipe_at(w.links, at.link).column
         cursor = index_at(stage.cursors, i)
-        oldest = max(cursor.at, w.k - w.mask + 1, 0)
-        row, share = invert(w, pipe_at(w.links, at.link).column, newest, oldest, x)
+        row, share = invert(w, column, newest, max(cursor.at, w.k - w.mask + 1, 0), x)
         cursor.at = row
         low = cell(w, row, TIME)
         x = low + share * (cell(w, row + 1, TIME) - low)
         stage.sent_at = x
         x -= at.before
-    if stage.place == 0 or route.n_forward == 0:
-        stage.exit = x
-    if stage.place == 0:  # no queue on the way
-        cursor = index_at(stage.cursors, 0)
-        row, share = invert(w, TIME, newest, max(cursor.at, w.k - w.mask + 1, 0), x)
-        cursor.at = row
-        stage.sent_at = x
     stage.row = row
     stage.share = share
     if stage.traced < w.k - 1:  # nothing has coasted of late

@@ -89,11 +89,11 @@ def drop(w, link, by_growth, may_mark, coasting):
     if number < 0:
         return 0.0
     slot = place_at(w.slots, number)
-    if may_mark and slot.ack == 0 and curve_at(w.curves, slot.flow).mode != STEADY:
-        if tcp_at(w.tcp, slot.flow).ecn != 0:
-            mark(w, slot)
-            link.marks += 1
-            return 0.0
+    steady = curve_at(w.curves, slot.flow).mode == STEADY
+    if may_mark and slot.ack == 0 and not steady and tcp_at(w.tcp, slot.flow).ecn != 0:
+        mark(w, slot)
+        link.marks += 1
+        return 0.0
     slot.owed += 1
     link.debt = 1
     return 8 * slot.size
@@ -103,7 +103,7 @@ def drop(w, link, by_growth, may_mark, coasting):
 def mark(w, slot):
     """Mark the last packet of a slot's that arrives in this step, or the next one."""
     c = curve_at(w.curves, slot.flow)
-    add_fate(w, c, max(int(math.floor(slot.at + EPS)) - 1, 0), MARKED)
+    add_fate(w, c, max(math.floor(slot.at + EPS) - 1, 0), MARKED)
 
 
 @not_inlined
@@ -133,8 +133,8 @@ def lose(w, c, order, ack):
 @compiled
 def pay_slot(w, slot):
     c = curve_at(w.curves, slot.flow)
-    low = int(math.floor(slot.was + EPS))
-    whole = int(math.floor(slot.at + EPS)) - low
+    low = math.floor(slot.was + EPS)
+    whole = math.floor(slot.at + EPS) - low
     take = min(slot.owed, whole)
     if slot.fresh > 0 and take > 0:
         due = 0

@@ -40,7 +40,7 @@ class CoastWorld(PacketWorld):
 
     def __init__(
         self, scenario: Scenario, step: float | None = None, part: float = 1 / 8,
-        small: float = 30.0, others: float = 0.5, packets: float = 2.0, steps: float = STEPS,
+        small: float = 60.0, others: float = 0.5, packets: float = 2.0, steps: float = STEPS,
     ) -> None:  # fmt: skip
         super().__init__(scenario)
         if self.resolved.workloads:

@@ -69,9 +69,9 @@ def test_two_queues_without_losses_agree_with_packets():
     ]
     scenario = tc.Scenario(net, flows, duration=30, interval=0.1)
     ours, packets = simulate(scenario), tc.simulate(scenario)
-    for flow in range(3):
-        expected = float(packets.goodput(10).values[flow])
-        assert float(ours.goodput(10).values[flow]) == pytest.approx(expected, rel=0.02)
+    windows = [run.data["cwnd"].values[-50:].mean(axis=0) for run in (ours, packets)]
+    # a late flow's BaseRTT depends on which single packets were queued when it started
+    assert windows[0] == pytest.approx(windows[1], abs=1.5)
 
 
 @pytest.mark.parametrize("size", [1, 3, 10, 100, 1000])

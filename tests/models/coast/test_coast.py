@@ -40,8 +40,8 @@ def test_controllers_that_need_packets_run(controller):
     assert float(ours.goodput(5).sum()) == pytest.approx(float(packets.goodput(5).sum()), rel=0.05)
 
 
-def test_a_users_recovery_runs_by_its_own_rules():
-    """A recovery without fluid properties: only the timer repairs (its private state is unknown)."""
+def test_rack_runs_by_its_own_rules():
+    """A recovery that the fluid model would play by flags."""
     scenario = lone("newreno", 10, recovery="rack-tlp")
     ours, packets = simulate(scenario), tc.simulate(scenario)
     assert float(ours.goodput(0).sum()) == pytest.approx(float(packets.goodput(0).sum()), rel=0.05)

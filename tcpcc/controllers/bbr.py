@@ -19,16 +19,20 @@ Equations (bw: largest delivery rate of 10 rounds; d: smallest RTT of 10 s; BDP 
      spurious recovery
 (7)  extra: most packets delivered in excess of bw within 5 to 10 rounds, at most 0.1 s bw
 
+(8)  long-term bandwidth, a model of a policer: from a loss on, intervals of 4 to 16 rounds that end
+     with a loss, in which at least 50/256 of the delivered packets were lost. If the delivery rates
+     of two such intervals differ by at most an eighth, or 4 kb/s, bw is their mean, with g = 1, for
+     48 rounds of PROBE_BW
+
 If more than 1 - 1/g of the packets are lost, which is 20 % for the largest g of (4), no phase
-measures the rate of the path and bw falls (Cardwell et al. 2016, on their Figure 8). With g = 1.5
-bw falls at 25 % already, because of (6): a recovery starts every few rounds, and its window leaves
-no room for a probe. Without (6) the full rate is kept at 25 %.
+measures the rate of the path and bw falls (Cardwell et al. 2016, on their Figure 8); from 50/256 of
+loss on, (8) takes the losses for a policer's.
 
 A delivery-rate sample limited by the application counts only if it is larger than bw.
 
 Differences from Linux
-    No policer detection ("long-term bandwidth"). The 3 of (1) is Linux' allowance for segments
-    passed down together (offload); here each is one packet. With g = 5/4 Linux adds two more.
+    The 3 of (1) is Linux' allowance for segments passed down together (offload); here each is one
+    packet. With g = 5/4 Linux adds two more.
 """
 
 import math
@@ -41,17 +45,35 @@ from tcpcc.engine.streams import uniform
 STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0
 
 
-def bdp(s, p, gain):
+INTERVAL = 4
+"""Least number of rounds of an interval of (8); the largest is four times as many."""
+
+POLICED = 50 / 256
+"""Lost over delivered packets of such an interval."""
+
+ALIKE, ALIKE_RATE = 1 / 8, 4000.0
+"""Relative and absolute (bit/s) difference of two intervals' rates."""
+
+POLICED_ROUNDS = 48
+"""Rounds of PROBE_BW for which the long-term bandwidth holds."""
+
+
+def bandwidth(s):
+    """bw, or the long-term bandwidth of (8)."""
+    return s.lt_bw if s.lt_used != 0 else s.bw_best[0]
+
+
+def bdp(s, p, rate, gain):
     """gain x BDP of (1), or the first window before the first RTT sample."""
     if s.base_rtt == math.inf:
         return p.first_window
-    return math.ceil(gain * s.bw_best[0] * s.base_rtt)
+    return math.ceil(gain * rate * s.base_rtt)
 
 
-def target(s, p, gain, more):
+def target(s, p, rate, gain, more):
     """gain x BDP + `more` + quantum, rounded up to an even number (Linux)."""
     probing = 2.0 if s.mode == PROBE_BW and s.phase == 0 else 0.0
-    return 2 * math.ceil((bdp(s, p, gain) + more + p.quantum) / 2) + probing
+    return 2 * math.ceil((bdp(s, p, rate, gain) + more + p.quantum) / 2) + probing
 
 
 def pacing_gain(s, p):
@@ -59,9 +81,9 @@ def pacing_gain(s, p):
         return p.high_gain
     if s.mode == DRAIN:
         return 1 / p.high_gain
-    if s.mode == PROBE_BW and s.phase == 0:
+    if s.mode == PROBE_BW and s.lt_used == 0 and s.phase == 0:
         return p.probe_gain
-    if s.mode == PROBE_BW and s.phase == 1:
+    if s.mode == PROBE_BW and s.lt_used == 0 and s.phase == 1:
         return 0.75
     return 1.0
 
@@ -81,9 +103,65 @@ def update_bandwidth(s, p, a):
         s.rounds += 1
         s.round_start = 1.0
         s.conserving = 0.0
+    sample_long_term(s, a, a.app_limited != 0)
     limited = a.app_limited != 0 or a.total_delivered - a.rate_delivered <= s.limited_until
     if not limited or a.delivery_rate >= s.bw_best[0]:
         update_max(s.bw_at, s.bw_best, p.bw_rounds, s.rounds, a.delivery_rate)
+
+
+def begin_interval(s, a):
+    s.lt_rounds = 0.0
+    s.lt_at = a.now
+    s.lt_delivered = a.total_delivered
+    s.lt_lost = s.lost
+
+
+def stop_long_term(s):
+    s.lt_bw = 0.0
+    s.lt_used = 0.0
+    s.lt_sampling = 0.0
+    s.lt_rounds = 0.0
+
+
+def sample_long_term(s, a, limited):
+    """(8)."""
+    if s.lt_used != 0:
+        if s.mode == PROBE_BW and s.round_start != 0:
+            s.lt_rounds += 1
+            if s.lt_rounds >= POLICED_ROUNDS:
+                stop_long_term(s)
+                begin_probing(s, a.now)
+        return
+    if s.lt_sampling == 0:
+        if s.losses == 0:
+            return
+        begin_interval(s, a)
+        s.lt_sampling = 1.0
+    if limited:
+        stop_long_term(s)
+        return
+    s.lt_rounds += s.round_start
+    if s.lt_rounds > 4 * INTERVAL:
+        stop_long_term(s)
+    elif s.lt_rounds >= INTERVAL and s.losses > 0:
+        end_interval(s, a)
+
+
+def end_interval(s, a):
+    """Compare an interval of (8) that ends now with the one before."""
+    delivered = a.total_delivered - s.lt_delivered
+    if delivered <= 0 or s.lost - s.lt_lost < POLICED * delivered or a.now - s.lt_at < 0.001:
+        return
+    rate = delivered / (a.now - s.lt_at)
+    if s.lt_bw > 0:
+        off = abs(rate - s.lt_bw)
+        if off <= ALIKE * s.lt_bw or 8 * off * a.packet_size <= ALIKE_RATE:
+            s.lt_bw = (rate + s.lt_bw) / 2
+            s.lt_used = 1.0
+            s.lt_rounds = 0.0
+            return
+    s.lt_bw = rate
+    begin_interval(s, a)
 
 
 def at_once(s, a, bandwidth):
@@ -108,13 +186,13 @@ def update_extra(s, p, a):
             s.extra_rounds = 0.0
             s.extra_before = s.extra_now
             s.extra_now = 0.0
-    s.extra_now = max(s.extra_now, at_once(s, a, s.bw_best[0]))
+    s.extra_now = max(s.extra_now, at_once(s, a, bandwidth(s)))
 
 
 def extra(s, p):
     if s.full == 0:
         return 0.0
-    return min(max(s.extra_now, s.extra_before), 0.1 * s.bw_best[0])
+    return min(max(s.extra_now, s.extra_before), 0.1 * bandwidth(s))
 
 
 def begin_phase(s, now, phase):
@@ -129,9 +207,9 @@ def update_cycle(s, p, a):
     long = a.now - s.phase_at > s.base_rtt
     before = a.pipe + a.delivered + s.losses
     if s.phase == 0:
-        over = long and (s.losses > 0 or before >= target(s, p, p.probe_gain, 0.0))
+        over = long and (s.losses > 0 or before >= target(s, p, s.bw_best[0], p.probe_gain, 0.0))
     elif s.phase == 1:
-        over = long or before <= target(s, p, 1.0, 0.0)
+        over = long or before <= target(s, p, s.bw_best[0], 1.0, 0.0)
     else:
         over = long
     if over:
@@ -160,7 +238,7 @@ def check_drain(s, p, a):
     """(3)."""
     if s.mode == STARTUP and s.full != 0:
         s.mode = DRAIN
-    if s.mode == DRAIN and a.pipe <= target(s, p, 1.0, 0.0):
+    if s.mode == DRAIN and a.pipe <= target(s, p, s.bw_best[0], 1.0, 0.0):
         begin_probing(s, a.now)
 
 
@@ -209,11 +287,11 @@ def end_probe_rtt(s, a):
 
 
 def set_rate(s, p, a):
-    if s.bw_best[0] <= 0:
+    if bandwidth(s) <= 0:
         if a.srtt > 0 and s.pacing_rate == math.inf:
             s.pacing_rate = p.high_gain * s.cwnd / a.srtt
         return
-    rate = 0.99 * pacing_gain(s, p) * s.bw_best[0]
+    rate = 0.99 * pacing_gain(s, p) * bandwidth(s)
     if s.full != 0 or rate > s.pacing_rate or s.measured == 0:
         s.pacing_rate = rate
         if a.srtt > 0 and s.measured == 0:
@@ -241,7 +319,7 @@ def recover_or_restore(s, p, a):
 
 def set_window(s, p, a):
     if not recover_or_restore(s, p, a):
-        goal = target(s, p, window_gain(s, p), extra(s, p))
+        goal = target(s, p, bandwidth(s), window_gain(s, p), extra(s, p))
         if s.full != 0:
             s.cwnd = min(s.cwnd + a.delivered, goal)
         elif s.cwnd < goal or a.total_delivered < p.first_window:
@@ -265,6 +343,7 @@ def on_ack(s, p, a):
 
 def on_lost_packet(s, p, a):
     s.losses += 1
+    s.lost += 1
 
 
 def on_loss(s, p, a):
@@ -276,6 +355,10 @@ def on_timeout(s, p, a):
     s.repairing = 2.0
     s.full_bw = 0.0
     s.conserving = 0.0
+    s.round_start = 1.0
+    s.losses += 1
+    sample_long_term(s, a, False)
+    s.losses -= 1
     s.cwnd = 1.0
 
 
@@ -285,7 +368,7 @@ def on_restart(s, p, a):
     s.epoch_at = a.now
     s.epoch_acked = 0.0
     if s.mode == PROBE_BW and s.bw_best[0] > 0:
-        s.pacing_rate = 0.99 * s.bw_best[0]
+        s.pacing_rate = 0.99 * bandwidth(s)
     elif s.mode == PROBE_RTT:
         end_probe_rtt(s, a)
 
@@ -294,6 +377,7 @@ def on_undo(s, p, a):
     """Linux' ``bbr_undo_cwnd``: (6) restores the window."""
     s.full_bw = 0.0
     s.flat_rounds = 0.0
+    stop_long_term(s)
 
 
 #: State of :func:`at_once`.
@@ -348,6 +432,14 @@ bbr = register(
             "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
             "conserving": State(0, "0 or 1", "first round of a recovery"),
             "losses": State(0, "packets", "packets marked lost since the last ACK"),
+            "lost": State(0, "packets", "packets marked lost in total"),
+            "lt_bw": State(0, "packets/s", "long-term bandwidth, or that of the last interval"),
+            "lt_used": State(0, "0 or 1", "`lt_bw` takes the place of bw"),
+            "lt_sampling": State(0, "0 or 1", "an interval of (8) has begun"),
+            "lt_rounds": State(0, "", "rounds in this interval, or with `lt_bw` in use"),
+            "lt_at": State(0, "s", "when the interval began"),
+            "lt_delivered": State(0, "packets", "total delivered when it began"),
+            "lt_lost": State(0, "packets", "total lost when it began"),
             "measured": State(0, "0 or 1", "the pacing rate is set from bw"),
             "extra_rounds": State(0, "", "rounds in the current window of (7)"),
             "extra_now": State(0, "packets", "largest excess in that window"),

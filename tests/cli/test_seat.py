@@ -223,10 +223,10 @@ def test_fluid_has_no_simpy_driver():
 
 
 def test_fluid_warns_where_flows_of_different_paths_share_several_queues():
-    net = tc.parking_lot(2, "10 Mbps", "10 ms", 50)
-    cross = [tc.Flow("reno", source=f"r{k}", target=f"r{k + 1}") for k in (0, 1)]
+    net = tc.parking_lot(3, "10 Mbps", "10 ms", 50)
+    cross = [tc.Flow("reno", source=f"r{k}", target=f"r{k + 1}") for k in (0, 1, 2)]
     flows = [tc.Flow("reno"), *cross]
-    with pytest.warns(UserWarning, match=r"fluid model: 2 drop-tail links .*automaton"):
+    with pytest.warns(UserWarning, match=r"flow .reno1. crosses 3 shared drop-tail links"):
         tc.simulate(tc.Scenario(net, flows, duration=1), model="fluid")
 
 

@@ -143,6 +143,7 @@ def test_a_stream_of_random_numbers_is_the_simulators(tmp_path):
             target.rule(cdg, name)(*(x.ctypes.data for x in (state, params, sample)))
             cdg.rules[name](s, p, a)
         drawn.add(s.mrg5)
-        assert h.same(s, state[0])
+        mine = [[getattr(s, name) for name in state.dtype.names]]
+        assert not h.differing(state, mine).any()
     assert len(drawn) > 100
     assert math.isfinite(s.cwnd)

@@ -124,18 +124,12 @@ def on_timeout(s, p, f):
     s.worried = 0
 
 
-def on_rejoin(s, p, f):
-    s.worried = 0
-    update_fine_timeout(s, f.recent_rtt)
-
-
 register(
     Recovery(
         "vegas",
         "fine-grained timeouts checked on ACKs",
         on_ack,
         on_timeout=on_timeout,
-        on_rejoin=on_rejoin,
         state=FINE_TIMER,
         source="Brakmo, Peterson 1995",
         fluid=True,

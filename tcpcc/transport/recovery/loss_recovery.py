@@ -11,8 +11,6 @@
                          come
 ``on_undo(s, p, f)``     the recovery in progress was spurious (Eifel): packets marked lost and not
                          retransmitted are in the network. Called before phase and window change
-``on_rejoin(s, p, f)``   coast model: everything up to `f.high_ack` is acknowledged and everything
-                         after it, up to `f.next_seq`, is outstanding and was sent once
 =======================  ========================================================================
 
 `s` is the private state, `p` the parameters, `f` the sender (`transport.flow_record`). Rules use
@@ -46,8 +44,6 @@ class Recovery(Definition):
         on_alarm: see above; with it, delivered packets are recorded segment by segment
             (:mod:`tcpcc.transport.delivery`).
         on_undo: see above; None: no action.
-        on_rejoin: see above; None: with a private state the coast model runs the recovery with
-            every packet, which is slower.
         params: parameters and their values.
         state: private state.
         source: paper or RFC.
@@ -85,7 +81,6 @@ class Recovery(Definition):
     resume: Rule | None = None
     on_alarm: Rule | None = None
     on_undo: Rule | None = None
-    on_rejoin: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
@@ -107,7 +102,7 @@ class Recovery(Definition):
     def __post_init__(self) -> None:
         fields = frozenset(TCP_FLOW.names or ())
         state, params, _ = self.records(())
-        for rule_name, rule in {**self.rules, "on_rejoin": self.on_rejoin}.items():
+        for rule_name, rule in self.rules.items():
             if rule is not None:
                 owner = f"recovery {self.name!r}, {rule_name}"
                 check_rule(owner, rule, (state, params, Fields("sender", fields, fields)))

@@ -45,10 +45,6 @@ def partial_ack(s, p, f, now, ack):
     emit(f, ack + 1, now)
 
 
-def on_rejoin(s, p, f):
-    s.partial = 0
-
-
 def on_ack(s, p, f):
     if f.ack > f.high_ack:
         if f.phase == RECOVERY and f.ack < f.recover:
@@ -67,7 +63,6 @@ def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
         name,
         summary,
         on_ack,
-        on_rejoin=on_rejoin,
         params={"impatient": Flag(impatient, doc)},
         state={"partial": State(0, "0 or 1", "a partial ACK has arrived in this recovery")},
         source="RFC 6582",

@@ -28,7 +28,6 @@ from tcpcc.transport.recovery.sack import (
     give_up,
     mark_unsacked_lost,
     may_send,
-    on_rejoin,
     send_by_pipe,
     unmark_scoreboard,
     update_scoreboard,
@@ -115,7 +114,6 @@ def add(name, summary, source, today):
             on_timeout=on_timeout,
             resume=resume,
             on_undo=unmark_scoreboard,
-            on_rejoin=on_rejoin,
             params={
                 "safe_ack": Flag(today, "only a SafeACK adds a packet"),
                 "keep_sack": Flag(today, "keep SACK data after a timeout"),

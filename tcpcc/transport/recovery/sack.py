@@ -137,14 +137,6 @@ def give_up(s, p, f):
     s.lost_edge = s.next_repair = f.high_ack + 1
 
 
-def on_rejoin(s, p, f):
-    """Everything outstanding is in the network."""
-    s.pipe = f.next_seq - f.high_ack - 1
-    s.sacked_ahead = 0
-    s.lost_edge = s.next_repair = f.high_ack + 1
-    s.known = f.high_ack + 1
-
-
 def mark_unsacked_lost(s, f):
     """After a timeout: nothing is in the network, but selective acknowledgements are kept."""
     for k in range(f.high_ack + 1, f.max_seq + 1):
@@ -287,7 +279,6 @@ register(
         on_timeout=give_up,
         resume=resume,
         on_undo=unmark_scoreboard,
-        on_rejoin=on_rejoin,
         state=SCOREBOARD,
         source="RFC 6675",
         fluid=True,

@@ -68,6 +68,13 @@ MODELS = {
             15,
         ),
         Model(
+            "trains",
+            "packets, several of a flow in one event",
+            ("per_rtt", "bulk"),
+            "tcpcc.models.trains.kernel",
+            20,
+        ),
+        Model(
             "hybrid",
             "foreground flows as packets, background flows as fluid, in the same queues",
             ("driver", "trace", "step", "representatives"),

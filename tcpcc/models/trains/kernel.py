@@ -1,0 +1,667 @@
+"""The packet model's network and sender with trains of packets."""
+
+import math
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled, entry, not_inlined
+from tcpcc.engine.streams import uniform
+from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.packet.event_list import drop_first, next_order, push, schedule
+from tcpcc.models.packet.forward import fill_queue_sample, note_drop, set_open
+from tcpcc.models.packet.handlers import set_timers
+from tcpcc.models.packet.packet_records import (
+    ALARM,
+    FLOW_START,
+    FLOW_STOP,
+    QUEUE_TIMER,
+    RELEASE,
+    RETRANSMISSION_TIMER,
+    event_at,
+    flow_at,
+    hop_at,
+    link_at,
+    world_at,
+)
+from tcpcc.models.packet.packets import Packet
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
+from tcpcc.models.packet.headers import take_verdict
+from tcpcc.models.packet.forward import clear_queue_sample
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.trains.train_records import (
+    AT_LINK,
+    AT_SENDER,
+    FREE,
+    SHARED,
+    STAGE,
+    Train,
+    at_times,
+    line_at,
+    open_at,
+    part,
+    pool_at,
+    read_train,
+    train_at,
+    trains_at,
+)
+from tcpcc.transport import receiver, sender
+from tcpcc.transport.delivery import note_received
+from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, tcp_at, window_at
+from tcpcc.transport.undo import NOT_DUE
+
+# --------------------------------------------------------------------------------- queues
+
+
+@compiled
+def record_queue(w, link, size, a, b, q0, q1, served):
+    if link.recorded != 0 and b > a:
+        mean = 0.5 * (q0 + q1) / size - 0.5
+        if mean > 0:
+            add_waiting(w, link, a, b, mean)
+        if served > 0:
+            add_sending(w, link, a, b, 8 * served, 1.0)
+
+
+@compiled
+def advance(w, link, pool, t):
+    """The queue of a link until `t`. A buffer of B packets holds B - 1/2 on average when full."""
+    dt = t - pool.at
+    if dt <= 0:
+        return
+    a = pool.at
+    pool.at = t
+    C = link.rate / 8
+    q = pool.backlog
+    S = pool.size
+    if q == 0.0 and pool.inflow == 0.0:
+        return
+    slope = pool.inflow - C
+    end = q + slope * dt
+    top = max((link.capacity - 0.5) * S, q)
+    if end < 0:
+        t0 = q / -slope
+        record_queue(w, link, S, a, a + t0, q, 0.0, C * t0)
+        record_queue(w, link, S, a + t0, t, 0.0, 0.0, pool.inflow * (dt - t0))
+        end = 0.0
+    elif end > top:
+        t0 = (top - q) / slope
+        record_queue(w, link, S, a, a + t0, q, top, C * t0)
+        record_queue(w, link, S, a + t0, t, top, top, C * (dt - t0))
+        pool.excess += (1 - C / pool.inflow) * (dt - t0)
+        end = top
+    else:
+        record_queue(w, link, S, a, t, q, end, C * dt)
+    pool.backlog = end
+
+
+@compiled
+def add_at_once(link, pool, amount):
+    """Add bytes to a queue; what does not fit overflows."""
+    pool.backlog += amount
+    top = link.capacity * pool.size
+    if pool.backlog > top:
+        pool.over += pool.backlog - top
+        pool.backlog = top
+
+
+@compiled
+def begin_train(w, x, flow, link, pool, line, p, now):
+    """A train begins to arrive at a link."""
+    S = pool.size
+    line.wait = 8 * pool.backlog / link.rate
+    line.rate = (p.count - 1) * S / (p.last - p.first)
+    line.excess = pool.excess
+    line.arriving = 1
+    add_at_once(link, pool, 0.5 * S)
+    if now > p.first:  # part of it is late
+        late = now - p.first
+        C = link.rate / 8
+        free = max(C - pool.inflow, 0.0) if pool.backlog <= 0.5 * S else 0.0
+        add_at_once(link, pool, max(line.rate - free, 0.0) * late)
+    pool.inflow += line.rate
+    pool.trains += 1
+
+
+@not_inlined
+def end_train(w, x, flow, hop, link, pool, line, p):
+    """A train has arrived at a link: what is not dropped goes on."""
+    n = p.count
+    S = pool.size
+    C = link.rate / 8
+    drops = 0
+    if n > 1:
+        v0 = line.wait * C
+        v1 = max(pool.backlog - 0.5 * S, 0.0)
+        pool.trains -= 1
+        pool.inflow = max(pool.inflow - line.rate, 0.0) if pool.trains > 0 else 0.0
+        add_at_once(link, pool, 0.5 * S)
+        pool.over += line.rate * (pool.excess - line.excess)
+        line.arriving = 0
+    else:
+        v0 = v1 = pool.backlog
+        if pool.trains > 0:
+            add_at_once(link, pool, S)
+        elif math.ceil(v0 / S - 1e-9) >= link.capacity:
+            drops = 1
+        else:
+            pool.backlog += S
+    if pool.over >= S * (1 - 1e-9) and drops == 0:
+        drops = min(int(pool.over / S + 1e-9), n)
+        pool.over -= drops * S
+    tx = S / C
+    first = max(p.first + v0 / C, line.busy)
+    last = max(p.last + v1 / C, first + (n - 1 - drops) * tx)
+    line.busy = last + tx
+    link.arrived += n
+    if link.recorded != 0 and p.last <= w.duration:
+        b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
+        b.arrived += n - drops
+        b.queue_max = max(b.queue_max, math.floor(pool.backlog / S))
+    begin = first + (tx + link.delay)
+    gap = (last - first) / (n - 1) if n > 1 else 0.0
+    if drops == 0 and link.rule == 0 and link.loss == 0:
+        go_on(w, x, flow, hop + 1, at_times(p, begin, last + (tx + link.delay)))
+        return
+    a = 0
+    for j in range(n):
+        gone = drops > 0 and (j + 1) * drops // n > j * drops // n
+        share = j / (n - 1) if n > 1 else 0.0
+        if not gone and link.loss > 0 and uniform(link) < link.loss:
+            gone = True
+            pool.backlog = max(pool.backlog - S, 0.0)
+        elif link.rule != 0:
+            waiting = v0 + (v1 - v0) * share
+            link.queue_bytes = waiting
+            packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
+            t = p.first + (p.last - p.first) * share
+            q = fill_queue_sample(
+                w, link, flow, packet, t, S, max(waiting / S - 0.5, 0.0), gone
+            )
+            q.idle = 0.0
+            apply_discipline(link, -1)
+            if not gone and not take_verdict(w, q, link, 0, t):
+                gone = True
+                pool.backlog = max(pool.backlog - S, 0.0)
+        if gone:
+            link.dropped += 1
+            note_drop(w, flow, link, p.last, p.seq + j * p.step)
+            if j > a:
+                go_on(w, x, flow, hop + 1, part(p, a, j - 1, begin + a * gap, begin + (j - 1) * gap))
+            a = j + 1
+    if a < n:
+        go_on(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
+
+
+# ----------------------------------------------------------------------------------- paths
+
+
+@compiled
+def may_join(x, tcp, line, t, p):
+    """Whether train `p` continues the last train `t` of a line, which has not begun to arrive."""
+    if p.again != 0 or t.again != 0:
+        return False
+    if t.trigger >= 0 and p.trigger != t.trigger + t.count:
+        return False
+    if p.last - t.first > tcp.srtt / x.per_rtt:
+        return False
+    between = p.first - t.last
+    if t.count > 1 and not between <= 2 * (t.last - t.first) / (t.count - 1):
+        return False
+    if p.count > 1 and not between <= 2 * (p.last - p.first) / (p.count - 1):
+        return False
+    if t.step == 1 or t.count == 1:
+        if (p.step == 1 or p.count == 1) and p.seq == t.seq + t.count:
+            return t.low == t.high and p.low == p.high
+    return False
+
+
+@compiled
+def append(w, x, flow, line, ident, kind, p):
+    """A train is on its way to the end of a line."""
+    if line.head != 0 and (line.head != line.tail or line.arriving == 0):
+        t = train_at(x.trains, line.tail)
+        if may_join(x, tcp_at(w.tcp, flow.index), line, t, p):
+            x.n_merged += 1
+            t.last = p.last
+            t.count += p.count
+            t.step = 1
+            return
+    place = x.free
+    t = train_at(x.trains, place)
+    x.free = np.int64(t.after)
+    x.n_free -= 1
+    if x.n_free < 64:
+        w.need = 1
+    t.first = p.first
+    t.last = p.last
+    t.seq = p.seq
+    t.count = p.count
+    t.step = p.step
+    t.again = p.again
+    t.trigger = p.trigger
+    t.low = p.low
+    t.high = p.high
+    t.after = 0
+    x.n_trains += 1
+    if line.head == 0:
+        line.head = place
+        push(w, max(p.first, w.now), w.now, next_order(w), kind, ident)
+    else:
+        train_at(x.trains, line.tail).after = place
+    line.tail = place
+
+
+@compiled
+def remove_head(w, x, line):
+    place = line.head
+    t = train_at(x.trains, place)
+    line.head = np.int64(t.after)
+    t.after = x.free
+    x.free = place
+    x.n_free += 1
+
+
+@compiled
+def cross_own(w, x, flow, hop, line, link, p, size):
+    """A train crosses a link where its flow meets no other; returns it at the link's end."""
+    if line.kind == STAGE:
+        shift = 0.0
+        if link.share == 1 or uniform(link) < link.share:
+            shift = link.jitter * uniform(link)
+        first = max(p.first + shift, line.busy)
+        last = max(p.last + shift, first)
+        line.busy = last
+        return at_times(p, first, last)
+    tx = 8 * size / link.rate if line.kind != FREE else 0.0
+    first = max(p.first, line.busy) + tx
+    last = max(p.last + tx, first + (p.count - 1) * tx)
+    line.busy = last
+    link.arrived += p.count
+    fixed = 8 * size / link.rate - tx + link.delay
+    return at_times(p, first + fixed, last + fixed)
+
+
+@compiled
+def travel(w, x, flow, hop, end, p):
+    """A train goes on from a hop to the hop `end` or to a shared link; returns whether it reaches
+    the end, and the train."""
+    while hop < end:
+        line = line_at(x.lines, flow.path + hop)
+        if line.kind == SHARED:
+            append(w, x, flow, line, flow.path + hop, AT_LINK, p)
+            return False, p
+        link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
+        syn = p.seq == 0 and flow.handshake != 0
+        size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
+        p = cross_own(w, x, flow, hop, line, link, p, size)
+        hop += 1
+    return True, p
+
+
+@compiled
+def go_back(w, x, flow, hop, p):
+    """A train of ACKs goes on from a hop."""
+    arrives, p = travel(w, x, flow, hop, flow.n_hops, p)
+    if arrives:
+        append(w, x, flow, line_at(x.acks, flow.index), flow.index, AT_SENDER, p)
+
+
+@not_inlined
+def go_on(w, x, flow, hop, p):
+    """A train goes on from a hop, of either direction."""
+    if hop <= flow.n_forward and p.trigger == -1:
+        arrives, p = travel(w, x, flow, hop, flow.n_forward, p)
+        if arrives:
+            receive(w, x, flow, p)
+    else:
+        go_back(w, x, flow, hop, p)
+
+
+# -------------------------------------------------------------------------------- receiver
+
+
+@compiled
+def count_delivered(w, flow, time, n):
+    if time <= w.duration:
+        flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += n
+
+
+@compiled
+def receive(w, x, flow, p):
+    """A data train reaches its receiver."""
+    tcp = tcp_at(w.tcp, flow.index)
+    n = p.count
+    if p.again == 0 and p.seq == tcp.expected and tcp.highest <= p.seq and n > 1 and p.seq > 0:
+        tcp.arrived += n
+        tcp.delivered += n
+        tcp.highest = p.seq + n - 1
+        tcp.expected = p.seq + n
+        tcp.sack_low = tcp.sack_high = 0
+        tcp.echo = 0
+        flow.acks_sent += n
+        count_delivered(w, flow, p.last, n)
+        if tcp.delivery != 0:
+            for j in range(n):
+                note_received(tcp, p.first + (p.last - p.first) * j / (n - 1), p.seq + j)
+        go_back(w, x, flow, flow.n_forward, Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0))
+        return
+    receive_each(w, x, flow, tcp, p)
+
+
+@not_inlined
+def receive_each(w, x, flow, tcp, p):
+    n = p.count
+    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    a = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0)
+    for j in range(n):
+        seq = p.seq + j
+        t = p.first + j * gap
+        before = tcp.delivered
+        receiver.receive_data(tcp, t, seq, p.again)
+        if tcp.delivered != before and (seq > 0 or flow.handshake == 0):
+            count_delivered(w, flow, t, 1)
+        flow.acks_sent += 1
+        ack, low, high = tcp.expected - 1, tcp.sack_low, tcp.sack_high
+        again = 1 if tcp.echo != 0 else 0
+        joins = a.count > 0 and seq == a.trigger + a.count and again == 0 and a.again == 0
+        step = a.step
+        if joins:
+            if a.count == 1:
+                step = 1 if ack == a.seq + 1 else 0
+            if ack != a.seq + a.count * step:
+                joins = False
+            elif step == 1:
+                joins = low == high and a.low == a.high
+            else:
+                joins = low == a.low and high == a.high + a.count
+        if joins:
+            a = Train(a.first, t, a.seq, a.count + 1, step, 0, a.trigger, a.low, a.high)
+        else:
+            if a.count > 0:
+                go_back(w, x, flow, flow.n_forward, a)
+            a = Train(t, t, ack, 1, 1, again, seq, low, high)
+    go_back(w, x, flow, flow.n_forward, a)
+
+
+# ---------------------------------------------------------------------------------- sender
+
+
+@compiled
+def close_train(w, x, flow, tcp, o):
+    """Send the open train. Its packets were sent at equal distances."""
+    n = o.count
+    if n == 0:
+        return
+    o.count = 0
+    if n > 1 and o.again == 0:
+        gap = (o.last - o.first) / (n - 1)
+        for k in range(n):
+            segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
+    a = 0
+    limit = tcp.srtt / x.per_rtt
+    pieces = min(math.ceil((o.last - o.first) / limit - 1e-6), n) if o.last > o.first else 1
+    gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
+    for i in range(pieces):
+        b = n * (i + 1) // pieces
+        if b > a:
+            p = Train(o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, -1, 0, 0)
+            go_on(w, x, flow, 0, p)
+        a = b
+
+
+@compiled
+def gather(w, x, flow, tcp, o, now, first):
+    """Packets in the outbox join the open train, sent from `first` to `now`."""
+    b = flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1))
+    while True:
+        for i in range(tcp.outbox_count):
+            out = out_at(tcp.outbox, i)
+            seq = out.seq
+            b.sent += 1
+            if out.again != 0:
+                b.retransmitted += 1
+            if o.count > 0 and (
+                seq != o.seq + o.count
+                or out.again != o.again
+                or now - o.first > tcp.srtt / x.per_rtt
+            ):
+                close_train(w, x, flow, tcp, o)
+            if o.count == 0:
+                o.first = first
+                o.seq = seq
+                o.again = out.again
+            o.count += 1
+            o.last = now
+        tcp.outbox_count = 0
+        if tcp.more == 0:
+            return
+        if tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
+            x.want = -1  # cannot happen: `lacks_room` is asked first
+            return
+        sender.resume_sending(tcp, now)
+
+
+@compiled
+def lacks_room(w, x, flow, tcp, n):
+    """Whether the ring of segments is too short for what `n` ACKs may release."""
+    window = max(window_at(tcp.state, 0).cwnd, float(tcp.next_seq - tcp.high_ack))
+    if min(window, tcp.rwnd) + 3 * n + 64 < tcp.segment_mask:
+        return False
+    w.need = 1
+    x.want = flow.index + 1
+    return True
+
+
+@compiled
+def is_smooth(x, flow, tcp, p):
+    """Whether a train of ACKs can be handled as one: nothing is lost, paced, or ends."""
+    return (
+        x.bulk != 0
+        and p.count > 1
+        and p.step == 1
+        and p.low == p.high
+        and tcp.phase == OPEN
+        and tcp.dupacks == 0
+        and p.seq == tcp.high_ack + 1
+        and p.trigger == p.seq
+        and tcp.high_ack >= tcp.recover
+        and tcp.high_ack > 0
+        and tcp.delivery == 0
+        and tcp.gso_segments <= 1
+        and tcp.echo_due == NOT_DUE
+        and tcp.to_send - tcp.next_seq > 4 * p.count
+    )
+
+
+@compiled
+def send_ahead(w, x, flow, tcp, o, now, first, packets):
+    """Send what all ACKs of a train but the last release, so that the last one finds as much
+    outstanding as it would if they came one by one."""
+    s = window_at(tcp.state, 0)
+    cwnd = s.cwnd
+    rwnd = tcp.rwnd
+    s.cwnd += packets
+    tcp.rwnd += packets
+    tcp.burst = packets
+    sender.resume_sending(tcp, now)
+    gather(w, x, flow, tcp, o, now, first)
+    s.cwnd = cwnd
+    tcp.rwnd = rwnd
+
+
+@compiled
+def take_acks_at_once(w, x, flow, tcp, o, p):
+    """A train of ACKs as one report of `count` packets."""
+    x.n_bulk += 1
+    n = p.count
+    newest = p.seq + n - 1
+    r0 = p.first - segment_at(tcp.segments, p.seq & tcp.segment_mask).sent_at
+    r1 = p.last - segment_at(tcp.segments, newest & tcp.segment_mask).sent_at
+    tcp.base_rtt = min(tcp.base_rtt, r0, r1)
+    tcp.srtt += (0.5 * (r0 + r1) - tcp.srtt) * (1 - 0.875 ** (n - 1))
+    send_ahead(w, x, flow, tcp, o, p.last, p.first, float(n - 1))
+    limit = tcp.abc_limit
+    tcp.abc_limit = math.inf
+    sender.receive_ack(tcp, p.last, newest, newest, 0, 0)
+    tcp.abc_limit = limit
+    tcp.acks += n - 1
+    if tcp.round_n > 0:
+        tcp.round_sum += n * 0.5 * (r0 + r1) - r1
+        tcp.round_n += n - 1
+        tcp.round_min = min(tcp.round_min, r0)
+    gather(w, x, flow, tcp, o, p.last, p.first)
+
+
+@not_inlined
+def take_acks(w, x, flow, tcp, o, p):
+    """A train of ACKs, one after the other."""
+    n = p.count
+    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    smooth = n > 1 and p.step == 1
+    r0 = r1 = 0.0
+    if smooth:
+        for j in range(n):
+            s = segment_at(tcp.segments, (p.trigger + j) & tcp.segment_mask)
+            smooth = smooth and s.transmits == 1
+        r0 = p.first - segment_at(tcp.segments, p.trigger & tcp.segment_mask).sent_at
+        r1 = p.last - segment_at(tcp.segments, (p.trigger + n - 1) & tcp.segment_mask).sent_at
+    for j in range(n):
+        t = p.first + j * gap
+        if smooth:
+            s = segment_at(tcp.segments, (p.trigger + j) & tcp.segment_mask)
+            t = s.sent_at + r0 + (r1 - r0) * j / (n - 1)
+        if tcp.delivery != 0:
+            d = delivery_at(tcp.delivery, 0)
+            while d.release_at <= t:
+                at = d.release_at
+                sender.release_paced(tcp, at)
+                gather(w, x, flow, tcp, o, at, at)
+        high = p.high + (j if p.step == 0 else 0)
+        tcp.echoes_repair = p.again
+        sender.receive_ack(tcp, t, p.seq + j * p.step, p.trigger + j, p.low, high)
+        gather(w, x, flow, tcp, o, t, t)
+
+
+@compiled
+def handle_acks(w, x, ident):
+    """A train of ACKs reaches its sender."""
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    line = line_at(x.acks, ident)
+    p = read_train(train_at(x.trains, line.head))
+    if lacks_room(w, x, flow, tcp, p.count):
+        return
+    drop_first(w)
+    remove_head(w, x, line)
+    now = w.now
+    x.n_packets += p.count
+    flow.inbound += p.count
+    sample_flow(w, flow, p.last)
+    o = open_at(x.open, ident)
+    if is_smooth(x, flow, tcp, p):
+        take_acks_at_once(w, x, flow, tcp, o, p)
+    else:
+        take_acks(w, x, flow, tcp, o, p)
+    close_train(w, x, flow, tcp, o)
+    if not math.isnan(tcp.finished):
+        set_open(w, flow, 0)
+    set_timers(w, flow, tcp, max(now, p.last))
+    if line.head != 0:
+        t = max(train_at(x.trains, line.head).first, now)
+        push(w, t, now, next_order(w), AT_SENDER, ident)
+
+
+@compiled
+def handle_link(w, x, ident, now):
+    """A train begins to reach a shared link, or has wholly reached it."""
+    drop_first(w)
+    line = line_at(x.lines, ident)
+    flow = flow_at(w.flows, line.flow)
+    hop = ident - flow.path
+    link = link_at(hop_at(w.hops, ident).link, 0)
+    pool = pool_at(x.pools, link.ident)
+    p = read_train(train_at(x.trains, line.head))
+    syn = p.seq == 0 and flow.handshake != 0
+    size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
+    advance(w, link, pool, now)
+    pool.size = size
+    if line.arriving == 0 and p.count > 1:
+        if p.last < p.first + 1e-9 * p.count:
+            p = at_times(p, p.first, p.first + 1e-9 * p.count)
+            train_at(x.trains, line.head).last = p.last
+        begin_train(w, x, flow, link, pool, line, p, now)
+        if p.last > now:
+            push(w, p.last, now, next_order(w), AT_LINK, ident)
+            return
+    remove_head(w, x, line)
+    end_train(w, x, flow, hop, link, pool, line, p)
+    if line.head != 0:
+        t = max(train_at(x.trains, line.head).first, now)
+        push(w, t, now, next_order(w), AT_LINK, ident)
+
+
+@not_inlined
+def handle_rest(w, x, kind, ident, now, order):
+    """Starts, stops and timers."""
+    drop_first(w)
+    if kind == QUEUE_TIMER:
+        link = link_at(w.links, ident)
+        pool = pool_at(x.pools, ident)
+        advance(w, link, pool, now)
+        q = queue_sample_at(link.sample, 0)
+        link.queue_bytes = pool.backlog
+        clear_queue_sample(link, q)
+        q.queue = max(pool.backlog / pool.size - 0.5, 0.0)
+        schedule(w, run_timer(link, now), QUEUE_TIMER, ident)
+        return
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    o = open_at(x.open, ident)
+    if kind == RETRANSMISSION_TIMER:
+        if order != flow.timer_order:
+            return
+        flow.timer_at = math.inf
+        if tcp.deadline <= now:
+            sample_flow(w, flow, now)
+            sender.retransmission_timeout(tcp, now)
+    elif kind == RELEASE:
+        if order != flow.release_order:
+            return
+        flow.release_at = math.inf
+        sender.release_paced(tcp, now)
+    elif kind == ALARM:
+        if order != flow.alarm_order:
+            return
+        flow.alarm_at = math.inf
+        sender.call_alarms(tcp, now)
+    elif kind == FLOW_START:
+        set_open(w, flow, 1)
+        flow.bin = bin_of(w, now)
+        sender.open_connection(tcp, now)
+    elif kind == FLOW_STOP:
+        set_open(w, flow, 0)
+        sender.stop_sending(tcp)
+    gather(w, x, flow, tcp, o, now, now)
+    close_train(w, x, flow, tcp, o)
+    set_timers(w, flow, tcp, now)
+
+
+@entry
+def run_trains(world, more, until):
+    """Handle events up to time `until`; returns whether it stopped early."""
+    w = world_at(world, 0)
+    x = trains_at(more, 0)
+    while w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until:
+        e = event_at(w.heap, 0)
+        kind = np.int64(e.kind)
+        ident = np.int64(e.id)
+        now = e.time
+        w.now = now
+        w.events += 1
+        if kind == AT_LINK:
+            handle_link(w, x, ident, now)
+        elif kind == AT_SENDER:
+            handle_acks(w, x, ident)
+        else:
+            handle_rest(w, x, kind, ident, now, e.order)
+    return w.need != 0 or w.events >= w.pause

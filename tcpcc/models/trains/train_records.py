@@ -1,0 +1,105 @@
+"""The records of trains: several packets of one flow, in order, equally spaced."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tcpcc.engine.jit import accessor, compiled, record_dtype
+
+#: Kinds of event beside the packet model's: a train reaches a link or has wholly reached it; a
+#: train of ACKs reaches its sender.
+AT_LINK, AT_SENDER = np.arange(30, 32)
+
+INT32 = np.int32
+
+TRAIN = record_dtype(
+    {
+        "first": float, "last": float, "seq": int, "count": int, "trigger": int, "low": int,
+        "high": int, "after": INT32, "step": INT32, "again": INT32,
+    }
+)  # fmt: skip
+
+# One for each hop of each path, and one for the ACKs that travel to each sender.
+LINE = record_dtype(
+    {
+        "head": int, "tail": int,  # the trains on their way, in the pool; 0: none
+        "kind": INT32,  # OWN, SHARED or STAGE
+        "arriving": INT32,  # whether the first train is arriving
+        "rate": float,  # of the arriving train, bytes/s
+        "wait": float, "excess": float,  # at its beginning: s to wait; integral of the link's losses
+        "busy": float,  # when the flow's last packet has left
+        "flow": int,
+    },
+    whole_lines=True,
+)  # fmt: skip
+OWN, SHARED, STAGE, FREE = range(4)
+
+# The queue of a link as a fluid, bytes. `excess`: time integral of the share of arriving bytes
+# that overflow; `over`: bytes that have overflowed, less than a packet.
+POOL = record_dtype(
+    {
+        "at": float, "backlog": float, "inflow": float, "trains": int, "excess": float,
+        "over": float, "size": float,
+    },
+    whole_lines=True,
+)  # fmt: skip
+
+# Of a flow: the data train that it is sending.
+OPEN_TRAIN = record_dtype({"first": float, "last": float, "seq": int, "count": int, "again": int})
+
+TRAINS = record_dtype(
+    {
+        "per_rtt": float, "trains": int, "free": int, "n_free": int, "lines": int, "acks": int,
+        "pools": int, "open": int, "want": int, "bulk": int,
+        "n_events": int, "n_trains": int, "n_packets": int, "n_bulk": int, "n_single": int,
+        "n_merged": int,
+    }
+)  # fmt: skip
+
+train_at = accessor(TRAIN)
+line_at = accessor(LINE)
+pool_at = accessor(POOL)
+open_at = accessor(OPEN_TRAIN)
+trains_at = accessor(TRAINS)
+
+
+class Train(NamedTuple):
+    """Packets of a flow: `count` of them, from `first` to `last` (s), equally spaced.
+
+    Packet k of a data train is number ``seq + k``. In a train of ACKs the k-th one acknowledges
+    ``seq + k * step``, was caused by packet ``trigger + k``, and reports the block from `low` to
+    `high`, plus k if `step` is 0.
+    """
+
+    first: float
+    last: float
+    seq: int
+    count: int
+    step: int
+    again: int
+    trigger: int
+    low: int
+    high: int
+
+
+@compiled
+def at_times(p, first, last):
+    return Train(first, last, p.seq, p.count, p.step, p.again, p.trigger, p.low, p.high)
+
+
+@compiled
+def part(p, a, b, first, last):
+    """Packets `a` to `b` of a train."""
+    more = a if p.step == 0 else 0
+    return Train(
+        first, last, p.seq + a * p.step, b - a + 1, p.step, p.again,
+        p.trigger + a if p.trigger >= 0 else p.trigger, p.low, p.high + more,
+    )  # fmt: skip
+
+
+@compiled
+def read_train(record):
+    return Train(
+        record.first, record.last, record.seq, record.count, np.int64(record.step),
+        np.int64(record.again), record.trigger, record.low, record.high,
+    )  # fmt: skip

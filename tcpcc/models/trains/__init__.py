@@ -101,6 +101,8 @@ class TrainMemory:
                         line["kind"] = t.FREE
                         continue
                 line["kind"] = t.SHARED if shared else t.OWN
+                size = flow.spec.packet_size if link in flow.forward else flow.spec.ack_size
+                self.pools["size"][link] = max(self.pools["size"][link], size)
 
     def grow(self) -> None:
         x = self.x[0]

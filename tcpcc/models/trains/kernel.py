@@ -105,9 +105,8 @@ def add_at_once(link, pool, amount):
 
 
 @compiled
-def begin_train(w, x, flow, link, pool, line, p, now):
+def begin_train(w, x, flow, link, pool, line, p, now, S):
     """A train begins to arrive at a link."""
-    S = pool.size
     line.wait = 8 * pool.backlog / link.rate
     line.rate = (p.count - 1) * S / (p.last - p.first)
     line.excess = pool.excess
@@ -123,10 +122,9 @@ def begin_train(w, x, flow, link, pool, line, p, now):
 
 
 @not_inlined
-def end_train(w, x, flow, hop, link, pool, line, p):
+def end_train(w, x, flow, hop, link, pool, line, p, S):
     """A train has arrived at a link: what is not dropped goes on."""
     n = p.count
-    S = pool.size
     C = link.rate / 8
     drops = 0
     if n > 1:
@@ -141,7 +139,7 @@ def end_train(w, x, flow, hop, link, pool, line, p):
         v0 = v1 = pool.backlog
         if pool.trains > 0:
             add_at_once(link, pool, S)
-        elif math.ceil(v0 / S - 1e-9) >= link.capacity:
+        elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
             drops = 1
         else:
             pool.backlog += S
@@ -156,7 +154,7 @@ def end_train(w, x, flow, hop, link, pool, line, p):
     if link.recorded != 0 and p.last <= w.duration:
         b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
         b.arrived += n - drops
-        b.queue_max = max(b.queue_max, math.floor(pool.backlog / S))
+        b.queue_max = max(b.queue_max, math.floor(pool.backlog / pool.size))
     begin = first + (tx + link.delay)
     gap = (last - first) / (n - 1) if n > 1 else 0.0
     if drops == 0 and link.rule == 0 and link.loss == 0:
@@ -175,7 +173,7 @@ def end_train(w, x, flow, hop, link, pool, line, p):
             packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
             t = p.first + (p.last - p.first) * share
             q = fill_queue_sample(
-                w, link, flow, packet, t, S, max(waiting / S - 0.5, 0.0), gone
+                w, link, flow, packet, t, S, max(waiting / pool.size - 0.5, 0.0), gone
             )
             q.idle = 0.0
             apply_discipline(link, -1)
@@ -423,7 +421,7 @@ def gather(w, x, flow, tcp, o, now, first):
             if o.count > 0 and (
                 seq != o.seq + o.count
                 or out.again != o.again
-                or now - o.first > tcp.srtt / x.per_rtt
+                or (first == now and now - o.first > tcp.srtt / x.per_rtt)
             ):
                 close_train(w, x, flow, tcp, o)
             if o.count == 0:
@@ -584,17 +582,16 @@ def handle_link(w, x, ident, now):
     syn = p.seq == 0 and flow.handshake != 0
     size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
     advance(w, link, pool, now)
-    pool.size = size
     if line.arriving == 0 and p.count > 1:
         if p.last < p.first + 1e-9 * p.count:
             p = at_times(p, p.first, p.first + 1e-9 * p.count)
             train_at(x.trains, line.head).last = p.last
-        begin_train(w, x, flow, link, pool, line, p, now)
+        begin_train(w, x, flow, link, pool, line, p, now, size)
         if p.last > now:
             push(w, p.last, now, next_order(w), AT_LINK, ident)
             return
     remove_head(w, x, line)
-    end_train(w, x, flow, hop, link, pool, line, p)
+    end_train(w, x, flow, hop, link, pool, line, p, size)
     if line.head != 0:
         t = max(train_at(x.trains, line.head).first, now)
         push(w, t, now, next_order(w), AT_LINK, ident)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.engine.jit import address, blank, longer
+from tcpcc.engine.streams import seed_stream
 from tcpcc.models.progress import Progress
 from tcpcc.models.trains import train_records as t
 
@@ -65,6 +66,9 @@ class TrainMemory:
             x[name] = address(getattr(self, name))
         self._add(1024)
         self._kinds()
+        for i, link in enumerate(world.resolved.links):
+            if math.isfinite(link.buffer):
+                seed_stream(self.pools[i], world.scenario.seed, f"link {link.name}: trains")
 
     def _kinds(self) -> None:
         world = self.world

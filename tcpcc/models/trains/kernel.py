@@ -138,12 +138,15 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
     else:
         v0 = v1 = pool.backlog
         if pool.trains > 0:
-            add_at_once(link, pool, S)
+            if v0 > (link.capacity - 0.5 - uniform(pool)) * pool.size:
+                drops = 1
+            else:
+                add_at_once(link, pool, S)
         elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
             drops = 1
         else:
             pool.backlog += S
-    if pool.over >= S * (1 - 1e-9) and drops == 0:
+    if pool.over >= S * (1 - 1e-9) and n > 1:
         drops = min(int(pool.over / S + 1e-9), n)
         pool.over -= drops * S
     tx = S / C
@@ -391,6 +394,12 @@ def close_train(w, x, flow, tcp, o):
     if n == 0:
         return
     o.count = 0
+    extra = o.extra
+    o.extra = 0
+    if 0 < extra and 2 * extra < n:
+        n -= extra
+    else:
+        extra = 0
     if n > 1 and o.again == 0:
         gap = (o.last - o.first) / (n - 1)
         for k in range(n):
@@ -405,6 +414,8 @@ def close_train(w, x, flow, tcp, o):
             p = Train(o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, -1, 0, 0)
             go_on(w, x, flow, 0, p)
         a = b
+    if extra > 0:
+        go_on(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, -1, 0, 0))
 
 
 @compiled
@@ -508,6 +519,7 @@ def take_acks_at_once(w, x, flow, tcp, o, p):
         tcp.round_n += n - 1
         tcp.round_min = min(tcp.round_min, r0)
     gather(w, x, flow, tcp, o, p.last, p.first)
+    o.extra = max(o.count - n, 0)
 
 
 @not_inlined

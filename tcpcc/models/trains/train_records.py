@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tcpcc.engine.jit import accessor, compiled, record_dtype
+from tcpcc.engine.streams import STREAM_FIELDS
 
 #: Kinds of event beside the packet model's: a train reaches a link or has wholly reached it; a
 #: train of ACKs reaches its sender.
@@ -37,15 +38,15 @@ OWN, SHARED, STAGE, FREE = range(4)
 # The queue of a link as a fluid, bytes. `excess`: time integral of the share of arriving bytes
 # that overflow; `over`: bytes that have overflowed, less than a packet.
 POOL = record_dtype(
-    {
-        "at": float, "backlog": float, "inflow": float, "trains": int, "excess": float,
-        "over": float, "size": float,
-    },
+    [
+        ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
+        ("over", float), ("size", float), *STREAM_FIELDS,
+    ],
     whole_lines=True,
 )  # fmt: skip
 
 # Of a flow: the data train that it is sending.
-OPEN_TRAIN = record_dtype({"first": float, "last": float, "seq": int, "count": int, "again": int})
+OPEN_TRAIN = record_dtype({"first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int})
 
 TRAINS = record_dtype(
     {

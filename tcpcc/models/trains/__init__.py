@@ -22,7 +22,7 @@ AT_ONCE = 2**19
 
 
 def simulate(
-    scenario: Scenario, *, per_rtt: float = 8, bulk: bool = True, progress: bool = False
+    scenario: Scenario, *, per_rtt: float = 8, bulk: bool = True, start: float = 4, progress: bool = False
 ) -> Run:
     """Run `scenario` with trains of at most 1/`per_rtt` of a round trip."""
     from tcpcc.models.packet import read_out
@@ -31,7 +31,7 @@ def simulate(
 
     begin = time.thread_time()
     world = PacketWorld(scenario)
-    memory = TrainMemory(world, per_rtt, bulk)
+    memory = TrainMemory(world, per_rtt, bulk, start)
     w = world.w[0]
     with Progress(scenario.duration, progress) as bar:
         more = True
@@ -51,7 +51,7 @@ def simulate(
 class TrainMemory:
     """The memory of trains beside the packet model's world."""
 
-    def __init__(self, world: PacketWorld, per_rtt: float, bulk: bool) -> None:
+    def __init__(self, world: PacketWorld, per_rtt: float, bulk: bool, start: float) -> None:
         self.world = world
         self.x = np.zeros(1, t.TRAINS)
         x, n = self.x[0], len(world.flows)
@@ -61,7 +61,7 @@ class TrainMemory:
         self.pools = blank(len(world.links), t.POOL)
         self.open = np.zeros(n, t.OPEN_TRAIN)
         self.pools["size"] = 1.0
-        x["per_rtt"], x["bulk"] = per_rtt, bulk
+        x["per_rtt"], x["bulk"], x["start"] = per_rtt, bulk, start
         for name in ("lines", "acks", "pools", "open"):
             x[name] = address(getattr(self, name))
         self._add(1024)

@@ -49,6 +49,11 @@ from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, tcp_at, window_at
 from tcpcc.transport.undo import NOT_DUE
 
+GROWTH = -2  # the trigger of packets that are sent because the window has grown; of other data: -1
+
+#: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
+OTHERS = 0.2
+
 # --------------------------------------------------------------------------------- queues
 
 
@@ -88,6 +93,8 @@ def advance(w, link, pool, t):
         record_queue(w, link, S, a, a + t0, q, top, C * t0)
         record_queue(w, link, S, a + t0, t, top, top, C * (dt - t0))
         pool.excess += (1 - C / pool.inflow) * (dt - t0)
+        if t0 > 0:
+            pool.since = a + t0
         end = top
     else:
         record_queue(w, link, S, a, t, q, end, C * dt)
@@ -138,9 +145,12 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
     else:
         v0 = v1 = pool.backlog
         if pool.trains > 0:
-            if v0 > (link.capacity - 0.5 - uniform(pool)) * pool.size:
-                drops = 1
-            else:
+            short = v0 / pool.size - (link.capacity - 1)  # packets; of the place that it needs
+            if p.trigger == GROWTH:
+                drops = 1 if short > 0.5 - uniform(pool) else 0
+            elif short > 0:
+                drops = 1 if uniform(pool) < OTHERS * short else 0
+            if drops == 0:
                 add_at_once(link, pool, S)
         elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
             drops = 1
@@ -164,8 +174,12 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
         go_on(w, x, flow, hop + 1, at_times(p, begin, last + (tx + link.delay)))
         return
     a = 0
+    safe = 0  # packets that arrive before the queue is full
+    if drops > 0 and n > 1 and pool.since > p.first:
+        safe = min(int((pool.since - p.first) * (n - 1) / (p.last - p.first)), n - drops)
     for j in range(n):
-        gone = drops > 0 and (j + 1) * drops // n > j * drops // n
+        k = j - safe
+        gone = k >= 0 and drops > 0 and (k + 1) * drops // (n - safe) > k * drops // (n - safe)
         share = j / (n - 1) if n > 1 else 0.0
         if not gone and link.loss > 0 and uniform(link) < link.loss:
             gone = True
@@ -197,13 +211,20 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
 
 
 @compiled
+def longest(x, tcp):
+    """The longest train of a flow, s; shorter in slow start."""
+    s = window_at(tcp.state, 0)
+    return tcp.srtt / (x.per_rtt * x.start if s.cwnd < s.ssthresh else x.per_rtt)
+
+
+@compiled
 def may_join(x, tcp, line, t, p):
     """Whether train `p` continues the last train `t` of a line, which has not begun to arrive."""
     if p.again != 0 or t.again != 0:
         return False
     if t.trigger >= 0 and p.trigger != t.trigger + t.count:
         return False
-    if p.last - t.first > tcp.srtt / x.per_rtt:
+    if p.last - t.first > longest(x, tcp):
         return False
     between = p.first - t.last
     if t.count > 1 and not between <= 2 * (t.last - t.first) / (t.count - 1):
@@ -310,7 +331,7 @@ def go_back(w, x, flow, hop, p):
 @not_inlined
 def go_on(w, x, flow, hop, p):
     """A train goes on from a hop, of either direction."""
-    if hop <= flow.n_forward and p.trigger == -1:
+    if p.trigger < 0:
         arrives, p = travel(w, x, flow, hop, flow.n_forward, p)
         if arrives:
             receive(w, x, flow, p)
@@ -396,7 +417,7 @@ def close_train(w, x, flow, tcp, o):
     o.count = 0
     extra = o.extra
     o.extra = 0
-    if 0 < extra and 2 * extra < n:
+    if 0 < extra and 4 * extra < n:
         n -= extra
     else:
         extra = 0
@@ -405,7 +426,7 @@ def close_train(w, x, flow, tcp, o):
         for k in range(n):
             segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
     a = 0
-    limit = tcp.srtt / x.per_rtt
+    limit = longest(x, tcp)
     pieces = min(math.ceil((o.last - o.first) / limit - 1e-6), n) if o.last > o.first else 1
     gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
     for i in range(pieces):
@@ -415,7 +436,7 @@ def close_train(w, x, flow, tcp, o):
             go_on(w, x, flow, 0, p)
         a = b
     if extra > 0:
-        go_on(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, -1, 0, 0))
+        go_on(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0))
 
 
 @compiled
@@ -432,7 +453,7 @@ def gather(w, x, flow, tcp, o, now, first):
             if o.count > 0 and (
                 seq != o.seq + o.count
                 or out.again != o.again
-                or (first == now and now - o.first > tcp.srtt / x.per_rtt)
+                or (first == now and now - o.first > longest(x, tcp))
             ):
                 close_train(w, x, flow, tcp, o)
             if o.count == 0:

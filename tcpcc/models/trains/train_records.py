@@ -40,7 +40,7 @@ OWN, SHARED, STAGE, FREE = range(4)
 POOL = record_dtype(
     [
         ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
-        ("over", float), ("size", float), *STREAM_FIELDS,
+        ("over", float), ("since", float), ("size", float), *STREAM_FIELDS,
     ],
     whole_lines=True,
 )  # fmt: skip
@@ -50,7 +50,7 @@ OPEN_TRAIN = record_dtype({"first": float, "last": float, "seq": int, "count": i
 
 TRAINS = record_dtype(
     {
-        "per_rtt": float, "trains": int, "free": int, "n_free": int, "lines": int, "acks": int,
+        "per_rtt": float, "start": float, "trains": int, "free": int, "n_free": int, "lines": int, "acks": int,
         "pools": int, "open": int, "want": int, "bulk": int,
         "n_events": int, "n_trains": int, "n_packets": int, "n_bulk": int, "n_single": int,
         "n_merged": int,

@@ -106,7 +106,9 @@ class TrainMemory:
                         continue
                 line["kind"] = t.SHARED if shared else t.OWN
                 size = flow.spec.packet_size if link in flow.forward else flow.spec.ack_size
-                self.pools["size"][link] = max(self.pools["size"][link], size)
+                pool = self.pools[link]
+                pool["mixed"] = pool["mixed"] or (pool["size"] > 1 and pool["size"] != size)
+                pool["size"] = max(pool["size"], size)
 
     def grow(self) -> None:
         x = self.x[0]

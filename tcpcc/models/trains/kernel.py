@@ -51,6 +51,12 @@ from tcpcc.transport.undo import NOT_DUE
 
 GROWTH = -2  # the trigger of packets that are sent because the window has grown; of other data: -1
 
+#: Squared coefficient of variation of the distances between the packets of a train.
+UNEQUAL = 0.25
+
+#: Standard deviations from the mean to the peak of a queue's noise within a train.
+PEAK = 2.0
+
 #: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
 OTHERS = 0.2
 
@@ -77,12 +83,14 @@ def advance(w, link, pool, t):
     pool.at = t
     C = link.rate / 8
     q = pool.backlog
-    S = pool.size
     if q == 0.0 and pool.inflow == 0.0:
         return
+    if pool.mixed != 0:  # the packets that wait are mixed well
+        pool.size = (q + pool.inflow * dt) / (q / pool.size + pool.flow_in * dt)
+    S = pool.size
     slope = pool.inflow - C
     end = q + slope * dt
-    top = max((link.capacity - 0.5) * S, q)
+    top = max((link.capacity - 0.5 - pool.noise) * S, q)
     if end < 0:
         t0 = q / -slope
         record_queue(w, link, S, a, a + t0, q, 0.0, C * t0)
@@ -102,13 +110,36 @@ def advance(w, link, pool, t):
 
 
 @compiled
-def add_at_once(link, pool, amount):
+def add_at_once(link, pool, amount, packets):
     """Add bytes to a queue; what does not fit overflows."""
+    if pool.mixed != 0:
+        pool.size = (pool.backlog + amount) / (pool.backlog / pool.size + packets)
     pool.backlog += amount
-    top = link.capacity * pool.size
+    cut_off(pool, link.capacity)
+
+
+@compiled
+def cut_off(pool, packets):
+    """What is beyond a number of packets in a queue overflows."""
+    top = packets * pool.size
     if pool.backlog > top:
-        pool.over += pool.backlog - top
+        pool.over += (pool.backlog - top) / pool.size
         pool.backlog = top
+
+
+@compiled
+def variance_of(n):
+    """Variance of the packets of an arriving train that have arrived, beside the fluid's: of its
+    next packet, and of the unequal distances of the others."""
+    return 1 / 12 + UNEQUAL * n / 6
+
+
+@not_inlined
+def draw_noise(link, pool):
+    """Draw the packets that wait beyond those of the fluid, at their peak within a train."""
+    z = 2 * (uniform(pool) + uniform(pool) + uniform(pool) - 1.5)
+    pool.noise = PEAK * z * math.sqrt(pool.variance)
+    cut_off(pool, link.capacity - 0.5 - pool.noise)
 
 
 @compiled
@@ -118,14 +149,19 @@ def begin_train(w, x, flow, link, pool, line, p, now, S):
     line.rate = (p.count - 1) * S / (p.last - p.first)
     line.excess = pool.excess
     line.arriving = 1
-    add_at_once(link, pool, 0.5 * S)
+    add_at_once(link, pool, 0.5 * S, 0.5)
     if now > p.first:  # part of it is late
         late = now - p.first
         C = link.rate / 8
         free = max(C - pool.inflow, 0.0) if pool.backlog <= 0.5 * S else 0.0
-        add_at_once(link, pool, max(line.rate - free, 0.0) * late)
+        more = max(line.rate - free, 0.0) * late
+        add_at_once(link, pool, more, more / S)
     pool.inflow += line.rate
+    pool.flow_in += line.rate / S
     pool.trains += 1
+    pool.variance += variance_of(p.count)
+    if pool.backlog > 0.5 * link.capacity * pool.size and uniform(pool) * pool.trains < 1:
+        draw_noise(link, pool)
 
 
 @not_inlined
@@ -138,9 +174,13 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
         v0 = line.wait * C
         v1 = max(pool.backlog - 0.5 * S, 0.0)
         pool.trains -= 1
-        pool.inflow = max(pool.inflow - line.rate, 0.0) if pool.trains > 0 else 0.0
-        add_at_once(link, pool, 0.5 * S)
-        pool.over += line.rate * (pool.excess - line.excess)
+        pool.inflow = max(pool.inflow - line.rate, 0.0)
+        pool.flow_in = max(pool.flow_in - line.rate / S, 0.0)
+        pool.variance = max(pool.variance - variance_of(n), 0.0)
+        if pool.trains == 0:  # no rounding error
+            pool.inflow = pool.flow_in = pool.variance = pool.noise = 0.0
+        add_at_once(link, pool, 0.5 * S, 0.5)
+        pool.over += line.rate * (pool.excess - line.excess) / S
         line.arriving = 0
     else:
         v0 = v1 = pool.backlog
@@ -151,14 +191,14 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
             elif short > 0:
                 drops = 1 if uniform(pool) < OTHERS * short else 0
             if drops == 0:
-                add_at_once(link, pool, S)
+                add_at_once(link, pool, S, 1.0)
         elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
             drops = 1
         else:
-            pool.backlog += S
-    if pool.over >= S * (1 - 1e-9) and n > 1:
-        drops = min(int(pool.over / S + 1e-9), n)
-        pool.over -= drops * S
+            add_at_once(link, pool, S, 1.0)
+    if pool.over >= 1 - 1e-9 and n > 1:
+        drops = min(int(pool.over + 1e-9), n)
+        pool.over -= drops
     tx = S / C
     first = max(p.first + v0 / C, line.busy)
     last = max(p.last + v1 / C, first + (n - 1 - drops) * tx)

@@ -36,11 +36,14 @@ LINE = record_dtype(
 OWN, SHARED, STAGE, FREE = range(4)
 
 # The queue of a link as a fluid, bytes. `excess`: time integral of the share of arriving bytes
-# that overflow; `over`: bytes that have overflowed, less than a packet.
+# that overflow; `over`: packets that have overflowed and are not dropped yet; `since`: when the
+# buffer was last full; `size`: mean size of the packets that wait; `flow_in`: packets/s that arrive.
+# `noise`: packets that wait beyond those of the fluid; `variance`: that of the noise.
 POOL = record_dtype(
     [
         ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
-        ("over", float), ("since", float), ("size", float), *STREAM_FIELDS,
+        ("over", float), ("since", float), ("noise", float), ("variance", float), ("mixed", int), ("flow_in", float),
+        ("size", float), *STREAM_FIELDS,
     ],
     whole_lines=True,
 )  # fmt: skip

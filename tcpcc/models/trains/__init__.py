@@ -10,7 +10,9 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank, longer
 from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import positive
 from tcpcc.models.progress import Progress
+from tcpcc.models.trains.train_limits import refuse
 from tcpcc.models.trains import train_records as t
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ def simulate(
     from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.models.trains.kernel import run_trains
 
+    positive("per_rtt", per_rtt)
     begin = time.thread_time()
+    refuse(scenario, scenario.resolve())
     world = PacketWorld(scenario)
     memory = TrainMemory(world, per_rtt, bulk, start)
     w = world.w[0]
@@ -37,7 +41,10 @@ def simulate(
         more = True
         while more:
             w["pause"] = w["events"] + AT_ONCE
-            more = run_trains(world.address, address(memory.x), scenario.duration)
+            try:
+                more = run_trains(world.address, address(memory.x), scenario.duration)
+            except ArithmeticError as error:
+                raise world.explain(error) from None
             if w["need"]:
                 world.grow()
                 memory.grow()

@@ -52,7 +52,7 @@ from tcpcc.transport.undo import NOT_DUE
 GROWTH = -2  # the trigger of packets that are sent because the window has grown; of other data: -1
 
 #: Squared coefficient of variation of the distances between the packets of a train.
-UNEQUAL = 0.25
+UNEQUAL = 0.1
 
 #: Standard deviations from the mean to the peak of a queue's noise within a train.
 PEAK = 2.0

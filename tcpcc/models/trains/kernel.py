@@ -1,4 +1,17 @@
-"""The packet model's network and sender with trains of packets."""
+"""Trains: the packet model's senders and receivers, with several packets of a flow in one event.
+
+A train has packets of one flow at equal distances. It travels whole over links where its flow meets
+no other. At a shared link it takes two events: at the first it adds its rate to the link's fluid
+queue, at the last it is judged. Its packets see the queue at their own arrival, so a lone flow
+measures what it measures with packets. Half a packet is added at either end: to others, a packet
+has arrived in half of the cases.
+
+The ACKs of a train reach the sender as a train. Without a hole, the loss recovery and the
+controller handle them as one ACK of several packets; else one after the other. What they release is
+the next train. Trains are cut where packets are dropped, and join while both are on their way, if
+together they are shorter than a round trip over `per_rtt`. Packets that are sent because the window
+has grown are a train of their own. With small windows every train is one packet.
+"""
 
 import math
 
@@ -8,8 +21,9 @@ from tcpcc.engine.jit import compiled, entry, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import drop_first, next_order, push, schedule
-from tcpcc.models.packet.forward import fill_queue_sample, note_drop, set_open
+from tcpcc.models.packet.forward import clear_queue_sample, fill_queue_sample, note_drop, set_open
 from tcpcc.models.packet.handlers import set_timers
+from tcpcc.models.packet.headers import take_verdict
 from tcpcc.models.packet.packet_records import (
     ALARM,
     FLOW_START,
@@ -25,8 +39,6 @@ from tcpcc.models.packet.packet_records import (
 )
 from tcpcc.models.packet.packets import Packet
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
-from tcpcc.models.packet.headers import take_verdict
-from tcpcc.models.packet.forward import clear_queue_sample
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 from tcpcc.models.trains.train_records import (
     AT_LINK,
@@ -49,13 +61,16 @@ from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, tcp_at, window_at
 from tcpcc.transport.undo import NOT_DUE
 
-GROWTH = -2  # the trigger of packets that are sent because the window has grown; of other data: -1
+GROWTH = -2  # trigger of packets that are sent because the window has grown; of other data: -1
 
 #: Squared coefficient of variation of the distances between the packets of a train.
 UNEQUAL = 0.1
 
 #: Standard deviations from the mean to the peak of a queue's noise within a train.
 PEAK = 2.0
+
+#: How much shorter trains are in slow start.
+START = 4.0
 
 #: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
 OTHERS = 0.2
@@ -81,31 +96,31 @@ def advance(w, link, pool, t):
         return
     a = pool.at
     pool.at = t
-    C = link.rate / 8
+    speed = link.rate / 8
     q = pool.backlog
     if q == 0.0 and pool.inflow == 0.0:
         return
     if pool.mixed != 0:  # the packets that wait are mixed well
         pool.size = (q + pool.inflow * dt) / (q / pool.size + pool.flow_in * dt)
-    S = pool.size
-    slope = pool.inflow - C
+    size = pool.size
+    slope = pool.inflow - speed
     end = q + slope * dt
-    top = max((link.capacity - 0.5 - pool.noise) * S, q)
+    top = max((link.capacity - 0.5 - pool.noise) * size, q)
     if end < 0:
         t0 = q / -slope
-        record_queue(w, link, S, a, a + t0, q, 0.0, C * t0)
-        record_queue(w, link, S, a + t0, t, 0.0, 0.0, pool.inflow * (dt - t0))
+        record_queue(w, link, size, a, a + t0, q, 0.0, speed * t0)
+        record_queue(w, link, size, a + t0, t, 0.0, 0.0, pool.inflow * (dt - t0))
         end = 0.0
     elif end > top:
         t0 = (top - q) / slope
-        record_queue(w, link, S, a, a + t0, q, top, C * t0)
-        record_queue(w, link, S, a + t0, t, top, top, C * (dt - t0))
-        pool.excess += (1 - C / pool.inflow) * (dt - t0)
+        record_queue(w, link, size, a, a + t0, q, top, speed * t0)
+        record_queue(w, link, size, a + t0, t, top, top, speed * (dt - t0))
+        pool.excess += (1 - speed / pool.inflow) * (dt - t0)
         if t0 > 0:
             pool.since = a + t0
         end = top
     else:
-        record_queue(w, link, S, a, t, q, end, C * dt)
+        record_queue(w, link, size, a, t, q, end, speed * dt)
     pool.backlog = end
 
 
@@ -143,21 +158,21 @@ def draw_noise(link, pool):
 
 
 @compiled
-def begin_train(w, x, flow, link, pool, line, p, now, S):
+def begin_train(w, x, flow, link, pool, line, p, now, size):
     """A train begins to arrive at a link."""
     line.wait = 8 * pool.backlog / link.rate
-    line.rate = (p.count - 1) * S / (p.last - p.first)
+    line.rate = (p.count - 1) * size / (p.last - p.first)
     line.excess = pool.excess
     line.arriving = 1
-    add_at_once(link, pool, 0.5 * S, 0.5)
+    add_at_once(link, pool, 0.5 * size, 0.5)
     if now > p.first:  # part of it is late
         late = now - p.first
-        C = link.rate / 8
-        free = max(C - pool.inflow, 0.0) if pool.backlog <= 0.5 * S else 0.0
+        speed = link.rate / 8
+        free = max(speed - pool.inflow, 0.0) if pool.backlog <= 0.5 * size else 0.0
         more = max(line.rate - free, 0.0) * late
-        add_at_once(link, pool, more, more / S)
+        add_at_once(link, pool, more, more / size)
     pool.inflow += line.rate
-    pool.flow_in += line.rate / S
+    pool.flow_in += line.rate / size
     pool.trains += 1
     pool.variance += variance_of(p.count)
     if pool.backlog > 0.5 * link.capacity * pool.size and uniform(pool) * pool.trains < 1:
@@ -165,22 +180,22 @@ def begin_train(w, x, flow, link, pool, line, p, now, S):
 
 
 @not_inlined
-def end_train(w, x, flow, hop, link, pool, line, p, S):
+def end_train(w, x, flow, hop, link, pool, line, p, size):
     """A train has arrived at a link: what is not dropped goes on."""
     n = p.count
-    C = link.rate / 8
+    speed = link.rate / 8
     drops = 0
     if n > 1:
-        v0 = line.wait * C
-        v1 = max(pool.backlog - 0.5 * S, 0.0)
+        v0 = line.wait * speed
+        v1 = max(pool.backlog - 0.5 * size, 0.0)
         pool.trains -= 1
         pool.inflow = max(pool.inflow - line.rate, 0.0)
-        pool.flow_in = max(pool.flow_in - line.rate / S, 0.0)
+        pool.flow_in = max(pool.flow_in - line.rate / size, 0.0)
         pool.variance = max(pool.variance - variance_of(n), 0.0)
         if pool.trains == 0:  # no rounding error
             pool.inflow = pool.flow_in = pool.variance = pool.noise = 0.0
-        add_at_once(link, pool, 0.5 * S, 0.5)
-        pool.over += line.rate * (pool.excess - line.excess) / S
+        add_at_once(link, pool, 0.5 * size, 0.5)
+        pool.over += line.rate * (pool.excess - line.excess) / size
         line.arriving = 0
     else:
         v0 = v1 = pool.backlog
@@ -191,17 +206,17 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
             elif short > 0:
                 drops = 1 if uniform(pool) < OTHERS * short else 0
             if drops == 0:
-                add_at_once(link, pool, S, 1.0)
+                add_at_once(link, pool, size, 1.0)
         elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
             drops = 1
         else:
-            add_at_once(link, pool, S, 1.0)
+            add_at_once(link, pool, size, 1.0)
     if pool.over >= 1 - 1e-9 and n > 1:
         drops = min(int(pool.over + 1e-9), n)
         pool.over -= drops
-    tx = S / C
-    first = max(p.first + v0 / C, line.busy)
-    last = max(p.last + v1 / C, first + (n - 1 - drops) * tx)
+    tx = size / speed
+    first = max(p.first + v0 / speed, line.busy)
+    last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
     line.busy = last + tx
     link.arrived += n
     if link.recorded != 0 and p.last <= w.duration:
@@ -223,25 +238,27 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
         share = j / (n - 1) if n > 1 else 0.0
         if not gone and link.loss > 0 and uniform(link) < link.loss:
             gone = True
-            pool.backlog = max(pool.backlog - S, 0.0)
+            pool.backlog = max(pool.backlog - size, 0.0)
         elif link.rule != 0:
             waiting = v0 + (v1 - v0) * share
             link.queue_bytes = waiting
             packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
             t = p.first + (p.last - p.first) * share
             q = fill_queue_sample(
-                w, link, flow, packet, t, S, max(waiting / pool.size - 0.5, 0.0), gone
+                w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), gone
             )
             q.idle = 0.0
             apply_discipline(link, -1)
             if not gone and not take_verdict(w, q, link, 0, t):
                 gone = True
-                pool.backlog = max(pool.backlog - S, 0.0)
+                pool.backlog = max(pool.backlog - size, 0.0)
         if gone:
             link.dropped += 1
             note_drop(w, flow, link, p.last, p.seq + j * p.step)
             if j > a:
-                go_on(w, x, flow, hop + 1, part(p, a, j - 1, begin + a * gap, begin + (j - 1) * gap))
+                go_on(
+                    w, x, flow, hop + 1, part(p, a, j - 1, begin + a * gap, begin + (j - 1) * gap)
+                )
             a = j + 1
     if a < n:
         go_on(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
@@ -254,7 +271,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, S):
 def longest(x, tcp):
     """The longest train of a flow, s; shorter in slow start."""
     s = window_at(tcp.state, 0)
-    return tcp.srtt / (x.per_rtt * x.start if s.cwnd < s.ssthresh else x.per_rtt)
+    return tcp.srtt / (x.per_rtt * START if s.cwnd < s.ssthresh else x.per_rtt)
 
 
 @compiled
@@ -271,10 +288,9 @@ def may_join(x, tcp, line, t, p):
         return False
     if p.count > 1 and not between <= 2 * (p.last - p.first) / (p.count - 1):
         return False
-    if t.step == 1 or t.count == 1:
-        if (p.step == 1 or p.count == 1) and p.seq == t.seq + t.count:
-            return t.low == t.high and p.low == p.high
-    return False
+    if not ((t.step == 1 or t.count == 1) and (p.step == 1 or p.count == 1)):
+        return False
+    return p.seq == t.seq + t.count and t.low == t.high and p.low == p.high
 
 
 @compiled
@@ -283,7 +299,6 @@ def append(w, x, flow, line, ident, kind, p):
     if line.head != 0 and (line.head != line.tail or line.arriving == 0):
         t = train_at(x.trains, line.tail)
         if may_join(x, tcp_at(w.tcp, flow.index), line, t, p):
-            x.n_merged += 1
             t.last = p.last
             t.count += p.count
             t.step = 1
@@ -304,7 +319,6 @@ def append(w, x, flow, line, ident, kind, p):
     t.low = p.low
     t.high = p.high
     t.after = 0
-    x.n_trains += 1
     if line.head == 0:
         line.head = place
         push(w, max(p.first, w.now), w.now, next_order(w), kind, ident)
@@ -457,7 +471,7 @@ def close_train(w, x, flow, tcp, o):
     o.count = 0
     extra = o.extra
     o.extra = 0
-    if 0 < extra and 4 * extra < n:
+    if extra > 0 and 4 * extra < n:
         n -= extra
     else:
         extra = 0
@@ -472,7 +486,9 @@ def close_train(w, x, flow, tcp, o):
     for i in range(pieces):
         b = n * (i + 1) // pieces
         if b > a:
-            p = Train(o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, -1, 0, 0)
+            p = Train(
+                o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, -1, 0, 0
+            )
             go_on(w, x, flow, 0, p)
         a = b
     if extra > 0:
@@ -526,8 +542,7 @@ def lacks_room(w, x, flow, tcp, n):
 def is_smooth(x, flow, tcp, p):
     """Whether a train of ACKs can be handled as one: nothing is lost, paced, or ends."""
     return (
-        x.bulk != 0
-        and p.count > 1
+        p.count > 1
         and p.step == 1
         and p.low == p.high
         and tcp.phase == OPEN
@@ -562,7 +577,6 @@ def send_ahead(w, x, flow, tcp, o, now, first, packets):
 @compiled
 def take_acks_at_once(w, x, flow, tcp, o, p):
     """A train of ACKs as one report of `count` packets."""
-    x.n_bulk += 1
     n = p.count
     newest = p.seq + n - 1
     r0 = p.first - segment_at(tcp.segments, p.seq & tcp.segment_mask).sent_at
@@ -625,7 +639,6 @@ def handle_acks(w, x, ident):
     drop_first(w)
     remove_head(w, x, line)
     now = w.now
-    x.n_packets += p.count
     flow.inbound += p.count
     sample_flow(w, flow, p.last)
     o = open_at(x.open, ident)
@@ -721,7 +734,9 @@ def run_trains(world, more, until):
     """Handle events up to time `until`; returns whether it stopped early."""
     w = world_at(world, 0)
     x = trains_at(more, 0)
-    while w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until:
+    while (
+        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
+    ):
         e = event_at(w.heap, 0)
         kind = np.int64(e.kind)
         ident = np.int64(e.id)

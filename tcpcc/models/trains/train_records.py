@@ -27,36 +27,39 @@ LINE = record_dtype(
         "kind": INT32,  # OWN, SHARED or STAGE
         "arriving": INT32,  # whether the first train is arriving
         "rate": float,  # of the arriving train, bytes/s
-        "wait": float, "excess": float,  # at its beginning: s to wait; integral of the link's losses
+        "wait": float, "excess": float,  # at its beginning: s to wait; the queue's `excess`
         "busy": float,  # when the flow's last packet has left
         "flow": int,
     },
     whole_lines=True,
 )  # fmt: skip
+#: A link where its flow meets no other; one with a queue; a stage of jitter; one that never queues.
 OWN, SHARED, STAGE, FREE = range(4)
 
 # The queue of a link as a fluid, bytes. `excess`: time integral of the share of arriving bytes
 # that overflow; `over`: packets that have overflowed and are not dropped yet; `since`: when the
-# buffer was last full; `size`: mean size of the packets that wait; `flow_in`: packets/s that arrive.
+# buffer was last full; `size`: mean size of the waiting packets; `flow_in`: packets/s that arrive.
 # `noise`: packets that wait beyond those of the fluid; `variance`: that of the noise.
 POOL = record_dtype(
     [
         ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
-        ("over", float), ("since", float), ("noise", float), ("variance", float), ("mixed", int), ("flow_in", float),
-        ("size", float), *STREAM_FIELDS,
+        ("over", float), ("since", float), ("noise", float), ("variance", float), ("mixed", int),
+        ("flow_in", float), ("size", float), *STREAM_FIELDS,
     ],
     whole_lines=True,
 )  # fmt: skip
 
 # Of a flow: the data train that it is sending.
-OPEN_TRAIN = record_dtype({"first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int})
+OPEN_TRAIN = record_dtype(
+    {"first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int}
+)
 
+# `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first free place for a train.
+# `want`: the flow, plus one, whose ring of segments is too short.
 TRAINS = record_dtype(
     {
-        "per_rtt": float, "start": float, "trains": int, "free": int, "n_free": int, "lines": int, "acks": int,
-        "pools": int, "open": int, "want": int, "bulk": int,
-        "n_events": int, "n_trains": int, "n_packets": int, "n_bulk": int, "n_single": int,
-        "n_merged": int,
+        "per_rtt": float, "trains": int, "free": int, "n_free": int, "lines": int, "acks": int,
+        "pools": int, "open": int, "want": int,
     }
 )  # fmt: skip
 
@@ -78,7 +81,7 @@ class Train(NamedTuple):
     first: float
     last: float
     seq: int
-    count: int
+    count: int  # type: ignore[assignment]
     step: int
     again: int
     trigger: int
@@ -95,10 +98,10 @@ def at_times(p, first, last):
 def part(p, a, b, first, last):
     """Packets `a` to `b` of a train."""
     more = a if p.step == 0 else 0
+    trigger = p.trigger + a if p.trigger >= 0 else p.trigger
     return Train(
-        first, last, p.seq + a * p.step, b - a + 1, p.step, p.again,
-        p.trigger + a if p.trigger >= 0 else p.trigger, p.low, p.high + more,
-    )  # fmt: skip
+        first, last, p.seq + a * p.step, b - a + 1, p.step, p.again, trigger, p.low, p.high + more
+    )
 
 
 @compiled

@@ -23,5 +23,7 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     """
     refuse(scenario, resolved)
     sent, outstanding = packets_sent(scenario, resolved)
-    memory = record_memory(scenario, resolved, options) + traffic_memory(sent, outstanding, 0, False)
+    memory = record_memory(scenario, resolved, options) + traffic_memory(
+        sent, outstanding, 0, False
+    )
     return Estimate("trains", sent, 0.0, PER_PACKET * sent, memory)

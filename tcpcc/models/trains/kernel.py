@@ -475,8 +475,10 @@ def close_train(w, x, flow, tcp, o):
         n -= extra
     else:
         extra = 0
-    if n > 1 and o.again == 0:
-        gap = (o.last - o.first) / (n - 1)
+    if n == 1 and extra == 0:
+        o.first = o.last
+    if o.again == 0:
+        gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
         for k in range(n):
             segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
     a = 0

@@ -117,7 +117,8 @@ def simulate(
         scenario: the scenario to simulate.
         model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
             flows), "trains" (packets, several of a flow in one event), "hybrid" (flows with
-            ``background=True`` as fluid, the others as packets, in the same queues) or "meanfield" (a smooth differential equation for classes of flows).
+            ``background=True`` as fluid, the others as packets, in the same queues) or "meanfield"
+            (a smooth differential equation for classes of flows).
         driver: packet and hybrid model: "compiled", or "simpy", which makes every event an event
             of a SimPy environment. Both give bit-identical results.
         trace: packet and hybrid model: keep every event of every packet flow in ``run.events``, for

@@ -68,6 +68,7 @@ class TrainMemory:
         for name in ("lines", "acks", "pools", "open"):
             x[name] = address(getattr(self, name))
         self._add(1024)
+        world.in_trains = self.in_flight  # type: ignore[attr-defined]
         self._lay_out_lines()
         for i, link in enumerate(world.resolved.links):
             if math.isfinite(link.buffer):
@@ -120,6 +121,17 @@ class TrainMemory:
                 if links[link].rate >= needed:
                     kinds[link] = t.FREE
         return kinds
+
+    def in_flight(self) -> np.ndarray[Any, Any]:
+        """Packets and ACKs on their way, by flow; the tests check that no packet is lost."""
+        packets = np.zeros(len(self.world.flows), np.int64)
+        for lines, owners in ((self.lines, self.lines["flow"]), (self.acks, range(len(packets)))):
+            for line, owner in zip(lines, owners, strict=True):
+                place = line["head"]
+                while place:
+                    packets[owner] += self.trains[place]["count"]
+                    place = self.trains[place]["after"]
+        return packets
 
     def grow(self) -> None:
         x: Any = self.x[0]

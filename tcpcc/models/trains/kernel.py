@@ -596,6 +596,25 @@ def take_acks_at_once(w, x, flow, tcp, o, p):
         tcp.round_n += n - 1
         tcp.round_min = min(tcp.round_min, r0)
     gather(w, x, flow, tcp, o, p.last, p.first)
+
+
+@not_inlined
+def take_smooth_acks(w, x, flow, tcp, o, p):
+    """A train of ACKs without a hole; the ACK that ends a round ends a report too."""
+    n = p.count
+    k = tcp.round_seq - p.seq
+    if 0 <= k < n - 1:
+        newest = (p.seq + n - 1) & tcp.segment_mask
+        r0 = p.first - segment_at(tcp.segments, p.seq & tcp.segment_mask).sent_at
+        r1 = p.last - segment_at(tcp.segments, newest).sent_at
+        rise = (r1 - r0) / (n - 1)
+        at = r0 + rise * k + segment_at(tcp.segments, (p.seq + k) & tcp.segment_mask).sent_at
+        after = segment_at(tcp.segments, (p.seq + k + 1) & tcp.segment_mask).sent_at
+        after += r0 + rise * (k + 1)
+        take_acks_at_once(w, x, flow, tcp, o, part(p, 0, k, p.first, at))
+        take_acks_at_once(w, x, flow, tcp, o, part(p, k + 1, n - 1, after, p.last))
+    else:
+        take_acks_at_once(w, x, flow, tcp, o, p)
     o.extra = max(o.count - n, 0)
 
 
@@ -645,7 +664,7 @@ def handle_acks(w, x, ident):
     sample_flow(w, flow, p.last)
     o = open_at(x.open, ident)
     if is_smooth(x, flow, tcp, p):
-        take_acks_at_once(w, x, flow, tcp, o, p)
+        take_smooth_acks(w, x, flow, tcp, o, p)
     else:
         take_acks(w, x, flow, tcp, o, p)
     close_train(w, x, flow, tcp, o)

@@ -38,11 +38,14 @@ def test_lone_vegas_measures_the_queue_that_packets_measure(per_rtt):
 
 
 def test_red_acts_on_the_packets_of_a_train():
+    """The mean of three seeds; packets repeated after a timeout vary too much for one."""
     run = scenario("newreno", 5, queue=tc.RED(min_thresh=10, max_thresh=40), buffer=200)
-    packets, trains = measured(tc.simulate(run)), measured(tc.simulate(run, "trains"))
-    assert trains["util"] == pytest.approx(packets["util"], rel=0.02)
-    assert trains["queue"] == pytest.approx(packets["queue"], rel=0.08)
-    assert trains["rtx"] == pytest.approx(packets["rtx"], rel=0.2)
+    seeds = [run.replace(seed=seed) for seed in (1, 2, 3)]
+    packets = [measured(tc.simulate(one)) for one in seeds]
+    trains = [measured(tc.simulate(one, "trains")) for one in seeds]
+    for name, off in (("util", 0.02), ("queue", 0.08), ("rtx", 0.2)):
+        mean = np.mean([m[name] for m in packets])
+        assert np.mean([m[name] for m in trains]) == pytest.approx(mean, rel=off)
 
 
 def test_a_start_up_overflows_a_buffer_by_as_much_as_with_packets():

@@ -12,7 +12,7 @@ import numpy as np
 
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError, unknown, whole
-from tcpcc.evaluate.search import largest
+from tcpcc.evaluate.optimum import largest
 from tcpcc.evaluate.space import Point, Range
 from tcpcc.many import SweepError, simulate_many
 from tcpcc.scenario import CBR, Flow, Scenario

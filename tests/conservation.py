@@ -22,6 +22,8 @@ def check_packets(world):
             ring = world.rings.arrays["flight", i]
             places = np.arange(lane["flight_head"], lane["flight_tail"]) % len(ring)
             in_lanes += np.bincount(ring["flow"][places], minlength=len(flows))
+    if hasattr(world, "in_trains"):
+        in_lanes += world.in_trains()
     made = tcp["sent"] + flows["acks_sent"]
     gone = tcp["arrived"] + flows["inbound"] + flows["dropped"] + tcp["outbox_count"]
     made[: len(cbr)] += cbr["sent"]

@@ -68,6 +68,13 @@ MODELS = {
             15,
         ),
         Model(
+            "trains",
+            "packets, several of a flow in one event",
+            ("per_rtt",),
+            "tcpcc.models.trains.kernel",
+            20,
+        ),
+        Model(
             "hybrid",
             "foreground flows as packets, background flows as fluid, in the same queues",
             ("driver", "trace", "step", "representatives"),
@@ -109,8 +116,9 @@ def simulate(
     Args:
         scenario: the scenario to simulate.
         model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
-            flows), "hybrid" (flows with ``background=True`` as fluid, the others as packets, in the
-            same queues) or "meanfield" (a smooth differential equation for classes of flows).
+            flows), "trains" (packets, several of a flow in one event), "hybrid" (flows with
+            ``background=True`` as fluid, the others as packets, in the same queues) or "meanfield"
+            (a smooth differential equation for classes of flows).
         driver: packet and hybrid model: "compiled", or "simpy", which makes every event an event
             of a SimPy environment. Both give bit-identical results.
         trace: packet and hybrid model: keep every event of every packet flow in ``run.events``, for
@@ -124,7 +132,8 @@ def simulate(
             four hours; see `estimate`.
         options: "fluid", "hybrid" and "meanfield": ``step``, the time step in s. "fluid" and
             "hybrid": ``representatives``, the largest number of flows simulated for one flow with a
-            ``count``. "meanfield": ``marking``.
+            ``count``. "meanfield": ``marking``. "trains": ``per_rtt``, the number of trains in a
+            round trip (default 8).
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, or an option that the model does

@@ -1,0 +1,773 @@
+"""Trains: the packet model's senders and receivers, with several packets of a flow in one event.
+
+A train has packets of one flow at equal distances. It travels whole over links where its flow meets
+no other. At a shared link it takes two events: at the first it adds its rate to the link's fluid
+queue, at the last it is judged. Its packets see the queue at their own arrival, so a lone flow
+measures what it measures with packets. Half a packet is added at either end: to others, a packet
+has arrived in half of the cases.
+
+The ACKs of a train reach the sender as a train. Without a hole, the loss recovery and the
+controller handle them as one ACK of several packets; else one after the other. What they release is
+the next train. Trains are cut where packets are dropped, and join while both are on their way, if
+together they are shorter than a round trip over `per_rtt`. Packets that are sent because the window
+has grown are a train of their own. With small windows every train is one packet.
+"""
+
+import math
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled, entry, not_inlined
+from tcpcc.engine.streams import uniform
+from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.packet.event_list import drop_first, next_order, push, schedule
+from tcpcc.models.packet.forward import clear_queue_sample, fill_queue_sample, note_drop, set_open
+from tcpcc.models.packet.handlers import set_timers
+from tcpcc.models.packet.headers import take_verdict
+from tcpcc.models.packet.packet_records import (
+    ALARM,
+    FLOW_START,
+    FLOW_STOP,
+    QUEUE_TIMER,
+    RELEASE,
+    RETRANSMISSION_TIMER,
+    event_at,
+    flow_at,
+    hop_at,
+    link_at,
+    world_at,
+)
+from tcpcc.models.packet.packets import Packet
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.trains.train_records import (
+    AT_LINK,
+    AT_SENDER,
+    FREE,
+    SHARED,
+    STAGE,
+    Train,
+    at_times,
+    line_at,
+    open_at,
+    part,
+    pool_at,
+    read_train,
+    train_at,
+    trains_at,
+)
+from tcpcc.transport import receiver, sender
+from tcpcc.transport.delivery import note_received
+from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, tcp_at, window_at
+from tcpcc.transport.undo import NOT_DUE
+
+GROWTH = -2  # trigger of packets that are sent because the window has grown; of other data: -1
+
+#: Squared coefficient of variation of the distances between the packets of a train.
+UNEQUAL = 0.1
+
+#: Standard deviations from the mean to the peak of a queue's noise within a train.
+PEAK = 2.0
+
+#: How much shorter trains are in slow start.
+START = 4.0
+
+#: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
+OTHERS = 0.2
+
+# --------------------------------------------------------------------------------- queues
+
+
+@compiled
+def record_queue(w, link, size, a, b, q0, q1, served):
+    if link.recorded != 0 and b > a:
+        mean = 0.5 * (q0 + q1) / size - 0.5
+        if mean > 0:
+            add_waiting(w, link, a, b, mean)
+        if served > 0:
+            add_sending(w, link, a, b, 8 * served, 1.0)
+
+
+@compiled
+def advance(w, link, pool, t):
+    """The queue of a link until `t`. A buffer of B packets holds B - 1/2 on average when full."""
+    dt = t - pool.at
+    if dt <= 0:
+        return
+    a = pool.at
+    pool.at = t
+    speed = link.rate / 8
+    q = pool.backlog
+    if q == 0.0 and pool.inflow == 0.0:
+        return
+    if pool.mixed != 0:  # the packets that wait are mixed well
+        pool.size = (q + pool.inflow * dt) / (q / pool.size + pool.flow_in * dt)
+    size = pool.size
+    slope = pool.inflow - speed
+    end = q + slope * dt
+    top = max((link.capacity - 0.5 - pool.noise) * size, q)
+    if end < 0:
+        t0 = q / -slope
+        record_queue(w, link, size, a, a + t0, q, 0.0, speed * t0)
+        record_queue(w, link, size, a + t0, t, 0.0, 0.0, pool.inflow * (dt - t0))
+        end = 0.0
+    elif end > top:
+        t0 = (top - q) / slope
+        record_queue(w, link, size, a, a + t0, q, top, speed * t0)
+        record_queue(w, link, size, a + t0, t, top, top, speed * (dt - t0))
+        pool.excess += (1 - speed / pool.inflow) * (dt - t0)
+        if t0 > 0:
+            pool.since = a + t0
+        end = top
+    else:
+        record_queue(w, link, size, a, t, q, end, speed * dt)
+    pool.backlog = end
+
+
+@compiled
+def add_at_once(link, pool, amount, packets):
+    """Add bytes to a queue; what does not fit overflows."""
+    if pool.mixed != 0:
+        pool.size = (pool.backlog + amount) / (pool.backlog / pool.size + packets)
+    pool.backlog += amount
+    cut_off(pool, link.capacity)
+
+
+@compiled
+def cut_off(pool, packets):
+    """What is beyond a number of packets in a queue overflows."""
+    top = packets * pool.size
+    if pool.backlog > top:
+        pool.over += (pool.backlog - top) / pool.size
+        pool.backlog = top
+
+
+@compiled
+def variance_of(n):
+    """Variance of the packets of an arriving train that have arrived, beside the fluid's: of its
+    next packet, and of the unequal distances of the others."""
+    return 1 / 12 + UNEQUAL * n / 6
+
+
+@not_inlined
+def draw_noise(link, pool):
+    """Draw the packets that wait beyond those of the fluid, at their peak within a train."""
+    z = 2 * (uniform(pool) + uniform(pool) + uniform(pool) - 1.5)
+    pool.noise = PEAK * z * math.sqrt(pool.variance)
+    cut_off(pool, link.capacity - 0.5 - pool.noise)
+
+
+@compiled
+def begin_train(w, x, flow, link, pool, line, p, now, size):
+    """A train begins to arrive at a link."""
+    line.wait = 8 * pool.backlog / link.rate
+    line.rate = (p.count - 1) * size / (p.last - p.first)
+    line.excess = pool.excess
+    line.arriving = 1
+    add_at_once(link, pool, 0.5 * size, 0.5)
+    if now > p.first:  # part of it is late
+        late = now - p.first
+        speed = link.rate / 8
+        free = max(speed - pool.inflow, 0.0) if pool.backlog <= 0.5 * size else 0.0
+        more = max(line.rate - free, 0.0) * late
+        add_at_once(link, pool, more, more / size)
+    pool.inflow += line.rate
+    pool.flow_in += line.rate / size
+    pool.trains += 1
+    pool.variance += variance_of(p.count)
+    if pool.backlog > 0.5 * link.capacity * pool.size and uniform(pool) * pool.trains < 1:
+        draw_noise(link, pool)
+
+
+@not_inlined
+def end_train(w, x, flow, hop, link, pool, line, p, size):
+    """A train has arrived at a link: what is not dropped goes on."""
+    n = p.count
+    speed = link.rate / 8
+    drops = 0
+    if n > 1:
+        v0 = line.wait * speed
+        v1 = max(pool.backlog - 0.5 * size, 0.0)
+        pool.trains -= 1
+        pool.inflow = max(pool.inflow - line.rate, 0.0)
+        pool.flow_in = max(pool.flow_in - line.rate / size, 0.0)
+        pool.variance = max(pool.variance - variance_of(n), 0.0)
+        if pool.trains == 0:  # no rounding error
+            pool.inflow = pool.flow_in = pool.variance = pool.noise = 0.0
+        add_at_once(link, pool, 0.5 * size, 0.5)
+        pool.over += line.rate * (pool.excess - line.excess) / size
+        line.arriving = 0
+    else:
+        v0 = v1 = pool.backlog
+        if pool.trains > 0:
+            short = v0 / pool.size - (link.capacity - 1)  # packets; of the place that it needs
+            if p.trigger == GROWTH:
+                drops = 1 if short > 0.5 - uniform(pool) else 0
+            elif short > 0:
+                drops = 1 if uniform(pool) < OTHERS * short else 0
+            if drops == 0:
+                add_at_once(link, pool, size, 1.0)
+        elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
+            drops = 1
+        else:
+            add_at_once(link, pool, size, 1.0)
+    if pool.over >= 1 - 1e-9 and n > 1:
+        drops = min(int(pool.over + 1e-9), n)
+        pool.over -= drops
+    tx = size / speed
+    first = max(p.first + v0 / speed, line.busy)
+    last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
+    line.busy = last + tx
+    link.arrived += n
+    if link.recorded != 0 and p.last <= w.duration:
+        b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
+        b.arrived += n - drops
+        b.queue_max = max(b.queue_max, math.floor(pool.backlog / pool.size))
+    begin = first + (tx + link.delay)
+    gap = (last - first) / (n - 1) if n > 1 else 0.0
+    if drops == 0 and link.rule == 0 and link.loss == 0:
+        go_on(w, x, flow, hop + 1, at_times(p, begin, last + (tx + link.delay)))
+        return
+    a = 0
+    safe = 0  # packets that arrive before the queue is full
+    if drops > 0 and n > 1 and pool.since > p.first:
+        safe = min(int((pool.since - p.first) * (n - 1) / (p.last - p.first)), n - drops)
+    for j in range(n):
+        k = j - safe
+        gone = k >= 0 and drops > 0 and (k + 1) * drops // (n - safe) > k * drops // (n - safe)
+        share = j / (n - 1) if n > 1 else 0.0
+        if not gone and link.loss > 0 and uniform(link) < link.loss:
+            gone = True
+            pool.backlog = max(pool.backlog - size, 0.0)
+        elif link.rule != 0:
+            waiting = v0 + (v1 - v0) * share
+            link.queue_bytes = waiting
+            packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
+            t = p.first + (p.last - p.first) * share
+            q = fill_queue_sample(
+                w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), gone
+            )
+            q.idle = 0.0
+            apply_discipline(link, -1)
+            if not gone and not take_verdict(w, q, link, 0, t):
+                gone = True
+                pool.backlog = max(pool.backlog - size, 0.0)
+        if gone:
+            link.dropped += 1
+            note_drop(w, flow, link, p.last, p.seq + j * p.step)
+            if j > a:
+                go_on(
+                    w, x, flow, hop + 1, part(p, a, j - 1, begin + a * gap, begin + (j - 1) * gap)
+                )
+            a = j + 1
+    if a < n:
+        go_on(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
+
+
+# ----------------------------------------------------------------------------------- paths
+
+
+@compiled
+def longest(x, tcp):
+    """The longest train of a flow, s; shorter in slow start."""
+    s = window_at(tcp.state, 0)
+    return tcp.srtt / (x.per_rtt * START if s.cwnd < s.ssthresh else x.per_rtt)
+
+
+@compiled
+def may_join(x, tcp, line, t, p):
+    """Whether train `p` continues the last train `t` of a line, which has not begun to arrive."""
+    if p.again != 0 or t.again != 0:
+        return False
+    if t.trigger >= 0 and p.trigger != t.trigger + t.count:
+        return False
+    if p.last - t.first > longest(x, tcp):
+        return False
+    between = p.first - t.last
+    if t.count > 1 and not between <= 2 * (t.last - t.first) / (t.count - 1):
+        return False
+    if p.count > 1 and not between <= 2 * (p.last - p.first) / (p.count - 1):
+        return False
+    if not ((t.step == 1 or t.count == 1) and (p.step == 1 or p.count == 1)):
+        return False
+    return p.seq == t.seq + t.count and t.low == t.high and p.low == p.high
+
+
+@compiled
+def append(w, x, flow, line, ident, kind, p):
+    """A train is on its way to the end of a line."""
+    if line.head != 0 and (line.head != line.tail or line.arriving == 0):
+        t = train_at(x.trains, line.tail)
+        if may_join(x, tcp_at(w.tcp, flow.index), line, t, p):
+            t.last = p.last
+            t.count += p.count
+            t.step = 1
+            return
+    place = x.free
+    t = train_at(x.trains, place)
+    x.free = np.int64(t.after)
+    x.n_free -= 1
+    if x.n_free < 64:
+        w.need = 1
+    t.first = p.first
+    t.last = p.last
+    t.seq = p.seq
+    t.count = p.count
+    t.step = p.step
+    t.again = p.again
+    t.trigger = p.trigger
+    t.low = p.low
+    t.high = p.high
+    t.after = 0
+    if line.head == 0:
+        line.head = place
+        push(w, max(p.first, w.now), w.now, next_order(w), kind, ident)
+    else:
+        train_at(x.trains, line.tail).after = place
+    line.tail = place
+
+
+@compiled
+def remove_head(w, x, line):
+    place = line.head
+    t = train_at(x.trains, place)
+    line.head = np.int64(t.after)
+    t.after = x.free
+    x.free = place
+    x.n_free += 1
+
+
+@compiled
+def cross_own(w, x, flow, hop, line, link, p, size):
+    """A train crosses a link where its flow meets no other; returns it at the link's end."""
+    if line.kind == STAGE:
+        shift = 0.0
+        if link.share == 1 or uniform(link) < link.share:
+            shift = link.jitter * uniform(link)
+        first = max(p.first + shift, line.busy)
+        last = max(p.last + shift, first)
+        line.busy = last
+        return at_times(p, first, last)
+    tx = 8 * size / link.rate if line.kind != FREE else 0.0
+    first = max(p.first, line.busy) + tx
+    last = max(p.last + tx, first + (p.count - 1) * tx)
+    line.busy = last
+    link.arrived += p.count
+    fixed = 8 * size / link.rate - tx + link.delay
+    return at_times(p, first + fixed, last + fixed)
+
+
+@compiled
+def travel(w, x, flow, hop, end, p):
+    """A train goes on from a hop to the hop `end` or to a shared link; returns whether it reaches
+    the end, and the train."""
+    while hop < end:
+        line = line_at(x.lines, flow.path + hop)
+        if line.kind == SHARED:
+            append(w, x, flow, line, flow.path + hop, AT_LINK, p)
+            return False, p
+        link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
+        syn = p.seq == 0 and flow.handshake != 0
+        size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
+        p = cross_own(w, x, flow, hop, line, link, p, size)
+        hop += 1
+    return True, p
+
+
+@compiled
+def go_back(w, x, flow, hop, p):
+    """A train of ACKs goes on from a hop."""
+    arrives, p = travel(w, x, flow, hop, flow.n_hops, p)
+    if arrives:
+        append(w, x, flow, line_at(x.acks, flow.index), flow.index, AT_SENDER, p)
+
+
+@not_inlined
+def go_on(w, x, flow, hop, p):
+    """A train goes on from a hop, of either direction."""
+    if p.trigger < 0:
+        arrives, p = travel(w, x, flow, hop, flow.n_forward, p)
+        if arrives:
+            receive(w, x, flow, p)
+    else:
+        go_back(w, x, flow, hop, p)
+
+
+# -------------------------------------------------------------------------------- receiver
+
+
+@compiled
+def count_delivered(w, flow, time, n):
+    if time <= w.duration:
+        flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += n
+
+
+@compiled
+def receive(w, x, flow, p):
+    """A data train reaches its receiver."""
+    tcp = tcp_at(w.tcp, flow.index)
+    n = p.count
+    if p.again == 0 and p.seq == tcp.expected and tcp.highest <= p.seq and n > 1 and p.seq > 0:
+        tcp.arrived += n
+        tcp.delivered += n
+        tcp.highest = p.seq + n - 1
+        tcp.expected = p.seq + n
+        tcp.sack_low = tcp.sack_high = 0
+        tcp.echo = 0
+        flow.acks_sent += n
+        count_delivered(w, flow, p.last, n)
+        if tcp.delivery != 0:
+            for j in range(n):
+                note_received(tcp, p.first + (p.last - p.first) * j / (n - 1), p.seq + j)
+        go_back(w, x, flow, flow.n_forward, Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0))
+        return
+    receive_each(w, x, flow, tcp, p)
+
+
+@not_inlined
+def receive_each(w, x, flow, tcp, p):
+    n = p.count
+    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    a = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0)
+    for j in range(n):
+        seq = p.seq + j
+        t = p.first + j * gap
+        before = tcp.delivered
+        receiver.receive_data(tcp, t, seq, p.again)
+        if tcp.delivered != before and (seq > 0 or flow.handshake == 0):
+            count_delivered(w, flow, t, 1)
+        flow.acks_sent += 1
+        ack, low, high = tcp.expected - 1, tcp.sack_low, tcp.sack_high
+        again = 1 if tcp.echo != 0 else 0
+        joins = a.count > 0 and seq == a.trigger + a.count and again == 0 and a.again == 0
+        step = a.step
+        if joins:
+            if a.count == 1:
+                step = 1 if ack == a.seq + 1 else 0
+            if ack != a.seq + a.count * step:
+                joins = False
+            elif step == 1:
+                joins = low == high and a.low == a.high
+            else:
+                joins = low == a.low and high == a.high + a.count
+        if joins:
+            a = Train(a.first, t, a.seq, a.count + 1, step, 0, a.trigger, a.low, a.high)
+        else:
+            if a.count > 0:
+                go_back(w, x, flow, flow.n_forward, a)
+            a = Train(t, t, ack, 1, 1, again, seq, low, high)
+    go_back(w, x, flow, flow.n_forward, a)
+
+
+# ---------------------------------------------------------------------------------- sender
+
+
+@compiled
+def close_train(w, x, flow, tcp, o):
+    """Send the open train. Its packets were sent at equal distances."""
+    n = o.count
+    if n == 0:
+        return
+    o.count = 0
+    extra = o.extra
+    o.extra = 0
+    if extra > 0 and 4 * extra < n:
+        n -= extra
+    else:
+        extra = 0
+    if n == 1 and extra == 0:
+        o.first = o.last
+    if o.again == 0:
+        gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
+        for k in range(n):
+            segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
+    a = 0
+    limit = longest(x, tcp)
+    pieces = min(math.ceil((o.last - o.first) / limit - 1e-6), n) if o.last > o.first else 1
+    gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
+    for i in range(pieces):
+        b = n * (i + 1) // pieces
+        if b > a:
+            p = Train(
+                o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, -1, 0, 0
+            )
+            go_on(w, x, flow, 0, p)
+        a = b
+    if extra > 0:
+        go_on(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0))
+
+
+@compiled
+def gather(w, x, flow, tcp, o, now, first):
+    """Packets in the outbox join the open train, sent from `first` to `now`."""
+    b = flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1))
+    while True:
+        for i in range(tcp.outbox_count):
+            out = out_at(tcp.outbox, i)
+            seq = out.seq
+            b.sent += 1
+            if out.again != 0:
+                b.retransmitted += 1
+            if o.count > 0 and (
+                seq != o.seq + o.count
+                or out.again != o.again
+                or (first == now and now - o.first > longest(x, tcp))
+            ):
+                close_train(w, x, flow, tcp, o)
+            if o.count == 0:
+                o.first = first
+                o.seq = seq
+                o.again = out.again
+            o.count += 1
+            o.last = now
+        tcp.outbox_count = 0
+        if tcp.more == 0:
+            return
+        if tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
+            x.want = -1  # cannot happen: `lacks_room` is asked first
+            return
+        sender.resume_sending(tcp, now)
+
+
+@compiled
+def lacks_room(w, x, flow, tcp, n):
+    """Whether the ring of segments is too short for what `n` ACKs may release."""
+    window = max(window_at(tcp.state, 0).cwnd, float(tcp.next_seq - tcp.high_ack))
+    if min(window, tcp.rwnd) + 3 * n + 64 < tcp.segment_mask:
+        return False
+    w.need = 1
+    x.want = flow.index + 1
+    return True
+
+
+@compiled
+def is_smooth(x, flow, tcp, p):
+    """Whether a train of ACKs can be handled as one: nothing is lost, paced, or ends."""
+    return (
+        p.count > 1
+        and p.step == 1
+        and p.low == p.high
+        and tcp.phase == OPEN
+        and tcp.dupacks == 0
+        and p.seq == tcp.high_ack + 1
+        and p.trigger == p.seq
+        and tcp.high_ack >= tcp.recover
+        and tcp.high_ack > 0
+        and tcp.delivery == 0
+        and tcp.gso_segments <= 1
+        and tcp.echo_due == NOT_DUE
+        and tcp.to_send - tcp.next_seq > 4 * p.count
+    )
+
+
+@compiled
+def send_ahead(w, x, flow, tcp, o, now, first, packets):
+    """Send what all ACKs of a train but the last release, so that the last one finds as much
+    outstanding as it would if they came one by one."""
+    s = window_at(tcp.state, 0)
+    cwnd = s.cwnd
+    rwnd = tcp.rwnd
+    s.cwnd += packets
+    tcp.rwnd += packets
+    tcp.burst = packets
+    sender.resume_sending(tcp, now)
+    gather(w, x, flow, tcp, o, now, first)
+    s.cwnd = cwnd
+    tcp.rwnd = rwnd
+
+
+@compiled
+def take_acks_at_once(w, x, flow, tcp, o, p):
+    """A train of ACKs as one report of `count` packets."""
+    n = p.count
+    newest = p.seq + n - 1
+    r0 = p.first - segment_at(tcp.segments, p.seq & tcp.segment_mask).sent_at
+    r1 = p.last - segment_at(tcp.segments, newest & tcp.segment_mask).sent_at
+    tcp.base_rtt = min(tcp.base_rtt, r0, r1)
+    tcp.srtt += (0.5 * (r0 + r1) - tcp.srtt) * (1 - 0.875 ** (n - 1))
+    send_ahead(w, x, flow, tcp, o, p.last, p.first, float(n - 1))
+    limit = tcp.abc_limit
+    tcp.abc_limit = math.inf
+    sender.receive_ack(tcp, p.last, newest, newest, 0, 0)
+    tcp.abc_limit = limit
+    tcp.acks += n - 1
+    if tcp.round_n > 0:
+        tcp.round_sum += n * 0.5 * (r0 + r1) - r1
+        tcp.round_n += n - 1
+        tcp.round_min = min(tcp.round_min, r0)
+    gather(w, x, flow, tcp, o, p.last, p.first)
+
+
+@not_inlined
+def take_smooth_acks(w, x, flow, tcp, o, p):
+    """A train of ACKs without a hole; the ACK that ends a round ends a report too."""
+    n = p.count
+    k = tcp.round_seq - p.seq
+    if 0 <= k < n - 1:
+        newest = (p.seq + n - 1) & tcp.segment_mask
+        r0 = p.first - segment_at(tcp.segments, p.seq & tcp.segment_mask).sent_at
+        r1 = p.last - segment_at(tcp.segments, newest).sent_at
+        rise = (r1 - r0) / (n - 1)
+        at = r0 + rise * k + segment_at(tcp.segments, (p.seq + k) & tcp.segment_mask).sent_at
+        after = segment_at(tcp.segments, (p.seq + k + 1) & tcp.segment_mask).sent_at
+        after += r0 + rise * (k + 1)
+        take_acks_at_once(w, x, flow, tcp, o, part(p, 0, k, p.first, at))
+        take_acks_at_once(w, x, flow, tcp, o, part(p, k + 1, n - 1, after, p.last))
+    else:
+        take_acks_at_once(w, x, flow, tcp, o, p)
+    o.extra = max(o.count - n, 0)
+
+
+@not_inlined
+def take_acks(w, x, flow, tcp, o, p):
+    """A train of ACKs, one after the other."""
+    n = p.count
+    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    smooth = n > 1 and p.step == 1
+    r0 = r1 = 0.0
+    if smooth:
+        for j in range(n):
+            s = segment_at(tcp.segments, (p.trigger + j) & tcp.segment_mask)
+            smooth = smooth and s.transmits == 1
+        r0 = p.first - segment_at(tcp.segments, p.trigger & tcp.segment_mask).sent_at
+        r1 = p.last - segment_at(tcp.segments, (p.trigger + n - 1) & tcp.segment_mask).sent_at
+    for j in range(n):
+        t = p.first + j * gap
+        if smooth:
+            s = segment_at(tcp.segments, (p.trigger + j) & tcp.segment_mask)
+            t = s.sent_at + r0 + (r1 - r0) * j / (n - 1)
+        if tcp.delivery != 0:
+            d = delivery_at(tcp.delivery, 0)
+            while d.release_at <= t:
+                at = d.release_at
+                sender.release_paced(tcp, at)
+                gather(w, x, flow, tcp, o, at, at)
+        high = p.high + (j if p.step == 0 else 0)
+        tcp.echoes_repair = p.again
+        sender.receive_ack(tcp, t, p.seq + j * p.step, p.trigger + j, p.low, high)
+        gather(w, x, flow, tcp, o, t, t)
+
+
+@compiled
+def handle_acks(w, x, ident):
+    """A train of ACKs reaches its sender."""
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    line = line_at(x.acks, ident)
+    p = read_train(train_at(x.trains, line.head))
+    if lacks_room(w, x, flow, tcp, p.count):
+        return
+    drop_first(w)
+    remove_head(w, x, line)
+    now = w.now
+    flow.inbound += p.count
+    sample_flow(w, flow, p.last)
+    o = open_at(x.open, ident)
+    if is_smooth(x, flow, tcp, p):
+        take_smooth_acks(w, x, flow, tcp, o, p)
+    else:
+        take_acks(w, x, flow, tcp, o, p)
+    close_train(w, x, flow, tcp, o)
+    if not math.isnan(tcp.finished):
+        set_open(w, flow, 0)
+    set_timers(w, flow, tcp, max(now, p.last))
+    if line.head != 0:
+        t = max(train_at(x.trains, line.head).first, now)
+        push(w, t, now, next_order(w), AT_SENDER, ident)
+
+
+@compiled
+def handle_link(w, x, ident, now):
+    """A train begins to reach a shared link, or has wholly reached it."""
+    drop_first(w)
+    line = line_at(x.lines, ident)
+    flow = flow_at(w.flows, line.flow)
+    hop = ident - flow.path
+    link = link_at(hop_at(w.hops, ident).link, 0)
+    pool = pool_at(x.pools, link.ident)
+    p = read_train(train_at(x.trains, line.head))
+    syn = p.seq == 0 and flow.handshake != 0
+    size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
+    advance(w, link, pool, now)
+    if line.arriving == 0 and p.count > 1:
+        if p.last < p.first + 1e-9 * p.count:
+            p = at_times(p, p.first, p.first + 1e-9 * p.count)
+            train_at(x.trains, line.head).last = p.last
+        begin_train(w, x, flow, link, pool, line, p, now, size)
+        if p.last > now:
+            push(w, p.last, now, next_order(w), AT_LINK, ident)
+            return
+    remove_head(w, x, line)
+    end_train(w, x, flow, hop, link, pool, line, p, size)
+    if line.head != 0:
+        t = max(train_at(x.trains, line.head).first, now)
+        push(w, t, now, next_order(w), AT_LINK, ident)
+
+
+@not_inlined
+def handle_rest(w, x, kind, ident, now, order):
+    """Starts, stops and timers."""
+    drop_first(w)
+    if kind == QUEUE_TIMER:
+        link = link_at(w.links, ident)
+        pool = pool_at(x.pools, ident)
+        advance(w, link, pool, now)
+        q = queue_sample_at(link.sample, 0)
+        link.queue_bytes = pool.backlog
+        clear_queue_sample(link, q)
+        q.queue = max(pool.backlog / pool.size - 0.5, 0.0)
+        schedule(w, run_timer(link, now), QUEUE_TIMER, ident)
+        return
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    o = open_at(x.open, ident)
+    if kind == RETRANSMISSION_TIMER:
+        if order != flow.timer_order:
+            return
+        flow.timer_at = math.inf
+        if tcp.deadline <= now:
+            sample_flow(w, flow, now)
+            sender.retransmission_timeout(tcp, now)
+    elif kind == RELEASE:
+        if order != flow.release_order:
+            return
+        flow.release_at = math.inf
+        sender.release_paced(tcp, now)
+    elif kind == ALARM:
+        if order != flow.alarm_order:
+            return
+        flow.alarm_at = math.inf
+        sender.call_alarms(tcp, now)
+    elif kind == FLOW_START:
+        set_open(w, flow, 1)
+        flow.bin = bin_of(w, now)
+        sender.open_connection(tcp, now)
+    elif kind == FLOW_STOP:
+        set_open(w, flow, 0)
+        sender.stop_sending(tcp)
+    gather(w, x, flow, tcp, o, now, now)
+    close_train(w, x, flow, tcp, o)
+    set_timers(w, flow, tcp, now)
+
+
+@entry
+def run_trains(world, more, until):
+    """Handle events up to time `until`; returns whether it stopped early."""
+    w = world_at(world, 0)
+    x = trains_at(more, 0)
+    while (
+        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
+    ):
+        e = event_at(w.heap, 0)
+        kind = np.int64(e.kind)
+        ident = np.int64(e.id)
+        now = e.time
+        w.now = now
+        w.events += 1
+        if kind == AT_LINK:
+            handle_link(w, x, ident, now)
+        elif kind == AT_SENDER:
+            handle_acks(w, x, ident)
+        else:
+            handle_rest(w, x, kind, ident, now, e.order)
+    return w.need != 0 or w.events >= w.pause

@@ -1,0 +1,112 @@
+"""The records of trains: several packets of one flow, in order, equally spaced."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tcpcc.engine.jit import accessor, compiled, record_dtype
+from tcpcc.engine.streams import STREAM_FIELDS
+
+#: Kinds of event beside the packet model's: a train reaches a link or has wholly reached it; a
+#: train of ACKs reaches its sender.
+AT_LINK, AT_SENDER = np.arange(30, 32)
+
+INT32 = np.int32
+
+TRAIN = record_dtype(
+    {
+        "first": float, "last": float, "seq": int, "count": int, "trigger": int, "low": int,
+        "high": int, "after": INT32, "step": INT32, "again": INT32,
+    }
+)  # fmt: skip
+
+# One for each hop of each path, and one for the ACKs that travel to each sender.
+LINE = record_dtype(
+    {
+        "head": int, "tail": int,  # the trains on their way, in the pool; 0: none
+        "kind": INT32,  # OWN, SHARED or STAGE
+        "arriving": INT32,  # whether the first train is arriving
+        "rate": float,  # of the arriving train, bytes/s
+        "wait": float, "excess": float,  # at its beginning: s to wait; the queue's `excess`
+        "busy": float,  # when the flow's last packet has left
+        "flow": int,
+    },
+    whole_lines=True,
+)  # fmt: skip
+#: A link where its flow meets no other; one with a queue; a stage of jitter; one that never queues.
+OWN, SHARED, STAGE, FREE = range(4)
+
+# The queue of a link as a fluid, bytes. `excess`: time integral of the share of arriving bytes
+# that overflow; `over`: packets that have overflowed and are not dropped yet; `since`: when the
+# buffer was last full; `size`: mean size of the waiting packets; `flow_in`: packets/s that arrive.
+# `noise`: packets that wait beyond those of the fluid; `variance`: that of the noise.
+POOL = record_dtype(
+    [
+        ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
+        ("over", float), ("since", float), ("noise", float), ("variance", float), ("mixed", int),
+        ("flow_in", float), ("size", float), *STREAM_FIELDS,
+    ],
+    whole_lines=True,
+)  # fmt: skip
+
+# Of a flow: the data train that it is sending.
+OPEN_TRAIN = record_dtype(
+    {"first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int}
+)
+
+# `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first free place for a train.
+# `want`: the flow, plus one, whose ring of segments is too short.
+TRAINS = record_dtype(
+    {
+        "per_rtt": float, "trains": int, "free": int, "n_free": int, "lines": int, "acks": int,
+        "pools": int, "open": int, "want": int,
+    }
+)  # fmt: skip
+
+train_at = accessor(TRAIN)
+line_at = accessor(LINE)
+pool_at = accessor(POOL)
+open_at = accessor(OPEN_TRAIN)
+trains_at = accessor(TRAINS)
+
+
+class Train(NamedTuple):
+    """Packets of a flow: `count` of them, from `first` to `last` (s), equally spaced.
+
+    Packet k of a data train is number ``seq + k``. In a train of ACKs the k-th one acknowledges
+    ``seq + k * step``, was caused by packet ``trigger + k``, and reports the block from `low` to
+    `high`, plus k if `step` is 0.
+    """
+
+    first: float
+    last: float
+    seq: int
+    count: int  # type: ignore[assignment]
+    step: int
+    again: int
+    trigger: int
+    low: int
+    high: int
+
+
+@compiled
+def at_times(p, first, last):
+    return Train(first, last, p.seq, p.count, p.step, p.again, p.trigger, p.low, p.high)
+
+
+@compiled
+def part(p, a, b, first, last):
+    """Packets `a` to `b` of a train."""
+    more = a if p.step == 0 else 0
+    trigger = p.trigger + a if p.trigger >= 0 else p.trigger
+    return Train(
+        first, last, p.seq + a * p.step, b - a + 1, p.step, p.again, trigger, p.low, p.high + more
+    )
+
+
+@compiled
+def read_train(record):
+    return Train(
+        record.first, record.last, record.seq, record.count, np.int64(record.step),
+        np.int64(record.again), record.trigger, record.low, record.high,
+    )  # fmt: skip

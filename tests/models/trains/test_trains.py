@@ -1,0 +1,104 @@
+"""The model of trains against the packet model."""
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+
+RATE = 20e6
+PACKET_TIME = 8000 / RATE
+
+
+def scenario(controller: str, n: int, *, queue: object = None, buffer: int = 100, **settings):
+    """`n` flows with unlike round trips over a bottleneck of 20 Mbit/s."""
+    net = tc.dumbbell(RATE, "1 ms", buffer, access_delay="12 ms", queue=queue)
+    flows = [
+        tc.Flow(controller, start=0.21 * k, access_delay=0.012 * (1 + 0.05 * k / n), **settings)
+        for k in range(n)
+    ]
+    return tc.Scenario(net, flows, duration=30, seed=1)
+
+
+def measured(run: tc.Run) -> dict[str, float]:
+    return {
+        "util": float(run.utilization(after=8)),
+        "queue": float(run.queue_mean(after=8)),
+        "rtx": float(run.retransmissions().values.sum()),
+    }
+
+
+@pytest.mark.parametrize("per_rtt", [4, 8, 20])
+def test_lone_vegas_measures_the_queue_that_packets_measure(per_rtt):
+    """A train that saw one packet of queue too many would stop Vegas below the link's rate."""
+    run = scenario("vegas", 1)
+    packets = measured(tc.simulate(run))
+    trains = measured(tc.simulate(run, "trains", per_rtt=per_rtt))
+    assert trains["util"] == pytest.approx(packets["util"], abs=0.005)
+    assert trains["queue"] == pytest.approx(packets["queue"], abs=0.1)
+
+
+def test_red_acts_on_the_packets_of_a_train():
+    """The mean of three seeds; packets repeated after a timeout vary too much for one."""
+    run = scenario("newreno", 5, queue=tc.RED(min_thresh=10, max_thresh=40), buffer=200)
+    seeds = [run.replace(seed=seed) for seed in (1, 2, 3)]
+    packets = [measured(tc.simulate(one)) for one in seeds]
+    trains = [measured(tc.simulate(one, "trains")) for one in seeds]
+    for name, off in (("util", 0.02), ("queue", 0.08), ("rtx", 0.2)):
+        mean = np.mean([m[name] for m in packets])
+        assert np.mean([m[name] for m in trains]) == pytest.approx(mean, rel=off)
+
+
+def test_a_start_up_overflows_a_buffer_by_as_much_as_with_packets():
+    net = tc.dumbbell("100 Mb/s", "1 ms", 312, access_delay="12 ms")
+    run = tc.Scenario(net, [tc.Flow("newreno")], duration=0.6, interval=0.1)
+    runs = [tc.simulate(run), tc.simulate(run, "trains", per_rtt=1)]
+    drops = [float(one.data["dropped"].values.sum()) for one in runs]
+    assert drops[0] > 250
+    assert drops[1] == pytest.approx(drops[0], rel=0.05)
+
+
+def test_small_windows_are_packets():
+    """With very short trains every train is a packet; the mean of three seeds."""
+    run = scenario("newreno", 20, buffer=20).jittered(processing=PACKET_TIME)
+    seeds = [run.replace(seed=seed) for seed in (1, 2, 3)]
+    packets = [measured(tc.simulate(one)) for one in seeds]
+    trains = [measured(tc.simulate(one, "trains", per_rtt=1e9)) for one in seeds]
+    for name, off in (("queue", 0.06), ("rtx", 0.1)):
+        mean = np.mean([m[name] for m in packets])
+        assert np.mean([m[name] for m in trains]) == pytest.approx(mean, rel=off)
+
+
+@pytest.mark.parametrize("controller", ["cubic", "bbr", "copa", "htcp"])
+def test_a_controller_reaches_the_queue_of_packets(controller):
+    run = scenario(controller, 2).jittered(processing=PACKET_TIME)
+    packets, trains = measured(tc.simulate(run)), measured(tc.simulate(run, "trains"))
+    assert trains["util"] == pytest.approx(packets["util"], abs=0.02)
+    assert trains["queue"] == pytest.approx(packets["queue"], rel=0.12, abs=1.5)
+
+
+def test_no_packet_appears_or_is_counted_twice():
+    run = tc.simulate(scenario("newreno", 5), "trains")
+    sums = {name: run.data[name].sum("time").values for name in ("sent", "delivered", "dropped")}
+    repeats = run.data["retransmitted"].sum("time").values
+    assert np.all(sums["delivered"] + sums["dropped"] <= sums["sent"] + 1)
+    window = run.data["cwnd"].isel(time=-1).values
+    missing = sums["sent"] - sums["delivered"] - sums["dropped"]
+    assert np.all(missing <= window + repeats + 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"delayed_ack": 0.04}, "delayed_ack"),
+        ({"ecn": "classic"}, "headers"),
+    ],
+)
+def test_unsupported_settings_are_refused(change, message):
+    run = scenario("newreno", 1, transport=tc.Transport(**change))
+    with pytest.raises(tc.ScenarioError, match=message):
+        tc.simulate(run, "trains")
+
+
+def test_a_bad_resolution_is_refused():
+    with pytest.raises(tc.ScenarioError, match="per_rtt"):
+        tc.simulate(scenario("newreno", 1), "trains", per_rtt=0)

@@ -45,8 +45,8 @@ EXPORTED: dict[str, dict[str, Any]] = {
             "vegas", "quick_vegas", "westwood_plus", "westwood_rbe", "hstcp", "areno", "fusion",
             "illinois", "veno", "htcp", "scalable", "yeah", "copa", "abe", "adavegas", "africa",
             "bic", "bic_2004", "card", "cdg", "compound", "cubic_2005", "dctcp", "dual", "fast",
-            "ghstcp", "hybla", "ledbat_plus", "newreno", "newvegas", "nv", "tahoe", "tri_s",
-            "vegas_a", "vegas_plus", "westwood", "westwood_abse", "westwood_re",
+            "ghstcp", "hybla", "ledbat_plus", "newreno", "newvegas", "nv", "prague", "tahoe",
+            "tri_s", "vegas_a", "vegas_plus", "westwood", "westwood_abse", "westwood_re",
         )
     },
 }  # fmt: skip

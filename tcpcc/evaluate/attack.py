@@ -13,8 +13,8 @@ import numpy as np
 from tcpcc.errors import unknown, whole
 from tcpcc.evaluate import readings, space
 from tcpcc.evaluate.criterion import OTHER, TESTED
-from tcpcc.evaluate.readings import BOTTLENECK
 from tcpcc.evaluate.optimum import largest
+from tcpcc.evaluate.readings import BOTTLENECK
 from tcpcc.evaluate.space import PULSES, Choice, Point, Range
 from tcpcc.many import SweepError, simulate_many
 from tcpcc.scenario import Flow, Scenario

@@ -71,7 +71,7 @@ MODELS = {
             "trains",
             "packets, several of a flow in one event",
             ("per_rtt",),
-            "tcpcc.models.trains.kernel",
+            "tcpcc.models.trains.train_events",
             20,
         ),
         Model(

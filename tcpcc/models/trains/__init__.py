@@ -27,7 +27,7 @@ def simulate(scenario: Scenario, *, per_rtt: float = 8, progress: bool = False) 
     """Run `scenario` with trains of at most 1/`per_rtt` of a round trip."""
     from tcpcc.models.packet import read_out
     from tcpcc.models.packet.packet_world import PacketWorld
-    from tcpcc.models.trains.kernel import run_trains
+    from tcpcc.models.trains.train_events import run_trains
 
     positive("per_rtt", per_rtt)
     begin = time.thread_time()

@@ -89,7 +89,7 @@ def record_queue(w, link, size, a, b, q0, q1, served):
 
 
 @compiled
-def advance(w, link, pool, t):
+def advance_line(w, link, pool, t):
     """The queue of a link until `t`. A buffer of B packets holds B - 1/2 on average when full."""
     dt = t - pool.at
     if dt <= 0:
@@ -226,7 +226,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
     begin = first + (tx + link.delay)
     gap = (last - first) / (n - 1) if n > 1 else 0.0
     if drops == 0 and link.rule == 0 and link.loss == 0:
-        go_on(w, x, flow, hop + 1, at_times(p, begin, last + (tx + link.delay)))
+        go_on_train(w, x, flow, hop + 1, at_times(p, begin, last + (tx + link.delay)))
         return
     a = 0
     safe = 0  # packets that arrive before the queue is full
@@ -254,14 +254,15 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
                 pool.backlog = max(pool.backlog - size, 0.0)
         if gone:
             link.dropped += 1
-            note_drop(w, flow, link, p.last, p.seq + j * p.step)
+            lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
+            note_drop(w, flow, link, p.last, lost)
             if j > a:
-                go_on(
+                go_on_train(
                     w, x, flow, hop + 1, part(p, a, j - 1, begin + a * gap, begin + (j - 1) * gap)
                 )
             a = j + 1
     if a < n:
-        go_on(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
+        go_on_train(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
 
 
 # ----------------------------------------------------------------------------------- paths
@@ -294,7 +295,7 @@ def may_join(x, tcp, line, t, p):
 
 
 @compiled
-def append(w, x, flow, line, ident, kind, p):
+def append_train(w, x, flow, line, ident, kind, p):
     """A train is on its way to the end of a line."""
     if line.head != 0 and (line.head != line.tail or line.arriving == 0):
         t = train_at(x.trains, line.tail)
@@ -364,7 +365,7 @@ def travel(w, x, flow, hop, end, p):
     while hop < end:
         line = line_at(x.lines, flow.path + hop)
         if line.kind == SHARED:
-            append(w, x, flow, line, flow.path + hop, AT_LINK, p)
+            append_train(w, x, flow, line, flow.path + hop, AT_LINK, p)
             return False, p
         link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
         syn = p.seq == 0 and flow.handshake != 0
@@ -379,16 +380,16 @@ def go_back(w, x, flow, hop, p):
     """A train of ACKs goes on from a hop."""
     arrives, p = travel(w, x, flow, hop, flow.n_hops, p)
     if arrives:
-        append(w, x, flow, line_at(x.acks, flow.index), flow.index, AT_SENDER, p)
+        append_train(w, x, flow, line_at(x.acks, flow.index), flow.index, AT_SENDER, p)
 
 
 @not_inlined
-def go_on(w, x, flow, hop, p):
+def go_on_train(w, x, flow, hop, p):
     """A train goes on from a hop, of either direction."""
     if p.trigger < 0:
         arrives, p = travel(w, x, flow, hop, flow.n_forward, p)
         if arrives:
-            receive(w, x, flow, p)
+            receive_train(w, x, flow, p)
     else:
         go_back(w, x, flow, hop, p)
 
@@ -403,7 +404,7 @@ def count_delivered(w, flow, time, n):
 
 
 @compiled
-def receive(w, x, flow, p):
+def receive_train(w, x, flow, p):
     """A data train reaches its receiver."""
     tcp = tcp_at(w.tcp, flow.index)
     n = p.count
@@ -491,10 +492,10 @@ def close_train(w, x, flow, tcp, o):
             p = Train(
                 o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, -1, 0, 0
             )
-            go_on(w, x, flow, 0, p)
+            go_on_train(w, x, flow, 0, p)
         a = b
     if extra > 0:
-        go_on(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0))
+        go_on_train(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0))
 
 
 @compiled
@@ -688,7 +689,7 @@ def handle_link(w, x, ident, now):
     p = read_train(train_at(x.trains, line.head))
     syn = p.seq == 0 and flow.handshake != 0
     size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
-    advance(w, link, pool, now)
+    advance_line(w, link, pool, now)
     if line.arriving == 0 and p.count > 1:
         if p.last < p.first + 1e-9 * p.count:
             p = at_times(p, p.first, p.first + 1e-9 * p.count)
@@ -711,7 +712,7 @@ def handle_rest(w, x, kind, ident, now, order):
     if kind == QUEUE_TIMER:
         link = link_at(w.links, ident)
         pool = pool_at(x.pools, ident)
-        advance(w, link, pool, now)
+        advance_line(w, link, pool, now)
         q = queue_sample_at(link.sample, 0)
         link.queue_bytes = pool.backlog
         clear_queue_sample(link, q)

@@ -8,7 +8,7 @@ REPRODUCING := .venv/ready-to-reproduce
 OLDEST := .oldest
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test pytest papers mutants fuzz fuzz-programs oldest lint bench docs clean
+.PHONY: setup reproduce report accept test pytest papers mutants fuzz fuzz-programs oldest lint league bench docs clean
 
 setup: $(READY)
 
@@ -107,6 +107,12 @@ lint: $(READY)
 
 docs: $(READY)
 	$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs docs/_build/html
+
+# All controllers evaluated after RFC 9743; docs/league.md shows what they fail. Minutes.
+league: $(READY)
+	$(BIN)/tcpcc league --quick --out report/league
+	cp report/league/league.nc docs/league.nc
+	$(BIN)/python docs/pages.py
 
 bench: $(READY)
 	$(BIN)/tcpcc bench

@@ -7,8 +7,12 @@ import csv
 import inspect
 import math
 import shutil
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+
+import numpy as np
+import xarray as xr
 
 import tcpcc as tc
 from tcpcc import plots
@@ -16,10 +20,14 @@ from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
+from tcpcc.evaluate.sections import SECTIONS
 from tcpcc.models.evidence import evidence, evidence_table, models_for
 from tcpcc.queues import QUEUES, discipline
 from tcpcc.slow_start import SLOW_STARTS, start_up
 from tcpcc.transport.recovery import RECOVERIES
+
+LEAGUE = Path(__file__).parent / "league.nc"
+VERDICTS = ("fails", "passes", "better", "refused")
 
 
 def _write(page: Path, text: str) -> None:
@@ -63,6 +71,65 @@ def _state(controller: Controller) -> str:
     )
 
 
+@cache
+def _league() -> xr.Dataset:
+    """The numbers of `make league`."""
+    return xr.load_dataset(LEAGUE, engine="h5netcdf")
+
+
+def _evaluation(name: str) -> list[str]:
+    """What the controller fails in a quick evaluation after RFC 9743."""
+    league = _league()
+    if name not in league["controller"]:
+        return ["Not evaluated: run `make league`.", ""]
+    one = league.sel(controller=name)
+    verdicts = one["verdict"].values
+    counts = ", ".join(f"{word} {int((verdicts == word).sum())}" for word in VERDICTS)
+    told = [f"Quick evaluation after RFC 9743 ([guide](../guides/evaluate.md)): {counts}.", ""]
+    rows = []
+    for k in np.flatnonzero(verdicts == "fails"):
+        each = one.isel(criterion=k)
+        values = [f"{float(each[v]):.3g}" for v in ("value", "reno", "cubic")]
+        words = [str(each[v].item()) for v in ("section", "measure", "setting", "unit")]
+        rows.append((*words, *values))
+    head = ("section", "measure", "setting", "unit", "value", "Reno", "CUBIC")
+    return [*told, *([_table(head, rows), ""] if rows else [])]
+
+
+def league_page() -> str:
+    """The league: for each controller the number of criteria failed in each section."""
+    league = _league()
+    failed = (league["verdict"] == "fails").groupby("section").sum().to_pandas()
+    order = [each.number for each in SECTIONS if each.number in failed.columns]
+    verdicts = league["verdict"].values
+    table = failed[order].assign(
+        fails=(verdicts == "fails").sum(axis=1), better=(verdicts == "better").sum(axis=1)
+    )
+    rows = [
+        (f"`{name}`", int(row["fails"]), int(row["better"]), *(int(row[o]) or "" for o in order))
+        for name, row in table.sort_values(["fails", "better"], ascending=[True, False]).iterrows()
+    ]
+    titles = ", ".join(f"{x.number} {x.title.lower()}" for x in SECTIONS if x.number in order)
+    return "\n".join(
+        [
+            "# League",
+            "",
+            "*Written by `docs/pages.py` from `docs/league.nc`, which `make league` measures.*",
+            "",
+            f"All controllers in a quick [evaluation after RFC 9743](guides/evaluate.md):"
+            f" {league.sizes['criterion']} criteria, 3 seeds. A cell is the number of criteria of a"
+            " section that the controller fails: where it is worse than both Reno and CUBIC in the"
+            " same scenario. *better*: criteria in which it is better than both. What each"
+            " controller fails is on its page; `docs/league.nc` has all numbers.",
+            "",
+            _table(("controller", "fails", "better", *order), rows),
+            "",
+            f"Sections: {titles}.",
+            "",
+        ]
+    )
+
+
 def controller_page(name: str) -> str:
     """The page of a controller: its file's own words, parameters and state."""
     controller = CONTROLLERS[name]
@@ -99,6 +166,9 @@ def controller_page(name: str) -> str:
             " seed. Packets solid, fluid dashed where the fluid model runs it; grey: the standard"
             " response, 1.22 packets a round trip over the root of the loss rate.",
             "",
+            "## Evaluation",
+            "",
+            *_evaluation(name),
             "## Parameters",
             "",
             _parameters(controller),
@@ -255,6 +325,8 @@ def write_tables(docs: Path) -> None:
     """Fields of rules, and public names."""
     _write(docs / "fields.md", fields_page())
     _write(docs / "names.md", names_page())
+    if LEAGUE.exists():
+        _write(docs / "league.md", league_page())
 
 
 def write_rules(docs: Path) -> None:

@@ -11,6 +11,7 @@ import tcpcc as tc
 from experiments.records import Record
 from tcpcc import cli
 from tcpcc.many import SweepInterrupted
+from tcpcc.models import MODELS
 
 SCENARIO = """
 duration = "5 s"
@@ -466,7 +467,7 @@ def test_compare_names_what_is_wrong(capsys, toml):
 def test_estimate_prints_every_model_and_why_one_refuses(capsys, toml):
     assert run("estimate", toml, "--set", "duration=1000") == 0
     rows = cells_of(capsys.readouterr().out)
-    assert set(rows) == {"model", "packet", "fluid", "hybrid", "meanfield"}
+    assert set(rows) == {"model", *MODELS}
     found = tc.estimate(tc.Scenario.load(toml).replace(duration=1000))
     assert rows["packet"][1] == f"{float(f'{found.packets:.2g}'):,.0f}"
     assert "background=True" in rows["hybrid"][-1]

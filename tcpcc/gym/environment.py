@@ -243,7 +243,8 @@ def make_parallel(scenario: Spec, agents: Sequence[str], **settings: Any) -> Age
     """A PettingZoo environment: several agents, each with a flow of the same network.
 
     Args:
-        scenario, **settings: as in `make`. With ``every="rtt"`` a step is the smallest RTT.
+        scenario: as in `make`.
         agents: names of the flows.
+        **settings: as in `make`. With ``every="rtt"`` a step is the smallest RTT.
     """
     return Agents(scenario, agents, **settings)

@@ -12,8 +12,9 @@ packets have been acknowledged and S_i sent since the start; R is the newest RTT
 
 While the path delivers all, d = s. Once it is full, s exceeds d by what the path delivers in the
 time by which R has grown. With the default numbers (3) holds when R is 2.7 base RTTs and W
-5.3 BDP: with a buffer below about 4.5 BDP a loss comes first. (3) needs 10 bins before t - R, and fewer than 15 since. If more than 10
-bins pass without an ACK, the bins begin anew; so they do after a loss or timeout.
+5.3 BDP: with a buffer below about 4.5 BDP a loss comes first. (3) needs 10 bins before t - R, and
+fewer than 15 since. If more than 10 bins pass without an ACK, the bins begin anew; so they do after
+a loss or timeout.
 
 Differences from the draft
     S is the sum of acknowledged packets and packets in flight.

@@ -70,7 +70,7 @@ pytest: $(READY)
 papers: $(READY)
 	$(BIN)/tcpcc reproduce > /dev/null
 	$(BIN)/tcpcc reproduce variants > /dev/null
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup -m papers
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder -m papers
 
 # Faults planted at random, and the test that sees each: one or two CPU minutes a fault.
 MUTANTS ?= 60

@@ -26,9 +26,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    for item in items:  # for `--dist loadgroup`: by file, but each notebook by itself
-        alone = item.path.name == "test_notebooks.py"
-        item.add_marker(pytest.mark.xdist_group(item.nodeid if alone else str(item.path)))
+    items.sort(key=lambda item: item.path.name != "test_notebooks.py")  # the longest file first
     if seeds.QUICK:
         left = [item for item in items if item.get_closest_marker("papers")]
         config.hook.pytest_deselected(items=left)

@@ -90,7 +90,7 @@ def live():
 
 @pytest.mark.parametrize("name", ["reno", "vegas", "cubic_2008"])
 def test_the_kernel_that_runs_here(live, name):
-    with loader.loaded(name, name="tc_test_live", **EXPORTED[name]) as control:
+    with loader.loaded(name, name=f"tc_live_{os.getpid()}", **EXPORTED[name]) as control:
         run = record.record(Case((control,), exported.BUFFER), 15.0)
     if not record.is_good(run):
         pytest.skip(f"this machine is too busy: a packet was {run['late_most']:.0f} ms late")

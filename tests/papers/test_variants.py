@@ -156,13 +156,11 @@ def test_finished_numbers_are_not_simulated_again(tmp_path, monkeypatch):
     assert variants.reproduce(["small"], ["fluid"], (1,), cache=tmp_path) == first
 
 
-# Page, picture, README
+# Page, picture
 
 
-def test_page_and_readme_are_of_these_numbers(table):
+def test_the_page_is_of_these_numbers(table):
     assert (ROOT / "docs" / "variants.md").read_text(encoding="utf-8") == page.page(table)
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert page.headline(table) in readme
 
 
 def test_the_page_has_a_row_for_each_controller_and_reasons_in_place_of_blanks(table):

@@ -408,6 +408,8 @@ class Controller(Definition):
             ) from None
         except (ArithmeticError, ValueError, IndexError):
             pass  # the example's numbers, and its group of one, need not suit every algorithm
+        except TypeError as error:
+            raise ScenarioError(f"controller {self.name!r}, {rule_name}: {error}") from None
         for name, value in vars(s).items():
             if not isinstance(value, Number | np.ndarray):
                 raise ScenarioError(
@@ -423,9 +425,9 @@ class Controller(Definition):
 
     def example(self) -> tuple[SimpleNamespace, SimpleNamespace, SimpleNamespace]:
         """State, parameters and a plausible sample, as plain objects to try rules on."""
-        s = SimpleNamespace(
-            **dict(zip(self.state_dtype.names or (), self.initial_state, strict=True))
-        )
+        first = np.array([self.initial_state], self.state_dtype)[0]
+        values = {name: first[name] for name in self.state_dtype.names or ()}
+        s = SimpleNamespace(**{n: v if v.ndim else v.item() for n, v in values.items()})
         s.cwnd, s.ssthresh = 10.0, 5.0
         p = SimpleNamespace(**{n: float(v.default) for n, v in self.params.items()})
         a = SimpleNamespace(**{name: value for name, (_, _, value) in SAMPLE.items()})

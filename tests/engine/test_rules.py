@@ -166,6 +166,19 @@ def test_a_value_that_is_no_number_is_also_found_by_a_call_of_the_rule():
         make(on_ack=writes_returned_text)
 
 
+def masks(s, p, ack):
+    s.turn = (int(ack.now) + s.turn) & 3
+
+
+def test_only_whole_state_takes_part_in_bit_operations():
+    def turn(kind):
+        return {"turn": tc.State(0, "", "turn", kind=kind)}
+
+    assert make(on_ack=masks, state=turn(int)).state_dtype["turn"] == int
+    with pytest.raises(ScenarioError, match=r"^controller 'mine', on_ack: unsupported operand"):
+        make(on_ack=masks, state=turn(float))
+
+
 def test_queue_and_slow_start_rules_are_read_too():
     def arrival(s, p, q):
         if q.now > 1e6:

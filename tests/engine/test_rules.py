@@ -174,7 +174,7 @@ def test_only_whole_state_takes_part_in_bit_operations():
     def turn(kind):
         return {"turn": tc.State(0, "", "turn", kind=kind)}
 
-    assert make(on_ack=masks, state=turn(int)).state_dtype["turn"] == int
+    assert make(on_ack=masks, state=turn(int)).state_dtype["turn"].kind == "i"
     with pytest.raises(ScenarioError, match=r"^controller 'mine', on_ack: unsupported operand"):
         make(on_ack=masks, state=turn(float))
 

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path as File
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
-from experiments.kernel.cases import DELAY, QUICK_ACKS, RATE, STEP, Case
+from experiments.kernel.cases import DELAY, PROCESSING, QUICK_ACKS, RATE, STEP, Case
 from experiments.kernel.compare import Sender, sender_of, senders
 
 DATA = File(__file__).parent.parent / "data" / "kernel_exported.json.gz"
@@ -53,10 +54,17 @@ EXPORTED: dict[str, dict[str, Any]] = {
 """Controllers that are exported, and their settings."""
 
 
-def scenario(flow: tc.Flow, duration: float = DURATION) -> tc.Scenario:
-    """The path of the recording, with our flow."""
+def scenario(flow: tc.Flow, duration: float = DURATION, noise: float = PROCESSING) -> tc.Scenario:
+    """The path of the recording, with our flow.
+
+    Each packet takes up to `noise` s longer to be sent, and each ACK to come back. Without it all
+    RTTs of a full queue are equal, which no host measures: `card` and `vegas_a`, which compare an
+    RTT with the one before, then have another window.
+    """
     net = tc.dumbbell(RATE, DELAY, BUFFER, access_delay=0.0)
-    return tc.Scenario(net, [flow], duration=duration, interval=STEP)
+    there, back = net.links
+    net = replace(net, links=(there, replace(back, jitter=noise)))
+    return tc.Scenario(net, [replace(flow, processing=noise)], duration=duration, interval=STEP)
 
 
 def flow_of(name: str, kernels: bool = False) -> tc.Flow:
@@ -81,9 +89,11 @@ def kernel(name: str, kernels: bool = False) -> Sender:
 
 
 @cache
-def ours(name: str, kernels: bool = False, duration: float = DURATION) -> Sender:
+def ours(
+    name: str, kernels: bool = False, duration: float = DURATION, noise: float = PROCESSING
+) -> Sender:
     """Our sender on the same path."""
-    run = tc.simulate(scenario(flow_of(name, kernels), duration), trace=True)
+    run = tc.simulate(scenario(flow_of(name, kernels), duration, noise), trace=True)
     return sender_of(run, 0)
 
 

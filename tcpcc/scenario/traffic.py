@@ -322,8 +322,8 @@ class Flow(Record):
             and saved by the controller's name.
         start: time at which the connection opens, s.
         count: number of such flows, each with its own access links. A background flow runs as at
-            most 100 representatives (hybrid and fluid); their rows in a run are sums over the
-            flows that they stand for.
+            most 100 representatives (hybrid and fluid), in packets as many as `simulate` is given
+            as ``representatives``; their rows in a run are sums over the flows that they stand for.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.
         processing: longest time the host takes to send a packet, s. It is drawn for each packet

@@ -114,6 +114,13 @@ def show_header(w, q, link, header):
 
 
 @compiled
+def count_marks(w, link, time, n):
+    link.marked += n
+    if link.recorded != 0 and time <= w.duration:
+        link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1)).marks += n
+
+
+@compiled
 def take_verdict(w, q, link, header, time):
     """Apply a discipline's decision to a packet; returns whether the packet may pass.
 
@@ -125,9 +132,7 @@ def take_verdict(w, q, link, header, time):
         h = header_at(w.headers, header)
         if q.mark != 0:
             h.ecn |= CE
-            link.marked += 1
-            if link.recorded != 0 and time <= w.duration:
-                link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1)).marks += 1
+            count_marks(w, link, time, 1)
         if q.words != 0:
             h.word0 = q.word0
             h.word1 = q.word1

@@ -87,6 +87,8 @@ FLOW = record_dtype(
         # last item; whether an item waits for the one before
         "item": int, "undone": int, "last_item": int, "waits": int,
         "traffic_class": int,
+        # number of flows that it stands for
+        "count": int,
     },
     whole_lines=True,
 )  # fmt: skip
@@ -111,6 +113,8 @@ LINK = record_dtype(
         # the time before which its discipline sends no packet
         ("stored", int), ("inner", int), ("n_inner", int), ("sending", int), ("release_at", float),
         ("counted_until", float), ("newest", float),
+        # places that its queue keeps free
+        ("margin", int),
         # of a stage: largest jitter of a packet, share of packets with jitter, whether packets may
         # overtake, period of the aggregation (0: none)
         ("jitter", float), ("share", float), ("reorders", int), ("period", float),
@@ -126,7 +130,8 @@ LANE = record_dtype(
         "time": float, "since": float, "order": int, "ident": int,
     }
 )  # fmt: skip
-HOP = record_dtype({"link": int, "then": INT32, "again": INT32})  # link: its address
+# link: its address; count: packets that a packet of the flow stands for there
+HOP = record_dtype({"link": int, "then": INT16, "again": INT16, "count": INT32})
 QUEUED = record_dtype({"leaves": float, "size": float})
 # A packet in flight (see packets.Packet), one cache line. `time` is its arrival; `since` and
 # `order` are its rank among simultaneous arrivals. In the pool `time` is its arrival at the queue,

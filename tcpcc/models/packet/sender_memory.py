@@ -13,6 +13,7 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.header_memory import uses_headers
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
+from tcpcc.models.packet.representatives import count_of
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
@@ -72,7 +73,7 @@ class SenderMemory:
         spec = flow.spec
         self.world.trace.mark(row, i, flow)
         row["bins"] = self.world.bins_of(i)
-        row["size"] = spec.packet_size
+        row["size"], row["count"] = spec.packet_size, count_of(flow)
         row["traffic_class"] = spec.traffic_class
         row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan

@@ -13,6 +13,7 @@ import numpy as np
 from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.header_fields import FIRST_OF_QUEUE, N_WORDS
 from tcpcc.models.packet.event_list import before, push
 from tcpcc.models.packet.headers import (
     count_marks,
@@ -112,10 +113,8 @@ def clear_queue_sample(link, q):
     q.ecn = math.nan
     q.ect = math.nan
     q.words = math.nan
-    q.word0 = math.nan
-    q.word1 = math.nan
-    q.word2 = math.nan
-    q.word3 = math.nan
+    for i in range(N_WORDS):
+        number_at(link.sample + FIRST_OF_QUEUE, i).value = math.nan
     q.sojourn = math.nan
     q.again = math.nan
     q.evicted = math.nan

@@ -6,6 +6,7 @@ grow. A nearly full ring sets ``w.need``, and the driver enlarges it between eve
 
 import numpy as np
 
+from tcpcc.definition import WORDS
 from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
@@ -145,15 +146,11 @@ PACKET = record_dtype(
 # A packet's header: its place goes with the packet, and back with its ACK (see headers).
 HEADER = record_dtype(
     {
-        "back": int,
-        "ecn": int,
-        "echo": int,
-        "word0": float,
-        "word1": float,
-        "word2": float,
-        "word3": float,
+        "back": int, "ecn": int, "echo": int,
+        "n_words": int,  # that its controller writes; 0: it has ECN bits only
+        **dict.fromkeys(WORDS, float),
     }
-)
+)  # fmt: skip
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": INT32, "id": INT32})
 # An inner queue of a scheduled link: places in the pool; place 0 means no packet.
 INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})

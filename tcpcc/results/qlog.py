@@ -68,7 +68,7 @@ def _events(run: Run, chosen: set[int]) -> Iterator[dict[str, Any]]:
         yield {**common, "name": name, "data": data}
         if not math.isnan(event["cwnd"]):
             metrics = _metrics(kind, event, size)
-            metrics |= {n: float(event[n]) for n in recorded if not math.isnan(event[n])}
+            metrics |= {n: float(event[n]) for n in recorded if math.isfinite(event[n])}
             yield {**common, "name": "recovery:metrics_updated", "data": metrics}
 
 

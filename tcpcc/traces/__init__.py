@@ -1,0 +1,5 @@
+"""Traces that other programs recorded, as runs: `tcpcc.read_qlog` and its like."""
+
+from tcpcc.traces.from_qlog import read_qlog
+
+__all__ = ["read_qlog"]

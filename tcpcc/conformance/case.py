@@ -25,7 +25,7 @@ from __future__ import annotations
 import inspect
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -155,9 +155,9 @@ class Case:
 
         return Scenario.from_toml(self.scenario_text)
 
-    @cached_property
-    def path(self) -> KnownPath:
-        return KnownPath(self.scenario)
+    def path(self, packet_sizes: Sequence[float] = ()) -> KnownPath:
+        """The scenario's path, for packets of these sizes, bytes."""
+        return KnownPath(self.scenario, packet_sizes)
 
     def simulate(self, controller: Any = None, **settings: Any) -> Run:
         """Run the scenario, by default with its own flows.
@@ -217,8 +217,8 @@ def find(case: str | Case) -> Case:
 def _parse(name: str) -> Case:
     table = tomllib.loads(_text(CASES, name))
     checks = [Check.of_table(name, k, dict(t)) for k, t in enumerate(table.pop("check", []), 1)]
-    told = [table.pop(key) for key in ("title", "source", "scenario")]
-    case = Case(name, *told, table.pop("notes", ""), tuple(checks))
+    title, source, scenario = (table.pop(key) for key in ("title", "source", "scenario"))
+    case = Case(name, title, source, scenario, table.pop("notes", ""), tuple(checks))
     if table or not checks or len({check.name for check in checks}) < len(checks):
         raise ScenarioError(f"case {name}: needs checks with different names, no key {[*table]}")
     return replace(case, checks=tuple(replace(c, source=c.source or case.source) for c in checks))

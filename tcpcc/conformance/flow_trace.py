@@ -10,14 +10,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tcpcc.errors import TcpccError
 from tcpcc.files import whole_file
-from tcpcc.results.recording import EVENTS, TRACED
+from tcpcc.results.recording import EVENT_DTYPE, EVENTS
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -50,47 +50,49 @@ class FlowTrace:
         again: whether each of them is a retransmission.
         timeouts: times of retransmission timeouts, s; None: the trace does not tell.
         modes: names of the numbers in the column ``mode``.
+        packet_size: bytes of a packet on the wire; NaN: that of the case's scenario.
         name: of the flow.
     """
 
     time: NDArray[np.float64]
     columns: Mapping[str, NDArray[np.float64]]
-    delivered_at: NDArray[np.float64]
-    delivered: NDArray[np.float64]
+    delivered_at: NDArray[np.float64] = field(default_factory=lambda: NO_FLOATS)
+    delivered: NDArray[np.float64] = field(default_factory=lambda: NO_FLOATS)
     sent_at: NDArray[np.float64] = field(default_factory=lambda: NO_FLOATS)
     again: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
     timeouts: NDArray[np.float64] | None = None
     modes: Sequence[str] = MODES
+    packet_size: float = math.nan
     name: str = "flow"
 
     @classmethod
     def of_run(cls, run: Run, name: str) -> FlowTrace:
         """The trace of a flow of a run; with ``trace=True`` each event, else the bins."""
         of_flow = run.data.sel(flow=name)
-        controller = str(of_flow["controller"].values)
         bins = run.data["time"].values.astype(float)
-        arrived = np.nancumsum(of_flow["delivered"].values)
-        common = {
-            "delivered_at": bins,
-            "delivered": arrived,
-            "modes": MODES_OF.get(controller, MODES),
-            "name": name,
-        }
         mine = _events_of(run, name)
         if mine is None:
-            columns = {
-                one: of_flow[one].values.astype(float) for one in ("cwnd", "ssthresh", "rtt")
-            }
+            columns = {n: of_flow[n].values.astype(float) for n in ("cwnd", "ssthresh", "rtt")}
             known = np.isfinite(columns["cwnd"])
-            return cls(bins[known], {k: v[known] for k, v in columns.items()}, **common)
+            made = cls(bins[known], {k: v[known] for k, v in columns.items()})
+        else:
+            made = cls._of_events(mine)
+        made.delivered_at, made.delivered = bins, np.nancumsum(of_flow["delivered"].values)
+        made.modes = MODES_OF.get(str(of_flow["controller"].values), MODES)
+        made.packet_size = float(of_flow["packet_size"])
+        made.name = name
+        return made
+
+    @classmethod
+    def _of_events(cls, mine: NDArray[Any]) -> FlowTrace:
+        """The trace of a connection from its events."""
         kinds = mine["event"]
         sends = mine[np.isin(kinds, _AT_SENDER[:2])]
         samples = mine[np.isin(kinds, _AT_SENDER)]
-        told = [one for one in samples.dtype.names or () if one not in _POSITIONS]
         columns = {
-            _RENAMED.get(one, one): samples[one].astype(float)
-            for one in told[5:]
-            if one in TRACED or np.isfinite(samples[one]).any() or np.isinf(samples[one]).any()
+            _RENAMED.get(name, name): samples[name].astype(float)
+            for name in (samples.dtype.names or ())[len(EVENT_DTYPE.descr) :]
+            if name not in _POSITIONS and not np.isnan(samples[name]).all()
         }
         acked = np.isin(samples["event"], _AT_SENDER[2:4])
         columns["rtt"] = np.where(acked, samples["value"], math.nan)
@@ -100,7 +102,6 @@ class FlowTrace:
             sent_at=sends["time"].astype(float),
             again=sends["event"] == EVENTS.index("retransmit"),
             timeouts=mine["time"][kinds == EVENTS.index("timeout")].astype(float),
-            **common,
         )
 
     @classmethod
@@ -157,7 +158,7 @@ class FlowTrace:
         with whole_file(path) as part:
             table.to_csv(part, index=False, float_format="%.9g")
 
-    def total_delivered(self, times: ArrayLike) -> NDArray[np.float64]:
+    def total_delivered(self, times: Any) -> NDArray[np.float64]:
         """Packets delivered up to each time; 0 before the first."""
         return np.interp(times, self.delivered_at, self.delivered, left=0.0)
 
@@ -184,7 +185,7 @@ class FlowTrace:
         return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
-def _events_of(run: Run, name: str) -> NDArray | None:
+def _events_of(run: Run, name: str) -> NDArray[Any] | None:
     """The events of a flow, or of the first connection of a workload's row; None: no trace."""
     if run.events is None:
         return None

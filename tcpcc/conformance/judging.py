@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.conformance.case import Case, Check, find
 from tcpcc.conformance.flow_trace import FlowTrace
+from tcpcc.conformance.known_path import KnownPath
 from tcpcc.conformance.observables import NotInTraceError
 from tcpcc.errors import ScenarioError, refuse
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
 
 WITHIN, LEAVES, ABSENT, UNKNOWN = "within", "leaves", "never happens", "not in trace"
-SUFFIXES = (".nc", ".csv")
+QLOGS = (".qlog", ".sqlog", ".json", ".gz")
+SUFFIXES = (".nc", ".csv", *QLOGS)
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,9 @@ def judge(trace: Run | FlowTrace | Sequence[FlowTrace] | str | Path, case: str |
     """Judge a trace by a case of the conformance kit.
 
     Args:
-        trace: a `Run`, best with a trace; the path of a file (.nc of `Run.save`, .csv as
-            `FlowTrace.of_csv` reads it); or one `FlowTrace` for each flow.
+        trace: a `Run`, best with a trace; the path of a file (.qlog as `read_qlog`
+            reads it, .nc of `Run.save`, .csv as `FlowTrace.of_csv` reads it); or one `FlowTrace`
+            for each flow.
         case: name of a case, such as "bbr-03".
 
     Returns:
@@ -117,7 +120,8 @@ def judge(trace: Run | FlowTrace | Sequence[FlowTrace] | str | Path, case: str |
             f"trace: has {len(traces)} flow{'s' * (len(traces) > 1)}: case {chosen.name} judges"
             f" {needed}"
         )
-    return Judgement(chosen, tuple(_judge(check, traces, chosen) for check in chosen.checks))
+    path = chosen.path([each.packet_size for each in traces])
+    return Judgement(chosen, tuple(_judge(check, traces, path) for check in chosen.checks))
 
 
 def flow_traces(trace: Any) -> list[FlowTrace]:
@@ -150,12 +154,16 @@ def _read(path: Path) -> Run:
 
     if path.suffix == ".nc":
         return Run.load(path)
+    if path.suffix in QLOGS:
+        from tcpcc.traces import read_qlog
+
+        return read_qlog(path)
     raise ScenarioError(f"trace {path}: must end in {', '.join(SUFFIXES)}")
 
 
-def _judge(check: Check, traces: list[FlowTrace], case: Case) -> Finding:
+def _judge(check: Check, traces: list[FlowTrace], path: KnownPath) -> Finding:
     try:
-        reading = check.read(traces, case.path)
+        reading = check.read(traces, path)
     except NotInTraceError as lack:
         return Finding(check, UNKNOWN, f"needs {lack}")
     values = list(reading.values)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tcpcc.results.recording import base_rtts
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 class KnownPath:
     """The slowest recorded link of a scenario, and its flows.
 
+    Args:
+        scenario: the scenario.
+        packet_sizes: of the flows of a trace, bytes; NaN: those of the scenario.
+
     Attributes:
         duration: s.
         base_rtt: of each flow, s.
@@ -24,7 +29,7 @@ class KnownPath:
 
     UNITS: ClassVar[tuple[str, ...]] = ("rate", "bdp", "rtt")
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, packet_sizes: Sequence[float] = ()) -> None:
         resolved = scenario.resolve()
         limited = [link for link in resolved.links if link.record]
         slowest = min(limited, key=lambda link: link.rate)
@@ -40,8 +45,11 @@ class KnownPath:
         self._since = np.array([since for since, _ in steps])
         self._rates = np.array([rate for _, rate in steps])
         self._bits = [8.0 * row.spec.packet_size for row in resolved.rows]
+        for flow, size in enumerate(packet_sizes[: len(self._bits)]):
+            if math.isfinite(size):
+                self._bits[flow] = 8.0 * size
 
-    def unit(self, name: str, flow: int, times: ArrayLike) -> NDArray[np.float64]:
+    def unit(self, name: str, flow: int, times: Any) -> NDArray[np.float64]:
         """ "rate" (packets/s), "bdp" (packets) or "rtt" (s) of a flow at these times."""
         if name == "rtt":
             return np.full(np.shape(times), self.base_rtt[flow])

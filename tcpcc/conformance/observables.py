@@ -325,6 +325,60 @@ def first_retransmission(
     return _one(time, length / (float(path.unit(per, flow, time)) if per else 1.0))
 
 
+def _recoveries(trace: FlowTrace, after: float, before: float) -> list[tuple[float, float]]:
+    """Beginning, s, and RTT, s, of each recovery: a retransmission with none in an RTT before."""
+    _needs_sends(trace)
+    rtt = column(trace, "rtt")
+    known = ~np.isnan(rtt)
+    found: list[tuple[float, float]] = []
+    last = -math.inf
+    for time in trace.sent_at[trace.again]:
+        place = int(np.searchsorted(trace.time[known], time)) - 1
+        now = float(rtt[known][max(place, 0)])
+        if after <= time < before and time - last > now:
+            found.append((float(time), now))
+        last = float(time)
+    return found
+
+
+@observable
+def recovery_pace(
+    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, part: float, after: float,
+    before: float = math.inf, take: str = "",
+) -> Reading:  # fmt: skip
+    """Packets sent over packets delivered in the first `part` of an RTT of each recovery.
+
+    `take` = "first": of the first recovery only.
+    """
+    trace = traces[flow]
+    _needs_delivered(trace)
+    times, values = [], []
+    for begin, rtt in _recoveries(trace, after, before)[: 1 if take else None]:
+        end = begin + part * rtt
+        sent = float(np.diff(np.searchsorted(trace.sent_at, [begin, end]))[0])
+        arrived = float(np.diff(trace.total_delivered([begin, end]))[0])
+        if arrived > 0 and end <= trace.sent_at[-1]:
+            times.append(begin)
+            values.append(sent / arrived)
+    return Reading(times, values)
+
+
+@observable
+def burst(
+    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, width: float, after: float,
+    before: float,
+) -> Reading:  # fmt: skip
+    """Most packets sent within `width` s between two times."""
+    trace = traces[flow]
+    _needs_sends(trace)
+    sends = trace.sent_at[(trace.sent_at >= after) & (trace.sent_at < before)]
+    if not len(sends):
+        return Reading([], [])
+    counts = np.searchsorted(sends, sends + width) - np.arange(len(sends))
+    place = int(np.argmax(counts))
+    return _one(float(sends[place]), float(counts[place]))
+
+
 # The window.
 
 
@@ -385,6 +439,25 @@ def regrowth(
     return Reading(times, values)
 
 
+@observable
+def increase(
+    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float,
+    before: float = math.inf,
+) -> Reading:  # fmt: skip
+    """Growth of the window from each reduction to the next, packets per RTT."""
+    trace = traces[flow]
+    rtt = column(trace, "rtt")
+    known = ~np.isnan(rtt)
+    times, values = [], []
+    at = trace.time[known]
+    elapsed = np.concatenate([[0.0], np.cumsum(np.diff(at) / rtt[known][1:])])
+    for (begin, _, low), (end, peak, _) in pairwise(falls(trace, after, before, 0.1)):
+        passed = np.diff(np.interp([begin, end], at, elapsed))[0]
+        times.append(end)
+        values.append(float((peak - low) / passed))
+    return Reading(times, values)
+
+
 def _windows_by_round(trace: FlowTrace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ends of rounds, and the window there."""
     window = column(trace, "cwnd")
@@ -396,10 +469,13 @@ def _windows_by_round(trace: FlowTrace) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def _doubling_ends(windows: ArrayLike, least: float) -> int:
-    """Number of the first round in which the window grows by less than `least`."""
-    grown = np.asarray(windows)[1:] / np.asarray(windows)[:-1]
+    """Number of the first round in which the window grows by less than `least`.
+
+    The first round is the handshake and ends with the first ACK of data.
+    """
+    grown = np.asarray(windows)[2:] / np.asarray(windows)[1:-1]
     slow = np.flatnonzero(grown < least)
-    return int(slow[0]) if len(slow) else len(grown)
+    return int(slow[0]) + 1 if len(slow) else len(grown) + 1
 
 
 @observable
@@ -410,7 +486,7 @@ def doubling_ends(
     """A column when the window first grows by less than `least` in a round, divided by `per`."""
     trace = traces[flow]
     ends, windows = _windows_by_round(trace)
-    if len(ends) < 2:
+    if len(ends) < 3:
         raise NotInTraceError("round trips")
     time = float(ends[_doubling_ends(windows, least)])
     values = column(trace, of)

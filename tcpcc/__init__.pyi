@@ -3,6 +3,7 @@
 import pandas as pd
 
 from .batch import batch as batch
+from .conformance import judge as judge
 from .controllers import Controller as Controller
 from .definition import Flag as Flag
 from .definition import Param as Param

@@ -17,7 +17,7 @@ A case file::
     source = "ProbeRTT Logic"       # optional: section
 
 `low` and `high` bound numbers; `allowed` lists names of states. With `optional = true` a check may
-have nothing to judge.
+have nothing to judge. `exception` tells why this package's own sender leaves the envelope.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class Check:
         reason: why these bounds.
         source: section, if it differs from the case's.
         optional: whether there may be nothing to judge.
+        exception: why the reference of this package leaves the envelope; "": it does not.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Check:
     reason: str
     source: str
     optional: bool
+    exception: str
 
     @classmethod
     def of_table(cls, case: str, number: int, table: dict[str, Any]) -> Check:
@@ -88,6 +90,7 @@ class Check:
             raise ScenarioError(f"{where}: give low <= high, or allowed")
         flow, source = int(table.pop("flow", 1)), table.pop("source", "")
         optional = bool(table.pop("optional", False))
+        exception = table.pop("exception", "")
         known = inspect.signature(OBSERVABLES[kind]).parameters
         for setting in table:
             if setting not in known or setting in _COMMON:
@@ -95,7 +98,7 @@ class Check:
         for setting, parameter in known.items():
             if setting not in (*_COMMON, *table) and parameter.default is parameter.empty:
                 raise ScenarioError(f"{where}: {kind} needs {setting}")
-        return cls(name, kind, table, flow, low, high, allowed, reason, source, optional)
+        return cls(name, kind, table, flow, low, high, allowed, reason, source, optional, exception)
 
     def read(self, traces: list[FlowTrace], path: KnownPath) -> Reading:
         return OBSERVABLES[self.observable](traces, path, self.flow - 1, **self.settings)

@@ -116,9 +116,15 @@ class FlowTrace:
         """
         import pandas as pd
 
-        table = pd.read_csv(path)
+        try:
+            table = pd.read_csv(path)
+        except (ValueError, UnicodeDecodeError) as error:
+            raise TcpccError(f"{path}: not a CSV: {error}") from None
         if "time" not in table or not table["time"].is_monotonic_increasing:
             raise TcpccError(f"{path}: needs a column time, s, in rising order")
+        for name in table.columns.difference(["mode"]):
+            if not pd.api.types.is_numeric_dtype(table[name]):
+                raise TcpccError(f"{path}: column {name}: must have numbers")
         time = table.pop("time").to_numpy(float)
         delivered = table.pop("delivered").to_numpy(float) if "delivered" in table else NO_FLOATS
         sent_at, again = NO_FLOATS, np.empty(0, bool)

@@ -62,11 +62,9 @@ class Judgement:
         verdicts = {finding.verdict for finding in self.findings}
         return WITHIN in verdicts and not verdicts & {LEAVES, ABSENT}
 
-    def table(self) -> pd.DataFrame:
-        """One row for each check: check, verdict, envelope, found, time, value, source, reason."""
-        import pandas as pd
-
-        rows = [
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each check, with what `table` has."""
+        return [
             {
                 "check": each.check.name,
                 "verdict": each.verdict,
@@ -80,7 +78,17 @@ class Judgement:
             }
             for each in self.findings
         ]
-        return pd.DataFrame(rows)
+
+    def table(self) -> pd.DataFrame:
+        """One row for each check.
+
+        Columns: `check`; `verdict`; `envelope`; `found`, the range of values, with their number in
+        parentheses; `time` (s) and `value`, where the trace first leaves the envelope; `measured`,
+        the observable; `source`; `reason`.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
 
     def __repr__(self) -> str:
         counts = [sum(f.verdict == v for f in self.findings) for v in (WITHIN, UNKNOWN)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from tcpcc.files import whole_file
 
 def publish(folder: str | Path, names: Iterable[str] | None = None) -> list[Judgement]:
     """Write cases into a folder, one folder for each: scenario.toml, envelope.toml, README.md,
-    reference.qlog, and reference.csv (reference-2.csv for a second flow).
+    reference.qlog.gz, and reference.csv (reference-2.csv for a second flow).
 
     Args:
         folder: made if it does not exist.
@@ -40,7 +42,11 @@ def publish(folder: str | Path, names: Iterable[str] | None = None) -> list[Judg
 def _publish(case: Case, place: Path) -> Judgement:
     place.mkdir(parents=True, exist_ok=True)
     run = case.simulate()
-    run.to_qlog(place / "reference.qlog")
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "reference.qlog"
+        run.to_qlog(plain)
+        with whole_file(place / "reference.qlog.gz") as part:
+            part.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
     for number, trace in enumerate(flow_traces(run), 1):
         trace.to_csv(place / f"reference{'' if number == 1 else f'-{number}'}.csv")
     judgement = judge(run, case)
@@ -70,10 +76,17 @@ def _page(judgement: Judgement) -> str:
     ]
     lines += [
         f"| {each.check.name} | {each.check.envelope} | {each.found} | {each.check.measured} |"
-        f" {each.check.reason} | {each.check.source} |"
+        f" {_line(each.check.reason)} | {each.check.source} |"
         for each in judgement.findings
     ]
+    for check in case.checks:
+        if check.exception:
+            lines += ["", f"The reference leaves *{check.name}*: {_line(check.exception)}"]
     return "\n".join(lines) + "\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _overview(found: list[Judgement]) -> str:

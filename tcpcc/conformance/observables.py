@@ -96,13 +96,14 @@ def sample(
     after: float = 0.0,
     before: float = math.inf,
     skip: float = 0.0,
+    finite: bool = False,
     per: str = "",
 ) -> Reading:
     """A sample in each visit to `mode`, or of all samples between two times.
 
     `of`: the column. `take`: first, last, least or most. `skip`: s at the beginning of each visit
-    that are left out. `per`: what the value is divided by: rate, bdp, rtt of the path, or another
-    column.
+    that are left out. `finite`: leave infinite samples out. `per`: what the value is divided by:
+    rate, bdp, rtt of the path, or another column.
     """
     trace = traces[flow]
     values = column(trace, of)
@@ -120,6 +121,7 @@ def sample(
         inside = np.arange(first, stop)
         inside = inside[trace.time[inside] >= trace.time[first] + skip] if stop > first else inside
         inside = inside[~np.isnan(values[inside]) & ~np.isnan(scale[inside])]
+        inside = inside[np.isfinite(values[inside])] if finite else inside
         if len(inside):
             ratios = values[inside] / scale[inside]
             place = TAKES[take](ratios)
@@ -418,6 +420,19 @@ def cut(
 
 
 @observable
+def cut_interval(
+    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, c: float, beta: float,
+    before: float = math.inf,
+) -> Reading:  # fmt: skip
+    """Time from each reduction of the window to the next, over K as in `regrowth`."""
+    found = falls(traces[flow], after, before, 0.1)
+    scale = [math.cbrt(peak * (1 - beta) / c) for _, peak, _ in found]
+    times = [time for time, _, _ in found]
+    gaps = [float(gap / k) for gap, k in zip(np.diff(times), scale, strict=False)]
+    return Reading(times[1:], gaps)
+
+
+@observable
 def regrowth(
     traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, part: float,
     c: float, beta: float, before: float = math.inf,
@@ -447,7 +462,7 @@ def increase(
     """Growth of the window from each reduction to the next, packets per RTT."""
     trace = traces[flow]
     rtt = column(trace, "rtt")
-    known = ~np.isnan(rtt)
+    known = rtt > 0
     times, values = [], []
     at = trace.time[known]
     elapsed = np.concatenate([[0.0], np.cumsum(np.diff(at) / rtt[known][1:])])

@@ -96,14 +96,13 @@ def sample(
     after: float = 0.0,
     before: float = math.inf,
     skip: float = 0.0,
-    finite: bool = False,
     per: str = "",
 ) -> Reading:
     """A sample in each visit to `mode`, or of all samples between two times.
 
     `of`: the column. `take`: first, last, least or most. `skip`: s at the beginning of each visit
-    that are left out. `finite`: leave infinite samples out. `per`: what the value is divided by:
-    rate, bdp, rtt of the path, or another column.
+    that are left out. `per`: what the value is divided by: rate, bdp, rtt of the path, or another
+    column.
     """
     trace = traces[flow]
     values = column(trace, of)
@@ -121,7 +120,6 @@ def sample(
         inside = np.arange(first, stop)
         inside = inside[trace.time[inside] >= trace.time[first] + skip] if stop > first else inside
         inside = inside[~np.isnan(values[inside]) & ~np.isnan(scale[inside])]
-        inside = inside[np.isfinite(values[inside])] if finite else inside
         if len(inside):
             ratios = values[inside] / scale[inside]
             place = TAKES[take](ratios)

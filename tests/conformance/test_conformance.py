@@ -125,16 +125,16 @@ BROKEN = {
         "bbr-01",
     ),
     "a loss leaves 0.3 of a bound": (
-        {"params": {"beta": 0.3}}, "bbr-16", {"first reduction"}, "bbr-01",
+        {"params": {"beta": 0.3}}, "bbr-16", {"least short-term bound"}, "bbr-01",
     ),
     "no headroom": ({"params": {"headroom": 0.0}}, "bbr-21", {"window"}, "bbr-01"),
     "least window of 1": ({"params": {"least_window": 1}}, "bbr-14", {"window"}, "bbr-13"),
     "version 1": (
         {"controller": "bbr"}, "bbr-20", {"next state", "duration"}, "bbr-01",
     ),
-    "CUBIC halves": ({"params": {"beta": 0.5}}, "cubic-03", {"decrease"}, "hystart-01"),
+    "CUBIC halves": ({"params": {"beta": 0.5}}, "cubic-03", {"decrease"}, "rack-01"),
     "CUBIC grows linearly": (
-        {"controller": LINEAR}, "cubic-02", {"half of K"}, "cubic-03",
+        {"controller": LINEAR}, "cubic-02", {"half of K", "plateau"}, "cubic-03",
     ),
     "CUBIC is four times as steep": (
         {"params": {"c": 4.0}}, "cubic-01", {"interval"}, "cubic-03",
@@ -181,7 +181,7 @@ def test_a_judgement_tells_where_a_trace_leaves_its_envelope():
 def files(tmp_path_factory):
     """The kit of one case, and its reference as NetCDF."""
     folder = tmp_path_factory.mktemp("kit")
-    judgements = publish(folder, ["bbr-04", "cubic-04"])
+    judgements = publish(folder, ["bbr-04", "rack-02"])
     assert [each.passed for each in judgements] == [True, True]
     find("bbr-04").simulate().save(folder / "run.nc")
     return folder
@@ -192,7 +192,6 @@ def test_the_kit_is_complete_and_its_scenario_runs(files, capsys):
     assert names == {
         "README.md", "scenario.toml", "envelope.toml", "reference.qlog.gz", "reference.csv"
     }  # fmt: skip
-    assert (files / "cubic-04" / "reference-2.csv").is_file()
     assert "bbr-04/README.md" in (files / "README.md").read_text()
     page = (files / "bbr-04" / "README.md").read_text()
     assert all(check.reason.replace("\n", " ") in page for check in find("bbr-04").checks)
@@ -227,7 +226,7 @@ def test_the_command_returns_1_for_a_trace_that_leaves_an_envelope(files, capsys
     [
         (["x.csv", "--case", "bbr-04"], "trace x.csv: no such file"),
         (["x.csv"], "give a trace and --case"),
-        (["x.csv", "--case", "bbr-4"], "unknown case 'bbr-4': did you mean 'bbr-04'?"),
+        (["x.csv", "--case", "bbr-4"], "unknown case 'bbr-4': did you mean 'bbr-"),
         (["empty.txt", "--case", "bbr-04"], "empty.txt: must end in .nc, .csv, .qlog"),
         (["empty.csv", "--case", "bbr-04"], "empty.csv: not a CSV"),
         (["times.csv", "--case", "bbr-04"], "times.csv: needs a column time, s, in rising order"),
@@ -286,7 +285,7 @@ PATH = KnownPath(
 @pytest.mark.parametrize(
     ("name", "settings", "times", "values"),
     [
-        ("sample", {"of": "cwnd", "take": "most"}, [4.99], [149.9]),
+        ("sample", {"of": "cwnd", "take": "most"}, [9.99], [154.9]),
         ("sample", {"of": "cwnd", "take": "last", "mode": "STARTUP"}, [3.99], [139.9]),
         ("sample", {"of": "cwnd", "take": "first", "mode": "DRAIN", "skip": 0.5}, [4.5], [145]),
         ("sample", {"of": "cwnd", "take": "first", "after": 9, "per": "rate"}, [9], [145 / 500]),
@@ -306,7 +305,7 @@ PATH = KnownPath(
         ("cut", {"after": 0}, [4.99], [105 / 149.9]),
         ("regrowth", {"after": 0, "part": 0.5, "c": 0.4, "beta": 0.7},
          [4.99 + 0.5 * (149.9 * 0.3 / 0.4) ** (1 / 3)], [0.8610]),
-        ("growth", {"after": 6.0, "before": 6.12}, [6.1], [116 / 115]),
+        ("growth", {"after": 6.0, "before": 6.1}, [6.01], [115.1 / 114.1]),
     ],
 )  # fmt: skip
 def test_observables_have_the_values_of_a_calculation_by_hand(name, settings, times, values):
@@ -316,6 +315,39 @@ def test_observables_have_the_values_of_a_calculation_by_hand(name, settings, ti
         assert reading.values == values
     else:
         assert reading.values == pytest.approx(values, rel=2e-3, abs=1e-9)
+
+
+def saws():
+    """Two flows, the first with three teeth: 50 to 100 packets in 50 RTTs of 0.1 s, then 50; it
+    sends again at 2 s and at 3 s, nothing for 0.3 s before, and 5 packets in the 50 ms after."""
+    time = np.arange(1, 1600) / 100
+    sent = np.concatenate([np.arange(0, 1.7, 0.001), 2 + 0.01 * np.arange(6), [2.9, 3.0, 4.0]])
+    again = np.isin(np.arange(len(sent)), [1700, len(sent) - 2])
+    columns = {"cwnd": 50 + 10 * (time % 5), "rtt": np.full(len(time), 0.1)}
+    columns["mode"] = np.where((time % 5) < 0.2, 6.0, 3.0)
+    one = FlowTrace(time, columns, time, 100 * time, sent, again)
+    return [one, FlowTrace(time, {}, time, 300 * time)]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "values"),
+    [
+        ("share", {"after": 1, "before": 5}, [0.25]),
+        ("increase", {"after": 1.0}, [1.0, 1.0]),
+        ("cut", {"after": 1.0}, [0.5] * 3),
+        ("cut_interval", {"after": 1.0, "c": 0.4, "beta": 0.7}, [5 / 75 ** (1 / 3)] * 2),
+        ("time_between", {"mode": "PROBE_RTT"}, [4.8] * 3),
+        ("time_in_mode", {"mode": "CRUISE", "per": "rounds", "before": 4.0}, [48]),
+        ("first_retransmission", {"after": 1.0, "per": "rtt"}, [0.301 / PATH.base_rtt[0]]),
+        ("first_retransmission", {"after": 2.5}, [0.1]),
+        ("recovery_pace", {"part": 0.5, "after": 1.0, "before": 2.5}, [5 / 5]),
+        ("recovery_pace", {"part": 1.0, "after": 1.0, "take": "first"}, [6 / 10]),
+        ("doubling_ends", {"of": "cwnd", "least": 1.5}, [51.1]),
+    ],
+)
+def test_observables_of_teeth_and_recoveries(name, settings, values):
+    reading = OBSERVABLES[name](saws(), PATH, 0, **settings)
+    assert reading.values == pytest.approx(values, rel=5e-3)
 
 
 def test_reductions_of_the_window_are_found_after_plateaus_and_in_steps():

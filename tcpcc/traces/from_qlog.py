@@ -547,6 +547,7 @@ def _own(name: str, events: Timed, told: Event) -> Traced:
         {
             "cwnd": (times, made["cwnd"]),
             "ssthresh": (times, made["ssthresh"]),
+            "in_transit": (times, made["in_transit"]),
             "rtt": (times[acks], made["value"][acks]),
         },
         size,

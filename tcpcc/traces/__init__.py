@@ -2,5 +2,6 @@
 
 from tcpcc.traces.from_pcap import read_pcap
 from tcpcc.traces.from_qlog import read_qlog
+from tcpcc.traces.from_tcp_info import read_tcp_info
 
-__all__ = ["read_pcap", "read_qlog"]
+__all__ = ["read_pcap", "read_qlog", "read_tcp_info"]

@@ -138,8 +138,11 @@ def _size(path: str | Path, out: Segments, back: Segments, packet_size: float | 
         return _Size(packet_size - header, packet_size)
     told = np.append(out.mss, back.mss)
     if (told > 0).any():
+        largest = float(told[told > 0].min())
         stamps = 12.0 if (out.value[data] >= 0).any() else 0.0
-        return _Size(float(told[told > 0].min()) - stamps, told[told > 0].min() - stamps + header)
+        seen = out.payload[data & (out.payload <= largest)].max(initial=0)
+        largest = max(largest - stamps, float(seen))
+        return _Size(largest, largest + header)
     largest = float(out.payload.max())
     if largest > LARGEST:
         raise TcpccError(
@@ -203,7 +206,7 @@ def _traced(
         size.packet,
         size.payload,
         untold=untold,
-        delivered_by=ACK if at == "sender" else DELIVER,
+        delivered_by=(ACK, DUPACK) if at == "sender" else (DELIVER,),
         controller=controller,
         start=start,
         finished=_finished(out, base, told),
@@ -267,10 +270,12 @@ class _Told:
         highest = np.maximum(self.wanted, self.high.max(axis=1, initial=-1))
         known = np.append(0, np.maximum.accumulate(highest))[: len(highest)]
         news = (highest > known) & (highest > 0)
-        if not self.selective:
-            news &= ~np.append(False, self.duplicate[:-1])
         place = np.searchsorted(sent.fresh_end, highest)
         news &= place < len(sent.fresh_end)
+        if not self.selective:  # an ACK of data sent again may be of any data after it
+            again = np.append(0, np.cumsum(~sent.once))
+            first = np.searchsorted(sent.fresh_end, known, side="right")
+            news &= again[np.minimum(place, len(sent.once))] == again[first]
         place = place[news]
         once = sent.once[place]
         moments = self.time[news]

@@ -59,10 +59,11 @@ class Traced:
         packet_size: bytes of a full packet.
         payload: bytes of data in it.
         untold: variable of the record -> why the trace does not tell it.
-        delivered_by: the event that delivers, DELIVER or ACK.
+        delivered_by: the events that deliver.
         controller: name of the congestion control.
         start, finished: s.
         base_rtt: s. Default: the smallest sample.
+        counters: variable -> times and packets so far, in place of events.
     """
 
     name: str
@@ -72,11 +73,12 @@ class Traced:
     packet_size: float
     payload: float = math.nan
     untold: dict[str, str] = field(default_factory=dict)
-    delivered_by: int = ACK
+    delivered_by: tuple[int, ...] = (ACK,)
     controller: str = "unknown"
     start: float = 0.0
     finished: float = math.nan
     base_rtt: float = math.nan
+    counters: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
     @property
     def end(self) -> float:
@@ -200,7 +202,8 @@ def run_of(
         unit, long_name = TRACED["in_transit"]
         attrs = {"long_name": long_name, "units": unit}
         data["in_transit"] = ("time", "flow"), np.stack(held, axis=-1), attrs
-    return Run(data, _merged([each.events for each in connections]))
+    events = _merged([each.events for each in connections])
+    return Run(data, events if events.size else None)
 
 
 FLOW_VALUES = [name for name in FlowSeries.__dataclass_fields__ if name != "base_rtt"]
@@ -211,9 +214,13 @@ def _series(one: Traced, ends: NDArray[np.float64]) -> dict[str, Any]:
     kinds = one.events["event"]
     bins = np.minimum(np.searchsorted(ends, one.events["time"]), len(ends) - 1)
     result: dict[str, Any] = {}
-    for name, wanted in (_BY_EVENT | {"delivered": (one.delivered_by,)}).items():
+    for name, wanted in (_BY_EVENT | {"delivered": one.delivered_by}).items():
         chosen = np.isin(kinds, wanted)
         result[name] = np.bincount(bins[chosen], one.amounts[chosen], len(ends)).astype(float)
+    for name, (times, counted) in one.counters.items():
+        known = np.isfinite(counted)
+        so_far = np.interp(np.append(0.0, ends), times[known], counted[known])
+        result[name] = np.diff(so_far)
     for name in ("cwnd", "ssthresh", "rtt"):
         result[name] = _held(one.samples.get(name, NOTHING), ends, one)
     result["acks_dropped"] = np.full(len(ends), math.nan)

@@ -96,7 +96,9 @@ from .slow_start import StartUp as StartUp
 from .slow_start import slow_starts as slow_starts
 from .sweep import grid as grid
 from .sweep import sweep as sweep
+from .traces import read_pcap as read_pcap
 from .traces import read_qlog as read_qlog
+from .traces import read_tcp_info as read_tcp_info
 from .transport.recovery import Recovery as Recovery
 from .transport.recovery import recoveries as recoveries
 

@@ -642,6 +642,8 @@ class Run:
 
     def _connections(self, flows: Selection) -> list[int]:
         """The numbers of the selected traced connections, in order."""
+        if self.events is None and "source" in self.data.attrs:
+            raise ScenarioError(f"events: {self.data.attrs['source']} has samples only")
         if self.events is None:
             raise ScenarioError("the run has no events: simulate with trace=True")
         numbers = [int(number) for number in np.unique(self.events["flow"])]

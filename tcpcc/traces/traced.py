@@ -31,6 +31,7 @@ BINS = 500
 """Least number of bins of a trace whose interval is not given."""
 
 LINK = "bottleneck"
+NOTHING: tuple[Any, Any] = ((), ())  # no samples
 
 SEND, RETRANSMIT, ACK, DUPACK, LOSS, TIMEOUT, DELIVER, DROP = range(len(EVENTS))
 
@@ -54,14 +55,15 @@ class Traced:
         events: shape [event], in order of time (s), with the fields of a run's `events`.
         amounts: packets that each event counts as, shape [event]: of an ACK those that it
             acknowledges for the first time.
-        samples: times and values of `cwnd`, `ssthresh` (packets) and `rtt` (s).
+        samples: times and values of `cwnd`, `ssthresh`, `in_transit` (packets) and `rtt` (s).
         packet_size: bytes of a full packet.
         payload: bytes of data in it.
         untold: variable of the record -> why the trace does not tell it.
-        delivered_by: the event that delivers, DELIVER or ACK.
+        delivered_by: the events that deliver.
         controller: name of the congestion control.
         start, finished: s.
         base_rtt: s. Default: the smallest sample.
+        counters: variable -> times and packets so far, in place of events.
     """
 
     name: str
@@ -71,11 +73,12 @@ class Traced:
     packet_size: float
     payload: float = math.nan
     untold: dict[str, str] = field(default_factory=dict)
-    delivered_by: int = ACK
+    delivered_by: tuple[int, ...] = (ACK,)
     controller: str = "unknown"
     start: float = 0.0
     finished: float = math.nan
     base_rtt: float = math.nan
+    counters: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
     @property
     def end(self) -> float:
@@ -192,7 +195,15 @@ def run_of(
             "cpu_seconds": math.nan,
         },
     )
-    return Run(data, _merged([each.events for each in connections]))
+    flights = [each.samples.get("in_transit", NOTHING) for each in connections]
+    if any(len(times) for times, _ in flights):
+        pairs = zip(flights, connections, strict=True)
+        held = [_held(flight, ends, one) for flight, one in pairs]
+        unit, long_name = TRACED["in_transit"]
+        attrs = {"long_name": long_name, "units": unit}
+        data["in_transit"] = ("time", "flow"), np.stack(held, axis=-1), attrs
+    events = _merged([each.events for each in connections])
+    return Run(data, events if events.size else None)
 
 
 FLOW_VALUES = [name for name in FlowSeries.__dataclass_fields__ if name != "base_rtt"]
@@ -203,12 +214,15 @@ def _series(one: Traced, ends: NDArray[np.float64]) -> dict[str, Any]:
     kinds = one.events["event"]
     bins = np.minimum(np.searchsorted(ends, one.events["time"]), len(ends) - 1)
     result: dict[str, Any] = {}
-    nothing: tuple[Any, Any] = ((), ())
-    for name, wanted in (_BY_EVENT | {"delivered": (one.delivered_by,)}).items():
+    for name, wanted in (_BY_EVENT | {"delivered": one.delivered_by}).items():
         chosen = np.isin(kinds, wanted)
         result[name] = np.bincount(bins[chosen], one.amounts[chosen], len(ends)).astype(float)
+    for name, (times, counted) in one.counters.items():
+        known = np.isfinite(counted)
+        so_far = np.interp(np.append(0.0, ends), times[known], counted[known])
+        result[name] = np.diff(so_far)
     for name in ("cwnd", "ssthresh", "rtt"):
-        result[name] = _held(one.samples.get(name, nothing), ends, one)
+        result[name] = _held(one.samples.get(name, NOTHING), ends, one)
     result["acks_dropped"] = np.full(len(ends), math.nan)
     result |= {name: float(np.sum(kinds == event)) for name, event in _COUNTED.items()}
     result["finished"] = one.finished

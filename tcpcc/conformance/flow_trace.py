@@ -77,7 +77,13 @@ class FlowTrace:
             made = cls(bins[known], {k: v[known] for k, v in columns.items()})
         else:
             made = cls._of_events(mine)
-        made.delivered_at, made.delivered = bins, np.nancumsum(of_flow["delivered"].values)
+        arrived = of_flow["delivered"].values
+        if not np.isnan(arrived).all():
+            made.delivered_at, made.delivered = bins, np.nancumsum(arrived)
+        if np.isnan(of_flow["sent"].values).all():
+            made.sent_at, made.again = NO_FLOATS, np.empty(0, bool)
+        if np.isnan(of_flow["timeouts"]):
+            made.timeouts = None
         made.modes = MODES_OF.get(str(of_flow["controller"].values), MODES)
         made.packet_size = float(of_flow["packet_size"])
         made.name = name

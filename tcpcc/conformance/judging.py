@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
 
 WITHIN, LEAVES, ABSENT, UNKNOWN = "within", "leaves", "never happens", "not in trace"
-QLOGS = (".qlog", ".sqlog", ".json", ".gz")
-SUFFIXES = (".nc", ".csv", *QLOGS)
+READERS = {
+    "read_qlog": (".qlog", ".sqlog", ".json"),
+    "read_pcap": (".pcap", ".pcapng", ".cap"),
+    "read_tcp_info": (".ss",),
+}
+"""Functions of `tcpcc.traces`, and the suffixes of their files."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,9 @@ def judge(trace: Run | FlowTrace | Sequence[FlowTrace] | str | Path, case: str |
     """Judge a trace by a case of the conformance kit.
 
     Args:
-        trace: a `Run`, best with a trace; the path of a file (.qlog as `read_qlog`
-            reads it, .nc of `Run.save`, .csv as `FlowTrace.of_csv` reads it); or one `FlowTrace`
-            for each flow.
+        trace: a `Run`, best with a trace, also of `read_qlog`, `read_pcap` or `read_tcp_info`; the
+            path of a file that these read (.qlog, .pcap, .ss and others), of one of `Run.save`
+            (.nc), or of a CSV as `FlowTrace.of_csv` reads it; or one `FlowTrace` for each flow.
         case: name of a case, such as "bbr-03".
 
     Returns:
@@ -158,15 +162,18 @@ def flow_traces(trace: Any) -> list[FlowTrace]:
 
 
 def _read(path: Path) -> Run:
+    from tcpcc import traces
     from tcpcc.results import Run
 
-    if path.suffix == ".nc":
+    kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    if kind == ".nc":
         return Run.load(path)
-    if path.suffix in QLOGS:
-        from tcpcc.traces import read_qlog
-
-        return read_qlog(path)
-    raise ScenarioError(f"trace {path}: must end in {', '.join(SUFFIXES)}")
+    for reader, suffixes in READERS.items():
+        if kind in suffixes:
+            run: Run = getattr(traces, reader)(path)
+            return run
+    known = [".nc", ".csv", *(suffix for suffixes in READERS.values() for suffix in suffixes)]
+    raise ScenarioError(f"trace {path}: must end in {', '.join(known)}")
 
 
 def _judge(check: Check, traces: list[FlowTrace], path: KnownPath) -> Finding:

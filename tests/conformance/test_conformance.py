@@ -207,6 +207,14 @@ def test_files_are_judged_as_the_run_is(file, files):
         assert [f.found for f in judged.findings] == [f.found for f in whole.findings]
 
 
+def test_a_capture_is_judged_by_what_it_tells(tmp_path):
+    """It has no windows and no timers."""
+    run = find("prr-01").simulate()
+    run.to_pcap(tmp_path / "x.pcapng")
+    verdicts = {f.check.name: f.verdict for f in judge(tmp_path / "x.pcapng", "prr-01").findings}
+    assert verdicts == {"pace": WITHIN, "decrease": UNKNOWN, "timeouts": UNKNOWN}
+
+
 def test_the_command_returns_1_for_a_trace_that_leaves_an_envelope(files, capsys, tmp_path):
     good = str(files / "bbr-04" / "reference.csv")
     assert main(["judge", good, "--case", "bbr-04"]) == 0

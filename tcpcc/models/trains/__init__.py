@@ -67,7 +67,7 @@ class TrainMemory:
         x["per_rtt"] = per_rtt
         for name in ("lines", "acks", "pools", "open"):
             x[name] = address(getattr(self, name))
-        self._add(1024)
+        self.grow()
         world.in_trains = self.in_flight  # type: ignore[attr-defined]
         self._lay_out_lines()
         for i, link in enumerate(world.resolved.links):
@@ -134,14 +134,17 @@ class TrainMemory:
         return packets
 
     def grow(self) -> None:
+        """Make room for the next event: it may turn each outstanding packet of a flow into a train
+        of its own, when every other packet of a long train is dropped."""
         x: Any = self.x[0]
-        if x["n_free"] < 64 + 64:
-            self._add(len(self.trains))
         if x["want"] > 0:
             for name in ("segments", "stamps"):
                 if (name, int(x["want"]) - 1) in self.world.rings.arrays:
                     self.world.rings.enlarge(self.world.tcp, name, int(x["want"]) - 1)
             x["want"] = 0
+        x["margin"] = 2 * int(self.world.tcp["segment_mask"].max(initial=0)) + 64
+        if x["n_free"] < 2 * x["margin"]:
+            self._add(len(self.trains) + int(2 * x["margin"]))
 
     def _add(self, room: int) -> None:
         x: Any = self.x[0]

@@ -308,7 +308,7 @@ def append_train(w, x, flow, line, ident, kind, p):
     t = train_at(x.trains, place)
     x.free = np.int64(t.after)
     x.n_free -= 1
-    if x.n_free < 64:
+    if x.n_free < x.margin:
         w.need = 1
     t.first = p.first
     t.last = p.last
@@ -484,7 +484,9 @@ def close_train(w, x, flow, tcp, o):
             segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
     a = 0
     limit = longest(x, tcp)
-    pieces = min(math.ceil((o.last - o.first) / limit - 1e-6), n) if o.last > o.first else 1
+    pieces = 1
+    if o.last > o.first:
+        pieces = max(min(math.ceil((o.last - o.first) / limit - 1e-6), n), 1)
     gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
     for i in range(pieces):
         b = n * (i + 1) // pieces

@@ -55,11 +55,12 @@ OPEN_TRAIN = record_dtype(
 )
 
 # `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first free place for a train.
-# `want`: the flow, plus one, whose ring of segments is too short.
+# `margin`: places that one event may take. `want`: the flow, plus one, whose ring of segments is
+# too short.
 TRAINS = record_dtype(
     {
-        "per_rtt": float, "trains": int, "free": int, "n_free": int, "lines": int, "acks": int,
-        "pools": int, "open": int, "want": int,
+        "per_rtt": float, "trains": int, "free": int, "n_free": int, "margin": int,
+        "lines": int, "acks": int, "pools": int, "open": int, "want": int,
     }
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from experiments.battery.scenarios import CASES, phase_free
 
 RATE = 20e6
 PACKET_TIME = 8000 / RATE
@@ -74,6 +75,21 @@ def test_a_controller_reaches_the_queue_of_packets(controller):
     packets, trains = measured(tc.simulate(run)), measured(tc.simulate(run, "trains"))
     assert trains["util"] == pytest.approx(packets["util"], abs=0.02)
     assert trains["queue"] == pytest.approx(packets["queue"], rel=0.12, abs=1.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "duration"),
+    [
+        # a train of thousands, every other packet of which is dropped: one train for each packet
+        ("one RTT: 4 HSTCP, 1 Gb/s", 1, 4),
+        # a train whose packets are sent within rounding error
+        ("one RTT: 50 NewReno, 100 Mb/s", 4, 2),
+    ],
+)
+def test_all_packets_are_accounted_for(name, seed, duration):
+    """The fixture `conserved` counts them at the end of each run."""
+    run = tc.simulate(phase_free(CASES[name].scenario.replace(duration=duration), seed), "trains")
+    assert float(run.data["dropped"].sum()) > 100
 
 
 def test_no_packet_appears_or_is_counted_twice():

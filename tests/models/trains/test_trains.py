@@ -102,19 +102,6 @@ def test_no_packet_appears_or_is_counted_twice():
     assert np.all(missing <= window + repeats + 1)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"delayed_ack": 0.04}, "delayed_ack"),
-        ({"ecn": "classic"}, "headers"),
-    ],
-)
-def test_unsupported_settings_are_refused(change, message):
-    run = scenario("newreno", 1, transport=tc.Transport(**change))
-    with pytest.raises(tc.ScenarioError, match=message):
-        tc.simulate(run, "trains")
-
-
 def test_a_bad_resolution_is_refused():
     with pytest.raises(tc.ScenarioError, match="per_rtt"):
         tc.simulate(scenario("newreno", 1), "trains", per_rtt=0)

@@ -107,12 +107,8 @@ def test_a_sample_of_the_stored_numbers(name, model):
     agrees(name, model)
 
 
-# Not trains: in three scenarios of large windows the run does not account for all packets.
-HELD = ["packet", *(model for model in battery.MODELS if model != "trains")]
-
-
 @pytest.mark.papers
-@pytest.mark.parametrize("model", HELD)
+@pytest.mark.parametrize("model", ["packet", *battery.MODELS])
 @pytest.mark.parametrize("name", CASES)
 def test_the_stored_numbers(name, model):
     agrees(name, model)

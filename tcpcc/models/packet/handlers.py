@@ -154,6 +154,20 @@ def set_alarms(w, flow, tcp, now):
 @compiled
 def handle_arrival(w, kind, ident):
     """The first packet of a lane, or a packet with its own event, arrives at its link's far end."""
+    p, now = take_arrived(w, kind, ident)
+    flow = flow_at(w.flows, p.flow)
+    w.flow = p.flow
+    if p.hop == flow.n_hops and p.hop > flow.n_forward:
+        handle_ack(w, flow, p, now)
+    elif p.hop == flow.n_forward:
+        handle_data(w, flow, p, now)
+    else:
+        send_packet(w, flow, p, now)
+
+
+@compiled
+def take_arrived(w, kind, ident):
+    """Take the packet of an arrival out of its lane or the pool; returns it and the time."""
     if kind == ARRIVAL:
         lane = lane_at(w.lanes, ident)
         record = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
@@ -161,19 +175,12 @@ def handle_arrival(w, kind, ident):
         record = packet_at(w.pool, ident)
     now = record.time
     p = read_packet(record)
-    flow = flow_at(w.flows, p.flow)
-    w.flow = p.flow
     if kind == ARRIVAL:
         advance_flight(w, lane_at(w.lanes, ident), ident, ARRIVAL)
     else:
         free_place(w, ident)
         drop_first(w)
-    if p.hop == flow.n_hops and p.hop > flow.n_forward:
-        handle_ack(w, flow, p, now)
-    elif p.hop == flow.n_forward:
-        handle_data(w, flow, p, now)
-    else:
-        send_packet(w, flow, p, now)
+    return p, now
 
 
 @compiled
@@ -206,10 +213,8 @@ def handle_data(w, flow, p, now):
     held = tcp.held_until
     if reach_receiver(w, flow, p, now):
         send_packet(w, flow, ack_packet(w, flow, p.seq, p.header), now)
-    elif tcp.held_until < math.inf and tcp.held_until != held:
-        flow.held_since = now
-        flow.held_order = next_order(w)
-        set_ack_timer(w, flow, tcp)
+    else:
+        hold_ack(w, flow, tcp, held, now)
 
 
 @compiled
@@ -256,6 +261,15 @@ def handle_alarm(w, ident, now, order):
 
 
 @compiled
+def hold_ack(w, flow, tcp, held, now):
+    """Start the timer of a delayed ACK if a packet that arrived at `now` has changed it."""
+    if tcp.held_until < math.inf and tcp.held_until != held:
+        flow.held_since = now
+        flow.held_order = next_order(w)
+        set_ack_timer(w, flow, tcp)
+
+
+@compiled
 def set_ack_timer(w, flow, tcp):
     """Schedule the timer of a delayed ACK, unless an earlier one is on the event list.
 
@@ -266,19 +280,30 @@ def set_ack_timer(w, flow, tcp):
         push(w, tcp.held_until, flow.held_since, flow.held_order, ACK_TIMER, flow.index)
 
 
+@compiled
+def take_held_ack(w, flow, order):
+    """The timer of a delayed ACK is due; returns whether an ACK is due, and the ACK's header."""
+    tcp = tcp_at(w.tcp, flow.index)
+    flow.ack_timer = 0
+    if tcp.held_until == math.inf:
+        return False, 0
+    if order != flow.held_order:  # the timer of an ACK that has been sent since
+        set_ack_timer(w, flow, tcp)
+        return False, 0
+    if not receiver.send_held_ack(tcp):
+        return False, 0
+    header = flow.held_header
+    flow.held_header = 0
+    return True, header
+
+
 @not_inlined
 def handle_ack_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
-    tcp = tcp_at(w.tcp, ident)
-    flow.ack_timer = 0
-    if tcp.held_until == math.inf:
-        return
-    if order != flow.held_order:  # the timer of an ACK that has been sent since
-        set_ack_timer(w, flow, tcp)
-    elif receiver.send_held_ack(tcp):
-        header = flow.held_header
-        flow.held_header = 0
-        send_packet(w, flow, ack_packet(w, flow, tcp.expected - 1, header), now)
+    due, header = take_held_ack(w, flow, order)
+    if due:
+        seq = tcp_at(w.tcp, ident).expected - 1
+        send_packet(w, flow, ack_packet(w, flow, seq, header), now)
     if flow.conversation != 0:
         leave_place(w, flow)
 

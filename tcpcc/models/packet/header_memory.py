@@ -60,9 +60,9 @@ class HeaderMemory:
         w["headers"], w["spare_headers"] = address(self.headers), address(self.free_places)
         w["n_spare_headers"] = len(free)
 
-    def grow(self) -> None:
-        """Double the places if few are free."""
+    def grow(self, fewest: int = 2 * r.MARGIN) -> None:
+        """Double the places if fewer than `fewest` are free."""
         n_free, room = int(self.w["n_spare_headers"][0]), len(self.headers)
-        if self.used and n_free < 2 * r.MARGIN:
+        if self.used and n_free < fewest:
             self.headers = np.concatenate([self.headers, np.zeros_like(self.headers)])
             self._place(np.concatenate([self.free_places[:n_free], np.arange(room, 2 * room)]))

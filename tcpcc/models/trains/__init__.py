@@ -11,14 +11,17 @@ import numpy as np
 from tcpcc.engine.jit import address, blank, longer
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import positive
+from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.header_memory import uses_headers
 from tcpcc.models.progress import Progress
 from tcpcc.models.trains import train_records as t
-from tcpcc.models.trains.train_limits import refuse
+from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import ResolvedFlow
 
 AT_ONCE = 2**19
 
@@ -31,7 +34,6 @@ def simulate(scenario: Scenario, *, per_rtt: float = 8, progress: bool = False) 
 
     positive("per_rtt", per_rtt)
     begin = time.thread_time()
-    refuse(scenario, scenario.resolve())
     world = PacketWorld(scenario)
     memory = TrainMemory(world, per_rtt)
     w = world.w[0]
@@ -57,19 +59,23 @@ class TrainMemory:
         self.world = world
         self.x = np.zeros(1, t.TRAINS)
         x: Any = self.x[0]
-        n = len(world.flows)
         self.trains = blank(1, t.TRAIN)
         self.lines = blank(len(world.paths.hops), t.LINE)
-        self.acks = blank(n, t.LINE)
+        self.acks = blank(0, t.LINE)
+        self.open = np.zeros(0, t.OPEN_TRAIN)
         self.pools = blank(len(world.links), t.POOL)
-        self.open = np.zeros(n, t.OPEN_TRAIN)
         self.pools["size"] = 1.0
         x["per_rtt"] = per_rtt
-        for name in ("lines", "acks", "pools", "open"):
-            x[name] = address(getattr(self, name))
-        self._add(1024)
-        world.in_trains = self.in_flight  # type: ignore[attr-defined]
+        x["lines"], x["pools"] = address(self.lines), address(self.pools)
         self._lay_out_lines()
+        self.grow()
+        for i, flow in enumerate(world.resolved.flows):
+            self.open["single"][i] = isinstance(flow.spec, CBR) or uses_headers(flow)
+            if isinstance(flow.spec, CBR):
+                rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)
+                packets = rtt / per_rtt / world.cbr["interval"][i]
+                self.open["extra"][i] = min(max(int(packets), 1), 2**16)
+        world.in_trains = self.in_flight  # type: ignore[attr-defined]
         for i, link in enumerate(world.resolved.links):
             if math.isfinite(link.buffer):
                 seed_stream(self.pools[i], world.scenario.seed, f"link {link.name}: trains")
@@ -77,71 +83,108 @@ class TrainMemory:
     def _lay_out_lines(self) -> None:
         """Write the kinds of all hops, and the mean sizes of packets on their links."""
         world = self.world
-        resolved, paths = world.resolved, world.paths
+        paths = world.paths
         kinds = self._kinds_of_links()
-        for number, flow in enumerate(resolved.flows):
-            hops = paths._hops_of(flow.forward) + paths._hops_of(flow.reverse)
-            for k, link in enumerate(hops):
-                line = self.lines[paths.path_of[number] + k]
-                line["flow"], line["kind"] = number, kinds.get(link, t.STAGE)
-                size = flow.spec.packet_size
-                if k >= len(paths._hops_of(flow.forward)):
-                    size = flow.spec.ack_size  # type: ignore[union-attr]
+        for number, flow in paths._paths():
+            forward, reverse = paths._hops_of(flow.forward), paths._hops_of(flow.reverse)
+            for k, link in enumerate(forward + reverse):
+                self.lines["kind"][paths.path_of[number] + k] = kinds[link]
                 pool = self.pools[link]
-                pool["mixed"] = pool["mixed"] or (pool["size"] > 1 and pool["size"] != size)
-                pool["size"] = max(pool["size"], size)
+                for spec in self._specs_of(number, flow):
+                    size = spec.packet_size if k < len(forward) else spec.ack_size
+                    pool["mixed"] = pool["mixed"] or (pool["size"] > 1 and pool["size"] != size)
+                    pool["size"] = max(pool["size"], size)
+                pool["unused"] = kinds[link] == t.SINGLE
+                if kinds[link] == t.SINGLE:
+                    self._end_by_event(paths.path_of[number] + k, link)
+
+    def _specs_of(self, number: int, flow: ResolvedFlow) -> list[Any]:
+        """The flow, or the kinds of conversation, on a path."""
+        resolved = self.world.resolved
+        if number < len(resolved.flows):
+            return [flow.spec]
+        return [kind.spec for kind in resolved.workloads[number - len(resolved.flows)].kinds]
+
+    def _end_by_event(self, hop: int, link: int) -> None:
+        """Let the packets of the packet model leave its link by an event at this hop."""
+        paths = self.world.paths
+        if paths.hops["then"][hop] != r.OVERTAKEN:
+            paths.hops["then"][hop] = r.BY_EVENT
+            if ("flight", link) not in self.world.rings.arrays:
+                ring = blank(r.FIRST_RING, r.PACKET)
+                self.world.rings.place(paths.lanes, "flight", link, ring)
 
     def _kinds_of_links(self) -> dict[int, int]:
-        """OWN, SHARED or FREE for every link of a path."""
+        """The kind of every row of the world's links on a path."""
         world, links = self.world, self.world.resolved.links
         feeders: dict[int, set[Any]] = {}
-        with_data: set[int] = set()
+        sizes: dict[int, set[int]] = {}  # of data packets on a link
         slowest: dict[int, set[int]] = {}  # of the data links behind a link of ACKs
         ratio = math.inf
-        for number, flow in enumerate(world.resolved.flows):
+        for number, flow in world.paths._paths():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)
                 for link in world.paths._hops_of(way):
                     feeders.setdefault(link, set()).add(before)
                     before = link
-            with_data.update(flow.forward)
-            ratio = min(ratio, flow.spec.packet_size / flow.spec.ack_size)  # type: ignore[union-attr]
+            for link in flow.forward:
+                sizes.setdefault(link, set()).update(
+                    spec.packet_size for spec in self._specs_of(number, flow)
+                )
+            if flow.reverse:
+                ratio = min(ratio, flow.spec.packet_size / flow.spec.ack_size)  # type: ignore[union-attr]
             least = min(flow.forward, key=lambda i: links[i].rate)
             for link in flow.reverse:
                 slowest.setdefault(link, set()).add(least)
-        kinds = {}
-        for link in feeders:
-            if link >= len(links):
+        kinds = {
+            row: t.SINGLE if links[i].aggregation > 0 or links[i].reordering else t.STAGE
+            for i, row in world.paths.stages.items()
+        }
+        for i in feeders.keys() - kinds.keys():
+            spec, queue = links[i], links[i].queue.discipline
+            mixed = len(sizes.get(i, ())) > 1  # fluid would mix a burst with what waits
+            if spec.variable or queue.is_scheduled or spec.buffer_unit == "bytes" or mixed:
+                kinds[i] = t.SINGLE
                 continue
-            shared = bool(world.links["tracked"][link]) or len(feeders[link]) > 1
-            kinds[link] = t.SHARED if shared else t.OWN
-            plain = links[link].queue.discipline.on_arrival is None and links[link].loss == 0
-            if shared and plain and link not in with_data:
-                needed = sum(links[i].rate for i in slowest[link]) / ratio
-                if links[link].rate >= needed:
-                    kinds[link] = t.FREE
+            shared = bool(world.links["tracked"][i]) or len(feeders[i]) > 1
+            kinds[i] = t.SHARED if shared else t.OWN
+            plain = queue.on_arrival is None and spec.loss == 0 and not world.resolved.changes
+            if shared and plain and i not in sizes:
+                needed = sum(links[k].rate for k in slowest[i]) / ratio
+                if spec.rate >= needed:
+                    kinds[i] = t.FREE
         return kinds
 
     def in_flight(self) -> np.ndarray[Any, Any]:
         """Packets and ACKs on their way, by flow; the tests check that no packet is lost."""
         packets = np.zeros(len(self.world.flows), np.int64)
-        for lines, owners in ((self.lines, self.lines["flow"]), (self.acks, range(len(packets)))):
-            for line, owner in zip(lines, owners, strict=True):
-                place = line["head"]
-                while place:
-                    packets[owner] += self.trains[place]["count"]
-                    place = self.trains[place]["after"]
+        for line in (*self.lines, *self.acks):
+            place = line["head"]
+            while place:
+                packets[self.trains[place]["flow"]] += self.trains[place]["count"]
+                place = self.trains[place]["after"]
         return packets
 
     def grow(self) -> None:
+        """Make room for the next event: it may turn each outstanding packet of a flow into a train
+        of its own, when every other packet of a long train is dropped."""
         x: Any = self.x[0]
-        if x["n_free"] < 64 + 64:
-            self._add(len(self.trains))
+        world = self.world
         if x["want"] > 0:
             for name in ("segments", "stamps"):
-                if (name, int(x["want"]) - 1) in self.world.rings.arrays:
-                    self.world.rings.enlarge(self.world.tcp, name, int(x["want"]) - 1)
+                if (name, int(x["want"]) - 1) in world.rings.arrays:
+                    world.rings.enlarge(world.tcp, name, int(x["want"]) - 1)
             x["want"] = 0
+        x["margin"] = 2 * int(world.tcp["segment_mask"].max(initial=0)) + 64
+        if x["n_free"] < 2 * x["margin"]:
+            self._add(len(self.trains) + int(2 * x["margin"]))
+        while world.headers.used and world.w["n_spare_headers"][0] < 2 * x["margin"]:
+            world.headers.grow(int(2 * x["margin"]))
+        more = len(world.flows) - len(self.open)
+        if more > 0:  # places of conversations
+            self.acks, self.open = longer(self.acks, more), longer(self.open, more)
+            self.open["single"][-more:] = 1
+            x["acks"], x["open"] = address(self.acks), address(self.open)
 
     def _add(self, room: int) -> None:
         x: Any = self.x[0]

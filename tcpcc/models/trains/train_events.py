@@ -11,6 +11,10 @@ controller handle them as one ACK of several packets; else one after the other. 
 the next train. Trains are cut where packets are dropped, and join while both are on their way, if
 together they are shorter than a round trip over `per_rtt`. Packets that are sent because the window
 has grown are a train of their own. With small windows every train is one packet.
+
+What the packet model does packet by packet, its own code does: packets with headers and those of
+conversations travel as trains of one packet, and a train crosses a link that changes, or that has
+more than a queue in packets, as packets of the packet model.
 """
 
 import math
@@ -20,17 +24,31 @@ import numpy as np
 from tcpcc.engine.jit import compiled, entry, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.packet.conversations import leave_place, note_items
 from tcpcc.models.packet.event_list import drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import clear_queue_sample, fill_queue_sample, note_drop, set_open
-from tcpcc.models.packet.handlers import set_timers
-from tcpcc.models.packet.headers import take_verdict
+from tcpcc.models.packet.handlers import (
+    handle_other,
+    hold_ack,
+    set_timers,
+    take_arrived,
+    take_held_ack,
+)
+from tcpcc.models.packet.headers import (
+    read_at_receiver,
+    read_at_sender,
+    release_header,
+    take_verdict,
+    write_header,
+)
 from tcpcc.models.packet.packet_records import (
-    ALARM,
+    ACK_TIMER,
+    ARRIVAL,
+    CBR_PACKET,
     FLOW_START,
     FLOW_STOP,
     QUEUE_TIMER,
-    RELEASE,
-    RETRANSMISSION_TIMER,
+    cbr_at,
     event_at,
     flow_at,
     hop_at,
@@ -39,26 +57,39 @@ from tcpcc.models.packet.packet_records import (
 )
 from tcpcc.models.packet.packets import Packet
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
+from tcpcc.models.packet.scheduled import send_packet
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 from tcpcc.models.trains.train_records import (
     AT_LINK,
     AT_SENDER,
     FREE,
     SHARED,
+    SINGLE,
     STAGE,
     Train,
     at_times,
     line_at,
     open_at,
+    packet_of,
     part,
     pool_at,
     read_train,
     train_at,
+    train_of,
     trains_at,
+    write_train,
 )
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.delivery import note_received
-from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, tcp_at, window_at
+from tcpcc.transport.flow_record import (
+    CBR,
+    OPEN,
+    delivery_at,
+    out_at,
+    segment_at,
+    tcp_at,
+    window_at,
+)
 from tcpcc.transport.undo import NOT_DUE
 
 GROWTH = -2  # trigger of packets that are sent because the window has grown; of other data: -1
@@ -166,7 +197,7 @@ def begin_train(w, x, flow, link, pool, line, p, now, size):
     line.arriving = 1
     add_at_once(link, pool, 0.5 * size, 0.5)
     if now > p.first:  # part of it is late
-        late = now - p.first
+        late = min(now, p.last) - p.first
         speed = link.rate / 8
         free = max(speed - pool.inflow, 0.0) if pool.backlog <= 0.5 * size else 0.0
         more = max(line.rate - free, 0.0) * late
@@ -204,7 +235,8 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
             if p.trigger == GROWTH:
                 drops = 1 if short > 0.5 - uniform(pool) else 0
             elif short > 0:
-                drops = 1 if uniform(pool) < OTHERS * short else 0
+                share = max(OTHERS, 1 - pool.inflow / speed)
+                drops = 1 if uniform(pool) < share * short else 0
             if drops == 0:
                 add_at_once(link, pool, size, 1.0)
         elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
@@ -242,20 +274,21 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
         elif link.rule != 0:
             waiting = v0 + (v1 - v0) * share
             link.queue_bytes = waiting
-            packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
+            packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, p.header)
             t = p.first + (p.last - p.first) * share
             q = fill_queue_sample(
                 w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), gone
             )
             q.idle = 0.0
             apply_discipline(link, -1)
-            if not gone and not take_verdict(w, q, link, 0, t):
+            if not gone and not take_verdict(w, q, link, p.header, t):
                 gone = True
                 pool.backlog = max(pool.backlog - size, 0.0)
         if gone:
             link.dropped += 1
             lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
             note_drop(w, flow, link, p.last, lost)
+            release_header(w, p.header)
             if j > a:
                 go_on_train(
                     w, x, flow, hop + 1, part(p, a, j - 1, begin + a * gap, begin + (j - 1) * gap)
@@ -276,9 +309,9 @@ def longest(x, tcp):
 
 
 @compiled
-def may_join(x, tcp, line, t, p):
+def may_join(x, flow, tcp, t, p):
     """Whether train `p` continues the last train `t` of a line, which has not begun to arrive."""
-    if p.again != 0 or t.again != 0:
+    if p.again != 0 or t.again != 0 or open_at(x.open, flow.index).single != 0:
         return False
     if t.trigger >= 0 and p.trigger != t.trigger + t.count:
         return False
@@ -299,7 +332,7 @@ def append_train(w, x, flow, line, ident, kind, p):
     """A train is on its way to the end of a line."""
     if line.head != 0 and (line.head != line.tail or line.arriving == 0):
         t = train_at(x.trains, line.tail)
-        if may_join(x, tcp_at(w.tcp, flow.index), line, t, p):
+        if may_join(x, flow, tcp_at(w.tcp, flow.index), t, p):
             t.last = p.last
             t.count += p.count
             t.step = 1
@@ -308,17 +341,10 @@ def append_train(w, x, flow, line, ident, kind, p):
     t = train_at(x.trains, place)
     x.free = np.int64(t.after)
     x.n_free -= 1
-    if x.n_free < 64:
+    if x.n_free < x.margin:
         w.need = 1
-    t.first = p.first
-    t.last = p.last
-    t.seq = p.seq
-    t.count = p.count
-    t.step = p.step
-    t.again = p.again
-    t.trigger = p.trigger
-    t.low = p.low
-    t.high = p.high
+    write_train(p, t)
+    t.flow = flow.index
     t.after = 0
     if line.head == 0:
         line.head = place
@@ -354,6 +380,12 @@ def cross_own(w, x, flow, hop, line, link, p, size):
     last = max(p.last + tx, first + (p.count - 1) * tx)
     line.busy = last
     link.arrived += p.count
+    if link.recorded != 0:  # it is FREE
+        bits = 8 * size * p.count
+        add_sending(w, link, p.first, p.first + bits / link.rate, bits, 1.0)
+        if p.first <= w.duration:
+            at = min(bin_of(w, p.first), w.n_bins - 1)
+            link_bin_at(link.bins, at).arrived += p.count
     fixed = 8 * size / link.rate - tx + link.delay
     return at_times(p, first + fixed, last + fixed)
 
@@ -364,7 +396,7 @@ def travel(w, x, flow, hop, end, p):
     the end, and the train."""
     while hop < end:
         line = line_at(x.lines, flow.path + hop)
-        if line.kind == SHARED:
+        if line.kind == SHARED or line.kind == SINGLE:
             append_train(w, x, flow, line, flow.path + hop, AT_LINK, p)
             return False, p
         link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
@@ -406,9 +438,20 @@ def count_delivered(w, flow, time, n):
 @compiled
 def receive_train(w, x, flow, p):
     """A data train reaches its receiver."""
-    tcp = tcp_at(w.tcp, flow.index)
     n = p.count
-    if p.again == 0 and p.seq == tcp.expected and tcp.highest <= p.seq and n > 1 and p.seq > 0:
+    if flow.kind == CBR:
+        cbr_at(w.cbr, flow.index).arrived += n
+        count_delivered(w, flow, p.last, n)
+        return
+    tcp = tcp_at(w.tcp, flow.index)
+    if (
+        n > 1
+        and p.again == 0
+        and p.seq == tcp.expected
+        and tcp.highest <= p.seq
+        and p.seq > 0
+        and tcp.delayed_ack == 0
+    ):
         tcp.arrived += n
         tcp.delivered += n
         tcp.highest = p.seq + n - 1
@@ -420,7 +463,8 @@ def receive_train(w, x, flow, p):
         if tcp.delivery != 0:
             for j in range(n):
                 note_received(tcp, p.first + (p.last - p.first) * j / (n - 1), p.seq + j)
-        go_back(w, x, flow, flow.n_forward, Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0))
+        acks = Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0, 0)
+        go_back(w, x, flow, flow.n_forward, acks)
         return
     receive_each(w, x, flow, tcp, p)
 
@@ -429,14 +473,20 @@ def receive_train(w, x, flow, p):
 def receive_each(w, x, flow, tcp, p):
     n = p.count
     gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
-    a = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0)
+    a = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0, 0)
     for j in range(n):
         seq = p.seq + j
         t = p.first + j * gap
         before = tcp.delivered
-        receiver.receive_data(tcp, t, seq, p.again)
+        held = tcp.held_until
+        due = receiver.receive_data(tcp, t, seq, p.again)
+        if p.header != 0:
+            due = read_at_receiver(w, flow, tcp, p.header, due)
         if tcp.delivered != before and (seq > 0 or flow.handshake == 0):
             count_delivered(w, flow, t, 1)
+        if not due:
+            hold_ack(w, flow, tcp, held, t)
+            continue
         flow.acks_sent += 1
         ack, low, high = tcp.expected - 1, tcp.sack_low, tcp.sack_high
         again = 1 if tcp.echo != 0 else 0
@@ -452,12 +502,29 @@ def receive_each(w, x, flow, tcp, p):
             else:
                 joins = low == a.low and high == a.high + a.count
         if joins:
-            a = Train(a.first, t, a.seq, a.count + 1, step, 0, a.trigger, a.low, a.high)
+            a = Train(a.first, t, a.seq, a.count + 1, step, 0, a.trigger, a.low, a.high, 0)
         else:
             if a.count > 0:
                 go_back(w, x, flow, flow.n_forward, a)
-            a = Train(t, t, ack, 1, 1, again, seq, low, high)
-    go_back(w, x, flow, flow.n_forward, a)
+            a = Train(t, t, ack, 1, 1, again, seq, low, high, p.header)
+    if a.count > 0:
+        go_back(w, x, flow, flow.n_forward, a)
+
+
+@not_inlined
+def send_held_ack(w, x, ident, now, order):
+    """The timer of a delayed ACK is due."""
+    flow = flow_at(w.flows, ident)
+    due, header = take_held_ack(w, flow, order)
+    if due:
+        flow.acks_sent += 1
+        tcp = tcp_at(w.tcp, ident)
+        ack = tcp.expected - 1
+        again = 1 if tcp.echo != 0 else 0
+        a = Train(now, now, ack, 1, 1, again, ack, tcp.sack_low, tcp.sack_high, header)
+        go_back(w, x, flow, flow.n_forward, a)
+    if flow.conversation != 0:
+        leave_place(w, flow)
 
 
 # ---------------------------------------------------------------------------------- sender
@@ -471,6 +538,7 @@ def close_train(w, x, flow, tcp, o):
         return
     o.count = 0
     extra = o.extra
+    trigger = GROWTH if extra < 0 else -1
     o.extra = 0
     if extra > 0 and 4 * extra < n:
         n -= extra
@@ -484,18 +552,21 @@ def close_train(w, x, flow, tcp, o):
             segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
     a = 0
     limit = longest(x, tcp)
-    pieces = min(math.ceil((o.last - o.first) / limit - 1e-6), n) if o.last > o.first else 1
+    pieces = 1
+    if o.last > o.first:
+        pieces = max(min(math.ceil((o.last - o.first) / limit - 1e-6), n), 1)
     gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
     for i in range(pieces):
         b = n * (i + 1) // pieces
         if b > a:
             p = Train(
-                o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, -1, 0, 0
-            )
+                o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, trigger,
+                0, 0, o.header,
+            )  # fmt: skip
             go_on_train(w, x, flow, 0, p)
         a = b
     if extra > 0:
-        go_on_train(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0))
+        go_on_train(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0, 0))
 
 
 @compiled
@@ -509,8 +580,10 @@ def gather(w, x, flow, tcp, o, now, first):
             b.sent += 1
             if out.again != 0:
                 b.retransmitted += 1
+            more = o.count > 0 and o.single != 0
             if o.count > 0 and (
-                seq != o.seq + o.count
+                o.single != 0
+                or seq != o.seq + o.count
                 or out.again != o.again
                 or (first == now and now - o.first > longest(x, tcp))
             ):
@@ -519,13 +592,19 @@ def gather(w, x, flow, tcp, o, now, first):
                 o.first = first
                 o.seq = seq
                 o.again = out.again
+                o.extra = GROWTH if more and tcp.high_ack > 0 else 0
+                if flow.has_header != 0:
+                    o.header = write_header(w, flow, tcp, seq, out.again != 0)
+                    if w.n_spare_headers < x.margin:
+                        w.need = 1
             o.count += 1
             o.last = now
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
         if tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
-            x.want = -1  # cannot happen: `lacks_room` is asked first
+            w.need = 1  # the driver makes room, then sending goes on
+            w.pending = flow.index
             return
         sender.resume_sending(tcp, now)
 
@@ -645,6 +724,8 @@ def take_acks(w, x, flow, tcp, o, p):
                 gather(w, x, flow, tcp, o, at, at)
         high = p.high + (j if p.step == 0 else 0)
         tcp.echoes_repair = p.again
+        if p.header != 0:
+            read_at_sender(w, flow, tcp, p.seq, p.header)
         sender.receive_ack(tcp, t, p.seq + j * p.step, p.trigger + j, p.low, high)
         gather(w, x, flow, tcp, o, t, t)
 
@@ -671,10 +752,14 @@ def handle_acks(w, x, ident):
     close_train(w, x, flow, tcp, o)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
+    if flow.conversation != 0:
+        note_items(w, flow, tcp, now)
     set_timers(w, flow, tcp, max(now, p.last))
     if line.head != 0:
         t = max(train_at(x.trains, line.head).first, now)
         push(w, t, now, next_order(w), AT_SENDER, ident)
+    if flow.conversation != 0:
+        leave_place(w, flow)
 
 
 @compiled
@@ -682,8 +767,11 @@ def handle_link(w, x, ident, now):
     """A train begins to reach a shared link, or has wholly reached it."""
     drop_first(w)
     line = line_at(x.lines, ident)
-    flow = flow_at(w.flows, line.flow)
+    flow = flow_at(w.flows, np.int64(train_at(x.trains, line.head).flow))
     hop = ident - flow.path
+    if line.kind == SINGLE:
+        enter_link(w, x, flow, hop, line, now)
+        return
     link = link_at(hop_at(w.hops, ident).link, 0)
     pool = pool_at(x.pools, link.ident)
     p = read_train(train_at(x.trains, line.head))
@@ -703,52 +791,106 @@ def handle_link(w, x, ident, now):
     if line.head != 0:
         t = max(train_at(x.trains, line.head).first, now)
         push(w, t, now, next_order(w), AT_LINK, ident)
+    if flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@not_inlined
+def enter_link(w, x, flow, hop, line, now):
+    """The first packet of a train reaches a link of the packet model."""
+    t = train_at(x.trains, line.head)
+    p = read_train(t)
+    if p.count > 1:
+        begin = p.first + (p.last - p.first) / (p.count - 1)
+        write_train(part(p, 1, p.count - 1, begin, p.last), t)
+    else:
+        remove_head(w, x, line)
+    if line.head != 0:
+        at = max(train_at(x.trains, line.head).first, now)
+        push(w, at, now, next_order(w), AT_LINK, flow.path + hop)
+    send_packet(w, flow, packet_of(flow, hop, p), now)
+    if flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@not_inlined
+def leave_link(w, x, kind, ident):
+    """A packet reaches the end of a link of the packet model."""
+    p, now = take_arrived(w, kind, ident)
+    flow = flow_at(w.flows, p.flow)
+    go_on_train(w, x, flow, p.hop, train_of(flow, p, now))
+    if flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@not_inlined
+def send_cbr(w, x, kind, ident, now, order):
+    """A CBR source starts, or its next train is due, unless it was switched off in between."""
+    flow = flow_at(w.flows, ident)
+    source = cbr_at(w.cbr, ident)
+    o = open_at(x.open, ident)
+    if kind == FLOW_START:
+        source.is_on = 1
+        set_open(w, flow, 1)
+        o.last = math.inf
+        for i in range(w.heap_size):
+            e = event_at(w.heap, i)
+            if e.kind == FLOW_STOP and e.id == ident:
+                o.last = min(o.last, e.time)
+    elif source.is_on == 0 or order != source.order:
+        return
+    n = o.extra
+    if o.last < math.inf:
+        n = max(min(n, math.ceil((o.last - now) / source.interval)), 1)
+    flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += n
+    last = now + (n - 1) * source.interval
+    go_on_train(w, x, flow, 0, Train(now, last, source.sent, n, 1, 0, -1, 0, 0, 0))
+    source.sent += n
+    source.order = next_order(w)
+    push(w, now + n * source.interval, now, source.order, CBR_PACKET, ident)
+
+
+@not_inlined
+def run_queue_timer(w, x, ident, now):
+    """The timer of a discipline of a fluid queue is due."""
+    link = link_at(w.links, ident)
+    pool = pool_at(x.pools, ident)
+    advance_line(w, link, pool, now)
+    q = queue_sample_at(link.sample, 0)
+    link.queue_bytes = pool.backlog
+    clear_queue_sample(link, q)
+    q.queue = max(pool.backlog / pool.size - 0.5, 0.0)
+    schedule(w, run_timer(link, now), QUEUE_TIMER, ident)
+
+
+@compiled
+def go_on_sending(w, x, ident, now):
+    """After a sender's handler: send its packets, and schedule its timers."""
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    o = open_at(x.open, ident)
+    gather(w, x, flow, tcp, o, now, now)
+    close_train(w, x, flow, tcp, o)
+    set_timers(w, flow, tcp, now)
 
 
 @not_inlined
 def handle_rest(w, x, kind, ident, now, order):
-    """Starts, stops and timers."""
-    drop_first(w)
-    if kind == QUEUE_TIMER:
-        link = link_at(w.links, ident)
-        pool = pool_at(x.pools, ident)
-        advance_line(w, link, pool, now)
-        q = queue_sample_at(link.sample, 0)
-        link.queue_bytes = pool.backlog
-        clear_queue_sample(link, q)
-        q.queue = max(pool.backlog / pool.size - 0.5, 0.0)
-        schedule(w, run_timer(link, now), QUEUE_TIMER, ident)
-        return
-    flow = flow_at(w.flows, ident)
-    tcp = tcp_at(w.tcp, ident)
-    o = open_at(x.open, ident)
-    if kind == RETRANSMISSION_TIMER:
-        if order != flow.timer_order:
-            return
-        flow.timer_at = math.inf
-        if tcp.deadline <= now:
-            sample_flow(w, flow, now)
-            sender.retransmission_timeout(tcp, now)
-    elif kind == RELEASE:
-        if order != flow.release_order:
-            return
-        flow.release_at = math.inf
-        sender.release_paced(tcp, now)
-    elif kind == ALARM:
-        if order != flow.alarm_order:
-            return
-        flow.alarm_at = math.inf
-        sender.call_alarms(tcp, now)
-    elif kind == FLOW_START:
-        set_open(w, flow, 1)
-        flow.bin = bin_of(w, now)
-        sender.open_connection(tcp, now)
-    elif kind == FLOW_STOP:
-        set_open(w, flow, 0)
-        sender.stop_sending(tcp)
-    gather(w, x, flow, tcp, o, now, now)
-    close_train(w, x, flow, tcp, o)
-    set_timers(w, flow, tcp, now)
+    """Starts, stops, timers, and events of links of the packet model."""
+    if kind == QUEUE_TIMER and pool_at(x.pools, ident).unused == 0:
+        drop_first(w)
+        run_queue_timer(w, x, ident, now)
+    elif kind == ACK_TIMER:
+        drop_first(w)
+        send_held_ack(w, x, ident, now, order)
+    elif kind == CBR_PACKET or (kind == FLOW_START and flow_at(w.flows, ident).kind == CBR):
+        drop_first(w)
+        send_cbr(w, x, kind, ident, now, order)
+    else:
+        w.turn = 0
+        handle_other(w, kind, ident, now, order)
+        if w.turn != 0:
+            go_on_sending(w, x, w.flow, now)
 
 
 @entry
@@ -756,6 +898,11 @@ def run_trains(world, more, until):
     """Handle events up to time `until`; returns whether it stopped early."""
     w = world_at(world, 0)
     x = trains_at(more, 0)
+    if w.pending >= 0:
+        ident = w.pending
+        w.pending = -1
+        sender.resume_sending(tcp_at(w.tcp, ident), w.now)
+        go_on_sending(w, x, ident, w.now)
     while (
         w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
     ):
@@ -764,11 +911,14 @@ def run_trains(world, more, until):
         ident = np.int64(e.id)
         now = e.time
         w.now = now
+        w.since = e.since
         w.events += 1
         if kind == AT_LINK:
             handle_link(w, x, ident, now)
         elif kind == AT_SENDER:
             handle_acks(w, x, ident)
+        elif kind <= ARRIVAL:
+            leave_link(w, x, kind, ident)
         else:
             handle_rest(w, x, kind, ident, now, e.order)
     return w.need != 0 or w.events >= w.pause

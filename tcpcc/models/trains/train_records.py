@@ -6,6 +6,7 @@ import numpy as np
 
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.models.packet.packets import Packet
 
 #: Kinds of event beside the packet model's: a train reaches a link or has wholly reached it; a
 #: train of ACKs reaches its sender.
@@ -16,7 +17,7 @@ INT32 = np.int32
 TRAIN = record_dtype(
     {
         "first": float, "last": float, "seq": int, "count": int, "trigger": int, "low": int,
-        "high": int, "after": INT32, "step": INT32, "again": INT32,
+        "high": int, "after": INT32, "step": INT32, "again": INT32, "header": INT32, "flow": INT32,
     }
 )  # fmt: skip
 
@@ -24,42 +25,48 @@ TRAIN = record_dtype(
 LINE = record_dtype(
     {
         "head": int, "tail": int,  # the trains on their way, in the pool; 0: none
-        "kind": INT32,  # OWN, SHARED or STAGE
+        "kind": INT32,  # OWN, SHARED, STAGE, FREE or SINGLE
         "arriving": INT32,  # whether the first train is arriving
         "rate": float,  # of the arriving train, bytes/s
         "wait": float, "excess": float,  # at its beginning: s to wait; the queue's `excess`
         "busy": float,  # when the flow's last packet has left
-        "flow": int,
     },
     whole_lines=True,
 )  # fmt: skip
-#: A link where its flow meets no other; one with a queue; a stage of jitter; one that never queues.
-OWN, SHARED, STAGE, FREE = range(4)
+#: A link where its flow meets no other; one with a queue; a stage of jitter; one that never queues;
+#: a link of the packet model, which trains cross packet by packet.
+OWN, SHARED, STAGE, FREE, SINGLE = range(5)
 
 # The queue of a link as a fluid, bytes. `excess`: time integral of the share of arriving bytes
 # that overflow; `over`: packets that have overflowed and are not dropped yet; `since`: when the
 # buffer was last full; `size`: mean size of the waiting packets; `flow_in`: packets/s that arrive.
-# `noise`: packets that wait beyond those of the fluid; `variance`: that of the noise.
+# `noise`: packets that wait beyond those of the fluid; `variance`: that of the noise. `unused`:
+# the link has a queue of the packet model.
 POOL = record_dtype(
     [
         ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
         ("over", float), ("since", float), ("noise", float), ("variance", float), ("mixed", int),
-        ("flow_in", float), ("size", float), *STREAM_FIELDS,
+        ("flow_in", float), ("size", float), ("unused", int), *STREAM_FIELDS,
     ],
     whole_lines=True,
 )  # fmt: skip
 
-# Of a flow: the data train that it is sending.
+# Of a flow: the data train that it is sending. `single`: its packets are trains of their own. Of a
+# CBR source `extra` is the number of packets in a train, `last` the end of its time on.
 OPEN_TRAIN = record_dtype(
-    {"first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int}
-)
+    {
+        "first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int,
+        "header": int, "single": int,
+    }
+)  # fmt: skip
 
 # `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first free place for a train.
-# `want`: the flow, plus one, whose ring of segments is too short.
+# `margin`: places that one event may take. `want`: the flow, plus one, whose ring of segments is
+# too short.
 TRAINS = record_dtype(
     {
-        "per_rtt": float, "trains": int, "free": int, "n_free": int, "lines": int, "acks": int,
-        "pools": int, "open": int, "want": int,
+        "per_rtt": float, "trains": int, "free": int, "n_free": int, "margin": int,
+        "lines": int, "acks": int, "pools": int, "open": int, "want": int,
     }
 )  # fmt: skip
 
@@ -75,7 +82,7 @@ class Train(NamedTuple):
 
     Packet k of a data train is number ``seq + k``. In a train of ACKs the k-th one acknowledges
     ``seq + k * step``, was caused by packet ``trigger + k``, and reports the block from `low` to
-    `high`, plus k if `step` is 0.
+    `high`, plus k if `step` is 0. A train with a `header` has one packet.
     """
 
     first: float
@@ -87,11 +94,12 @@ class Train(NamedTuple):
     trigger: int
     low: int
     high: int
+    header: int
 
 
 @compiled
 def at_times(p, first, last):
-    return Train(first, last, p.seq, p.count, p.step, p.again, p.trigger, p.low, p.high)
+    return Train(first, last, p.seq, p.count, p.step, p.again, p.trigger, p.low, p.high, p.header)
 
 
 @compiled
@@ -100,13 +108,46 @@ def part(p, a, b, first, last):
     more = a if p.step == 0 else 0
     trigger = p.trigger + a if p.trigger >= 0 else p.trigger
     return Train(
-        first, last, p.seq + a * p.step, b - a + 1, p.step, p.again, trigger, p.low, p.high + more
-    )
+        first, last, p.seq + a * p.step, b - a + 1, p.step, p.again, trigger, p.low, p.high + more,
+        p.header,
+    )  # fmt: skip
 
 
 @compiled
 def read_train(record):
     return Train(
         record.first, record.last, record.seq, record.count, np.int64(record.step),
-        np.int64(record.again), record.trigger, record.low, record.high,
+        np.int64(record.again), record.trigger, record.low, record.high, np.int64(record.header),
     )  # fmt: skip
+
+
+@compiled
+def write_train(p, record):
+    """Write a train into a record; its `flow` and `after` do not change."""
+    record.first = p.first
+    record.last = p.last
+    record.seq = p.seq
+    record.count = p.count
+    record.step = p.step
+    record.again = p.again
+    record.trigger = p.trigger
+    record.low = p.low
+    record.high = p.high
+    record.header = p.header
+
+
+@compiled
+def packet_of(flow, hop, p):
+    """The first packet of a train, in the packet model."""
+    trigger = p.again if p.trigger < 0 else (~p.trigger if p.again != 0 else p.trigger)
+    return Packet(flow.index, hop, p.seq, trigger, p.low, p.high - p.low, p.header)
+
+
+@compiled
+def train_of(flow, p, time):
+    """A packet of the packet model as a train."""
+    if p.hop <= flow.n_forward:
+        return Train(time, time, p.seq, 1, 1, p.trigger, -1, 0, 0, p.header)
+    again = 1 if p.trigger < 0 else 0
+    trigger = ~p.trigger if p.trigger < 0 else p.trigger
+    return Train(time, time, p.seq, 1, 1, again, trigger, p.low, p.low + p.span, p.header)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tcpcc.models.estimates import Estimate, Options, record_memory
 from tcpcc.models.packet.packet_cost import packets_sent, traffic_memory
-from tcpcc.models.trains.train_limits import refuse
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -16,12 +15,7 @@ PER_PACKET = 5e-8  # CPU s
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
-    """Estimate a run of the model of trains: an upper bound of its time.
-
-    Raises:
-        ScenarioError: a feature that the model does not support.
-    """
-    refuse(scenario, resolved)
+    """Estimate a run of the model of trains: an upper bound of its time."""
     sent, outstanding = packets_sent(scenario, resolved)
     memory = record_memory(scenario, resolved, options) + traffic_memory(
         sent, outstanding, 0, False

@@ -1,0 +1,121 @@
+"""What a train cannot carry goes packet by packet: trains against the packet model, with the noise
+of the battery."""
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from experiments.battery.measures import lenient, measure, spread
+from experiments.battery.scenarios import Case, phase_free
+
+SEEDS = range(1, 9)
+DURATION = 40
+AFTER = 8
+
+
+def scenario(flows, *, mbps=20, buffer=150, **settings):
+    queue = settings.pop("queue", None)
+    net = tc.dumbbell(mbps * 1e6, "5 ms", buffer, queue=queue)
+    return tc.Scenario(net, flows, duration=DURATION, **settings)
+
+
+def flows(controller, count, *, name=None, **settings):
+    return tc.Flow(
+        controller, count=count, name=name or controller, access_delay=0.025, jitter=1, **settings
+    )
+
+
+def changes(*pairs):
+    """Changes of the bottleneck: time, and what changes."""
+    return [tc.Change(at, "bottleneck", **what) for at, what in pairs]
+
+
+ECN = tc.Transport(ecn="classic")
+DCTCP = tc.Transport(ecn="accurate")
+RED = tc.RED(min_thresh=15, max_thresh=60, weight=0.02)
+SPEEDS = np.random.default_rng(1).uniform(5e6, 4e7, DURATION - 1)
+
+CASES = {
+    "ECN marks": scenario([flows("newreno", 8, transport=ECN)], queue=RED),
+    "DCTCP": scenario(
+        [flows("dctcp", 3, transport=DCTCP)], queue=tc.RED(min_thresh=20, max_thresh=20.5, weight=1)
+    ),
+    "ECN beside none at a full buffer": scenario(
+        [flows("newreno", 4, transport=ECN, name="ecn"), flows("newreno", 4, name="none")],
+    ),
+    "CoDel": scenario([flows("cubic", 5)], queue="codel"),
+    "FQ-CoDel with marks": scenario([flows("cubic", 5, transport=ECN)], queue="fq_codel"),
+    "CBR on and off": scenario(
+        [flows("cubic", 3), tc.CBR(5e6, on=[(10, 20), (25, 35)], name="cbr", access_delay=0.025)]
+    ),
+    "delayed ACKs": scenario([flows("newreno", 5, transport=tc.Transport(delayed_ack=0.1))]),
+    "the rate changes": scenario(
+        [flows("cubic", 4)],
+        changes=changes(*((k + 1, {"rate": float(r)}) for k, r in enumerate(SPEEDS))),
+    ),
+    "an outage, and another delay": scenario(
+        [flows("newreno", 5)],
+        changes=changes((15, {"rate": 0}), (18, {"rate": 2e7}), (25, {"delay": 0.03})),
+    ),
+    "a smaller buffer": scenario([flows("newreno", 5)], changes=changes((15, {"buffer": 20}))),
+    "a workload": scenario([flows("newreno", 5)], workloads=[tc.web("newreno", rate=10)]),
+    "a workload of small packets with delayed ACKs": scenario(
+        [flows("newreno", 1)],
+        mbps=2,
+        buffer=30,
+        workloads=[
+            tc.web(
+                tc.Flow("reno", packet_size=500, transport=tc.Transport(delayed_ack=0.1)), rate=10
+            )
+        ],
+    ),
+}
+
+
+def measured(one, seed, model):
+    """The battery's measures, the share of marked packets, and completion times of a workload."""
+    run = tc.simulate(phase_free(one, seed), model)
+    found = measure(Case("", one, AFTER), run)
+    if "marks" in run.data:
+        found["loss, marked"] = float(run.data["marks"].sum() / run.data["sent"].sum())
+    if one.workloads:
+        times = run.fct()["fct_s"].dropna()
+        found |= {"goodput, transfers": len(times), "fct, all": float(times.mean())}
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_trains_agree_with_packets(name):
+    """Within 10 % or two standard errors, as in the battery."""
+    packets, trains = (
+        [measured(CASES[name], seed, model) for seed in SEEDS] for model in ("packet", "trains")
+    )
+    for of in packets[0]:
+        a, b = (spread([one[of] for one in runs]) for runs in (packets, trains))
+        assert lenient(of, *a, *b), (of, a, b)
+
+
+def test_a_link_of_acks_alone_is_recorded():
+    """No ACK waits there, so they cross it without an event."""
+    links = [
+        tc.Link("a", "b", rate=1e7, delay="5 ms", buffer=100),
+        tc.Link("b", "a", rate=1e7, delay="5 ms", buffer=100, record=True),
+    ]
+    net = tc.Network(links, tc.Access("100 Mb/s"))
+    traffic = [
+        tc.Flow("vegas", source="a", target="b", access_delay=delay) for delay in (0.01, 0.02)
+    ]
+    run = tc.Scenario(net, traffic, duration=20)
+    for name in ("sent_bits", "arrived", "busy"):
+        sums = [tc.simulate(run, m).data[name].sum("time").values for m in ("packet", "trains")]
+        assert sums[1] == pytest.approx(sums[0], rel=0.02), name
+
+
+def test_a_first_window_of_more_than_the_first_ring_is_sent_at_once():
+    """A flow has memory for 64 segments at first; what does not fit follows in the same event."""
+    start = tc.Flow("newreno", size=200, transport=tc.Transport(initial_window=200))
+    run = tc.Scenario(tc.dumbbell(1e9, "5 ms", 1000), [start], duration=2, interval=0.01)
+    times = [
+        float(tc.simulate(run, model).fct()["fct_s"].iloc[0]) for model in ("packet", "trains")
+    ]
+    assert times[1] == pytest.approx(times[0], rel=0.01)

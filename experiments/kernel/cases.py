@@ -109,7 +109,7 @@ _PATHS: dict[str, dict[str, Any]] = {
     "50 Mb/s, 100 ms, 7000 packets every 5 s": path(50, 0.1, 1, item=(7000, 5.0)),
     "10 Mb/s, 40 ms, 3 % loss": {"buffer": 40, "loss": 0.03, "runs": 3, "duration": 30.0},
     "50 Mb/s, 100 ms, 3 % loss": path(50, 0.1, 1, loss=0.03, runs=3, duration=30.0),
-    "50 Mb/s, 100 ms, 20 % loss": path(50, 0.1, 1, loss=0.2, runs=3, duration=30.0),
+    "50 Mb/s, 100 ms, 20 % loss": path(50, 0.1, 1, loss=0.2, runs=10, duration=30.0),
     "50 Mb/s, 50 ms, 1 BDP": path(50, 0.05, 1, runs=5),
     "30 Mb/s, 50 ms, 2 BDP": path(30, 0.05, 2, runs=5),
 }

@@ -32,8 +32,8 @@ loss on, (8) takes the losses for a policer's.
 A delivery-rate sample limited by the application counts only if it is larger than bw.
 
 Differences from Linux
-    q is that of the pacing rate before this ACK. It is 1 unless the transport sends pieces
-    (`Transport.gso_time`).
+    q is that of the last sending, with the pacing rate before this ACK. It is 1 unless the
+    transport sends pieces (`Transport.gso_time`).
 """
 
 import math

@@ -186,7 +186,8 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
     ),
     "piece": (
         "packets",
-        "that leave together at the current pacing rate (`Transport.gso_time`, `gso_segments`)",
+        "that leave together at the pacing rate of the last sending (`Transport.gso_time`,"
+        " `gso_segments`)",
         1.0,
     ),
     "word0": (

@@ -136,6 +136,8 @@ DELIVERY = record_dtype(
         ("held_acked", float), ("held_limited", float),
         ("prior", int), ("prior_at", float), ("send_elapsed", float), ("limited", int),
         ("prior_lost", int), ("prior_pipe", int),
+        # size of a piece at the pacing rate
+        ("piece", float),
         # when pacing allows the next waiting packet; when to call the loss recovery's on_alarm
         ("release_at", float), ("recheck_at", float),
         # whether F-RTO is used; segments marked lost, not retransmitted, reported by this ACK

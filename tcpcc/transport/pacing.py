@@ -66,20 +66,22 @@ def sending_rate(f):
 
 
 @compiled
-def piece_of(f, more):
-    """Packets of a full piece: those of `gso_time` at the pacing rate and `more`, between
-    `gso_segments` and `gso_most`; below the rate `gso_above` at least one."""
-    rate = sending_rate(f)
-    least = float(f.gso_segments) if rate >= f.gso_above else 1.0
-    if f.gso_time == 0:
-        return least
-    return max(float(math.floor(min(rate * f.gso_time + more, f.gso_most))), least)
+def more_on_short_paths(f):
+    """Packets that the size of a piece is larger by if the BaseRTT is short."""
+    if f.base_rtt >= HALVINGS * HALVES_EVERY:
+        return 0.0
+    return f.gso_most / 2.0 ** math.floor(f.base_rtt / HALVES_EVERY)
 
 
 @compiled
 def full_piece(f):
-    """Packets of a full piece to be sent now; larger if the path is very short."""
-    more = 0.0
-    if f.base_rtt < HALVINGS * HALVES_EVERY:
-        more = f.gso_most / 2.0 ** math.floor(f.base_rtt / HALVES_EVERY)
-    return int(piece_of(f, more))
+    """Packets of a full piece that is sent now: those of `gso_time` at the pacing rate, and more on
+    a short path, at most `gso_most`; at least `gso_segments`, below the rate `gso_above` one."""
+    rate = sending_rate(f)
+    least = float(f.gso_segments) if rate >= f.gso_above else 1.0
+    paced = more = 0.0
+    if f.gso_time > 0:
+        paced, more = rate * f.gso_time, more_on_short_paths(f)
+    if f.delivery != 0:
+        delivery_at(f.delivery, 0).piece = max(math.floor(min(paced, f.gso_most)), least)
+    return int(max(min(paced + more, f.gso_most), least))

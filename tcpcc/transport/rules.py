@@ -20,7 +20,6 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import in_force
-from tcpcc.transport.pacing import piece_of
 from tcpcc.transport.undo import note_answer, was_the_last
 
 sample_at = accessor(sample_dtype)
@@ -147,7 +146,7 @@ def fill_of_packets(f, a):
     a.total_delivered = float(d.total)
     a.delivery_rate = a.rate_interval = a.rate_delivered = math.nan
     a.app_limited = a.lost = a.lost_inflight = a.owd = math.nan
-    a.piece = piece_of(f, 0.0) if f.pieces != 0 else 1.0
+    a.piece = d.piece
 
 
 @compiled

@@ -184,6 +184,12 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         "one-way delay of the newest packet (synchronized clocks); 0 if it was sent twice",
         0.06,
     ),
+    "piece": (
+        "packets",
+        "that leave together at the pacing rate of the last sending (`Transport.gso_time`,"
+        " `gso_segments`)",
+        1.0,
+    ),
     **dict.fromkeys(
         WORDS,
         (
@@ -197,10 +203,10 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
     "hops": ("", "number of links on the path of the data, without access links; constant", 1.0),
 }
 
-#: Fields that need a record of each packet. It is kept only for a controller that reads one.
+#: Fields of single packets. A record of each is kept only for a controller that reads one.
 OF_PACKETS = (
     "pipe", "total_delivered", "delivery_rate", "rate_interval", "rate_delivered", "app_limited",
-    "lost", "lost_inflight", "owd",
+    "lost", "lost_inflight", "owd", "piece",
 )  # fmt: skip
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)

@@ -53,6 +53,7 @@ KERNEL: dict[str, str] = {
     "rate_delivered": "delivered of the rate sample",
     "app_limited": "is_app_limited of the rate sample",
     "phase": "state of the loss recovery, set_state",
+    "piece": "sk_pacing_rate, sk_pacing_shift, mss_cache",
     "idle": "tcp_wstamp_ns",
     "packet_size": "mss_cache",
 }

@@ -168,7 +168,7 @@ def test_a_bdp_of_20_packets_depends_on_the_size_of_pieces():
 
     one, two, four = (share(k) for k in (1, 2, 4))
     assert min(one, two) > 0.5
-    assert four == pytest.approx(told(SMALL, 5.0, 2)[0], abs=0.05)
+    assert told(SMALL, 5.0, 2)[0] < four < 0.2
 
 
 # The closed form
@@ -211,7 +211,7 @@ def test_the_share_rises_towards_wares_for_minutes():
         run.goodput(at, at + 60).values[bbr].sum() / (network.rate * 1e6) for at in (0, 420)
     )
     assert first < 0.2
-    assert last > 0.8 * tables.ware(network, 50.0, 10)
+    assert last > 0.75 * tables.ware(network, 50.0, 10)
     assert run.data["queue"].sel(time=slice(30, 60)).mean() > 0.8 * run.data["buffer"].values[0]
 
 

@@ -24,9 +24,6 @@ from tcpcc.errors import ScenarioError, real, refuse, unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Fields of a packet's header that controllers and queue disciplines read and write.
-WORDS = tuple(f"word{i}" for i in range(16))
-
 #: A rule: a function of three records (state, parameters, sample).
 Rule = Callable[[Any, Any, Any], None]
 
@@ -157,6 +154,27 @@ class State:
         if self.size == 1:
             return float(self.initial)
         return np.full(self.size, self.initial, self.kind)
+
+
+MOST_WORDS = 255  # of a header field: a packet passes at most that many links (IP's TTL)
+
+
+def check_header(owner: str, sizes: Mapping[str, Any], taken: Iterable[str]) -> None:
+    """Check the fields of a packet's header that rules use: name -> number of words.
+
+    Raises:
+        ScenarioError: a name is not an identifier or is in `taken`, or a size is not 1 to 255.
+    """
+    for name, size in sizes.items():
+        if not name.isidentifier() or name in taken:
+            raise refuse(f"{owner}: header", name, "the name of a field that a sample has not")
+        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST_WORDS:
+            raise refuse(f"{owner}: header {name!r}", size, f"1 to {MOST_WORDS} words")
+
+
+def header_columns(sizes: Mapping[str, int]) -> list[tuple[Any, ...]]:
+    """Header fields as the last fields of a sample: numbers, or arrays of several words."""
+    return [(n, np.float64) if k == 1 else (n, np.float64, (k,)) for n, k in sizes.items()]
 
 
 def _range(param: Param) -> str:

@@ -70,10 +70,18 @@ from typing import Any
 
 import numpy as np
 
-from tcpcc.definition import WORDS, Definition, Param, Registry, Rule, State
+from tcpcc.definition import (
+    Definition,
+    Param,
+    Registry,
+    Rule,
+    State,
+    check_header,
+    header_columns,
+)
 from tcpcc.engine.jit import GROUP_FIELDS
 from tcpcc.engine.streams import STREAM_FIELDS
-from tcpcc.engine.subset import check_rule, fields_read
+from tcpcc.engine.subset import Fields, check_rule, fields_read
 from tcpcc.errors import ScenarioError, refuse, shown
 
 #: State that every controller has: (initial value, unit, meaning).
@@ -190,14 +198,6 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         " `gso_segments`)",
         1.0,
     ),
-    **dict.fromkeys(
-        WORDS,
-        (
-            "",
-            "header field as the newest ACK returned it; NaN for a controller without `header`",
-            0.0,
-        ),
-    ),
     "idle": ("s", "in ``on_restart``: time since the last packet was sent; else 0", 0.0),
     "packet_size": ("bytes", "of a full data packet with headers; constant", 1000.0),
     "hops": ("", "number of links on the path of the data, without access links; constant", 1.0),
@@ -209,7 +209,28 @@ OF_PACKETS = (
     "lost", "lost_inflight", "owd", "piece",
 )  # fmt: skip
 
+#: The numbers of a sample. :attr:`Controller.sample_dtype` has the header fields after it.
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
+
+
+def sizes_sent(
+    owner: str, header: Mapping[str, str | int], state: Mapping[str, State]
+) -> dict[str, int]:
+    """Number of words of the header fields that a sender fills from its `state`.
+
+    Raises:
+        ScenarioError: a field names a variable that is not of real numbers.
+    """
+    sizes = {}
+    for name, source in header.items():
+        if isinstance(source, str):
+            if source not in state or state[source].kind is not float:
+                real = (n for n, v in state.items() if v.kind is float)
+                allowed = f"a real variable of its state ({', '.join(real) or 'none'})"
+                raise refuse(f"{owner}: header {name!r}", source, f"{allowed} or a number of words")
+            source = state[source].size
+        sizes[name] = source
+    return sizes
 
 
 def nothing(s: Any, p: Any, ack: Any) -> None:
@@ -253,9 +274,9 @@ class Controller(Definition):
         chance: the state has a random stream.
         exact: rules depend on values that means hide; the mean field refuses the controller.
         coupled: rules read the states of all flows of the flow's group.
-        header: state variables, at most 16, that every data packet carries as header fields for
-            routers to read and write; they return as `a.word0`, `a.word1`, ... Where the name is
-            "", the packet carries 0: protocols that may meet in a packet use different fields.
+        header: header fields that every data packet carries, for routers to read and write: name ->
+            the state variable with the value sent, or a number of words sent as 0. ``a.name`` is
+            the value that the newest ACK returned, ``a.name[i]`` if the field has several words.
 
     All branches and helpers of each rule are checked when the controller is made, and the rule is
     run once, so that a misspelt field is an error at once. The types in branches that this run
@@ -292,7 +313,7 @@ class Controller(Definition):
     chance: bool = False
     exact: bool = False
     coupled: bool = False
-    header: tuple[str, ...] = ()
+    header: Mapping[str, str | int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         common = {*WINDOW, *(dict(GROUP_FIELDS) if self.coupled else ())}
@@ -303,12 +324,7 @@ class Controller(Definition):
         object.__setattr__(self, "every_ack", self.every_ack or self.window == "own")
         object.__setattr__(self, "record", tuple(self.record))
         numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
-        for name in self.header:
-            if name not in ("", *numbers) or len(self.header) > len(WORDS):
-                raise ScenarioError(
-                    f"controller {self.name!r}: header {name!r}: at most {len(WORDS)} real numbers"
-                    f" of its state: {', '.join(numbers) or 'none'}"
-                )
+        check_header(f"controller {self.name!r}", self.header_sizes, SAMPLE)
         for name in self.record:
             if name not in numbers:
                 raise ScenarioError(
@@ -321,7 +337,7 @@ class Controller(Definition):
         for rule_name, rule in self.rules.items():
             if rule is not None:
                 owner = f"controller {self.name!r}, {rule_name}"
-                check_rule(owner, rule, self.records(SAMPLE, SAMPLE))
+                check_rule(owner, rule, self._records)
                 self._try(rule_name, rule)
 
     def _check_extras(self) -> None:
@@ -381,7 +397,23 @@ class Controller(Definition):
 
     @cached_property
     def _fields_read(self) -> frozenset[str]:
-        return fields_read(self.rules.values(), self.records(SAMPLE, SAMPLE))
+        return fields_read(self.rules.values(), self._records)
+
+    @property
+    def _records(self) -> tuple[Fields | None, ...]:
+        fields = (*SAMPLE, *self.header)
+        return self.records(fields, fields)
+
+    @cached_property
+    def header_sizes(self) -> dict[str, int]:
+        """Number of words of each header field."""
+        return sizes_sent(f"controller {self.name!r}", self.header, self.state)
+
+    @cached_property
+    def sample_dtype(self) -> np.dtype:
+        """Record of the sample: the fields of all controllers, then the header fields."""
+        numbers = [(name, np.float64) for name in SAMPLE]
+        return np.dtype([*numbers, *header_columns(self.header_sizes)])
 
     @cached_property
     def state_dtype(self) -> np.dtype:
@@ -433,7 +465,9 @@ class Controller(Definition):
         s = SimpleNamespace(**{n: v if v.ndim else v.item() for n, v in values.items()})
         s.cwnd, s.ssthresh = 10.0, 5.0
         p = SimpleNamespace(**{n: float(v.default) for n, v in self.params.items()})
-        a = SimpleNamespace(**{name: value for name, (_, _, value) in SAMPLE.items()})
+        words = {name: 0.0 if k == 1 else np.zeros(k) for name, k in self.header_sizes.items()}
+        known = {name: value for name, (_, _, value) in SAMPLE.items()}
+        a = SimpleNamespace(**known, **words)
         return s, p, a
 
 

@@ -6,9 +6,9 @@ networks", SIGCOMM 2002; ns-2.35's ``Agent/TCP/Reno/XCP``. The router is
 
 The header fields of a packet, with R the smoothed RTT and W the window (packets):
 
-    word0     R
-    word1     R / W, the time between packets of the flow
-    word2     the change of rate that the sender asks for, packets/s; routers lower it
+    xcp_rtt       R
+    xcp_spacing   R / W, the time between packets of the flow
+    xcp_change    the change of rate that the sender asks for, packets/s; routers lower it
 
 (1)  an ACK of n packets returns a change d:  W <- max(W + n d R, 1)
 (2)  loss, timeout: Reno's
@@ -39,8 +39,8 @@ def fill_header(s, srtt):
 
 
 def on_ack(s, p, ack):
-    if ack.word2 < UNLIMITED:  # else no router has read it
-        s.cwnd = max(s.cwnd + ack.acked * ack.word2 * ack.srtt, 1.0)  # (1)
+    if ack.xcp_change < UNLIMITED:  # else no router has read it
+        s.cwnd = max(s.cwnd + ack.acked * ack.xcp_change * ack.srtt, 1.0)  # (1)
     fill_header(s, ack.srtt)
 
 
@@ -70,7 +70,7 @@ xcp = register(
             "spacing": State(0, "s", "R / W in the header"),
             "demand": State(0, "packets/s", "change of rate that the header asks for"),
         },
-        header=("known_rtt", "spacing", "demand"),
+        header={"xcp_rtt": "known_rtt", "xcp_spacing": "spacing", "xcp_change": "demand"},
         recovery="newreno",
     )
 )

@@ -14,7 +14,6 @@ from types import MappingProxyType
 
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
-from tcpcc.definition import WORDS
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.errors import ScenarioError
 from tcpcc.export.c import declared, head, identifier, initial
@@ -64,7 +63,6 @@ MISSING: dict[str, str] = {
     "lost_inflight": "the kernel stores no packets in flight with a packet",
     "owd": "the kernel's clocks are not synchronized with the receiver's",
     "hops": "a sender does not know the number of links",
-    **dict.fromkeys(WORDS, "a header field, which only routers of a simulation read"),
 }
 
 HELPERS = {
@@ -169,8 +167,8 @@ def check(controller: Controller) -> None:
     """Refuse what the kernel cannot have, whatever the rules say."""
     if controller.header:
         raise ScenarioError(
-            f"controller {controller.name!r}: header = {controller.header}: packets of Linux have"
-            " no fields for it: cannot be exported to BPF"
+            f"controller {controller.name!r}: header = {dict(controller.header)}: packets of"
+            " Linux have no fields for it: cannot be exported to BPF"
         )
     if controller.stamps:
         raise ScenarioError(

@@ -834,7 +834,8 @@ class _Body:
             if why is not None:
                 raise self.error(node, f"{ast.unparse(node)} ({why})")
             if node.attr not in SAMPLE_FIELDS:
-                raise self.error(node, f"{ast.unparse(node)}, which is not in the sample")
+                why = "a header field, which only routers of a simulation read"
+                raise self.error(node, f"{ast.unparse(node)} ({why})")
         return Field(record, node.attr, FLOAT)
 
     def array(self, node: ast.expr) -> ArrayField | ArrayVar | Table | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tcpcc.controllers.controller import Controller, sample_dtype
+from tcpcc.controllers.controller import Controller
 from tcpcc.engine.jit import index_at, record_view
 from tcpcc.engine.source import global_names
 from tcpcc.errors import TcpccError
@@ -54,7 +54,7 @@ def suspects(
     for name, controller, row in called:
         if controller is None:
             continue
-        dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
+        dtypes = (controller.state_dtype, controller.params_dtype, controller.sample_dtype)
         addresses = (int(row[field]) for field in ("state", "params", "sample"))
         records = tuple(map(record_view, dtypes, addresses))
         for rule_name, rule in controller.rules.items():

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.controllers.controller import OF_PACKETS, Controller, sample_dtype
-from tcpcc.definition import WORDS
+from tcpcc.controllers.controller import OF_PACKETS, Controller
 from tcpcc.engine.jit import address, rule_address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import TcpccError
@@ -32,8 +31,8 @@ def sample_of(flow: ResolvedFlow) -> np.ndarray:
     Fields that nothing fills in for its controller are NaN.
     """
     assert flow.controller is not None
-    sample = record_of(sample_dtype)
-    for name in (*OF_PACKETS, *(() if flow.controller.header else WORDS)):
+    sample = record_of(flow.controller.sample_dtype)
+    for name in OF_PACKETS:
         sample[name] = math.nan
     sample["packet_size"], sample["hops"] = flow.spec.packet_size, flow.hops
     return sample
@@ -44,14 +43,6 @@ def place_of(flow: ResolvedFlow, name: str) -> int:
     assert flow.controller is not None
     fields: Any = flow.controller.state_dtype.fields
     return fields[name][1] if name in fields else 0
-
-
-def header_places(flow: ResolvedFlow) -> np.ndarray:
-    """Positions in the state of the variables that packets carry as header fields, in 8 bytes; -1
-    for a field that stays 0."""
-    assert flow.controller is not None
-    places = [place_of(flow, name) // 8 if name else -1 for name in flow.controller.header]
-    return np.array(places, np.int64)
 
 
 class ControllerMemory:
@@ -144,7 +135,7 @@ class ControllerMemory:
     def _compiled(self, controller: Controller) -> tuple[dict[str, int], np.dtype, np.ndarray]:
         """Addresses of the rules by name, the dtype of the parameters, and the initial state."""
         if controller not in self._known:
-            dtypes = (controller.state_dtype, controller.params_dtype, sample_dtype)
+            dtypes = (controller.state_dtype, controller.params_dtype, controller.sample_dtype)
             addresses = {}
             for name, rule in controller.rules.items():
                 try:

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 #: Fields of a link's record. Addresses of the rules on arrival, for the timer, at departures and
 #: for the choice of an inner queue (0: no such rule), of their three records, and of the arrays
 #: over inner queues at the end of the sample. The number of recorded state variables, and the
-#: addresses of their positions in the state and of their values per bin. Whether the rules use the
-#: header fields of packets.
+#: addresses of their positions in the state and of their values per bin. Of header
+#: fields, see `header_layout`.
 QUEUE_FIELDS: list[tuple[str, type]] = [
     ("rule", int), ("timer", int), ("departure", int), ("select", int),
     ("state", int), ("params", int), ("sample", int), ("each", int),
-    ("n_noted", int), ("noted", int), ("notes", int), ("reads_headers", int),
+    ("n_noted", int), ("noted", int), ("notes", int),
+    ("n_words", int), ("words", int), ("shown", int), ("needs", int),
 ]  # fmt: skip
 
 queue_sample_at = accessor(sample_dtype)
@@ -93,7 +94,7 @@ class QueueMemory:
         self.names = discipline.record if link.record else ()
         self.name, self.rule, self.timer = discipline.name, rule, discipline.on_interval
         self.departure, self.select = discipline.on_departure, discipline.on_select
-        self._reads_headers = discipline.reads_headers
+        self._n_words = sum(discipline.header.values())
         self.state = np.zeros(1, discipline.state_dtype)
         for name, variable in discipline.state.items():
             self.state[name] = variable.initial
@@ -129,7 +130,7 @@ class QueueMemory:
         for name in ("state", "params", "sample"):
             row[name] = address(getattr(self, name))
         row["each"] = row["sample"] + sample_dtype.itemsize
-        row["reads_headers"] = self._reads_headers
+        row["shown"] = row["sample"] + self.sample.itemsize - 8 * self._n_words
         row["n_noted"] = len(self.names)
         row["noted"], row["notes"] = address(self._places), address(self._notes)
 

@@ -58,16 +58,17 @@ def warn_of_tiny_buffers(resolved: Resolved, model: str) -> None:
 
 
 def warn_of_unread_headers(resolved: Resolved) -> None:
-    """Warn of a flow with header fields that no queue on its path reads, such as XCP's."""
+    """Warn of a flow with a header field that no queue on its path reads, such as XCP's."""
     for flow in resolved.rows:
         controller = flow.controller
         if controller is None or not controller.header:
             continue
-        queues = (resolved.links[i].queue.discipline for i in flow.forward)
-        if not any(queue.reads_headers for queue in queues):
+        read = {n for i in flow.forward for n in resolved.links[i].queue.discipline.header}
+        if unread := [name for name in controller.header if name not in read]:
             warnings.warn(
-                f"flow {flow.name!r}: no queue on its path reads the header fields of controller"
-                f" {controller.name!r} (reads_headers): it gets no answer from a router",
+                f"flow {flow.name!r}: no queue on its path reads the header fields"
+                f" {', '.join(unread)} of controller {controller.name!r}: it gets no answer from a"
+                " router",
                 ScenarioWarning,
                 stacklevel=6,
             )

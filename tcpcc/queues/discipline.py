@@ -26,8 +26,10 @@ packet's queue (0, 1, ...); `q.waiting[i]`, `q.waiting_bytes[i]`, `q.head_at[i]`
 if they were too small; ``on_departure`` is called for each with `q.evicted`. A shaper sets
 `q.not_before`; ``on_select`` is called again at that time, or when a packet arrives before it.
 
-A discipline with `reads_headers` reads and writes four fields of a packet's header. A discipline
-with `in_amounts` never drops or marks, and counts `q.arrivals` packets with each call of
+A discipline with `header` reads and writes fields of a packet's header: ``q.name``, or
+``q.name[i]`` if the field has several words. They are NaN unless the packet carries all of them,
+which `q.words` tells. A discipline with `in_amounts` never drops or marks, and counts `q.arrivals`
+packets with each call of
 ``on_arrival`` and ``on_departure``; the fluid model then calls these rules with the amount of each
 flow in a time step, and needs no ``on_fluid``. ``uniform(s)`` of `engine.streams` gives random
 numbers: every queue's state has a stream. Packet and fluid model share one drop law, because
@@ -41,7 +43,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tcpcc.definition import WORDS, Definition, Flag, Param, Registry, Rule, State
+from tcpcc.definition import (
+    Definition,
+    Flag,
+    Param,
+    Registry,
+    Rule,
+    State,
+    check_header,
+    header_columns,
+)
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.engine.subset import check_rule
 
@@ -65,8 +76,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     ),
     "ect": ("0 or 1", "the packet is ECN-capable: `ecn` is not 0"),
     "traffic_class": ("0 to 63", "of the packet's flow, as its DSCP (packet model)"),
-    "words": ("0 or 1", "the packet carries header fields (`reads_headers`); 0 for an ACK"),
-    **dict.fromkeys(WORDS, ("", "in, out: header field, as the controller defines it")),
+    "words": ("0 or 1", "the packet carries the header fields in `header`; 0 for an ACK"),
     "sojourn": ("s", "(on_departure) waiting time of the packet"),
     "again": ("0 or 1", "(on_departure) the previous packet of this inner queue was dropped"),
     "inner": ("", "inner queue of the packet; out (on_arrival, on_select)"),
@@ -94,10 +104,10 @@ EACH: dict[str, tuple[str, str]] = {
     "head_size": ("bytes", "size of that packet; NaN if empty"),
 }
 
-#: The packet's header, and all that a rule may set.
+#: All that a rule may set, besides header fields.
 OUT = (
     *("drop", "mark", "prob", "spread", "memory", "anew", "wake", "inner", "evict", "evictions"),
-    *("not_before", *WORDS),
+    "not_before",
 )
 #: A parameter of disciplines that can mark.
 ECN = Flag(False, "mark ECN-capable packets instead of dropping them early")
@@ -111,7 +121,8 @@ def notify(p, q):
         q.drop = 1.0
 
 
-#: The numbers of a sample. :attr:`Discipline.sample_dtype` has the arrays of :data:`EACH` after it.
+#: The numbers of a sample. :attr:`Discipline.sample_dtype` has the arrays of :data:`EACH` after it,
+#: then the header fields.
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
 
@@ -135,7 +146,7 @@ class Discipline(Definition):
         validate: takes the dict of all parameters, returns a complaint or None.
         record: state variables that a run records as ``queue_<name>`` of ``run.data``, or as
             ``queue_<name>_state`` if every record has a variable of that name (``queue_max``).
-        reads_headers: the rules read and write header fields.
+        header: header fields that the rules read and write: name -> number of words.
         in_amounts: the rules never drop, and count `q.arrivals` packets per call.
     """
 
@@ -152,7 +163,7 @@ class Discipline(Definition):
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
     record: tuple[str, ...] = ()
-    reads_headers: bool = False
+    header: Mapping[str, int] = field(default_factory=dict)
     in_amounts: bool = False
 
     def __post_init__(self) -> None:
@@ -171,11 +182,12 @@ class Discipline(Definition):
                 f"queue {self.name!r}: inner = {self.inner}: several inner queues need on_arrival"
                 " and on_select"
             )
+        check_header(f"queue {self.name!r}", self.header, (*SAMPLE, *EACH))
         listed = (f"{n} : {p.doc} ({p.unit}; {p.text(p.default)})" for n, p in self.params.items())
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
         for rule_name, rule in self.rules.items():
             if rule is not None:
-                records = self.records((*SAMPLE, *EACH), OUT)
+                records = self.records((*SAMPLE, *EACH, *self.header), (*OUT, *self.header))
                 check_rule(f"queue {self.name!r}, {rule_name}", rule, records)
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
@@ -231,14 +243,16 @@ class Discipline(Definition):
 
     @property
     def sample_dtype(self) -> np.dtype:
-        """Record of the sample: the numbers of all disciplines, then arrays over inner queues."""
+        """Record of the sample: the numbers of all disciplines, then arrays over inner queues, then
+        header fields."""
         numbers = [(name, np.float64) for name in SAMPLE]
-        return np.dtype([*numbers, *((name, np.float64, (self.inner,)) for name in EACH)])
+        each = [(name, np.float64, (self.inner,)) for name in EACH]
+        return np.dtype([*numbers, *each, *header_columns(self.header)])
 
     def blank_sample(self) -> np.ndarray:
         """A sample in which nothing is known: NaN, and 0 for what a rule sets."""
         sample = np.zeros(1, self.sample_dtype)
-        for name in (*SAMPLE, *EACH):
+        for name in (*SAMPLE, *EACH, *self.header):
             if name not in OUT:
                 sample[name] = np.nan
         return sample

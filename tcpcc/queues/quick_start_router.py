@@ -100,14 +100,14 @@ def grant(s, p, rate, asked, requests):
 
 def on_arrival(s, p, q):
     note_arrival(s, p, q)
-    if q.words == 0 or q.word4 <= 0:
+    if q.words == 0 or q.qs_request <= 0:
         return
     if q.idle == 0:
         note_use(s, p, q.now, 1.0)
     age_approvals(s, p, q.now)
-    q.word4 = code_of(grant(s, p, q.rate, rate_of(q.word4), q.arrivals))  # (4)
-    if q.word4 > 0:
-        q.word5 += 1
+    q.qs_request = code_of(grant(s, p, q.rate, rate_of(q.qs_request), q.arrivals))  # (4)
+    if q.qs_request > 0:
+        q.qs_approvals += 1
 
 
 QuickStartRouter = register(
@@ -116,7 +116,7 @@ QuickStartRouter = register(
         summary="drop-tail that approves the rates with which Quick-Start senders begin",
         source="RFC 4782",
         on_arrival=on_arrival,
-        reads_headers=True,
+        header={"qs_request": 1, "qs_approvals": 1},
         in_amounts=True,
         params={
             "threshold": Param(

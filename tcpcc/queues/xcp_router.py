@@ -4,7 +4,7 @@ Source: D. Katabi, M. Handley, C. Rohrs, "Congestion control for high bandwidth-
 networks", SIGCOMM 2002; A. Falk et al., draft-falk-xcp-spec-03; ns-2.35's ``Queue/DropTail/XCPQ``.
 The sender and the header fields of a packet are in :mod:`tcpcc.controllers.xcp`.
 
-Over the packets that arrived since the last control, with x = R/W a packet's second header field:
+Over the packets that arrived since the last control, with x = R/W a packet's `xcp_spacing`:
 
 (1)  d = (sum R x) / (sum x), each R at most 1 s            mean RTT; length of the next interval
 (2)  F = alpha (C - y) - beta Q/d                           bytes/s to share out; y: input rate
@@ -38,9 +38,9 @@ SHORTEST_SAMPLE = 0.002  # s; least Tq
 
 def on_arrival(s, p, q):
     s.input += q.size * q.arrivals
-    if q.words != 0 and q.word0 != 0:
-        s.sum_x += q.word1 * q.arrivals
-        s.sum_rtt_x += min(q.word0, LONGEST) * q.word1 * q.arrivals
+    if q.words != 0 and q.xcp_rtt != 0:
+        s.sum_x += q.xcp_spacing * q.arrivals
+        s.sum_rtt_x += min(q.xcp_rtt, LONGEST) * q.xcp_spacing * q.arrivals
 
 
 def control(s, p, q):
@@ -90,16 +90,16 @@ def on_departure(s, p, q):
     s.least = min(s.least, q.queue_bytes + q.size)
     if q.words == 0:
         return
-    if q.word0 == 0:
-        q.word2 = 0.0
+    if q.xcp_rtt == 0:
+        q.xcp_change = 0.0
         return
     most_up, most_down = s.up / q.arrivals, s.down / q.arrivals  # per packet
-    up = min(most_up, s.share_up * q.word1)
+    up = min(most_up, s.share_up * q.xcp_spacing)
     down = min(most_down, s.share_down * q.size)
     change = up - down  # (6)
-    asked = q.word2 * q.size
+    asked = q.xcp_change * q.size
     if asked >= change:
-        q.word2 = change / q.size
+        q.xcp_change = change / q.size
     else:
         down = min(most_down, down + (change - asked))
         up = asked + down
@@ -119,7 +119,7 @@ XCPRouter = register(
         on_arrival=on_arrival,
         on_departure=on_departure,
         on_interval=on_interval,
-        reads_headers=True,
+        header={"xcp_rtt": 1, "xcp_spacing": 1, "xcp_change": 1},
         in_amounts=True,
         params={
             "alpha": Param(0.4, "", "share of the free rate that is shared out per interval", 0),

@@ -24,14 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import zip_longest
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from tcpcc.controllers.controller import SAMPLE, WINDOW, Controller
-from tcpcc.definition import WORDS, Definition, Param, Registry, Rule, State
+from tcpcc.controllers.controller import SAMPLE, WINDOW, Controller, sizes_sent
+from tcpcc.definition import Definition, Param, Registry, Rule, State, check_header
 from tcpcc.engine.subset import check_rule
 from tcpcc.errors import ScenarioError
 
@@ -57,7 +56,7 @@ class StartUp(Definition):
         params: name -> `Param`.
         state: name -> `State`.
         source: paper or RFC.
-        header: state variables that packets carry, as in `Controller`.
+        header: header fields that packets carry, as in `Controller`.
         record: state variables that a trace shows.
     """
 
@@ -73,14 +72,16 @@ class StartUp(Definition):
     state: Mapping[str, State] = field(default_factory=dict)
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
-    header: tuple[str, ...] = ()
+    header: Mapping[str, str | int] = field(default_factory=dict)
     record: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        owner = f"slow start {self.name!r}"
+        check_header(owner, sizes_sent(owner, self.header, self.state), SAMPLE)
         for rule_name, numbers in _NUMBERS.items():
             rule = getattr(self, rule_name)
             if rule is not None:
-                records = (*self.records(SAMPLE), *(None,) * numbers)
+                records = (*self.records((*SAMPLE, *self.header)), *(None,) * numbers)
                 check_rule(f"slow start {self.name!r}, {rule_name}", rule, records)
 
     @property
@@ -153,7 +154,7 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
     """The controller of the same name that starts by that rule; the same one for the same two.
 
     Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name,
-    or both write the same header field, and if the controller has ``window="own"``.
+    or a header field of one name, and if the controller has ``window="own"``.
     """
     if start_up.name == STANDARD.name:  # in a worker process it is a copy
         return controller
@@ -162,7 +163,7 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
             f"slow start {start_up.name!r} does not go with controller {controller.name!r}, "
             "which has a start of its own"
         )
-    for kind in ("params", "state"):
+    for kind in ("params", "state", "header"):
         mine, theirs = getattr(controller, kind), getattr(start_up, kind)
         for name in mine:
             if name in theirs:
@@ -170,13 +171,6 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
                     f"slow start {start_up.name!r} does not go with controller "
                     f"{controller.name!r}: {name!r} is in the {kind} of both"
                 )
-    header = list(zip_longest(controller.header, start_up.header, fillvalue=""))
-    for word, (mine, theirs) in zip(WORDS, header, strict=False):
-        if mine and theirs:
-            raise ScenarioError(
-                f"slow start {start_up.name!r} does not go with controller "
-                f"{controller.name!r}: both write the header field {word}"
-            )
     on_ack, on_loss = controller.on_ack, controller.on_loss
     if start_up.on_loss and on_loss:
         on_loss = _bound(answered, on_loss, answer=start_up.on_loss)
@@ -192,6 +186,6 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
         on_timeout=_before(start_up.on_restart, controller.on_timeout),
         params={**controller.params, **start_up.params},
         state={**controller.state, **start_up.state},
-        header=tuple(mine or theirs for mine, theirs in header),
+        header={**controller.header, **start_up.header},
         record=(*controller.record, *start_up.record),
     )

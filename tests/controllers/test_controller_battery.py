@@ -54,12 +54,12 @@ class Pair:
         self.s.cwnd, self.s.ssthresh = cwnd, ssthresh
         self.state = np.zeros(1, self.controller.state_dtype)
         self.params = np.zeros(1, self.controller.params_dtype)
-        self.sample = np.zeros(1, sample_dtype)
+        self.sample = np.zeros(1, self.controller.sample_dtype)
         self.state[0] = tuple(np.copy(value) for value in vars(self.s).values())
         self.plain = self.state.copy()
         if vars(self.p):
             self.params[0] = tuple(vars(self.p).values())
-        dtypes = self.controller.state_dtype, self.controller.params_dtype, sample_dtype
+        dtypes = self.state.dtype, self.params.dtype, self.sample.dtype
         self.addresses = {
             name: rule_address(function, *dtypes)
             for name, function in self.controller.rules.items()
@@ -73,7 +73,7 @@ class Pair:
             return
         given = vars(self.a)
         given.update({k: float(v) for k, v in sample.items()})
-        self.sample[0] = tuple(map(given.__getitem__, sample_dtype.names))
+        self.sample[0] = tuple(map(given.__getitem__, self.sample.dtype.names))
         function(self.s, self.p, self.a)
         call(self.addresses[name], *self.places)
         self.plain[0] = tuple(map(vars(self.s).__getitem__, self.state.dtype.names))

@@ -120,7 +120,7 @@ def test_what_is_free_is_given_out_in_an_interval():
     """40 kB in 100 ms leave 600 kB/s free: 0.4 x 600 go up, and nothing is shuffled. 40 packets
     of x = 0.1/4 each ask for 1/40 of it."""
     d, s, p, q = router(interval=0.1, next_control=1.0, next_sample=9.0)
-    q.word0, q.word1 = 0.1, 0.025
+    q.xcp_rtt, q.xcp_spacing = 0.1, 0.025
     for _ in range(40):
         d.on_arrival(s, p, q)
     q.now = 1.0
@@ -129,18 +129,18 @@ def test_what_is_free_is_given_out_in_an_interval():
     assert s.up == pytest.approx(240e3)
     assert s.down == 0
     assert q.wake == pytest.approx(1.1)
-    q.word2 = 1e21
+    q.xcp_change = 1e21
     d.on_departure(s, p, q)
-    assert q.word2 == pytest.approx(240 / 40)
+    assert q.xcp_change == pytest.approx(240 / 40)
     assert s.up == pytest.approx(240e3 * 39 / 40)
 
 
 def test_a_tighter_router_before_is_heeded():
     """What a packet does not take from us counts as taken down."""
     d, s, p, q = router(up=2e5, down=1e5, share_up=1e6, share_down=1.0)
-    q.word0, q.word1, q.word2 = 0.1, 0.02, 3.0
+    q.xcp_rtt, q.xcp_spacing, q.xcp_change = 0.1, 0.02, 3.0
     d.on_departure(s, p, q)
-    assert q.word2 == 3.0
+    assert q.xcp_change == 3.0
     assert s.down == pytest.approx(1e5 - (1e3 + (19e3 - 3e3)))
     assert s.up == pytest.approx(2e5 - (3e3 + 17e3))
 
@@ -150,16 +150,16 @@ def test_so_many_packets_at_once_are_as_many_one_after_another():
     rules = []
     for times, amount in ((1, 40.0), (40, 1.0)):
         d, s, p, q = router(interval=0.1, next_control=1.0, next_sample=9.0)
-        q.word0, q.word1, q.arrivals = 0.1, 0.025, amount
+        q.xcp_rtt, q.xcp_spacing, q.arrivals = 0.1, 0.025, amount
         for _ in range(times):
             d.on_arrival(s, p, q)
         q.now = 1.0
         d.on_interval(s, p, q)
         q.arrivals = amount / 2
         for _ in range(times):
-            q.word2 = 1e21
+            q.xcp_change = 1e21
             d.on_departure(s, p, q)
-        rules.append((s.mean_rtt, s.share_up, s.up, q.word2))
+        rules.append((s.mean_rtt, s.share_up, s.up, q.xcp_change))
     assert rules[0] == pytest.approx(rules[1])
 
 

@@ -81,7 +81,7 @@ def test_the_command_writes_files_and_a_table(tmp_path):
     assert ".beta = 5.0," in text
     assert "hystart_samples" in text
     listed = tcpcc("--list").stdout
-    assert "ack.word2" in listed
+    assert "ack.xcp_change" in listed
     refused = tcpcc("xcp", "--out", str(tmp_path))
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1

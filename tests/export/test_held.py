@@ -93,7 +93,7 @@ def test_only_xcp_and_coupled_controllers_are_not_exportable_to_c():
     coupled = [one.name for one in EVERYONE if one.coupled]
     assert list(found[found != "yes"].index) == [*coupled, "xcp"]
     assert "line" in found["xcp"]
-    assert "ack.word2 (a header field" in found["xcp"]
+    assert "ack.xcp_change (a header field" in found["xcp"]
 
 
 def test_what_linux_cannot_have_is_named():

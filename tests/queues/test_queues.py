@@ -462,6 +462,7 @@ class Both:
         self.p = SimpleNamespace(**values)
         self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
         vars(self.q).update({name: np.zeros(d.inner) for name in contract.EACH})
+        vars(self.q).update(dict.fromkeys(d.header, 0.0))
         self.records = [np.zeros(1, t) for t in (d.state_dtype, d.params_dtype, d.sample_dtype)]
         self.records[0][0] = tuple(vars(self.s).values())
         if values:

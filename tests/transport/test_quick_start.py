@@ -161,9 +161,10 @@ def router(rate=10e6, **params):
     q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0) | {"arrivals": 1.0})
 
     def arrival(now, code=0, idle=0.0, words=1):
-        q.now, q.idle, q.rate, q.words, q.word5, q.word4 = now, idle, rate, words, 2.0, code
+        q.now, q.idle, q.rate, q.words = now, idle, rate, words
+        q.qs_approvals, q.qs_request = 2.0, code
         d.on_arrival(s, p, q)
-        return q.word4, q.word5
+        return q.qs_request, q.qs_approvals
 
     return arrival, s
 
@@ -224,7 +225,7 @@ def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, 
     """The sender after the SYN's ACK: N, approvals on 3 hops, RTT, initial window."""
     c, s, p, a = begin(controller, **params)
     c.on_start(s, p, a)
-    a.word4, a.word5, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
+    a.qs_request, a.qs_approvals, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
     s.cwnd = window
     c.on_open(s, p, a)
     return c, s, p, a
@@ -234,7 +235,7 @@ def test_only_the_first_syn_carries_a_request():
     c, s, p, a = begin(requested_rate=5.2e6)
     c.on_start(s, p, a)
     assert s.request == 7
-    a.word4 = 0.0
+    a.qs_request = 0.0
     c.on_open(s, p, a)
     assert s.request == 0
     c, s, p, a = begin()
@@ -349,13 +350,14 @@ def test_incompatible_settings_are_refused_in_one_line():
 
 def test_xcp_and_quick_start_have_fields_of_their_own():
     (flow,) = transfer("xcp").resolve().flows
-    assert flow.controller.header == ("known_rtt", "spacing", "demand", "", "request")
+    names = "xcp_rtt", "xcp_spacing", "xcp_change", "qs_request", "qs_approvals"
+    assert tuple(flow.controller.header_sizes) == names
 
 
 def test_two_protocols_in_one_field_are_refused():
-    """The controller writes word4, as Quick-Start does."""
-    own = replace(get("reno"), header=("", "", "", "", "mine"), state={"mine": tc.State(0, "", "")})
-    with pytest.raises(ScenarioError, match="both write the header field word4"):
+    """The controller sends `qs_request`, as Quick-Start does."""
+    own = replace(get("reno"), header={"qs_request": 1})
+    with pytest.raises(ScenarioError, match="'qs_request' is in the header of both"):
         transfer(own).resolve()
 
 
@@ -398,10 +400,10 @@ def test_flows_with_a_count_share_the_remaining_rate():
     d = QUEUES.find("quick_start_router")
     s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
     p = SimpleNamespace(**d.check({}))
-    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-    q.now, q.idle, q.rate, q.words, q.word4, q.arrivals = 0.01, 0.01, 10e6, 1.0, 7.0, 4.0
+    q = SimpleNamespace(**dict.fromkeys(d.sample_dtype.names, 0.0))
+    q.now, q.idle, q.rate, q.words, q.qs_request, q.arrivals = 0.01, 0.01, 10e6, 1.0, 7.0, 4.0
     d.on_arrival(s, p, q)
-    assert q.word4 == 5  # 8.5 Mb/s over four: 1.28 Mb/s each can be told
+    assert q.qs_request == 5  # 8.5 Mb/s over four: 1.28 Mb/s each can be told
     assert s.approved == pytest.approx(4 * 1.28e6)
 
 

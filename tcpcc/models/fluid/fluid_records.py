@@ -36,7 +36,7 @@ WORLD = record_dtype(
         "coarse": float, "interval": float, "bin": int, "n_bins": int,
         "routes": int, "n_routes": int, "hops": int, "slots": int,
         "flows": int, "active": int, "n_active": int, "wakes": int, "awake": int,
-        "links": int, "n_links": int, "by_link": int,
+        "links": int, "n_links": int, "by_link": int, "n_words": int,
     }
 )  # fmt: skip
 
@@ -195,12 +195,11 @@ FLOW = record_dtype(
         # --- for some controllers: rules before the first window; place of the pacing rate in the
         # state (0: none), packets that pacing still allows in this step
         "on_start": int, "on_open": int, "pacing_rate": int, "allowance": float,
-        # header fields: number, address of their places in the state, columns of the fields sent
-        # and of the fields returned
-        "n_words": int, "places": int, "words": int, "words_back": int,
-        # the SYN's header: hops passed, whether it waits at a link, time of its last move; its size
-        # in bytes
-        "syn_hop": int, "syn_waits": int, "syn_at": float, "syn_size": float,
+        # header fields, see `header_layout`; columns of the fields sent and of those returned
+        "n_fields": int, "fields": int, "carries": int, "words": int, "words_back": int,
+        # the SYN's header: its words; hops passed, whether it waits at a link, time of its last
+        # move; its size in bytes
+        "syn_words": int, "syn_hop": int, "syn_waits": int, "syn_at": float, "syn_size": float,
         # --- constant bit rate
         "rate": float,
         # --- counters

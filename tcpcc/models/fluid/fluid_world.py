@@ -12,11 +12,11 @@ from tcpcc.engine.jit import INTERPRETED, address, blank
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import Suspect, blame, suspects
-from tcpcc.models.controller_memory import ControllerMemory, header_places, place_of
+from tcpcc.models.controller_memory import ControllerMemory, place_of
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
 from tcpcc.models.fluid.steps import FINER, MANY_FLOWS, PACKET_STEPS, first_step, step_length
-from tcpcc.models.header_fields import N_WORDS
+from tcpcc.models.header_layout import HeaderLayout
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
@@ -96,7 +96,10 @@ class FluidWorld:
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
 
-        self.places: list[np.ndarray] = []  # of header fields in the state, see _lay_out_words
+        self.layout = HeaderLayout()
+        for flow in self.resolved.flows:
+            self.layout.add(flow)
+        self.syns: list[np.ndarray] = []  # header fields of SYNs, see _lay_out_words
         self._lay_out_senders()
         self._lay_out_routes()
         for k, index in enumerate(self.kept):
@@ -107,7 +110,7 @@ class FluidWorld:
         for k, flow in enumerate(self.resolved.flows):
             if flow.controller is not None and flow.controller.header:
                 self._lay_out_words(self.flows[k], flow)
-        self.flows["extras"] = (self.flows["pacing_rate"] != 0) | (self.flows["n_words"] > 0)
+        self.flows["extras"] = (self.flows["pacing_rate"] != 0) | (self.flows["n_fields"] > 0)
         self._lay_out_world()
 
     # ------------------------------------------------------------------------- layout
@@ -236,16 +239,20 @@ class FluidWorld:
                 link, discipline.fluid_rule, self.scenario.seed, self.n_bins
             )
             self.queues[index].fill(row)
+            self.layout.fill_link(row, link.name, discipline)
 
     def _lay_out_words(self, row: Any, flow: ResolvedFlow) -> None:
         """Make columns for a flow's header fields along its route, and find their places."""
-        self.places.append(header_places(flow))
-        row["n_words"], row["places"] = len(self.places[-1]), address(self.places[-1])
-        row["words"] = before = self._columns(N_WORDS)
+        assert flow.controller is not None
+        n = self.layout.n_words
+        self.layout.fill_flow(row, flow.controller)
+        self.syns.append(np.zeros(n))
+        row["syn_words"] = address(self.syns[-1])
+        row["words"] = before = self._columns(n)
         for hop in self._route_hops(row["route"]):
             slot = self.slots[hop["first_slot"] + row["member"]]
-            slot["words"] = self._columns(2 * N_WORDS)
-            before = slot["words"] + N_WORDS
+            slot["words"] = self._columns(2 * n)
+            before = slot["words"] + n
             self.links["headers"][hop["link"]] = 1
         row["words_back"] = before
 
@@ -266,6 +273,7 @@ class FluidWorld:
         w["n_routes"], w["n_links"] = len(self.routes), len(self.links)
         w["interval"], w["n_bins"] = self.scenario.interval, self.n_bins
         w["coarse"] = w["wanted"] = w["length"] = w["step"] = self.coarse
+        w["n_words"] = self.layout.n_words
         w["k"] = 1  # rows 0 and 1 are a distant time and now, with idle links
         self._set_history(np.zeros((FIRST_ROWS, self.n_columns)))
         ago = 1 + 2 * max(plan.base_rtt for plan in self.plans)

@@ -17,6 +17,7 @@ from tcpcc.models.fluid.repair import (
 from tcpcc.models.fluid.routes import value_at
 from tcpcc.models.fluid.window import acknowledged, opened, pump, reduce, start
 from tcpcc.models.fluid.words import bring_back, carry_syn, send_syn, write
+from tcpcc.models.header_layout import return_words
 from tcpcc.transport.flow_record import CBR, LOSS, OPEN, RECOVERY
 from tcpcc.transport.pacing import pace
 from tcpcc.transport.recovery.fine_grained import update_fine_timeout
@@ -27,7 +28,7 @@ from tcpcc.transport.rto import restart_timer
 def start_flow(flows, index, now):
     f = fluid_flow_at(flows, index)
     start(f, now)
-    if f.n_words > 0:
+    if f.n_fields > 0:
         send_syn(f, now)
     note_clump(f)
 
@@ -152,7 +153,7 @@ def release(w, f):
 @compiled
 def take_extras(w, f, route):
     """Process what only some controllers have: returned header fields and pacing."""
-    if f.n_words > 0:
+    if f.n_fields > 0:
         bring_back(w, f, route)
     if f.pacing_rate != 0:
         release(w, f)
@@ -178,11 +179,12 @@ def step_sender(w, f, route):
                 take_extras(w, f, route)
             step_open(w, f, route)
     elif route.sent_at >= f.opened_at - EPS * route.base_rtt:
-        if f.n_words > 0:
+        if f.n_fields > 0:
             carry_syn(w, f, route, math.inf)
+            return_words(f, f.sample, f.syn_words)
         opened(f, w.now, route.rtt - f.syn_shorter)
         note_clump(f)
-    elif f.n_words > 0:
+    elif f.n_fields > 0:
         carry_syn(w, f, route, w.now)
     if f.extras != 0:
         write(w, f)

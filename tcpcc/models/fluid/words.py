@@ -3,7 +3,7 @@
 Header fields can be codes or infinite, so they are never interpolated. All fluid that a flow sends
 in a step has the fields of the end of that step. All fluid that reaches a link in a step has the
 fields of its newest part, and likewise along the path. An ACK returns the fields of the fluid that
-it acknowledges. The fields are columns of the history (`header_fields.N_WORDS`): in a flow, the
+it acknowledges. The fields are columns of the history (`n_words` of them): in a flow, the
 fields sent; in a slot, the fields of the input and of the output.
 
 A discipline that counts amounts is called for each flow with the fluid that arrived and that left
@@ -24,7 +24,7 @@ from tcpcc.models.fluid.fluid_records import (
     slot_at,
 )
 from tcpcc.models.fluid.history import between, cell, fraction, row_address
-from tcpcc.models.header_fields import FIRST_OF_ACK, FIRST_OF_QUEUE, N_WORDS, copy_fields
+from tcpcc.models.header_layout import note_words, return_words, sees, send_fields, show_words
 from tcpcc.models.queue_memory import note_state, queue_sample_at, run_timer
 
 
@@ -37,21 +37,14 @@ def row_of(w, row, time):
 @compiled
 def put(w, source, column, target):
     """Copy the header fields in a row, from `column` on, into the present row, from `target` on."""
-    copy_fields(source + 8 * column, w.row + 8 * target)
+    for i in range(w.n_words):
+        number_at(w.row, target + i).value = number_at(source, column + i).value
 
 
 @compiled
 def write(w, f):
     """Write the header fields of the controller of `f` for the fluid sent now."""
-    for i in range(f.n_words):
-        number_at(w.row, f.words + i).value = written(f, i)
-
-
-@compiled
-def written(f, i):
-    """What the controller of `f` writes into header field `i`."""
-    place = index_at(f.places, i).at
-    return number_at(f.state, place).value if place >= 0 else 0.0
+    send_fields(f, f.state, w.row + 8 * f.words)
 
 
 @compiled
@@ -63,7 +56,7 @@ def bring_back(w, f, route):
         row = row_of(
             w, fluid_hop_at(w.hops, route.first_hop + route.n_hops - 1).passed, w.now - route.after
         )
-    copy_fields(row_address(w, row) + 8 * f.words_back, f.sample + FIRST_OF_ACK)
+    return_words(f, f.sample, row_address(w, row) + 8 * f.words_back)
 
 
 @compiled
@@ -81,7 +74,13 @@ def column_before(w, hop, m):
     if hop.place == 0:
         return fluid_flow_at(w.flows, slot_at(w.slots, hop.first_slot + m).flow).words
     before = fluid_hop_at(w.hops, route_at(w.routes, hop.route).first_hop + hop.place - 1)
-    return slot_at(w.slots, before.first_slot + m).words + N_WORDS
+    return slot_at(w.slots, before.first_slot + m).words + w.n_words
+
+
+@compiled
+def reads(w, link, slot):
+    """Whether the link's discipline sees the header fields of a slot's fluid."""
+    return sees(link, fluid_flow_at(w.flows, slot.flow))
 
 
 @compiled
@@ -119,16 +118,16 @@ def tell_of_arrivals(w, link, q, share):
             q.arrivals = slot.fresh * slot.count * share
             q.size = slot.size
             q.words = 0.0
-            if slot.words != 0 and slot.carries_ack == 0:
+            if slot.words != 0 and slot.carries_ack == 0 and reads(w, link, slot):
                 if source == 0:
                     source = source_of(w, hop)
                 q.words = 1.0
-                copy_fields(source + 8 * column_before(w, hop, m), link.sample + FIRST_OF_QUEUE)
+                show_words(link, source + 8 * column_before(w, hop, m))
             call_rule(link.rule, link.state, link.params, link.sample)
             check(q)
             link.idle = q.idle = 0.0
             if q.words != 0:
-                copy_fields(link.sample + FIRST_OF_QUEUE, w.row + 8 * slot.words)
+                note_words(link, w.row + 8 * slot.words)
 
 
 @compiled
@@ -147,20 +146,20 @@ def send_words(w, link, q):
             amount = max(left - slot.left, 0.0)
             slot.left += amount
             if slot.words != 0:
-                put(w, source, slot.words, slot.words + N_WORDS)
+                put(w, source, slot.words, slot.words + w.n_words)
             if amount <= 0 or link.in_amounts == 0 or link.departure == 0:
                 continue
             q.arrivals = amount * slot.count
             q.size = slot.size
             q.sojourn = w.now - arrived
             q.words = 0.0
-            if slot.words != 0 and slot.carries_ack == 0:
+            if slot.words != 0 and slot.carries_ack == 0 and reads(w, link, slot):
                 q.words = 1.0
-                copy_fields(source + 8 * slot.words, link.sample + FIRST_OF_QUEUE)
+                show_words(link, source + 8 * slot.words)
             call_rule(link.departure, link.state, link.params, link.sample)
             check(q)
             if q.words != 0:
-                copy_fields(link.sample + FIRST_OF_QUEUE, w.row + 8 * (slot.words + N_WORDS))
+                note_words(link, w.row + 8 * (slot.words + w.n_words))
 
 
 @not_inlined
@@ -193,8 +192,7 @@ def pass_words(w, link):
 @not_inlined
 def send_syn(f, now):
     """Copy the controller's header fields into the SYN."""
-    for i in range(N_WORDS):
-        number_at(f.sample + FIRST_OF_ACK, i).value = written(f, i) if i < f.n_words else 0.0
+    send_fields(f, f.state, f.syn_words)
     f.syn_hop = 0
     f.syn_waits = 0
     f.syn_at = now
@@ -211,13 +209,16 @@ def visit(w, f, link, rule):
         q.idle += w.step
     q.arrivals = f.count
     q.size = f.syn_size
-    q.words = 1.0
-    copy_fields(f.sample + FIRST_OF_ACK, link.sample + FIRST_OF_QUEUE)
+    q.words = 0.0
+    if sees(link, f):
+        q.words = 1.0
+        show_words(link, f.syn_words)
     q.drop = 0.0
     q.mark = 0.0
     call_rule(rule, link.state, link.params, link.sample)
     check(q)
-    copy_fields(link.sample + FIRST_OF_QUEUE, f.sample + FIRST_OF_ACK)
+    if q.words != 0:
+        note_words(link, f.syn_words)
 
 
 @not_inlined

@@ -47,11 +47,20 @@ def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:
     _add_links(world, links)
     world.trace.choose(world.resolved)
     row = world.flows[number : number + 1]
+    world.headers.use(world.resolved.flows[number])
+    _show_new_fields(world)
     world.paths.fill(row, number, world.resolved.flows[number])
     world.senders.lay_out(number, world.resolved.flows[number])
-    world.headers.use(world.resolved.flows[number])
     world.schedule.add_flow(number)
     return number
+
+
+def _show_new_fields(world: PacketWorld) -> None:
+    """Let the disciplines see header fields that no flow has sent so far."""
+    for i, link in enumerate(world.resolved.links):
+        if i in world.queues and link.queue.discipline.header:
+            row = world.links[world.paths.row_of[i]]
+            world.headers.layout.fill_link(row, link.name, link.queue.discipline)
 
 
 def _add_rows(world: PacketWorld) -> None:

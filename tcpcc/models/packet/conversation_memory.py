@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import address, longer
 from tcpcc.models.controller_memory import sample_of
 from tcpcc.models.packet import packet_records as r
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
 
 FIRST_PLACES = 16  # places for open conversations at the beginning
-_SAMPLE_WORDS = sample_dtype.itemsize // 8
 
 
 def _words(record: np.ndarray) -> np.ndarray:
@@ -44,7 +42,7 @@ class ConversationMemory:
         self._lay_out_kinds()
         self._free = np.zeros(0, np.int64)
         w = world.w[0]
-        w["state_words"], w["sample_words"] = self._state_words, _SAMPLE_WORDS
+        w["state_words"], w["sample_words"] = self._state_words, self._sample_words
         w["delivery_word"] = self._delivery_word
         w["memory_words"] = self._memory.shape[1]
         w["conversations"], w["items"] = address(self.conversations), address(self.items)
@@ -105,7 +103,9 @@ class ConversationMemory:
             extras.append(_words(world.senders.recoveries.fill(tcp, kind.recovery)))
             deliveries.append(delivery_memory(tcp[0], kind))
         self._state_words = max(len(state) for state in states)
-        first_extra = self._state_words + _SAMPLE_WORDS
+        samples = [_words(sample_of(kind)) for _, kind, _ in paths]
+        self._sample_words = max(map(len, samples))
+        first_extra = self._state_words + self._sample_words
         self._delivery_word = first_extra + max(map(len, extras))
         self._delivers = any(len(record) for record in deliveries)
         words = t.DELIVERY.itemsize // 8 if self._delivers else 0
@@ -113,11 +113,9 @@ class ConversationMemory:
         for memory, record in zip(self._memory, deliveries, strict=True):
             if len(record):
                 memory[self._delivery_word :] = _words(record)
-        for (_, kind, _), memory, state, extra in zip(
-            paths, self._memory, states, extras, strict=True
-        ):
+        for memory, state, sample, extra in zip(self._memory, states, samples, extras, strict=True):
             memory[: len(state)] = state
-            memory[self._state_words : first_extra] = _words(sample_of(kind))
+            memory[self._state_words : self._state_words + len(sample)] = sample
             memory[first_extra : first_extra + len(extra)] = extra
         self._kinds = np.zeros(len(paths), r.KIND)
         for k in range(len(paths)):

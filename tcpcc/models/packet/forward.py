@@ -13,10 +13,10 @@ import numpy as np
 from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
-from tcpcc.models.header_fields import FIRST_OF_QUEUE, N_WORDS
 from tcpcc.models.packet.event_list import before, push
 from tcpcc.models.packet.headers import (
     count_marks,
+    hide_words,
     read_at_receiver,
     release_header,
     show_header,
@@ -95,7 +95,7 @@ def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
     q.traffic_class = flow.traffic_class
     q.drop = 0.0
     q.mark = 0.0
-    show_header(w, q, link, p.header)
+    show_header(w, q, link, flow, p.header)
     if link.scheduled == 0:  # the only inner queue is the link's own
         number_at(link.each, 0).value = waiting
         number_at(link.each, 1).value = link.queue_bytes
@@ -113,8 +113,7 @@ def clear_queue_sample(link, q):
     q.ecn = math.nan
     q.ect = math.nan
     q.words = math.nan
-    for i in range(N_WORDS):
-        number_at(link.sample + FIRST_OF_QUEUE, i).value = math.nan
+    hide_words(link)
     q.sojourn = math.nan
     q.again = math.nan
     q.evicted = math.nan

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.engine.jit import address
+from tcpcc.models.header_layout import HeaderLayout
 from tcpcc.models.packet import packet_records as r
 from tcpcc.scenario.traffic import CBR
 
@@ -31,13 +32,17 @@ class HeaderMemory:
         flows: the rows of the scenario. If no flow uses headers, no places are made.
 
     Attributes:
+        layout: which words the header fields have.
         headers: records HEADER, shape [place].
+        words: the header fields, shape [place, word].
         free_places: numbers of free places, in the first ``w.n_spare_headers`` elements.
     """
 
     def __init__(self, w: np.ndarray, flows: Iterable[ResolvedFlow]) -> None:
         self.w = w
+        self.layout = HeaderLayout()
         self.headers = np.zeros(1, r.HEADER)
+        self.words = np.zeros((1, 0))
         self._place([])
         for flow in flows:
             self.use(flow)
@@ -47,10 +52,12 @@ class HeaderMemory:
         return len(self.headers) > 1
 
     def use(self, flow: ResolvedFlow) -> None:
-        """Make places for the first flow that needs them."""
+        """Make places for the first flow that needs them, and words for its header fields."""
+        self.layout.add(flow)
         if not self.used and uses_headers(flow):
             self.headers = np.zeros(r.FIRST_HEADERS, r.HEADER)
             self._place(np.arange(1, r.FIRST_HEADERS))
+        self._widen()
 
     def _place(self, free: np.ndarray | list[int]) -> None:
         """Write the addresses of the headers and of the free places' numbers into the world."""
@@ -59,6 +66,15 @@ class HeaderMemory:
         self.free_places[: len(free)] = free
         w["headers"], w["spare_headers"] = address(self.headers), address(self.free_places)
         w["n_spare_headers"] = len(free)
+        self._widen()
+
+    def _widen(self) -> None:
+        """Make room for the words of all places; those in use keep theirs."""
+        words = np.zeros((len(self.headers), self.layout.n_words))
+        places, known = self.words.shape
+        words[:places, :known] = self.words
+        self.words = words
+        self.w[0]["words"], self.w[0]["n_words"] = address(words), self.layout.n_words
 
     def grow(self, fewest: int = 2 * r.MARGIN) -> None:
         """Double the places if fewer than `fewest` are free."""

@@ -5,19 +5,17 @@ number of this place over every link to the receiver, and its ACK carries it bac
 free when the packet or the ACK is consumed or dropped. Number 0 means no header.
 """
 
+import math
+
 from tcpcc.engine.jit import accessor, compiled, not_inlined, number_at, record_dtype
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.header_fields import FIRST_OF_ACK, FIRST_OF_QUEUE, N_WORDS, copy_fields, first_in
-from tcpcc.models.packet.packet_records import HEADER, MARGIN, header_at
+from tcpcc.models.header_layout import note_words, return_words, sees, send_fields, show_words
+from tcpcc.models.packet.packet_records import MARGIN, header_at
 from tcpcc.models.packet.recorder import bin_of
 from tcpcc.transport import ecn
 from tcpcc.transport.flow_record import CE, ECT, ECT1
 
 place_at = accessor(record_dtype({"number": int}))
-
-# Bytes of a header, and where its fields begin.
-HEADER_SIZE = HEADER.itemsize
-FIRST_IN_HEADER = first_in(HEADER)
 
 
 @compiled
@@ -37,17 +35,9 @@ def release_header(w, header):
 
 
 @compiled
-def words_in(w, header):
+def words_of(w, header):
     """Address of the header fields at a place."""
-    return w.headers + header * HEADER_SIZE + FIRST_IN_HEADER
-
-
-@compiled
-def word_of(flow, tcp, i):
-    """The value of header field `i` from the flow's controller; 0 if it has none."""
-    if i >= flow.n_fields or place_at(flow.fields, i).number < 0:
-        return 0.0
-    return number_at(tcp.state, place_at(flow.fields, i).number).value
+    return w.words + 8 * w.n_words * header
 
 
 @not_inlined
@@ -58,11 +48,7 @@ def write_header(w, flow, tcp, seq, again):
     h.ecn = ecn.bits_to_send(tcp, seq, again)
     h.echo = 0
     h.back = 0
-    h.n_words = flow.n_fields
-    if h.n_words > 0:
-        words = words_in(w, header)
-        for i in range(N_WORDS):
-            number_at(words, i).value = word_of(flow, tcp, i)
+    send_fields(flow, tcp.state, words_of(w, header))
     return header
 
 
@@ -87,8 +73,7 @@ def read_at_sender(w, flow, tcp, ack, header):
     """An ACK's header reaches the sender, which reads and releases it."""
     h = header_at(w.headers, header)
     ecn.on_echo(tcp, ack, h.ecn, h.echo)
-    if flow.n_fields > 0:
-        copy_fields(words_in(w, header), tcp.sample + FIRST_OF_ACK)
+    return_words(flow, tcp.sample, words_of(w, header))
     release_header(w, header)
 
 
@@ -103,7 +88,7 @@ def codepoint(bits):
 
 
 @compiled
-def show_header(w, q, link, header):
+def show_header(w, q, link, flow, header):
     """Copy a packet's header into a discipline's sample."""
     q.ecn = 0.0
     q.ect = 0.0
@@ -112,9 +97,18 @@ def show_header(w, q, link, header):
         h = header_at(w.headers, header)
         q.ecn = codepoint(h.ecn)
         q.ect = 1.0 if h.ecn & ECT != 0 else 0.0
-        if link.reads_headers != 0 and h.back == 0 and h.n_words > 0:
+        if sees(link, flow) and h.back == 0:
             q.words = 1.0
-            copy_fields(words_in(w, header), link.sample + FIRST_OF_QUEUE)
+            show_words(link, words_of(w, header))
+    if q.words == 0:
+        hide_words(link)
+
+
+@compiled
+def hide_words(link):
+    """Header fields that a packet does not carry are NaN in the discipline's sample."""
+    for i in range(link.n_words):
+        number_at(link.shown, i).value = math.nan
 
 
 @compiled
@@ -138,5 +132,5 @@ def take_verdict(w, q, link, header, time):
             h.ecn |= CE
             count_marks(w, link, time, 1)
         if q.words != 0:
-            copy_fields(link.sample + FIRST_OF_QUEUE, words_in(w, header))
+            note_words(link, words_of(w, header))
     return True

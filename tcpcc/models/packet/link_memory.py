@@ -59,6 +59,7 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
         )
         world.queues[i].empty()
         world.queues[i].fill(row)
+        world.headers.layout.fill_link(row, link.name, discipline)
 
 
 def _share(world: PacketWorld, i: int) -> None:
@@ -67,6 +68,8 @@ def _share(world: PacketWorld, i: int) -> None:
     row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, world.shared[i]
     if i in world.elsewhere:
         world.elsewhere[i].fill(row)
+        link = world.resolved.links[i]
+        world.headers.layout.fill_link(row, link.name, link.queue.discipline)
 
 
 def _lay_out_stage(world: PacketWorld, i: int, link: Link) -> None:

@@ -6,7 +6,6 @@ grow. A nearly full ring sets ``w.need``, and the driver enlarges it between eve
 
 import numpy as np
 
-from tcpcc.definition import WORDS
 from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
@@ -57,6 +56,7 @@ WORLD = record_dtype(
         "kinds": int, "free": int, "free_places": int,
         "state_words": int, "sample_words": int, "delivery_word": int, "memory_words": int,
         "headers": int, "spare_headers": int, "n_spare_headers": int,
+        "words": int, "n_words": int,
         # places for packets that are in no lane, the first free place, the number of free places
         "pool": int, "first_free": int, "n_free": int,
     }
@@ -82,8 +82,8 @@ FLOW = record_dtype(
         # the header of the packet that this ACK acknowledges
         "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
         "held_since": float, "held_order": int, "ack_timer": int, "held_header": int,
-        # the state variables that go out as header fields
-        "fields": int, "n_fields": int,
+        # of header fields, see `header_layout`
+        "fields": int, "n_fields": int, "carries": int,
         # of a conversation (its number + 1): the next item, the first item not done, one past the
         # last item; whether an item waits for the one before
         "item": int, "undone": int, "last_item": int, "waits": int,
@@ -143,14 +143,9 @@ PACKET = record_dtype(
         "span": INT32, "flow": INT32, "hop": INT32, "header": INT32,
     }
 )  # fmt: skip
-# A packet's header: its place goes with the packet, and back with its ACK (see headers).
-HEADER = record_dtype(
-    {
-        "back": int, "ecn": int, "echo": int,
-        "n_words": int,  # that its controller writes; 0: it has ECN bits only
-        **dict.fromkeys(WORDS, float),
-    }
-)  # fmt: skip
+# A packet's header: its place goes with the packet, and back with its ACK (see headers). The words
+# of its fields are in an array, `w.n_words` for each place.
+HEADER = record_dtype({"back": int, "ecn": int, "echo": int})
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": INT32, "id": INT32})
 # An inner queue of a scheduled link: places in the pool; place 0 means no packet.
 INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})

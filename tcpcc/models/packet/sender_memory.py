@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcpcc.engine.jit import address, blank
-from tcpcc.models.controller_memory import ControllerMemory, header_places
+from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.header_memory import uses_headers
@@ -52,7 +52,6 @@ class SenderMemory:
         self.controllers = ControllerMemory(world.scenario.seed)
         self.recoveries = RecoveryMemory()
         self.deliveries: dict[int, np.ndarray] = {}
-        self._header_places: list[np.ndarray] = []
 
     def lay_out(self, i: int, flow: ResolvedFlow) -> None:
         """Write the settings of flow `i` into its records, and allocate its memory."""
@@ -84,9 +83,8 @@ class SenderMemory:
             return
         row["kind"] = t.TCP
         row["has_header"] = uses_headers(flow)
-        places = header_places(flow)
-        self._header_places.append(places)
-        row["fields"], row["n_fields"] = address(places), len(places)
+        assert flow.controller is not None
+        self.world.headers.layout.fill_flow(row, flow.controller)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
         self._fill_transport(tcp, spec)
 

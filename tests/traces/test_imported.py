@@ -497,6 +497,7 @@ def test_ss_gives_the_kernels_window(kernel):
     assert means == pytest.approx([means[0]] * 2, rel=0.03)
     assert ss.data["packet_size"].values.tolist() == [1500]
     assert ss.data["payload"].values.tolist() == [1448]
+    assert info.data["base_rtt"].item() > 0.04  # 0 in the struct: no sample yet
 
 
 @pytest.mark.parametrize(
@@ -576,3 +577,30 @@ def test_a_run_and_its_capture_stand_in_one_figure(ours):
 def test_a_missing_file_is_named(read, tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing: no such file"):
         read(tmp_path / "nothing")
+
+
+def test_damaged_files_are_read_or_refused_in_one_line(ours, tmp_path):
+    """Bytes changed, inserted or cut out, at random: never another error."""
+    rng = np.random.default_rng(1)
+    files = [
+        (tc.read_pcap, (ours[1] / "run.pcapng").read_bytes()),
+        (tc.read_pcap, gzip.decompress((DATA / "kernel_sender.pcap.gz").read_bytes())),
+        (tc.read_qlog, (ours[1] / "run.qlog").read_bytes()[:40_000].rpartition(b"\n")[0]),
+        (tc.read_tcp_info, gzip.decompress((DATA / "kernel_ss.txt.gz").read_bytes())),
+        (tc.read_tcp_info, gzip.decompress((DATA / "kernel_tcp_info.csv.gz").read_bytes())),
+    ]
+    refused = []
+    for k in range(150):
+        read, text = files[k % len(files)]
+        damaged = bytearray(text)
+        for place in rng.integers(min(len(text), [300, 10**9][k % 2]), size=1 + k % 3):
+            damaged[place : place + k % 4] = rng.bytes(1)
+        path = tmp_path / "damaged"
+        path.write_bytes(damaged)
+        try:
+            read(path).summary()
+        except tc.TcpccError as error:
+            refused.append(str(error))
+    assert 30 < len(refused) < 150
+    assert not any("\n" in message for message in refused)
+    assert all(str(tmp_path / "damaged") in message for message in refused)

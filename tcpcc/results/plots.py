@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ALGORITHMS", "BLACK", "BLUE", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
     "PALETTE", "PUBLISHED_LOOK", "PURPLE", "REFERENCE_LOOK", "SKY", "VERMILION", "WIDTH",
-    "basic_behaviour", "colour", "compare", "cwnd", "phase_plane", "queue", "rate_unit", "rtt",
-    "shade",
-    "style", "throughput", "topology", "topology_height", "vegas_trace",
+    "basic_behaviour", "colour", "compare", "cwnd", "in_flight", "phase_plane", "queue",
+    "rate_unit", "rtt", "shade", "style", "throughput", "topology", "topology_height",
+    "vegas_trace",
 ]  # fmt: skip
 
 
@@ -120,16 +120,46 @@ def rtt(
         flows: flows to draw, as in `Run.select`. Default: all with a controller.
         after, before: time window, s.
     """
+    return _lines(run, ax, "rtt", 1e3, "RTT (ms)", flows, after, before)
+
+
+def in_flight(
+    run: Run,
+    ax: Axes | None = None,
+    *,
+    flows: Selection = None,
+    after: float = 0.0,
+    before: float | None = None,
+) -> Axes:
+    """Draw the packets that a capture shows to be sent and not acknowledged.
+
+    Arguments are those of `rtt`; the run must be one of `tcpcc.read_pcap` or the like.
+    """
+    return _lines(run, ax, "in_transit", 1.0, "In flight (packets)", flows, after, before)
+
+
+def _lines(
+    run: Run,
+    ax: Axes | None,
+    name: str,
+    scale: float,
+    label: str,
+    flows: Selection,
+    after: float,
+    before: float | None,
+) -> Axes:
+    """Draw a variable with the dimensions time and flow, times `scale`."""
     with style():
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
-        samples = run._told("rtt").values[bins] * 1e3
+        series = run._told(name).values[bins] * scale
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
-            label = look.pop("label")
-            columns = [run.flows.index(name) for name in members]
-            ax.plot(times, samples[:, columns], **look)[0].set_label(label)
-        dress(ax, run, "RTT (ms)", after, before)
+            crowd: dict[str, Any] = {"lw": 0.6, "alpha": 0.6} if len(members) > 1 else {}
+            columns = [run.flows.index(one) for one in members]
+            text = look.pop("label")
+            ax.plot(times, series[:, columns], **look, **crowd)[0].set_label(text)
+        dress(ax, run, label, after, before)
         legend(ax)
     return ax
 
@@ -282,8 +312,8 @@ def basic_behaviour(
     """Draw window, queue and throughput in three panels, as in Figure 2 of the Quick Vegas paper.
 
     Thin vertical lines mark the start and stop of flows. The queue is left out if no link was
-    recorded. Of another program's trace the RTT is drawn in place of the queue, and what the trace
-    does not tell is left out.
+    recorded. Of another program's trace the RTT is drawn in place of the queue, the packets in
+    flight in place of a window that the trace does not tell.
 
     Args:
         run: the run.
@@ -300,13 +330,19 @@ def basic_behaviour(
         span: dict[str, Any] = {"after": after, "before": before}
         panels = {
             "cwnd": partial(cwnd, flows=windows, **span),
+            "in_transit": partial(in_flight, flows=windows, **span),
             "rtt": partial(rtt, flows=windows, **span),
             "queue": partial(queue, link=link, **span),
             "delivered": partial(throughput, flows=flows, width=width, link=link, **span),
         }
-        for name in ("queue",) * (not run.links) + ("rtt",) * ("source" not in run.data.attrs):
-            del panels[name]
-        drawn = [draw for name, draw in panels.items() if "untold" not in run.data[name].attrs]
+        unknown = {n for n, v in run.data.data_vars.items() if "untold" in v.attrs}
+        if "source" not in run.data.attrs:
+            unknown |= {"rtt", "in_transit"}
+        elif "cwnd" not in unknown or "in_transit" not in run.data:
+            unknown.add("in_transit")
+        if not run.links:
+            unknown.add("queue")
+        drawn = [draw for name, draw in panels.items() if name not in unknown]
         rows = len(drawn)
         figure, grid = plt.subplots(
             rows, 1, sharex=True, squeeze=False, figsize=(WIDTH, 1.65 * rows + 0.3)

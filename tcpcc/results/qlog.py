@@ -113,7 +113,11 @@ def _told(kind: str, event: Any, size: float, links: list[str]) -> tuple[str, di
     if kind == "loss":
         return "recovery:packet_lost", {"header": header["header"]}
     if kind == "timeout":
-        return "recovery:loss_timer_updated", {"event_type": "expired", "timer_type": "rto"}
+        return "recovery:loss_timer_updated", {
+            "event_type": "expired",
+            "timer_type": "rto",
+            "packet_number": seq,
+        }
     if kind == "deliver":
         return "tcpcc:packet_delivered", header
     return "tcpcc:packet_dropped", header | {"link": links[int(event["value"])]}

@@ -105,7 +105,7 @@ def read_qlog(
     attrs: dict[str, Any] = {}
     traces = list(_traces(path))
     begin = min((_reference(trace) for trace, _ in traces), default=0.0)
-    for number, (trace, where) in enumerate(traces):
+    for trace, where in traces:
         own = trace.get("tcpcc")
         timed, absolute = _timed(trace, where, path)
         offset = 0.0 if absolute else _reference(trace) - begin
@@ -120,8 +120,6 @@ def read_qlog(
             except _EventError as error:
                 raise TcpccError(f"{path}: {where(error.place)}: {error}") from None
             if made is not None:
-                if any(made.name == other.name for other in found):
-                    made.name = f"{made.name}.{number}"
                 found.append(made)
     if attrs and interval is None:
         interval = attrs["interval"]
@@ -186,7 +184,8 @@ def _parsed(path: str | Path, line: int, text: str) -> Event:
         found = json.loads(text)
     except json.JSONDecodeError as error:
         at = line + error.lineno - 1
-        cut = "; the file is cut off" if error.pos >= len(text.rstrip()) - 1 else ""
+        short = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
+        cut = "; the file is cut off" if short else ""
         raise TcpccError(
             f"{path}: line {at}: not JSON: {error.msg} at column {error.colno}{cut}"
         ) from None

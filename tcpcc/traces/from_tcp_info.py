@@ -219,7 +219,7 @@ def _traced(
         "cwnd": columns["snd_cwnd"],
         "ssthresh": np.where(threshold >= UNLIMITED, math.inf, threshold),
         "in_transit": columns["unacked"],
-        "rtt": columns["rtt"] / 1e6,
+        "rtt": np.where(columns["rtt"] > 0, columns["rtt"] / 1e6, math.nan),  # 0: no sample yet
     }
     for variable in ("ssthresh", "rtt"):
         if np.isnan(windows[variable]).all():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import math
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -152,6 +153,7 @@ def run_of(
 
     if not connections:
         raise TcpccError(f"{path}: has no connection with data")
+    _unique(connections)
     length = duration or max(each.end for each in connections)
     if not length > 0:
         raise TcpccError(f"{path}: has a single event: there is no time over which to measure")
@@ -204,6 +206,15 @@ def run_of(
         data["in_transit"] = ("time", "flow"), np.stack(held, axis=-1), attrs
     events = _merged([each.events for each in connections])
     return Run(data, events if events.size else None)
+
+
+def _unique(connections: Sequence[Traced]) -> None:
+    """Number connections of one name: "a", "a#2"."""
+    seen: Counter[str] = Counter()
+    for each in connections:
+        seen[each.name] += 1
+        if seen[each.name] > 1:
+            each.name = f"{each.name}#{seen[each.name]}"
 
 
 FLOW_VALUES = [name for name in FlowSeries.__dataclass_fields__ if name != "base_rtt"]

@@ -1,6 +1,7 @@
 """The conformance kit: its references, the kernel and broken senders are judged as they must be."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,9 @@ from tcpcc.conformance import FlowTrace, cases, find, judge, publish
 from tcpcc.conformance.judging import LEAVES, UNKNOWN, WITHIN
 from tcpcc.conformance.known_path import KnownPath
 from tcpcc.conformance.observables import OBSERVABLES
+
+
+DATA = Path(__file__).parent / "data"
 
 
 def exceptions(case):
@@ -80,6 +84,21 @@ def test_cubic_and_reno_of_linux_pass(name):
         assert judgement.passed, judgement.table().to_string()
         unknown = [f.check.name for f in judgement.findings if f.verdict == UNKNOWN]
         assert unknown in ([], ["timeouts"])
+
+
+@pytest.mark.parametrize(("path", "name"), [("short", "cubic-03"), ("long", "cubic-01")])
+def test_cubic_of_aioquic_falls_too_far(path, name):
+    """It takes 0.7 of the bytes in flight after the lost packets have been taken off.
+
+    aioquic 1.7.2 on the loopback, through a bottleneck of 10 Mb/s in Python: 40 ms and 20 packets,
+    200 ms and 167 packets.
+    """
+    trace = FlowTrace.of_csv(DATA / f"aioquic_cubic_{path}.csv.gz")
+    findings = {f.check.name: f for f in judge(trace, name).findings}
+    assert findings["decrease"].verdict == LEAVES
+    assert findings["decrease"].value < findings["decrease"].check.low
+    if path == "short":
+        assert findings["increase"].verdict == WITHIN
 
 
 # Senders that are broken on purpose.

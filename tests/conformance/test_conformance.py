@@ -15,7 +15,6 @@ from tcpcc.conformance.judging import LEAVES, UNKNOWN, WITHIN
 from tcpcc.conformance.known_path import KnownPath
 from tcpcc.conformance.observables import OBSERVABLES
 
-
 DATA = Path(__file__).parent / "data"
 
 

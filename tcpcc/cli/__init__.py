@@ -211,8 +211,17 @@ def parser() -> argparse.ArgumentParser:
         "--write", type=Path, metavar="FOLDER",
         help="write scenarios, envelopes and reference traces; default: of all cases",
     )  # fmt: skip
+    trace.add_argument(
+        "--controller", metavar="NAME", help="simulate the cases with this controller, or MY.py"
+    )
+    trace.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                       help="value of its parameter")  # fmt: skip
+    trace.add_argument(
+        "--complete", action="store_true", help="fail what the trace does not tell, too"
+    )
     trace.add_argument("--verbose", action="store_true", help="print reasons and sources")
     trace.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+    _importing(trace)
 
     fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
@@ -771,21 +780,28 @@ def judge_trace(options: argparse.Namespace) -> int:
         found = publish(options.write, names)
         print("\n".join(repr(each).strip("<>") for each in found))
         print(f"wrote {options.write / 'README.md'}")
-        return int(not all(each.passed for each in found))
-    if options.trace is None or names is None:
-        raise ScenarioError("judge: give a trace and --case, or --list, or --write FOLDER")
-    found = [judge(options.trace, name) for name in names]
+        return 0
+    if names is None or (options.trace is None) == (options.controller is None):
+        raise ScenarioError(
+            "judge: give --case and either a trace or --controller; or --list, or --write FOLDER"
+        )
+    if options.controller is None:
+        found = [judge(options.trace, name) for name in names]
+    else:
+        flow = _evaluated(options)
+        runs = [find(name).simulate(flow.controller, params=flow.params) for name in names]
+        found = [judge(run, name) for run, name in zip(runs, names, strict=True)]
+    good = all(each.passed and (each.complete or not options.complete) for each in found)
     if options.json:
-        records = [{"case": one.case.name, **row} for one in found for row in one.rows()]
-        print_json(records)
-        return int(not all(each.passed for each in found))
+        print_json([{"case": each.case.name, **row} for each in found for row in each.rows()])
+        return int(not good)
     for each in found:
         table = each.table()
         short = ["check", "verdict", "envelope", "found", "time", "value"]
         print(f"{each.case.name}: {each.case.title}\n")
         print(plain_table(table if options.verbose else table[short]))
         print("\n" + repr(each).strip("<>"))
-    return int(not all(each.passed for each in found))
+    return int(not good)
 
 
 def _evaluated(options: argparse.Namespace) -> Flow:

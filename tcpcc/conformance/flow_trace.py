@@ -115,7 +115,8 @@ class FlowTrace:
         """Read a CSV of `to_csv`, or one written by another stack with the same columns.
 
         Column ``time`` (s) is needed; ``delivered`` and ``sent``, ``retransmitted`` count packets
-        up to each row; ``mode`` has names; others are those of `columns`.
+        up to each row; ``mode`` has names; ``packet_size`` is in bytes, the same in all rows.
+        Others are those of `columns`.
 
         Raises:
             TcpccError: a column is missing, or times are not in order.
@@ -145,9 +146,13 @@ class FlowTrace:
             names = table["mode"].astype("string")
             modes = (*MODES, *sorted(set(names.dropna()) - set(MODES)))
             table["mode"] = names.map({m: k for k, m in enumerate(modes)}).astype("Float64")
+        size = float(table.pop("packet_size").iloc[0]) if "packet_size" in table else math.nan
         columns = {str(one): table[one].to_numpy(float, na_value=math.nan) for one in table}
         at = time if len(delivered) else NO_FLOATS
-        return cls(time, columns, at, delivered, sent_at, again, modes=modes, name=Path(path).stem)
+        return cls(
+            time, columns, at, delivered, sent_at, again, modes=modes, packet_size=size,
+            name=Path(path).stem,
+        )  # fmt: skip
 
     def to_csv(self, path: str | Path, interval: float = 0.01) -> None:
         """Write the samples at the end of every interval, s, as CSV; see `of_csv`."""
@@ -167,6 +172,8 @@ class FlowTrace:
             table["sent"] = np.searchsorted(self.sent_at, ends + 1e-9, side="right")
             repeats = self.sent_at[self.again]
             table["retransmitted"] = np.searchsorted(repeats, ends + 1e-9, side="right")
+        if math.isfinite(self.packet_size):
+            table["packet_size"] = self.packet_size
         with whole_file(path) as part:
             table.to_csv(part, index=False, float_format="%.9g")
 

@@ -63,8 +63,17 @@ class Judgement:
     @property
     def passed(self) -> bool:
         """Whether something was judged and nothing left its envelope."""
-        verdicts = {finding.verdict for finding in self.findings}
-        return WITHIN in verdicts and not verdicts & {LEAVES, ABSENT}
+        return not self.failed and any(finding.verdict == WITHIN for finding in self.findings)
+
+    @property
+    def failed(self) -> list[str]:
+        """Names of the checks that fail."""
+        return [f.check.name for f in self.findings if f.verdict in (LEAVES, ABSENT)]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the trace tells everything that the case judges."""
+        return all(finding.verdict != UNKNOWN for finding in self.findings)
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each check, with what `table` has."""
@@ -96,8 +105,8 @@ class Judgement:
 
     def __repr__(self) -> str:
         counts = [sum(f.verdict == v for f in self.findings) for v in (WITHIN, UNKNOWN)]
-        left = [f.check.name for f in self.findings if f.verdict in (LEAVES, ABSENT)]
-        verdict = "passes" if self.passed else "fails"
+        left = self.failed
+        verdict = ("passes" if self.complete else "passes in part") if self.passed else "fails"
         told = f"{counts[0]} within, {len(left)} outside, {counts[1]} not in the trace"
         return f"<{self.case.name} {verdict}: {told}{': ' + ', '.join(left) if left else ''}>"
 

@@ -85,6 +85,10 @@ def _page(judgement: Judgement) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _verdict(judgement: Judgement) -> str:
+    return f"leaves {', '.join(judgement.failed)}: see there" if judgement.failed else "passes"
+
+
 def _line(text: str) -> str:
     return " ".join(text.split())
 
@@ -101,7 +105,7 @@ def _overview(found: list[Judgement]) -> str:
     ]
     lines += [
         f"| [{each.case.name}]({each.case.name}/README.md) | {each.case.title} | {each.case.source}"
-        f" | {'passes' if each.passed else 'fails'} |"
+        f" | {_verdict(each)} |"
         for each in found
     ]
     return "\n".join(lines) + "\n"

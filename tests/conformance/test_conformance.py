@@ -1,6 +1,7 @@
 """The conformance kit: its references, the kernel and broken senders are judged as they must be."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,14 +11,11 @@ import tcpcc as tc
 from experiments.kernel import conformance as kernel
 from tcpcc.cli import main
 from tcpcc.conformance import FlowTrace, cases, find, judge, publish
-from tcpcc.conformance.judging import ABSENT, LEAVES, UNKNOWN, WITHIN
+from tcpcc.conformance.judging import LEAVES, UNKNOWN, WITHIN
 from tcpcc.conformance.known_path import KnownPath
 from tcpcc.conformance.observables import OBSERVABLES
 
-
-def failed(judgement):
-    """Names of the checks that fail."""
-    return {f.check.name for f in judgement.findings if f.verdict in (LEAVES, ABSENT)}
+DATA = Path(__file__).parent / "data"
 
 
 def exceptions(case):
@@ -51,12 +49,28 @@ def references():
 def test_our_own_senders_pass_but_for_the_exceptions(name, references):
     case = find(name)
     judgement = judge(references(case), name)
-    assert failed(judgement) == exceptions(case), judgement.table().to_string()
+    assert set(judgement.failed) == exceptions(case), judgement.table().to_string()
     assert not {f.check.name for f in judgement.findings if f.verdict == UNKNOWN}
 
 
-def test_the_handshake_is_the_cause_of_the_exception():
-    assert {case.name for case in cases().values() if exceptions(case)} == {"bbr-14"}
+def test_the_reference_has_two_exceptions():
+    told = {case.name: exceptions(case) for case in cases().values() if exceptions(case)}
+    assert told == {"bbr-10": {"interval"}, "bbr-14": {"estimate", "pacing"}}
+
+
+def test_rounding_errors_of_rtts_put_probe_rtt_off(references):
+    """It begins 5 s after an RTT that is smaller than all since the last by less than 1e-12 s."""
+    trace = FlowTrace.of_run(references(find("bbr-10")), "bbr31")
+    (_, ended), (begins, _) = trace.visits("PROBE_RTT")
+    rtt = trace.columns["rtt"][ended:begins]
+    least = np.minimum.accumulate(np.where(np.isnan(rtt), np.inf, rtt))
+    smaller = np.flatnonzero(np.diff(least) < 0) + 1
+    assert -1e-12 < least[smaller[-1]] - least[smaller[-1] - 1] < 0
+    assert trace.time[begins] - trace.time[ended + smaller[-1]] == pytest.approx(5, abs=0.01)
+    assert trace.time[begins] - trace.time[ended] > 7
+
+
+def test_the_handshake_is_why_the_estimate_is_too_high_on_a_path_of_less_than_a_packet():
     run = find("bbr-14").simulate(transport={"handshake": False})
     assert judge(run, "bbr-14").passed
 
@@ -69,6 +83,21 @@ def test_cubic_and_reno_of_linux_pass(name):
         assert judgement.passed, judgement.table().to_string()
         unknown = [f.check.name for f in judgement.findings if f.verdict == UNKNOWN]
         assert unknown in ([], ["timeouts"])
+
+
+@pytest.mark.parametrize(("path", "name"), [("short", "cubic-03"), ("long", "cubic-01")])
+def test_cubic_of_aioquic_falls_too_far(path, name):
+    """It takes 0.7 of the bytes in flight after the lost packets have been taken off.
+
+    aioquic 1.7.2 on the loopback, through a bottleneck of 10 Mb/s in Python: 40 ms and 20 packets,
+    200 ms and 167 packets.
+    """
+    trace = FlowTrace.of_csv(DATA / f"aioquic_cubic_{path}.csv.gz")
+    findings = {f.check.name: f for f in judge(trace, name).findings}
+    assert findings["decrease"].verdict == LEAVES
+    assert findings["decrease"].value < findings["decrease"].check.low
+    if path == "short":
+        assert findings["increase"].verdict == WITHIN
 
 
 # Senders that are broken on purpose.
@@ -158,9 +187,10 @@ BROKEN = {
 @pytest.mark.parametrize("what", BROKEN)
 def test_what_is_broken_is_seen_in_its_place(what):
     settings, seen_by, checks, elsewhere = BROKEN[what]
-    found = failed(judge(find(seen_by).simulate(**settings), seen_by))
+    found = set(judge(find(seen_by).simulate(**settings), seen_by).failed)
     assert found - exceptions(find(seen_by)) == checks
-    assert judge(find(elsewhere).simulate(**settings), elsewhere).passed
+    found = set(judge(find(elsewhere).simulate(**settings), elsewhere).failed)
+    assert found <= exceptions(find(elsewhere))
 
 
 def test_a_judgement_tells_where_a_trace_leaves_its_envelope():
@@ -223,6 +253,15 @@ def test_the_command_returns_1_for_a_trace_that_leaves_an_envelope(files, capsys
     rows = json.loads(capsys.readouterr().out)
     assert {row["case"] for row in rows} == {"bbr-01", "bbr-04"}
     assert any(row["verdict"] == LEAVES for row in rows)
+    assert main(["judge", "--controller", "cubic", "--case", "cubic-03"]) == 0
+    words = ["--controller", "cubic", "--set", "beta=0.5", "--case", "cubic-03"]
+    assert main(["judge", *words]) == 1
+    assert "cubic-03 fails" in capsys.readouterr().out
+    one = tmp_path / "one.csv"
+    one.write_text("time,cwnd\n" + "\n".join(f"{t},{50 + 4 * (t % 6)}" for t in range(60)))
+    assert main(["judge", str(one), "--case", "cubic-01"]) == 0
+    assert "cubic-01 passes in part" in capsys.readouterr().out
+    assert main(["judge", str(one), "--case", "cubic-01", "--complete"]) == 1
     assert main(["judge", "--list"]) == 0
     assert "rack-02" in capsys.readouterr().out
     assert main(["judge", "--write", str(tmp_path / "kit"), "--case", "rack-02"]) == 0
@@ -233,7 +272,8 @@ def test_the_command_returns_1_for_a_trace_that_leaves_an_envelope(files, capsys
     ("words", "told"),
     [
         (["x.csv", "--case", "bbr-04"], "trace x.csv: no such file"),
-        (["x.csv"], "give a trace and --case"),
+        (["x.csv"], "give --case and either a trace or --controller"),
+        (["x.csv", "--controller", "reno", "--case", "prr-01"], "either a trace or --controller"),
         (["x.csv", "--case", "bbr-4"], "unknown case 'bbr-4': did you mean 'bbr-"),
         (["empty.txt", "--case", "bbr-04"], "empty.txt: must end in .nc, .csv, .qlog"),
         (["empty.csv", "--case", "bbr-04"], "empty.csv: not a CSV"),
@@ -409,6 +449,8 @@ def test_a_check_that_is_written_wrongly_is_refused():
         Check.of_table("c", 1, {k: v for k, v in good.items() if k != "mode"})
 
 
-def test_within_is_the_only_verdict_of_a_reference_without_exceptions(references):
-    verdicts = {f.verdict for f in judge(references(find("bbr-10")), "bbr-10").findings}
-    assert verdicts == {WITHIN}
+def test_a_sender_without_states_passes_no_bbr_case_completely():
+    judgement = judge(find("bbr-12").simulate("cubic"), "bbr-12")
+    assert judgement.passed
+    assert not judgement.complete
+    assert "passes in part" in repr(judgement)

@@ -42,6 +42,7 @@ html_sidebars = {
         "scorecard",
         "statements",
         "variants",
+        "league",
         "bbr_cubic",
     )
 }

@@ -96,6 +96,11 @@ def _evaluation(name: str) -> list[str]:
     return [*told, *([_table(head, rows), ""] if rows else [])]
 
 
+def _failed(number: int) -> str:
+    """The cell of a section, with the colour of its number of failed criteria."""
+    return f'<td class="level{min(number + 1, 4)}">{number}</td>' if number else "<td></td>"
+
+
 def league_page() -> str:
     """The league: for each controller the number of criteria failed in each section."""
     league = _league()
@@ -105,11 +110,14 @@ def league_page() -> str:
     table = failed[order].assign(
         fails=(verdicts == "fails").sum(axis=1), better=(verdicts == "better").sum(axis=1)
     )
+    titles = {x.number: x.title for x in SECTIONS}
+    head = "".join(f'<th title="{titles[o]}">{o}</th>' for o in order)
     rows = [
-        (f"`{name}`", int(row["fails"]), int(row["better"]), *(int(row[o]) or "" for o in order))
+        f'<tr><th><a href="controllers/{name}.html">{name}</a></th><td>{int(row["fails"])}</td>'
+        f"<td>{int(row['better'])}</td>{''.join(_failed(int(row[o])) for o in order)}</tr>"
         for name, row in table.sort_values(["fails", "better"], ascending=[True, False]).iterrows()
     ]
-    titles = ", ".join(f"{x.number} {x.title.lower()}" for x in SECTIONS if x.number in order)
+    listed = _table(("section", "title"), [(o, titles[o]) for o in order])
     return "\n".join(
         [
             "# League",
@@ -120,11 +128,16 @@ def league_page() -> str:
             f" {league.sizes['criterion']} criteria, 3 seeds. A cell is the number of criteria of a"
             " section that the controller fails: where it is worse than both Reno and CUBIC in the"
             " same scenario. *better*: criteria in which it is better than both. What each"
-            " controller fails is on its page; `docs/league.nc` has all numbers.",
+            " controller fails is on its page; `docs/league.nc` has all numbers. A click on a"
+            " heading sorts.",
             "",
-            _table(("controller", "fails", "better", *order), rows),
+            '<div class="variants"><table>',
+            f"<thead><tr><th>controller</th><th>fails</th><th>better</th>{head}</tr></thead>",
+            "<tbody>",
+            *rows,
+            "</tbody></table></div>",
             "",
-            f"Sections: {titles}.",
+            listed,
             "",
         ]
     )

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from .batch import batch as batch
+from .conformance import judge as judge
 from .controllers import Controller as Controller
 from .definition import Flag as Flag
 from .definition import Param as Param
@@ -95,6 +96,9 @@ from .slow_start import StartUp as StartUp
 from .slow_start import slow_starts as slow_starts
 from .sweep import grid as grid
 from .sweep import sweep as sweep
+from .traces import read_pcap as read_pcap
+from .traces import read_qlog as read_qlog
+from .traces import read_tcp_info as read_tcp_info
 from .transport.recovery import Recovery as Recovery
 from .transport.recovery import recoveries as recoveries
 

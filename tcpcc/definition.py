@@ -24,6 +24,9 @@ from tcpcc.errors import ScenarioError, real, refuse, unknown
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Fields of a packet's header that controllers and queue disciplines read and write.
+WORDS = tuple(f"word{i}" for i in range(16))
+
 #: A rule: a function of three records (state, parameters, sample).
 Rule = Callable[[Any, Any, Any], None]
 

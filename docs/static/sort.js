@@ -1,6 +1,9 @@
-// Tables that can be sorted: a click on a heading of the last header row sorts by its column.
+// Tables that can be sorted: a click on a heading of the last header row sorts by its column. Words
+// typed above a long table leave the rows that have one of them in their first cell.
 "use strict";
 (() => {
+  const LONG = 12; // rows
+
   function value(cell) {
     const text = (cell?.textContent ?? "").trim();
     if (text.startsWith("never")) return Infinity;
@@ -43,13 +46,31 @@
     body.append(...rows.map((each) => each[1]));
   }
 
+  function choose(table, words) {
+    const wanted = words.toLowerCase().split(/[\s,]+/).filter(Boolean);
+    for (const row of table.tBodies[0].rows) {
+      const name = row.cells[0].textContent.toLowerCase();
+      row.hidden = wanted.length > 0 && !wanted.some((word) => name.includes(word));
+    }
+  }
+
+  function addFilter(table) {
+    const box = document.createElement("input");
+    box.type = "search";
+    box.placeholder = "names, e.g. vegas bbr";
+    box.setAttribute("aria-label", "show only rows with these names");
+    box.addEventListener("input", () => choose(table, box.value));
+    table.before(box);
+  }
+
   function prepare(table) {
     if (!table.tHead || table.dataset.sortable) return;
     table.dataset.sortable = "yes";
+    if (table.tBodies[0].rows.length > LONG) addFilter(table);
     headings(table).forEach((heading, column) => {
       if (heading.colSpan > 1) return;
       heading.tabIndex = 0;
-      heading.title = "sort by this column";
+      heading.title ||= "sort by this column";
       heading.addEventListener("click", () => sort(table, column, heading));
       heading.addEventListener("keydown", (event) => {
         if (event.key === "Enter") sort(table, column, heading);

@@ -69,12 +69,6 @@ class Case:
     def longer(self) -> tuple[float, ...]:
         return self.extra or (0.0,) * len(self.controls)
 
-    @property
-    def pieces(self) -> int:
-        """Packets that Linux' sender passes down at once at the bottleneck's rate: those of
-        1/1024 s (``tcp_tso_autosize``, ``sk_pacing_shift``), and at least `segments`."""
-        return max(self.segments, int(self.rate / (8 * PACKET) / 1024))
-
 
 def path(mbps: int, rtt: float, bdps: float, **settings: Any) -> dict[str, Any]:
     """Settings of a case: rate in Mb/s, RTT in s, buffer in bandwidth-delay products."""
@@ -115,7 +109,7 @@ _PATHS: dict[str, dict[str, Any]] = {
     "50 Mb/s, 100 ms, 7000 packets every 5 s": path(50, 0.1, 1, item=(7000, 5.0)),
     "10 Mb/s, 40 ms, 3 % loss": {"buffer": 40, "loss": 0.03, "runs": 3, "duration": 30.0},
     "50 Mb/s, 100 ms, 3 % loss": path(50, 0.1, 1, loss=0.03, runs=3, duration=30.0),
-    "50 Mb/s, 100 ms, 20 % loss": path(50, 0.1, 1, loss=0.2, runs=3, duration=30.0),
+    "50 Mb/s, 100 ms, 20 % loss": path(50, 0.1, 1, loss=0.2, runs=10, duration=30.0),
     "50 Mb/s, 50 ms, 1 BDP": path(50, 0.05, 1, runs=5),
     "30 Mb/s, 50 ms, 2 BDP": path(30, 0.05, 2, runs=5),
 }
@@ -182,9 +176,7 @@ def scenario(
             sizes: dict[str, Any] = {"packet_size": PACKET, "header": HEADER, "ack_size": HEADER}
             flow = tc.Flow(control, transport={**ecn, **changes}, **sizes, **settings)
         else:
-            known = {"gso_segments": case.pieces, "quick_acks": QUICK_ACKS, **ecn}
-            if control == "bbr" and case.pieces > GSO:
-                settings["quantum"] = 3 * case.pieces  # bbr_quantization_budget
+            known = {"gso_segments": case.segments, "quick_acks": QUICK_ACKS, **ecn}
             transport = {**known, **changes}
             flow = tc.Flow.linux(control, transport=transport, processing=processing, **settings)
         flows.append(flow)

@@ -20,7 +20,7 @@ from tcpcc.results.recording import EVENTS
 
 SETTLED = 10.0  # s, start of the measurement
 EPISODE = 0.4  # s; losses with smaller gaps belong to one episode
-SEEDS = 10  # of random losses
+SEEDS = 10  # of random losses and phases
 SHIFTS = np.linspace(0, 0.475, 20)  # s, delays of the second flow's start in our runs
 
 
@@ -136,10 +136,12 @@ def sender_of(run: tc.Run, k: int) -> Sender:
 @cache
 def ours(name: str, plain: bool = False) -> list[list[Sender]]:
     """Our senders in a case, `plain` as in `cases.scenario`: one run; with two flows one for each
-    start time in `SHIFTS`, with random losses one for each of the seeds up to `SEEDS`."""
+    start time in `SHIFTS`, with random losses and one BBR, whose phases are random, one for each of
+    `SEEDS` seeds, or for four times as many as the kernel has runs."""
     case = {**CASES, **WIDE}[name]
     shifts = SHIFTS if len(case.controls) > 1 else SHIFTS[:1]
-    seeds = range(1, SEEDS + 1) if case.loss else [1]
+    chance = case.loss > 0 or case.controls == ("bbr",)
+    seeds = range(1, max(SEEDS, 4 * case.runs) + 1) if chance else [1]
     chances = [(float(shift), seed) for shift in shifts for seed in seeds]
     return [simulated(case, shift=shift, seed=seed, plain=plain) for shift, seed in chances]
 

@@ -39,15 +39,14 @@ EXPORTED: dict[str, dict[str, Any]] = {
     # as tcp_cubic.c: its constants and HyStart
     "cubic_2008": {"slow_start": "hystart", "params": {"beta": 717 / 1024, "early_growth": 1 / 20}},
     "cubic": {},
-    "bbr": {"params": {"quantum": 6}},
     **{
         name: {}
         for name in (
-            "vegas", "quick_vegas", "westwood_plus", "westwood_rbe", "hstcp", "areno", "fusion",
-            "illinois", "veno", "htcp", "scalable", "yeah", "copa", "abe", "adavegas", "africa",
-            "bic", "bic_2004", "card", "cdg", "compound", "cubic_2005", "dctcp", "dual", "fast",
-            "ghstcp", "hybla", "ledbat_plus", "newreno", "newvegas", "nv", "prague", "tahoe",
-            "tri_s", "vegas_a", "vegas_plus", "westwood", "westwood_abse", "westwood_re",
+            "bbr", "vegas", "quick_vegas", "westwood_plus", "westwood_rbe", "hstcp", "areno",
+            "fusion", "illinois", "veno", "htcp", "scalable", "yeah", "copa", "abe", "adavegas",
+            "africa", "bic", "bic_2004", "card", "cdg", "compound", "cubic_2005", "dctcp", "dual",
+            "fast", "ghstcp", "hybla", "ledbat_plus", "newreno", "newvegas", "nv", "prague",
+            "tahoe", "tri_s", "vegas_a", "vegas_plus", "westwood", "westwood_abse", "westwood_re",
         )
     },
 }  # fmt: skip

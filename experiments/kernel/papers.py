@@ -71,7 +71,7 @@ class Trial:
         """The scenario, with the second flow `shift` s later; `processing` as in `tc.Flow`."""
         case = self.case
         net = tc.dumbbell(case.rate, case.delay, case.buffer, access_delay=0.0)
-        transport = {"quick_acks": QUICK_ACKS, "gso_segments": case.pieces}
+        transport = {"quick_acks": QUICK_ACKS, "gso_segments": case.segments}
         flows: list[tc.Flow | tc.CBR] = [
             tc.Flow.linux(
                 "reno",

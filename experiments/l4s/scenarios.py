@@ -12,8 +12,7 @@ The settings are those of the authors' repository (fatihsarpkaya/L4S, single_bot
   DualPI2 ``target 5ms`` and otherwise Linux' defaults.
 - The hosts run the L4STeam's kernel. Prague has AccECN and no fallback; CUBIC has classic ECN or
   none, BBR none. Network cards do not segment, but the kernel sends pieces (GSO) of the packets of
-  1/1024 s, at least 2. At half of the link these are 5 for CUBIC, whose limit is 1.2 W/srtt, and 4
-  for BBR. Prague's pieces are those of 1/4096 s, at least 2.
+  1/1024 s, at least 2; Prague's are those of 1/4096 s, at least 2.
 
 The paper does not give the time between the two starts, which two computers make at the same
 moment. Here starts are spread over `JITTER`, at random.
@@ -66,23 +65,16 @@ def room(bottleneck: str, limit: float) -> str | int:
     return 1 + (10_000 if bottleneck == "DualPI2" else int(limit / 1500) + 1)
 
 
-def piece(rate: float) -> int:
-    """Packets that Linux sends as one piece at a pacing rate of `rate` bit/s."""
-    return max(int(rate / 8 / 1024 / (FRAME - HEADERS)), 2)
-
-
 def linux(control: str, transport: dict[str, Any], **settings: Any) -> tc.Flow:
     wire = {"packet_size": FRAME, "header": HEADERS, "ack_size": HEADERS, "jitter": JITTER}
     return tc.Flow.linux(control, transport=transport, **wire, **settings)
 
 
-def rival_flow(rival: str, rate: float) -> tc.Flow:
-    """The other flow; `rate` is that of the link, bit/s."""
+def rival_flow(rival: str) -> tc.Flow:
+    """The other flow."""
     if rival == "BBRv1":
-        pieces = piece(rate / 2)
-        return linux("bbr", {"gso_segments": pieces}, quantum=3 * pieces)
-    ecn = "classic" if rival == "CUBIC ECN" else "off"
-    return linux("cubic", {"gso_segments": piece(1.2 * rate / 2), "ecn": ecn})
+        return linux("bbr", {})
+    return linux("cubic", {"ecn": "classic" if rival == "CUBIC ECN" else "off"})
 
 
 def beside(
@@ -107,7 +99,7 @@ def beside(
     """
     size = room(bottleneck, buffer * rate * base_rtt / 8)
     net = tc.dumbbell(rate, base_rtt / 2, size, queue=queue(bottleneck, threshold))
-    flows = [linux("prague", {}), rival_flow(rival, rate)]
+    flows = [linux("prague", {}), rival_flow(rival)]
     return tc.Scenario(net, flows, duration=DURATION, seed=seed)
 
 

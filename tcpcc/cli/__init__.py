@@ -1,7 +1,8 @@
-"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, evaluate, league, attack, new,
-export, kernel, reproduce, bench.
+"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, evaluate, league, attack,
+judge, new, export, kernel, reproduce, bench.
 
-A user's error gives one line on stderr and exit code 2; an evaluation that fails has exit code 1.
+A user's error gives one line on stderr and exit code 2; an evaluation or a trace that fails has
+exit code 1.
 Ctrl-C prints one line on what is finished and exits with 130. Results go to stdout, progress bars
 and notes to stderr.
 """
@@ -195,6 +196,23 @@ def parser() -> argparse.ArgumentParser:
     worst.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                        help="value of a parameter")  # fmt: skip
     _importing(worst)
+
+    trace = command(
+        "judge",
+        judge_trace,
+        "Judge a trace by cases of the conformance kit; exit code 1 if it leaves an envelope.",
+    )
+    trace.add_argument(
+        "trace", nargs="?", type=Path, help="qlog, CSV of the kit, or file saved by `run --save`"
+    )
+    trace.add_argument("--case", metavar="A,B", help="names of cases, such as bbr-03")
+    trace.add_argument("--list", action="store_true", help="print the cases")
+    trace.add_argument(
+        "--write", type=Path, metavar="FOLDER",
+        help="write scenarios, envelopes and reference traces; default: of all cases",
+    )  # fmt: skip
+    trace.add_argument("--verbose", action="store_true", help="print reasons and sources")
+    trace.add_argument("--json", action="store_true", help="print the verdicts as JSON")
 
     fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
@@ -733,6 +751,41 @@ def _ranges(texts: Sequence[str]) -> dict[str, Any]:
         else:
             ranges[name] = tuple(value.split(","))
     return ranges
+
+
+def judge_trace(options: argparse.Namespace) -> int:
+    """``tcpcc judge``; returns 1 if a case fails."""
+    from tcpcc.conformance import cases, find, judge, publish
+
+    names = [find(name).name for name in options.case.split(",")] if options.case else None
+    if options.list:
+        import pandas as pd
+
+        rows = [
+            {"case": c.name, "source": c.source, "checks": len(c.checks), "title": c.title}
+            for c in cases().values()
+        ]
+        print(plain_table(pd.DataFrame(rows)))
+        return 0
+    if options.write is not None:
+        found = publish(options.write, names)
+        print("\n".join(repr(each).strip("<>") for each in found))
+        print(f"wrote {options.write / 'README.md'}")
+        return int(not all(each.passed for each in found))
+    if options.trace is None or names is None:
+        raise ScenarioError("judge: give a trace and --case, or --list, or --write FOLDER")
+    found = [judge(options.trace, name) for name in names]
+    if options.json:
+        records = [{"case": one.case.name, **row} for one in found for row in one.rows()]
+        print_json(records)
+        return int(not all(each.passed for each in found))
+    for each in found:
+        table = each.table()
+        short = ["check", "verdict", "envelope", "found", "time", "value"]
+        print(f"{each.case.name}: {each.case.title}\n")
+        print(plain_table(table if options.verbose else table[short]))
+        print("\n" + repr(each).strip("<>"))
+    return int(not all(each.passed for each in found))
 
 
 def _evaluated(options: argparse.Namespace) -> Flow:

@@ -17,6 +17,7 @@ def fields() -> pd.DataFrame:
     import pandas as pd
 
     from tcpcc.controllers import controller
+    from tcpcc.definition import WORDS
     from tcpcc.queues import discipline
 
     state = {name: (unit, text) for name, (_, unit, text) in controller.WINDOW.items()}
@@ -29,5 +30,9 @@ def fields() -> pd.DataFrame:
         *(("queue", f"q.{name}[i]", *facts) for name, facts in discipline.EACH.items()),
     ]
     table = pd.DataFrame(rows, columns=["rules of", "field", "unit", "meaning"])
+    first, last = WORDS[0], WORDS[-1]
+    more = table["field"].str.split(".").str[1].isin(WORDS[1:])
+    table = table[~more].reset_index(drop=True)
+    table["field"] = table["field"].str.replace(first, f"{first} ... {last}")
     table["meaning"] = table["meaning"].str.replace("``", "`")
     return table

@@ -4,9 +4,10 @@ Source: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, "BBR: con
 congestion control", ACM Queue 14(5), 2016; Linux' ``tcp_bbr`` (net/ipv4/tcp_bbr.c, 5.x), which
 gives the default constants.
 
-Equations (bw: largest delivery rate of 10 rounds; d: smallest RTT of 10 s; BDP = bw d)
+Equations (bw: largest delivery rate of 10 rounds; d: smallest RTT of 10 s; BDP = bw d; q: packets
+that leave as one piece at the pacing rate)
 
-(1)  pacing rate = 0.99 g bw;  W = min(W + delivered, c BDP + extra + 3), at least 4
+(1)  pacing rate = 0.99 g bw;  W = min(W + delivered, c BDP + extra + 3 q), at least 4
 (2)  STARTUP: g = c = 2.885 until bw has not grown by a quarter for 3 rounds
 (3)  DRAIN: g = 1/2.885, c = 2.885 until at most BDP is in flight
 (4)  PROBE_BW: c = 2 and g = 5/4, 3/4, 1, 1, 1, 1, 1, 1 in turn, each for d. The phase with 5/4
@@ -31,8 +32,8 @@ loss on, (8) takes the losses for a policer's.
 A delivery-rate sample limited by the application counts only if it is larger than bw.
 
 Differences from Linux
-    The 3 of (1) is Linux' allowance for segments passed down together (offload); here each is one
-    packet. With g = 5/4 Linux adds two more.
+    q is that of the last sending, with the pacing rate before this ACK. It is 1 unless the
+    transport sends pieces (`Transport.gso_time`).
 """
 
 import math
@@ -54,6 +55,9 @@ POLICED = 50 / 256
 ALIKE, ALIKE_RATE = 1 / 8, 4000.0
 """Relative and absolute (bit/s) difference of two intervals' rates."""
 
+PIECES = 3
+"""Number of pieces beyond gain x BDP: one each in the sender, the network and the receiver."""
+
 POLICED_ROUNDS = 48
 """Rounds of PROBE_BW for which the long-term bandwidth holds."""
 
@@ -70,10 +74,10 @@ def bdp(s, p, rate, gain):
     return math.ceil(gain * rate * s.base_rtt)
 
 
-def target(s, p, rate, gain, more):
-    """gain x BDP + `more` + quantum, rounded up to an even number (Linux)."""
+def target(s, p, a, rate, gain, more):
+    """gain x BDP + `more` + 3 q, rounded up to an even number and with g = 5/4 two more (Linux)."""
     probing = 2.0 if s.mode == PROBE_BW and s.phase == 0 else 0.0
-    return 2 * math.ceil((bdp(s, p, rate, gain) + more + p.quantum) / 2) + probing
+    return 2 * math.ceil((bdp(s, p, rate, gain) + more + PIECES * a.piece) / 2) + probing
 
 
 def pacing_gain(s, p):
@@ -207,9 +211,9 @@ def update_cycle(s, p, a):
     long = a.now - s.phase_at > s.base_rtt
     before = a.pipe + a.delivered + s.losses
     if s.phase == 0:
-        over = long and (s.losses > 0 or before >= target(s, p, s.bw_best[0], p.probe_gain, 0.0))
+        over = long and (s.losses > 0 or before >= target(s, p, a, s.bw_best[0], p.probe_gain, 0.0))
     elif s.phase == 1:
-        over = long or before <= target(s, p, s.bw_best[0], 1.0, 0.0)
+        over = long or before <= target(s, p, a, s.bw_best[0], 1.0, 0.0)
     else:
         over = long
     if over:
@@ -238,7 +242,7 @@ def check_drain(s, p, a):
     """(3)."""
     if s.mode == STARTUP and s.full != 0:
         s.mode = DRAIN
-    if s.mode == DRAIN and a.pipe <= target(s, p, s.bw_best[0], 1.0, 0.0):
+    if s.mode == DRAIN and a.pipe <= target(s, p, a, s.bw_best[0], 1.0, 0.0):
         begin_probing(s, a.now)
 
 
@@ -319,7 +323,7 @@ def recover_or_restore(s, p, a):
 
 def set_window(s, p, a):
     if not recover_or_restore(s, p, a):
-        goal = target(s, p, bandwidth(s), window_gain(s, p), extra(s, p))
+        goal = target(s, p, a, bandwidth(s), window_gain(s, p), extra(s, p))
         if s.full != 0:
             s.cwnd = min(s.cwnd + a.delivered, goal)
         elif s.cwnd < goal or a.total_delivered < p.first_window:
@@ -405,7 +409,6 @@ bbr = register(
             "rtt_window": Param(10, "s", "span of the smallest RTT", 0),
             "probe_time": Param(0.2, "s", "least duration of PROBE_RTT", 0),
             "least_window": Param(4, "packets", "smallest window, also the window in PROBE_RTT", 1),
-            "quantum": Param(3, "packets", "added to gain x BDP in the window", 0),
             "first_window": Param(10, "packets", "window before the first RTT sample", 1),
         },
         state={

@@ -6,7 +6,8 @@ draft-ietf-ccwg-bbr, 2026; Linux' ``tcp_bbr``, version 3, where the draft leaves
 Equations (bw: largest delivery rate of this and the last probing cycle; d: smallest RTT of 10 s)
 
 (1)  bw_s = min(bw, bw_shortterm);  pacing rate = 0.99 g bw_s
-(2)  W = min(W + delivered, max(c bw_s d + extra, 4)), at most cap, at least 4
+(2)  W = min(W + delivered, max(c bw_s d + extra, 3 q, 4)), at most cap, at least 4; q: packets that
+     leave as one piece at the pacing rate
 (3)  STARTUP: g = 2.77, c = 2, until the rate has not grown by a quarter for 3 rounds; or until a
      round of recovery has at least 6 ACKs that report losses and loses more than 2 % of the packets
      in flight: then inflight_longterm = max(bw_s d, packets delivered in the last round)
@@ -34,7 +35,7 @@ Equations (bw: largest delivery rate of this and the last probing cycle; d: smal
 (13) extra: most packets delivered in excess of bw_s within 10 rounds (STARTUP: 1)
 
 Differences from the draft
-    Packets leave one by one: there is no quantum and no offload budget.
+    (2): q, the send quantum, is 1 unless the transport sends pieces (`Transport.gso_time`).
     Spurious losses are those that D-SACK, Eifel detection or F-RTO shows.
     (12): the values are saved when a recovery begins. The draft's NoteLoss saves them again in each
     round of the recovery, and at its start only after the first losses have changed the model.
@@ -47,7 +48,7 @@ Differences from the draft
 
 import math
 
-from tcpcc.controllers.bbr import EPOCH, at_once, save_window
+from tcpcc.controllers.bbr import EPOCH, PIECES, at_once, save_window
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.windowed import update_max, windowed
 from tcpcc.definition import Param, State, register
@@ -85,8 +86,8 @@ def bdp(s, p, bandwidth, gain):
     return p.first_window if s.base_rtt == math.inf else gain * bandwidth * s.base_rtt
 
 
-def budget(s, p, packets):
-    return max(packets, p.least_window) + (2.0 if s.mode == UP else 0.0)
+def budget(s, p, a, packets):
+    return max(packets, PIECES * a.piece, p.least_window) + (2.0 if s.mode == UP else 0.0)
 
 
 def target(s, p):
@@ -254,7 +255,7 @@ def check_drain(s, p, a):
     """(4)."""
     if s.mode != DRAIN:
         return
-    drained = a.pipe <= budget(s, p, bdp(s, p, s.bw, 1.0))
+    drained = a.pipe <= budget(s, p, a, bdp(s, p, s.bw, 1.0))
     if drained or s.rounds > s.drain_round + 3:
         begin_down(s, p, a.now, a.total_delivered)
 
@@ -302,7 +303,7 @@ def is_time_to_probe(s, p, a):
 
 
 def is_time_to_cruise(s, p, a):
-    return a.pipe <= with_headroom(s, p) and a.pipe <= budget(s, p, bdp(s, p, s.max_bw, 1.0))
+    return a.pipe <= with_headroom(s, p) and a.pipe <= budget(s, p, a, bdp(s, p, s.max_bw, 1.0))
 
 
 def is_time_to_go_down(s, a):
@@ -425,7 +426,7 @@ def set_window(s, p, a):
     if a.phase == 0 and s.repairing != 0:
         s.cwnd = max(s.cwnd, s.saved)  # (11)
     s.repairing = a.phase
-    most = budget(s, p, bdp(s, p, s.bw, window_gain(s, p)) + s.extra_best[0])
+    most = budget(s, p, a, bdp(s, p, s.bw, window_gain(s, p)) + s.extra_best[0])
     if s.full != 0:
         s.cwnd = min(s.cwnd + a.delivered, most)
     elif s.cwnd < most or a.total_delivered < p.first_window:

@@ -70,7 +70,7 @@ from typing import Any
 
 import numpy as np
 
-from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.definition import WORDS, Definition, Param, Registry, Rule, State
 from tcpcc.engine.jit import GROUP_FIELDS
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.engine.subset import check_rule, fields_read
@@ -184,28 +184,30 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         "one-way delay of the newest packet (synchronized clocks); 0 if it was sent twice",
         0.06,
     ),
-    "word0": (
-        "",
-        "first header field as the newest ACK returned it; NaN, as the next three, for a controller"
-        " without `header`",
-        0.0,
+    "piece": (
+        "packets",
+        "that leave together at the pacing rate of the last sending (`Transport.gso_time`,"
+        " `gso_segments`)",
+        1.0,
     ),
-    "word1": ("", "second header field", 0.0),
-    "word2": ("", "third header field", 0.0),
-    "word3": ("", "fourth header field", 0.0),
+    **dict.fromkeys(
+        WORDS,
+        (
+            "",
+            "header field as the newest ACK returned it; NaN for a controller without `header`",
+            0.0,
+        ),
+    ),
     "idle": ("s", "in ``on_restart``: time since the last packet was sent; else 0", 0.0),
     "packet_size": ("bytes", "of a full data packet with headers; constant", 1000.0),
     "hops": ("", "number of links on the path of the data, without access links; constant", 1.0),
 }
 
-#: Fields that need a record of each packet. It is kept only for a controller that reads one.
+#: Fields of single packets. A record of each is kept only for a controller that reads one.
 OF_PACKETS = (
     "pipe", "total_delivered", "delivery_rate", "rate_interval", "rate_delivered", "app_limited",
-    "lost", "lost_inflight", "owd",
+    "lost", "lost_inflight", "owd", "piece",
 )  # fmt: skip
-
-#: The header fields of a packet.
-WORDS = tuple(name for name in SAMPLE if name.startswith("word"))
 
 sample_dtype = np.dtype([(name, np.float64) for name in SAMPLE], align=True)
 
@@ -251,8 +253,9 @@ class Controller(Definition):
         chance: the state has a random stream.
         exact: rules depend on values that means hide; the mean field refuses the controller.
         coupled: rules read the states of all flows of the flow's group.
-        header: state variables, at most 4, that every data packet carries as header fields for
-            routers to read and write; they return as `a.word0`, `a.word1`, ...
+        header: state variables, at most 16, that every data packet carries as header fields for
+            routers to read and write; they return as `a.word0`, `a.word1`, ... Where the name is
+            "", the packet carries 0: protocols that may meet in a packet use different fields.
 
     All branches and helpers of each rule are checked when the controller is made, and the rule is
     run once, so that a misspelt field is an error at once. The types in branches that this run
@@ -301,10 +304,10 @@ class Controller(Definition):
         object.__setattr__(self, "record", tuple(self.record))
         numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
         for name in self.header:
-            if name not in numbers or len(self.header) > 4:
+            if name not in ("", *numbers) or len(self.header) > len(WORDS):
                 raise ScenarioError(
-                    f"controller {self.name!r}: header {name!r}: at most 4 real numbers of its"
-                    f" state: {', '.join(numbers) or 'none'}"
+                    f"controller {self.name!r}: header {name!r}: at most {len(WORDS)} real numbers"
+                    f" of its state: {', '.join(numbers) or 'none'}"
                 )
         for name in self.record:
             if name not in numbers:

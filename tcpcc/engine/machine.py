@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 import types as pytypes
 from collections.abc import Callable
 from functools import cache
@@ -28,8 +29,9 @@ from tcpcc.engine.source import code_digest, global_names, is_ours, module_diges
 njit: Any = numba.njit
 
 _ENGINE = {"nogil": True, "error_model": "numpy"}
-_RULE = {"nogil": True}
-_PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+_BY_ADDRESS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # not called by Python
+_RULE = {"nogil": True, **_BY_ADDRESS}
+_PART = {**_BY_ADDRESS, "pipeline_class": PartCompiler}
 
 
 # ------------------------------------------------------------------------- functions
@@ -41,12 +43,19 @@ def _of_engine(function: Callable) -> Any:
     return njit(forceinline=inlined, **_PART, **_ENGINE)(_with_compiled_helpers(function, {}))
 
 
-def _with_compiled_helpers(function: Callable, seen: dict[Callable, Any]) -> Callable:
+Helpers = dict[tuple[Callable, str], Any]
+"""Compiled helpers of rules, by function and digest of its code."""
+
+_helpers: dict[str, Helpers] = {}  # by the records' dtypes: a controller's rules share helpers
+_preparing = threading.RLock()
+
+
+def _with_compiled_helpers(function: Callable, seen: Helpers) -> Callable:
     """A copy of `function` in which every function that it calls is a compiled one, recursively."""
     return _copy(function, _with_compiled_globals(function, seen))
 
 
-def _with_compiled_globals(function: Callable, seen: dict[Callable, Any]) -> dict[str, Any]:
+def _with_compiled_globals(function: Callable, seen: Helpers) -> dict[str, Any]:
     """The globals of `function` with compiled functions in place of those that it calls."""
     namespace = dict(function.__globals__)
     for name, attribute in global_names(function.__code__):
@@ -73,7 +82,7 @@ def _copy(function: Callable, namespace: dict[str, Any]) -> Callable:
     return copy
 
 
-def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
+def _for_compiler(value: Any, seen: Helpers) -> Any:
     """The replacement, in compiled code, of a value that a function refers to."""
     if value is jit.call_rule:
         return _call_compiled
@@ -86,22 +95,24 @@ def _for_compiler(value: Any, seen: dict[Callable, Any]) -> Any:
     return _compiled_helper(value, seen) if isinstance(value, pytypes.FunctionType) else value
 
 
-def _compiled_helper(function: Callable, seen: dict[Callable, Any]) -> Any:
+def _compiled_helper(function: Callable, seen: Helpers) -> Any:
     if getattr(function, "of_engine", False):
         return _of_engine(function)
-    if function not in seen:
-        seen[function] = None
-        seen[function] = njit(**_PART, **_RULE)(_with_compiled_helpers(function, seen))
-    return seen[function]
+    key = function, code_digest(function)
+    if key not in seen:
+        seen[key] = None
+        seen[key] = njit(**{**_PART, **_RULE})(_with_compiled_helpers(function, seen))
+    return seen[key]
 
 
-def _kept(function: Callable, folder: str, options: dict[str, Any]) -> Any:
+def _kept(function: Callable, folder: str, options: dict[str, Any], seen: Helpers) -> Any:
     """A dispatcher of `function` with a cache folder. The functions that it calls are prepared only
     for a compilation, since loaded machine code contains them."""
     namespace: dict[str, Any] = {}
 
     def prepare() -> None:
-        namespace.update(_with_compiled_globals(function, {}))
+        with _preparing:
+            namespace.update(_with_compiled_globals(function, seen))
 
     return keep_in(folder, njit(**options)(_copy(function, namespace)), prepare)
 
@@ -109,7 +120,7 @@ def _kept(function: Callable, folder: str, options: dict[str, Any]) -> Any:
 def compile_entry(function: Callable) -> Any:
     """See :func:`tcpcc.engine.jit.entry`."""
     folder = f"engine-{module_digest(function.__module__)[:16]}/{code_digest(function)[:16]}"
-    return _kept(function, folder, _ENGINE)
+    return _kept(function, folder, _ENGINE, {})
 
 
 @cache
@@ -224,7 +235,7 @@ def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dt
     signature = types.none(*(numba.from_dtype(d) for d in (state, params, sample)))
     digest = hashlib.sha256(f"{rule.digest}{rule.kinds}".encode()).hexdigest()[:16]
     folder = f"rules-{module_digest(__name__)[:16]}/{digest}"
-    dispatcher = _kept(function, folder, _RULE)
+    dispatcher = _kept(function, folder, _RULE, _helpers.setdefault(rule.kinds, {}))
     try:
         dispatcher.compile(signature)
     except NumbaError as error:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import tcpcc
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
+from tcpcc.definition import WORDS
 from tcpcc.engine.streams import M1, M2, STREAM_FIELDS
 from tcpcc.export.form import BOOL, FLOAT, INT, NONE, SAMPLE, STATE, Field, walk
 from tcpcc.export.translate import MATH_H, translate
@@ -88,7 +89,7 @@ class C:
     by_name = False
     constants: Mapping[str, float] | None = None
     missing: Mapping[str, str] = MappingProxyType(
-        {f"word{i}": "a header field, which only routers of a simulation read" for i in range(4)}
+        dict.fromkeys(WORDS, "a header field, which only routers of a simulation read")
     )
     types: Mapping[str, str] = MappingProxyType(
         {

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
+from tcpcc.definition import WORDS
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.errors import ScenarioError
 from tcpcc.export.c import declared, head, identifier, initial
@@ -52,6 +53,7 @@ KERNEL: dict[str, str] = {
     "rate_delivered": "delivered of the rate sample",
     "app_limited": "is_app_limited of the rate sample",
     "phase": "state of the loss recovery, set_state",
+    "piece": "sk_pacing_rate, sk_pacing_shift, mss_cache",
     "idle": "tcp_wstamp_ns",
     "packet_size": "mss_cache",
 }
@@ -62,7 +64,7 @@ MISSING: dict[str, str] = {
     "lost_inflight": "the kernel stores no packets in flight with a packet",
     "owd": "the kernel's clocks are not synchronized with the receiver's",
     "hops": "a sender does not know the number of links",
-    **{f"word{i}": "a header field, which only routers of a simulation read" for i in range(4)},
+    **dict.fromkeys(WORDS, "a header field, which only routers of a simulation read"),
 }
 
 HELPERS = {

@@ -56,7 +56,7 @@ MODELS = {
         Model(
             "packet",
             "every packet and every ACK",
-            ("driver", "trace", "stream"),
+            ("driver", "trace", "stream", "representatives"),
             "tcpcc.models.packet.handlers",
             20,
         ),
@@ -130,10 +130,11 @@ def simulate(
         progress: show a progress bar.
         force: run even if the machine seems to lack the memory, or if the estimated time exceeds
             four hours; see `estimate`.
-        options: "fluid", "hybrid" and "meanfield": ``step``, the time step in s. "fluid" and
-            "hybrid": ``representatives``, the largest number of flows simulated for one flow with a
-            ``count``. "meanfield": ``marking``. "trains": ``per_rtt``, the number of trains in a
-            round trip (default 8).
+        options: "fluid", "hybrid" and "meanfield": ``step``, the time step in s. "packet", "fluid"
+            and "hybrid": ``representatives``, the largest number of senders simulated for one flow
+            with a ``count`` (default: all in packets, else 100). Each packet of such a sender
+            stands for one packet of each of its flows; see `docs/models.md`. "meanfield":
+            ``marking``. "trains": ``per_rtt``, the number of trains in a round trip (default 8).
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, or an option that the model does
@@ -160,7 +161,8 @@ def simulate(
     if driver not in DRIVERS:
         raise unknown("driver", driver, DRIVERS)
     if not force:
-        check_cost(scenario, model, driver, trace, options.get("step"), stream is not None)
+        asked_for = {name: options[name] for name in ("step", "representatives") if name in options}
+        check_cost(scenario, model, driver, trace, stream is not None, **asked_for)
     announce_compilation(chosen.engine, f"the {model} model", chosen.compile_s)
     run = import_module(f"{__name__}.{model}").simulate
     return run(scenario, progress=progress, **asked, **options)

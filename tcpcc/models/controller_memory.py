@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.controllers.controller import OF_PACKETS, WORDS, Controller, sample_dtype
+from tcpcc.controllers.controller import OF_PACKETS, Controller, sample_dtype
+from tcpcc.definition import WORDS
 from tcpcc.engine.jit import address, rule_address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import TcpccError
@@ -46,9 +47,11 @@ def place_of(flow: ResolvedFlow, name: str) -> int:
 
 
 def header_places(flow: ResolvedFlow) -> np.ndarray:
-    """Positions in the state of the variables that packets carry as header fields, in 8 bytes."""
+    """Positions in the state of the variables that packets carry as header fields, in 8 bytes; -1
+    for a field that stays 0."""
     assert flow.controller is not None
-    return np.array([place_of(flow, name) // 8 for name in flow.controller.header], np.int64)
+    places = [place_of(flow, name) // 8 if name else -1 for name in flow.controller.header]
+    return np.array(places, np.int64)
 
 
 class ControllerMemory:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.memory import memory_left
 from tcpcc.errors import TcpccError, unknown
@@ -44,12 +44,13 @@ def estimate(
     trace: bool = False,
     step: float | None = None,
     stream: object = None,
+    representatives: float = math.inf,
 ) -> Estimate:
     """Estimate the cost of `simulate` with the same arguments; nothing is simulated.
 
     Args:
         scenario: the scenario that would be simulated.
-        model, driver, trace, step, stream: as in `simulate`.
+        model, driver, trace, step, stream, representatives: as in `simulate`.
 
     Returns:
         Packets, steps, CPU seconds and bytes, accurate to about a factor of three.
@@ -64,7 +65,7 @@ def estimate(
     """
     if model not in COSTS:
         raise unknown("model", model, COSTS)
-    options = Options(driver, trace, step, bool(stream))
+    options = Options(driver, trace, step, bool(stream), representatives)
     cost = import_module(COSTS[model]).cost
     return cost(scenario, scenario.resolve(expand=False), options)
 
@@ -74,8 +75,8 @@ def check_cost(
     model: str,
     driver: str = "compiled",
     trace: object = False,
-    step: float | None = None,
     stream: bool = False,
+    **options: Any,
 ) -> None:
     """Announce a long run; refuse one that the machine cannot do.
 
@@ -84,7 +85,7 @@ def check_cost(
     """
     if model == "packet" and driver == "compiled" and not trace and is_short_run(scenario, LONG):
         return
-    found = estimate(scenario, model, driver=driver, trace=bool(trace), step=step, stream=stream)
+    found = estimate(scenario, model, driver=driver, trace=bool(trace), stream=stream, **options)
     free = memory_left() if found.memory > LITTLE else math.inf
     beyond = [
         *([f"{free / 2**30:.2g} GiB are free"] if not found.memory <= free else []),

@@ -63,6 +63,7 @@ class Options:
     trace: bool = False
     step: float | None = None
     stream: bool = False
+    representatives: float = math.inf
 
 
 def flows_in(resolved: Resolved, at_most: float = math.inf) -> float:

@@ -41,7 +41,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tcpcc.definition import Definition, Flag, Param, Registry, Rule, State
+from tcpcc.definition import WORDS, Definition, Flag, Param, Registry, Rule, State
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.engine.subset import check_rule
 
@@ -66,10 +66,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "ect": ("0 or 1", "the packet is ECN-capable: `ecn` is not 0"),
     "traffic_class": ("0 to 63", "of the packet's flow, as its DSCP (packet model)"),
     "words": ("0 or 1", "the packet carries header fields (`reads_headers`); 0 for an ACK"),
-    "word0": ("", "in, out: first header field, as the controller defines it"),
-    "word1": ("", "in, out: second header field"),
-    "word2": ("", "in, out: third header field"),
-    "word3": ("", "in, out: fourth header field"),
+    **dict.fromkeys(WORDS, ("", "in, out: header field, as the controller defines it")),
     "sojourn": ("s", "(on_departure) waiting time of the packet"),
     "again": ("0 or 1", "(on_departure) the previous packet of this inner queue was dropped"),
     "inner": ("", "inner queue of the packet; out (on_arrival, on_select)"),
@@ -98,7 +95,6 @@ EACH: dict[str, tuple[str, str]] = {
 }
 
 #: The packet's header, and all that a rule may set.
-WORDS = tuple(name for name in SAMPLE if name.startswith("word") and name != "words")
 OUT = (
     *("drop", "mark", "prob", "spread", "memory", "anew", "wake", "inner", "evict", "evictions"),
     *("not_before", *WORDS),

@@ -100,14 +100,14 @@ def grant(s, p, rate, asked, requests):
 
 def on_arrival(s, p, q):
     note_arrival(s, p, q)
-    if q.words == 0 or q.word3 <= 0:
+    if q.words == 0 or q.word4 <= 0:
         return
     if q.idle == 0:
         note_use(s, p, q.now, 1.0)
     age_approvals(s, p, q.now)
-    q.word3 = code_of(grant(s, p, q.rate, rate_of(q.word3), q.arrivals))  # (4)
-    if q.word3 > 0:
-        q.word1 += 1
+    q.word4 = code_of(grant(s, p, q.rate, rate_of(q.word4), q.arrivals))  # (4)
+    if q.word4 > 0:
+        q.word5 += 1
 
 
 QuickStartRouter = register(

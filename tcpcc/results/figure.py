@@ -174,7 +174,7 @@ def shown_link(run: Run, link: str | None) -> str:
     Raises:
         ScenarioError: the link is unknown, or no link was recorded.
     """
-    return str(run.queue(link or next(iter(run.links), None))["link"].item())
+    return run._link(link or next(iter(run.links), None))
 
 
 def queue_label(run: Run, link: str) -> str:

@@ -9,6 +9,7 @@ for greyscale prints. Draw inside `style()` to give other figures the same style
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ALGORITHMS", "BLACK", "BLUE", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
     "PALETTE", "PUBLISHED_LOOK", "PURPLE", "REFERENCE_LOOK", "SKY", "VERMILION", "WIDTH",
-    "basic_behaviour", "colour", "compare", "cwnd", "phase_plane", "queue", "rate_unit", "shade",
+    "basic_behaviour", "colour", "compare", "cwnd", "phase_plane", "queue", "rate_unit", "rtt",
+    "shade",
     "style", "throughput", "topology", "topology_height", "vegas_trace",
 ]  # fmt: skip
 
@@ -84,7 +86,7 @@ def cwnd(
     with style():
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
-        windows = run.data["cwnd"].values[bins]
+        windows = run._told("cwnd").values[bins]
         thresholds = run.data["ssthresh"].values[bins]
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
@@ -98,6 +100,36 @@ def cwnd(
                 threshold = np.where(there, thresholds[:, column], np.nan)
                 ax.plot(times, threshold, color=look["color"], lw=0.7, ls=":")
         dress(ax, run, "Window (packets)", after, before)
+        legend(ax)
+    return ax
+
+
+def rtt(
+    run: Run,
+    ax: Axes | None = None,
+    *,
+    flows: Selection = None,
+    after: float = 0.0,
+    before: float | None = None,
+) -> Axes:
+    """Draw the last RTT sample of each bin, ms.
+
+    Args:
+        run: the run.
+        ax: axes to draw on. Default: a new figure.
+        flows: flows to draw, as in `Run.select`. Default: all with a controller.
+        after, before: time window, s.
+    """
+    with style():
+        ax = ax or new_axes()
+        times, bins = times_of(run, after, before)
+        samples = run._told("rtt").values[bins] * 1e3
+        names = _controlled(run) if flows is None else run.select(flows)
+        for members, look in _groups(run, names):
+            label = look.pop("label")
+            columns = [run.flows.index(name) for name in members]
+            ax.plot(times, samples[:, columns], **look)[0].set_label(label)
+        dress(ax, run, "RTT (ms)", after, before)
         legend(ax)
     return ax
 
@@ -250,7 +282,8 @@ def basic_behaviour(
     """Draw window, queue and throughput in three panels, as in Figure 2 of the Quick Vegas paper.
 
     Thin vertical lines mark the start and stop of flows. The queue is left out if no link was
-    recorded.
+    recorded. Of another program's trace the RTT is drawn in place of the queue, and what the trace
+    does not tell is left out.
 
     Args:
         run: the run.
@@ -263,13 +296,24 @@ def basic_behaviour(
     import matplotlib.pyplot as plt
 
     with style():
-        rows = 3 if run.links else 2
-        figure, axes = plt.subplots(rows, 1, sharex=True, figsize=(WIDTH, 1.65 * rows + 0.3))
         windows = None if flows is None else [f for f in run.select(flows) if f in _controlled(run)]
-        cwnd(run, axes[0], flows=windows, after=after, before=before)
-        if run.links:
-            queue(run, axes[1], link=link, after=after, before=before)
-        throughput(run, axes[-1], flows=flows, width=width, after=after, before=before, link=link)
+        span: dict[str, Any] = {"after": after, "before": before}
+        panels = {
+            "cwnd": partial(cwnd, flows=windows, **span),
+            "rtt": partial(rtt, flows=windows, **span),
+            "queue": partial(queue, link=link, **span),
+            "delivered": partial(throughput, flows=flows, width=width, link=link, **span),
+        }
+        for name in ("queue",) * (not run.links) + ("rtt",) * ("source" not in run.data.attrs):
+            del panels[name]
+        drawn = [draw for name, draw in panels.items() if "untold" not in run.data[name].attrs]
+        rows = len(drawn)
+        figure, grid = plt.subplots(
+            rows, 1, sharex=True, squeeze=False, figsize=(WIDTH, 1.65 * rows + 0.3)
+        )
+        axes = grid[:, 0]
+        for draw, ax in zip(drawn, axes, strict=True):
+            draw(run, ax)
         for ax in axes:
             _mark_lives(run, ax, after, run.duration if before is None else before)
             ax.label_outer()

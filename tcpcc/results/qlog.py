@@ -24,6 +24,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
+from tcpcc.results.flow_rows import recorded_rows
 from tcpcc.results.recording import EVENTS, TRACED
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def write(file: IO[str], run: Run, numbers: Iterable[int]) -> int:
             "common_fields": {"time_format": "relative", "reference_time": 0},
             "vantage_point": {"type": "network", "name": "simulation"},
             "scenario": run.data.attrs["digest"],
+            "tcpcc": _facts(run, chosen),
         },
     }
     file.write(json.dumps(head) + "\n")
@@ -49,6 +51,30 @@ def write(file: IO[str], run: Run, numbers: Iterable[int]) -> int:
         file.write(json.dumps(line, allow_nan=False) + "\n")
         count += 1
     return count
+
+
+def _facts(run: Run, chosen: set[int]) -> dict[str, Any]:
+    """What `tcpcc.read_qlog` needs besides the events."""
+    attrs = run.data.attrs
+    flows = {}
+    specs = [row.spec for row in recorded_rows(run)]
+    for number in chosen:
+        index = run.row_of(number)
+        row = run.data.isel(flow=index)
+        numbers = ("packet_size", "payload", "start", "finished", "base_rtt")
+        facts: dict[str, Any] = {name: _number(float(row[name])) for name in numbers}
+        transport = getattr(specs[index], "transport", None)
+        facts["syn"] = int(transport is not None and transport.handshake)  # packets
+        flows[run.connection(number)] = facts | {"controller": str(row["controller"].item())}
+    return {
+        **{name: attrs[name] for name in ("duration", "interval")},
+        "links": [link.name for link in run.scenario.resolve().links],
+        "flows": flows,
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _events(run: Run, chosen: set[int]) -> Iterator[dict[str, Any]]:
@@ -68,7 +94,7 @@ def _events(run: Run, chosen: set[int]) -> Iterator[dict[str, Any]]:
         yield {**common, "name": name, "data": data}
         if not math.isnan(event["cwnd"]):
             metrics = _metrics(kind, event, size)
-            metrics |= {n: float(event[n]) for n in recorded if not math.isnan(event[n])}
+            metrics |= {n: float(event[n]) for n in recorded if math.isfinite(event[n])}
             yield {**common, "name": "recovery:metrics_updated", "data": metrics}
 
 

@@ -77,9 +77,15 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario of the run, rebuilt from its text in the record."""
+        """The scenario of the run, rebuilt from its text in the record.
+
+        Raises:
+            ScenarioError: the run is a trace of another program.
+        """
         from tcpcc.scenario import Scenario
 
+        if "source" in self.data.attrs:
+            raise ScenarioError(f"scenario: {self.data.attrs['source']} is a trace and has none")
         return Scenario.from_toml(self.data.attrs["scenario"])
 
     # Rates.
@@ -104,8 +110,15 @@ class Run:
             count: "delivered" counts a packet when it first reaches the receiver; "sent" when it
                 is first sent, like ns-2 scripts that read the highest sequence number.
         """
+        self._told("payload" if payload else "packet_size")
+        return self._rate(after, before, payload, self._packets(count))
+
+    def _rate(
+        self, after: float, before: float | None, payload: bool, counted: xr.DataArray
+    ) -> xr.DataArray:
+        """Packets `counted` in each bin as a mean rate; NaN where a trace does not tell them."""
         bins, seconds = self._window(after, before)
-        packets = self._packets(count).isel(time=bins).sum("time")
+        packets = counted.isel(time=bins).sum("time", skipna=False)
         size = self.data["payload" if payload else "packet_size"]
         rate = packets * size * 8 / seconds
         kind = "goodput" if payload else "throughput"
@@ -136,7 +149,7 @@ class Run:
                 Default: the bins of the record.
             payload: count only the data, without headers.
         """
-        bits = self._packets("delivered") * self.data["payload" if payload else "packet_size"] * 8
+        bits = self._packets("delivered") * self._told("payload" if payload else "packet_size") * 8
         return _per_second(bits, width).rename("throughput")
 
     def utilization(
@@ -215,7 +228,8 @@ class Run:
         Args:
             link: name of the link. May be left out if only one is recorded.
         """
-        return self.data["queue"].sel(link=self._link(link))
+        name = self._link(link)
+        return self._told("queue").sel(link=name)
 
     def queue_stats(
         self, after: float = 0.0, before: float | None = None, link: str | None = None
@@ -223,7 +237,7 @@ class Run:
         """Mean, standard deviation, median, 95 % quantile and maximum of a queue, packets."""
         name = self._link(link)
         bins, _ = self._window(after, before)
-        queue, peak = (self.data[v].sel(link=name).values[bins] for v in ("queue", "queue_max"))
+        queue, peak = (self._told(v).sel(link=name).values[bins] for v in ("queue", "queue_max"))
         return metrics.queue_stats(queue, self._widths()[bins], peak)
 
     def queue_mean(
@@ -252,8 +266,16 @@ class Run:
 
         Lost ACKs do not count: ``data["acks_dropped"]`` has them.
         """
+        for name in ("dropped", "sent"):
+            self._told(name)
+        return self._loss_rate(after, before)
+
+    def _loss_rate(self, after: float, before: float | None) -> xr.DataArray:
+        """`loss_rate`; NaN where a trace does not tell it."""
         bins, _ = self._window(after, before)
-        dropped, sent = (self.data[v].isel(time=bins).sum("time") for v in ("dropped", "sent"))
+        dropped, sent = (
+            self.data[v].isel(time=bins).sum("time", skipna=False) for v in ("dropped", "sent")
+        )
         return (dropped / sent.where(sent > 0)).rename("loss_rate").assign_attrs(units="1")
 
     def drop_rate(
@@ -261,15 +283,16 @@ class Run:
     ) -> float:
         """Packets dropped at a link over packets that arrived at it; NaN if no packet arrived."""
         at_link = self.data.sel(link=self._link(link)).isel(time=self._window(after, before)[0])
+        self._told("drops")
         return metrics.loss_rate(float(at_link["drops"].sum()), float(at_link["arrived"].sum()))
 
     def retransmissions(self) -> xr.DataArray:
         """Retransmitted packets in the whole run, dims (flow)."""
-        return self.data["retransmitted"].sum("time", keep_attrs=True)
+        return self._told("retransmitted").sum("time", keep_attrs=True, skipna=False)
 
     def timeouts(self) -> xr.DataArray:
         """Retransmission timeouts in the whole run, dims (flow)."""
-        return self.data["timeouts"]
+        return self._told("timeouts")
 
     def totals(self) -> pd.DataFrame:
         """Totals of every flow over the whole run, including flows with ``record=False``.
@@ -375,6 +398,7 @@ class Run:
             seconds, or base RTTs; NaN if the window does not settle. The resolution is one bin.
         """
         one = self.data.sel(flow=self._flow(flow))
+        self._told("cwnd")
         begin = float(one["start"]) if event is None else real("event", event, unit="s")
         tick = self._rounding()
         seconds = metrics.convergence_time(
@@ -511,21 +535,22 @@ class Run:
         import pandas as pd
 
         bins, _ = self._window(after, before)
-        series = self.data[["sent", "retransmitted", "dropped"]].isel(time=bins).sum("time")
-        rate = self.throughput(after, before).values
+        series = self.data[["sent", "retransmitted"]].isel(time=bins).sum("time", skipna=False)
+        delivered = self.data["delivered"]
+        rate, goodput = (self._rate(after, before, p, delivered).values for p in (False, True))
         table = pd.DataFrame(
             {
                 "controller": self.data["controller"].values,
                 "start_s": self.data["start"].values,
                 "throughput_mbps": rate / 1e6,
-                "goodput_mbps": self.goodput(after, before).values / 1e6,
+                "goodput_mbps": goodput / 1e6,
                 "share": rate / rate.sum() if rate.sum() else math.nan,
                 "cwnd_mean": metrics.mean_of_known(self.data["cwnd"].values[bins]),
                 "rtt_mean_ms": metrics.mean_of_known(self.data["rtt"].values[bins]) * 1e3,
                 "base_rtt_ms": self.data["base_rtt"].values * 1e3,
                 "sent": series["sent"].values,
                 "retransmitted": series["retransmitted"].values,
-                "loss_percent": self.loss_rate(after, before).values * 100,
+                "loss_percent": self._loss_rate(after, before).values * 100,
                 "loss_events": self.data["loss_events"].values,
                 "timeouts": self.data["timeouts"].values,
                 "finished_s": self.data["finished"].values,
@@ -617,6 +642,8 @@ class Run:
 
     def _connections(self, flows: Selection) -> list[int]:
         """The numbers of the selected traced connections, in order."""
+        if self.events is None and "source" in self.data.attrs:
+            raise ScenarioError(f"events: {self.data.attrs['source']} has samples only")
         if self.events is None:
             raise ScenarioError("the run has no events: simulate with trace=True")
         numbers = [int(number) for number in np.unique(self.events["flow"])]
@@ -759,6 +786,8 @@ class Run:
             kinds[str(name)] += int(count)
         flows = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
         line = f"{attrs['model']} model, {flows}, {self.duration:g} s, seed {attrs['seed']}"
+        if "source" in attrs:
+            line = f"{attrs['driver']} {attrs['source']}, {flows}, {self.duration:g} s"
         if self.links:
             link = self.busiest_link()
             used = self.utilization(link)
@@ -820,6 +849,8 @@ class Run:
         return name
 
     def _link(self, name: str | None) -> str:
+        if not self.links and "source" in self.data.attrs:
+            raise ScenarioError("link: a trace tells of none: give the bottleneck's rate=")
         if not self.links:
             raise ScenarioError("no link was recorded: give one a finite buffer or record=True")
         if name is None and len(self.links) > 1:
@@ -870,6 +901,19 @@ class Run:
     def _span(self, after: float, before: float | None) -> str:
         return f"({after:g}, {self.duration if before is None else before:g}] s"
 
+    def _told(self, name: str) -> xr.DataArray:
+        """A variable of the record.
+
+        Raises:
+            ScenarioError: the run is a trace of another program, which does not tell it.
+        """
+        variable = self.data[name]
+        if "untold" in variable.attrs:
+            raise ScenarioError(
+                f"{name}: not in {self.data.attrs['source']}: {variable.attrs['untold']}"
+            )
+        return variable
+
     def _rounding(self) -> float:
         """Rounding error of a bin's end relative to the number that a user writes, s."""
         return ROUNDING * float(self.data.attrs["interval"])
@@ -879,9 +923,9 @@ class Run:
 
     def _packets(self, count: str) -> xr.DataArray:
         if count == "delivered":
-            return self.data["delivered"]
+            return self._told("delivered")
         if count == "sent":
-            return self.data["sent"] - self.data["retransmitted"]
+            return self._told("sent") - self._told("retransmitted")
         raise unknown("count", count, ["delivered", "sent"])
 
 

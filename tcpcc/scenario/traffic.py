@@ -98,10 +98,16 @@ class Transport(Record):
             controller's `every_ack`).
         partial_deflation: whether a partial ACK deflates the window (RFC 6582).
         max_burst: largest number of packets sent at once.
-        gso_segments: number of packets that leave as one piece if the window allows, as in Linux
-            with GSO (there at least 2, more if a millisecond holds more): pacing separates pieces,
-            the last packet of a piece is acknowledged without delay, and a partial piece waits if
-            an ACK is expected soon (packet model).
+        gso_segments: smallest number of packets that leave as one piece if the window allows, as in
+            Linux with GSO (there 2): pacing separates pieces, the last packet of a piece is
+            acknowledged without delay, and a partial piece waits if an ACK is expected soon (packet
+            model).
+        gso_time: a piece has the packets of this time at the pacing rate, if they are more than
+            `gso_segments`, at most 64 KB; 0: pieces of `gso_segments`. Linux: 1/1024 s, with a
+            pacing rate of 1.2 windows per RTT (slow start: 2) for a controller without one, and
+            larger pieces with a BaseRTT below 3 ms (packet model).
+        gso_above: smallest pacing rate (of payload) with pieces of at least `gso_segments`; below
+            it a piece may be one packet (packet model). Linux' BBR: 1.2 Mb/s.
         idle_restart: whether the window falls back to the initial window after an idle time longer
             than the retransmission timeout (RFC 5681, 4.1); matters for conversations with pauses.
         timestamps: whether every ACK gives an RTT sample to the timer; False: one per round trip.
@@ -154,6 +160,8 @@ class Transport(Record):
     partial_deflation: bool = _setting(True, flag)
     max_burst: float = _setting(math.inf, positive, "packets", inf=True)
     gso_segments: int = _setting(1, whole, low=1)
+    gso_time: float = _setting(0.0, nonnegative, "s")
+    gso_above: float = _setting(0.0, nonnegative, "bit/s")
     idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(True, flag)
     syn_rtt: bool = _setting(False, flag)
@@ -189,26 +197,27 @@ class Transport(Record):
 
     @classmethod
     def linux(cls, **changes: Any) -> Transport:
-        """The sender and the receiver of Linux 6, on a path of about 10 Mb/s.
+        """The sender and the receiver of Linux 6.
 
         Initial window of 10 (RFC 6928), timestamps, clock of 4 ms, ACKs delayed by up to 40 ms
-        after the first 16, windows in whole packets, pieces of two segments, gradual response to
-        marks, D-SACK, Eifel detection. Slow start is the controller's own; `Flow.linux` gives CUBIC
-        its HyStart. To be used with the recovery "rack-tlp". `changes` add to these settings or
-        override them.
+        after the first 16, windows in whole packets, pieces of a millisecond at the pacing rate and
+        at least two segments, gradual response to marks, D-SACK, Eifel detection. Slow start is the
+        controller's own; `Flow.linux` gives CUBIC its HyStart. To be used with the recovery
+        "rack-tlp". `changes` add to these settings or override them.
         """
         known: dict[str, Any] = {
             "tick": 0.004, "slow_start_rule": False,
             "delayed_ack": 0.04, "quick_acks": 16, "abc_limit": math.inf, "count_delivered": True,
-            "whole_window": True, "gso_segments": 2, "gradual_marks": True, "eifel": True,
+            "whole_window": True, "gso_segments": 2, "gso_time": 1 / 1024, "gradual_marks": True,
+            "eifel": True,
         }  # fmt: skip
         return cls(**{**known, **changes})
 
     def __post_init__(self) -> None:
         for f in fields(self):
             value, unit = getattr(self, f.name), f.metadata["unit"]
-            if unit == "s":
-                value = units.seconds(value, f.name)
+            if convert := {"s": units.seconds, "bit/s": units.rate}.get(unit):
+                value = convert(value, f.name)
             known_unit = {"unit": unit} if unit else {}
             self._store(**{f.name: f.metadata["check"](f.name, value, **known_unit)})
         for name in ("initial_window", "rwnd"):
@@ -289,26 +298,26 @@ def _slow_start(spec: object) -> SlowStart:
 
 
 #: Settings of `Flow` for each congestion control, by the kernel's name. ``tcp_cubic`` is the
-#: authors' version of 2008 with the beta of RFC 9438. ``tcp_bbr`` adds three pieces of two segments
-#: to its window.
+#: authors' version of 2008 with the beta of RFC 9438.
 LINUX: dict[str, Mapping[str, Any]] = {
     "cubic": {
         "controller": "cubic_2008", "beta": 717 / 1024, "early_growth": 1 / 20,
         "slow_start": "hystart",
     },
-    "bbr": {"controller": "bbr", "quantum": 6},
     "westwood": {"controller": "westwood_plus"},
     "highspeed": {"controller": "hstcp"},
     **{
         name: {"controller": name}
         for name in (
-            "reno", "vegas", "htcp", "hybla", "illinois", "veno", "yeah", "nv", "cdg", "lp", "bic",
-            "scalable", "dctcp", "prague",
+            "reno", "bbr", "vegas", "htcp", "hybla", "illinois", "veno", "yeah", "nv", "cdg", "lp",
+            "bic", "scalable", "dctcp", "prague",
         )
     },
 }  # fmt: skip
+#: Settings of its transport: ECN; ``bbr_min_tso_rate``, ``bbr_init``; Prague's pieces of 1/4096 s.
 LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
-    "dctcp": {"ecn": "accurate"}, "prague": {"ecn": "l4s"},
+    "bbr": {"gso_above": 1.2e6, "syn_rtt": True},
+    "dctcp": {"ecn": "accurate"}, "prague": {"ecn": "l4s", "gso_time": 1 / 4096},
 }  # fmt: skip
 
 
@@ -322,8 +331,8 @@ class Flow(Record):
             and saved by the controller's name.
         start: time at which the connection opens, s.
         count: number of such flows, each with its own access links. A background flow runs as at
-            most 100 representatives (hybrid and fluid); their rows in a run are sums over the
-            flows that they stand for.
+            most 100 representatives (hybrid and fluid), in packets as many as `simulate` is given
+            as ``representatives``; their rows in a run are sums over the flows that they stand for.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.
         processing: longest time the host takes to send a packet, s. It is drawn for each packet

@@ -6,8 +6,8 @@ section 4; ns-2.35's ``Agent/TCP`` with ``qs_enabled_``. The router:
 
 The header fields of a packet:
 
-    word1     number of links that have approved the request
-    word3     the rate, coded: N for 40 kb/s 2^N, 0 for no request
+    word5     number of links that have approved the request
+    word4     the rate, coded: N for 40 kb/s 2^N, 0 for no request
 
 (1)  the SYN carries the largest N that asks for at most `requested_rate`, and 0 approvals
 (2)  its ACK returns N after a time T. The request is approved if N > 0 and all links that the SYN
@@ -19,8 +19,8 @@ The header fields of a packet:
      before the loss
 (6)  a retransmitted SYN asks for no rate
 
-A flow's access links belong to its hosts and do not count: ask for no more than they carry. Header
-fields word0 and word2 stay 0, so that an XCP router ignores the packet.
+A flow's access links belong to its hosts and do not count: ask for no more than they carry. XCP has
+other header fields, so that routers of both kinds may be on a path.
 
 Differences from the RFC
     Requests are made in the SYN only (RFC section 4.1), not during a connection, and do not depend
@@ -47,9 +47,9 @@ def on_open(s, p, ack):
     asked = s.request
     s.request = 0.0
     s.default_window = s.cwnd
-    if asked == 0 or ack.rtt == 0 or ack.word3 <= 0 or ack.word1 != ack.hops:
+    if asked == 0 or ack.rtt == 0 or ack.word4 <= 0 or ack.word5 != ack.hops:
         return  # (2)
-    s.approved_rate = rate_of(ack.word3)
+    s.approved_rate = rate_of(ack.word4)
     window = math.floor(s.approved_rate * ack.rtt / (8 * ack.packet_size))
     if window > s.cwnd:
         s.cwnd = float(window)  # (3)
@@ -90,7 +90,7 @@ quick_start = register(
         on_round=on_round,
         on_restart=on_restart,
         on_loss=on_loss,
-        header=("no_word", "no_word", "no_word", "request"),
+        header=("", "", "", "", "request"),
         record=("approved_rate",),
         params={
             "requested_rate": Param(
@@ -98,7 +98,6 @@ quick_start = register(
             ),
         },
         state={
-            "no_word": State(0, "", "header field that stays 0"),
             "request": State(0, "", "request in the header, coded"),
             "approved_rate": State(0, "bit/s", "approved rate; 0: none"),
             "default_window": State(0, "packets", "window without an approval"),

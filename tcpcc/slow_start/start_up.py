@@ -24,13 +24,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import zip_longest
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from tcpcc.controllers.controller import SAMPLE, WINDOW, Controller
-from tcpcc.definition import Definition, Param, Registry, Rule, State
+from tcpcc.definition import WORDS, Definition, Param, Registry, Rule, State
 from tcpcc.engine.subset import check_rule
 from tcpcc.errors import ScenarioError
 
@@ -152,7 +153,7 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
     """The controller of the same name that starts by that rule; the same one for the same two.
 
     Raises :class:`~tcpcc.errors.ScenarioError` if both have a parameter or a variable of one name,
-    or both write headers, and if the controller has ``window="own"``.
+    or both write the same header field, and if the controller has ``window="own"``.
     """
     if start_up.name == STANDARD.name:  # in a worker process it is a copy
         return controller
@@ -169,11 +170,13 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
                     f"slow start {start_up.name!r} does not go with controller "
                     f"{controller.name!r}: {name!r} is in the {kind} of both"
                 )
-    if controller.header and start_up.header:
-        raise ScenarioError(
-            f"slow start {start_up.name!r} does not go with controller "
-            f"{controller.name!r}: both write the headers of packets"
-        )
+    header = list(zip_longest(controller.header, start_up.header, fillvalue=""))
+    for word, (mine, theirs) in zip(WORDS, header, strict=False):
+        if mine and theirs:
+            raise ScenarioError(
+                f"slow start {start_up.name!r} does not go with controller "
+                f"{controller.name!r}: both write the header field {word}"
+            )
     on_ack, on_loss = controller.on_ack, controller.on_loss
     if start_up.on_loss and on_loss:
         on_loss = _bound(answered, on_loss, answer=start_up.on_loss)
@@ -189,6 +192,6 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
         on_timeout=_before(start_up.on_restart, controller.on_timeout),
         params={**controller.params, **start_up.params},
         state={**controller.state, **start_up.state},
-        header=controller.header or start_up.header,
+        header=tuple(mine or theirs for mine, theirs in header),
         record=(*controller.record, *start_up.record),
     )

@@ -61,7 +61,7 @@ ROUNDS: dict[str, type] = {
     "last_rtt": float, "recent_rtt": float, "srtt": float, "base_rtt": float, "max_rtt": float,
     "round_seq": int, "round_start": float, "round_sum": float, "round_n": int,
     "round_min": float, "abc_limit": float,
-    "gso_segments": int, "handshake": FLAG, "syn_rtt": FLAG, "window_validation": FLAG,
+    "pieces": int, "handshake": FLAG, "syn_rtt": FLAG, "window_validation": FLAG,
 }  # fmt: skip
 TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timed_seq": int, "timed_at": float,
@@ -88,8 +88,10 @@ RARE: dict[str, type] = {
     "recovery_on_timeout": int, "recovery_resume": int, "recovery_on_alarm": int,
     "recovery_on_undo": int,
     # `carried`: window growth that is not a whole packet yet; `piece`, `in_piece`: segments of the
-    # current piece, and how many of them are still to be sent
+    # current piece, and how many of them are still to be sent. `pieces` above: data leave in pieces
     "carried": float, "piece": int, "in_piece": int,
+    # size of pieces: packets, s, packets/s, packets
+    "gso_segments": int, "gso_time": float, "gso_above": float, "gso_most": float,
     "srtt8": int, "rttvar4": int, "initial_rto": float, "clock_phase": float, "backoff_limit": int,
     "ack_every": int, "quick_acks": int, "block_low": int, "block_high": int,
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
@@ -134,6 +136,8 @@ DELIVERY = record_dtype(
         ("held_acked", float), ("held_limited", float),
         ("prior", int), ("prior_at", float), ("send_elapsed", float), ("limited", int),
         ("prior_lost", int), ("prior_pipe", int),
+        # size of a piece at the pacing rate
+        ("piece", float),
         # when pacing allows the next waiting packet; when to call the loss recovery's on_alarm
         ("release_at", float), ("recheck_at", float),
         # whether F-RTO is used; segments marked lost, not retransmitted, reported by this ACK

@@ -4,9 +4,9 @@ Nothing here touches a network. The driver empties the outbox. When the outbox o
 segments is full, ``f.more`` asks the driver to make room and call again for the ``f.burst`` packets
 that may still be sent.
 
-With `gso_segments` new data is sent in pieces of several segments (Linux' net/ipv4/tcp_output.c,
-``tcp_tso_autosize``, ``tcp_tso_should_defer``): an incomplete piece waits for the next ACK, if that
-is due soon.
+With GSO new data is sent in pieces of several segments (:mod:`.pacing`; net/ipv4/tcp_output.c,
+``tcp_cwnd_test``, ``tcp_tso_should_defer``): at most half a window at once, and an incomplete piece
+waits for the next ACK, if that is due soon.
 """
 
 from tcpcc.engine.jit import compiled
@@ -20,7 +20,7 @@ from tcpcc.transport.flow_record import (
     segment_at,
     window_at,
 )
-from tcpcc.transport.pacing import is_early, note_paced
+from tcpcc.transport.pacing import full_piece, is_early, note_paced
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.undo import note_retransmission
 
@@ -121,10 +121,11 @@ def may_begin(f, now, room):
     """
     if f.in_piece > 0:
         return True
-    short = room < f.gso_segments and 3 * room < window_at(f.state, 0).cwnd
+    full, cwnd = full_piece(f), window_at(f.state, 0).cwnd
+    short = room < full and 3 * room < cwnd
     if short and f.next_seq + room < f.to_send and is_worth_waiting(f, now):
         return False
-    f.piece = min(room, f.gso_segments)
+    f.piece = min(room, full, max(int(cwnd) // 2, 1))
     f.in_piece = f.piece
     return True
 
@@ -145,13 +146,13 @@ def has_new_data(f):
 @compiled
 def may_send_new(f, now, room, burst):
     """Whether the next new segment may be sent, given `room` packets of window and `burst`."""
-    return f.gso_segments <= 1 or may_begin(f, now, allowed(f, room, burst))
+    return f.pieces == 0 or may_begin(f, now, allowed(f, room, burst))
 
 
 @compiled
 def advance(f):
     """The segment `next_seq` has been sent for the first time."""
-    if f.gso_segments > 1:
+    if f.pieces != 0:
         note_piece(f, f.next_seq)
     f.next_seq += 1
 
@@ -172,7 +173,7 @@ def fill(f, now, burst):
     while f.next_seq <= edge and f.next_seq < f.to_send and burst > 0:
         if must_wait(f, now, burst):
             return
-        if f.gso_segments > 1 and not may_begin(f, now, min(edge + 1, f.to_send) - f.next_seq):
+        if f.pieces != 0 and not may_begin(f, now, min(edge + 1, f.to_send) - f.next_seq):
             return
         emit(f, f.next_seq, now)
         advance(f)

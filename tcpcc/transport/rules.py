@@ -146,6 +146,7 @@ def fill_of_packets(f, a):
     a.total_delivered = float(d.total)
     a.delivery_rate = a.rate_interval = a.rate_delivered = math.nan
     a.app_limited = a.lost = a.lost_inflight = a.owd = math.nan
+    a.piece = d.piece
 
 
 @compiled

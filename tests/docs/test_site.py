@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from browser import browser
 
 import tcpcc as tc
 from experiments import response
@@ -45,6 +46,23 @@ def test_every_controller_has_its_page(site):
             assert each.test.split("::")[0] in page
         assert f"{name}.svg" in page
         assert (site / "_images" / f"{name}.svg").stat().st_size > 5000
+
+
+@pytest.mark.papers
+def test_the_league_is_sorted_and_filtered_in_the_browser(site):
+    with browser() as chromium:
+        page = chromium.new_page()
+        page.goto((site / "league.html").as_uri())
+        names = page.locator(".variants tbody tr:visible th")
+        assert names.count() == len(CONTROLLERS)
+        page.get_by_role("searchbox", name="show only rows").fill("vegas, bbr3")
+        shown = names.all_text_contents()
+        assert "bbr3" in shown
+        assert all("vegas" in name or name == "bbr3" for name in shown)
+        page.locator(".variants thead th", has_text="fails").click()
+        fails = page.locator(".variants tbody tr:visible td:nth-child(2)").all_text_contents()
+        assert [int(n) for n in fails] == sorted(int(n) for n in fails)
+        assert fails != sorted(fails, key=int, reverse=True)
 
 
 @pytest.mark.papers

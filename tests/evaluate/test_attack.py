@@ -52,7 +52,7 @@ WEAKNESSES = {
 }  # fmt: skip
 
 
-QUICK = ("shrew", "vegas and jitter", "vegas beside reno")
+QUICK = ("vegas and jitter",)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,11 @@ import pytest
 from browser import browser, listen
 
 pytestmark = [
-    pytest.mark.skipif(find_spec(name) is None, reason=f"no {name}: pip install 'tcpcc[notebook]'")
-    for name in ("jupyterlab", "ipywidgets")
+    pytest.mark.papers,
+    *(
+        pytest.mark.skipif(find_spec(x) is None, reason=f"no {x}: pip install 'tcpcc[notebook]'")
+        for x in ("jupyterlab", "ipywidgets")
+    ),
 ]
 
 PATIENCE = 60

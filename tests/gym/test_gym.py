@@ -51,7 +51,7 @@ def test_the_agent_decides():
 
 @pytest.mark.parametrize("act", ["cwnd", "pacing_rate"])
 def test_a_good_policy_earns_more_than_extremes(act):
-    alone = case().replace(flows=[tc.Flow("reno", name="agent")])
+    alone = case(4.0).replace(flows=[tc.Flow("reno", name="agent")])
     env = gym.make(alone, act=act)
     good = sum(episode(env, lambda seen: 0.05 if seen[1] < 1.2 else -0.1)[0])
     for extreme in (1.0, -1.0):

@@ -27,12 +27,14 @@ def mean_mbps(make):
     [("FIFO", 2, 41.8), ("FIFO", 4, 55.9)],
 )
 def test_larger_pieces_of_bbr_leave_prague_what_is_published(bottleneck, buffer, published):
-    """Pieces of the link's whole rate, 8 packets, instead of those of half of it."""
-    assert s.piece(s.RATE) == 8
+    """Pieces of the link's whole rate, 8 packets, instead of those of BBR's rate."""
+    assert int(s.RATE / 8 / (s.FRAME - s.HEADERS) / 1024) == 8
 
     def with_larger(seed):
         case = s.beside(bottleneck, "BBRv1", buffer, seed)
-        return case.replace(flows=[case.flows[0], s.rival_flow("BBRv1", 2 * s.RATE)])
+        prague, bbr = case.flows
+        larger = bbr.replace(transport=bbr.transport.replace(gso_segments=8))
+        return case.replace(flows=[prague, larger])
 
     ours = mean_mbps(lambda seed: s.beside(bottleneck, "BBRv1", buffer, seed))
     assert ours > published + 5

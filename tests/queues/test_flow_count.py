@@ -79,7 +79,7 @@ def estimate(shares, arrivals=60_000, seed=3, **params):
     return np.mean(found[arrivals // 2 :])
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 50])
+@pytest.mark.parametrize("n", [1, 50])
 def test_flows_of_equal_rate_are_counted(n):
     assert 1 / estimate([1 / n] * n) == pytest.approx(n, rel=0.05)
 

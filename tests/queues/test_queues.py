@@ -503,7 +503,7 @@ switches = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("name", QUEUES.names())
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(arrivals, st.integers(1, 5), st.sampled_from([1.0, 20.0, math.inf]), switches)
 def test_disciplines_stay_valid_for_any_arrivals(name, arrivals, seed, limit, switches):
     """Drops are 0 or 1, probabilities lie in [0, 1], and the state stays finite, for packets and

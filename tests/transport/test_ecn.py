@@ -1,5 +1,7 @@
 """Explicit congestion notification: bits on packets, marks at queues, echoes to the sender."""
 
+from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +10,8 @@ from drivers import both_drivers
 from test_transport import Endpoint
 
 import tcpcc as tc
-from tcpcc.definition import Param, State
+from tcpcc.controllers import get
+from tcpcc.definition import State
 from tcpcc.engine.jit import address, entry
 from tcpcc.errors import ScenarioError
 from tcpcc.models.packet.simpy_driver import PacketSimulation
@@ -230,33 +233,76 @@ def test_models_without_packets_refuse_ecn(model):
         tc.simulate(scenario(tc.RED()), model=model)
 
 
-# Words that routers write
+# Header fields that routers write
+
+HOPS = 4
 
 
-def stamp(s, p, q):
-    if q.words != 0:
-        q.word2 = q.word2 + p.step
-        s.seen += 1
+def note_hop(s, p, q):
+    """In-band telemetry: each link writes its queue into a field of its own."""
+    if q.words == 0:
+        return
+    q.word0 += 1
+    if q.word0 == 1:
+        q.word12 = q.queue
+    elif q.word0 == 2:
+        q.word13 = q.queue
+    elif q.word0 == 3:
+        q.word14 = q.queue
+    else:
+        q.word15 = q.queue
 
 
 def nothing(s, p, q):
     pass
 
 
-def test_links_can_write_header_fields():
-    """Each link on the forward path adds to a header field, and the ACK returns the sum."""
+def read_hops(s, p, ack):
+    s.crossed = ack.word0
+    s.longest = max(s.longest, ack.word15)
+    s.others = max(s.others, ack.word12, ack.word14)
+
+
+@pytest.fixture
+def telemetry():
+    """A controller and a discipline with a header field for each hop."""
+    reno = get("reno")
+    names = ("hops", *("",) * 10, "unread", "q0", "q1", "q2", "q3")
+    state = {
+        name: tc.State(0, "", name) for name in (*names, "crossed", "longest", "others") if name
+    }
+    seen = ("crossed", "longest", "others")
     tc.register(
         tc.Discipline(
-            name="stamp", summary="adds to a word", on_arrival=stamp, on_fluid=nothing,
-            params={"step": Param(1, "", "what it adds")},
-            state={"seen": State(0, "packets", "with words")}, reads_headers=True,
+            name="note_hop", summary="telemetry", on_arrival=note_hop, on_fluid=nothing,
+            reads_headers=True,
         )
     )  # fmt: skip
-    net = tc.parking_lot(2, "10 Mbps", "5 ms", 50, queue={"name": "stamp", "step": 3})
-    flow = tc.Flow("newreno", transport=tc.Transport(ecn="accurate"))
-    sim = PacketSimulation(tc.Scenario(net, [flow], duration=2))
-    sim.run()
-    assert max(sim.world.headers.headers["word2"]) == 6
+    return replace(reno, name="reader", on_round=read_hops, state=state, header=names, record=seen)
+
+
+def test_each_hop_writes_a_field_of_its_own(telemetry):
+    """Only the last link is slow: only its field shows a queue. Both drivers read the same."""
+    nodes = [f"n{i}" for i in range(HOPS + 1)]
+    rates = ["50 Mbps"] * (HOPS - 1) + ["10 Mbps"]
+    links = [
+        tc.Link(a, b, rate=rate, delay="5 ms", buffer=30, queue="note_hop")
+        for a, b, rate in zip(nodes, nodes[1:], rates, strict=False)
+    ]
+    back = [tc.Link(b, a, rate="50 Mbps", delay="5 ms") for a, b in pairwise(nodes)]
+    flow = tc.Flow(telemetry, source="n0", target=f"n{HOPS}")
+    case = tc.Scenario(tc.Network([*links, *back]), [flow], duration=5)
+    traces = [tc.simulate(case, trace=True, driver=d).trace() for d in ("compiled", "simpy")]
+    last = traces[0].iloc[-1]
+    assert last["crossed"] == HOPS
+    assert last["longest"] >= 28
+    assert last["others"] <= 1
+    assert traces[0].equals(traces[1])
+
+
+def test_a_header_has_sixteen_fields(telemetry):
+    with pytest.raises(ScenarioError, match="header 'hops': at most 16 real numbers"):
+        replace(telemetry, header=("hops",) * 17)
 
 
 # The ECN field

@@ -8,9 +8,12 @@ import pytest
 from drivers import both_drivers
 
 import tcpcc as tc
+from tcpcc.controllers import bbr, bbr3, get
 from tcpcc.results.recording import EVENTS
 
-SETTINGS = {"whole_window": True, "count_delivered": True, "gso_segments": 2}
+SETTINGS = {
+    "whole_window": True, "count_delivered": True, "gso_segments": 2, "gso_time": 1 / 1024,
+}  # fmt: skip
 RECOVERY = "rack-tlp"
 
 
@@ -118,6 +121,79 @@ def test_pieces_are_sent_whole():
     alone, pieces = (sizes(run("bbr", 5, gso_segments=n), "send") for n in (1, 2))
     assert np.mean(alone == 1) > 0.9
     assert np.mean(pieces == 2) > 0.9
+
+
+def sent_together(controller, mbps, rtt=0.04, **transport):
+    """The usual number of packets that a flow with 1448 bytes of payload sends at once."""
+    settings = {"gso_segments": 2, "gso_time": 1 / 1024} | transport
+    flow = tc.Flow(
+        controller, packet_size=1500, header=52, recovery=RECOVERY, transport=settings,
+        slow_start="standard",
+    )  # fmt: skip
+    rate = mbps * 1e6
+    net = tc.dumbbell(rate, rtt / 2, max(int(rate * rtt / 12_000), 20))
+    run = tc.simulate(tc.Scenario(net, [flow], duration=3 + 10 * rtt), trace=True)
+    late = run.events["time"] > 3
+    times = run.events["time"][late & (run.events["event"] == EVENTS.index("send"))]
+    counts = np.diff(np.flatnonzero(np.diff(times, prepend=-1, append=np.inf) > 1e-9))
+    return int(np.median(np.repeat(counts, counts)))
+
+
+@pytest.mark.parametrize(
+    ("controller", "windows", "mbps"),
+    [
+        ("bbr", 0.99, 1),
+        ("bbr", 0.99, 30),
+        ("bbr", 0.99, 100),
+        ("reno", 1.2, 30),
+        ("reno", 1.2, 100),
+    ],
+)
+def test_a_piece_has_the_packets_of_a_millisecond_at_the_pacing_rate(controller, windows, mbps):
+    """BBR paces at 0.99 of its bandwidth; Reno, which is not paced, has 1.2 windows per RTT, and
+    waits for the next ACK if it comes within a millisecond."""
+    packets = windows * mbps * 1e6 / 12_000 / 1024
+    assert sent_together(controller, mbps) == max(int(packets), 2)
+
+
+def test_a_piece_has_at_most_64_kilobytes():
+    assert sent_together("bbr", 1000) == 65536 // 1448
+
+
+def test_pieces_are_single_packets_below_the_rate_of_bbr():
+    """tcp_bbr, bbr_min_tso_rate: 1.2 Mb/s."""
+    assert sent_together("bbr", 1, gso_above=1.2e6) == 1
+    assert sent_together("bbr", 2, gso_above=1.2e6) == 2
+
+
+def test_pieces_are_larger_on_a_short_path():
+    """64 KB, halved for each half of a millisecond of RTT (tcp_tso_rtt_log): an eighth at 1.7 ms,
+    while a millisecond has 8 packets."""
+    assert sent_together("bbr", 100, rtt=0.0017) == int(0.99 * 1e8 / 12_000 / 1024 + 45.04 / 8)
+
+
+@pytest.mark.parametrize(("segments", "pieces"), [(2, [2, 2, 2]), (3, [3, 3]), (6, [3, 3])])
+def test_a_piece_is_at_most_half_of_the_window(segments, pieces):
+    """``tcp_cwnd_test``. Of a first window of six packets the end of each piece is acknowledged at
+    once, the others with every eighth."""
+    settings = {"gso_segments": segments, "initial_window": 6, "delayed_ack": 0.5, "ack_every": 8}
+    flow = tc.Flow("reno", size=6, transport=settings)
+    net = tc.dumbbell("10 Mbps", "20 ms", 20)
+    events = tc.simulate(tc.Scenario(net, [flow], duration=1), trace=True).events
+    acks = events["seq"][events["event"] == EVENTS.index("ack")]
+    assert np.diff(acks[acks > 0]).tolist() == pieces
+
+
+@pytest.mark.parametrize("piece", [1.0, 2.0, 7.0])
+def test_bbrs_windows_have_room_for_three_pieces(piece):
+    """BBR: beyond 2 BDP, in even numbers (``bbr_quantization_budget``). BBRv3: at least
+    (draft-ietf-ccwg-bbr, offload budget)."""
+    s, p, a = get("bbr").example()
+    s.mode, s.phase, s.base_rtt, a.piece = bbr.PROBE_BW, 2.0, 0.1, piece
+    assert bbr.target(s, p, a, 100.0, 2.0, 0.0) == 20 + 2 * math.ceil(3 * piece / 2)
+    s, p, a = get("bbr3").example()
+    s.mode, a.piece = bbr3.CRUISE, piece
+    assert bbr3.budget(s, p, a, 5.0) == max(5.0, 3 * piece)
 
 
 def test_pacing_keeps_its_rate_for_any_piece_size():

@@ -4,6 +4,7 @@ the RFC's requirements on the sender."""
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -160,9 +161,9 @@ def router(rate=10e6, **params):
     q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0) | {"arrivals": 1.0})
 
     def arrival(now, code=0, idle=0.0, words=1):
-        q.now, q.idle, q.rate, q.words, q.word1, q.word3 = now, idle, rate, words, 2.0, code
+        q.now, q.idle, q.rate, q.words, q.word5, q.word4 = now, idle, rate, words, 2.0, code
         d.on_arrival(s, p, q)
-        return q.word3, q.word1
+        return q.word4, q.word5
 
     return arrival, s
 
@@ -223,7 +224,7 @@ def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, 
     """The sender after the SYN's ACK: N, approvals on 3 hops, RTT, initial window."""
     c, s, p, a = begin(controller, **params)
     c.on_start(s, p, a)
-    a.word3, a.word1, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
+    a.word4, a.word5, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
     s.cwnd = window
     c.on_open(s, p, a)
     return c, s, p, a
@@ -233,7 +234,7 @@ def test_only_the_first_syn_carries_a_request():
     c, s, p, a = begin(requested_rate=5.2e6)
     c.on_start(s, p, a)
     assert s.request == 7
-    a.word3 = 0.0
+    a.word4 = 0.0
     c.on_open(s, p, a)
     assert s.request == 0
     c, s, p, a = begin()
@@ -342,10 +343,20 @@ def test_xcp_and_quick_start_routers_leave_each_others_packets_alone():
 def test_incompatible_settings_are_refused_in_one_line():
     with pytest.raises(ScenarioError, match=r"handshake = False: .*'quick_start' needs"):
         transfer(transport={"handshake": False}).resolve()
-    with pytest.raises(ScenarioError, match="both write the headers of packets"):
-        transfer("xcp").resolve()
     with pytest.raises(ScenarioError, match=r"'cubic' needs packets \(on_start\)"):
         tc.simulate(transfer(packets=None), model="meanfield")
+
+
+def test_xcp_and_quick_start_have_fields_of_their_own():
+    (flow,) = transfer("xcp").resolve().flows
+    assert flow.controller.header == ("known_rtt", "spacing", "demand", "", "request")
+
+
+def test_two_protocols_in_one_field_are_refused():
+    """The controller writes word4, as Quick-Start does."""
+    own = replace(get("reno"), header=("", "", "", "", "mine"), state={"mine": tc.State(0, "", "")})
+    with pytest.raises(ScenarioError, match="both write the header field word4"):
+        transfer(own).resolve()
 
 
 # Fluid beside packets
@@ -388,9 +399,9 @@ def test_flows_with_a_count_share_the_remaining_rate():
     s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
     p = SimpleNamespace(**d.check({}))
     q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-    q.now, q.idle, q.rate, q.words, q.word3, q.arrivals = 0.01, 0.01, 10e6, 1.0, 7.0, 4.0
+    q.now, q.idle, q.rate, q.words, q.word4, q.arrivals = 0.01, 0.01, 10e6, 1.0, 7.0, 4.0
     d.on_arrival(s, p, q)
-    assert q.word3 == 5  # 8.5 Mb/s over four: 1.28 Mb/s each can be told
+    assert q.word4 == 5  # 8.5 Mb/s over four: 1.28 Mb/s each can be told
     assert s.approved == pytest.approx(4 * 1.28e6)
 
 

@@ -56,6 +56,7 @@ typedef __u32 __wsum;
 struct sock {
 	unsigned long sk_pacing_rate;
 	__u32 sk_pacing_status;
+	__u8 sk_pacing_shift;
 };
 
 struct inet_connection_sock {
@@ -107,6 +108,7 @@ enum { CA_EVENT_TX_START = 0, CA_EVENT_COMPLETE_CWR = 2 };
 #define CONTROL CONTROL_NAME
 #endif
 #define UNLIMITED 0x7fffffff
+#define MOST_PIECE (65535 - 320) /* bytes, of GSO */
 #define PACING_NONE 0
 #define PACING_NEEDED 1
 #define MOST_LOSSES 64 /* calls of on_lost_packet per ACK */
@@ -293,6 +295,18 @@ static __always_inline void begin_round(struct flow *f, struct tcp_sock *tp)
 	f->round_min = 0;
 }
 
+#ifdef READS_RATE
+/* Segments that the kernel sends as one piece (tcp_tso_autosize; tcp_min_tso_segs = 2). */
+static __always_inline __u32 full_piece(struct sock *sk, __u32 mss)
+{
+	unsigned long bytes = sk->sk_pacing_rate >> sk->sk_pacing_shift;
+
+	if (bytes > MOST_PIECE)
+		bytes = MOST_PIECE;
+	return mss && bytes / mss > 2 ? bytes / mss : 2;
+}
+#endif
+
 /* The sample's fields that all events have. */
 static __always_inline void fill(struct flow *f, struct tcp_sock *tp)
 {
@@ -321,6 +335,9 @@ static __always_inline void fill(struct flow *f, struct tcp_sock *tp)
 	a->delivery_rate = a->rate_interval = a->rate_delivered = a->app_limited = F64_NAN;
 	a->pipe = f64_from_int(in_network(tp));
 	a->total_delivered = f64_from_int(tp->delivered);
+#ifdef READS_RATE
+	a->piece = f64_from_int(full_piece((struct sock *)tp, mss));
+#endif
 	a->phase = f64_from_int(f->phase == TCP_CA_RECOVERY ? 1 : f->phase == TCP_CA_LOSS ? 2 : 0);
 }
 

@@ -65,7 +65,8 @@ Differences from the packet model (measured in docs/models.md)
 * Not modelled: buffers of one or two packets, and retransmissions of packets that had arrived
   (go-back-N after a timeout).
 * The settings ``max_burst``, ``partial_deflation``, ``timestamps``, ``whole_window``,
-  ``count_delivered``, ``gso_segments`` and ``gradual_marks`` of a flow have no effect. With delayed
+  ``count_delivered``, ``gso_segments``, ``gso_time``, ``gso_above`` and ``gradual_marks`` of a flow
+  have no effect. With delayed
   ACKs `on_ack` counts fewer packets, but ACKs are not delayed.
 """
 

@@ -20,7 +20,6 @@ from tcpcc.models.queue_memory import QUEUE_FIELDS
 # accepted, arrival time of the fluid that leaves now, packets accepted.
 TIME, PER_STEP, FIRST_COLUMN = 0, 1, 2
 TAKEN, ARRIVED, TAKEN_PACKETS, LINK_COLUMNS = 0, 1, 2, 3
-WORDS = 4  # header fields; columns of a flow's header, and twice in a slot (input and output)
 
 LOSSES = 64  # separate losses that a slot stores until the sender notices them
 EPS = 1e-6  # packets; smaller amounts are rounding error

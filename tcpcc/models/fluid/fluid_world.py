@@ -16,6 +16,7 @@ from tcpcc.models.controller_memory import ControllerMemory, header_places, plac
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.rows import fill_flow, fill_link
 from tcpcc.models.fluid.steps import FINER, MANY_FLOWS, PACKET_STEPS, first_step, step_length
+from tcpcc.models.header_fields import N_WORDS
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.results import Run
@@ -240,11 +241,11 @@ class FluidWorld:
         """Make columns for a flow's header fields along its route, and find their places."""
         self.places.append(header_places(flow))
         row["n_words"], row["places"] = len(self.places[-1]), address(self.places[-1])
-        row["words"] = before = self._columns(r.WORDS)
+        row["words"] = before = self._columns(N_WORDS)
         for hop in self._route_hops(row["route"]):
             slot = self.slots[hop["first_slot"] + row["member"]]
-            slot["words"] = self._columns(2 * r.WORDS)
-            before = slot["words"] + r.WORDS
+            slot["words"] = self._columns(2 * N_WORDS)
+            before = slot["words"] + N_WORDS
             self.links["headers"][hop["link"]] = 1
         row["words_back"] = before
 

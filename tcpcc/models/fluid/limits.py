@@ -29,7 +29,7 @@ OVERSHOOT = 200  # packets of window from which a recovery without SACK loses it
 
 NO_EFFECT = (
     "max_burst", "partial_deflation", "whole_window", "count_delivered",
-    "gso_segments", "gradual_marks", "quick_acks",
+    "gso_segments", "gso_time", "gso_above", "gradual_marks", "quick_acks",
 )  # fmt: skip
 """Settings of `Transport` that the fluid model does not read.
 

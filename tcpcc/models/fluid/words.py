@@ -3,7 +3,7 @@
 Header fields can be codes or infinite, so they are never interpolated. All fluid that a flow sends
 in a step has the fields of the end of that step. All fluid that reaches a link in a step has the
 fields of its newest part, and likewise along the path. An ACK returns the fields of the fluid that
-it acknowledges. The fields are columns of the history (`fluid_records.WORDS`): in a flow, the
+it acknowledges. The fields are columns of the history (`header_fields.N_WORDS`): in a flow, the
 fields sent; in a slot, the fields of the input and of the output.
 
 A discipline that counts amounts is called for each flow with the fluid that arrived and that left
@@ -17,7 +17,6 @@ from tcpcc.models.fluid.drops import describe
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
     TIME,
-    WORDS,
     fluid_flow_at,
     fluid_hop_at,
     fluid_link_at,
@@ -25,8 +24,8 @@ from tcpcc.models.fluid.fluid_records import (
     slot_at,
 )
 from tcpcc.models.fluid.history import between, cell, fraction, row_address
+from tcpcc.models.header_fields import FIRST_OF_ACK, FIRST_OF_QUEUE, N_WORDS, copy_fields
 from tcpcc.models.queue_memory import note_state, queue_sample_at, run_timer
-from tcpcc.transport.rules import sample_at
 
 
 @compiled
@@ -38,34 +37,21 @@ def row_of(w, row, time):
 @compiled
 def put(w, source, column, target):
     """Copy the header fields in a row, from `column` on, into the present row, from `target` on."""
-    for i in range(WORDS):
-        number_at(w.row, target + i).value = number_at(source, column + i).value
-
-
-@compiled
-def show(q, source, column):
-    """Copy the header fields in a row into the sample of a discipline or a controller."""
-    q.word0 = number_at(source, column).value
-    q.word1 = number_at(source, column + 1).value
-    q.word2 = number_at(source, column + 2).value
-    q.word3 = number_at(source, column + 3).value
-
-
-@compiled
-def note(w, q, column):
-    """Write the header fields from a discipline's sample into the present row."""
-    number_at(w.row, column).value = q.word0
-    number_at(w.row, column + 1).value = q.word1
-    number_at(w.row, column + 2).value = q.word2
-    number_at(w.row, column + 3).value = q.word3
+    copy_fields(source + 8 * column, w.row + 8 * target)
 
 
 @compiled
 def write(w, f):
     """Write the header fields of the controller of `f` for the fluid sent now."""
     for i in range(f.n_words):
-        place = index_at(f.places, i).at
-        number_at(w.row, f.words + i).value = number_at(f.state, place).value
+        number_at(w.row, f.words + i).value = written(f, i)
+
+
+@compiled
+def written(f, i):
+    """What the controller of `f` writes into header field `i`."""
+    place = index_at(f.places, i).at
+    return number_at(f.state, place).value if place >= 0 else 0.0
 
 
 @compiled
@@ -77,7 +63,7 @@ def bring_back(w, f, route):
         row = row_of(
             w, fluid_hop_at(w.hops, route.first_hop + route.n_hops - 1).passed, w.now - route.after
         )
-    show(sample_at(f.sample, 0), row_address(w, row), f.words_back)
+    copy_fields(row_address(w, row) + 8 * f.words_back, f.sample + FIRST_OF_ACK)
 
 
 @compiled
@@ -95,7 +81,7 @@ def column_before(w, hop, m):
     if hop.place == 0:
         return fluid_flow_at(w.flows, slot_at(w.slots, hop.first_slot + m).flow).words
     before = fluid_hop_at(w.hops, route_at(w.routes, hop.route).first_hop + hop.place - 1)
-    return slot_at(w.slots, before.first_slot + m).words + WORDS
+    return slot_at(w.slots, before.first_slot + m).words + N_WORDS
 
 
 @compiled
@@ -137,12 +123,12 @@ def tell_of_arrivals(w, link, q, share):
                 if source == 0:
                     source = source_of(w, hop)
                 q.words = 1.0
-                show(q, source, column_before(w, hop, m))
+                copy_fields(source + 8 * column_before(w, hop, m), link.sample + FIRST_OF_QUEUE)
             call_rule(link.rule, link.state, link.params, link.sample)
             check(q)
             link.idle = q.idle = 0.0
             if q.words != 0:
-                note(w, q, slot.words)
+                copy_fields(link.sample + FIRST_OF_QUEUE, w.row + 8 * slot.words)
 
 
 @compiled
@@ -161,7 +147,7 @@ def send_words(w, link, q):
             amount = max(left - slot.left, 0.0)
             slot.left += amount
             if slot.words != 0:
-                put(w, source, slot.words, slot.words + WORDS)
+                put(w, source, slot.words, slot.words + N_WORDS)
             if amount <= 0 or link.in_amounts == 0 or link.departure == 0:
                 continue
             q.arrivals = amount * slot.count
@@ -170,11 +156,11 @@ def send_words(w, link, q):
             q.words = 0.0
             if slot.words != 0 and slot.carries_ack == 0:
                 q.words = 1.0
-                show(q, source, slot.words)
+                copy_fields(source + 8 * slot.words, link.sample + FIRST_OF_QUEUE)
             call_rule(link.departure, link.state, link.params, link.sample)
             check(q)
             if q.words != 0:
-                note(w, q, slot.words + WORDS)
+                copy_fields(link.sample + FIRST_OF_QUEUE, w.row + 8 * (slot.words + N_WORDS))
 
 
 @not_inlined
@@ -207,16 +193,8 @@ def pass_words(w, link):
 @not_inlined
 def send_syn(f, now):
     """Copy the controller's header fields into the SYN."""
-    a = sample_at(f.sample, 0)
-    a.word0 = a.word1 = a.word2 = a.word3 = 0.0
-    if f.n_words > 0:
-        a.word0 = number_at(f.state, index_at(f.places, 0).at).value
-    if f.n_words > 1:
-        a.word1 = number_at(f.state, index_at(f.places, 1).at).value
-    if f.n_words > 2:
-        a.word2 = number_at(f.state, index_at(f.places, 2).at).value
-    if f.n_words > 3:
-        a.word3 = number_at(f.state, index_at(f.places, 3).at).value
+    for i in range(N_WORDS):
+        number_at(f.sample + FIRST_OF_ACK, i).value = written(f, i) if i < f.n_words else 0.0
     f.syn_hop = 0
     f.syn_waits = 0
     f.syn_at = now
@@ -227,7 +205,6 @@ def visit(w, f, link, rule):
     """Call a discipline for the SYNs of the flows that `f` stands for; it may change the fields."""
     if link.in_amounts == 0 or rule == 0:
         return
-    a = sample_at(f.sample, 0)
     q = queue_sample_at(link.sample, 0)
     describe(w, link, q)
     if link.idle > 0 and link.taken == link.served:
@@ -235,18 +212,12 @@ def visit(w, f, link, rule):
     q.arrivals = f.count
     q.size = f.syn_size
     q.words = 1.0
-    q.word0 = a.word0
-    q.word1 = a.word1
-    q.word2 = a.word2
-    q.word3 = a.word3
+    copy_fields(f.sample + FIRST_OF_ACK, link.sample + FIRST_OF_QUEUE)
     q.drop = 0.0
     q.mark = 0.0
     call_rule(rule, link.state, link.params, link.sample)
     check(q)
-    a.word0 = q.word0
-    a.word1 = q.word1
-    a.word2 = q.word2
-    a.word3 = q.word3
+    copy_fields(link.sample + FIRST_OF_QUEUE, f.sample + FIRST_OF_ACK)
 
 
 @not_inlined

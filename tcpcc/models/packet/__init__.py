@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import unknown
+from tcpcc.errors import unknown, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,17 +23,24 @@ def simulate(
     driver: str = "compiled",
     trace: bool | Selection = False,
     stream: str | Path | None = None,
+    representatives: int | None = None,
     progress: bool = False,
 ) -> Run:
     """Run `scenario` packet by packet with one of the `DRIVERS`; see `tcpcc.simulate`."""
+    at_most = math.inf
+    if representatives is not None:
+        at_most = whole("representatives", representatives, low=1)
     if driver == "compiled":
         from tcpcc.models.packet import compiled
         from tcpcc.models.packet.streaming import stream_target
 
         target = stream_target(stream, trace)
-        return compiled.simulate(scenario, trace=trace, stream=target, progress=progress)
+        return compiled.simulate(
+            scenario, trace=trace, stream=target, progress=progress, representatives=at_most
+        )
     if driver == "simpy":
         from tcpcc.models.packet.simpy_driver import PacketSimulation
 
-        return PacketSimulation(scenario, trace=trace, stream=stream).run(progress=progress)
+        sim = PacketSimulation(scenario, trace=trace, stream=stream, representatives=at_most)
+        return sim.run(progress=progress)
     raise unknown("driver", driver, DRIVERS)

@@ -93,7 +93,7 @@ def _add_links(world: PacketWorld, first: int) -> None:
     paths.point_at_lanes()
     w = world.w[0]
     w["links"], w["lanes"] = address(world.links), address(paths.lanes)
+    paths.lay_out_hops()
     for i in range(first, len(world.resolved.links)):
         lay_out_link(world, i)
-    paths.lay_out_hops()
     w["hops"] = address(paths.hops)

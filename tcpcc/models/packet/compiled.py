@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -24,21 +25,26 @@ class CompiledSimulation:
 
     Args:
         scenario: what to simulate.
-        trace, stream: as in `tcpcc.simulate`.
+        trace, stream, representatives: as in `tcpcc.simulate`.
 
     Attributes:
         now: simulated time reached, s.
     """
 
     def __init__(
-        self, scenario: Scenario, *, trace: bool | Selection = False, stream: Path | None = None
+        self,
+        scenario: Scenario,
+        *,
+        trace: bool | Selection = False,
+        stream: Path | None = None,
+        representatives: float = math.inf,
     ) -> None:
         from tcpcc.models.packet.handlers import run_events
         from tcpcc.models.packet.packet_world import PacketWorld
 
         self._cpu = -time.thread_time()
         self.scenario = scenario
-        self.world = PacketWorld(scenario, trace, stream=stream)
+        self.world = PacketWorld(scenario, trace, stream=stream, at_most=representatives)
         self.now = 0.0
         self._run_events = run_events
         self._cpu += time.thread_time()
@@ -93,12 +99,13 @@ def simulate(
     trace: bool | Selection = False,
     stream: Path | None = None,
     progress: bool = False,
+    representatives: float = math.inf,
 ) -> Run:
     """Run `scenario` in the packet model and return its record.
 
     Ctrl-C raises ``KeyboardInterrupt`` within a second, whatever the duration.
     """
-    sim = CompiledSimulation(scenario, trace=trace, stream=stream)
+    sim = CompiledSimulation(scenario, trace=trace, stream=stream, representatives=representatives)
     with Progress(scenario.duration, progress) as bar:
         sim.advance(scenario.duration, bar)
     return sim.result()

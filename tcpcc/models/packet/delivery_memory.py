@@ -44,6 +44,7 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
     if needed:
         row["delivery"] = address(record)
         record["frto"] = frto
+        record["piece"] = settings.gso_segments
         record["n_stamps"] = len(controller.stamps)
         for i, (name, back) in enumerate(controller.stamps.items()):
             record["stamped"][0, i], record["given_back"][0, i] = place(name), place(back)

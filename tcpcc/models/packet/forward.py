@@ -8,11 +8,15 @@ event only where flows meet or a timer could interfere.
 
 import math
 
+import numpy as np
+
 from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.header_fields import FIRST_OF_QUEUE, N_WORDS
 from tcpcc.models.packet.event_list import before, push
 from tcpcc.models.packet.headers import (
+    count_marks,
     read_at_receiver,
     release_header,
     show_header,
@@ -109,10 +113,8 @@ def clear_queue_sample(link, q):
     q.ecn = math.nan
     q.ect = math.nan
     q.words = math.nan
-    q.word0 = math.nan
-    q.word1 = math.nan
-    q.word2 = math.nan
-    q.word3 = math.nan
+    for i in range(N_WORDS):
+        number_at(link.sample + FIRST_OF_QUEUE, i).value = math.nan
     q.sojourn = math.nan
     q.again = math.nan
     q.evicted = math.nan
@@ -173,6 +175,35 @@ def cross(w, link, flow, p, time, since, size):
         if refuses(w, link, flow, p, time, since, size, waiting):
             link.dropped += 1
             return -1.0
+    return transmit(w, link, time, size, waiting)
+
+
+@not_inlined
+def cross_together(w, link, flow, p, time, since, size, count):
+    """As :func:`cross`, for a packet that stands for `count` packets, which arrive together.
+
+    What the link decides about the first of them, it decides about all; its discipline sees each.
+    """
+    marked = link.marked
+    arrival = cross(w, link, flow, p, time, since, size)
+    link.arrived += count - 1
+    if link.marked > marked:
+        count_marks(w, link, time, count - 1)
+    if arrival < 0:
+        link.dropped += count - 1
+    for _ in range(count - 1):
+        waiting = link.queue_tail - link.queue_head
+        if link.rule != 0:
+            fill_queue_sample(w, link, flow, p, time, size, waiting, False)
+            apply_discipline(link, -1)
+        if arrival >= 0:
+            arrival = transmit(w, link, time, size, waiting)
+    return arrival
+
+
+@compiled
+def transmit(w, link, time, size, waiting):
+    """Send an accepted packet, behind `waiting` others; returns its arrival time."""
     if link.rate > 0:
         begin = max(time, link.busy_until)
         if size != link.size:
@@ -197,7 +228,7 @@ def cross(w, link, flow, p, time, since, size):
             entry.size = size
             link.queue_tail += 1
             link.queue_bytes += size
-            if waiting + MARGIN > link.queue_mask:
+            if waiting + link.margin > link.queue_mask:
                 w.need = 1
         else:
             link.sending_bytes = size
@@ -293,9 +324,9 @@ def note_drop(w, flow, link, time, p):
             flow_bin_at(flow.bins, k).acks_dropped += 1
         if link.recorded != 0:
             b = link_bin_at(link.bins, k)
-            b.drops += 1
+            b.drops += flow.count
             if link.scheduled == 0:  # a scheduled link counts a packet on arrival
-                b.arrived += 1
+                b.arrived += flow.count
     trace(w, flow, time, DROP, p.seq, float(link.ident))
 
 
@@ -368,7 +399,10 @@ def forward(w, flow, p, time):
         h = hop_at(w.hops, flow.path + p.hop)
         link = link_at(h.link, 0)
         arrival = time
-        time = cross(w, link, flow, p, arrival, since, size)
+        if h.count == 1:
+            time = cross(w, link, flow, p, arrival, since, size)
+        else:
+            time = cross_together(w, link, flow, p, arrival, since, size, np.int64(h.count))
         since = link.begin
         if time < 0:
             note_drop(w, flow, link, arrival, p)
@@ -394,5 +428,5 @@ def set_open(w, flow, value):
     for i in range(flow.n_hops):
         hop = hop_at(w.hops, flow.path + i)
         if hop.again == 0:
-            link_at(hop.link, 0).open += value - flow.open
+            link_at(hop.link, 0).open += (value - flow.open) * flow.count
     flow.open = value

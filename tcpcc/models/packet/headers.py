@@ -1,4 +1,4 @@
-"""Packet headers: ECN bits, the receiver's echo, and four header fields for routers.
+"""Packet headers: ECN bits, the receiver's echo, and header fields for routers.
 
 A flow that uses headers takes a place in ``w.headers`` for each packet. The packet carries the
 number of this place over every link to the receiver, and its ACK carries it back. The place becomes
@@ -7,13 +7,17 @@ free when the packet or the ACK is consumed or dropped. Number 0 means no header
 
 from tcpcc.engine.jit import accessor, compiled, not_inlined, number_at, record_dtype
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.packet.packet_records import MARGIN, header_at
+from tcpcc.models.header_fields import FIRST_OF_ACK, FIRST_OF_QUEUE, N_WORDS, copy_fields, first_in
+from tcpcc.models.packet.packet_records import HEADER, MARGIN, header_at
 from tcpcc.models.packet.recorder import bin_of
 from tcpcc.transport import ecn
 from tcpcc.transport.flow_record import CE, ECT, ECT1
-from tcpcc.transport.rules import sample_at
 
 place_at = accessor(record_dtype({"number": int}))
+
+# Bytes of a header, and where its fields begin.
+HEADER_SIZE = HEADER.itemsize
+FIRST_IN_HEADER = first_in(HEADER)
 
 
 @compiled
@@ -33,9 +37,15 @@ def release_header(w, header):
 
 
 @compiled
+def words_in(w, header):
+    """Address of the header fields at a place."""
+    return w.headers + header * HEADER_SIZE + FIRST_IN_HEADER
+
+
+@compiled
 def word_of(flow, tcp, i):
-    """The value of header field `i` from the flow's controller; 0 if it has fewer fields."""
-    if i >= flow.n_fields:
+    """The value of header field `i` from the flow's controller; 0 if it has none."""
+    if i >= flow.n_fields or place_at(flow.fields, i).number < 0:
         return 0.0
     return number_at(tcp.state, place_at(flow.fields, i).number).value
 
@@ -48,10 +58,11 @@ def write_header(w, flow, tcp, seq, again):
     h.ecn = ecn.bits_to_send(tcp, seq, again)
     h.echo = 0
     h.back = 0
-    h.word0 = word_of(flow, tcp, 0)
-    h.word1 = word_of(flow, tcp, 1)
-    h.word2 = word_of(flow, tcp, 2)
-    h.word3 = word_of(flow, tcp, 3)
+    h.n_words = flow.n_fields
+    if h.n_words > 0:
+        words = words_in(w, header)
+        for i in range(N_WORDS):
+            number_at(words, i).value = word_of(flow, tcp, i)
     return header
 
 
@@ -77,11 +88,7 @@ def read_at_sender(w, flow, tcp, ack, header):
     h = header_at(w.headers, header)
     ecn.on_echo(tcp, ack, h.ecn, h.echo)
     if flow.n_fields > 0:
-        a = sample_at(tcp.sample, 0)
-        a.word0 = h.word0
-        a.word1 = h.word1
-        a.word2 = h.word2
-        a.word3 = h.word3
+        copy_fields(words_in(w, header), tcp.sample + FIRST_OF_ACK)
     release_header(w, header)
 
 
@@ -105,12 +112,16 @@ def show_header(w, q, link, header):
         h = header_at(w.headers, header)
         q.ecn = codepoint(h.ecn)
         q.ect = 1.0 if h.ecn & ECT != 0 else 0.0
-        if link.reads_headers != 0 and h.back == 0:
+        if link.reads_headers != 0 and h.back == 0 and h.n_words > 0:
             q.words = 1.0
-            q.word0 = h.word0
-            q.word1 = h.word1
-            q.word2 = h.word2
-            q.word3 = h.word3
+            copy_fields(words_in(w, header), link.sample + FIRST_OF_QUEUE)
+
+
+@compiled
+def count_marks(w, link, time, n):
+    link.marked += n
+    if link.recorded != 0 and time <= w.duration:
+        link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1)).marks += n
 
 
 @compiled
@@ -125,12 +136,7 @@ def take_verdict(w, q, link, header, time):
         h = header_at(w.headers, header)
         if q.mark != 0:
             h.ecn |= CE
-            link.marked += 1
-            if link.recorded != 0 and time <= w.duration:
-                link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1)).marks += 1
+            count_marks(w, link, time, 1)
         if q.words != 0:
-            h.word0 = q.word0
-            h.word1 = q.word1
-            h.word2 = q.word2
-            h.word3 = q.word3
+            copy_fields(link.sample + FIRST_OF_QUEUE, words_in(w, header))
     return True

@@ -42,8 +42,10 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
         or math.isfinite(link.buffer)
         or discipline.on_arrival is not None
     )
+    row["margin"] = margin = world.paths.margin[world.paths.row_of[i]]
     if row["tracked"]:
-        world.rings.place(world.links, "queue", i, np.zeros(r.FIRST_RING, r.QUEUED))
+        room = r.FIRST_RING * 2 ** math.ceil(math.log2(margin / r.MARGIN))
+        world.rings.place(world.links, "queue", i, np.zeros(room, r.QUEUED))
     if link.record:
         place = world.recorded.index(i)
         row["bins"] = address(world.link_bins) + place * world.link_bins.strides[0]

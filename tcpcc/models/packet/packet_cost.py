@@ -37,10 +37,11 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     Raises:
         ScenarioError: an unknown driver.
     """
-    sent, outstanding = packets_sent(scenario, resolved)
+    at_most = options.representatives
+    sent, outstanding = packets_sent(scenario, resolved, at_most=at_most)
     items, carried = workloads(scenario, resolved)
     sent += carried
-    memory = record_memory(scenario, resolved, options)
+    memory = record_memory(scenario, resolved, options, at_most)
     memory += traffic_memory(sent, outstanding, items, options.trace)
     return Estimate("packet", sent, 0.0, seconds_for(sent, items, options.driver), memory)
 
@@ -91,12 +92,12 @@ def _part_to_draw(workload: Workload, span: float) -> float:
 
 
 def packets_sent(
-    scenario: Scenario, resolved: Resolved, foreground: bool = False
+    scenario: Scenario, resolved: Resolved, foreground: bool = False, at_most: float = math.inf
 ) -> tuple[float, float]:
     """Data packets sent in the whole run, and the largest number of outstanding packets.
 
-    With `foreground`, only packets of foreground flows. Flows share a link in proportion to the
-    packets that each could send alone.
+    With `foreground`, only packets of foreground flows; of a flow with a count, those of `at_most`
+    senders. Flows share a link in proportion to the packets that each could send alone.
     """
     rates = [link.rate for link in resolved.links]
     for change in resolved.changes:
@@ -120,7 +121,7 @@ def packets_sent(
             continue
         active = min(spec.stop or math.inf, scenario.duration) - spec.start
         most, window = _one_flow(flow, spec, resolved, per_second, active)
-        mine = 0 if foreground and spec.background else spec.count
+        mine = 0 if foreground and spec.background else min(spec.count, at_most)
         windows = together.setdefault(narrow, [0.0, 0.0, 0.0])
         windows[0] += window * mine
         windows[1] = max(windows[1], window if mine else 0.0)

@@ -6,6 +6,7 @@ grow. A nearly full ring sets ``w.need``, and the driver enlarges it between eve
 
 import numpy as np
 
+from tcpcc.definition import WORDS
 from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
@@ -87,6 +88,8 @@ FLOW = record_dtype(
         # last item; whether an item waits for the one before
         "item": int, "undone": int, "last_item": int, "waits": int,
         "traffic_class": int,
+        # number of flows that it stands for
+        "count": int,
     },
     whole_lines=True,
 )  # fmt: skip
@@ -111,6 +114,8 @@ LINK = record_dtype(
         # the time before which its discipline sends no packet
         ("stored", int), ("inner", int), ("n_inner", int), ("sending", int), ("release_at", float),
         ("counted_until", float), ("newest", float),
+        # places that its queue keeps free
+        ("margin", int),
         # of a stage: largest jitter of a packet, share of packets with jitter, whether packets may
         # overtake, period of the aggregation (0: none)
         ("jitter", float), ("share", float), ("reorders", int), ("period", float),
@@ -126,7 +131,8 @@ LANE = record_dtype(
         "time": float, "since": float, "order": int, "ident": int,
     }
 )  # fmt: skip
-HOP = record_dtype({"link": int, "then": INT32, "again": INT32})  # link: its address
+# link: its address; count: packets that a packet of the flow stands for there
+HOP = record_dtype({"link": int, "then": INT16, "again": INT16, "count": INT32})
 QUEUED = record_dtype({"leaves": float, "size": float})
 # A packet in flight (see packets.Packet), one cache line. `time` is its arrival; `since` and
 # `order` are its rank among simultaneous arrivals. In the pool `time` is its arrival at the queue,
@@ -140,15 +146,11 @@ PACKET = record_dtype(
 # A packet's header: its place goes with the packet, and back with its ACK (see headers).
 HEADER = record_dtype(
     {
-        "back": int,
-        "ecn": int,
-        "echo": int,
-        "word0": float,
-        "word1": float,
-        "word2": float,
-        "word3": float,
+        "back": int, "ecn": int, "echo": int,
+        "n_words": int,  # that its controller writes; 0: it has ECN bits only
+        **dict.fromkeys(WORDS, float),
     }
-)
+)  # fmt: skip
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": INT32, "id": INT32})
 # An inner queue of a scheduled link: places in the pool; place 0 means no packet.
 INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})

@@ -21,6 +21,7 @@ from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.header_memory import HeaderMemory
 from tcpcc.models.packet.link_memory import lay_out_link
 from tcpcc.models.packet.path_memory import PathMemory
+from tcpcc.models.packet.representatives import check_counts
 from tcpcc.models.packet.room import Pool, Rings, short
 from tcpcc.models.packet.schedule import Schedule
 from tcpcc.models.packet.sender_memory import ENDLESS, SenderMemory
@@ -52,6 +53,11 @@ class PacketWorld:
         growing: whether flows may be added (`added.add_flow`). Then any link may get another
             feeder, so no packet is sent over a link before its arrival time there.
         stream: the file that the record is written to; bins are kept on the same disk.
+        at_most: largest number of senders that one flow with a `count` has; each packet of a sender
+            stands for a packet of each of its flows.
+
+    Raises:
+        ScenarioError: a sender stands for several flows where only one is possible.
     """
 
     def __init__(
@@ -62,6 +68,7 @@ class PacketWorld:
         elsewhere: Mapping[int, QueueMemory] | None = None,
         growing: bool = False,
         stream: Path | None = None,
+        at_most: float = math.inf,
     ) -> None:
         self.scenario = scenario
         self.stream = stream
@@ -69,7 +76,8 @@ class PacketWorld:
         self.shared = shared or {}
         self.elsewhere = elsewhere or {}
         self.growing = growing
-        self.resolved: Resolved = scenario.resolve()
+        self.resolved: Resolved = scenario.resolve(at_most=at_most)
+        check_counts(scenario, self.resolved)
         warn_of_unread_headers(self.resolved)
         self.w = record_of(r.WORLD)
         self.rings = Rings()
@@ -130,7 +138,7 @@ class PacketWorld:
     def grow(self) -> None:
         """Double whatever is nearly full: rings, places for packets, the event list, the trace."""
         rings, links, lanes, tcp = self.rings, self.links, self.paths.lanes, self.tcp
-        rings.grow(links, "queue", links["queue_head"], links["queue_tail"])
+        rings.grow(links, "queue", links["queue_head"], links["queue_tail"], links["margin"])
         rings.grow(lanes, "flight", lanes["flight_head"], lanes["flight_tail"])
         last = np.maximum(tcp["max_seq"], tcp["next_seq"]) + 1
         for i in short(tcp, "segments", tcp["high_ack"] - 1, last):

@@ -9,6 +9,7 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.representatives import count_of
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
@@ -45,10 +46,11 @@ class PathMemory:
             self.fill(self.world.flows[number : number + 1], number, flow)
         self._lay_out_lanes(rows)
 
-    def lay_out_hops(self) -> list[tuple[int, int, bool]]:
+    def lay_out_hops(self) -> list[tuple[int, int, bool, int]]:
         """Write the hops of all flows; returns their rows.
 
-        A row is the link, what follows the hop, and whether the path crosses the link again.
+        A row is the link, what follows the hop, whether the path crosses the link again, and how
+        many packets a packet stands for there.
 
         A packet goes on to the next link without an event if that link's only feeder is the link
         before it (or the flow's own sender or receiver), neither link changes during the run, and,
@@ -76,7 +78,8 @@ class PathMemory:
             alone = len(feeders[following]) == 1 and not decides[following]
             return alone and not variable[link] and not variable[following]
 
-        rows: list[tuple[int, int, bool]] = []
+        rows: list[tuple[int, int, bool, int]] = []
+        common = set(self.row_of[: len(world.scenario.net.links)])
         self.path_of: list[int] = []  # each path's first hop
         for _, flow in self._paths():
             self.path_of.append(len(rows))
@@ -93,13 +96,16 @@ class PathMemory:
                         then = r.BY_EVENT
                     else:
                         then = r.BY_EVENT if variable[link] else last
-                    rows.append((link, then, link in passed))
+                    count = count_of(flow) if link in common else 1
+                    rows.append((link, then, link in passed, count))
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)
+        self.margin = np.full(len(world.links), r.MARGIN)
+        np.maximum.at(self.margin, self.hops["link"], r.MARGIN * self.hops["count"])
         self.hops["link"] = address(world.links) + world.links.itemsize * self.hops["link"]
         return rows
 
-    def _lay_out_lanes(self, rows: list[tuple[int, int, bool]]) -> None:
+    def _lay_out_lanes(self, rows: list[tuple[int, int, bool, int]]) -> None:
         """Make a lane for each link from which packets go on by an event, and joint lanes.
 
         The event list holds one entry per lane. Links with the same delay that end where the same
@@ -108,11 +114,11 @@ class PathMemory:
         """
         world = self.world
         ends: dict[int, set[int]] = {}
-        for (link, then, _), (following, _, _) in zip(rows, [*rows[1:], rows[0]], strict=True):
+        for (link, then, *_), (following, *_) in zip(rows, [*rows[1:], rows[0]], strict=True):
             if then == r.BY_EVENT:
                 ends.setdefault(link, set()).add(following)
         last = {self.path_of[k] - 1 for k in range(len(self.path_of))} | {len(rows) - 1}
-        for place, (link, then, _) in enumerate(rows):
+        for place, (link, then, *_) in enumerate(rows):
             if then == r.BY_EVENT and place in last:
                 ends[link] = {-1}
         groups: dict[tuple[float, ...], list[int]] = {}

@@ -13,6 +13,7 @@ from tcpcc.engine.jit import INTERPRETED
 from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, PART
 from tcpcc.models.packet.handlers import flush
+from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run, netcdf
 from tcpcc.results.recording import AMOUNTS, FlowSeries, LinkSeries, Series, dataset
@@ -123,11 +124,22 @@ def _series(
 
 
 def _flow_bins(world: PacketWorld, bins: slice) -> np.ndarray:
-    """A slice of the bins of the recorded rows, shape [time, row]."""
+    """A slice of the bins of the recorded rows, shape [time, row]; sums over the row's flows."""
     kept = world.bin_row[world.kept]
     as_they_are = np.array_equal(kept, np.arange(len(kept)))
     some = world.flow_bins[:, bins]
-    return (some[: len(kept)] if as_they_are else some[kept]).T
+    found = (some[: len(kept)] if as_they_are else some[kept]).T
+    counts = _counts(world)[world.kept]
+    if (counts > 1).any():
+        found = found.copy()
+        for name in AMOUNTS:
+            found[name] *= counts
+    return found
+
+
+def _counts(world: PacketWorld) -> np.ndarray:
+    """Number of flows that each row of the scenario stands for."""
+    return np.array([count_of(row) for row in world.resolved.rows])
 
 
 def _totals(world: PacketWorld, n_bins: int) -> dict[str, np.ndarray]:
@@ -145,19 +157,21 @@ def _totals(world: PacketWorld, n_bins: int) -> dict[str, np.ndarray]:
             totals[name][world.kept] += _flow_bins(world, bins)[name].sum(axis=0)
     silent = np.setdiff1d(np.arange(n), world.kept)
     tcp = world.tcp[silent]
-    totals["sent"][silent] = tcp["sent"]
-    totals["retransmitted"][silent] = tcp["retransmitted"]
+    counts = _counts(world)[silent]
+    totals["sent"][silent] = tcp["sent"] * counts
+    totals["retransmitted"][silent] = tcp["retransmitted"] * counts
     shaken = world.flows["handshake"][silent]
-    totals["delivered"][silent] = np.maximum(tcp["high_ack"] + 1 - shaken, 0)
+    totals["delivered"][silent] = np.maximum(tcp["high_ack"] + 1 - shaken, 0) * counts
     return totals | {"finished": finished}
 
 
 def _counter(world: PacketWorld, name: str) -> np.ndarray:
-    """A counter of every flow, and its sum over every kind of conversation."""
-    counts = world.tcp[name][: len(world.resolved.flows)]
+    """A counter of every row: summed over the row's flows, or over the conversations of a kind."""
+    n = len(world.resolved.flows)
+    counters = world.tcp[name][:n] * _counts(world)[:n]
     if world.conversations is None:
-        return counts
-    return np.concatenate([counts, world.conversations.counters(name)])
+        return counters
+    return np.concatenate([counters, world.conversations.counters(name)])
 
 
 def _items(world: PacketWorld) -> dict[str, Any] | None:

@@ -20,10 +20,17 @@ class Rings:
         owner[field][i] = address(ring)
         owner[f"{field.rstrip('s')}_mask"][i] = len(ring) - 1
 
-    def grow(self, owner: np.ndarray, field: str, first: np.ndarray, last: np.ndarray) -> None:
+    def grow(
+        self,
+        owner: np.ndarray,
+        field: str,
+        first: np.ndarray,
+        last: np.ndarray,
+        margin: np.ndarray | int = r.MARGIN,
+    ) -> None:
         """Double the nearly full rings of `owner`; a ring's entries are those from `first` to
-        `last`."""
-        for i in short(owner, field, first, last):
+        `last`, and `margin` places are to be free."""
+        for i in short(owner, field, first, last, margin):
             self.enlarge(owner, field, i)
 
     def enlarge(self, owner: np.ndarray, field: str, i: int) -> None:
@@ -34,10 +41,16 @@ class Rings:
         self.place(owner, field, i, bigger)
 
 
-def short(owner: np.ndarray, field: str, first: np.ndarray, last: np.ndarray) -> list[int]:
+def short(
+    owner: np.ndarray,
+    field: str,
+    first: np.ndarray,
+    last: np.ndarray,
+    margin: np.ndarray | int = r.MARGIN,
+) -> list[int]:
     """The rows of `owner` with a nearly full ring."""
     room = owner[f"{field.rstrip('s')}_mask"] + 1
-    return [int(i) for i in np.flatnonzero((room > 1) & (last - first + r.MARGIN >= room))]
+    return [int(i) for i in np.flatnonzero((room > 1) & (last - first + margin >= room))]
 
 
 class Pool:

@@ -13,6 +13,7 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.header_memory import uses_headers
 from tcpcc.models.packet.recovery_memory import RecoveryMemory
+from tcpcc.models.packet.representatives import count_of
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
@@ -20,17 +21,19 @@ from tcpcc.transport.ecn import CHOICES
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
-    from tcpcc.scenario.traffic import Transport
+    from tcpcc.scenario.traffic import Flow
 
 ENDLESS = 2**62  # packets of a flow without a size
+GSO_MOST = 65535 - 320  # bytes of a piece: the largest IP packet less its headers (Linux)
 _SMALLEST_TICK = 1e-9  # s; stands for a tick of 0, which means no rounding
 
 # Settings of a transport that have the same name in its record
 _COPIED = (
     "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
-    "whole_window", "count_delivered", "gso_segments", "dupack_threshold", "limited_transmit",
-    "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto", "clock_phase", "coarse_timer",
-    "backoff_limit", "delayed_ack", "ack_every", "quick_acks", "syn_rtt", "idle_restart",
+    "whole_window", "count_delivered", "gso_segments", "gso_time", "dupack_threshold",
+    "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
+    "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every", "quick_acks",
+    "syn_rtt", "idle_restart",
     "gradual_marks", "rto_margin", "hold_ssthresh",
 )  # fmt: skip
 
@@ -72,7 +75,7 @@ class SenderMemory:
         spec = flow.spec
         self.world.trace.mark(row, i, flow)
         row["bins"] = self.world.bins_of(i)
-        row["size"] = spec.packet_size
+        row["size"], row["count"] = spec.packet_size, count_of(flow)
         row["traffic_class"] = spec.traffic_class
         row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         tcp["finished"] = math.nan
@@ -85,12 +88,16 @@ class SenderMemory:
         self._header_places.append(places)
         row["fields"], row["n_fields"] = address(places), len(places)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
-        self._fill_transport(tcp, spec.transport, spec.size)
+        self._fill_transport(tcp, spec)
 
-    def _fill_transport(self, row: Any, settings: Transport, size: int | None) -> None:
+    def _fill_transport(self, row: Any, spec: Flow) -> None:
+        settings, size, payload = spec.transport, spec.size, spec.packet_size - spec.header
         for name in _COPIED:
             row[name] = getattr(settings, name)
         row["tick"] = settings.tick or _SMALLEST_TICK
+        row["pieces"] = settings.gso_segments > 1 or settings.gso_time > 0
+        row["gso_above"] = settings.gso_above / (8 * payload)
+        row["gso_most"] = GSO_MOST / payload
         row["ecn"] = CHOICES[settings.ecn]
         row["ecn_retransmissions"] = settings.ecn_retransmissions or settings.ecn == "l4s"
         row["deflate"] = settings.partial_deflation

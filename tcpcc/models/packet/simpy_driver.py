@@ -50,6 +50,7 @@ class PacketSimulation:
         growing: whether `add` may add flows during the run; it costs some more events
         stream: file to which the record is written, see `tcpcc.simulate`; not with `growing`
         world: the memory of the run, if it already exists
+        representatives: see `tcpcc.simulate`
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class PacketSimulation:
         growing: bool = False,
         stream: str | Path | None = None,
         world: PacketWorld | None = None,
+        representatives: float = math.inf,
     ) -> None:
         import simpy
 
@@ -71,7 +73,9 @@ class PacketSimulation:
         target = stream_target(stream, trace)
         if growing and target is not None:
             raise ScenarioError(f"stream = {str(target)!r}: not allowed with growing=True")
-        self.world = world or PacketWorld(scenario, trace, growing=growing, stream=target)
+        self.world = world or PacketWorld(
+            scenario, trace, growing=growing, stream=target, at_most=representatives
+        )
         self._origin = self.env.now
         self._step = step_once
         self._address = self.world.address

@@ -638,7 +638,7 @@ def is_smooth(x, flow, tcp, p):
         and tcp.high_ack >= tcp.recover
         and tcp.high_ack > 0
         and tcp.delivery == 0
-        and tcp.gso_segments <= 1
+        and tcp.pieces == 0
         and tcp.echo_due == NOT_DUE
         and tcp.to_send - tcp.next_seq > 4 * p.count
     )

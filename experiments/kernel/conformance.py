@@ -1,0 +1,136 @@
+"""The running kernel's senders in cases of the conformance kit: ``python -m
+experiments.kernel.conformance`` records those of `NEW` as data (root, six minutes).
+
+`KNOWN` are recorded by `record`; they have no times of single packets.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from functools import cache
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+
+from experiments.kernel import hosts
+from experiments.kernel.cases import Case, path
+from experiments.kernel.compare import kernel
+from experiments.kernel.path import Path, missing
+from experiments.kernel.record import is_good, since_before, whole
+from tcpcc.conformance import FlowTrace
+
+DATA = File(__file__).parent.parent / "data" / "kernel_conformance.json.gz"
+
+KNOWN = {
+    "cubic-01": "cubic, 10 Mb/s, 200 ms, 1 BDP",
+    "cubic-02": "cubic, 10 Mb/s, 200 ms, 1 BDP",
+    "cubic-03": "cubic, small buffer",
+    "cubic-04": "cubic beside reno",
+}
+"""Case of the kit -> case of `experiments.kernel.cases`, on the same path."""
+
+NEW = {
+    "prr-01": Case(("reno",), **path(10, 0.1, 1, duration=40.0)),
+    "prr-02": Case(("reno",), **path(10, 0.1, 1 / 3, duration=6.0)),
+    "cubic-05": Case(("cubic", "reno"), **path(10, 0.2, 1, duration=80.0, runs=3)),
+}
+
+
+def measure(case: Case, seed: int) -> dict[str, Any]:
+    """Run the kernel's senders once, as `record.measure` does, and keep each packet's time.
+
+    Returns:
+        lateness as there; ``flows``, for each connection ``time`` (ms), ``cwnd`` (packets), ``rtt``
+        (0.1 ms), ``delivered`` (packets), each a list of differences but for cwnd and rtt; ``sent``
+        (0.01 ms, differences), arrivals of data packets at the bottleneck, and ``again``, the
+        places in it of retransmissions.
+    """
+    link = Path(case.rate, case.delay, case.buffer, case.longer, segments=case.segments, seed=seed)
+    try:
+        begin, rows = hosts.run(link, case.controls, case.starts, case.duration, None, None)
+    finally:
+        link.close()
+    late = 1e3 * link.late
+    flows = []
+    for k in range(len(case.controls)):
+        mine = rows[rows[:, 1] == k]
+        told = dict(zip(hosts.FIELDS, mine[:, 2:].T, strict=True))
+        packets = link.log[(link.log["connection"] == k) & (link.log["payload"] > 0)]
+        place = packets["sequence"].astype(np.int64) - int(packets["sequence"][0])
+        again = np.concatenate([[False], place[1:] <= np.maximum.accumulate(place)[:-1]])
+        flows.append(
+            {
+                "time": since_before(1e3 * (mine[:, 0] - begin)),
+                "cwnd": whole(told["cwnd"]),
+                "rtt": whole(told["rtt"] / 100),
+                "delivered": since_before(told["delivered"]),
+                "sent": since_before(1e5 * (packets["time"] - begin)),
+                "again": np.flatnonzero(again).tolist(),
+            }
+        )
+    return {
+        "late_mean": round(float(late.mean()), 4),
+        "late_most": round(float(late.max()), 2),
+        "late_share": round(float(np.mean(late > 1.0)), 6),
+        "flows": flows,
+    }
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """The data: ``kernel``, its version, and ``runs``, lists of runs by case."""
+    return json.loads(gzip.decompress(DATA.read_bytes()))
+
+
+def traces(case: str) -> list[list[FlowTrace]]:
+    """The kernel's flows in each recorded run of a case of the kit."""
+    if case in KNOWN:
+        return [
+            [
+                FlowTrace(s.time, {"cwnd": s.cwnd, "rtt": s.rtt}, s.time, s.delivered)
+                for s in senders
+            ]
+            for senders in kernel(KNOWN[case])
+        ]
+    return [[_trace(flow) for flow in run["flows"]] for run in recorded()["runs"][case]]
+
+
+def _trace(flow: dict[str, Any]) -> FlowTrace:
+    time = np.cumsum(flow["time"]) / 1e3
+    sent = np.cumsum(flow["sent"]) / 1e5
+    again = np.zeros(len(sent), dtype=bool)
+    again[flow["again"]] = True
+    return FlowTrace(
+        time,
+        {"cwnd": np.array(flow["cwnd"], float), "rtt": np.array(flow["rtt"]) / 1e4},
+        time,
+        np.cumsum(flow["delivered"]).astype(float),
+        sent,
+        again,
+    )
+
+
+def main() -> None:
+    """Record all cases of `NEW`."""
+    lacks = missing()
+    if lacks:
+        raise SystemExit(f"cannot record: {lacks}")
+    version = ".".join(os.uname().release.split(".")[:2])
+    found: dict[str, Any] = {"kernel": version, "runs": {}}
+    for name, case in NEW.items():
+        runs = found["runs"].setdefault(name, [])
+        for seed in range(1, case.runs + 1):
+            tries = [measure(case, seed)]
+            while not is_good(tries[-1]) and len(tries) < 3:
+                tries.append(measure(case, seed))
+            runs.append(min(tries, key=lambda run: run["late_share"]))
+            print(f"{name}: late by {runs[-1]['late_mean']} ms, at most {runs[-1]['late_most']}")
+        text = json.dumps(found, separators=(",", ":"))
+        DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+if __name__ == "__main__":
+    main()

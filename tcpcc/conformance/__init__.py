@@ -1,0 +1,23 @@
+"""A conformance kit: scenarios, reference traces and envelopes with which stacks can be compared.
+
+case.py reads the cases (cases/ and scenarios/, TOML), observables.py has what an envelope can
+bound, flow_trace.py what is known of a flow, known_path.py what is known of the path; judging.py
+compares, kit.py publishes.
+"""
+
+from tcpcc.conformance.case import Case, Check, cases, find
+from tcpcc.conformance.flow_trace import FlowTrace
+from tcpcc.conformance.judging import Finding, Judgement, judge
+from tcpcc.conformance.kit import publish
+
+__all__ = [
+    "Case",
+    "Check",
+    "Finding",
+    "FlowTrace",
+    "Judgement",
+    "cases",
+    "find",
+    "judge",
+    "publish",
+]

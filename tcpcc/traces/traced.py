@@ -1,0 +1,308 @@
+"""From traced connections of other programs to a `Run`: what the readers of this folder share.
+
+A packet of the `Run` has `packet_size` bytes. Packets of a trace may be of any size and count as
+that part of it, so that numbers of packets times `packet_size` are bytes.
+
+What a trace does not tell is NaN, and the variable has the attribute ``untold``: the reason.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.errors import TcpccError, positive
+from tcpcc.results import Run
+from tcpcc.results.recording import EVENT_DTYPE, EVENTS, FORMAT, TRACED, VARIABLES, FlowSeries
+from tcpcc.scenario import units
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+BINS = 500
+"""Least number of bins of a trace whose interval is not given."""
+
+LINK = "bottleneck"
+NOTHING: tuple[Any, Any] = ((), ())  # no samples
+
+SEND, RETRANSMIT, ACK, DUPACK, LOSS, TIMEOUT, DELIVER, DROP = range(len(EVENTS))
+
+NO_QUEUE = "a trace of an end host does not see the link's queue"
+NO_ACK_DROPS = "a trace of an end host does not see dropped ACKs"
+
+_BY_EVENT = {
+    "sent": (SEND, RETRANSMIT),
+    "retransmitted": (RETRANSMIT,),
+    "dropped": (DROP,),
+}
+_COUNTED = {"timeouts": TIMEOUT, "loss_events": LOSS}
+
+
+@dataclass
+class Traced:
+    """A connection of a trace.
+
+    Attributes:
+        name: its name in the run.
+        events: shape [event], in order of time (s), with the fields of a run's `events`.
+        amounts: packets that each event counts as, shape [event]: of an ACK those that it
+            acknowledges for the first time.
+        samples: times and values of `cwnd`, `ssthresh`, `in_transit` (packets) and `rtt` (s).
+        packet_size: bytes of a full packet.
+        payload: bytes of data in it.
+        untold: variable of the record -> why the trace does not tell it.
+        delivered_by: the events that deliver.
+        controller: name of the congestion control.
+        start, finished: s.
+        base_rtt: s. Default: the smallest sample.
+        counters: variable -> times and packets so far, in place of events.
+    """
+
+    name: str
+    events: NDArray[Any]
+    amounts: NDArray[np.float64]
+    samples: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    packet_size: float
+    payload: float = math.nan
+    untold: dict[str, str] = field(default_factory=dict)
+    delivered_by: tuple[int, ...] = (ACK,)
+    controller: str = "unknown"
+    start: float = 0.0
+    finished: float = math.nan
+    base_rtt: float = math.nan
+    counters: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    @property
+    def end(self) -> float:
+        times = [self.events["time"]]
+        if not self.events.size:
+            times = [times for times, _ in self.samples.values()]
+        return max((float(each[-1]) for each in times if each.size), default=0.0)
+
+
+def events_of(columns: Mapping[str, Any], further: Sequence[str] = ()) -> NDArray[Any]:
+    """Columns as a run's events, in order of time; what is missing is NaN or 0.
+
+    Args:
+        columns: `time`, `event` and others of a run's events, shape [event].
+        further: names of further columns.
+    """
+    names = [*TRACED, *further]
+    made = np.zeros(
+        len(columns["time"]), np.dtype([*EVENT_DTYPE.descr, *((n, "f8") for n in names)])
+    )
+    for name in ("value", *names):
+        made[name] = math.nan
+    for name, values in columns.items():
+        made[name] = values
+    return made
+
+
+def contents(path: str | Path) -> bytes:
+    """A file, unpacked if it is compressed with gzip.
+
+    Raises:
+        FileNotFoundError: no such file.
+        TcpccError: a damaged gzip file.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    data = Path(path).read_bytes()
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TcpccError(f"{path}: damaged gzip file ({error})") from None
+
+
+def run_of(
+    connections: Sequence[Traced],
+    *,
+    path: str | Path,
+    kind: str,
+    rate: float | str | None = None,
+    interval: float | str | None = None,
+    duration: float | None = None,
+) -> Run:
+    """A run with these connections as its flows.
+
+    Args:
+        connections: at least one.
+        path: the file, for messages and the headline.
+        kind: of the file: "qlog", ....
+        rate: rate of the bottleneck that they share, bit/s. Default: no link.
+        interval: width of the bins, s. Default: a round number, so that there are at least `BINS`.
+        duration: s. Default: up to the last event.
+
+    Raises:
+        TcpccError: there is no connection, or its events span no time.
+    """
+    import xarray as xr
+
+    from tcpcc import __version__
+
+    if not connections:
+        raise TcpccError(f"{path}: has no connection with data")
+    length = duration or max(each.end for each in connections)
+    if not length > 0:
+        raise TcpccError(f"{path}: has a single event: there is no time over which to measure")
+    width = _round(length / BINS) if interval is None else units.seconds(interval, "interval")
+    positive("interval", width, "s")
+    ends = width * np.arange(1.0, max(math.ceil(length / width - 1e-9), 1) + 1)
+    series = [_series(each, ends) for each in connections]
+    values: dict[str, Any] = {
+        name: np.stack([each[name] for each in series], axis=-1) for name in FLOW_VALUES
+    }
+    values |= {
+        "controller": np.array([each.controller for each in connections], dtype=str),
+        "group": np.array([each.name for each in connections], dtype=str),
+        "count": np.ones(len(connections), dtype=int),
+        "start": np.array([each.start for each in connections]),
+        "stop": np.full(len(connections), math.nan),
+        "packet_size": np.array([float(each.packet_size) for each in connections]),
+        "payload": np.array([float(each.payload) for each in connections]),
+        "base_rtt": np.array([_base_rtt(each) for each in connections]),
+    }
+    links = [] if rate is None else [LINK]
+    values |= _link(connections, values, width, len(ends), rate)
+    data = xr.Dataset(
+        {name: _variable(name, values[name], connections) for name in VARIABLES},
+        coords={
+            "time": ("time", ends, {"long_name": "end of the bin", "units": "s"}),
+            "flow": np.array([each.name for each in connections], dtype=str),
+            "link": np.array(links, dtype=str),
+        },
+        attrs={
+            "format": FORMAT,
+            "model": "trace",
+            "driver": kind,
+            "source": Path(path).name,
+            "scenario": "",
+            "digest": "",
+            "seed": 0,
+            "duration": float(length),
+            "interval": float(width),
+            "version": __version__,
+            "cpu_seconds": math.nan,
+        },
+    )
+    flights = [each.samples.get("in_transit", NOTHING) for each in connections]
+    if any(len(times) for times, _ in flights):
+        pairs = zip(flights, connections, strict=True)
+        held = [_held(flight, ends, one) for flight, one in pairs]
+        unit, long_name = TRACED["in_transit"]
+        attrs = {"long_name": long_name, "units": unit}
+        data["in_transit"] = ("time", "flow"), np.stack(held, axis=-1), attrs
+    events = _merged([each.events for each in connections])
+    return Run(data, events if events.size else None)
+
+
+FLOW_VALUES = [name for name in FlowSeries.__dataclass_fields__ if name != "base_rtt"]
+
+
+def _series(one: Traced, ends: NDArray[np.float64]) -> dict[str, Any]:
+    """The variables of `FlowSeries` of a connection, shape [time] or []."""
+    kinds = one.events["event"]
+    bins = np.minimum(np.searchsorted(ends, one.events["time"]), len(ends) - 1)
+    result: dict[str, Any] = {}
+    for name, wanted in (_BY_EVENT | {"delivered": one.delivered_by}).items():
+        chosen = np.isin(kinds, wanted)
+        result[name] = np.bincount(bins[chosen], one.amounts[chosen], len(ends)).astype(float)
+    for name, (times, counted) in one.counters.items():
+        known = np.isfinite(counted)
+        so_far = np.interp(np.append(0.0, ends), times[known], counted[known])
+        result[name] = np.diff(so_far)
+    for name in ("cwnd", "ssthresh", "rtt"):
+        result[name] = _held(one.samples.get(name, NOTHING), ends, one)
+    result["acks_dropped"] = np.full(len(ends), math.nan)
+    result |= {name: float(np.sum(kinds == event)) for name, event in _COUNTED.items()}
+    result["finished"] = one.finished
+    for name in one.untold:
+        if name in result:
+            result[name] = np.full(np.shape(result[name]), math.nan)
+    return result
+
+
+def _held(samples: tuple[Any, Any], ends: NDArray[np.float64], one: Traced) -> NDArray[np.float64]:
+    """The last sample up to each bin's end; NaN before the first and after the connection's end."""
+    times, values = samples
+    known = ~np.isnan(np.asarray(values, dtype=float))
+    moments, found = np.asarray(times)[known], np.append(math.nan, np.asarray(values)[known])
+    held = found[np.searchsorted(moments, ends, side="right")]
+    begins = np.append(0.0, ends[:-1])
+    lives = begins < one.end if math.isnan(one.finished) else ends < one.finished
+    return np.where(lives, held, math.nan)
+
+
+def _base_rtt(one: Traced) -> float:
+    samples = np.asarray(one.samples.get("rtt", ((), ()))[1], dtype=float)
+    if not math.isnan(one.base_rtt) or not np.isfinite(samples).any():
+        return one.base_rtt
+    return float(np.nanmin(samples))
+
+
+def _link(
+    connections: Sequence[Traced], values: Mapping[str, Any], width: float, bins: int, rate: Any
+) -> dict[str, Any]:
+    """The variables of the link, if its rate is known."""
+    count = int(rate is not None)
+    unknown = np.full((bins, count), math.nan)
+    bits = units.rate(rate) if rate is not None else math.nan
+    delivered = np.sum(values["delivered"] * values["packet_size"] * 8, axis=1, keepdims=True)
+    return {
+        **dict.fromkeys(("queue", "queue_max", "busy", "arrived", "drops"), unknown),
+        "sent_bits": delivered[:, :count],
+        "capacity": np.full((bins, count), bits * width),
+        "rate": np.full(count, bits),
+        "delay": np.full(count, math.nan),
+        "buffer": np.full(count, math.nan),
+        "buffer_unit": np.full(count, "packets"),
+        "crosses": np.ones((len(connections), count), dtype=bool),
+    }
+
+
+def _variable(name: str, values: Any, connections: Sequence[Traced]) -> xr.Variable:
+    import xarray as xr
+
+    dims, unit, long_name = VARIABLES[name]
+    attrs = {"long_name": long_name} | ({"units": unit} if unit else {})
+    reasons = [each.untold.get(name) for each in connections]
+    if all(reasons):
+        attrs["untold"] = str(reasons[0])
+    elif name == "acks_dropped":
+        attrs["untold"] = NO_ACK_DROPS
+    elif name in ("queue", "queue_max", "busy", "arrived", "drops", "delay", "buffer"):
+        attrs["untold"] = NO_QUEUE
+    return xr.Variable(dims, values, attrs)
+
+
+def _merged(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The events of all connections in order of time, with their numbers."""
+    further: dict[str, None] = {}
+    for part in parts:
+        further |= dict.fromkeys((part.dtype.names or ())[len(EVENT_DTYPE.descr) :])
+    whole = np.concatenate(
+        [
+            events_of(
+                {name: part[name] for name in part.dtype.names or ()} | {"flow": number},
+                [name for name in further if name not in TRACED],
+            )
+            for number, part in enumerate(parts)
+        ]
+    )
+    return whole[np.argsort(whole["time"], kind="stable")]
+
+
+def _round(width: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not larger."""
+    power = 10.0 ** math.floor(math.log10(width))
+    return max(m * power for m in (1, 2, 5) if m * power <= width * (1 + 1e-9))

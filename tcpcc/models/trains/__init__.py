@@ -46,7 +46,6 @@ def simulate(scenario: Scenario, *, per_rtt: float = 8, progress: bool = False) 
             except ArithmeticError as error:
                 raise world.explain(error) from None
             if w["need"]:
-                world.grow()
                 memory.grow()
             bar.reach(min(float(w["now"]), scenario.duration) if more else scenario.duration)
     return read_out.result(world, "compiled", time.thread_time() - begin)
@@ -170,14 +169,18 @@ class TrainMemory:
         of its own, when every other packet of a long train is dropped."""
         x: Any = self.x[0]
         world = self.world
-        if x["want"] > 0:
+        if x["want"] > 0:  # nothing else is short: the flow asks before its event
             for name in ("segments", "stamps"):
                 if (name, int(x["want"]) - 1) in world.rings.arrays:
                     world.rings.enlarge(world.tcp, name, int(x["want"]) - 1)
-            x["want"] = 0
-        x["margin"] = 2 * int(world.tcp["segment_mask"].max(initial=0)) + 64
-        if x["n_free"] < 2 * x["margin"]:
-            self._add(len(self.trains) + int(2 * x["margin"]))
+            longest = int(world.tcp["segment_mask"][x["want"] - 1])
+            x["want"] = world.w["need"] = 0
+        else:
+            world.grow()
+            longest = int(world.tcp["segment_mask"].max(initial=0))
+        x["margin"] = max(x["margin"], longest + 64)
+        if x["n_free"] < x["margin"]:
+            self._add(max(len(self.trains), int(x["margin"])))
         while world.headers.used and world.w["n_spare_headers"][0] < 2 * x["margin"]:
             world.headers.grow(int(2 * x["margin"]))
         more = len(world.flows) - len(self.open)

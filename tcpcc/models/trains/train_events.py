@@ -47,6 +47,7 @@ from tcpcc.models.packet.packet_records import (
     CBR_PACKET,
     FLOW_START,
     FLOW_STOP,
+    MARGIN,
     QUEUE_TIMER,
     cbr_at,
     event_at,
@@ -368,13 +369,16 @@ def remove_head(w, x, line):
 def cross_own(w, x, flow, hop, line, link, p, size):
     """A train crosses a link where its flow meets no other; returns it at the link's end."""
     if line.kind == STAGE:
-        shift = 0.0
-        if link.share == 1 or uniform(link) < link.share:
-            shift = link.jitter * uniform(link)
-        first = max(p.first + shift, line.busy)
-        last = max(p.last + shift, first)
-        line.busy = last
-        return at_times(p, first, last)
+        first = 0.0
+        gap = (p.last - p.first) / (p.count - 1) if p.count > 1 else 0.0
+        for k in range(p.count):  # a packet waits for the one before
+            t = p.first + k * gap
+            if link.share == 1 or uniform(link) < link.share:
+                t += link.jitter * uniform(link)
+            line.busy = max(t, line.busy)
+            if k == 0:
+                first = line.busy
+        return at_times(p, first, line.busy)
     tx = 8 * size / link.rate if line.kind != FREE else 0.0
     first = max(p.first, line.busy) + tx
     last = max(p.last + tx, first + (p.count - 1) * tx)
@@ -613,7 +617,7 @@ def gather(w, x, flow, tcp, o, now, first):
 def lacks_room(w, x, flow, tcp, n):
     """Whether the ring of segments is too short for what `n` ACKs may release."""
     window = max(window_at(tcp.state, 0).cwnd, float(tcp.next_seq - tcp.high_ack))
-    if min(window, tcp.rwnd) + 3 * n + 64 < tcp.segment_mask:
+    if min(window, tcp.rwnd) + 3 * n + MARGIN < tcp.segment_mask:
         return False
     w.need = 1
     x.want = flow.index + 1

@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tcpcc.models.estimates import Estimate, Options, record_memory
-from tcpcc.models.packet.packet_cost import packets_sent, traffic_memory
+from tcpcc.models.packet.packet_cost import PER_TRANSFER, packets_sent, traffic_memory, workloads
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
 
-PER_PACKET = 5e-8  # CPU s
+PER_PACKET, PER_TRAIN = 5e-8, 4e-7  # CPU s
+PER_RTT = 8  # trains in a window, as by default
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
-    """Estimate a run of the model of trains: an upper bound of its time."""
+    """Estimate a run of the model of trains with drop-tail queues or AQM that acts on arrival.
+
+    Other links and ECN cost as much as in the packet model.
+    """
     sent, outstanding = packets_sent(scenario, resolved)
-    memory = record_memory(scenario, resolved, options) + traffic_memory(
-        sent, outstanding, 0, False
-    )
-    return Estimate("trains", sent, 0.0, PER_PACKET * sent, memory)
+    items, carried = workloads(scenario, resolved)
+    flows = sum(getattr(flow.spec, "count", 1) for flow in resolved.flows)
+    length = max(outstanding / max(flows, 1) / PER_RTT, 1)
+    seconds = PER_PACKET * (sent + carried) + PER_TRAIN * (sent / length + carried)
+    memory = record_memory(scenario, resolved, options)
+    memory += traffic_memory(sent + carried, outstanding, items, False)
+    return Estimate("trains", sent + carried, 0.0, seconds + PER_TRANSFER * items, memory)

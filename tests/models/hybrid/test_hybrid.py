@@ -1,7 +1,5 @@
 """Flows with a count, and the hybrid model: packets and fluid in the same queues."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from drivers import both_drivers
@@ -156,13 +154,6 @@ def test_background_changes_nothing_in_other_models():
 def test_invalid_options_are_refused(case, options, line):
     with pytest.raises(tc.ScenarioError, match=line):
         tc.simulate(case, model="hybrid", **options)
-
-
-def test_the_battery_is_kept_in_one_place():
-    """Tests and the models notebook use the same scenarios, and one module plots costs."""
-    notebook = (Path(__file__).parents[3] / "notebooks" / "models.ipynb").read_text()
-    assert "from experiments import background, crowd" in notebook
-    assert "crowd.draw(" in notebook
 
 
 def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):

@@ -63,7 +63,14 @@ def is_record(words):
     return len(words) == 4 and all(word.replace(".", "").isdigit() for word in words)
 
 
-@pytest.fixture(scope="module", params=PORTS)
+FIRST = ("reno", "cubic", "bic", "htcp", "compound")
+"""Ports that `make test` has; `make papers` has the others."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*FIRST, *(pytest.param(n, marks=pytest.mark.papers) for n in PORTS if n not in FIRST)],
+)
 def traces(request):
     """The port's name, its trace, ours."""
     words = [request.param, RATE, DELAY, BUFFER, DURATION]

@@ -77,7 +77,7 @@ MUTANTS ?= 60
 mutants: $(READY)
 	$(BIN)/python tests/mutants.py $(MUTANTS) $(SEED)
 
-# Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 40.
+# Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 25.
 SCENARIOS ?= 1000
 SEED ?= 1
 fuzz: $(READY)

@@ -621,7 +621,7 @@ class Run:
         names = [self.connection(int(number)) for number in numbers]
         table = pd.DataFrame({name: self.events[name] for name in self.events.dtype.names or ()})
         table["flow"] = pd.Categorical(np.array(names)[place], names)
-        table["event"] = pd.Categorical(np.array(EVENTS)[self.events["event"]], EVENTS)
+        table["event"] = pd.Categorical.from_codes(self.events["event"], pd.Index(EVENTS))
         if len(kept) == len(numbers):
             return table
         return table[np.isin(self.events["flow"], kept)].reset_index(drop=True)

@@ -60,7 +60,7 @@ def runs(examples):
 
 
 @needs_cc
-@pytest.mark.parametrize("count", [2 * AT_ONCE, pytest.param(1_000, marks=pytest.mark.papers)])
+@pytest.mark.parametrize("count", [AT_ONCE, pytest.param(1_000, marks=pytest.mark.papers)])
 def test_random_programs_have_pythons_bits(count, tmp_path_factory):
     @runs(count // AT_ONCE)
     @given(st.randoms(use_true_random=True))

@@ -8,18 +8,15 @@ timeout depends on the phase of a sender's clock, which ns-2 draws at random, an
 raises its BaseRTT for a round of a single packet, as ns-2's does. SACK differs in substance.
 """
 
-import shutil
-import subprocess
 from collections import defaultdict
-from pathlib import Path
 
+import ns2_runs
 import pytest
 
 import tcpcc as tc
 
-pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
+pytestmark = ns2_runs.needs_ns2
 
-SCRIPT = Path(__file__).parent / "ns2" / "dumbbell.tcl"
 WIDE = {"rate": 10, "delay": 20, "buffer": 20, "duration": 60, "access": 100, "near": 1}
 FAST = {"rate": 1000, "delay": 48, "buffer": 1250, "duration": 4, "access": 1000, "near": 1}
 DEEP = WIDE | {"delay": 18, "buffer": 100}
@@ -40,12 +37,8 @@ def in_ns2(kind, flows, stagger, path, initial_window=1):
     """Counters by name, a list over flows each; drops in all."""
     order = ("rate", "delay", "buffer", "duration", "access", "near")
     words = [kind, flows, *(path[name] for name in order), stagger, initial_window]
-    done = subprocess.run(
-        ["ns", str(SCRIPT), *map(str, words)], capture_output=True, text=True, check=True
-    )
     found = defaultdict(list)
-    for line in done.stdout.splitlines():
-        name, _, value = line.split()
+    for name, _, value in ns2_runs.run("dumbbell.tcl", *words)[0]:
         found[name].append(int(value))
     return {**found, "drops": found["drops"][0]}
 

@@ -6,18 +6,14 @@ Linux', so runs are not equal to the packet; windows at losses, what a loss leav
 between losses are.
 """
 
-import shutil
-import subprocess
-from pathlib import Path
-
+import ns2_runs
 import numpy as np
 import pytest
 
 import tcpcc as tc
 
-pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
+pytestmark = ns2_runs.needs_ns2
 
-SCRIPT = Path(__file__).parent / "ns2" / "linux.tcl"
 RATE, DELAY, BUFFER, DURATION = 50, 19, 83, 80  # Mb/s, ms, packets, s
 STEP = 0.02  # s, of the recordings
 ROUND = 0.1  # s, longer than any round trip
@@ -67,14 +63,18 @@ def is_record(words):
     return len(words) == 4 and all(word.replace(".", "").isdigit() for word in words)
 
 
-@pytest.fixture(scope="module", params=PORTS)
+FIRST = ("reno", "cubic", "bic", "htcp", "compound")
+"""Ports that `make test` has; `make papers` has the others."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*FIRST, *(pytest.param(n, marks=pytest.mark.papers) for n in PORTS if n not in FIRST)],
+)
 def traces(request):
     """The port's name, its trace, ours."""
     words = [request.param, RATE, DELAY, BUFFER, DURATION]
-    done = subprocess.run(
-        ["ns", str(SCRIPT), *map(str, words)], capture_output=True, text=True, check=True
-    )
-    lines = [line.split() for line in done.stdout.splitlines()]
+    lines, _ = ns2_runs.run("linux.tcl", *words)
     theirs = Trace(*np.array([x for x in lines if is_record(x)], dtype=float).T)
 
     name, params = PORTS[request.param]

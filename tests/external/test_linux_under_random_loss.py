@@ -20,14 +20,13 @@ look so. The ports' sources were read in tcp/linux/src of ns-2.35.
 
 import json
 import math
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import ns2_runs
 import numpy as np
 import pytest
-from test_linux_against_ns2 import BUFFER, DELAY, PORTS, RATE, SCRIPT, is_record
+from test_linux_against_ns2 import BUFFER, DELAY, PORTS, RATE, is_record
 
 import tcpcc as tc
 from tcpcc.controllers import get
@@ -158,13 +157,10 @@ def test_with_the_ports_arithmetic_they_agree(name, loss):
     assert found == pytest.approx(theirs.mean(), abs=max(0.05 * theirs.mean(), error))
 
 
-@pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
+@ns2_runs.needs_ns2
 def test_what_is_recorded_is_what_ns_2_does():
     words = ["reno", RATE, DELAY, BUFFER, DURATION, "1e-3", 1]
-    done = subprocess.run(
-        ["ns", str(SCRIPT), *map(str, words)], capture_output=True, text=True, check=True
-    )
-    lines = [line.split() for line in done.stdout.splitlines()]
+    lines, _ = ns2_runs.run("linux.tcl", *words)
     time, _, sent, again = np.array([x for x in lines if is_record(x)], dtype=float).T
     first, last = np.interp([FIRST, LAST], time, sent - again)
     assert (last - first) / (LAST - FIRST) == pytest.approx(THEIRS["1e-3"]["reno"][0], abs=0.01)

@@ -5,11 +5,9 @@ flows start, the senders' clocks are those that ns-2 has drawn from it before, a
 100 s falls on the same packet at the same time.
 """
 
-import shutil
-import subprocess
-from pathlib import Path
 from types import SimpleNamespace
 
+import ns2_runs
 import pytest
 
 import tcpcc as tc
@@ -19,9 +17,8 @@ from tcpcc.engine.streams import STREAM_FIELDS, uniform
 from tcpcc.models import queue_memory
 from tcpcc.results.recording import EVENTS
 
-pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
+pytestmark = ns2_runs.needs_ns2
 
-SCRIPT = Path(__file__).parent / "ns2" / "mixed.tcl"
 COLUMNS = [(table, mix) for table, columns in s.TABLES.items() for mix in columns.mixes]
 FIELDS = [name for name, _ in STREAM_FIELDS]
 Q_WEIGHT = {"A": -1, "B": 0.002}
@@ -63,12 +60,8 @@ def in_ns2(table, mix, folder, queue=()):
     t = s.TABLES[table]
     access = (10, 0.4) if t.small else (50, 1)
     words = [t.mixes[mix], t.rate / 1e6, 40, t.buffer, *access, 100, folder / "trace", *queue]
-    done = subprocess.run(
-        ["ns", str(SCRIPT), *map(str, words)], capture_output=True, text=True, check=True
-    )
     found = {}
-    for line in done.stdout.splitlines():
-        name, _, value = line.split()
+    for name, _, value in ns2_runs.run("mixed.tcl", *words)[0]:
         found.setdefault(name, []).append(int(value))
     drops = []
     for line in (folder / "trace").read_text().splitlines():

@@ -9,20 +9,17 @@ events at once decides. ns-2 counts timeouts of a Vegas that has nothing more to
 not compared.
 """
 
-import shutil
-import subprocess
 from collections import defaultdict
 from itertools import product
-from pathlib import Path
 
+import ns2_runs
 import pytest
 
 import tcpcc as tc
 from experiments.tcp_vegas import scenarios as s
 
-pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
+pytestmark = ns2_runs.needs_ns2
 
-SCRIPT = Path(__file__).parent / "ns2" / "transfers.tcl"
 WINDOW = int(s.SEND_BUFFER / s.PAYLOAD)
 DURATION = 60
 
@@ -43,12 +40,8 @@ POLL = 0.001001
 def in_ns2(transfers, buffer, tick=s.TICK):
     words = " ".join(",".join(map(str, one)) for one in transfers)
     path = [8 * s.KB * s.RATE / 1e6, 1e3 * s.DELAY, buffer, WINDOW, tick, DURATION]
-    done = subprocess.run(
-        ["ns", str(SCRIPT), words, *map(str, path)], capture_output=True, text=True, check=True
-    )
     found = defaultdict(dict)
-    for line in done.stdout.splitlines():
-        name, flow, value = line.split()
+    for name, flow, value in ns2_runs.run("transfers.tcl", words, *path)[0]:
         found[name][flow] = float(value)
     return {name: [of[flow] for flow in sorted(of)] for name, of in found.items()}
 

@@ -379,6 +379,7 @@ def test_nothing_overflows_on_a_phone(chromium, site, path):
     assert content <= screen <= 360
 
 
+@pytest.mark.papers
 def test_a_page_with_figure_and_runs_fits_a_phone(chromium, page):
     (content, screen), _ = browse(chromium, page / PAPER / f"{ITEM}.html", WIDE, width=360)
     assert content <= screen <= 360

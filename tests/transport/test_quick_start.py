@@ -2,13 +2,11 @@
 the RFC's requirements on the sender."""
 
 import json
-import shutil
-import subprocess
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 
+import ns2_runs
 import numpy as np
 import pytest
 from drivers import both_drivers
@@ -21,8 +19,7 @@ from tcpcc.queues.discipline import sample_dtype
 from tcpcc.queues.quick_start_router import code_of, rate_of
 from tcpcc.slow_start import SLOW_STARTS, composed
 
-SCRIPT = Path(__file__).parents[1] / "external" / "ns2" / "quick_start.tcl"
-RECORDED = json.loads((SCRIPT.parent / "quick_start.json").read_text())
+RECORDED = json.loads((ns2_runs.SCRIPTS / "quick_start.json").read_text())
 
 
 def case(rate, delay, buffer, duration, *flows, allocation=0.85, near=2, deaf=0):
@@ -109,8 +106,8 @@ def in_ns2(folder, flows, deaf=0, kind="Newreno", **path):
     order = ("rate", "delay", "buffer", "near", "duration", "allocation")
     words = [folder / "trace", kind, *(path[name] for name in order), deaf]
     words += [" ".join(map(str, flow)) for flow in flows]
-    subprocess.run(["ns", str(SCRIPT), *map(str, words)], check=True, capture_output=True)
-    rows = [line.split() for line in (folder / "trace").read_text().splitlines()]
+    ns2_runs.run("quick_start.tcl", *words)
+    rows = ns2_runs.words((folder / "trace").read_text())
     kept = np.array([(float(r[1]), int(r[10]), int(r[7])) for r in rows if r[0] == "+"])
     return kept[:, 0], kept[:, 1:].astype(int)
 
@@ -118,7 +115,7 @@ def in_ns2(folder, flows, deaf=0, kind="Newreno", **path):
 EVERY = 20  # packets, of which one is recorded
 
 
-@pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
+@ns2_runs.needs_ns2
 @pytest.mark.parametrize("name", CASES)
 def test_equal_to_ns2_packet_by_packet(name, tmp_path):
     """Requests, approvals, windows, pacing and its end, losses: the same packets at the same times,

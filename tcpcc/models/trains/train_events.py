@@ -516,7 +516,7 @@ def receive_each(w, x, flow, tcp, p):
 
 
 @not_inlined
-def send_held_ack(w, x, ident, now, order):
+def end_ack_delay(w, x, ident, now, order):
     """The timer of a delayed ACK is due."""
     flow = flow_at(w.flows, ident)
     due, header = take_held_ack(w, flow, order)
@@ -828,7 +828,7 @@ def leave_link(w, x, kind, ident):
 
 
 @not_inlined
-def send_cbr(w, x, kind, ident, now, order):
+def emit_cbr(w, x, kind, ident, now, order):
     """A CBR source starts, or its next train is due, unless it was switched off in between."""
     flow = flow_at(w.flows, ident)
     source = cbr_at(w.cbr, ident)
@@ -886,10 +886,10 @@ def handle_rest(w, x, kind, ident, now, order):
         run_queue_timer(w, x, ident, now)
     elif kind == ACK_TIMER:
         drop_first(w)
-        send_held_ack(w, x, ident, now, order)
+        end_ack_delay(w, x, ident, now, order)
     elif kind == CBR_PACKET or (kind == FLOW_START and flow_at(w.flows, ident).kind == CBR):
         drop_first(w)
-        send_cbr(w, x, kind, ident, now, order)
+        emit_cbr(w, x, kind, ident, now, order)
     else:
         w.turn = 0
         handle_other(w, kind, ident, now, order)

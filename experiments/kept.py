@@ -25,7 +25,7 @@ Numbers = dict[tuple[str, str], tuple[float | None, ...]]
 
 SHOWS = {
     "bench.py", "cli", "comparison.py", "completion.py", "figure.py", "interactive", "pcapng.py",
-    "plots.py", "qlog.py", "topology.py", "trace_plots.py",
+    "plots.py", "qlog.py", "topology.py", "trace_plots.py", "traces",
 }  # fmt: skip
 """Files and folders of tcpcc that display numbers and do not affect them."""
 

@@ -41,7 +41,7 @@ def compare(
     after: float = 0.0,
     before: float | None = None,
 ) -> Figure:
-    """Draw windows, throughput and queue of two runs on the same axes.
+    """Draw windows, throughput and queue of two runs on the same axes; RTTs beside a trace.
 
     The first run is solid, the second dashed and darker.
 
@@ -68,13 +68,14 @@ def compare(
     scale, unit = rate_unit(2 * top)
     labels = ["Window (packets)", f"Throughput ({unit})"]
     first = [(one, one.links[0]) for one in both if one.links]
-    labels += list(dict.fromkeys(queue_label(one, link) for one, link in first))[:1]
+    traces = any("source" in one.data.attrs for one in both)
+    labels += ["RTT (ms)"] if traces else [queue_label(one, link) for one, link in first][:1]
     with style():
         figure, axes = plt.subplots(
             len(labels), 1, sharex=True, figsize=(WIDTH, 1.65 * len(labels) + 0.3)
         )
         for k, (one, name) in enumerate(zip(both, told, strict=True)):
-            _draw(axes, one, name, bool(k), flows, mean_over, scale)
+            _draw(axes, one, name, bool(k), flows, mean_over, scale, traces)
         for ax, label in zip(axes, labels, strict=True):
             ax.set_ylabel(label)
             ax.set_ylim(bottom=0)
@@ -92,6 +93,7 @@ def _draw(
     flows: Selection,
     width: float,
     scale: float,
+    rtts: bool,
 ) -> None:
     times = run.data["time"].values
     series = run.throughput_series(width)
@@ -103,7 +105,10 @@ def _draw(
         axes[0].plot(times, window, label=f"{label}, {name}", **look)
         rate = series.values[:, columns].sum(axis=1) / counts.sum()
         axes[1].plot(middles, rate / scale, **look)
-    if run.links:
+        if rtts:
+            samples = mean_of_known(run.data["rtt"].values[:, columns], axis=1, weights=counts)
+            axes[2].plot(times, 1e3 * samples, **look)
+    if run.links and not rtts:
         axes[2].plot(times, run.queue(run.links[0]).values, **_look(BLACK, second))
 
 
@@ -140,6 +145,7 @@ def _names(run: Run, other: Run) -> list[str]:
 
 def _model(run: Run) -> str:
     model = str(run.data.attrs["model"])
+    model = str(run.data.attrs["driver"]) if model == "trace" else model
     return "packets" if model == "packet" else model
 
 

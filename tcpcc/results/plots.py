@@ -152,6 +152,8 @@ def _lines(
     with style():
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
+        if name not in run.data:
+            raise ScenarioError(f"{name}: not in this run: only traces of other programs have it")
         series = run._told(name).values[bins] * scale
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
@@ -184,6 +186,7 @@ def queue(
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
         name = shown_link(run, link)
+        run._told("queue")
         one = run.data.sel(link=name)
         mean, peak = one["queue"].values[bins], one["queue_max"].values[bins]
         ax.fill_between(times, mean, peak, color=BLUE, alpha=0.25, lw=0, label="largest")

@@ -235,9 +235,16 @@ class Run:
         self, after: float = 0.0, before: float | None = None, link: str | None = None
     ) -> metrics.QueueStats:
         """Mean, standard deviation, median, 95 % quantile and maximum of a queue, packets."""
+        self._told("queue")
+        return self._queue_stats(after, before, link)
+
+    def _queue_stats(
+        self, after: float, before: float | None, link: str | None
+    ) -> metrics.QueueStats:
+        """`queue_stats`; NaN where a trace does not tell it."""
         name = self._link(link)
         bins, _ = self._window(after, before)
-        queue, peak = (self._told(v).sel(link=name).values[bins] for v in ("queue", "queue_max"))
+        queue, peak = (self.data[v].sel(link=name).values[bins] for v in ("queue", "queue_max"))
         return metrics.queue_stats(queue, self._widths()[bins], peak)
 
     def queue_mean(
@@ -282,8 +289,12 @@ class Run:
         self, link: str | None = None, after: float = 0.0, before: float | None = None
     ) -> float:
         """Packets dropped at a link over packets that arrived at it; NaN if no packet arrived."""
-        at_link = self.data.sel(link=self._link(link)).isel(time=self._window(after, before)[0])
         self._told("drops")
+        return self._drop_rate(link, after, before)
+
+    def _drop_rate(self, link: str | None, after: float, before: float | None) -> float:
+        """`drop_rate`; NaN where a trace does not tell it."""
+        at_link = self.data.sel(link=self._link(link)).isel(time=self._window(after, before)[0])
         return metrics.loss_rate(float(at_link["drops"].sum()), float(at_link["arrived"].sum()))
 
     def retransmissions(self) -> xr.DataArray:
@@ -565,7 +576,7 @@ class Run:
 
         rows = []
         for name in self.links:
-            stats = self.queue_stats(after, before, name)
+            stats = self._queue_stats(after, before, name)
             rows.append(
                 {
                     "link": name,
@@ -574,7 +585,7 @@ class Run:
                     "queue_mean": stats.mean,
                     "queue_p95": stats.p95,
                     "queue_max": stats.max,
-                    "loss_percent": self.drop_rate(name, after, before) * 100,
+                    "loss_percent": self._drop_rate(name, after, before) * 100,
                 }
             )
         columns = ["link", "rate_mbps", "utilization", "queue_mean", "queue_p95", "queue_max"]
@@ -883,12 +894,14 @@ class Run:
         end of the time window, s."""
         bins, _ = self._window(event, before)
         names = self._compared(event, before, flows)
-        of_flows = self.data[["rtt", "base_rtt", "dropped", "delivered", "packet_size"]]
+        lost = "retransmitted" if "untold" in self.data["dropped"].attrs else "dropped"
+        self._told(lost)
+        of_flows = self.data[["rtt", "base_rtt", lost, "delivered", "packet_size"]]
         of_flows = of_flows.sel(flow=names)
         times = of_flows["time"].values
         samples = of_flows["rtt"].values[bins]
         rtts = convergence.mean_rtts(samples, of_flows["base_rtt"].values)
-        dropped = of_flows["dropped"].values[bins].T
+        dropped = of_flows[lost].values[bins].T
         found = [
             convergence.cycle(times[bins], of_flow, rtt)
             for of_flow, rtt in zip(dropped, rtts, strict=True)

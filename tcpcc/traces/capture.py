@@ -135,6 +135,10 @@ def _pcapng(path: str | Path, data: bytes) -> Packets:
             rows.append((time, at + 28, kept, whole, first + interface))
         elif kind == INTERFACE:
             told = _options(data, at + 16, end, order)
+            if len(told.get(RESOLUTION, b"?")) != 1 or len(told.get(OFFSET, bytes(8))) != 8:
+                raise TcpccError(
+                    f"{path}: packet {number}: damaged clock of an interface before it"
+                )
             raw = told.get(RESOLUTION, b"\x06")[0]
             ticks_per_s = 2 ** (raw & 0x7F) if raw & 0x80 else 10**raw
             offset = struct.unpack(order + "q", told[OFFSET])[0] if OFFSET in told else 0

@@ -119,6 +119,10 @@ def read_qlog(
                     made = _quic(name, events, offset, packet_size, controller)
             except _EventError as error:
                 raise TcpccError(f"{path}: {where(error.place)}: {error}") from None
+            except (KeyError, TypeError) as error:
+                if own is None:
+                    raise
+                raise TcpccError(f"{path}: line 1: damaged header: lacks {error}") from None
             if made is not None:
                 found.append(made)
     if attrs and interval is None:

@@ -169,13 +169,16 @@ def test_losses_of_one_window_are_one_loss_event(tmp_path, states):
     events = [quic(n, n) for n in range(10)]
     events += [lost(2, 20), lost(5, 21), quic(10, 22), lost(10, 40)]
     if states:
-        for at, old, new in ((21, "slow_start", "recovery"), (30, "recovery", "recovery_end")):
+        steps = ((21, "slow_start", "recovery"), (30, "recovery", "congestion_avoidance"))
+        steps += ((40, "congestion_avoidance", "recovery"), (50, "slow_start", "recovery_start"))
+        steps += ((51, "recovery_start", "recovery"),)  # neqo's names
+        for at, old, new in steps:
             update = metrics(at, "recovery:congestion_state_updated", old=old, new=new)
             events.append(update)
     events.sort(key=lambda event: event["time"])
     run = tc.read_qlog(contained(tmp_path / "a.qlog", {"events": events}))
     assert values(run, "dropped").sum() == 3
-    assert int(run.data["loss_events"][0]) == (1 if states else 2)
+    assert int(run.data["loss_events"][0]) == (3 if states else 2)
 
 
 def test_data_sent_again_is_a_retransmission(tmp_path):
@@ -246,6 +249,8 @@ def test_our_capture_gives_the_numbers_of_its_run(ours):
         assert float(here["sent"].sum()) == float(told["sent"].sum()) - 1  # the SYN
         assert float(here["retransmitted"].sum()) == float(told["retransmitted"].sum())
         assert float(here["delivered"].sum()) == float(told["delivered"].sum())
+        timeouts = float(told["timeouts"])  # they look like losses
+        assert 0 <= float(here["loss_events"]) - float(told["loss_events"]) <= timeouts
         assert float(here["base_rtt"]) == pytest.approx(float(told["base_rtt"]), rel=0.01)
         samples = trace[(trace["flow"] == flow) & trace["event"].isin(["ack"])]["value"].dropna()
         found = read.trace(flow)["value"].dropna()
@@ -403,6 +408,13 @@ def test_arrivals_count_once_at_the_receiver(tmp_path):
     assert values(run, "delivered").sum() == 3
 
 
+def test_a_hole_that_is_filled_in_parts_counts_each_byte_once(tmp_path):
+    starts = [0, 3000, 1000, 1000, 0, 2000]  # 1000 bytes each; the fourth and fifth came before
+    packets = [(0.01 * k, tcp(seq=1 + at, payload=1000)) for k, at in enumerate(starts)]
+    run = tc.read_pcap(pcap(tmp_path / "a.pcap", packets), at="receiver", interval=0.01)
+    assert values(run, "delivered").sum() == 4
+
+
 def test_a_second_connection_of_the_same_ends_is_a_flow(tmp_path):
     first = conversation()
     syn = tcp(seq=5, flags=2)
@@ -433,6 +445,32 @@ def test_a_bad_capture_is_one_line_with_the_packet(tmp_path, damage, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_pcapng_of_several_interfaces_and_clocks_is_read(tmp_path):
+    """Big-endian, ticks of 2^-10 s and an offset on the second, an unknown block between."""
+
+    def block(kind, body):
+        length = struct.pack(">I", 12 + len(body))
+        return struct.pack(">I", kind) + length + body + length
+
+    def option(code, value):
+        return struct.pack(">HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+    file = block(0x0A0D0D0A, struct.pack(">IHHq", 0x1A2B3C4D, 1, 0, -1))
+    file += block(1, struct.pack(">HHI", 101, 0, 0))
+    clock = option(9, b"\x8a") + option(14, struct.pack(">q", -5)) + option(0, b"")
+    file += block(1, struct.pack(">HHI", 101, 0, 0) + clock) + block(5, bytes(8))
+    for k, (time, body) in enumerate(conversation()):
+        ticks = round((time + 5) * 1024) if k % 2 else round(time * 1e6)
+        head = struct.pack(">IIIII", k % 2, 0, ticks, len(body), len(body))
+        file += block(6, head + body + bytes(-len(body) % 4))
+    path = tmp_path / "two.pcapng"
+    path.write_bytes(file)
+    run = tc.read_pcap(path)
+    assert run.duration == pytest.approx(0.41, abs=0.001)
+    assert values(run, "delivered").sum() == 3
+    assert run.trace()["value"].dropna().tolist() == pytest.approx([0.10, 0.11], abs=0.001)
+
+
 def test_a_pcapng_that_is_cut_off_names_the_packet(ours, tmp_path):
     path = tmp_path / "cut.pcapng"
     path.write_bytes((ours[1] / "run.pcapng").read_bytes()[:-30])
@@ -459,6 +497,7 @@ def test_ss_gives_the_kernels_window(kernel):
     assert means == pytest.approx([means[0]] * 2, rel=0.03)
     assert ss.data["packet_size"].values.tolist() == [1500]
     assert ss.data["payload"].values.tolist() == [1448]
+    assert info.data["base_rtt"].item() > 0.04  # 0 in the struct: no sample yet
 
 
 @pytest.mark.parametrize(
@@ -486,7 +525,8 @@ def test_bad_samples_are_one_line_with_the_place(tmp_path, text, message):
 
 def test_what_a_trace_does_not_tell_is_said_in_one_line(kernel, tmp_path):
     run = kernel["receiver"]
-    for ask in (run.retransmissions, run.loss_rate, run.timeouts, run.queue, run.drop_rate):
+    asked = run.retransmissions, run.loss_rate, run.timeouts, run.queue, run.drop_rate
+    for ask in (*asked, run.averaging_time, run.queue_max, lambda: tc.plots.queue(run)):
         with pytest.raises(tc.ScenarioError, match=r"not in kernel_receiver.pcap.gz: .*") as caught:
             ask()
         assert "\n" not in str(caught.value)
@@ -500,6 +540,10 @@ def test_what_a_trace_does_not_tell_is_said_in_one_line(kernel, tmp_path):
         kernel["info"].goodput()
     with pytest.raises(tc.ScenarioError, match="has samples only"):
         kernel["ss"].trace()
+    link = run.link_summary().iloc[0]
+    assert link[["queue_mean", "queue_max", "loss_percent"]].isna().all()
+    assert 0.9 < link["utilization"] < 1
+    assert kernel["sender"].averaging_time(1) > 0.5
     row = run.summary().iloc[0]
     assert row[["sent", "retransmitted", "loss_percent", "timeouts", "cwnd_mean"]].isna().all()
     assert row["throughput_mbps"] > 1.8
@@ -515,7 +559,48 @@ def test_the_overview_draws_what_the_trace_tells(kernel):
     assert panels["ss"] == ["Window (packets)", "RTT (ms)", "Throughput (Mb/s)"]
 
 
+def test_a_run_and_its_capture_stand_in_one_figure(ours):
+    run, folder = ours
+    capture = tc.read_pcap(folder / "run.pcapng")
+    figure = run.compare(capture, flows="sack")
+    windows, _, rtts = figure.axes
+    assert rtts.get_ylabel() == "RTT (ms)"
+    assert "packets" in windows.get_lines()[0].get_label()
+    assert "pcap" in windows.get_lines()[1].get_label()
+    one, other = (line.get_ydata() for line in rtts.get_lines())
+    assert np.nanmean(other) == pytest.approx(np.nanmean(one), rel=0.05)
+    with pytest.raises(tc.ScenarioError, match="only traces of other programs have it"):
+        tc.plots.in_flight(run)
+
+
 @pytest.mark.parametrize("read", [tc.read_qlog, tc.read_pcap, tc.read_tcp_info])
 def test_a_missing_file_is_named(read, tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing: no such file"):
         read(tmp_path / "nothing")
+
+
+def test_damaged_files_are_read_or_refused_in_one_line(ours, tmp_path):
+    """Bytes changed, inserted or cut out, at random: never another error."""
+    rng = np.random.default_rng(1)
+    files = [
+        (tc.read_pcap, (ours[1] / "run.pcapng").read_bytes()),
+        (tc.read_pcap, gzip.decompress((DATA / "kernel_sender.pcap.gz").read_bytes())),
+        (tc.read_qlog, (ours[1] / "run.qlog").read_bytes()[:40_000].rpartition(b"\n")[0]),
+        (tc.read_tcp_info, gzip.decompress((DATA / "kernel_ss.txt.gz").read_bytes())),
+        (tc.read_tcp_info, gzip.decompress((DATA / "kernel_tcp_info.csv.gz").read_bytes())),
+    ]
+    refused = []
+    for k in range(150):
+        read, text = files[k % len(files)]
+        damaged = bytearray(text)
+        for place in rng.integers(min(len(text), [300, 10**9][k % 2]), size=1 + k % 3):
+            damaged[place : place + k % 4] = rng.bytes(1)
+        path = tmp_path / "damaged"
+        path.write_bytes(damaged)
+        try:
+            read(path).summary()
+        except tc.TcpccError as error:
+            refused.append(str(error))
+    assert 30 < len(refused) < 150
+    assert not any("\n" in message for message in refused)
+    assert all(str(tmp_path / "damaged") in message for message in refused)

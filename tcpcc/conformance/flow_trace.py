@@ -32,6 +32,9 @@ NO_FLOATS = np.empty(0)
 
 _AT_SENDER = [EVENTS.index(kind) for kind in ("send", "retransmit", "ack", "dupack", "loss")]
 _RENAMED = {"in_transit": "in_flight"}
+_COUNTS = ("delivered", "sent", "retransmitted")
+_POSITIVE = ("rtt", "cwnd", "packet_size")
+_FINITE = ("time", "rtt", "cwnd", "packet_size", *_COUNTS)
 _POSITIONS = ("trigger", "sack_low", "sack_high")
 
 
@@ -132,6 +135,13 @@ class FlowTrace:
         for name in table.columns.difference(["mode"]):
             if not pd.api.types.is_numeric_dtype(table[name]):
                 raise TcpccError(f"{path}: column {name}: must have numbers")
+            values = table[name].to_numpy(float)
+            if name in _COUNTS and not (np.diff(values, prepend=0.0) >= 0).all():
+                raise TcpccError(f"{path}: column {name}: must have numbers >= 0 that never fall")
+            if name in _POSITIVE and not (values[~np.isnan(values)] > 0).all():
+                raise TcpccError(f"{path}: column {name}: must have numbers > 0, or nothing")
+            if name in _FINITE and np.isinf(values).any():
+                raise TcpccError(f"{path}: column {name}: must have finite numbers")
         time = table.pop("time").to_numpy(float)
         delivered = table.pop("delivered").to_numpy(float) if "delivered" in table else NO_FLOATS
         sent_at, again = NO_FLOATS, np.empty(0, bool)

@@ -317,10 +317,10 @@ def first_retransmission(
     trace = traces[flow]
     _needs_sends(trace)
     repeats = trace.sent_at[trace.again & (trace.sent_at > after)]
-    if not len(repeats):
+    before = trace.sent_at[~trace.again & (trace.sent_at < min(repeats, default=0.0))]
+    if not len(before):
         return Reading([], [])
     time = float(repeats[0])
-    before = trace.sent_at[~trace.again & (trace.sent_at < time)]
     length = time - float(before[-1])
     return _one(time, length / (float(path.unit(per, flow, time)) if per else 1.0))
 

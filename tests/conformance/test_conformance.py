@@ -279,6 +279,9 @@ def test_the_command_returns_1_for_a_trace_that_leaves_an_envelope(files, capsys
         (["empty.csv", "--case", "bbr-04"], "empty.csv: not a CSV"),
         (["times.csv", "--case", "bbr-04"], "times.csv: needs a column time, s, in rising order"),
         (["words.csv", "--case", "bbr-04"], "words.csv: column cwnd: must have numbers"),
+        (["falls.csv", "--case", "bbr-04"], "column sent: must have numbers >= 0 that never fall"),
+        (["zero.csv", "--case", "bbr-04"], "column rtt: must have numbers > 0, or nothing"),
+        (["inf.csv", "--case", "bbr-04"], "column cwnd: must have finite numbers"),
         (["one.csv", "--case", "cubic-04"], "trace: has 1 flow: case cubic-04 judges 2"),
         (["--write", "one.csv"], "folder = one.csv: is a file"),
     ],
@@ -289,6 +292,9 @@ def test_bad_input_is_refused_in_one_line(words, told, tmp_path, monkeypatch, ca
     (tmp_path / "empty.csv").touch()
     (tmp_path / "times.csv").write_text("time,cwnd\n2,1\n1,1\n")
     (tmp_path / "words.csv").write_text("time,cwnd\n1,many\n")
+    (tmp_path / "falls.csv").write_text("time,sent\n1,10\n2,9\n")
+    (tmp_path / "zero.csv").write_text("time,rtt\n1,0.1\n2,0\n")
+    (tmp_path / "inf.csv").write_text("time,cwnd\n1,10\n2,inf\n")
     (tmp_path / "one.csv").write_text("time,cwnd\n1,10\n2,20\n")
     assert main(["judge", *words]) == 2
     assert told in capsys.readouterr().err

@@ -1,6 +1,9 @@
 """What a train cannot carry goes packet by packet: trains against the packet model, with the noise
 of the battery."""
 
+import random
+
+import fuzz
 import numpy as np
 import pytest
 
@@ -132,3 +135,16 @@ def test_a_full_buffer_drops_single_packets_as_often_as_those_of_trains():
     ]
     shares = [np.mean([run[f"goodput {name}"] for run in runs]) for name in ("ecn", "none")]
     assert shares[0] / shares[1] == pytest.approx(1, abs=0.1)
+
+
+def test_random_scenarios_run_and_conserve_packets():
+    """The fixture `conserved` counts them; the scenarios are the fuzzer's."""
+    for number in range(30):
+        try:
+            one = fuzz.scenario(random.Random(f"trains {number}"))
+        except tc.ScenarioError:  # a controller that needs another loss recovery
+            continue
+        run = tc.simulate(one, "trains")
+        totals = run.totals()
+        assert (totals["sent"] >= totals["delivered"]).all(), number
+        assert not bool((run.data["queue"] < 0).any()), number

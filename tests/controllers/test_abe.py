@@ -18,6 +18,13 @@ def test_a_mark_leaves_four_fifths_and_a_loss_half(window, beta, kept):
     assert s.ssthresh == max(window / 2, 2)
 
 
+def test_a_mark_cuts_the_window_in_force():
+    s, p, a = ABE.example()
+    s.cwnd, a.window = 100.0, 50.0
+    ABE.on_mark(s, p, a)
+    assert s.cwnd == s.ssthresh == 40
+
+
 def test_a_shallow_marking_threshold_costs_less_of_the_link_than_with_reno():
     """Marks from 10 packets on, where the pipe holds 100: Reno's sawtooth spans 55 to 110."""
     net = tc.dumbbell("20 Mbps", "20 ms", 200, queue=tc.StepMark(threshold=10))

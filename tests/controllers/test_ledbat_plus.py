@@ -103,3 +103,21 @@ def test_it_holds_the_queue_at_its_target_and_yields_to_reno():
     assert own < 0.1
     packets = 0.06 * 20e6 / 8000
     assert run.queue_mean(after=10, before=30) == pytest.approx(packets, rel=0.25)
+
+
+def test_a_queue_below_three_quarters_of_the_target_does_not_end_slow_start():
+    s, p, a = begin(cwnd=10.0)
+    for k in range(12):
+        deliver(s, p, a, now=0.1 + k / 100, rtt=0.1 if k < 4 else 0.1 + 0.044)
+    assert s.queueing == pytest.approx(0.044)
+    assert s.mode == STARTING
+
+
+@pytest.mark.parametrize(
+    ("mode", "began"), [(STARTING, 7), (AVOIDING, 7), (FROZEN, 3), (RAMPING, 3)]
+)
+def test_a_timeout_begins_a_slowdown_unless_one_goes_on(mode, began):
+    s, p, a = begin(cwnd=20.0, mode=mode, slowed_at=3.0)
+    a.now = 7.0
+    RULES.on_timeout(s, p, a)
+    assert (s.slowed_at, s.mode, s.cwnd, s.ssthresh) == (began, RAMPING, 1, 10)

@@ -133,3 +133,56 @@ def test_the_fallback_shares_a_classic_ecn_queue():
     assert prague > 5 * cubic
     (prague, cubic), _ = beside_cubic(queue, "classic", ecn_fallback=True)
     assert prague < 2.5 * cubic
+
+
+@pytest.mark.parametrize(
+    ("deviation", "queueing", "step"),
+    [(3e-3, 1e-3, 1), (3e-3, 1.9e-3, 1), (3e-3, 8e-3, 2), (0.75e-3, 0.0, 0), (0.1875e-3, 0.0, -1)],
+)
+def test_evidence_of_a_classic_queue_grows_with_deviation_and_queue(deviation, queueing, step):
+    """(8): half the binary logarithm of deviation / 0.75 ms and, above 2 ms, of queueing / 2 ms."""
+    s, p, a = begin(20, ecn_fallback=True)
+    s.classic_ecn, s.deviation, s.mean_rtt = 5.0, deviation, 0.01 + queueing
+    s.round_end, s.saw_ce, a.total_delivered, a.rtt, a.base_rtt = 0.0, 1.0, 100.0, 0.0, 0.01
+    PRAGUE.on_ack(s, p, a)
+    assert s.classic_ecn == pytest.approx(5 + step)
+
+
+def test_the_mean_deviation_moves_half_as_fast_as_the_mean():
+    s, p, a = begin(20, ecn_fallback=True)
+    s.ssthresh, s.mean_rtt, a.rtt = 4.0, 0.01, 0.026
+    PRAGUE.on_ack(s, p, a)
+    assert s.mean_rtt == pytest.approx(0.01 + 0.016 / 16)
+    assert s.deviation == pytest.approx(0.016 / 32)
+
+
+@pytest.mark.parametrize(("evidence", "kept"), [(8.0, 0.95), (8.5, 0.84375), (12.0, 0.6875)])
+def test_with_such_evidence_a_mark_takes_up_to_five_sixteenths(evidence, kept):
+    s, p, a = begin(40, ecn_fallback=True)
+    s.alpha, s.classic_ecn = 0.1, evidence
+    PRAGUE.on_mark(s, p, a)
+    assert s.frac_cwnd == pytest.approx(40 * kept)
+
+
+@pytest.mark.parametrize(("window", "gain"), [(40, 2), (60, 1)])
+def test_slow_start_is_paced_at_twice_the_rate_below_half_of_ssthresh(window, gain):
+    s, p, a = begin(window)
+    s.ssthresh = 100.0
+    a.delivered, a.ce = 0.0, 0.0
+    PRAGUE.on_ack(s, p, a)
+    assert s.pacing_rate == pytest.approx(gain * window / 0.01)
+
+
+def test_an_undo_keeps_a_window_that_has_grown_beyond():
+    s, p, a = begin(40)
+    PRAGUE.on_loss(s, p, a)
+    s.frac_cwnd = 50.0
+    PRAGUE.on_undo(s, p, a)
+    assert s.frac_cwnd == 50
+
+
+def test_recovery_does_not_grow_the_window():
+    s, p, a = begin(20)
+    a.phase = 1.0
+    PRAGUE.on_ack(s, p, a)
+    assert s.frac_cwnd == 20

@@ -6,6 +6,7 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.controllers import get
+from tcpcc.controllers.swift import target_delay
 
 SWIFT = get("swift")
 BASE = 50e-6
@@ -107,3 +108,34 @@ def test_the_queue_stays_near_the_target_also_below_a_packet_per_round_trip(flow
     assert run.data.dropped.sum() == 0
     assert aim < queue < (1 + overshoot) * aim
     assert (window < 1) == (flows == 1000)
+
+
+def test_an_acknowledged_packet_ends_a_row_of_timeouts():
+    s, p, a = begin(20.0)
+    for _ in range(3):
+        SWIFT.on_ack(s, p, a)
+        for _ in range(4):
+            SWIFT.on_timeout(s, p, a)
+    assert s.window > 5
+
+
+def test_a_window_of_one_packet_is_not_paced():
+    for window, rate in ((1.0, math.inf), (0.5, 0.75 / 1e-4)):
+        s, p, a = begin(window)
+        a.rtt, a.delivered = BASE, 0.25 if window < 1 else 0.0
+        SWIFT.on_ack(s, p, a)
+        assert s.pacing_rate == pytest.approx(rate)
+
+
+def test_a_cut_is_due_exactly_one_round_trip_after_the_last():
+    s, p, a = begin(20.0)
+    s.cut_at, a.now, a.srtt = 1.0, 1.5, 0.5
+    SWIFT.on_loss(s, p, a)
+    assert s.window == 10
+
+
+def test_the_window_stays_at_the_target():
+    s, p, a = begin(20.0)
+    a.rtt = target_delay(s, p, a)
+    SWIFT.on_ack(s, p, a)
+    assert s.window == 20

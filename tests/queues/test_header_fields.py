@@ -196,6 +196,18 @@ def test_two_systems_share_no_words(systems):
     assert 100 < others[0] < 1e5  # NaN in packets without the fields: no thousand was added
 
 
+def read_count(s, p, ack):
+    s.seen_a = ack.a_count
+
+
+def test_a_packet_with_a_part_of_the_fields_is_one_without(systems):
+    part = replace(systems[0], name="part", on_round=read_count, header={"a_count": "first"})
+    flows = [tc.Flow(systems[0]), tc.Flow(part, name="part")]
+    run = tc.simulate(tc.Scenario(parking_lot([20, 20], "add_a"), flows, duration=2), trace=True)
+    assert seen(run, "of_a1") == (100 + 2 + 20, -1)
+    assert seen(run, "part") == (100, -1)
+
+
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.filterwarnings("ignore::tcpcc.errors.ScenarioWarning")
 def test_fluid_carries_the_same_words(systems, number):

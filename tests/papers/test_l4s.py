@@ -43,12 +43,13 @@ def test_larger_pieces_of_bbr_leave_prague_what_is_published(bottleneck, buffer,
 
 @pytest.mark.parametrize(("rival", "published"), [("CUBIC", 73.6), ("CUBIC ECN", 74.9)])
 def test_a_codel_buffer_of_one_bdp_is_at_an_edge(rival, published):
+    """The share rises by a third within 20 packets, and passes the published one on the way."""
     share = {
         packets: mean_mbps(lambda seed, packets=packets: with_buffer(rival, packets, seed))
-        for packets in (60, 70, 85)
+        for packets in (60, 65, 75, 85)
     }
     assert share[60] < published - 12
-    assert share[70] == pytest.approx(published, abs=5)
+    assert share[65] < published < share[75]
     assert share[85] > published + 10
 
 

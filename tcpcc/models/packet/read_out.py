@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
 
 
-def result(world: PacketWorld, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
+def result(
+    world: PacketWorld,
+    driver: str,
+    cpu_seconds: float,
+    until: float = math.inf,
+    model: str = "packet",
+) -> Run:
     """The record of the run, or of the bins that end by `until`.
 
     Raises:
@@ -38,7 +44,7 @@ def result(world: PacketWorld, driver: str, cpu_seconds: float, until: float = m
             world.scenario,
             resolved,
             series,
-            model="packet",
+            model=model,
             driver=driver + (", interpreted" if INTERPRETED else ""),
             cpu_seconds=cpu_seconds,
         ).assign_attrs(duration=end)

@@ -48,7 +48,7 @@ def simulate(scenario: Scenario, *, per_rtt: float = 8, progress: bool = False) 
             if w["need"]:
                 memory.grow()
             bar.reach(min(float(w["now"]), scenario.duration) if more else scenario.duration)
-    return read_out.result(world, "compiled", time.thread_time() - begin)
+    return read_out.result(world, "compiled", time.thread_time() - begin, model="trains")
 
 
 class TrainMemory:

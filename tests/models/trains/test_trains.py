@@ -105,3 +105,8 @@ def test_no_packet_appears_or_is_counted_twice():
 def test_a_bad_resolution_is_refused():
     with pytest.raises(tc.ScenarioError, match="per_rtt"):
         tc.simulate(scenario("newreno", 1), "trains", per_rtt=0)
+
+
+def test_the_record_names_the_model():
+    scenario = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), [tc.Flow("reno")], duration=1)
+    assert tc.simulate(scenario, "trains").data.attrs["model"] == "trains"

@@ -1,6 +1,5 @@
 """Evidence for causes: the L4S paper; and why a Prague in whole packets is starved."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 import tcpcc as tc
 from experiments.l4s import scenarios as s
 from experiments.l4s import tables as t
-from tcpcc.controllers import get
 from tcpcc.controllers.reno import PARAMS, on_loss
 from tcpcc.definition import State
 
@@ -56,25 +54,6 @@ def test_a_codel_buffer_of_one_bdp_is_at_an_edge(rival, published):
 def with_buffer(rival, packets, seed):
     net = tc.dumbbell(s.RATE, s.BASE_RTT / 2, packets, queue=s.queue("CoDel+ECN", s.THRESHOLD))
     return s.beside("CoDel+ECN", rival, 1, seed).replace(net=net)
-
-
-def without_slow_start(s, p, a):
-    s.frac_cwnd = s.ssthresh = s.cwnd
-
-
-def test_in_a_deep_buffer_the_share_depends_on_the_start():
-    """FIFO of 8 BDP beside CUBIC with ECN."""
-    other = dataclasses.replace(get("prague"), name="no slow start", on_open=without_slow_start)
-
-    def started(seed):
-        case = s.beside("FIFO", "CUBIC ECN", 8, seed)
-        first, rival = case.flows
-        settings = {f: getattr(first, f) for f in ("packet_size", "header", "ack_size", "jitter")}
-        flow = tc.Flow(other, recovery=first.recovery, transport=first.transport, **settings)
-        return case.replace(flows=[flow, rival])
-
-    ours = mean_mbps(lambda seed: s.beside("FIFO", "CUBIC ECN", 8, seed))
-    assert mean_mbps(started) + 10 < 41.9 < ours - 8
 
 
 # A user's Prague, written on the shared window, had 3.5 of 40 Mb/s at 10 ms and 21 at 40 ms

@@ -47,6 +47,7 @@ CASES = {
     "ECN beside none at a full buffer": scenario(
         [flows("newreno", 4, transport=ECN, name="ecn"), flows("newreno", 4, name="none")],
     ),
+    "header fields": scenario([flows("xcp", 3)], queue=tc.XCPRouter()),
     "CoDel": scenario([flows("cubic", 5)], queue="codel"),
     "FQ-CoDel with marks": scenario([flows("cubic", 5, transport=ECN)], queue=tc.FQCoDel(ecn=True)),
     "CBR on and off": scenario(

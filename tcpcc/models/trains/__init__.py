@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2**19
 
 
-def simulate(scenario: Scenario, *, per_rtt: float = 8, progress: bool = False) -> Run:
+def simulate(scenario: Scenario, *, per_rtt: float = 32, progress: bool = False) -> Run:
     """Run `scenario` with trains of at most 1/`per_rtt` of a round trip."""
     from tcpcc.models.packet import read_out
     from tcpcc.models.packet.packet_world import PacketWorld
@@ -65,6 +65,7 @@ class TrainMemory:
         self.pools = blank(len(world.links), t.POOL)
         self.pools["size"] = 1.0
         x["per_rtt"] = per_rtt
+        x["unused"] = 1
         x["lines"], x["pools"] = address(self.lines), address(self.pools)
         self._lay_out_lines()
         self.grow()
@@ -190,11 +191,10 @@ class TrainMemory:
             x["acks"], x["open"] = address(self.acks), address(self.open)
 
     def _add(self, room: int) -> None:
+        """Add places for trains; memory that no train has used yet is not touched."""
         x: Any = self.x[0]
-        first = len(self.trains)
-        self.trains = longer(self.trains, room)
-        after = self.trains["after"][first:]
-        after[:] = np.arange(first + 1, first + 1 + room)
-        after[-1] = x["free"]
-        x["trains"], x["free"] = address(self.trains), first
+        trains = blank(len(self.trains) + room, t.TRAIN)
+        trains[: x["unused"]] = self.trains[: x["unused"]]
+        self.trains = trains
+        x["trains"] = address(trains)
         x["n_free"] += room

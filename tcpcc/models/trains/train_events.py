@@ -69,6 +69,7 @@ from tcpcc.models.trains.train_records import (
     STAGE,
     Train,
     at_times,
+    drop_first_packet,
     line_at,
     open_at,
     packet_of,
@@ -103,6 +104,9 @@ PEAK = 2.0
 
 #: How much shorter trains are in slow start.
 START = 4.0
+
+#: A train of at most this many packets crosses a shared link packet by packet.
+SHORT = 4
 
 #: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
 OTHERS = 0.2
@@ -339,8 +343,12 @@ def append_train(w, x, flow, line, ident, kind, p):
             t.step = 1
             return
     place = x.free
+    if place != 0:
+        x.free = np.int64(train_at(x.trains, place).after)
+    else:
+        place = x.unused
+        x.unused += 1
     t = train_at(x.trains, place)
-    x.free = np.int64(t.after)
     x.n_free -= 1
     if x.n_free < x.margin:
         w.need = 1
@@ -782,6 +790,11 @@ def handle_link(w, x, ident, now):
     syn = p.seq == 0 and flow.handshake != 0
     size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
     advance_line(w, link, pool, now)
+    if line.arriving == 0 and 1 < p.count <= SHORT:
+        drop_first_packet(p, train_at(x.trains, line.head))
+        push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
+        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size)
+        return
     if line.arriving == 0 and p.count > 1:
         if p.last < p.first + 1e-9 * p.count:
             p = at_times(p, p.first, p.first + 1e-9 * p.count)
@@ -805,8 +818,7 @@ def enter_link(w, x, flow, hop, line, now):
     t = train_at(x.trains, line.head)
     p = read_train(t)
     if p.count > 1:
-        begin = p.first + (p.last - p.first) / (p.count - 1)
-        write_train(part(p, 1, p.count - 1, begin, p.last), t)
+        drop_first_packet(p, t)
     else:
         remove_head(w, x, line)
     if line.head != 0:

@@ -60,13 +60,14 @@ OPEN_TRAIN = record_dtype(
     }
 )  # fmt: skip
 
-# `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first free place for a train.
+# `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first place that a train has left;
+# `unused`: the first place that no train has had; `n_free`: the number of all free places.
 # `margin`: places that one event may take. `want`: the flow, plus one, whose ring of segments is
 # too short.
 TRAINS = record_dtype(
     {
-        "per_rtt": float, "trains": int, "free": int, "n_free": int, "margin": int,
-        "lines": int, "acks": int, "pools": int, "open": int, "want": int,
+        "per_rtt": float, "trains": int, "free": int, "unused": int, "n_free": int,
+        "margin": int, "lines": int, "acks": int, "pools": int, "open": int, "want": int,
     }
 )  # fmt: skip
 
@@ -134,6 +135,13 @@ def write_train(p, record):
     record.low = p.low
     record.high = p.high
     record.header = p.header
+
+
+@compiled
+def drop_first_packet(p, record):
+    """Leave train `p` in its record without its first packet."""
+    begin = p.first + (p.last - p.first) / (p.count - 1)
+    write_train(part(p, 1, p.count - 1, begin, p.last), record)
 
 
 @compiled

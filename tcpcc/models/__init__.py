@@ -134,7 +134,7 @@ def simulate(
             and "hybrid": ``representatives``, the largest number of senders simulated for one flow
             with a ``count`` (default: all in packets, else 100). Each packet of such a sender
             stands for one packet of each of its flows; see `docs/models.md`. "meanfield":
-            ``marking``. "trains": ``per_rtt``, the number of trains in a round trip (default 32).
+            ``marking``. "trains": ``per_rtt``, the number of trains in a round trip (default 16).
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, or an option that the model does

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2**19
 
 
-def simulate(scenario: Scenario, *, per_rtt: float = 32, progress: bool = False) -> Run:
+def simulate(scenario: Scenario, *, per_rtt: float = 16, progress: bool = False) -> Run:
     """Run `scenario` with trains of at most 1/`per_rtt` of a round trip."""
     from tcpcc.models.packet import read_out
     from tcpcc.models.packet.packet_world import PacketWorld

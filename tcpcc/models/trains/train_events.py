@@ -135,6 +135,7 @@ def advance_line(w, link, pool, t):
     speed = link.rate / 8
     q = pool.backlog
     if q == 0.0 and pool.inflow == 0.0:
+        pool.idle += dt
         return
     if pool.mixed != 0:  # the packets that wait are mixed well
         pool.size = (q + pool.inflow * dt) / (q / pool.size + pool.flow_in * dt)
@@ -146,6 +147,7 @@ def advance_line(w, link, pool, t):
         t0 = q / -slope
         record_queue(w, link, size, a, a + t0, q, 0.0, speed * t0)
         record_queue(w, link, size, a + t0, t, 0.0, 0.0, pool.inflow * (dt - t0))
+        pool.idle += (1 - pool.inflow / speed) * (dt - t0)
         end = 0.0
     elif end > top:
         t0 = (top - q) / slope
@@ -284,8 +286,9 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
             q = fill_queue_sample(
                 w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), gone
             )
-            q.idle = 0.0
-            apply_discipline(link, -1)
+            q.idle = pool.idle
+            pool.idle = 0.0
+            apply_discipline(link, min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1)
             if not gone and not take_verdict(w, q, link, p.header, t):
                 gone = True
                 pool.backlog = max(pool.backlog - size, 0.0)

@@ -38,15 +38,16 @@ LINE = record_dtype(
 OWN, SHARED, STAGE, FREE, SINGLE = range(5)
 
 # The queue of a link as a fluid, bytes. `excess`: time integral of the share of arriving bytes
-# that overflow; `over`: packets that have overflowed and are not dropped yet; `since`: when the
-# buffer was last full; `size`: mean size of the waiting packets; `flow_in`: packets/s that arrive.
-# `noise`: packets that wait beyond those of the fluid; `variance`: that of the noise. `unused`:
-# the link has a queue of the packet model.
+# that overflow; `over`: packets that have overflowed and are not dropped yet; `idle`: time without
+# a packet since the discipline's last arrival, s; `since`: when the buffer was last full; `size`:
+# mean size of the waiting packets; `flow_in`: packets/s that arrive. `noise`: packets that wait
+# beyond those of the fluid; `variance`: that of the noise. `unused`: the link has a queue of the
+# packet model.
 POOL = record_dtype(
     [
         ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
-        ("over", float), ("since", float), ("noise", float), ("variance", float), ("mixed", int),
-        ("flow_in", float), ("size", float), ("unused", int), *STREAM_FIELDS,
+        ("over", float), ("idle", float), ("since", float), ("noise", float), ("variance", float),
+        ("mixed", int), ("flow_in", float), ("size", float), ("unused", int), *STREAM_FIELDS,
     ],
     whole_lines=True,
 )  # fmt: skip

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved
 
 PER_PACKET, PER_TRAIN = 5e-8, 4e-7  # CPU s
-PER_RTT = 8  # trains in a window, as by default
+PER_RTT = 16  # trains in a window, as by default
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:

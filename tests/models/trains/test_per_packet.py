@@ -149,3 +149,24 @@ def test_random_scenarios_run_and_conserve_packets():
         totals = run.totals()
         assert (totals["sent"] >= totals["delivered"]).all(), number
         assert not bool((run.data["queue"] < 0).any()), number
+
+
+def test_a_discipline_sees_idle_time_and_its_state_is_recorded():
+    """Quick-Start's router approves what the last fraction of a second left; RED's average."""
+    asks = {"name": "quick_start", "requested_rate": 6e6}
+    net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.QuickStartRouter())
+    flows = [
+        tc.Flow("reno", transport={"rwnd": 20}),
+        *(tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)),
+    ]
+    run = tc.Scenario(net, flows, duration=3, interval=0.01)
+    ends = [tc.simulate(run, model).data.finished.values[1:] for model in ("packet", "trains")]
+    assert ends[1] == pytest.approx(ends[0], abs=0.001)
+    red = tc.Scenario(
+        tc.dumbbell("10 Mbps", "20 ms", 100, queue="red"), [tc.Flow("reno")], duration=20
+    )
+    means = [
+        tc.simulate(red, model).data.queue_avg.isel(link=0).sel(time=slice(10, None)).mean()
+        for model in ("packet", "trains")
+    ]
+    assert float(means[1]) == pytest.approx(float(means[0]), rel=0.1)

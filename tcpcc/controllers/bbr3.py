@@ -50,6 +50,7 @@ import math
 
 from tcpcc.controllers.bbr import EPOCH, PIECES, at_once, save_window
 from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.vegas import trend
 from tcpcc.controllers.windowed import update_max, windowed
 from tcpcc.definition import Param, State, register
 from tcpcc.engine.streams import uniform
@@ -350,7 +351,7 @@ def end_probe(s, p, a, inflight, limited):
 
 def update_base_rtt(s, p, a):
     expired = a.now > s.probed_rtt_at + p.probe_rtt_interval
-    if a.rtt > 0 and (a.rtt < s.probed_rtt or expired):
+    if a.rtt > 0 and (expired or trend(a.rtt, s.probed_rtt) < 0):
         s.probed_rtt = a.rtt
         s.probed_rtt_at = a.now
     if s.probed_rtt < s.base_rtt or a.now > s.base_rtt_at + p.rtt_window:

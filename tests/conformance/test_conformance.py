@@ -53,21 +53,9 @@ def test_our_own_senders_pass_but_for_the_exceptions(name, references):
     assert not {f.check.name for f in judgement.findings if f.verdict == UNKNOWN}
 
 
-def test_the_reference_has_two_exceptions():
+def test_the_reference_has_one_exception():
     told = {case.name: exceptions(case) for case in cases().values() if exceptions(case)}
-    assert told == {"bbr-10": {"interval"}, "bbr-14": {"estimate", "pacing"}}
-
-
-def test_rounding_errors_of_rtts_put_probe_rtt_off(references):
-    """It begins 5 s after an RTT that is smaller than all since the last by less than 1e-12 s."""
-    trace = FlowTrace.of_run(references(find("bbr-10")), "bbr31")
-    (_, ended), (begins, _) = trace.visits("PROBE_RTT")
-    rtt = trace.columns["rtt"][ended:begins]
-    least = np.minimum.accumulate(np.where(np.isnan(rtt), np.inf, rtt))
-    smaller = np.flatnonzero(np.diff(least) < 0) + 1
-    assert -1e-12 < least[smaller[-1]] - least[smaller[-1] - 1] < 0
-    assert trace.time[begins] - trace.time[ended + smaller[-1]] == pytest.approx(5, abs=0.01)
-    assert trace.time[begins] - trace.time[ended] > 7
+    assert told == {"bbr-14": {"estimate", "pacing"}}
 
 
 def test_the_handshake_is_why_the_estimate_is_too_high_on_a_path_of_less_than_a_packet():
@@ -131,7 +119,7 @@ LINEAR = tc.Controller(
 # What is broken: settings, the case that sees it and its checks that fail, a case that does not.
 BROKEN = {
     "STARTUP is slow": (
-        {"params": {"startup_gain": 1.5}}, "bbr-01", {"rounds", "time to the rate"}, "bbr-08",
+        {"params": {"startup_gain": 1.5}}, "bbr-01", {"rounds", "time to the rate"}, "bbr-10",
     ),
     "DRAIN hardly drains": (
         {"params": {"drain_gain": 0.9}}, "bbr-03", {"pacing", "inflight at the end", "rate"},

@@ -333,18 +333,18 @@ def test_19_a_timeout_that_was_none():
 
 
 def probing_again(path, *when, dsack):
-    """Modes from 5.3 s on, in the middle of UP, when packets begin to be late; window and bounds
+    """Modes from 2.85 s on, in the middle of UP, when packets begin to be late; window and bounds
     before and a second later."""
     trace = tc.simulate(path("bbr3", *when, duration=7.0, dsack=dsack), trace=True).trace("flow")
     trace = trace[trace["mode"].notna()]
-    assert trace["mode"][trace["time"] < 5.29].iloc[-1] == UP
-    later = trace[trace["time"] > 5.29]
+    assert trace["mode"][trace["time"] < 2.85].iloc[-1] == UP
+    later = trace[trace["time"] > 2.85]
     modes = later["mode"][later["mode"] != later["mode"].shift()].tolist()
-    return modes, trace[trace["time"] < 5.29].iloc[-1], later[later["time"] < 6.1]
+    return modes, trace[trace["time"] < 2.85].iloc[-1], later[later["time"] < 3.66]
 
 
 @pytest.mark.parametrize(
-    ("path", "when"), [(overtaken, (5.29, 5.34)), (all_late, (5.29,))], ids=["18", "19"]
+    ("path", "when"), [(overtaken, (2.85, 2.9)), (all_late, (2.85,))], ids=["18", "19"]
 )
 def test_18_19_packets_that_are_late_interrupt_a_probe(path, when):
     """Nothing is lost: the probe begins anew and the bounds are gone. Without D-SACK it stays over,
@@ -375,8 +375,8 @@ def test_10_probe_rtt_after_5_s_for_0_2_s_and_a_round():
     times = trace["time"].to_numpy()
     begins = times[1:][probing[1:] & ~probing[:-1]]
     ends = times[1:][~probing[1:] & probing[:-1]]
-    assert len(begins) == 2
-    assert begins[1] - ends[0] == pytest.approx(5, abs=0.1)
+    assert len(begins) == 3
+    assert begins[1:] - ends[:-1] == pytest.approx(5, abs=0.1)
     assert np.all((ends - begins >= 0.2) & (ends - begins < 0.2 + 3 * 0.041))
     assert trace["cwnd"][probing].max() <= 0.5 * 1250 * 0.041 + 1
     assert set(trace["mode"][1:][~probing[1:] & probing[:-1]]) == {CRUISE}
@@ -436,10 +436,10 @@ def traced(**case):
 
 @pytest.mark.parametrize("buffer", [25, 200])
 def test_alone_it_has_the_link(buffer):
-    """But for PROBE_RTT, which takes half of it for 0.22 of 5.2 s; with a long buffer no loss after
-    STARTUP."""
+    """But for PROBE_RTT, which takes half of it for 0.25 of 5.25 s, and PROBE_CRUISE, which leaves
+    1 %; with a long buffer no loss after STARTUP."""
     run = tc.simulate(scenario(duration=30.0, buffer=buffer))
-    assert run.utilization(after=5) > 0.97
+    assert run.utilization(after=5) > 0.96
     if buffer == 200:
         assert int(run.data["drops"].sel(time=slice(5, None)).sum()) == 0
 

@@ -80,6 +80,7 @@ from .scenario import SlowStart as SlowStart
 from .scenario import Transport as Transport
 from .scenario import Workload as Workload
 from .scenario import tcplib as tcplib
+from .scenario.changing import cellular as cellular
 from .scenario.changing import mahimahi as mahimahi
 from .scenario.changing import outage as outage
 from .scenario.changing import rate_series as rate_series

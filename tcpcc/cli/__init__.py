@@ -163,6 +163,8 @@ def parser() -> argparse.ArgumentParser:
         "--against", default="cubic,reno,bbr3", metavar="A,B", help="its competitors"
     )
     judged.add_argument("--sections", metavar="A,B", help="of the RFC: 5.1.3,7 ; default: all")
+    judged.add_argument("--cellular", action="append", default=[], type=Path, metavar="FILE",
+                        help="Mahimahi trace of a cellular link; may be repeated")  # fmt: skip
     judged.add_argument("--out", type=Path, metavar="DIR", help="write a page, numbers, scenarios")
     judged.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="value of a parameter")  # fmt: skip
@@ -709,7 +711,7 @@ def evaluate_one(options: argparse.Namespace) -> int:
     sections = options.sections.split(",") if options.sections else None
     dossier = evaluate(
         _evaluated(options), against=options.against.split(","), sections=sections,
-        **_evaluation(options),
+        cellular=options.cellular, **_evaluation(options),
     )  # fmt: skip
     table = dossier.sections()
     print(plain_table(table[table["criteria"] > 0].reset_index()))

@@ -24,6 +24,7 @@ from .export import export as export
 from .interactive import explore as explore
 from .many import SweepError as SweepError
 from .many import SweepInterrupted as SweepInterrupted
+from .many import on_cluster as on_cluster
 from .many import simulate_many as simulate_many
 from .models import Estimate as Estimate
 from .models import LongRun as LongRun

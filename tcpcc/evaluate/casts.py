@@ -128,10 +128,14 @@ def crowd(
     """
     train = count / CROWDED["representatives"] * 8 * PACKET / path.rate
     many = flow.replace(name=TESTED, count=count, processing=2 * train)
-    if other is None:
-        return {WITH: path.scenario([many], seconds)}
-    others = other.replace(name=OTHER, count=count, processing=2 * train)
-    return {WITH: path.scenario([others, many], seconds), ALONE: path.scenario([others], seconds)}
+    flows = {WITH: [many]}
+    if other is not None:
+        others = other.replace(name=OTHER, count=count, processing=2 * train)
+        flows = {WITH: [others, many], ALONE: [others]}
+    return {
+        name: path.scenario(those, seconds).replace(interval=0.1)  # a third of the bins
+        for name, those in flows.items()
+    }
 
 
 def incast(flow: Flow, *, path: Bottleneck, count: int, size: int) -> Scenarios:

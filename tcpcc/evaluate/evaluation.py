@@ -13,7 +13,7 @@ from tcpcc.evaluate.criteria import criteria
 from tcpcc.evaluate.criterion import Criterion, Scenarios
 from tcpcc.evaluate.dossier import BETTER, FAILS, PASSES, REFUSED, REPORTED, Dossier, Finding
 from tcpcc.evaluate.sections import SECTIONS
-from tcpcc.many import SweepError, simulate_many
+from tcpcc.many import Simulations
 from tcpcc.results.metrics import Mean, mean_ci
 from tcpcc.scenario import Flow
 
@@ -178,33 +178,42 @@ def measure(wanted: Sequence[Criterion], flow: Flow, seeds: int, **options: Any)
 
 def _fill(
     found: Sequence[Measured], wanted: Sequence[Criterion], members: Sequence[int], seeds: int,
-    *, model: str, **options: Any,
+    *, model: str, progress: bool | None = None, title: str | None = None, **options: Any,
 ) -> set[int]:  # fmt: skip
-    """Measure some criteria with one model; returns those that it refuses."""
+    """Measure some criteria with one model; returns those that it refuses.
+
+    A number is read as soon as its runs are finished; only those of the first seed are kept.
+    """
     todo = [
         (k, seed, name, scenario.replace(seed=seed))
         for k in members
         for seed in range(1, seeds + 1)
         for name, scenario in found[k].scenarios.items()
     ]
-    failed: dict[int, Exception] = {}
-    done: Sequence[Run | None]
-    try:
-        done = simulate_many([each[-1] for each in todo], model=model, **options)
-    except SweepError as error:
-        done, failed = error.finished, error.failed
-    runs: dict[int, dict[int, dict[str, Run]]] = {k: {} for k in members}
-    for (k, seed, name, _), run in zip(todo, done, strict=True):
-        if run is not None:
-            runs[k].setdefault(seed, {})[name] = run
-    causes = {todo[at][0]: cause for at, cause in sorted(failed.items(), reverse=True)}
+    runs: dict[tuple[int, int], dict[str, Run]] = {}
+    values: dict[tuple[int, int], float] = {}
+    causes: dict[int, Exception] = {}
+    first: dict[int, int] = {}
+    with Simulations([each[-1] for each in todo], model, **options) as simulations:
+        for at, run in simulations.finished(progress, title):
+            k, seed, name, _ = todo[at]
+            if isinstance(run, Exception):
+                if at <= first.setdefault(k, at):
+                    first[k], causes[k] = at, run
+                continue
+            of_seed = runs.setdefault((k, seed), {})
+            of_seed[name] = run
+            if len(of_seed) == len(found[k].scenarios):
+                values[k, seed] = wanted[k].read(of_seed)
+                if seed > 1:
+                    del runs[k, seed]
     for k in members:
         one = found[k]
         one.model = model
         one.reason = " ".join(str(causes.get(k, "")).split())
         if not one.reason:
-            one.values = [wanted[k].read(of) for of in runs[k].values()]
-            one.runs = runs[k][1]
+            one.values = [values[k, seed] for seed in range(1, seeds + 1)]
+            one.runs = runs[k, 1]
     return {k for k, cause in causes.items() if isinstance(cause, ScenarioError)}
 
 

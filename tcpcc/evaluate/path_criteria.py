@@ -35,7 +35,7 @@ def _tail_drop() -> Iterator[Criterion]:
     path = Bottleneck(100 * GB, 0.050)
     yield compared(
         "6.1", "utilization", f"{in_words(path)}, fluid or trains", "",
-        partial(casts.alone, path=path, seconds=8.0), reader(utilization, 3.0), "more",
+        partial(casts.alone, path=path, seconds=4.0), reader(utilization, 2.0), "more",
         models=("fluid", "trains"),
     )  # fmt: skip
 

@@ -69,7 +69,7 @@ class Criterion:
         quick: whether a quick evaluation has it.
         models: models of the simulation; the first that does not refuse the scenarios runs them.
         options: options of `simulate`, by name.
-        needed: whether a worse number than the standards' fails; otherwise it is reported only.
+        needed: whether the number gets a verdict; otherwise it is reported only.
     """
 
     section: str

@@ -229,7 +229,7 @@ def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]
     own = tested.mean
     if tested.reason or math.isnan(own.mean):
         verdict = REFUSED
-    elif not known:
+    elif not known or not criterion.needed:
         verdict = REPORTED
     else:
         sign = 1.0 if criterion.less else -1.0
@@ -237,7 +237,7 @@ def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]
         half = 0.0 if math.isnan(own.half_width) else own.half_width
         verdict = PASSES
         if sign * own.mean - half > worst + criterion.slack:
-            verdict = FAILS if criterion.needed else REPORTED
+            verdict = FAILS
         elif sign * own.mean + half < best - criterion.slack:
             verdict = BETTER
     theirs = {name: each.runs for name, each in standards.items()}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from tcpcc.errors import TcpccError
@@ -43,16 +44,26 @@ def rendered(template: str, **content: Any) -> str:
     Raises:
         TcpccError: Jinja2 is not installed.
     """
+    from tcpcc import __version__
+
+    return str(_template(template).render(version=__version__, **content))
+
+
+def strip_drawn(of: Mapping[str, Any], name: str) -> str:
+    """A strip (`tcpcc.evaluate.pictures.strip`) of the controller `name` as SVG."""
+    return str(_template("drawn.html").module.strip(of, name))
+
+
+@cache
+def _template(name: str) -> Any:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
         raise TcpccError("a page needs Jinja2: pip install 'tcpcc[evaluate]'") from None
-    from tcpcc import __version__
-
     pages = PackageLoader("tcpcc.evaluate", ".")
     world = Environment(undefined=StrictUndefined, autoescape=True, loader=pages)
     world.filters["number"] = _number
-    return world.get_template(template).render(version=__version__, **content)
+    return world.get_template(name)
 
 
 def _number(x: float) -> str:

@@ -13,6 +13,8 @@ import numpy as np
 from tcpcc.evaluate.bottleneck import PACKET, Bottleneck
 from tcpcc.evaluate.criterion import ALONE, BY_ITSELF, OTHER, TESTED, WITH, Scenarios
 from tcpcc.evaluate.readings import BOTTLENECK
+from tcpcc.queues import QUEUES
+from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
 from tcpcc.scenario.changing import outage
 from tcpcc.scenario.workload import web
@@ -57,6 +59,14 @@ def beside(
     others = other.replace(name=OTHER, count=count[1])
     own = flow.replace(name=TESTED, count=count[0])
     flows = {WITH: [others, own], ALONE: [others], BY_ITSELF: [own]}
+    return {name: path.scenario(those, seconds) for name, those in flows.items()}
+
+
+def two_paths(flow: Flow, *, path: Bottleneck, other: Flow, seconds: float = 60.0) -> Scenarios:
+    """Two paths of one connection share the bottleneck with another flow."""
+    others = other.replace(name=OTHER)
+    own = [flow.replace(name=f"{TESTED}.{k}", group="paths") for k in (0, 1)]
+    flows = {WITH: [others, *own], ALONE: [others]}
     return {name: path.scenario(those, seconds) for name, those in flows.items()}
 
 
@@ -136,6 +146,30 @@ def crowd(
         name: path.scenario(those, seconds).replace(interval=0.1)  # a third of the bins
         for name, those in flows.items()
     }
+
+
+def tunnelled(flow: Flow, *, path: Bottleneck, wider: float, seconds: float = 40.0) -> Scenarios:
+    """The bottleneck is in a tunnel: drop-tail, it gives no signals.
+
+    A link of `wider` times its rate before it gives those that the flow reads.
+    """
+    entry, tunnel, rate = "entry", "left", wider * path.rate
+    there = Link(entry, tunnel, rate=rate, delay=0.0, buffer=path.buffer, queue=_signals(flow))
+    back = Link(tunnel, entry, rate=rate, delay=0.0)
+    net = path.network
+    whole = Network((there, back, *net.links), net.access, (entry, "right"))
+    return {WITH: path.scenario([flow.replace(name=TESTED, count=2)], seconds, net=whole)}
+
+
+def _signals(flow: Flow) -> QueueSpec | None:
+    """The discipline whose marks or header fields a flow reads; None: it reads none."""
+    mine = set(flow.definition.header)
+    for discipline in QUEUES.values():
+        if mine & set(discipline.header):
+            return discipline()
+    if flow.transport.ecn == "off":
+        return None
+    return QUEUES["dualpi2"]() if flow.transport.ecn == "l4s" else QUEUES["pie"](ecn=True)
 
 
 def incast(flow: Flow, *, path: Bottleneck, count: int, size: int) -> Scenarios:

@@ -38,7 +38,7 @@ def _mixed(against: Iterable[str]) -> Iterator[Criterion]:
             setting = f"1 beside 1 {name}, {in_words(path)}"
             quick = bdp == 1.0
             yield compared("5.2.1", f"harm to {name}'s throughput", setting, "", build,
-                           _throughput_harm, "less", quick=quick)  # fmt: skip
+                           throughput_harm, "less", quick=quick)  # fmt: skip
             yield compared("5.2.1", f"harm to {name}'s delay", setting, "", build, _delay_harm,
                            "less", quick=quick)  # fmt: skip
             yield compared("5.2.1", f"{name}'s loss", setting, "", build, _loss_of_others,
@@ -50,7 +50,7 @@ def _mixed(against: Iterable[str]) -> Iterator[Criterion]:
         path = Bottleneck(500 * MB, 0.040)
         yield compared("5.2.1", f"harm to the throughput of 500 {name}",
                        f"crowd of 500 beside 500, {in_words(path)}", "",
-                       partial(casts.crowd, path=path, count=500, other=other), _throughput_harm,
+                       partial(casts.crowd, path=path, count=500, other=other), throughput_harm,
                        "less", options=casts.CROWDED)  # fmt: skip
         path = Bottleneck(50 * MB, 0.040)
         build = partial(casts.beside, path=path, other=other, count=(1, 5))
@@ -58,7 +58,7 @@ def _mixed(against: Iterable[str]) -> Iterator[Criterion]:
                        reader(readings.least_share, SETTLED), "more")  # fmt: skip
 
 
-def _throughput_harm(runs: Runs) -> float:
+def throughput_harm(runs: Runs) -> float:
     return harm(*(readings.rate(runs[key], OTHER, SETTLED) for key in (ALONE, WITH)))
 
 

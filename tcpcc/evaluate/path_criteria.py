@@ -17,7 +17,7 @@ MOBILE = 60.0
 
 
 def all_of_them(traces: Iterable[str | Path]) -> Iterator[Criterion]:
-    yield from (*_tail_drop(), *_wired(), *_wireless(), *_cellular(traces))
+    yield from (*_tail_drop(), *_tunnels(), *_wired(), *_wireless(), *_cellular(traces))
 
 
 def _tail_drop() -> Iterator[Criterion]:
@@ -38,6 +38,16 @@ def _tail_drop() -> Iterator[Criterion]:
         partial(casts.alone, path=path, seconds=4.0), reader(utilization, 2.0), "more",
         models=("fluid", "trains"),
     )  # fmt: skip
+
+
+def _tunnels() -> Iterator[Criterion]:
+    path = Bottleneck(20 * MB, 0.040)
+    build = partial(casts.tunnelled, path=path, wider=2.0)
+    setting = f"2 flows, signals of a 40 Mb/s router only, {in_words(path)}"
+    yield compared("6.2", "utilization", setting, "", build, reader(utilization, SETTLED), "more",
+                   quick=True)  # fmt: skip
+    yield compared("6.2", "drop rate", setting, "", build, reader(readings.drop_rate, SETTLED),
+                   "less", slack=LOSS_SLACK, quick=True)  # fmt: skip
 
 
 def _wired() -> Iterator[Criterion]:

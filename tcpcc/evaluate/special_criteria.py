@@ -17,13 +17,16 @@ from tcpcc.evaluate.criterion import (
     compared,
     reader,
 )
+from tcpcc.evaluate.mixed_criteria import throughput_harm
 from tcpcc.evaluate.readings import goodput_share, queueing_delay, utilization
+from tcpcc.scenario import Flow
 
 
 def all_of_them() -> Iterator[Criterion]:
     yield from (
         *_queues(), *_breakers(), *_delays(), *_constrained(), *_high_delay(), *_unresponsive(),
-        *_reordering(), *_transients(), *_rerouting(), *_data_center(),
+        *_reordering(), *_transients(), *_rerouting(), *_multipath(),
+        *_data_center(),
     )  # fmt: skip
 
 
@@ -123,6 +126,13 @@ def _rerouting() -> Iterator[Criterion]:
     yield compared("7.9", "utilization after a new route", f"2 flows, {in_words(path)}, then"
                    " 40 Mb/s, 100 ms", "", build, reader(utilization, casts.MIDDLE + 2), "more",
                    quick=True)  # fmt: skip
+
+
+def _multipath() -> Iterator[Criterion]:
+    path = Bottleneck(20 * MB, 0.040)
+    yield compared("7.10", "harm to reno's throughput by two paths", in_words(path), "",
+                   partial(casts.two_paths, path=path, other=Flow("reno")),
+                   throughput_harm, "less", quick=True)  # fmt: skip
 
 
 def _data_center() -> Iterator[Criterion]:

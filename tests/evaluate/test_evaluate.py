@@ -76,6 +76,27 @@ def test_published_weaknesses_and_strengths(case, by_section):
     assert verdict in verdicts, found
 
 
+def test_header_fields_end_at_a_tunnel(by_section):
+    """XCP obeys the router before the tunnel, which knows nothing of the slower link in it."""
+    found, plain = (by_section("6.2").evaluate(tc.Flow(name)).findings for name in ("xcp", "reno"))
+    assert [each.verdict for each in found] == ["fails", "fails"]
+    assert [each.verdict for each in plain] == ["passes", "passes"]
+    entry = found[0].scenarios[WITH].net.links[0]
+    assert (entry.queue.discipline.name, entry.rate) == ("xcp_router", 40e6)
+
+
+@pytest.mark.parametrize(("ecn", "queue"), [("accurate", "pie"), ("l4s", "dualpi2")])
+def test_marks_end_at_a_tunnel(ecn, queue):
+    flow = tc.Flow("dctcp", transport=tc.Transport(ecn=ecn))
+    (entry, *_) = casts.tunnelled(flow, path=Bottleneck(2e7, 0.04), wider=2.0)[WITH].net.links
+    assert entry.queue.discipline.name == queue
+
+
+def test_two_coupled_paths_harm_less_than_two_flows(by_section):
+    (lia,) = by_section("7.10").evaluate(tc.Flow("lia")).findings
+    assert lia.value.mean < 0.6 < 0.65 < lia.standards["reno"].mean < 0.7
+
+
 # Judging.
 
 

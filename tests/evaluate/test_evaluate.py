@@ -123,6 +123,13 @@ def test_verdicts(values, less, verdict):
     assert found.value.mean == pytest.approx(np.mean(values))
 
 
+def test_what_nothing_requires_is_reported_only():
+    standards = {"reno": Measured([10.0, 10.0])}
+    wanted = dataclasses.replace(_criterion(less=True), needed=False)
+    for value in (1.0, 10.0, 100.0):
+        assert judge(wanted, Measured([value, value]), standards).verdict == "reported"
+
+
 def test_a_controller_whose_rules_fail_is_refused_with_the_reason(by_section):
     def on_ack(s, p, a):
         s.cwnd += 1 / (s.cwnd - s.cwnd)

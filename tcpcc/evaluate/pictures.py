@@ -19,11 +19,16 @@ from tcpcc.evaluate.readings import BOTTLENECK, named
 from tcpcc.results import plots
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from tcpcc.evaluate.dossier import Finding
     from tcpcc.results import Run
 
 STRIP = 120
 """Width of a row's strip, pixels."""
+
+SINGLE = 2
+"""Most flows of a role that a picture draws one by one."""
 
 SKETCH, RATES, QUEUE, POINTS = 190, 34, 14, 95
 """Of a row's sketch: width, height of the throughput and of the queue, pixels; points in time."""
@@ -105,6 +110,40 @@ def _line(shares: NDArray[np.float64], height: float, bottom: float) -> str:
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
 
 
+def _draw_rates(run: Run, ax: Axes) -> None:
+    """Throughputs, those of more than `SINGLE` flows of a role as a sum, and the link's rate."""
+    series = run.throughput_series(run.duration / POINTS)
+    ends = series["time"].values
+    lines: dict[str, NDArray[np.float64]] = {}
+    for role in (TESTED, OTHER):
+        names = named(run, role)
+        if len(names) <= SINGLE:
+            lines |= {_label(run, [name]): series.sel(flow=name).values for name in names}
+        else:
+            lines[_label(run, names)] = series.sel(flow=names).sum("flow").values
+    capacity = run.data["capacity"].sel(link=BOTTLENECK).values
+    link = _means(capacity / float(run.data.attrs["interval"]))
+    scale, unit = plots.rate_unit(max(float(np.max(each)) for each in (link, *lines.values())))
+    times = np.linspace(0, run.duration, POINTS)
+    ax.plot(times, link / scale, color=plots.BLACK, lw=0.8, ls=plots.DASHES[1], label="link")
+    for k, (label, rates) in enumerate(lines.items()):
+        look = {"color": plots.PALETTE[k], "ls": plots.DASHES[k % 4]}
+        ax.plot(ends - np.diff(ends, prepend=0.0) / 2, rates / scale, label=label, **look)
+    ax.set(xlabel="Time (s)", ylabel=f"Throughput ({unit})", xlim=(0, run.duration))
+    ax.set_ylim(bottom=0)
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(lines) + 1)
+
+
+def _label(run: Run, names: list[str]) -> str:
+    """ "vegas", "vegas 1" or "1000 vegas"."""
+    rows = run.data.sel(flow=names)
+    count, controller = int(rows["count"].sum()), str(rows["controller"].values[0])
+    if len(names) > 1:
+        return f"{count} {controller}"
+    number = names[0].partition(".")[2]
+    return f"{controller} {number}".rstrip()
+
+
 def picture(finding: Finding | None) -> dict[str, str] | None:
     """Throughputs and queue of a finding's first run, as a PNG in a data address."""
     if finding is None:
@@ -114,8 +153,7 @@ def picture(finding: Finding | None) -> dict[str, str] | None:
     run = finding.runs[WITH]
     with plots.style():
         figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, 2.1))
-    drawn = [*named(run, TESTED), *named(run, OTHER)]
-    plots.throughput(run, left, flows=drawn, width=run.duration / 60)
+        _draw_rates(run, left)
     plots.queue(run, right, link=BOTTLENECK)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)

@@ -20,6 +20,8 @@ from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
+from tcpcc.evaluate.page import strip_drawn
+from tcpcc.evaluate.pictures import strip
 from tcpcc.evaluate.sections import SECTIONS
 from tcpcc.models.evidence import evidence, evidence_table, models_for
 from tcpcc.queues import QUEUES, discipline
@@ -78,22 +80,52 @@ def _league() -> xr.Dataset:
 
 
 def _evaluation(name: str) -> list[str]:
-    """What the controller fails in a quick evaluation after RFC 9743."""
+    """The controller's dossier: all numbers of a quick evaluation after RFC 9743."""
     league = _league()
     if name not in league["controller"]:
         return ["Not evaluated: run `make league`.", ""]
     one = league.sel(controller=name)
     verdicts = one["verdict"].values
     counts = ", ".join(f"{word} {int((verdicts == word).sum())}" for word in VERDICTS)
-    told = [f"Quick evaluation after RFC 9743 ([guide](../guides/evaluate.md)): {counts}.", ""]
     rows = []
-    for k in np.flatnonzero(verdicts == "fails"):
-        each = one.isel(criterion=k)
-        values = [f"{float(each[v]):.3g}" for v in ("value", "reno", "cubic")]
-        words = [str(each[v].item()) for v in ("section", "measure", "setting", "unit")]
-        rows.append((*words, *values))
-    head = ("section", "measure", "setting", "unit", "value", "Reno", "CUBIC")
-    return [*told, *([_table(head, rows), ""] if rows else [])]
+    for section in SECTIONS:
+        places = np.flatnonzero(one["section"].values == section.number)
+        if not len(places):
+            continue
+        title = f"{section.number} {section.title} ({section.level})"
+        rows.append(f'<tr><th colspan="8">{title}</th></tr>')
+        rows += [_criterion_row(one.isel(criterion=k), name) for k in places]
+    columns = ("measure", "setting", name, "Reno", "CUBIC", "", "better is", "verdict")
+    return [
+        f"Quick evaluation after RFC 9743 ([guide](../guides/evaluate.md)): {counts}. The dot is"
+        f" {name} with its 95 % confidence interval, upright lines are Reno and CUBIC. `tcpcc"
+        f" evaluate {name} --out dossier` writes this dossier with pictures of the runs and the"
+        " scenario files.",
+        "",
+        '<div class="variants dossier"><table>',
+        f"<thead><tr>{''.join(f'<th>{column}</th>' for column in columns)}</tr></thead>",
+        "<tbody>",
+        *rows,
+        "</tbody></table></div>",
+        "",
+    ]
+
+
+def _criterion_row(one: xr.Dataset, name: str) -> str:
+    """A criterion's numbers, drawing and verdict."""
+    measure, setting, unit, better, verdict = (
+        str(one[v].item()) for v in ("measure", "setting", "unit", "better", "verdict")
+    )
+    value, half, reno, cubic = (float(one[v]) for v in ("value", "half_width", "reno", "cubic"))
+    drawn = strip_drawn(strip(value, half, {"Reno": reno, "CUBIC": cubic}, unit), name)
+    numbers = "".join(
+        f"<td>{'-' if math.isnan(x) else f'{x:.3g}'}{told}</td>"
+        for x, told in ((value, f" {unit}" if unit in ("ms", "s") else ""), (reno, ""), (cubic, ""))
+    )
+    return (
+        f'<tr><td class="words">{measure}</td><td class="words">{setting}</td>{numbers}'
+        f'<td>{drawn}</td><td>{better}</td><td class="{verdict}">{verdict}</td></tr>'
+    )
 
 
 def _failed(number: int) -> str:
@@ -127,8 +159,8 @@ def league_page() -> str:
             f"All controllers in a quick [evaluation after RFC 9743](guides/evaluate.md):"
             f" {league.sizes['criterion']} criteria, 3 seeds. A cell is the number of criteria of a"
             " section that the controller fails: where it is worse than both Reno and CUBIC in the"
-            " same scenario. *better*: criteria in which it is better than both. What each"
-            " controller fails is on its page; `docs/league.nc` has all numbers. A click on a"
+            " same scenario. *better*: criteria in which it is better than both. A controller's"
+            " dossier is on its page; `docs/league.nc` has all numbers. A click on a"
             " heading sorts.",
             "",
             '<div class="variants"><table>',

@@ -24,6 +24,7 @@ from .export import export as export
 from .interactive import explore as explore
 from .many import SweepError as SweepError
 from .many import SweepInterrupted as SweepInterrupted
+from .many import on_cluster as on_cluster
 from .many import simulate_many as simulate_many
 from .models import Estimate as Estimate
 from .models import LongRun as LongRun
@@ -80,6 +81,7 @@ from .scenario import SlowStart as SlowStart
 from .scenario import Transport as Transport
 from .scenario import Workload as Workload
 from .scenario import tcplib as tcplib
+from .scenario.changing import cellular as cellular
 from .scenario.changing import mahimahi as mahimahi
 from .scenario.changing import outage as outage
 from .scenario.changing import rate_series as rate_series

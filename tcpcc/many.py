@@ -1,8 +1,8 @@
 """Many simulations: in parallel, resumable, with a progress bar.
 
 Simulations run in threads, since the engines release the interpreter lock. The SimPy driver does
-not release it and runs in processes. Inside `with joblib.parallel_config(backend="dask")` (or
-"ray") that backend runs the simulations.
+not release it and runs in processes. Inside `with on_cluster("dask")` (or "ray"), or joblib's own
+`parallel_config`, the simulations go to a cluster.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import hashlib
 import inspect
 import itertools
 import os
+import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache as once
 from pathlib import Path
@@ -106,6 +108,43 @@ def simulate_many(
     settings: dict[str, Any] = {"cache": cache, "keep_from": keep_from, "processes": processes}
     with Simulations(scenarios, model, jobs=jobs, **settings, **options) as simulations:
         return simulations.runs(progress, title)
+
+
+@contextmanager
+def on_cluster(where: str) -> Iterator[None]:
+    """Within a `with` block simulations run on a cluster of Dask or Ray.
+
+    Args:
+        where: "dask" or "ray" for processes of this machine, or with the address of a running
+            cluster: "dask=tcp://host:8786", "ray=auto". Its workers need this version of tcpcc.
+
+    Raises:
+        ScenarioError: another kind of cluster.
+        TcpccError: the package is missing.
+    """
+    from joblib import parallel_config
+
+    kind, _, address = where.partition("=")
+    if kind not in CLUSTERS:
+        raise unknown("cluster", kind, CLUSTERS)
+    try:
+        if kind == "dask":
+            from dask.distributed import Client
+        else:
+            import ray
+            from ray.util.joblib import register_ray
+    except ImportError as error:
+        raise TcpccError(f"cluster {kind!r}: {error}; pip install 'tcpcc[cluster]'") from None
+    if kind == "dask":
+        with Client(address or None), parallel_config(backend="dask"):
+            yield
+    else:
+        register_ray()
+        with ray.init(address=address or None), parallel_config(backend="ray"):
+            yield
+
+
+CLUSTERS = ("dask", "ray")
 
 
 class Simulations:
@@ -253,14 +292,14 @@ class Simulations:
         return_as = "generator_unordered" if streams else "list"
         parallel = Parallel(n_jobs=self._jobs, prefer=self._prefer, return_as=return_as)
         work = ((key, self._scenarios[self._same[key][0]]) for key in self._todo)
+        threads = getattr(backend, "uses_threads", False)
         self._work = parallel(
             delayed(_one)(
                 key,
-                scenario,
+                scenario if threads else _packed(scenario),
                 self._options,
                 self._places[key],
                 self._keep_from,
-                _registered(scenario),
                 self._id,
             )
             for key, scenario in work
@@ -315,20 +354,16 @@ _numbers = itertools.count()
 
 def _one(
     key: _Key,
-    scenario: Scenario,
+    work: Scenario | bytes,
     options: dict[str, Any],
     place: Path | None,
     keep_from: float,
-    definitions: list[Definition],
     sweep_id: tuple[int, int],
 ) -> tuple[_Key, Run | Exception]:
     from tcpcc import models
-    from tcpcc.definition import register
 
-    if os.getpid() != sweep_id[0]:  # a new process lacks the definitions that a notebook registered
-        for definition in definitions:
-            register(definition)
     try:
+        scenario = _unpacked(work, sweep_id[0]) if isinstance(work, bytes) else work
         run = models.simulate(scenario, model=key[1], **options)
     except Exception as error:
         return key, error
@@ -337,6 +372,43 @@ def _one(
             if sweep_id not in _ended:
                 shelf.put(place, run)
     return key, run
+
+
+def _packed(scenario: Scenario) -> bytes:
+    """A scenario and its registered definitions for another process.
+
+    Rules go by value, since the process cannot import a notebook or the user's file.
+    """
+    import cloudpickle
+
+    names = {
+        getattr(getattr(definition, setting.name), "__module__", None)
+        for definition in _definitions(scenario)
+        for setting in fields(definition)  # type: ignore[arg-type]
+    }
+    by_value = {"__main__", *cloudpickle.list_registry_pickle_by_value()}
+    own = [
+        sys.modules[name] for name in names - by_value
+        if name in sys.modules and name.partition(".")[0] not in ("tcpcc", "builtins")
+    ]  # fmt: skip
+    for module in own:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        data: bytes = cloudpickle.dumps((scenario, _registered(scenario)))
+    finally:
+        for module in own:
+            cloudpickle.unregister_pickle_by_value(module)
+    return data
+
+
+def _unpacked(data: bytes, process: int) -> Scenario:
+    """The scenario; a process other than the one that packed it registers its definitions."""
+    from tcpcc.definition import register
+
+    scenario, definitions = pickle.loads(data)
+    for definition in definitions if os.getpid() != process else ():
+        register(definition)
+    return scenario
 
 
 def _definitions(scenario: Scenario) -> list[Definition]:

@@ -14,6 +14,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,6 +164,8 @@ def parser() -> argparse.ArgumentParser:
         "--against", default="cubic,reno,bbr3", metavar="A,B", help="its competitors"
     )
     judged.add_argument("--sections", metavar="A,B", help="of the RFC: 5.1.3,7 ; default: all")
+    judged.add_argument("--cellular", action="append", default=[], type=Path, metavar="FILE",
+                        help="Mahimahi trace of a cellular link; may be repeated")  # fmt: skip
     judged.add_argument("--out", type=Path, metavar="DIR", help="write a page, numbers, scenarios")
     judged.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="value of a parameter")  # fmt: skip
@@ -299,6 +302,10 @@ def _evaluating(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--seeds", type=int, help="number of seeds; default: 5, quick 3")
     sub.add_argument("--jobs", type=int, help="number of parallel runs; default: one per processor")
     sub.add_argument("--cache", type=Path, metavar="DIR", help="store finished runs, to resume")
+    sub.add_argument(
+        "--cluster", metavar="KIND[=ADDRESS]",
+        help="run on a cluster: dask, dask=tcp://host:8786, ray, ray=auto",
+    )  # fmt: skip
     _importing(sub)
 
 
@@ -707,10 +714,11 @@ def evaluate_one(options: argparse.Namespace) -> int:
     from tcpcc.evaluate import evaluate
 
     sections = options.sections.split(",") if options.sections else None
-    dossier = evaluate(
-        _evaluated(options), against=options.against.split(","), sections=sections,
-        **_evaluation(options),
-    )  # fmt: skip
+    with _cluster(options):
+        dossier = evaluate(
+            _evaluated(options), against=options.against.split(","), sections=sections,
+            cellular=options.cellular, **_evaluation(options),
+        )  # fmt: skip
     table = dossier.sections()
     print(plain_table(table[table["criteria"] > 0].reset_index()))
     print(f"\n{dossier!r}".replace("<", "").replace(">", ""))
@@ -724,7 +732,8 @@ def league_of(options: argparse.Namespace) -> None:
     from tcpcc.evaluate import league
 
     _import(options.imports)
-    found = league(options.controllers or None, out=options.out, **_evaluation(options))
+    with _cluster(options):
+        found = league(options.controllers or None, out=options.out, **_evaluation(options))
     print(plain_table(found.table().reset_index()))
     if options.out:
         print(f"wrote {options.out / 'index.html'}")
@@ -817,6 +826,12 @@ def _evaluated(options: argparse.Namespace) -> Flow:
 
 def _evaluation(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in ("quick", "seeds", "jobs", "cache")}
+
+
+def _cluster(options: argparse.Namespace) -> AbstractContextManager[None]:
+    from tcpcc.many import on_cluster
+
+    return on_cluster(options.cluster) if options.cluster else nullcontext()
 
 
 def _registered_by(file: Path) -> str:

@@ -76,11 +76,12 @@ class Bottleneck:
         )
 
     def host(self, flow: Flow) -> Flow:
-        """A flow with the packet size, start and processing time of these networks."""
+        """A flow with the packet size of these networks, and at least their start and processing
+        time."""
         return flow.replace(
             packet_size=PACKET,
             jitter=max(flow.jitter, STARTS),
-            processing=min(8 * PACKET / self.rate, self.rtt / 10),
+            processing=max(flow.processing, min(8 * PACKET / self.rate, self.rtt / 10)),
         )
 
 
@@ -96,5 +97,9 @@ def in_words(bottleneck: Bottleneck) -> str:
         if bottleneck.rate >= s
     )  # fmt: skip
     delay = 1e3 * bottleneck.rtt
-    told = f"{bottleneck.rate / scale:g} {unit}, {delay:g} ms"
+    told = f"{bottleneck.rate / scale:.3g} {unit}, {delay:g} ms"
     return told if math.isinf(bottleneck.bdp) else f"{told}, {bottleneck.bdp:g} BDP"
+
+
+def flows_in_words(count: int) -> str:
+    return "1 flow" if count == 1 else f"{count} flows"

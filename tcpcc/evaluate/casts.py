@@ -1,22 +1,29 @@
 """Scenarios of an evaluation: which flows share the bottleneck, and what happens to it.
 
-Each function takes the flow to evaluate and returns scenarios by name: `WITH` has the flow;
-`ALONE`, where harm is measured, has the others without it.
+Each function takes the flow to evaluate and returns scenarios by name: `WITH` has the flow; where
+harm is measured, `ALONE` has the others without it, and `BY_ITSELF` has it without the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from tcpcc.evaluate.bottleneck import Bottleneck
-from tcpcc.evaluate.criterion import ALONE, OTHER, TESTED, WITH, Scenarios
+from tcpcc.evaluate.bottleneck import PACKET, Bottleneck
+from tcpcc.evaluate.criterion import ALONE, BY_ITSELF, OTHER, TESTED, WITH, Scenarios
 from tcpcc.evaluate.readings import BOTTLENECK
+from tcpcc.queues import QUEUES
+from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
-from tcpcc.scenario.changing import outage, rate_series
+from tcpcc.scenario.changing import outage
 from tcpcc.scenario.workload import web
 
 MIDDLE = 20.0
 """Time at which a path changes, s; runs with a change last twice as long."""
+
+CROWDED: Mapping[str, int] = {"representatives": 200}
+"""Options of the packet model in a crowd: senders that are simulated for the flows of a kind."""
 
 WEB = "web"
 MEAN_TRANSFER = 12e3
@@ -48,10 +55,19 @@ def beside(
     flow: Flow, *, path: Bottleneck, other: Flow, count: tuple[int, int] = (1, 1),
     seconds: float = 60.0,
 ) -> Scenarios:  # fmt: skip
-    """Tested flows beside others; alone, the others have the bottleneck."""
+    """Tested flows beside others, and each kind alone."""
     others = other.replace(name=OTHER, count=count[1])
-    flows = [others, flow.replace(name=TESTED, count=count[0])]
-    return {WITH: path.scenario(flows, seconds), ALONE: path.scenario([others], seconds)}
+    own = flow.replace(name=TESTED, count=count[0])
+    flows = {WITH: [others, own], ALONE: [others], BY_ITSELF: [own]}
+    return {name: path.scenario(those, seconds) for name, those in flows.items()}
+
+
+def two_paths(flow: Flow, *, path: Bottleneck, other: Flow, seconds: float = 60.0) -> Scenarios:
+    """Two paths of one connection share the bottleneck with another flow."""
+    others = other.replace(name=OTHER)
+    own = [flow.replace(name=f"{TESTED}.{k}", group="paths") for k in (0, 1)]
+    flows = {WITH: [others, *own], ALONE: [others]}
+    return {name: path.scenario(those, seconds) for name, those in flows.items()}
 
 
 def with_short(
@@ -97,18 +113,63 @@ def changed(
     return {WITH: path.scenario(flows, 2 * MIDDLE, changes=[change])}
 
 
-def mobile(flow: Flow, *, path: Bottleneck, step: float = 0.1, seconds: float = 60.0) -> Scenarios:
-    """The rate wanders as that of a mobile link: steps of 0.1 s, a factor of 20 from end to end.
-
-    Its logarithm is a Gaussian random walk, reflected at a twentieth of the path's rate and at the
-    rate itself. The walk is the same in all runs.
-    """
-    draw = np.random.default_rng(1)
-    depth = np.log(20.0)
-    walk = np.cumsum(draw.normal(0.0, 0.25, round(seconds / step)))
-    folded = np.abs((walk + depth) % (2 * depth) - depth)
-    changes = rate_series(BOTTLENECK, path.rate * np.exp(-folded), interval=step)
+def following(
+    flow: Flow, *, path: Bottleneck, changes: Sequence[Change], seconds: float
+) -> Scenarios:
+    """The path's rate follows a series, the same in all runs."""
     return {WITH: path.scenario([flow.replace(name=TESTED)], seconds, changes=changes)}
+
+
+def mean_rate(changes: Sequence[Change], until: float) -> float:
+    """Mean over time of a series of rates that begins at 0, bit/s."""
+    times = [change.at for change in changes] + [until]
+    rates = [change.rate or 0.0 for change in changes]
+    return float(np.dot(rates, np.diff(times))) / until
+
+
+def crowd(
+    flow: Flow, *, path: Bottleneck, count: int, other: Flow | None = None, seconds: float = 30.0
+) -> Scenarios:
+    """Many tested flows, which may be beside as many others; run it with the options `CROWDED`.
+
+    A host takes twice as long to send a packet as the packets of all flows for which a sender
+    stands take on the link together: otherwise the next one takes the room that the last one has
+    left in the queue.
+    """
+    train = count / CROWDED["representatives"] * 8 * PACKET / path.rate
+    many = flow.replace(name=TESTED, count=count, processing=2 * train)
+    flows = {WITH: [many]}
+    if other is not None:
+        others = other.replace(name=OTHER, count=count, processing=2 * train)
+        flows = {WITH: [others, many], ALONE: [others]}
+    return {
+        name: path.scenario(those, seconds).replace(interval=0.1)  # a third of the bins
+        for name, those in flows.items()
+    }
+
+
+def tunnelled(flow: Flow, *, path: Bottleneck, wider: float, seconds: float = 40.0) -> Scenarios:
+    """The bottleneck is in a tunnel: drop-tail, it gives no signals.
+
+    A link of `wider` times its rate before it gives those that the flow reads.
+    """
+    entry, tunnel, rate = "entry", "left", wider * path.rate
+    there = Link(entry, tunnel, rate=rate, delay=0.0, buffer=path.buffer, queue=_signals(flow))
+    back = Link(tunnel, entry, rate=rate, delay=0.0)
+    net = path.network
+    whole = Network((there, back, *net.links), net.access, (entry, "right"))
+    return {WITH: path.scenario([flow.replace(name=TESTED, count=2)], seconds, net=whole)}
+
+
+def _signals(flow: Flow) -> QueueSpec | None:
+    """The discipline whose marks or header fields a flow reads; None: it reads none."""
+    mine = set(flow.definition.header)
+    for discipline in QUEUES.values():
+        if mine & set(discipline.header):
+            return discipline()
+    if flow.transport.ecn == "off":
+        return None
+    return QUEUES["dualpi2"]() if flow.transport.ecn == "l4s" else QUEUES["pie"](ecn=True)
 
 
 def incast(flow: Flow, *, path: Bottleneck, count: int, size: int) -> Scenarios:

@@ -1,10 +1,15 @@
-"""A criterion: a question of RFC 9743, the scenarios that answer it, and the number they give."""
+"""A criterion: a question of RFC 9743, the scenarios that answer it, and the number they give.
+
+The RFC sets no thresholds. A criterion therefore compares with Reno and CUBIC in the same
+scenario: what does no worse than the worse of the two passes. `slack` is the difference that does
+not matter; it is the same for all criteria of a unit (`SLACK`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -16,8 +21,19 @@ TESTED, OTHER = "tested", "other"
 Scenarios = Mapping[str, "Scenario"]
 Runs = Mapping[str, "Run"]
 
-WITH, ALONE = "with", "alone"
-"""Keys of a criterion's scenarios: the one with the tested flows, and one without them."""
+WITH, ALONE, BY_ITSELF = "with", "alone", "by_itself"
+"""Keys of a criterion's scenarios: tested flows and others, only the others, only the tested."""
+
+SLACK = {"": 0.1, "ms": 5.0, "packets": 10.0, "s": 2.0, "slowdown": 0.5, "ratio": 0.5}
+"""Differences that do not matter, by unit; "": shares of a whole."""
+
+LOSS_SLACK = 0.005
+"""The same for drop rates."""
+
+SETTLED = 10.0
+"""Means begin after this time, s."""
+
+MB, GB, KB = 1e6, 1e9, 1e3
 
 
 @dataclass(frozen=True)
@@ -51,8 +67,9 @@ class Criterion:
         less: whether less is better.
         slack: difference from the standards' number that does not matter, in the number's unit.
         quick: whether a quick evaluation has it.
-        model: model of the simulation.
-        needed: whether a worse number than the standards' fails; otherwise it is reported only.
+        models: models of the simulation; the first that does not refuse the scenarios runs them.
+        options: options of `simulate`, by name.
+        needed: whether the number gets a verdict; otherwise it is reported only.
     """
 
     section: str
@@ -64,7 +81,8 @@ class Criterion:
     less: bool
     slack: float
     quick: bool = False
-    model: str = "packet"
+    models: tuple[str, ...] = ("packet",)
+    options: Mapping[str, Any] = field(default_factory=dict, compare=False)
     needed: bool = True
 
     @property
@@ -73,3 +91,17 @@ class Criterion:
         told = f"{self.section} {self.measure} {self.setting}"
         kept = "".join(c if c.isalnum() or c in ".-" else "_" for c in told)
         return "_".join(filter(None, kept.split("_")))
+
+
+def compared(
+    section: str, measure: str, setting: str, unit: str, build: Any, read: Any, better: str,
+    **more: Any,
+) -> Criterion:  # fmt: skip
+    """A criterion whose slack is that of its unit; `better` is "less" or "more"."""
+    more.setdefault("slack", SLACK[unit])
+    return Criterion(section, measure, setting, unit, build, read, better == "less", **more)
+
+
+def reader(read: Callable[..., float], *args: Any, **settings: Any) -> Callable[[Runs], float]:
+    """A function that reads a number from the run with the tested flows."""
+    return lambda runs: read(runs[WITH], *args, **settings)

@@ -35,7 +35,9 @@ class Finding:
         verdict: "fails": worse than all standards; "better": better than all; "passes": neither;
             "refused": the model cannot run it, or the rules failed; "reported": no requirement.
         reason: why it was refused; else "".
+        model: model of the simulations.
         scenarios, runs: those of the first seed, by name.
+        theirs: the standards' runs of the first seed, by name of the standard.
     """
 
     criterion: Criterion
@@ -43,8 +45,10 @@ class Finding:
     standards: Mapping[str, Mean]
     verdict: str
     reason: str
+    model: str
     scenarios: Scenarios = field(repr=False)
     runs: Mapping[str, Run] = field(repr=False)
+    theirs: Mapping[str, Mapping[str, Run]] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,9 @@ class Dossier:
     def table(self) -> pd.DataFrame:
         """One row for each criterion.
 
-        Columns: `section`, `measure`, `setting`, `unit`, `better` ("less" or "more"), `value`,
-        `half_width` (of the 95 % confidence interval), a column for each standard controller,
-        `verdict`, `reason`.
+        Columns: `section`, `measure`, `setting`, `unit`, `model`, `better` ("less" or "more"),
+        `value`, `half_width` (of the 95 % confidence interval), a column for each standard
+        controller, `verdict`, `reason`.
         """
         import pandas as pd
 
@@ -87,6 +91,7 @@ class Dossier:
                     "measure": each.criterion.measure,
                     "setting": each.criterion.setting,
                     "unit": each.criterion.unit,
+                    "model": each.model,
                     "better": "less" if each.criterion.less else "more",
                     "value": each.value.mean,
                     "half_width": each.value.half_width,

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.errors import TcpccError, unknown, whole
+from tcpcc.errors import ScenarioError, TcpccError, unknown, whole
 from tcpcc.evaluate.criteria import criteria
 from tcpcc.evaluate.criterion import Criterion, Scenarios
 from tcpcc.evaluate.dossier import BETTER, FAILS, PASSES, REFUSED, REPORTED, Dossier, Finding
 from tcpcc.evaluate.sections import SECTIONS
-from tcpcc.many import SweepError, simulate_many
+from tcpcc.many import Simulations
 from tcpcc.results.metrics import Mean, mean_ci
 from tcpcc.scenario import Flow
 
@@ -36,6 +36,7 @@ def evaluate(
     against: Sequence[str] = AGAINST,
     quick: bool = False,
     sections: Iterable[str] | None = None,
+    cellular: Sequence[str | Path] = (),
     seeds: int | None = None,
     jobs: int | None = None,
     cache: str | Path | None = None,
@@ -43,7 +44,8 @@ def evaluate(
 ) -> Dossier:
     """Evaluate a congestion controller after RFC 9743.
 
-    Each criterion is a number from the packet model (one from the fluid model), measured with the
+    Each criterion is a number from the packet model (at 100 Gb/s from fluid or trains; in crowds a
+    packet stands for several), measured with the
     controller and with Reno and CUBIC in its place. A criterion fails if the controller is worse
     than the worse of the two by more than a difference that does not matter, with 95 % confidence
     over the seeds.
@@ -55,14 +57,17 @@ def evaluate(
         quick: only the most telling criteria, with 3 seeds.
         sections: numbers of sections of RFC 9743 to evaluate, such as "5.1.3"; "5" is all of
             section 5. Default: all.
+        cellular: Mahimahi traces of cellular links; section 6.4 has criteria for each, besides
+            those of a generated link.
         seeds: number of seeds, at least 2. Default: 5, quick 3.
         jobs, cache, progress: as in `simulate_many`. A cache keeps the standards' runs, too.
 
     Raises:
-        ScenarioError: an unknown controller or section, or fewer than two seeds.
+        ScenarioError: an unknown controller or section, a trace that cannot be read, or fewer than
+            two seeds.
     """
     flow = controller if isinstance(controller, Flow) else Flow(controller)
-    judges = Judges(against, quick=quick, sections=sections, seeds=seeds,
+    judges = Judges(against, quick=quick, sections=sections, cellular=cellular, seeds=seeds,
                     jobs=jobs, cache=cache, progress=progress)  # fmt: skip
     return judges.evaluate(flow)
 
@@ -79,12 +84,13 @@ class Judges:
         *,
         quick: bool = False,
         sections: Iterable[str] | None = None,
+        cellular: Sequence[str | Path] = (),
         seeds: int | None = None,
         **options: Any,
     ) -> None:
         default = QUICK_SEEDS if quick else SEEDS
         self.seeds = whole("seeds", default if seeds is None else seeds, "", low=2)
-        self.criteria = _chosen(criteria(against), sections, quick=quick)
+        self.criteria = _chosen(criteria(against, cellular), sections, quick=quick)
         self._options = options
         self._standards: dict[str, list[Measured]] = {}
 
@@ -131,12 +137,14 @@ class Measured:
         scenarios: those of the first seed.
         runs: those of the first seed, by the scenarios' names.
         reason: why there is no number; "": there is.
+        model: model of the simulations.
     """
 
     values: list[float] = field(default_factory=list)
     scenarios: Scenarios = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     reason: str = ""
+    model: str = ""
 
     @property
     def mean(self) -> Mean:
@@ -144,47 +152,69 @@ class Measured:
 
 
 def measure(wanted: Sequence[Criterion], flow: Flow, seeds: int, **options: Any) -> list[Measured]:
-    """The numbers of criteria for one kind of flow; simulations run in parallel."""
+    """The numbers of criteria for one kind of flow; simulations run in parallel.
+
+    A criterion that its model refuses is left to its next model.
+    """
     found = [Measured() for _ in wanted]
-    for model in dict.fromkeys(each.model for each in wanted):
-        todo = []
-        for k, each in enumerate(wanted):
-            if each.model == model:
-                try:
-                    scenarios = each.build(flow)
-                except TcpccError as error:
-                    found[k].reason = str(error)
-                    continue
-                found[k].scenarios = scenarios
-                todo += [
-                    (k, seed, name, scenario.replace(seed=seed))
-                    for seed in range(1, seeds + 1)
-                    for name, scenario in scenarios.items()
-                ]
-        runs = _runs(todo, model, found, title=flow.controller, **options)
-        for k, each in enumerate(wanted):
-            if each.model == model and not found[k].reason:
-                by_seed = [runs[k, seed] for seed in range(1, seeds + 1)]
-                found[k].values = [each.read(of) for of in by_seed]
-                found[k].runs = by_seed[0]
+    left: dict[int, tuple[str, ...]] = {}
+    for k, each in enumerate(wanted):
+        try:
+            found[k].scenarios = each.build(flow)
+            left[k] = each.models
+        except TcpccError as error:
+            found[k].reason = str(error)
+    while left:
+        kinds: dict[tuple[Any, ...], list[int]] = {}
+        for k, models in left.items():
+            kinds.setdefault((models[0], *wanted[k].options.items()), []).append(k)
+        refused: set[int] = set()
+        for (model, *settings), members in kinds.items():
+            told = {"title": flow.controller, "model": model, **dict(settings), **options}
+            refused |= _fill(found, wanted, members, seeds, **told)
+        left = {k: left[k][1:] for k in refused if len(left[k]) > 1}
     return found
 
 
-def _runs(
-    todo: Sequence[tuple[int, int, str, Any]], model: str, found: Sequence[Measured], **options: Any
-) -> dict[tuple[int, int], dict[str, Run]]:
-    """Runs by criterion and seed; the reasons of failures go into `found`."""
-    try:
-        done = simulate_many([each[-1] for each in todo], model=model, **options)
-    except SweepError as error:
-        done = error.finished
-        for at, cause in error.failed.items():
-            found[todo[at][0]].reason = " ".join(str(cause).split())
+def _fill(
+    found: Sequence[Measured], wanted: Sequence[Criterion], members: Sequence[int], seeds: int,
+    *, model: str, progress: bool | None = None, title: str | None = None, **options: Any,
+) -> set[int]:  # fmt: skip
+    """Measure some criteria with one model; returns those that it refuses.
+
+    A number is read as soon as its runs are finished; only those of the first seed are kept.
+    """
+    todo = [
+        (k, seed, name, scenario.replace(seed=seed))
+        for k in members
+        for seed in range(1, seeds + 1)
+        for name, scenario in found[k].scenarios.items()
+    ]
     runs: dict[tuple[int, int], dict[str, Run]] = {}
-    for (k, seed, name, _), run in zip(todo, done, strict=True):
-        if run is not None:
-            runs.setdefault((k, seed), {})[name] = run
-    return runs
+    values: dict[tuple[int, int], float] = {}
+    causes: dict[int, Exception] = {}
+    first: dict[int, int] = {}
+    with Simulations([each[-1] for each in todo], model, **options) as simulations:
+        for at, run in simulations.finished(progress, title):
+            k, seed, name, _ = todo[at]
+            if isinstance(run, Exception):
+                if at <= first.setdefault(k, at):
+                    first[k], causes[k] = at, run
+                continue
+            of_seed = runs.setdefault((k, seed), {})
+            of_seed[name] = run
+            if len(of_seed) == len(found[k].scenarios):
+                values[k, seed] = wanted[k].read(of_seed)
+                if seed > 1:
+                    del runs[k, seed]
+    for k in members:
+        one = found[k]
+        one.model = model
+        one.reason = " ".join(str(causes.get(k, "")).split())
+        if not one.reason:
+            one.values = [values[k, seed] for seed in range(1, seeds + 1)]
+            one.runs = runs[k, 1]
+    return {k for k, cause in causes.items() if isinstance(cause, ScenarioError)}
 
 
 def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]) -> Finding:
@@ -199,7 +229,7 @@ def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]
     own = tested.mean
     if tested.reason or math.isnan(own.mean):
         verdict = REFUSED
-    elif not known:
+    elif not known or not criterion.needed:
         verdict = REPORTED
     else:
         sign = 1.0 if criterion.less else -1.0
@@ -207,7 +237,11 @@ def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]
         half = 0.0 if math.isnan(own.half_width) else own.half_width
         verdict = PASSES
         if sign * own.mean - half > worst + criterion.slack:
-            verdict = FAILS if criterion.needed else REPORTED
+            verdict = FAILS
         elif sign * own.mean + half < best - criterion.slack:
             verdict = BETTER
-    return Finding(criterion, own, means, verdict, tested.reason, tested.scenarios, tested.runs)
+    theirs = {name: each.runs for name, each in standards.items()}
+    return Finding(
+        criterion, own, means, verdict, tested.reason, tested.model, tested.scenarios, tested.runs,
+        theirs,
+    )  # fmt: skip

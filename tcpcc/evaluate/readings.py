@@ -57,6 +57,15 @@ def queueing_delay(
     return 1e3 * queue * 8 * PACKET * (last - after) / bits
 
 
+def waiting_time(run: Run, after: float = 0.0, before: float | None = None) -> float:
+    """Mean time that packets wait at a bottleneck whose rate changes, ms, by Little's law."""
+    last = run.duration if before is None else before
+    bits = run.data["sent_bits"].sel(link=BOTTLENECK)
+    left = float(bits.where((bits["time"] > after) & (bits["time"] <= last)).sum())
+    waiting = 8 * PACKET * run.queue_mean(after, before, BOTTLENECK) * (last - after)
+    return 1e3 * waiting / left if left else math.nan
+
+
 def drop_rate(run: Run, after: float = 0.0, before: float | None = None) -> float:
     return run.drop_rate(BOTTLENECK, after, before)
 

@@ -18,7 +18,7 @@ SECTIONS = tuple(
         ("5.2.3", "Short and long flows of other algorithms", "MUST"),
         ("5.3", "Principles and incremental deployment", "MUST", "a text, not a measurement"),
         ("6.1", "Paths with tail-drop queues", "MUST"),
-        ("6.2", "Tunnels", "MUST", "concerns explicit signals of routers; no model of tunnels"),
+        ("6.2", "Tunnels", "MUST"),
         ("6.3", "Wired paths", "should"),
         ("6.4", "Wireless paths", "should"),
         ("7.1", "Active queue management", "SHOULD"),
@@ -30,7 +30,7 @@ SECTIONS = tuple(
         ("7.7", "Extreme packet reordering", "should"),
         ("7.8", "Transient events", "SHOULD"),
         ("7.9", "Sudden changes in the path", "MUST"),
-        ("7.10", "Multipath transport", "MUST", "concerns connections with several paths"),
+        ("7.10", "Multipath transport", "MUST"),
         ("7.11", "Data centers", "SHOULD"),
     )
 )

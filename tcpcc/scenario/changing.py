@@ -1,4 +1,4 @@
-"""Links that change with time: arrays of rates, traces of mobile networks, outages.
+"""Links that change with time: arrays of rates, mobile networks from traces or a law, outages.
 
 Each function returns a list of `Change` for ``Scenario(..., changes=[...])``; lists can be added.
 In the packet model a link of rate 0 sends nothing and its packets wait. The fluid model refuses
@@ -7,6 +7,7 @@ such changes.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tcpcc.errors import ScenarioError, nonnegative, positive, refuse, unknown
+from tcpcc.errors import ScenarioError, nonnegative, positive, refuse, unknown, whole
 from tcpcc.scenario import units
 from tcpcc.scenario.frozen import named
 from tcpcc.scenario.network import Change, Network
@@ -123,6 +124,61 @@ def mahimahi(
     counts = Counter(min(int(max(ms - 0.5, 0) * 1e-3 / width), bins - 1) for ms in stamps)
     rates = [counts[k] * OPPORTUNITY / width for k in range(bins)]
     return rate_series(link, rates, interval=width, start=start, until=until)
+
+
+@named
+def cellular(
+    link: str,
+    *,
+    until: Quantity,
+    most: Quantity = "12 Mbps",
+    wander: Quantity = "2.4 Mbps",
+    silence: Quantity = "100 ms",
+    interval: Quantity = "20 ms",
+    start: Quantity = 0.0,
+    seed: int = 1,
+) -> list[Change]:
+    """The changes of a link whose capacity is as random as that of a cellular network.
+
+    Opportunities to send 1504 bytes are a Poisson process, whose rate is a Brownian motion between
+    0 and `most`. It is reflected at `most`; at 0 it stays for an exponential time. That is the
+    model of a cellular link in Sprout.
+
+    Args:
+        link: its name.
+        until: end of the run, s.
+        most: largest mean rate, bit/s; the process begins at its half.
+        wander: standard deviation of the mean rate after 1 s, bit/s; Sprout: 200 packets/s.
+        silence: mean time at rate 0, s.
+        interval: bin over which opportunities are averaged to a rate, s.
+        start: time at which the process begins, s.
+        seed: seed of the process; equal seeds give equal changes.
+
+    Raises:
+        ScenarioError: a rate or a time is not positive, or the process has too many changes.
+
+    Source: K. Winstein, A. Sivaraman, H. Balakrishnan, NSDI 2013, section 3.
+    """
+    width = positive("interval", units.seconds(interval, "interval"), "s")
+    begin = nonnegative("start", units.seconds(start, "start"), "s")
+    end = positive("until", units.seconds(until, "until"), "s")
+    top = positive("most", units.rate(most, "most"), "bit/s")
+    spread = positive("wander", units.rate(wander, "wander"), "bit/s")
+    stay = math.exp(-width / positive("silence", units.seconds(silence, "silence"), "s"))
+    bins = max(math.ceil((end - begin) / width - 1e-9), 1)
+    if bins > MOST:
+        raise refuse("interval", interval, f"at most {MOST:.0e} changes until the end (s)")
+    draw = np.random.default_rng(whole("seed", seed, low=0))
+    steps, leaves = draw.normal(0.0, spread * math.sqrt(width), bins), draw.random(bins) >= stay
+    mean, means = top / 2, np.empty(bins)
+    for k in range(bins):
+        if mean > 0:
+            mean = max(top - abs(top - mean - steps[k]), 0.0)
+        elif leaves[k]:
+            mean = min(abs(steps[k]), top)
+        means[k] = mean
+    rates = draw.poisson(means * width / OPPORTUNITY) * OPPORTUNITY / width
+    return rate_series(link, rates, interval=width, start=begin, until=end)
 
 
 @named

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +13,16 @@ import pytest
 
 import tcpcc as tc
 from tcpcc.cli import main
-from tcpcc.evaluate import criteria, readings
-from tcpcc.evaluate.criterion import Criterion
-from tcpcc.evaluate.evaluation import AGAINST, Judges, Measured, judge
+from tcpcc.evaluate import casts, criteria, readings
+from tcpcc.evaluate.bottleneck import Bottleneck
+from tcpcc.evaluate.criterion import WITH, Criterion, reader
+from tcpcc.evaluate.evaluation import AGAINST, Judges, Measured, judge, measure
 from tcpcc.evaluate.sections import SECTIONS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from broken import BROKEN, controller
+
+CRITERIA = criteria.criteria(AGAINST)
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +76,27 @@ def test_published_weaknesses_and_strengths(case, by_section):
     assert verdict in verdicts, found
 
 
+def test_header_fields_end_at_a_tunnel(by_section):
+    """XCP obeys the router before the tunnel, which knows nothing of the slower link in it."""
+    found, plain = (by_section("6.2").evaluate(tc.Flow(name)).findings for name in ("xcp", "reno"))
+    assert [each.verdict for each in found] == ["fails", "fails"]
+    assert [each.verdict for each in plain] == ["passes", "passes"]
+    entry = found[0].scenarios[WITH].net.links[0]
+    assert (entry.queue.discipline.name, entry.rate) == ("xcp_router", 40e6)
+
+
+@pytest.mark.parametrize(("ecn", "queue"), [("accurate", "pie"), ("l4s", "dualpi2")])
+def test_marks_end_at_a_tunnel(ecn, queue):
+    flow = tc.Flow("dctcp", transport=tc.Transport(ecn=ecn))
+    (entry, *_) = casts.tunnelled(flow, path=Bottleneck(2e7, 0.04), wider=2.0)[WITH].net.links
+    assert entry.queue.discipline.name == queue
+
+
+def test_two_coupled_paths_harm_less_than_two_flows(by_section):
+    (lia,) = by_section("7.10").evaluate(tc.Flow("lia")).findings
+    assert lia.value.mean < 0.6 < 0.65 < lia.standards["reno"].mean < 0.7
+
+
 # Judging.
 
 
@@ -96,6 +123,13 @@ def test_verdicts(values, less, verdict):
     assert found.value.mean == pytest.approx(np.mean(values))
 
 
+def test_what_nothing_requires_is_reported_only():
+    standards = {"reno": Measured([10.0, 10.0])}
+    wanted = dataclasses.replace(_criterion(less=True), needed=False)
+    for value in (1.0, 10.0, 100.0):
+        assert judge(wanted, Measured([value, value]), standards).verdict == "reported"
+
+
 def test_a_controller_whose_rules_fail_is_refused_with_the_reason(by_section):
     def on_ack(s, p, a):
         s.cwnd += 1 / (s.cwnd - s.cwnd)
@@ -119,12 +153,71 @@ def test_harm():
     assert readings.harm(0.0, 0.0) == 0.0
 
 
+def test_waiting_time_of_packets_on_a_link_whose_rate_changes():
+    """A source at 1.2 times the mean rate keeps a buffer of 30 packets full."""
+    path = Bottleneck(3e6, 0.060, 20.0, variable=True)
+    net = path.network
+    rates = tc.rate_series("bottleneck", [1e6, 5e6], interval=1, until=40)
+    net = net.replace(links=[net.links[0].replace(buffer=30), *net.links[1:]])
+    run = tc.simulate(path.scenario([tc.CBR(2e7, packet_size=1500)], 40, changes=rates, net=net))
+    assert readings.waiting_time(run, 10.0) == pytest.approx(30 * 12000 / 3e6 * 1e3, rel=0.05)
+
+
+# Models and networks.
+
+
+def test_a_controller_that_keeps_its_window_fails_in_a_crowd():
+    """Most packets are lost, and a third of those that arrive have arrived before."""
+    wanted = [each for each in CRITERIA if "crowd of 1000" in each.setting]
+    judges = Judges(AGAINST, quick=True, sections=["5.1.1", "5.1.3"], progress=False)
+    judges.criteria = wanted
+    share, loss = judges.evaluate(tc.Flow(controller("collapses"))).findings
+    assert share.verdict == loss.verdict == "fails"
+    assert share.value.mean < 0.8 < 0.99 < share.standards["reno"].mean
+    assert loss.value.mean > 0.5 > 0.1 > loss.standards["reno"].mean > 0.05
+    assert len(share.runs[WITH].flows) == 200  # senders
+
+
+def test_representatives_lose_as_many_packets_as_all_senders():
+    (wanted,) = (c for c in CRITERIA if "crowd of 1000" in c.setting and c.measure == "drop rate")
+    every = dataclasses.replace(wanted, options={})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a sender's packets must not follow each other closely
+        few, all_of_them = (
+            measure([each], tc.Flow("reno"), 2, jobs=1)[0].mean.mean for each in (wanted, every)
+        )
+    assert few == pytest.approx(all_of_them, rel=0.15)
+
+
+def test_a_criterion_goes_to_the_next_model_where_the_first_refuses():
+    short = Bottleneck(50e6, 0.02)
+    one = Criterion(
+        "6.1", "x", "y", "", partial(casts.alone, path=short, seconds=3.0),
+        reader(readings.utilization), False, 0.1, models=("fluid", "packet"),
+    )  # fmt: skip
+    models = [measure([one], tc.Flow(name), 2, progress=False)[0].model for name in ("reno", "bbr")]
+    assert models == ["fluid", "packet"]
+
+
+def test_a_cellular_trace_is_a_criterion(tmp_path):
+    trace = tmp_path / "lte.trace"
+    trace.write_text("\n".join(map(str, range(1, 2001, 2))))
+    dossier = tc.evaluate("reno", sections=["6.4"], quick=True, seeds=2, cellular=[trace])
+    (found,) = (
+        each for each in dossier.findings
+        if "lte.trace" in each.criterion.setting and each.criterion.measure == "utilization"
+    )  # fmt: skip
+    assert "mean 6.02 Mb/s" in found.criterion.setting
+    assert found.value.mean > 0.95
+    scenario = found.scenarios[WITH]
+    assert scenario.changes[0].rate == pytest.approx(6.016e6)
+
+
 def test_criteria_are_unique_and_belong_to_a_section():
-    found = criteria.criteria(AGAINST)
-    assert len({each.name for each in found}) == len(found)
-    measured = {each.section for each in found}
+    assert len({each.name for each in CRITERIA}) == len(CRITERIA)
+    measured = {each.section for each in CRITERIA}
     assert measured == {each.number for each in SECTIONS if not each.reason}
-    assert {each.section for each in found if each.quick} == measured
+    assert {each.section for each in CRITERIA if each.quick} == measured
 
 
 @pytest.mark.parametrize(
@@ -133,6 +226,7 @@ def test_criteria_are_unique_and_belong_to_a_section():
         ({"sections": ["5.7"]}, "unknown section of RFC 9743 '5.7'"),
         ({"seeds": 1}, "seeds = 1: must be"),
         ({"against": ["cubik"]}, "did you mean 'cubic'"),
+        ({"cellular": ["missing.trace"]}, "cannot be read as a Mahimahi trace"),
     ],
 )
 def test_wrong_arguments_are_named(settings, words):
@@ -167,6 +261,7 @@ def test_the_command_writes_a_page_and_scenarios_that_run(tmp_path, capsys):
     page = (out / "index.html").read_text()
     assert "ten: evaluation after RFC 9743" in page
     assert page.count("data:image/png") == 2
+    assert page.count('<svg class="sketch"') == page.count('<svg class="strip"') == 6
     scenarios = sorted((out / "scenarios").glob("*.toml"))
     assert len(scenarios) == 6
     assert tc.Scenario.load(scenarios[0]).flows[0].controller == "ten"

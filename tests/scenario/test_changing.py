@@ -1,5 +1,7 @@
 """Links that change with time: series of rates, Mahimahi traces, outages, losses in bursts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,48 @@ def test_a_series_may_be_repeated_and_takes_times():
 def test_a_bad_series_is_refused_in_one_line(arguments, text):
     with pytest.raises(tc.ScenarioError, match=text) as error:
         tc.rate_series("bottleneck", **arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_the_law_of_a_cellular_link():
+    """Poisson counts about a Brownian motion between 0 and the largest rate, with silences."""
+    many = [tc.cellular("x", until=200, seed=k) for k in range(40)]
+    assert many[1] == tc.cellular("x", until=200, seed=1) != many[2]
+    grid = np.arange(0, 200, 0.02) + 1e-6
+    rates = np.empty((40, len(grid)))
+    for row, changes in zip(rates, many, strict=True):
+        at = np.searchsorted([c.at for c in changes], grid, side="right") - 1
+        row[:] = np.array([c.rate for c in changes])[at]
+    opportunities = rates * 0.02 / 12032
+    np.testing.assert_allclose(opportunities, opportunities.round(), atol=1e-6)
+    # At half of 12 Mb/s: 10 opportunities per bin, as many as their variance (Poisson), and the
+    # mean wanders by 2.4 Mb/s in a second.
+    start = opportunities[:, :5].ravel()
+    assert start.mean() == pytest.approx(6e6 * 0.02 / 12032, rel=0.06)
+    assert start.var() == pytest.approx(start.mean() * 1.1, rel=0.3)
+    second = rates[:, 25:75].mean(axis=1)
+    assert second.std() == pytest.approx(2.4e6, rel=0.3)
+    assert 0.9 * 12e6 < rates.reshape(40, -1, 50).mean(axis=2).max() < 1.15 * 12e6
+    assert 0.03 < (rates == 0).mean() < 0.15
+    short, long = (tc.cellular("x", until=2000, silence=s, interval=0.1) for s in (0.01, 2))
+    assert _still(long) > 3 * _still(short)
+    calm = tc.cellular("x", until=200, wander=1.0)
+    assert np.std([c.rate for c in calm]) == pytest.approx((6e6 * 12032 / 0.02) ** 0.5, rel=0.1)
+
+
+def _still(changes):
+    """Time at rate 0, s."""
+    return sum(b.at - a.at for a, b in pairwise(changes) if a.rate == 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [({"most": 0}, "most = 0"), ({"silence": -1}, "silence = -1"), ({"seed": 1.5}, "seed = 1.5"),
+     ({"interval": 1e-9}, "interval")],
+)  # fmt: skip
+def test_a_bad_law_is_refused_in_one_line(arguments, text):
+    with pytest.raises(tc.ScenarioError, match=text) as error:
+        tc.cellular("bottleneck", until=60, **arguments)
     assert "\n" not in str(error.value)
 
 

@@ -7,7 +7,6 @@ import sys
 import textwrap
 import time
 
-import joblib
 import psutil
 import pytest
 
@@ -26,31 +25,6 @@ def same_as_here():
     here = [tc.simulate(one) for one in scenarios()]
     there = tc.simulate_many(scenarios())
     return all(a.identical(b) for a, b in zip(here, there, strict=True))
-
-
-def test_dask():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
-        assert same_as_here()
-
-
-def test_ray():
-    ray = pytest.importorskip("ray")
-    from ray.util.joblib import register_ray
-
-    register_ray()
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
-    try:
-        with joblib.parallel_config(backend="ray"):
-            assert same_as_here()
-    finally:
-        ray.shutdown()
 
 
 SWEEP = """
@@ -96,3 +70,73 @@ def test_memory_stays_flat_over_many_runs():
         if k in (100, 999):
             held.append(psutil.Process().memory_info().rss)
     assert held[1] - held[0] < 3e6
+
+
+def own(name):
+    """A controller that worker processes do not know."""
+
+    def on_ack(s, p, a):
+        s.cwnd += 2 * a.acked / s.cwnd
+
+    def on_loss(s, p, a):
+        s.cwnd = max(s.cwnd / 2, 2.0)
+
+    return tc.Controller(name=name, summary="", on_ack=on_ack, on_loss=on_loss, on_timeout=on_loss)
+
+
+@pytest.mark.parametrize("kind", ["dask", "ray"])
+def test_an_evaluation_on_a_cluster_is_the_same_as_here(kind):
+    pytest.importorskip(kind, reason=f"no {kind}: pip install 'tcpcc[cluster]'")
+    settings = {"quick": True, "sections": ["5.1.3"], "seeds": 2, "progress": False}
+    flow = tc.Flow(own(f"own_{kind}"))
+    here = tc.evaluate(flow, **settings)
+    with tc.on_cluster(kind):
+        assert same_as_here()
+        there = tc.evaluate(flow, **settings)
+    assert there.table().equals(here.table())
+    assert not here.table()["reason"].any()
+
+
+def test_an_unknown_cluster_is_named():
+    with (
+        pytest.raises(tc.ScenarioError, match="unknown cluster 'task': did you mean 'dask'"),
+        tc.on_cluster("task=tcp://host"),
+    ):
+        pass
+
+
+OWN = """
+import tcpcc as tc
+
+def on_ack(s, p, a):
+    s.cwnd = own_window()
+
+def own_window():
+    return 10.0
+
+def on_loss(s, p, a):
+    s.cwnd = own_window()
+
+tc.register(tc.Controller(name="ten", summary="", on_ack=on_ack, on_loss=on_loss,
+                          on_timeout=on_loss))
+"""
+
+
+@pytest.mark.parametrize("kind", ["dask", "ray"])
+def test_the_command_runs_a_file_of_rules_on_a_cluster(kind, tmp_path):
+    """In a folder from which the workers cannot import the file."""
+    pytest.importorskip(kind, reason=f"no {kind}: pip install 'tcpcc[cluster]'")
+    (tmp_path / "mine.py").write_text(OWN)
+    command = ["evaluate", str(tmp_path / "mine.py"), "--quick", "--sections", "7.4"]
+    script = f"import sys; from tcpcc.cli import main; sys.exit(main({command!r} + sys.argv[1:]))"
+    for_it = "if __name__ == '__main__':\n    " + script.replace("; ", "\n    ")
+    (tmp_path / "command.py").write_text(for_it)
+    outputs = [
+        subprocess.run(
+            [sys.executable, str(tmp_path / "command.py"), *more], capture_output=True, text=True,
+            timeout=200,
+        )
+        for more in ([], ["--cluster", kind])
+    ]  # fmt: skip
+    assert "fails in 7.4" in outputs[0].stdout, outputs[0].stderr
+    assert outputs[1].stdout == outputs[0].stdout, outputs[1].stderr

@@ -1,6 +1,6 @@
 """Sweeps: order, resumption, interruption and tables; the simulations are stood in for."""
 
-import importlib
+import importlib.util
 import os
 import re
 import signal
@@ -120,15 +120,32 @@ def test_another_process_learns_the_controllers_that_were_registered_here(engine
 
     own = own_controller(1)
     case = factories.scenario([Flow("own")], duration=1.0)
-    definitions = module._registered(case)
-    assert own in definitions
+    assert own in module._registered(case)
+    packed = module._packed(case)
     fresh = {name: c for name, c in CONTROLLERS._known.items() if name != "own"}
     monkeypatch.setattr(CONTROLLERS, "_known", fresh)
     with pytest.raises(ScenarioError, match="unknown controller 'own'"):
         case.resolve()
     elsewhere = (os.getpid() + 1, 0)
-    module._one(("", "packet"), case, {}, None, 0.0, definitions, elsewhere)
-    assert case.resolve().flows[0].controller is own
+    module._one(("", "packet"), packed, {}, None, 0.0, elsewhere)
+    assert case.resolve().flows[0].controller.on_ack.__code__ == own.on_ack.__code__
+
+
+def test_rules_of_a_file_reach_a_process_that_cannot_import_it(tmp_path, monkeypatch):
+    from tcpcc import many as module
+
+    file = tmp_path / "rules_of_mine.py"
+    file.write_text("def grow(s, p, a):\n    s.cwnd = window()\n\ndef window():\n    return 7.0\n")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    mine = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, file.stem, mine)
+    spec.loader.exec_module(mine)
+    rules = {"on_ack": mine.grow, "on_loss": mine.grow, "on_timeout": mine.grow}
+    case = factories.scenario([Flow(Controller(name="of_a_file", summary="", **rules))])
+    packed = module._packed(case)
+    monkeypatch.delitem(sys.modules, file.stem)
+    flow = module._unpacked(packed, os.getpid()).flows[0]
+    assert flow.definition.on_ack.__globals__["window"]() == 7.0
 
 
 # The cache

@@ -103,7 +103,6 @@ def ask_discipline(link, now, step, backlog, arrivals, b):
         apply_discipline(link, -1)
         since = max(since, q.wake)
         run_timer(link, q.wake)
-    if link.timer != 0:
         q.arrivals = arrivals * (now - since) / step
     q.now = now
     apply_discipline(link, b)

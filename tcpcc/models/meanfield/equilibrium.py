@@ -2,7 +2,8 @@
 
 For given queues and drop probabilities each class of flows settles by itself, where the drift of
 its rules is zero (`settling`). So the unknowns are one number per full link: its queue, or, once
-the buffer is full, the share of the arrivals that finds no room.
+the buffer is full, the share of the arrivals that finds no room. At a discipline with a timer it is
+the share that the discipline drops, once the queue has the length at which the timer leaves it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.engine.jit import address
-from tcpcc.errors import ScenarioError, TcpccError
+from tcpcc.errors import TcpccError
 from tcpcc.models.meanfield.lookback import ALL
+from tcpcc.models.meanfield.queue_drift import FIRST, QueueDrift
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ TIMES = 40  # calls of a discipline while it settles
 EXCESS = 4.0  # a class that would send faster than this many path rates has no equilibrium window
 FULL = 1 - 1e-6  # a link with at least this utilization is full
 EXACT = 1e-3  # of a link's rate: loads closer than this to the rate are equal to it
+GENTLE = 16.0  # a larger value makes the drop share of a discipline with a timer grow slower
 JUMP = 0.02  # of a link's rate: rules that count whole packets (Vegas) have jumps of this size
 
 
@@ -42,8 +45,8 @@ class Balance:
     """The state of classes and links that follows from assumed queues.
 
     Attributes:
-        backlog, loss, mark: backlog in bits, shares of lost and marked packets, shape [queueing
-            link].
+        backlog, loss, mark, early: backlog in bits, shares of packets that are lost, marked, and
+            dropped or marked by the discipline, shape [queueing link].
         rtt, cwnd, rate: values of one flow in s, packets and packets/s, shape [class].
         lost: share of a class's packets that is lost or marked, shape [class].
         load: traffic to carry as a share of each link's rate, shape [queueing link].
@@ -53,6 +56,7 @@ class Balance:
     backlog: np.ndarray
     loss: np.ndarray
     mark: np.ndarray
+    early: np.ndarray
     rtt: np.ndarray
     cwnd: np.ndarray
     rate: np.ndarray
@@ -84,13 +88,6 @@ class Solver:
         from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 
         self.world: MeanFieldWorld = MeanFieldWorld(scenario, bins=False, marking=marking)
-        for link in self.world.resolved.links:
-            if link.queue.discipline.on_interval is not None:
-                raise ScenarioError(
-                    f"link {link.name!r}: the drop probability of queue {link.queue.name!r} changes"
-                    " by a timer and does not follow from the queue, so its equilibrium is not"
-                    ' computed; run simulate(..., "meanfield")'
-                )
         self.initial = [state.copy() for state in self.world.states]
         links = self.world.links
         self.room = np.where(
@@ -102,20 +99,57 @@ class Solver:
                 for room, rate in zip(self.room, links["rate"], strict=True)
             ]
         )
+        links["arriving"] = links["rate"] / (8 * links["size"])
+        self.queues: dict[int, QueueDrift] = {
+            k: QueueDrift(
+                links,
+                k,
+                self.world.queues[index],
+                self.world.resolved.links[index].queue.discipline,
+            )
+            for k, index in enumerate(self.world.kept)
+            if links["rule"][k]
+        }
+        #: of links with a timer: the backlog in bits at which the first packets are dropped early,
+        #: and the largest share that is
+        self.onset: dict[int, float] = {}
+        self.most: dict[int, float] = {}
+        for k, queue in self.queues.items():
+            if queue.timer:
+                packets, longest = links["arriving"][k], self.scale[k]
+                onset = self._rest(k, FIRST, queue.start(longest, packets))
+                self.onset[k] = min(onset, self.room[k])
+                self.most[k] = queue.most(longest, packets)
+
+    def _rest(self, k: int, share: float, guess: float) -> float:
+        """The backlog in bits at which the timer of link `k` keeps a drop share; leaves the
+        discipline's state there."""
+        if math.isinf(guess):
+            return guess
+        row = self.world.links[k]
+        packets = row["rate"] / (8 * row["size"]) / (1 if self.world.marking else 1 - share)
+        try:
+            return self.queues[k].rest(share, guess, packets)
+        except ValueError as error:
+            link = self.world.resolved.links[self.world.kept[k]]
+            raise NoEquilibriumError(
+                f"link {link.name!r}: queue {link.queue.name!r}: {error}"
+            ) from None
+
+    def early(self, backlog: np.ndarray) -> np.ndarray:
+        """Shares of packets that links without timers drop early at their `backlog` in bits."""
+        early = np.zeros(len(backlog))
+        for k, queue in self.queues.items():
+            if not queue.timer:
+                early[k] = queue.drop_share(backlog[k], FRESH, TIMES)
+        return early
 
     def shares(
-        self, backlog: np.ndarray, over: np.ndarray
+        self, early: np.ndarray, over: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Shares of packets that links drop in the queue, lose in total, and mark, given their
-        backlogs and overflow shares."""
-        from tcpcc.models.meanfield.settling import settle_queue
-
+        """Shares of packets that links drop in the queue, lose in total, and mark, given the shares
+        dropped early and by a full buffer."""
         links = self.world.links
-        early = np.zeros(len(links))
-        for k in range(len(links)):
-            links["arriving"][k] = links["rate"][k] / (8 * links["size"][k])
-            if links["rule"][k]:
-                early[k] = settle_queue(address(links), k, backlog[k], FRESH, TIMES)
         mark = early if self.world.marking else np.zeros_like(early)
         refused = 1 - (1 - early + mark) * (1 - over)
         return refused, 1 - (1 - refused) * (1 - links["loss"]), mark
@@ -175,13 +209,14 @@ class Solver:
         n = len(w.classes)
         rtt = np.array([self.round_trip(i, backlog) for i in range(n)])
         rate = np.minimum(cwnd, w.classes["rwnd"]) / rtt
-        refused, loss, mark = self.shares(backlog, np.zeros(len(backlog)))
+        early = self.early(backlog)
+        refused, loss, mark = self.shares(early, np.zeros(len(backlog)))
         bits = self.loads(rate, loss)
         packet = 8 * w.links["size"]
         full = np.clip((backlog - self.room + packet) / packet, 0, 1)
         with np.errstate(divide="ignore"):
             excess = 1 - w.links["rate"] / np.maximum(bits * (1 - refused), w.links["rate"])
-        refused, loss, mark = self.shares(backlog, full * excess)
+        refused, loss, mark = self.shares(early, full * excess)
         bits = self.loads(rate, loss)
         gone, marked = np.array([self.told(i, loss, mark) for i in range(n)]).T
         acks = rate * (1 - gone)
@@ -189,12 +224,19 @@ class Solver:
         return Rates(rtt, acks, losses, bits * (1 - refused) - w.links["rate"])
 
     def balance(self, fill: np.ndarray) -> Balance:
-        """The state for queues of `fill` times the links' scale; values above a full buffer are
-        losses."""
+        """The state for queues of `fill` times the links' scale, or times the queue that a timer
+        keeps. Larger values are losses."""
         w = self.world
         backlog = np.minimum(np.clip(fill, 0, None) * self.scale, self.room)
         over = -np.expm1(-np.clip(fill * self.scale / self.room - 1, 0, None))
-        refused, loss, mark = self.shares(backlog, over)
+        early = self.early(backlog)
+        for k, onset in self.onset.items():
+            if onset < self.room[k]:
+                backlog[k], over[k] = min(max(fill[k], 0.0), 1.0) * onset, 0.0
+                if fill[k] > 1:
+                    early[k] = -self.most[k] * np.expm1((1 - fill[k]) / GENTLE)
+                    backlog[k] = self._rest(k, early[k], onset)
+        refused, loss, mark = self.shares(early, over)
         n = len(w.classes)
         rtt, cwnd, rate, lost = (np.zeros(n) for _ in range(4))
         still = np.ones(n, bool)
@@ -211,7 +253,7 @@ class Solver:
                 raise NoEquilibriumError(f"flow {name!r}: its window does not settle")
             rate[i] = min(cwnd[i], float(row["rwnd"])) / rtt[i]
         load = self.loads(rate, loss) * (1 - refused) / w.links["rate"]
-        return Balance(backlog, loss, mark, rtt, cwnd, rate, lost, load, still)
+        return Balance(backlog, loss, mark, early, rtt, cwnd, rate, lost, load, still)
 
     def solve(self) -> Balance:
         """Find the equilibrium.
@@ -308,7 +350,7 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
         or marked), `utilization`.
 
     Raises:
-        ScenarioError: flows of a finite size, scheduled changes, a queue with a timer (PI).
+        ScenarioError: flows of a finite size, scheduled changes.
         NoEquilibriumError: no equilibrium was found; or a rule compares the queueing delay with a
             threshold, so that a link is overloaded just below a queue and idle just above it.
     """

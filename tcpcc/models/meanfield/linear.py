@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SMALL = 1e-5  # relative step of the finite differences of a controller's drift
 WIDE = 0.01  # the same for a queue discipline; spans steps by whole packets
-SMALL_ARRIVALS = 1e-3  # packets; arrivals per call of a discipline when its drift is measured
 NOTHING = 1e-12  # smaller derivatives and drop shares count as 0
 ONE_SLOPE = 0.1  # largest relative difference between left and right slope that counts as smooth
 NOW = 1e3  # s, time at which the drift is evaluated; rules use only distances from the present
@@ -112,12 +111,7 @@ class Linear:
             self.names.append(f"{link.name}.backlog")
             if w.links["rule"][k]:
                 self.at["queue", k] = len(self.names)
-                self.names += [f"{link.name}.{x}" for x in self._numbers(k)]
-
-    def _numbers(self, k: int) -> list[str]:
-        """The state variables of a link's discipline that are scalars."""
-        discipline = self.world.resolved.links[self.world.kept[k]].queue.discipline
-        return [name for name, variable in discipline.state.items() if variable.size == 1]
+                self.names += [f"{link.name}.{x}" for x in self.solver.queues[k].names]
 
     def _past(self, *entries: tuple[int, float]) -> Past:
         row = np.zeros(len(self.names))
@@ -142,9 +136,7 @@ class Linear:
                 self.bits[k] += 8 * w.slots["size"][s] * w.classes["count"][i] * rate
                 if j < plan.n_forward:
                     rate *= 1 - b.loss[k]
-        self.early = np.zeros(len(w.links))
-        for k in range(len(w.links)):
-            self.early[k] = w.links["early"][k]
+        self.early = b.early
 
     def _class_slopes(self, i: int) -> tuple[NDArray[np.float64], ...]:
         """Derivatives of a class's drift by its state, its ACK rate, its loss rate and its RTT."""
@@ -205,44 +197,20 @@ class Linear:
         up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
         return bool(abs(up - down) < ONE_SLOPE * (abs(up) + abs(down)))
 
-    def _queue_slopes(
-        self, k: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-        """Derivatives of a discipline's drift and drop probability: by its state, then by the
-        backlog."""
-        from tcpcc.models.meanfield.settling import settle_queue
-
-        w = self.world
-        memory = w.queues[w.kept[k]]
-        names = self._numbers(k)
-        memory.state[0] = memory.state[0]
-        z = np.array([float(memory.state[name][0]) for name in names])
-        saved = memory.state.copy()
-        backlog = float(self.balance.backlog[k])
-        links = w.links
-        links["arriving"][k] = self.arriving[k]
-
-        def see(state: NDArray[np.float64], backlog: float) -> tuple[NDArray[np.float64], float]:
-            memory.state[:] = saved
-            for name, value in zip(names, state, strict=True):
-                memory.state[name] = value
-            prob = settle_queue(address(links), k, backlog, SMALL_ARRIVALS, 1)
-            after = np.array([float(memory.state[name][0]) for name in names])
-            memory.state[:] = saved
-            return (after - state) / SMALL_ARRIVALS * self.arriving[k], prob
-
-        n = len(names)
-        by_state, prob_by_state = np.zeros((n, n)), np.zeros(n)
-        for j in range(n):
-            h = WIDE * max(abs(z[j]), 1e-3)
-            up, down = z.copy(), z.copy()
+    def _queue_slopes(self, k: int) -> list[tuple[NDArray[np.float64], float]]:
+        """Derivatives of a discipline's drift and drop share: by each of its states, then by the
+        backlog, then by the arrivals in packets/s."""
+        queue, z = self.solver.queues[k], self.solver.queues[k].state
+        x = np.array([*z, float(self.balance.backlog[k]), self.arriving[k]])
+        slopes = []
+        for j in range(len(x)):
+            h = WIDE * max(abs(x[j]), 1e-3)
+            up, down = x.copy(), x.copy()
             up[j] += h
             down[j] -= h
-            (f1, p1), (f0, p0) = see(up, backlog), see(down, backlog)
-            by_state[:, j], prob_by_state[j] = (f1 - f0) / (2 * h), (p1 - p0) / (2 * h)
-        h = WIDE * backlog
-        (f1, p1), (f0, p0) = see(z, backlog + h), see(z, backlog - h)
-        return by_state, prob_by_state, (f1 - f0) / (2 * h), (p1 - p0) / (2 * h)
+            (f1, p1), (f0, p0) = (queue.at(y[:-2], y[-2], y[-1]) for y in (up, down))
+            slopes.append(((f1 - f0) / (2 * h), (p1 - p0) / (2 * h)))
+        return slopes
 
     # ------------------------------------------------------------------ assembling the matrices
 
@@ -331,17 +299,15 @@ class Linear:
         early, marked = Past(), Past()
         chance = float(self.early[k])
         if links["rule"][k]:
-            by_state, prob_by_state, by_backlog, prob_by_backlog = self._queue_slopes(k)
+            *by_state, by_backlog, by_arrivals = self._queue_slopes(k)
             first = self.at["queue", k]
-            n = len(prob_by_state)
-            early = self._past(
-                *[(first + j, prob_by_state[j]) for j in range(n)],
-                (self.at["backlog", k], prob_by_backlog),
-            )
-            for a in range(n):
-                rows[first + a] = self._past(
-                    *[(first + j, by_state[a, j]) for j in range(n)],
-                    (self.at["backlog", k], by_backlog[a]),
+            seen = [(first + j, *slope) for j, slope in enumerate(by_state)]
+            seen.append((self.at["backlog", k], *by_backlog))
+            early = self._past(*[(place, prob) for place, _, prob in seen])
+            for a in range(len(by_state)):
+                rows[first + a] = (
+                    self._past(*[(place, drift[a]) for place, drift, _ in seen])
+                    + by_arrivals[0][a] * packets
                 )
         if w.marking:
             marked, early, chance = early, Past(), 0.0

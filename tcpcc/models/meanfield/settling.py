@@ -14,6 +14,7 @@ from tcpcc.models.meanfield.drift import (
     window,
 )
 from tcpcc.models.meanfield.meanfield_records import class_at, mean_link_at
+from tcpcc.models.queue_memory import queue_sample_at
 from tcpcc.transport.flow_record import window_at
 
 PER_ROUND = 2  # steps per round-trip time
@@ -91,9 +92,23 @@ def settle_class(classes, index, loss, mark, rounds, most):
 def settle_queue(links, index, backlog, arrivals, times):
     """The share that a link's discipline drops once it has settled at a constant `backlog` (bits).
 
-    The discipline is called `times` times with `arrivals` packets each.
+    The discipline is called `times` times with `arrivals` packets each, and its timer never.
     """
     link = mean_link_at(links, index)
+    if link.timer != 0:
+        queue_sample_at(link.sample, 0).wake = math.inf
     for _ in range(times):
         buffers.ask_discipline(link, 0.0, 0.0, backlog, arrivals, -1)
     return link.early
+
+
+@entry
+def tick_queue(links, index, backlog, arrivals, times):
+    """Call the timer of a link's discipline `times` times at a constant `backlog` (bits), each time
+    after `arrivals` packets. Returns the time until the next call in s."""
+    link = mean_link_at(links, index)
+    q = queue_sample_at(link.sample, 0)
+    for _ in range(times):
+        q.wake = 0.0
+        buffers.ask_discipline(link, 0.0, 1.0, backlog, arrivals, -1)
+    return q.wake

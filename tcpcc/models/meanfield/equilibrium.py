@@ -110,8 +110,8 @@ class Solver:
             for k, index in enumerate(self.world.kept)
             if links["rule"][k]
         }
-        #: of links with a timer: the backlog in bits at which the first packets are dropped early,
-        #: and the largest share that is
+        #: of links with a timer: the backlog in bits at which the first packets are dropped early;
+        #: if it is shorter than the buffer, also the largest share of packets dropped early
         self.onset: dict[int, float] = {}
         self.most: dict[int, float] = {}
         for k, queue in self.queues.items():
@@ -119,7 +119,20 @@ class Solver:
                 packets, longest = links["arriving"][k], self.scale[k]
                 onset = self._rest(k, FIRST, queue.start(longest, packets))
                 self.onset[k] = min(onset, self.room[k])
-                self.most[k] = queue.most(longest, packets)
+                if onset < self.room[k]:
+                    self.most[k] = self._most(k, queue.most(longest, packets))
+
+    def _most(self, k: int, share: float) -> float:
+        """The largest share, within a tenth, up to `share` that the timer of link `k` keeps at some
+        queue (REM: the price of the arrivals beyond the rate needs a shorter queue)."""
+        while share > FIRST:
+            try:
+                self._rest(k, share, self.onset[k])
+            except NoEquilibriumError:
+                share *= 0.9
+            else:
+                break
+        return share
 
     def _rest(self, k: int, share: float, guess: float) -> float:
         """The backlog in bits at which the timer of link `k` keeps a drop share; leaves the
@@ -230,12 +243,12 @@ class Solver:
         backlog = np.minimum(np.clip(fill, 0, None) * self.scale, self.room)
         over = -np.expm1(-np.clip(fill * self.scale / self.room - 1, 0, None))
         early = self.early(backlog)
-        for k, onset in self.onset.items():
-            if onset < self.room[k]:
-                backlog[k], over[k] = min(max(fill[k], 0.0), 1.0) * onset, 0.0
-                if fill[k] > 1:
-                    early[k] = -self.most[k] * np.expm1((1 - fill[k]) / GENTLE)
-                    backlog[k] = self._rest(k, early[k], onset)
+        for k, most in self.most.items():
+            onset = self.onset[k]
+            backlog[k], over[k] = min(max(fill[k], 0.0), 1.0) * onset, 0.0
+            if fill[k] > 1:
+                early[k] = -most * np.expm1((1 - fill[k]) / GENTLE)
+                backlog[k] = self._rest(k, early[k], onset)
         refused, loss, mark = self.shares(early, over)
         n = len(w.classes)
         rtt, cwnd, rate, lost = (np.zeros(n) for _ in range(4))

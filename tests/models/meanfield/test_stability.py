@@ -122,9 +122,11 @@ def test_a_queue_with_a_timer_rests_where_it_is_stable(queue, still):
         assert float(seen.max()) > 2 * rest > 20 * float(seen.min())
 
 
-def test_a_disturbed_queue_decays_as_the_rightmost_root_says():
-    """REM: -0.110 +- 1.063i. A source of 1 % of the rate stops, and the queue swings out."""
-    case = behind(tc.REM(target=50, mean_packet=500), duration=300)
+@pytest.mark.parametrize("settings", [{}, {"a": 0.005, "gamma": 0.02}], ids=["slow", "fast"])
+def test_a_disturbed_queue_decays_as_the_rightmost_root_says(settings):
+    """A source of 1 % of the rate stops, and REM's queue swings out. The roots are -0.107 +- 1.064i
+    and, where the price follows the rate more than the queue, -0.345 +- 1.093i."""
+    case = behind(tc.REM(target=50, mean_packet=500, **settings), duration=300)
     root = tc.stability(case).roots[0]
     source = tc.CBR(0.01 * C * 500 * 8, packet_size=500, on=[(0, 250)])
     run = tc.simulate(case.replace(flows=[*case.flows, source]), "meanfield")

@@ -75,11 +75,13 @@ class QueueDrift:
 
     def at(
         self, z: NDArray[np.float64], backlog: float, arriving: float
-    ) -> tuple[NDArray[np.float64], float]:
-        """dz/dt and the drop share at state `z`, a backlog in bits and arrivals in packets/s."""
+    ) -> tuple[NDArray[np.float64], float, float]:
+        """dz/dt, the share hit, and that of ECT(1) packets, at state `z`, a backlog in bits and
+        arrivals in packets/s."""
         saved = self._memory.state.copy()
         self.state = z
         prob = self.drop_share(backlog, SMALL_ARRIVALS)
+        prob_l4s = float(self._links["early_l4s"][self._k])
         drift = (self.state - z) / SMALL_ARRIVALS * arriving
         if self.timer:
             self._memory.state[:] = saved
@@ -87,7 +89,7 @@ class QueueDrift:
             interval = self._tick(backlog)
             drift += (self.state - z) / interval
         self._memory.state[:] = saved
-        return drift, prob
+        return drift, prob, prob_l4s
 
     def start(self, longest: float, packets: float) -> float:
         """Put a discipline with a timer where it drops a few packets.
@@ -109,6 +111,7 @@ class QueueDrift:
                 self._tick(backlog, arrivals)
                 before, share = self.drop_share(backlog, 0.0), before
                 if before > share > 0:
+                    self._first = self.state
                     return backlog
             backlog *= 2
         self._memory.state[:] = initial
@@ -140,11 +143,13 @@ class QueueDrift:
         Raises:
             ValueError: the drop share has no such state of rest.
         """
+        self.state = self._first  # inside the range of the drop share, where it has slopes
         present = self.drop_share(guess, 0.0)
         steps = int(abs(np.log(share / present)) / np.log(LONGEST_STEP)) + 1
         backlog = guess
         for part in np.geomspace(present, share, steps + 1)[1:]:
             backlog = self._step_to(part, backlog, packets)
+        self.drop_share(backlog, 0.0)  # leaves all shares in the link's record
         return backlog
 
     def _step_to(self, share: float, guess: float, packets: float) -> float:
@@ -164,7 +169,7 @@ class QueueDrift:
             return state, float(guess * np.exp(x[0]))
 
         def off(x: NDArray[np.float64]) -> NDArray[np.float64]:
-            drift, prob = self.at(*at(x), packets)
+            drift, prob, _ = self.at(*at(x), packets)
             return np.concatenate([[prob / share - 1], interval * drift / scale])
 
         start = np.concatenate([[0.0], z[moves] / scale[moves]])

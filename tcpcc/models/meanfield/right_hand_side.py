@@ -75,6 +75,7 @@ class RightHandSide:
             row = w.classes[i]
             row["slow"], row["quantum"] = 0, 1.0
             row["acks"], row["losses"] = found.acks[i], found.losses[i]
+            row["marks"] = found.marks[i]
             row["rtt"] = row["max_rtt"] = found.rtt[i]
             row["min_rtt"] = w.plans[i].base_rtt
             at, drift = state.copy(), np.zeros(len(state))

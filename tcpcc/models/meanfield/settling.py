@@ -7,7 +7,7 @@ from tcpcc.models.meanfield import buffers
 from tcpcc.models.meanfield.drift import (
     advance_by_mean,
     advance_state,
-    apply_loss,
+    apply_event,
     find_drift,
     see,
     settle,
@@ -28,7 +28,8 @@ FIRST_BLOCK = 512  # steps of the first block; each block is twice as long as th
 def set_feedback(c, state, loss, mark):
     """Set the ACK and loss rates of a flow, given the shares of lost and marked packets."""
     c.acks = window(c, state) / c.rtt * (1 - loss)
-    c.losses = c.acks * (loss / (1 - loss) + mark)
+    c.losses = c.acks * loss / (1 - loss)
+    c.marks = c.acks * mark
 
 
 @entry
@@ -54,7 +55,7 @@ def settle_class(classes, index, loss, mark, rounds, most):
     c.slow = 0
     see(c, c.state, now)
     settle(c, c.state)
-    apply_loss(c, c.state)
+    apply_event(c, c.on_loss, c.state)
     settle(c, c.state)
     calm = 0
     mean, total, counted, block = 0.0, 0.0, 0, FIRST_BLOCK
@@ -74,7 +75,8 @@ def settle_class(classes, index, loss, mark, rounds, most):
             return cwnd, False
         if min(cwnd, c.rwnd) >= most:
             return most, False
-        own_time = 1 / c.losses if c.losses > 0 else c.rtt * cwnd
+        events = c.losses + c.marks
+        own_time = 1 / events if events > 0 else c.rtt * cwnd
         calm = calm + 1 if abs(cwnd - before) * own_time < STILL * cwnd * step else 0
         if calm == CALM or (cwnd > c.rwnd and calm > 0):
             return cwnd, True

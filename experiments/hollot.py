@@ -24,15 +24,27 @@ def hmtg(
     **settings: Any,
 ) -> tc.Scenario:
     """Their network with the given RED weight; the equilibrium queue is `queue` packets."""
-    rate = C * 500 * 8
     p = 2 / (rtt * C / flows) ** 2
     low = queue - p / SLOPE  # RED with uniform spacing drops 2 p_b of the packets
     red = tc.RED(
         min_thresh=low, max_thresh=low + 550, max_p=275 * SLOPE, weight=weight, wait=False,
         mean_packet=500,
     )  # fmt: skip
+    return behind(red, flows, rtt, queue, duration, **settings)
+
+
+def behind(
+    discipline: Any,
+    flows: int = 60,
+    rtt: float = 0.246,
+    queue: float = FIRST_QUEUE,
+    duration: float = 200,
+    **settings: Any,
+) -> tc.Scenario:
+    """Their flows with another queue discipline; `rtt` includes a queue of `queue` packets."""
+    rate = C * 500 * 8
     delay = (rtt - queue / C - 8 * 540 / rate) / 2
-    net = tc.dumbbell(rate, delay, 2000, queue=red)
+    net = tc.dumbbell(rate, delay, 2000, queue=discipline)
     flow = tc.Flow(
         "reno",
         recovery="reno",

@@ -678,7 +678,7 @@ def estimate_cost(options: argparse.Namespace) -> None:
             row: dict[str, Any] = {"model": model, "driver": driver}
             try:
                 if model in ("fluid", "meanfield"):
-                    refuse_what_needs_packets(resolved, model)
+                    refuse_what_needs_packets(resolved, model, ecn=model == "meanfield")
                 found = estimate(scenario, model, **given)
             except ScenarioError as error:
                 rows.append({"model": model, "note": str(error)})

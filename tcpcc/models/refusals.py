@@ -125,13 +125,13 @@ def refuse_groups(resolved: Resolved, model: str) -> None:
             )
 
 
-def refuse_what_needs_packets(resolved: Resolved, model: str, marking: bool = False) -> None:
+def refuse_what_needs_packets(resolved: Resolved, model: str, ecn: bool = False) -> None:
     """Refuse ECN, queue disciplines without a fluid rule, and controllers that need packets.
 
     Args:
         resolved: the scenario.
         model: name of the model.
-        marking: the model marks by itself, so a flow may use ECN.
+        ecn: the model marks packets, and has a queue for L4S beside the other.
 
     Raises:
         ScenarioError: the scenario uses one of these.
@@ -155,13 +155,18 @@ def refuse_what_needs_packets(resolved: Resolved, model: str, marking: bool = Fa
                 f"flow {flow.name!r}: controller {controller.name!r} needs packets"
                 f" ({needs[0]}); the {model} model has no packets; use the packet model"
             )
-        if not isinstance(flow.spec, CBR) and flow.spec.transport.ecn != "off" and not marking:
+        if not isinstance(flow.spec, CBR) and flow.spec.transport.ecn != "off" and not ecn:
             raise ScenarioError(
                 f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: the {model} model marks no"
                 " packets; use the packet model"
             )
     for link in resolved.links:
         discipline = link.queue.discipline
+        if discipline.runs_in_fluid and discipline.inner > 1 and not ecn:
+            raise ScenarioError(
+                f"link {link.name!r}: queue {discipline.name!r} has {discipline.inner} inner"
+                f" queues; the {model} model has one; use the packet model or the mean field"
+            )
         if not discipline.runs_in_fluid:
             raise ScenarioError(
                 f"link {link.name!r}: queue {discipline.name!r} has no on_fluid, so the {model}"

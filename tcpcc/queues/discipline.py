@@ -4,7 +4,8 @@
 ``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it, `q.mark` to mark it
 ``on_fluid(s, p, q)``      for models without packets: `q.arrivals` packets (a real number) arrived.
                            Set `q.prob`, the drop probability, and `q.spread`, how irregular the
-                           spacing of drops is; `q.anew` = 1 restarts the spacing
+                           spacing of drops is; `q.anew` = 1 restarts the spacing. For the mean
+                           field also `q.marks`, and `q.prob_l4s` and `q.bypass` for ECT(1)
 ``on_interval(s, p, q)``   a timer: called at the start, then at the time `q.wake` that it sets
 ``on_departure(s, p, q)``  a packet is about to be sent after waiting for `q.sojourn`: set `q.drop`
                            or `q.mark`. After a drop the next packet follows at once
@@ -91,6 +92,9 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "spread": ("", "out (on_fluid): drop spacing is uniform on mean x [1 - spread, 1 + spread]"),
     "memory": ("packets", "out (on_fluid): how far back `concentration` looks; 0: not needed"),
     "concentration": ("", "(on_fluid) probability that a past arrival is of the same flow"),
+    "marks": ("0 or 1", "out (on_fluid): ECN-capable packets are marked instead of dropped"),
+    "prob_l4s": ("", "out (on_fluid): `prob` of ECT(1) packets; NaN: the same"),
+    "bypass": ("", "out (on_fluid): share of the link up to which ECT(1) packets do not wait"),
     "anew": ("0 or 1", "out (on_fluid): the drop spacing restarts with the next arrival"),
     "wake": ("s", "out (on_interval): time of the next call; must be later than `now`"),
     "not_before": ("s", "out (on_select): the link sends nothing before this time"),
@@ -107,7 +111,7 @@ EACH: dict[str, tuple[str, str]] = {
 #: All that a rule may set, besides header fields.
 OUT = (
     *("drop", "mark", "prob", "spread", "memory", "anew", "wake", "inner", "evict", "evictions"),
-    "not_before",
+    *("not_before", "marks", "prob_l4s", "bypass"),
 )
 #: A parameter of disciplines that can mark.
 ECN = Flag(False, "mark ECN-capable packets instead of dropping them early")

@@ -63,6 +63,16 @@ def on_select(s, p, q):
         q.inner = float(L if s.credit <= 0 else C)
 
 
+def on_fluid(s, p, q):
+    """(2) and (3) with an empty L, whose packets leave at once: p_L = 0."""
+    if q.queue_bytes >= 2 * p.mtu:
+        q.prob = s.prob**2
+        q.prob_l4s = min(p.coupling * s.prob, 1.0)
+    q.spread = 1.0
+    q.marks = 1.0 if p.coupling * s.prob <= 1 else 0.0
+    q.bypass = 1 - p.classic_weight
+
+
 def native(p, q):
     """p_L of (3)."""
     if q.inner_bytes <= p.mtu or q.sojourn <= p.min_thresh:
@@ -112,6 +122,7 @@ DualPI2 = register(
         summary="two coupled queues: a short one for L4S, and one with PI2 for classic flows",
         source="RFC 9332",
         on_arrival=on_arrival,
+        on_fluid=on_fluid,
         on_interval=on_interval,
         on_departure=on_departure,
         on_select=on_select,

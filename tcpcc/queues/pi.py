@@ -35,6 +35,7 @@ def on_arrival(s, p, q):
 def on_fluid(s, p, q):
     q.prob = s.prob
     q.spread = 1.0
+    q.marks = 1.0 if p.ecn else 0.0
 
 
 PI = register(

@@ -89,6 +89,7 @@ def on_fluid(s, p, q):
     first, mean = 0.85 / s.drop_prob, 1.85 / s.drop_prob
     q.prob = 1 / max(mean, 1.0)
     q.spread = 1 - first / mean
+    q.marks = 1.0 if p.ecn and s.drop_prob <= p.mark_ecnth else 0.0
 
 
 #: Parameters and state of the law, for disciplines that apply it to several queues.

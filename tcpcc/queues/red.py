@@ -187,6 +187,7 @@ def decide_fluid(s, p, q, low, high, start, end, max_p):
         first, mean = spacing(p, p_b)
         q.prob = 1 / mean
         q.spread = 1 - first / mean
+        q.marks = 1.0 if p.ecn and p_b < 1 else 0.0
 
 
 def on_fluid(s, p, q):

@@ -44,6 +44,7 @@ def on_fluid(s, p, q):
     s.arrived += q.arrivals
     q.prob = s.prob
     q.spread = 1.0
+    q.marks = 1.0 if p.ecn else 0.0
 
 
 REM = register(

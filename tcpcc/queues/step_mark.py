@@ -22,6 +22,7 @@ def on_arrival(s, p, q):
 
 def on_fluid(s, p, q):
     q.prob = 1.0 if q.queue > p.threshold else 0.0
+    q.marks = 1.0
 
 
 StepMark = register(

@@ -47,10 +47,3 @@ def test_the_mean_fields_estimate_has_the_steps_and_columns_of_its_world():
     assert history_columns(kept, routes) == world.history.shape[1]
     last = max(*world.classes["column"], *world.slots["column"], *world.links["column"])
     assert last < world.history.shape[1]
-
-
-def test_the_guard_does_not_refuse_marks_that_the_mean_field_was_asked_for():
-    case = scenario(tc.Flow("reno", transport={"ecn": "classic"}), duration=1)
-    with pytest.raises(tc.ScenarioError, match="marks no packets"):
-        tc.simulate(case, "meanfield")
-    assert tc.simulate(case, "meanfield", marking=True).duration == 1

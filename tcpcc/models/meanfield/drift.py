@@ -1,13 +1,15 @@
 """The drift of the mean state of a class of flows, computed from the controller's own rules.
 
 If a Markov process jumps from state y to rule(y) at a certain rate, its mean drifts by rate
-x (rule(y) - y). A flow has three kinds of such events, so
+x (rule(y) - y). A flow has four kinds of such events, so
 
-    dy/dt = acks (on_ack(y) - y) + losses (on_loss(y) - y) + (on_round(y) - y) / RTT
+    dy/dt = acks (on_ack(y) - y) + losses (on_loss(y) - y) + marks (on_mark(y) - y)
+            + (on_round(y) - y) / RTT
 
-where acks and losses are its rates of acknowledged and lost packets, with at most one loss event
-in a round-trip time. y is the whole state: cwnd, ssthresh and the controller's own variables. The
-mean of a rule is approximated by the rule at the mean. The rules are called, not rewritten.
+where acks, losses and marks are its rates of acknowledged, lost and marked packets, with at most
+one event of a loss, and one of a mark, in a round-trip time. y is the whole state: cwnd, ssthresh
+and the controller's own variables. The mean of a rule is approximated by the rule at the mean. The
+rules are called, not rewritten.
 
 An effect of a loss that shows at the next ACK (CUBIC's epoch begins there) is part of the loss:
 ``on_loss`` is followed by an ``on_ack`` of no packets. A time that a rule notes ("the epoch began
@@ -42,6 +44,7 @@ def see(c, state, now):
     a.now = now
     a.acked = c.quantum
     a.delivered = c.quantum
+    a.marked = a.ce = c.quantum * min(c.marks / c.acks, 1.0) if c.acks > 0 else 0.0
     a.rtt = a.srtt = a.round_rtt = a.round_min_rtt = a.round_time = c.rtt
     a.base_rtt = min(c.min_rtt, c.rtt)  # the first is infinite before the first ACK
     a.max_rtt = c.max_rtt
@@ -78,16 +81,17 @@ def jump(c, state, rate, drift, more):
 def settle(c, state):
     """Call ``on_ack`` with no acknowledged packets."""
     a = sample_at(c.sample, 0)
-    acked = a.acked
-    a.acked = a.delivered = 0.0
+    acked, marked = a.acked, a.marked
+    a.acked = a.delivered = a.marked = a.ce = 0.0
     apply_to_state(c, c.on_ack, state)
     a.acked = a.delivered = acked
+    a.marked = a.ce = marked
 
 
 @compiled
-def apply_loss(c, state):
-    """Apply a loss, including its effects at the next ACK."""
-    apply_to_state(c, c.on_loss, state)
+def apply_event(c, rule, state):
+    """Apply the rule for a loss or a mark, including its effects at the next ACK."""
+    apply_to_state(c, rule, state)
     if c.settles != 0:
         settle(c, state)
 
@@ -107,8 +111,12 @@ def find_drift(c, state, now, drift):
         return
     if c.losses > 0:
         copy(c.n, state, c.scratch)
-        apply_loss(c, c.scratch)
+        apply_event(c, c.on_loss, c.scratch)
         jump(c, state, min(c.losses, 1 / c.rtt), drift, True)
+    if c.marks > 0:
+        copy(c.n, state, c.scratch)
+        apply_event(c, c.on_mark, c.scratch)
+        jump(c, state, min(c.marks, 1 / c.rtt), drift, True)
     if c.on_round != 0 and c.acks > 0:
         copy(c.n, state, c.scratch)
         apply_to_state(c, c.on_round, c.scratch)
@@ -138,6 +146,6 @@ def advance_by_mean(c, step):
 
 
 __all__ = [
-    "BYTES", "advance_by_mean", "advance_state", "apply_loss", "drift_of", "find_drift", "see",
+    "BYTES", "advance_by_mean", "advance_state", "apply_event", "drift_of", "find_drift", "see",
     "settle", "window",
 ]  # fmt: skip

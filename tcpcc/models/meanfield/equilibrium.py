@@ -2,7 +2,8 @@
 
 For given queues and drop probabilities each class of flows settles by itself, where the drift of
 its rules is zero (`settling`). So the unknowns are one number per full link: its queue, or, once
-the buffer is full, the share of the arrivals that finds no room.
+the buffer is full, the share of the arrivals that finds no room. At a discipline with a timer it is
+the share that the discipline drops, once the queue has the length at which the timer leaves it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.engine.jit import address
-from tcpcc.errors import ScenarioError, TcpccError
+from tcpcc.errors import TcpccError
 from tcpcc.models.meanfield.lookback import ALL
+from tcpcc.models.meanfield.queue_drift import FIRST, QueueDrift
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ TIMES = 40  # calls of a discipline while it settles
 EXCESS = 4.0  # a class that would send faster than this many path rates has no equilibrium window
 FULL = 1 - 1e-6  # a link with at least this utilization is full
 EXACT = 1e-3  # of a link's rate: loads closer than this to the rate are equal to it
+GENTLE = 16.0  # a larger value makes the drop share of a discipline with a timer grow slower
 JUMP = 0.02  # of a link's rate: rules that count whole packets (Vegas) have jumps of this size
 
 
@@ -38,12 +41,26 @@ class NoEquilibriumError(TcpccError):
 
 
 @dataclass
+class Hits:
+    """What the links drop and mark, shape [queueing link].
+
+    Attributes:
+        early, early_l4s: share that the discipline drops or marks, and the same of ECT(1) packets.
+        over: share of the accepted packets that finds the buffer full.
+    """
+
+    early: np.ndarray
+    early_l4s: np.ndarray
+    over: np.ndarray
+
+
+@dataclass
 class Balance:
     """The state of classes and links that follows from assumed queues.
 
     Attributes:
-        backlog, loss, mark: backlog in bits, shares of lost and marked packets, shape [queueing
-            link].
+        backlog: queueing delay times the rate, in bits, shape [queueing link].
+        hits: what the links drop and mark.
         rtt, cwnd, rate: values of one flow in s, packets and packets/s, shape [class].
         lost: share of a class's packets that is lost or marked, shape [class].
         load: traffic to carry as a share of each link's rate, shape [queueing link].
@@ -51,8 +68,7 @@ class Balance:
     """
 
     backlog: np.ndarray
-    loss: np.ndarray
-    mark: np.ndarray
+    hits: Hits
     rtt: np.ndarray
     cwnd: np.ndarray
     rate: np.ndarray
@@ -67,13 +83,14 @@ class Rates:
 
     Attributes:
         rtt: round-trip times in s, shape [class].
-        acks, losses: acknowledged and lost packets per s, shape [class].
+        acks, losses, marks: acknowledged, lost and marked packets per s, shape [class].
         drift: growth of the backlogs in bit/s, shape [queueing link].
     """
 
     rtt: np.ndarray
     acks: np.ndarray
     losses: np.ndarray
+    marks: np.ndarray
     drift: np.ndarray
 
 
@@ -84,13 +101,6 @@ class Solver:
         from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 
         self.world: MeanFieldWorld = MeanFieldWorld(scenario, bins=False, marking=marking)
-        for link in self.world.resolved.links:
-            if link.queue.discipline.on_interval is not None:
-                raise ScenarioError(
-                    f"link {link.name!r}: the drop probability of queue {link.queue.name!r} changes"
-                    " by a timer and does not follow from the queue, so its equilibrium is not"
-                    ' computed; run simulate(..., "meanfield")'
-                )
         self.initial = [state.copy() for state in self.world.states]
         links = self.world.links
         self.room = np.where(
@@ -102,48 +112,124 @@ class Solver:
                 for room, rate in zip(self.room, links["rate"], strict=True)
             ]
         )
+        links["arriving"] = links["rate"] / (8 * links["size"])
+        self.queues: dict[int, QueueDrift] = {
+            k: QueueDrift(
+                links,
+                k,
+                self.world.queues[index],
+                self.world.resolved.links[index].queue.discipline,
+            )
+            for k, index in enumerate(self.world.kept)
+            if links["rule"][k]
+        }
+        #: of links with a timer: the backlog in bits at which the first packets are dropped early;
+        #: if it is shorter than the buffer, also the largest share of packets dropped early
+        self.onset: dict[int, float] = {}
+        self.most: dict[int, float] = {}
+        for k, queue in self.queues.items():
+            if queue.timer:
+                packets, longest = links["arriving"][k], self.scale[k]
+                onset = self._rest(k, FIRST, queue.start(longest, packets))
+                self.onset[k] = min(onset, self.room[k])
+                if onset < self.room[k]:
+                    self.most[k] = self._most(k, queue.most(longest, packets))
 
-    def shares(
-        self, backlog: np.ndarray, over: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Shares of packets that links drop in the queue, lose in total, and mark, given their
-        backlogs and overflow shares."""
-        from tcpcc.models.meanfield.settling import settle_queue
+    def _most(self, k: int, share: float) -> float:
+        """The largest share, within a tenth, up to `share` that the timer of link `k` keeps at some
+        queue (REM: the price of the arrivals beyond the rate needs a shorter queue)."""
+        while share > FIRST:
+            try:
+                self._rest(k, share, self.onset[k])
+            except NoEquilibriumError:
+                share *= 0.9
+            else:
+                break
+        return share
 
+    def _rest(self, k: int, share: float, guess: float) -> float:
+        """The backlog in bits at which the timer of link `k` keeps a drop share; leaves the
+        discipline's state there."""
+        if math.isinf(guess):
+            return guess
+        row = self.world.links[k]
+        marked = row["marks"] and (self.world.classes["ect"] > 0).all()
+        packets = row["rate"] / (8 * row["size"]) / (1 if marked else 1 - share)
+        try:
+            return self.queues[k].rest(share, guess, packets)
+        except ValueError as error:
+            link = self.world.resolved.links[self.world.kept[k]]
+            raise NoEquilibriumError(
+                f"link {link.name!r}: queue {link.queue.name!r}: {error}"
+            ) from None
+
+    def hits(self, backlog: np.ndarray) -> Hits:
+        """What links without timers hit at their `backlog` in bits; nothing at the others."""
         links = self.world.links
-        early = np.zeros(len(links))
-        for k in range(len(links)):
-            links["arriving"][k] = links["rate"][k] / (8 * links["size"][k])
-            if links["rule"][k]:
-                early[k] = settle_queue(address(links), k, backlog[k], FRESH, TIMES)
-        mark = early if self.world.marking else np.zeros_like(early)
-        refused = 1 - (1 - early + mark) * (1 - over)
-        return refused, 1 - (1 - refused) * (1 - links["loss"]), mark
+        early, early_l4s = np.zeros((2, len(links)))
+        for k, queue in self.queues.items():
+            if not queue.timer:
+                early[k] = queue.drop_share(backlog[k], FRESH, TIMES)
+                early_l4s[k] = links["early_l4s"][k]
+        return Hits(early, early_l4s, np.zeros(len(links)))
 
-    def told(self, i: int, loss: np.ndarray, mark: np.ndarray) -> tuple[float, float]:
+    def bypasses(self, i: int, k: int, j: int) -> bool:
+        """Whether the packets of class `i` do not wait at link `k`, place `j` of its path; ACKs
+        wait."""
+        w = self.world
+        l4s = w.classes["ect"][i] == 2 and j < w.plans[i].n_forward
+        return bool(l4s and w.links["bypass"][k] > 0)
+
+    def passing(self, i: int, k: int, hits: Hits) -> tuple[float, float, float]:
+        """Shares of the packets of class `i` that the discipline of link `k` lets in, that pass the
+        link, and that it marks."""
+        w = self.world
+        ect, link = w.classes["ect"][i], w.links[k]
+        hit = (hits.early_l4s if ect == 2 else hits.early)[k]
+        marked = hit * link["marks"] if ect else 0.0
+        let_in = 1 - hit + marked
+        over = 0.0 if self.bypasses(i, k, 0) else hits.over[k]
+        return let_in, let_in * (1 - over) * (1 - link["loss"]), marked
+
+    def told(self, i: int, hits: Hits) -> tuple[float, float]:
         """Shares of a class's packets that are lost and marked on its path."""
         plan = self.world.plans[i]
         ahead = [self.world.place[index] for index in plan.links[: plan.n_forward]]
-        return min(1 - float(np.prod(1 - loss[ahead])), ALL), 1 - float(np.prod(1 - mark[ahead]))
+        kept = unmarked = 1.0
+        for k in ahead:
+            _, passed, marked = self.passing(i, k, hits)
+            kept, unmarked = kept * passed, unmarked * (1 - marked)
+        return min(1 - kept, ALL), 1 - unmarked
 
     def round_trip(self, i: int, backlog: np.ndarray) -> float:
         """A class's round-trip time in s, given the backlogs."""
         plan, w = self.world.plans[i], self.world
-        on = [w.place[index] for index in plan.links]
+        on = [w.place[index] for j, index in enumerate(plan.links)
+              if not self.bypasses(i, w.place[index], j)]  # fmt: skip
         return plan.base_rtt + float(sum(backlog[k] / w.links["rate"][k] for k in on))
 
-    def loads(self, rate: np.ndarray, loss: np.ndarray) -> np.ndarray:
-        """Arrivals at each link in bit/s, given the sending rate of one flow of each class."""
+    def loads(self, rate: np.ndarray, hits: Hits) -> tuple[np.ndarray, np.ndarray]:
+        """Packets that disciplines let in, in bit/s at each link: those that wait and those that
+        do not, given the sending rate of one flow of each class."""
         w = self.world
-        bits = np.zeros(len(w.links))
+        bits = np.zeros((2, len(w.links)))
         for i, plan in enumerate(w.plans):
-            row, passing = w.classes[i], float(rate[i])
+            row, sent = w.classes[i], float(rate[i])
             for j, index in enumerate(plan.links):
                 k, slot = w.place[index], w.slots[int(row["first_slot"]) + j]
-                bits[k] += row["count"] * passing * 8 * slot["size"]
-                if j < plan.n_forward:
-                    passing *= 1 - loss[k]
-        return bits
+                let_in, passed, _ = self.passing(i, k, hits)
+                if j >= plan.n_forward:
+                    passed = 1.0
+                bits[int(self.bypasses(i, k, j)), k] += (
+                    row["count"] * sent * let_in * 8 * slot["size"]
+                )
+                sent *= passed
+        return bits[0], bits[1]
+
+    def left(self, passing: np.ndarray) -> np.ndarray:
+        """What packets that do not wait leave of each link's rate, in bit/s."""
+        links = self.world.links
+        return np.maximum(links["rate"] - passing, links["rate"] * (1 - links["bypass"]))
 
     def settle_class(self, i: int, rtt: float, loss: float, mark: float) -> tuple[float, bool]:
         """The equilibrium window of a class, and whether it is at rest; leaves its state there."""
@@ -175,32 +261,39 @@ class Solver:
         n = len(w.classes)
         rtt = np.array([self.round_trip(i, backlog) for i in range(n)])
         rate = np.minimum(cwnd, w.classes["rwnd"]) / rtt
-        refused, loss, mark = self.shares(backlog, np.zeros(len(backlog)))
-        bits = self.loads(rate, loss)
+        hits = self.hits(backlog)
+        offered, passing = self.loads(rate, hits)
         packet = 8 * w.links["size"]
         full = np.clip((backlog - self.room + packet) / packet, 0, 1)
-        with np.errstate(divide="ignore"):
-            excess = 1 - w.links["rate"] / np.maximum(bits * (1 - refused), w.links["rate"])
-        refused, loss, mark = self.shares(backlog, full * excess)
-        bits = self.loads(rate, loss)
-        gone, marked = np.array([self.told(i, loss, mark) for i in range(n)]).T
+        left = self.left(passing)
+        hits.over[:] = full * (1 - left / np.maximum(offered, left))
+        offered, passing = self.loads(rate, hits)
+        left = self.left(passing)
+        gone, marked = np.array([self.told(i, hits) for i in range(n)]).T
         acks = rate * (1 - gone)
-        losses = acks * (gone / (1 - gone) + marked)
-        return Rates(rtt, acks, losses, bits * (1 - refused) - w.links["rate"])
+        drift = offered * (1 - hits.over) * (w.links["rate"] / left) - w.links["rate"]
+        return Rates(rtt, acks, acks * gone / (1 - gone), acks * marked, drift)
 
     def balance(self, fill: np.ndarray) -> Balance:
-        """The state for queues of `fill` times the links' scale; values above a full buffer are
-        losses."""
+        """The state for queues of `fill` times the links' scale, or times the queue that a timer
+        keeps. Larger values are losses."""
         w = self.world
         backlog = np.minimum(np.clip(fill, 0, None) * self.scale, self.room)
-        over = -np.expm1(-np.clip(fill * self.scale / self.room - 1, 0, None))
-        refused, loss, mark = self.shares(backlog, over)
+        hits = self.hits(backlog)
+        hits.over[:] = -np.expm1(-np.clip(fill * self.scale / self.room - 1, 0, None))
+        for k, most in self.most.items():
+            onset = self.onset[k]
+            backlog[k], hits.over[k] = min(max(fill[k], 0.0), 1.0) * onset, 0.0
+            if fill[k] > 1:
+                hits.early[k] = -most * np.expm1((1 - fill[k]) / GENTLE)
+                backlog[k] = self._rest(k, hits.early[k], onset)
+                hits.early_l4s[k] = w.links["early_l4s"][k]
         n = len(w.classes)
         rtt, cwnd, rate, lost = (np.zeros(n) for _ in range(4))
         still = np.ones(n, bool)
         for i, row in enumerate(w.classes):
             rtt[i] = self.round_trip(i, backlog)
-            gone, marked = self.told(i, loss, mark)
+            gone, marked = self.told(i, hits)
             lost[i] = 1 - (1 - gone) * (1 - marked)
             if row["kind"] == t.CBR:
                 rate[i] = row["rate"]
@@ -210,8 +303,9 @@ class Solver:
                 name = w.resolved.flows[w.kinds[i].flow].name
                 raise NoEquilibriumError(f"flow {name!r}: its window does not settle")
             rate[i] = min(cwnd[i], float(row["rwnd"])) / rtt[i]
-        load = self.loads(rate, loss) * (1 - refused) / w.links["rate"]
-        return Balance(backlog, loss, mark, rtt, cwnd, rate, lost, load, still)
+        offered, passing = self.loads(rate, hits)
+        load = (offered * (1 - hits.over) + passing) / w.links["rate"]
+        return Balance(backlog, hits, rtt, cwnd, rate, lost, load, still)
 
     def solve(self) -> Balance:
         """Find the equilibrium.
@@ -305,10 +399,10 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
         `lost` (share lost or marked), `still` (False: the window did not come to rest, and the
         value is a mean. Its rules switch around the value, or its drift depends on the queue and
         not on the window); by queueing link: `queue` (packets), `delay` (s), `loss` (share dropped
-        or marked), `utilization`.
+        or marked, in DualPI2 of the packets that are not L4S), `utilization`.
 
     Raises:
-        ScenarioError: flows of a finite size, scheduled changes, a queue with a timer (PI).
+        ScenarioError: flows of a finite size, scheduled changes.
         NoEquilibriumError: no equilibrium was found; or a rule compares the queueing delay with a
             threshold, so that a link is overloaded just below a queue and idle just above it.
     """
@@ -318,16 +412,18 @@ def equilibrium(scenario: Scenario, *, marking: bool = False) -> xr.Dataset:
     found, w = solver.solve(), solver.world
     flows = range(len(w.resolved.flows))
     first = [next(i for i, kind in enumerate(w.kinds) if k in kind.flows) for k in flows]
-    links = w.links
+    links, hits = w.links, found.hits
+    waiting = found.backlog * solver.left(solver.loads(found.rate, hits)[1]) / links["rate"]
+    loss = 1 - (1 - hits.early) * (1 - hits.over) * (1 - links["loss"])
     table = {
         "cwnd": ("flow", found.cwnd[first], "packets", "congestion window of one flow"),
         "rtt": ("flow", found.rtt[first], "s", "round-trip time"),
         "rate": ("flow", found.rate[first], "packets/s", "sending rate of one flow"),
         "lost": ("flow", found.lost[first], "1", "share of its packets lost or marked"),
         "still": ("flow", found.still[first], "", "whether the window came to rest"),
-        "queue": ("link", found.backlog / (8 * links["size"]), "packets", "packets in the queue"),
+        "queue": ("link", waiting / (8 * links["size"]), "packets", "packets in the queue"),
         "delay": ("link", found.backlog / links["rate"], "s", "queueing delay"),
-        "loss": ("link", 1 - (1 - found.loss) * (1 - found.mark), "1", "share dropped or marked"),
+        "loss": ("link", loss, "1", "share dropped or marked"),
         "utilization": ("link", found.load, "1", "share of the link's rate that is used"),
     }
     return xr.Dataset(

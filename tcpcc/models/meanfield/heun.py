@@ -16,7 +16,7 @@ from tcpcc.models.meanfield import buffers
 from tcpcc.models.meanfield.drift import (
     advance_by_mean,
     advance_state,
-    apply_loss,
+    apply_event,
     apply_to_state,
     find_drift,
     see,
@@ -25,8 +25,10 @@ from tcpcc.models.meanfield.drift import (
 )
 from tcpcc.models.meanfield.lookback import (
     BACKLOG,
-    MARKED,
-    PROB,
+    EARLY,
+    EARLY_L4S,
+    MARKS,
+    OVER,
     follow_back,
     history_cell,
     set_arrival_rates,
@@ -56,8 +58,10 @@ def round_trip_ahead(w, c, trial):
     """The round-trip time of a packet that class `c` sends now."""
     rtt = c.base_rtt
     for j in range(c.n_slots):
-        link = mean_link_at(w.links, class_slot_at(w.slots, c.first_slot + j).link)
-        rtt += (link.trial if trial else link.backlog) / link.rate
+        slot = class_slot_at(w.slots, c.first_slot + j)
+        link = mean_link_at(w.links, slot.link)
+        if not buffers.bypasses(c, slot, link):
+            rtt += (link.trial if trial else link.backlog) / link.rate
     return rtt
 
 
@@ -115,10 +119,10 @@ def handle_losses(w, c, moved, then):
         see(c, c.state, then)
         apply_to_state(c, c.on_round, c.state)
         c.round_end += c.rtt
-    c.lost += c.losses * w.step
+    c.lost += (c.losses + c.marks) * w.step
     if c.lost >= 1:
         see(c, c.state, then)
-        apply_loss(c, c.state)
+        apply_event(c, c.on_loss if c.losses >= c.marks else c.on_mark, c.state)
         c.slow = 0
     elif s.cwnd >= s.ssthresh:
         leave_slow_start(c, then)
@@ -164,7 +168,8 @@ def step_links(w, then, b):
         link = mean_link_at(w.links, i)
         first, link.before = link.drift, link.backlog
         guess = min(max(2 * link.early - link.early_before, 0.0), 1.0)
-        buffers.set_drift(link, link.trial, guess)
+        guess_l4s = min(max(2 * link.early_l4s - link.early_l4s_before, 0.0), 1.0)
+        buffers.set_drift(link, link.trial, guess, guess_l4s)
         link.backlog = buffers.bounded(link, link.before + 0.5 * w.step * (first + link.drift))
         middle = 0.5 * (link.backlog + link.before)
         noted = b if link.bins != 0 and b < w.n_bins else -1
@@ -177,8 +182,9 @@ def record_interval(w, then, b):
     counted = then > w.after + 0.5 * w.step
     for i in range(w.n_links):
         link = mean_link_at(w.links, i)
-        packet = buffers.BITS * link.size
-        queue = 0.5 * (link.backlog + link.before) / packet
+        part = link.room / link.rate / (buffers.BITS * link.size)
+        newest = part * link.backlog
+        queue = 0.5 * (newest + part * link.before)
         bits = min(link.arriving_bits * (1 - link.refused), link.rate)
         if link.backlog > 0:
             bits = link.rate
@@ -188,12 +194,12 @@ def record_interval(w, then, b):
             link.sum_bits += bits * w.step
             link.sum_arrived += link.arriving * w.step
             link.sum_dropped += lost * w.step
-            link.least_queue = min(link.least_queue, link.backlog / packet)
-            link.most_queue = max(link.most_queue, link.backlog / packet)
+            link.least_queue = min(link.least_queue, newest)
+            link.most_queue = max(link.most_queue, newest)
         if link.bins != 0 and b < w.n_bins:
             bin = link_bin_at(link.bins, b)
             bin.waiting += queue * w.step
-            bin.queue_max = max(bin.queue_max, link.backlog / packet)
+            bin.queue_max = max(bin.queue_max, newest)
             bin.busy += bits / link.rate * w.step
             bin.sent_bits += bits * w.step
             bin.arrived += link.arriving * w.step
@@ -209,7 +215,7 @@ def record_interval(w, then, b):
             c.sum_rtt += c.rtt * w.step
             c.sum_sent += c.now_rate * w.step
             c.sum_acked += c.acks * w.step
-            c.sum_lost += c.losses * w.step
+            c.sum_lost += (c.losses + c.marks) * w.step
         if c.bins != 0:
             record_class(w, c, on, b)
 
@@ -219,7 +225,7 @@ def record_class(w, c, on, b):
     """Add the step of a class to its bin; called only if series are recorded."""
     c.sent += c.now_rate * w.step
     c.delivered += c.acks * w.step
-    c.dropped += c.losses * w.step
+    c.dropped += (c.losses + c.marks) * w.step
     if b < w.n_bins:
         bin = flow_bin_at(c.bins, b)
         bin.sent, bin.delivered, bin.dropped = c.sent, c.delivered, c.dropped
@@ -241,10 +247,12 @@ def reach(w, row):
             history_cell(w, row, slot.column).value = slot.rate
     for i in range(w.n_links):
         link = mean_link_at(w.links, i)
-        buffers.set_drift(link, link.backlog, link.early)
+        buffers.set_drift(link, link.backlog, link.early, link.early_l4s)
         history_cell(w, row, link.column + BACKLOG).value = link.backlog
-        history_cell(w, row, link.column + PROB).value = link.prob
-        history_cell(w, row, link.column + MARKED).value = link.marked
+        history_cell(w, row, link.column + EARLY).value = link.early
+        history_cell(w, row, link.column + EARLY_L4S).value = link.early_l4s
+        history_cell(w, row, link.column + MARKS).value = link.marks
+        history_cell(w, row, link.column + OVER).value = link.over
 
 
 @compiled

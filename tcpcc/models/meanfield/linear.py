@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SMALL = 1e-5  # relative step of the finite differences of a controller's drift
 WIDE = 0.01  # the same for a queue discipline; spans steps by whole packets
-SMALL_ARRIVALS = 1e-3  # packets; arrivals per call of a discipline when its drift is measured
 NOTHING = 1e-12  # smaller derivatives and drop shares count as 0
 ONE_SLOPE = 0.1  # largest relative difference between left and right slope that counts as smooth
 NOW = 1e3  # s, time at which the drift is evaluated; rules use only distances from the present
@@ -112,12 +111,7 @@ class Linear:
             self.names.append(f"{link.name}.backlog")
             if w.links["rule"][k]:
                 self.at["queue", k] = len(self.names)
-                self.names += [f"{link.name}.{x}" for x in self._numbers(k)]
-
-    def _numbers(self, k: int) -> list[str]:
-        """The state variables of a link's discipline that are scalars."""
-        discipline = self.world.resolved.links[self.world.kept[k]].queue.discipline
-        return [name for name, variable in discipline.state.items() if variable.size == 1]
+                self.names += [f"{link.name}.{x}" for x in self.solver.queues[k].names]
 
     def _past(self, *entries: tuple[int, float]) -> Past:
         row = np.zeros(len(self.names))
@@ -141,13 +135,11 @@ class Linear:
                 self.arriving[k] += w.classes["count"][i] * rate
                 self.bits[k] += 8 * w.slots["size"][s] * w.classes["count"][i] * rate
                 if j < plan.n_forward:
-                    rate *= 1 - b.loss[k]
-        self.early = np.zeros(len(w.links))
-        for k in range(len(w.links)):
-            self.early[k] = w.links["early"][k]
+                    rate *= self.solver.passing(i, k, b.hits)[1]
 
     def _class_slopes(self, i: int) -> tuple[NDArray[np.float64], ...]:
-        """Derivatives of a class's drift by its state, its ACK rate, its loss rate and its RTT."""
+        """Derivatives of a class's drift by its state, its rates of ACKs, losses and marks, and its
+        RTT."""
         from tcpcc.models.meanfield.drift import drift_of
 
         w, b = self.world, self.balance
@@ -158,14 +150,14 @@ class Linear:
         row["slow"], row["quantum"] = 0, 1.0
         row["rtt"] = b.rtt[i]
         out = np.zeros(n)
-        ahead = [w.place[index] for index in w.plans[i].links[: w.plans[i].n_forward]]
-        gone = 1 - float(np.prod(1 - b.loss[ahead]))
-        marked = 1 - float(np.prod(1 - b.mark[ahead]))
+        gone, marked = self.solver.told(i, b.hits)
         acks = b.rate[i] * (1 - gone)
-        losses = acks * (gone / (1 - gone) + marked)
+        losses, marks = acks * gone / (1 - gone), acks * marked
 
-        def drift(state: NDArray[np.float64], acks: float, losses: float, rtt: float):
-            row["acks"], row["losses"], row["rtt"] = acks, losses, rtt
+        def drift(
+            state: NDArray[np.float64], acks: float, losses: float, marks: float, rtt: float
+        ) -> NDArray[np.float64]:
+            row["acks"], row["losses"], row["marks"], row["rtt"] = acks, losses, marks, rtt
             at = np.ascontiguousarray(state)
             drift_of(address(w.classes), i, address(at), NOW, address(out))
             return out.copy()
@@ -181,21 +173,24 @@ class Linear:
                 def moved(x: float, j: int = j) -> NDArray[np.float64]:
                     other = state.copy()
                     other[j] = x
-                    return drift(other, acks, losses, b.rtt[i])
+                    return drift(other, acks, losses, marks, b.rtt[i])
 
                 columns.append(slope(moved, state[j]) if np.isfinite(state[j]) else np.zeros(n))
             return np.array(columns).T
 
         name = flow.controller.name if flow.controller else ""
-        if not b.still[i] or not self._is_smooth(y, lambda x: drift(x, acks, losses, b.rtt[i])):
+        if not b.still[i] or not self._is_smooth(
+            y, lambda x: drift(x, acks, losses, marks, b.rtt[i])
+        ):
             raise NotSmoothError(
                 f"flow {flow.name!r}: the rules of {name!r} switch at the equilibrium"
             )
         return (
             by_state(y),
-            slope(lambda x: drift(y, x, losses, b.rtt[i]), acks),
-            slope(lambda x: drift(y, acks, x, b.rtt[i]), losses),
-            slope(lambda x: drift(y, acks, losses, x), b.rtt[i]),
+            slope(lambda x: drift(y, x, losses, marks, b.rtt[i]), acks),
+            slope(lambda x: drift(y, acks, x, marks, b.rtt[i]), losses) if losses else np.zeros(n),
+            slope(lambda x: drift(y, acks, losses, x, b.rtt[i]), marks) if marks else np.zeros(n),
+            slope(lambda x: drift(y, acks, losses, marks, x), b.rtt[i]),
         )
 
     def _is_smooth(self, y: NDArray[np.float64], drift: Drift) -> bool:
@@ -205,44 +200,22 @@ class Linear:
         up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
         return bool(abs(up - down) < ONE_SLOPE * (abs(up) + abs(down)))
 
-    def _queue_slopes(
-        self, k: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-        """Derivatives of a discipline's drift and drop probability: by its state, then by the
-        backlog."""
-        from tcpcc.models.meanfield.settling import settle_queue
-
-        w = self.world
-        memory = w.queues[w.kept[k]]
-        names = self._numbers(k)
-        memory.state[0] = memory.state[0]
-        z = np.array([float(memory.state[name][0]) for name in names])
-        saved = memory.state.copy()
-        backlog = float(self.balance.backlog[k])
-        links = w.links
-        links["arriving"][k] = self.arriving[k]
-
-        def see(state: NDArray[np.float64], backlog: float) -> tuple[NDArray[np.float64], float]:
-            memory.state[:] = saved
-            for name, value in zip(names, state, strict=True):
-                memory.state[name] = value
-            prob = settle_queue(address(links), k, backlog, SMALL_ARRIVALS, 1)
-            after = np.array([float(memory.state[name][0]) for name in names])
-            memory.state[:] = saved
-            return (after - state) / SMALL_ARRIVALS * self.arriving[k], prob
-
-        n = len(names)
-        by_state, prob_by_state = np.zeros((n, n)), np.zeros(n)
-        for j in range(n):
-            h = WIDE * max(abs(z[j]), 1e-3)
-            up, down = z.copy(), z.copy()
+    def _queue_slopes(self, k: int) -> list[tuple[NDArray[np.float64], float, float]]:
+        """Derivatives of a discipline's drift, of the share that it hits, and of that share of
+        ECT(1) packets: by each of its states, then by the backlog, then by the arrivals in
+        packets/s."""
+        queue, z = self.solver.queues[k], self.solver.queues[k].state
+        x = np.array([*z, float(self.balance.backlog[k]), self.arriving[k]])
+        slopes = []
+        for j in range(len(x)):
+            h = WIDE * max(abs(x[j]), 1e-3)
+            up, down = x.copy(), x.copy()
             up[j] += h
             down[j] -= h
-            (f1, p1), (f0, p0) = see(up, backlog), see(down, backlog)
-            by_state[:, j], prob_by_state[j] = (f1 - f0) / (2 * h), (p1 - p0) / (2 * h)
-        h = WIDE * backlog
-        (f1, p1), (f0, p0) = see(z, backlog + h), see(z, backlog - h)
-        return by_state, prob_by_state, (f1 - f0) / (2 * h), (p1 - p0) / (2 * h)
+            f1, hit1, l4s1 = queue.at(up[:-2], up[-2], up[-1])
+            f0, hit0, l4s0 = queue.at(down[:-2], down[-2], down[-1])
+            slopes.append(((f1 - f0) / (2 * h), (hit1 - hit0) / (2 * h), (l4s1 - l4s0) / (2 * h)))
+        return slopes
 
     # ------------------------------------------------------------------ assembling the matrices
 
@@ -262,15 +235,15 @@ class Linear:
             entries = []
             if b.cwnd[i] < classes["rwnd"][i]:
                 entries.append((self.at["class", i], 1 / rtt))
-            for index in w.plans[i].links:
+            for j, index in enumerate(w.plans[i].links):
                 k = w.place[index]
-                if k in self.full:
+                if k in self.full and not self.solver.bypasses(i, k, j):
                     entries.append((self.at["backlog", k], -x / rtt / links["rate"][k]))
             sent[i] = self._past(*entries)
         # link by link, in the order in which data passes them
         into: dict[int, Past] = {}
-        lost: dict[int, Past] = {k: Past() for k in range(len(links))}
-        marks: dict[int, Past] = {k: Past() for k in range(len(links))}
+        lost: dict[int, Past] = {s: Past() for s in range(len(slots))}
+        marks: dict[int, Past] = {s: Past() for s in range(len(slots))}
         pace: dict[int, Past] = {k: Past() for k in range(len(links))}
         order = range(len(links))
         for k in order:
@@ -283,7 +256,7 @@ class Linear:
                 if j == 0:
                     into[s] = sent[i].later(slots["before"][s])
                 elif s - 1 in into:
-                    into[s] = self._through(s - 1, into, lost, pace).later(
+                    into[s] = self._through(i, s - 1, into, lost, pace).later(
                         self._sojourn(s - 1) + slots["before"][s]
                     )
                 else:
@@ -292,107 +265,132 @@ class Linear:
                     )
             if k not in self.full:
                 continue
-            packets = total(
-                float(classes["count"][i]) * into[int(classes["first_slot"][i]) + j]
-                for i, j in here
-            )
-            bits = total(
-                float(classes["count"][i] * 8 * slots["size"][int(classes["first_slot"][i]) + j])
-                * into[int(classes["first_slot"][i]) + j]
-                for i, j in here
-            )
-            refused = self._discipline(k, packets, bits, rows, lost, marks)
-            rate = float(links["rate"][k])
-            share = 1 - (1 - b.loss[k]) / (1 - links["loss"][k])
-            drift = (1 - share) * bits + -self.bits[k] * refused
+            drift = self._link_drift(k, here, into, rows, lost, marks)
             rows[self.at["backlog", k]] = drift
-            pace[k] = drift * (1 / rate)
+            pace[k] = drift * (1 / float(links["rate"][k]))
         for i in range(len(classes)):
             if ("class", i) in self.at:
                 self._class_rows(i, sent, into, lost, marks, pace, rows, told)
         return rows, told
 
+    def _waits(self, s: int) -> bool:
+        """Whether packets wait at a slot."""
+        i = int(np.searchsorted(self.world.classes["first_slot"], s, side="right")) - 1
+        j = s - int(self.world.classes["first_slot"][i])
+        return not self.solver.bypasses(i, int(self.world.slots["link"][s]), j)
+
     def _sojourn(self, s: int) -> float:
         k = int(self.world.slots["link"][s])
-        return float(self.balance.backlog[k] / self.world.links["rate"][k])
+        waits = self._waits(s)
+        return float(self.balance.backlog[k] / self.world.links["rate"][k]) if waits else 0.0
 
-    def _through(self, s, into, lost, pace) -> Past:
-        """The change of the rate at which packets leave a link, at the time of their arrival."""
-        k = int(self.world.slots["link"][s])
-        passing = 1.0 if self.world.slots["carries_ack"][s] else 1 - self.balance.loss[k]
+    def _through(self, i, s, into, lost, pace) -> Past:
+        """The change of the rate at which packets of class `i` leave a link, at the time of their
+        arrival."""
+        k, ack = int(self.world.slots["link"][s]), bool(self.world.slots["carries_ack"][s])
+        passing = 1.0 if ack else float(self.solver.passing(i, k, self.balance.hits)[1])
         x = self.slot_rate[s]
-        out = passing * into[s] + -x * passing * pace[k]
-        return out if passing == 1.0 else out + -x * lost[k]
+        out = passing * into[s]
+        if self._waits(s):
+            out = out + -x * passing * pace[k]
+        return out if passing == 1.0 else out + -x * lost[s]
 
-    def _discipline(self, k, packets, bits, rows, lost, marks) -> Past:
-        """The change of the share refused by the queue; also writes the discipline's rows."""
-        w, b = self.world, self.balance
-        links = w.links
-        early, marked = Past(), Past()
-        chance = float(self.early[k])
-        if links["rule"][k]:
-            by_state, prob_by_state, by_backlog, prob_by_backlog = self._queue_slopes(k)
-            first = self.at["queue", k]
-            n = len(prob_by_state)
-            early = self._past(
-                *[(first + j, prob_by_state[j]) for j in range(n)],
-                (self.at["backlog", k], prob_by_backlog),
+    def _link_drift(self, k, here, into, rows, lost, marks) -> Past:
+        """The drift of a full link's backlog. Also writes the rows of its discipline, and the
+        changes of the shares lost and marked of the classes and places of their paths in `here`."""
+        w, hits = self.world, self.balance.hits
+        link, slots, classes = w.links[k], w.slots, w.classes
+        packets, plain, ect, passing = Past(), Past(), Past(), Past()
+        sums = dict.fromkeys(("plain", "ect", "passing"), 0.0)  # in bit/s at the equilibrium
+        for i, j in here:
+            s = int(classes["first_slot"][i]) + j
+            size = float(classes["count"][i] * 8 * slots["size"][s])
+            packets = packets + float(classes["count"][i]) * into[s]
+            if not self._waits(s):
+                passing, kind = passing + size * into[s], "passing"
+            elif classes["ect"][i]:
+                ect, kind = ect + size * into[s], "ect"
+            else:
+                plain, kind = plain + size * into[s], "plain"
+            sums[kind] += size * self.slot_rate[s]
+        early, early_l4s = self._hit_changes(k, packets, rows)
+        drops = 1.0 - float(link["marks"])  # of ECN-capable packets that are hit
+        e, f, over = (float(x[k]) for x in (hits.early, hits.early_l4s, hits.over))
+        d_offered = (1 - e) * plain + (1 - e * drops) * ect
+        d_offered = d_offered + -(sums["plain"] + sums["ect"] * drops) * early
+        d_passing = (1 - f * drops) * passing + -sums["passing"] * drops * early_l4s
+        offered = sums["plain"] * (1 - e) + sums["ect"] * (1 - e * drops)
+        room = float(link["rate"]) - sums["passing"] * (1 - f * drops)
+        if room <= link["rate"] * (1 - link["bypass"]):
+            room, d_passing = float(link["rate"] * (1 - link["bypass"])), Past()
+        d_over = Past()
+        if over > NOTHING:  # a full buffer: 1 - room / offered
+            d_over = (1 / offered) * d_passing + (room / offered**2) * d_offered
+        for i, j in here:
+            s = int(classes["first_slot"][i]) + j
+            change = early_l4s if classes["ect"][i] == 2 else early
+            dropped = drops if classes["ect"][i] else 1.0
+            let_in = self.solver.passing(i, k, hits)[0]
+            full, d_full = (over, d_over) if self._waits(s) else (0.0, Past())
+            lost[s] = (1 - float(link["loss"])) * ((1 - full) * dropped * change + let_in * d_full)
+            marks[s] = (1 - dropped) * change
+        accepted = (1 - over) * d_offered + -offered * d_over
+        return (float(link["rate"]) / room) * (accepted + d_passing)
+
+    def _hit_changes(self, k, packets, rows) -> tuple[Past, Past]:
+        """The changes of the shares that a discipline hits; also writes the rows of its states."""
+        if not self.world.links["rule"][k]:
+            return Past(), Past()
+        *by_state, by_backlog, by_arrivals = self._queue_slopes(k)
+        first = self.at["queue", k]
+        seen = [(first + j, *slope) for j, slope in enumerate(by_state)]
+        seen.append((self.at["backlog", k], *by_backlog))
+        for a in range(len(by_state)):
+            rows[first + a] = (
+                self._past(*[(place, drift[a]) for place, drift, _, _ in seen])
+                + by_arrivals[0][a] * packets
             )
-            for a in range(n):
-                rows[first + a] = self._past(
-                    *[(first + j, by_state[a, j]) for j in range(n)],
-                    (self.at["backlog", k], by_backlog[a]),
-                )
-        if w.marking:
-            marked, early, chance = early, Past(), 0.0
-        refused_share = 1 - (1 - b.loss[k]) / (1 - links["loss"][k])
-        full = 1 - (1 - refused_share) / (1 - chance)
-        refused = (1 - full) * early
-        if full > NOTHING:  # a full buffer: 1 - rate / offered
-            offered = self.bits[k] * (1 - chance)
-            change = (1 - chance) * bits + -self.bits[k] * early
-            refused = refused + (1 - chance) * (1 - full) / offered * change
-        lost[k] = (1 - links["loss"][k]) * refused
-        marks[k] = marked
-        return refused
+        early = self._past(*[(place, hit) for place, _, hit, _ in seen])
+        return early, self._past(*[(place, hit) for place, _, _, hit in seen])
 
     def _class_rows(self, i, sent, into, lost, marks, pace, rows, told) -> None:
         w, b = self.world, self.balance
         plan, first = w.plans[i], int(w.classes["first_slot"][i])
-        by_state, by_acks, by_losses, by_rtt = self._class_slopes(i)
-        kept = unmarked = 1.0
-        for index in plan.links[: plan.n_forward]:
-            kept *= 1 - b.loss[w.place[index]]
-            unmarked *= 1 - b.mark[w.place[index]]
+        by_state, by_acks, by_losses, by_marks, by_rtt = self._class_slopes(i)
+        gone, marked = self.solver.told(i, b.hits)
+        kept = 1 - gone
         back = plan.after
-        acks, rtt, signal = Past(), Past(), Past()
+        acks, rtt, losing, marking = Past(), Past(), Past(), Past()
         acks_rate = b.rate[i] * kept
-        per_ack = (1 - kept) / kept + 1 - unmarked
         if plan.links:
             last = first + len(plan.links) - 1
-            acks = self._through(last, into, lost, pace).later(self._sojourn(last) + back)
+            acks = self._through(i, last, into, lost, pace).later(self._sojourn(last) + back)
         else:
             acks = sent[i].later(back)
         for j in range(len(plan.links) - 1, -1, -1):
             s = first + j
             k = int(w.slots["link"][s])
             back += self._sojourn(s)
-            if k in self.full:
+            if k in self.full and self._waits(s):
                 rate = float(w.links["rate"][k])
                 rtt = rtt + self._past((self.at["backlog", k], 1 / rate)).later(back)
             if j < plan.n_forward:
-                signal = signal + (1 / kept / (1 - b.loss[k])) * lost[k].later(back)
-                signal = signal + (unmarked / (1 - b.mark[k])) * marks[k].later(back)
+                _, passed, hit = self.solver.passing(i, k, b.hits)
+                losing = losing + (1 / kept / passed) * lost[s].later(back)
+                marking = marking + ((1 - marked) / (1 - hit)) * marks[s].later(back)
             back += float(w.slots["before"][s])
         at = self.at["class", i]
         n = len(by_acks)
         for a in range(n):
+            per_ack = by_acks[a] + by_losses[a] * gone / kept + by_marks[a] * marked
             rows[at + a] = (
-                self._past(*[(at + j, by_state[a, j]) for j in range(n)])
-                + by_acks[a] * acks
-                + by_losses[a] * per_ack * acks
+                self._past(*[(at + j, by_state[a, j]) for j in range(n)]) + per_ack * acks
             )
-            told[at + a] = by_losses[a] * acks_rate * signal + by_rtt[a] * rtt
+            told[at + a] = (
+                by_losses[a] * acks_rate * losing
+                + by_marks[a] * acks_rate * marking
+                + by_rtt[a] * rtt
+            )
 
     def _keep_what_matters(self, rows: list[Past], told: list[Past]) -> None:
         """Make the matrices, without the states on which no window and no queue depends."""

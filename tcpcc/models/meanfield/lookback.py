@@ -11,6 +11,7 @@ this is its own rate.
 import math
 
 from tcpcc.engine.jit import compiled, number_at
+from tcpcc.models.meanfield.buffers import bypasses, hit_share, marked_share, passing_share
 from tcpcc.models.meanfield.meanfield_records import (
     BYTES,
     class_at,
@@ -19,7 +20,8 @@ from tcpcc.models.meanfield.meanfield_records import (
 )
 
 ALL = 1 - 1e-9  # largest share of lost packets; keeps losses per ACK finite
-BACKLOG, PROB, MARKED, LINK_COLUMNS = 0, 1, 2, 3  # columns of a link in the history
+# columns of a link in the history
+BACKLOG, EARLY, EARLY_L4S, MARKS, OVER, LINK_COLUMNS = 0, 1, 2, 3, 4, 5
 
 
 @compiled
@@ -70,6 +72,25 @@ def arrived(w, link, cursor, time, newest):
 
 
 @compiled
+def entered(w, c, slot, link, cursor, time, newest):
+    """:func:`arrived` for a packet of class `c`, which may not have to wait."""
+    if not bypasses(c, slot, link):
+        return arrived(w, link, cursor, time, newest)
+    row, part = row_and_part(w, time, newest)
+    return row, part, 1.0, max(row, 0)
+
+
+@compiled
+def shares_at(w, c, slot, link, row, part):
+    """Shares of the packets of class `c` that pass the link, and that it marks, at a past time."""
+    early = at(w, row, part, link.column + EARLY)
+    hit = hit_share(c, early, at(w, row, part, link.column + EARLY_L4S))
+    marked = marked_share(c, hit, at(w, row, part, link.column + MARKS))
+    over = at(w, row, part, link.column + OVER)
+    return passing_share(c, slot, link, hit - marked, over), marked
+
+
+@compiled
 def follow_back(w, c, now, newest):
     """Trace what reaches the sender of class `c` now back to its sending time, link by link."""
     time = now - c.after
@@ -77,19 +98,20 @@ def follow_back(w, c, now, newest):
     for j in range(c.n_slots - 1, -1, -1):
         slot = class_slot_at(w.slots, c.first_slot + j)
         link = mean_link_at(w.links, slot.link)
-        row, part, pace, slot.seen = arrived(w, link, slot.seen, time, newest)
+        row, part, pace, slot.seen = entered(w, c, slot, link, slot.seen, time, newest)
         time = (row + part) * w.step
         passing = 1.0
         if slot.carries_ack == 0:
-            passing = 1 - at(w, row, part, link.column + PROB)
+            passing, marked = shares_at(w, c, slot, link, row, part)
             kept *= max(passing, 1 - ALL)
-            unmarked *= 1 - at(w, row, part, link.column + MARKED)
+            unmarked *= 1 - marked
         if j == c.n_slots - 1:
             c.back_row, c.back_part, c.back_pace, c.back_passing = row, part, pace, passing
         time -= slot.before
     if c.n_slots == 0:
         c.back_row, c.back_part = row_and_part(w, time, newest)
-    c.lost_per_ack = (1 - kept) / kept + 1 - unmarked
+    c.lost_per_ack = (1 - kept) / kept
+    c.marked_per_ack = 1 - unmarked
     c.sent_at = time
 
 
@@ -104,6 +126,7 @@ def set_feedback_rates(w, c, now):
     else:
         c.acks = at(w, way.back_row, way.back_part, c.column)
     c.losses = c.acks * way.lost_per_ack
+    c.marks = c.acks * way.marked_per_ack
     c.rtt = now - way.sent_at if c.acks > 0 else c.base_rtt
     if c.acks > 0:
         c.min_rtt = min(c.min_rtt, c.rtt)
@@ -125,8 +148,8 @@ def set_arrival_rates(w, c, now, newest):
             continue
         last = class_slot_at(w.slots, c.first_slot + j - 1)
         link = mean_link_at(w.links, last.link)
-        row, part, pace, slot.cursor = arrived(w, link, slot.cursor, time, newest)
+        row, part, pace, slot.cursor = entered(w, c, last, link, slot.cursor, time, newest)
         passing = 1.0
         if last.carries_ack == 0:
-            passing = 1 - at(w, row, part, link.column + PROB)
+            passing, _ = shares_at(w, c, last, link, row, part)
         slot.rate = at(w, row, part, last.column) * passing * pace

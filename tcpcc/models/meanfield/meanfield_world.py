@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 CURVES = ("first", "second", "trial", "scratch")  # vectors of a class, as long as its state
 NO_CONTROLLER = np.dtype([("cwnd", float), ("ssthresh", float)])  # state without a controller
+ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}  # codepoint: none, ECT(0), ECT(1)
 FIRST_ROWS = 64  # initial rows of the history, a power of two; doubled when it is too short
 
 
@@ -73,7 +74,7 @@ class MeanFieldWorld:
         self.scenario = scenario
         self.marking = marking
         self.resolved = resolved or scenario.resolve(expand=False)
-        refuse_what_needs_packets(self.resolved, "meanfield", marking)
+        refuse_what_needs_packets(self.resolved, "meanfield", ecn=True)
         refuse_groups(self.resolved, "meanfield")
         refuse_what_is_not_smooth(self.resolved)
         self.kinds = flow_classes(self.resolved)
@@ -106,7 +107,7 @@ class MeanFieldWorld:
         row, link = self.links[k], self.resolved.links[index]
         row["rate"], row["loss"] = link.rate, link.loss
         row["limit"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
-        row["column"], row["marks"] = LINK_COLUMNS * k, self.marking
+        row["column"], row["marking"] = LINK_COLUMNS * k, self.marking
         row["least_queue"] = math.inf
         sizes = [f.spec.packet_size for f in self.resolved.flows if index in f.forward]
         row["size"] = float(np.mean(sizes)) if sizes else 40.0
@@ -116,6 +117,8 @@ class MeanFieldWorld:
         if discipline.on_fluid is not None:
             memory = QueueMemory(link, discipline.on_fluid, self.scenario.seed, self.n_bins)
             memory.fill(row)
+            memory.empty()
+            row["inner"] = discipline.inner
             self.queues[index] = memory
 
     def _lay_out_classes(self) -> None:
@@ -137,11 +140,14 @@ class MeanFieldWorld:
         ]
         settings = [None if isinstance(spec, CBR) else spec.transport for spec in specs]
         rows["initial_window"] = [0.0 if x is None else x.initial_window for x in settings]
+        rows["ect"] = [
+            int(self.marking) if x is None else max(ECT[x.ecn], int(self.marking)) for x in settings
+        ]
         rows["rwnd"] = [0.0 if x is None else x.rwnd for x in settings]
         ways: dict[Any, int] = {}
         rows["way"] = [
-            ways.setdefault((plan.links, plan.n_forward, tuple(plan.before), plan.after), k)
-            for k, plan in enumerate(plans)
+            ways.setdefault((plan.links, plan.n_forward, tuple(plan.before), plan.after, ect), k)
+            for k, (plan, ect) in enumerate(zip(plans, rows["ect"], strict=True))
         ]
         if self.n_bins:
             rows["bins"] = _each(self.flow_bins)
@@ -181,6 +187,8 @@ class MeanFieldWorld:
             records = self.controllers.fill_alike(self.classes, members, flows)
             self._records.append(records)
             self.classes["settles"][members] = len(controller.state) > 0
+            if controller.on_mark is None:
+                self.classes["on_mark"][members] = self.classes["on_loss"][members]
             states.update((k, records[0][i : i + 1]) for i, k in enumerate(members))
         return [states[k] for k in range(len(self.kinds))]
 

@@ -35,6 +35,13 @@ class RightHandSide:
         self._solver = Solver(scenario, marking)
         self.world: MeanFieldWorld = self._solver.world
         w = self.world
+        for k in self._solver.onset:
+            link = w.resolved.links[w.kept[k]]
+            raise ScenarioError(
+                f"link {link.name!r}: the drop probability of queue {link.queue.name!r} changes by"
+                " a timer and does not follow from the queue, as in a right-hand side; run"
+                ' simulate(..., "meanfield")'
+            )
         for flow in w.resolved.flows:
             if isinstance(flow.spec, CBR) or flow.spec.start > 0 or flow.spec.stop is not None:
                 raise ScenarioError(
@@ -68,6 +75,7 @@ class RightHandSide:
             row = w.classes[i]
             row["slow"], row["quantum"] = 0, 1.0
             row["acks"], row["losses"] = found.acks[i], found.losses[i]
+            row["marks"] = found.marks[i]
             row["rtt"] = row["max_rtt"] = found.rtt[i]
             row["min_rtt"] = w.plans[i].base_rtt
             at, drift = state.copy(), np.zeros(len(state))
@@ -92,7 +100,7 @@ def right_hand_side(scenario: Scenario, *, marking: bool = False) -> RightHandSi
         marking: as in the meanfield model.
 
     Raises:
-        ScenarioError: flows that start late, stop, or have a constant bit rate; anything else that
-            the meanfield model refuses.
+        ScenarioError: flows that start late, stop, or have a constant bit rate; a queue with a
+            timer (PI); anything else that the meanfield model refuses.
     """
     return RightHandSide(scenario, marking)

@@ -7,13 +7,14 @@ from tcpcc.models.meanfield import buffers
 from tcpcc.models.meanfield.drift import (
     advance_by_mean,
     advance_state,
-    apply_loss,
+    apply_event,
     find_drift,
     see,
     settle,
     window,
 )
 from tcpcc.models.meanfield.meanfield_records import class_at, mean_link_at
+from tcpcc.models.queue_memory import queue_sample_at
 from tcpcc.transport.flow_record import window_at
 
 PER_ROUND = 2  # steps per round-trip time
@@ -27,7 +28,8 @@ FIRST_BLOCK = 512  # steps of the first block; each block is twice as long as th
 def set_feedback(c, state, loss, mark):
     """Set the ACK and loss rates of a flow, given the shares of lost and marked packets."""
     c.acks = window(c, state) / c.rtt * (1 - loss)
-    c.losses = c.acks * (loss / (1 - loss) + mark)
+    c.losses = c.acks * loss / (1 - loss)
+    c.marks = c.acks * mark
 
 
 @entry
@@ -53,7 +55,7 @@ def settle_class(classes, index, loss, mark, rounds, most):
     c.slow = 0
     see(c, c.state, now)
     settle(c, c.state)
-    apply_loss(c, c.state)
+    apply_event(c, c.on_loss, c.state)
     settle(c, c.state)
     calm = 0
     mean, total, counted, block = 0.0, 0.0, 0, FIRST_BLOCK
@@ -73,7 +75,8 @@ def settle_class(classes, index, loss, mark, rounds, most):
             return cwnd, False
         if min(cwnd, c.rwnd) >= most:
             return most, False
-        own_time = 1 / c.losses if c.losses > 0 else c.rtt * cwnd
+        events = c.losses + c.marks
+        own_time = 1 / events if events > 0 else c.rtt * cwnd
         calm = calm + 1 if abs(cwnd - before) * own_time < STILL * cwnd * step else 0
         if calm == CALM or (cwnd > c.rwnd and calm > 0):
             return cwnd, True
@@ -91,9 +94,23 @@ def settle_class(classes, index, loss, mark, rounds, most):
 def settle_queue(links, index, backlog, arrivals, times):
     """The share that a link's discipline drops once it has settled at a constant `backlog` (bits).
 
-    The discipline is called `times` times with `arrivals` packets each.
+    The discipline is called `times` times with `arrivals` packets each, and its timer never.
     """
     link = mean_link_at(links, index)
+    if link.timer != 0:
+        queue_sample_at(link.sample, 0).wake = math.inf
     for _ in range(times):
         buffers.ask_discipline(link, 0.0, 0.0, backlog, arrivals, -1)
     return link.early
+
+
+@entry
+def tick_queue(links, index, backlog, arrivals, times):
+    """Call the timer of a link's discipline `times` times at a constant `backlog` (bits), each time
+    after `arrivals` packets. Returns the time until the next call in s."""
+    link = mean_link_at(links, index)
+    q = queue_sample_at(link.sample, 0)
+    for _ in range(times):
+        q.wake = 0.0
+        buffers.ask_discipline(link, 0.0, 1.0, backlog, arrivals, -1)
+    return q.wake

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from experiments.hollot import FAST, SLOPE, SLOW, C, hmtg, swing
+from experiments.hollot import FAST, SLOPE, SLOW, C, behind, hmtg, swing
 from tcpcc.models.meanfield.delay_roots import rightmost_roots
 from tcpcc.models.meanfield.linear import NotSmoothError
 
@@ -78,6 +78,65 @@ def test_the_loop_is_the_plant_of_hollot_et_al(weight):
     s = 1j * omega
     plant = C**2 / (2 * n) * np.exp(-s * rtt) / ((s + 2 * n / (rtt**2 * C)) * (s + 1 / rtt))
     assert found.loop(omega) == pytest.approx(plant * SLOPE / (s / k + 1), rel=0.01)
+
+
+def test_the_loop_of_pi_is_that_of_hollot_et_al():
+    """K (s/z + 1)/s in place of RED's low-pass, with their a, b and sampling frequency w.
+
+    The timer is taken for a process with the mean rate w, which delays by 1/w.
+    """
+    a, b, w = 1.822e-5, 1.816e-5, 170
+    found = tc.stability(behind(tc.PI(qref=175, a=a, b=b, w=w), queue=175), marking=True)
+    k, zero = (a - b) * w, (a - b) * w / ((a + b) / 2)
+    n, rtt = 60, 0.246
+    omega = np.logspace(-2, 1, 30)
+    s = 1j * omega
+    plant = C**2 / (2 * n) * np.exp(-s * rtt) / ((s + 2 * n / (rtt**2 * C)) * (s + 1 / rtt))
+    loop = plant * k * (s / zero + 1) / s
+    assert found.loop(omega)[omega < 1] == pytest.approx(loop[omega < 1], rel=0.007)
+    assert found.loop(omega) == pytest.approx(loop, rel=0.06)
+    assert found.phase_margin == pytest.approx(73.1, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("queue", "still"),
+    [
+        (tc.PI(qref=175, a=1.822e-5, b=1.816e-5, w=170), True),
+        (tc.REM(target=50, mean_packet=500), True),
+        (tc.PIE(), False),
+        (tc.PIE(alpha=0.0125, beta=0.125), True),
+    ],
+    ids=["pi", "rem", "pie", "pie with a tenth of the gain"],
+)
+def test_a_queue_with_a_timer_rests_where_it_is_stable(queue, still):
+    """The simulated queue comes to rest at the computed equilibrium, or swings about it."""
+    case = behind(queue, duration=300)
+    found = tc.stability(case)
+    assert found.stable == still
+    rest = float(tc.equilibrium(case)["queue"][0])
+    seen = tc.simulate(case, "meanfield").data["queue"].sel(link="bottleneck")[-2500:]
+    if still:
+        assert float(seen.min()) == pytest.approx(rest, rel=1e-3)
+        assert float(seen.max()) == pytest.approx(rest, rel=1e-3)
+    else:
+        assert float(seen.max()) > 2 * rest > 20 * float(seen.min())
+
+
+@pytest.mark.parametrize("settings", [{}, {"a": 0.005, "gamma": 0.02}], ids=["slow", "fast"])
+def test_a_disturbed_queue_decays_as_the_rightmost_root_says(settings):
+    """A source of 1 % of the rate stops, and REM's queue swings out. The roots are -0.107 +- 1.064i
+    and, where the price follows the rate more than the queue, -0.345 +- 1.093i."""
+    case = behind(tc.REM(target=50, mean_packet=500, **settings), duration=300)
+    root = tc.stability(case).roots[0]
+    source = tc.CBR(0.01 * C * 500 * 8, packet_size=500, on=[(0, 250)])
+    run = tc.simulate(case.replace(flows=[*case.flows, source]), "meanfield")
+    queue = run.data["queue"].sel(link="bottleneck", time=slice(252, 270)).values
+    off = queue - float(tc.equilibrium(case)["queue"][0])
+    peaks = np.flatnonzero((off[1:-1] > off[:-2]) & (off[1:-1] > off[2:]) & (off[1:-1] > 0)) + 1
+    period = np.diff(peaks).mean() * case.interval
+    decay = -np.polyfit(peaks * case.interval, np.log(off[peaks]), 1)[0]
+    assert period == pytest.approx(2 * math.pi / abs(root.imag), rel=0.02)
+    assert decay == pytest.approx(-root.real, rel=0.1)
 
 
 def test_switching_rules_are_not_linearised():

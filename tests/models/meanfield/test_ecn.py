@@ -1,0 +1,117 @@
+"""ECN in the mean field: marks instead of drops, DCTCP, and DualPI2 beside RFC 9332's design."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from experiments.dualpi2 import RTTS, coupled, mean_field_row
+from experiments.hollot import C, behind
+from tcpcc.errors import ScenarioError
+
+
+@pytest.mark.parametrize("rtt", [0.01, 0.04])
+@pytest.mark.parametrize("coupling", [1.0, 2.0])
+def test_dualpi2_gives_the_windows_of_rfc_9332(rtt, coupling):
+    """p_CL = k p' and p_C = p'^2; W = 2/p_CL of DCTCP and sqrt(2/p_C) of Reno's mean field, so the
+    ratio of rates is sqrt(2)/k times that of the RTTs: classic packets wait for the target."""
+    case = coupled(rtt, coupling=coupling)
+    found = tc.equilibrium(case).sel(link="bottleneck")
+    scalable, classic = (found.sel(flow=name) for name in ("scalable", "classic"))
+    prob = math.sqrt(float(found["loss"]))
+    assert float(scalable["lost"]) == pytest.approx(coupling * prob, rel=1e-4)
+    assert float(scalable["cwnd"]) == pytest.approx(2 / (coupling * prob), rel=1e-3)
+    assert float(classic["cwnd"]) == pytest.approx(math.sqrt(2) / prob, rel=1e-3)
+    assert float(found["delay"]) == pytest.approx(0.015, rel=1e-4)
+    assert float(scalable["rtt"]) == pytest.approx(rtt, rel=0.01)
+    ratio = float(scalable["rate"] / classic["rate"])
+    assert ratio == pytest.approx(math.sqrt(2) / coupling * (rtt + 0.015) / rtt, rel=0.01)
+
+
+def test_a_run_settles_at_the_equilibrium():
+    case = coupled(0.02)
+    run, found = tc.simulate(case, "meanfield"), tc.equilibrium(case)
+    rates = 5 * 8 * 1000 * found["rate"].values
+    assert np.array(run.throughput(after=40)) == pytest.approx(rates, rel=1e-3)
+    assert run.queue_mean(after=40) == pytest.approx(float(found["queue"][0]), rel=1e-3)
+
+
+def test_the_loop_of_pi2_is_the_closed_form():
+    """Only classic flows: the plant of Hollot et al., the square of p', and PI with its timer as a
+    process of rate 1/T: alpha/(s T) + beta/(s T + 1)."""
+    n, rtt, period = 60, 0.246, 0.016
+    found = tc.stability(behind(tc.DualPI2(target=175 / C), queue=175), marking=True)
+    prob = math.sqrt(2) * n / (rtt * C)
+    omega = np.logspace(-2, 0, 20)
+    s = 1j * omega
+    plant = C**2 / (2 * n) * np.exp(-s * rtt) / ((s + 2 * n / (rtt**2 * C)) * (s + 1 / rtt))
+    control = (0.16 / (s * period) + 3.2 / (s * period + 1)) / C
+    assert found.loop(omega) == pytest.approx(plant * 2 * prob * control, rel=0.01)
+
+
+@pytest.mark.parametrize(("rtt", "still"), [(0.005, True), (0.04, True), (0.1, False)])
+def test_the_equilibrium_is_stable_up_to_an_rtt(rtt, still):
+    """Ten flows at 100 Mb/s: the simulated rate of the scalable flows rests or swings."""
+    case = coupled(rtt, duration=120)
+    assert tc.stability(case).stable == still
+    rate = tc.simulate(case, "meanfield").data["queue"].sel(link="bottleneck")[-200:]
+    assert bool(rate.max() - rate.min() < 0.01 * rate.mean()) == still
+
+
+@pytest.mark.parametrize("rtt", [0.005, 0.02])
+def test_packets_share_a_dualpi2_link_as_the_mean_field_does(rtt):
+    case = coupled(rtt, duration=40)
+    share = {}
+    for model in ("packet", "meanfield"):
+        run = tc.simulate(case, model)
+        rate = np.array(run.throughput(after=15))
+        share[model] = rate[: len(rate) // 2].sum() / rate.sum()
+    assert share["meanfield"] == pytest.approx(share["packet"], abs=0.12)
+
+
+@pytest.mark.parametrize("queue", ["RED", "PI", "PIE", "REM"])
+def test_a_queue_marks_the_packets_that_it_would_drop(queue):
+    """Marked packets of ECN flows arrive; flows without ECN still lose theirs. With a share p hit
+    Reno's windows are sqrt(2/p) and sqrt(2 (1 - p)/p), of which 1 - p arrives."""
+    net = tc.dumbbell("30 Mbps", "20 ms", 800, queue=getattr(tc, queue)(ecn=True))
+    flows = [
+        tc.Flow("newreno", count=30, access_delay="40 ms", transport={"ecn": ecn}, name=ecn)
+        for ecn in ("classic", "off")
+    ]
+    run = tc.simulate(tc.Scenario(net, flows, duration=60), "meanfield")
+    sent, arrived = (
+        run.data[x].sel(time=slice(20, None)).sum("time") for x in ("sent", "delivered")
+    )
+    assert float((arrived / sent).sel(flow="classic")) == pytest.approx(1, abs=2e-3)
+    kept = float((arrived / sent).sel(flow="off"))
+    assert 0.9 < kept < 0.997
+    marked, dropped = np.array(run.throughput(after=20))
+    assert dropped / marked == pytest.approx(kept**1.5, rel=0.01)
+
+
+def test_dctcp_holds_the_queue_at_the_threshold():
+    """Four flows behind a step at 65 packets: within a quarter of it, in both models."""
+    net = tc.dumbbell("1 Gbps", "50 us", 1000, queue=tc.StepMark(threshold=65))
+    flows = [tc.Flow("dctcp", access_delay="25 us", jitter="10 ms") for _ in range(4)]
+    case = tc.Scenario(net, flows, duration=1)
+    for model in ("packet", "meanfield"):
+        run = tc.simulate(case, model)
+        assert run.queue_mean(after=0.5) == pytest.approx(65, rel=0.25)
+        assert run.utilization(after=0.5) > 0.97
+
+
+@pytest.mark.parametrize("model", ["fluid", "hybrid"])
+def test_models_with_one_queue_refuse_dualpi2(model):
+    net = tc.dumbbell("10 Mbps", "10 ms", 100, queue="dualpi2")
+    flows = [tc.Flow("reno", background=model == "hybrid"), tc.Flow("reno")]
+    with pytest.raises(ScenarioError, match="'dualpi2' has 2 inner queues"):
+        tc.simulate(tc.Scenario(net, flows, duration=1), model)
+
+
+def test_the_page_shows_these_equilibria():
+    """`python -m experiments.dualpi2` prints the table."""
+    page = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
+    for rtt in RTTS:
+        assert "| " + " | ".join(mean_field_row(rtt)) + " | " in page

@@ -47,7 +47,8 @@ SS = {
 
 ZERO = ("total_retrans", "bytes_retrans", "unacked")  # ss leaves these out while they are 0
 UNLIMITED = 2**31 - 1  # of snd_ssthresh: TCP_INFINITE_SSTHRESH
-ADDRESS = re.compile(r"\S+:(?:\d+|\*)")
+HOST = r"(?:\*|[\d.]+|[\da-fA-F]*:[\da-fA-F:.]*|\[[\da-fA-F:.%\w-]*\])(?:%[\w-]+)?"
+ADDRESS = re.compile(HOST + r":(?:\d+|\*)")
 TOLD = re.compile(r"\b([a-z_]+):([\d.]+)(?:/([\d.]+))?")
 UNSEEN = {
     "dropped": "TCP_INFO does not tell drops; see retransmissions",

@@ -3,7 +3,7 @@
 The files in data/ are real. aioquic 1.7.2 sent 300,000 bytes over the loopback through a bottleneck
 of 2 Mb/s, 2 x 20 ms and 10 packets, which counted its drops. Reno of Linux 6.18 sent for 6 s over
 2 Mb/s, 2 x 20 ms and 8 packets between two namespaces: tcpdump at both ends, `ss -tin`, and
-getsockopt(TCP_INFO) every 20 ms on the same connection.
+getsockopt(TCP_INFO) every 20 ms on the same connection. record.py records such files.
 """
 
 import gzip
@@ -498,6 +498,18 @@ def test_ss_gives_the_kernels_window(kernel):
     assert ss.data["packet_size"].values.tolist() == [1500]
     assert ss.data["payload"].values.tolist() == [1448]
     assert info.data["base_rtt"].item() > 0.04  # 0 in the struct: no sample yet
+
+
+def test_a_connection_that_is_not_yet_open_is_the_same_one(tmp_path):
+    """`ss` tells no smoothed RTT before the handshake, and "rto:1000 mss:524" are no addresses."""
+    path = tmp_path / "ss.txt"
+    path.write_text(
+        "1.0\nSYN-SENT 0 1 [fe80::1%eth0]:5 [::1]:10\n\t reno rto:1000 mss:524 cwnd:10\n"
+        "2.0\nESTAB 0 0 [fe80::1%eth0]:5 [::1]:10\n\t reno rto:204 rtt:40/1 mss:1448 cwnd:12\n"
+        "3.0\nESTAB 0 0 [fe80::1%eth0]:5 [::1]:10\n\t reno rto:204 rtt:50/1 mss:1448 cwnd:13\n"
+    )
+    run = tc.read_tcp_info(path)
+    assert run.data["flow"].values.tolist() == ["[fe80::1%eth0]:5>[::1]:10"]
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     made = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now.replace(year=9999))
     files = folder / "cert.pem", folder / "key.pem"
     pem, raw = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8

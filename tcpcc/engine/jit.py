@@ -23,7 +23,7 @@ import sys
 import weakref
 from bisect import bisect_right, insort
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -99,14 +99,17 @@ def record_dtype(
     return np.dtype(layout, align=True)
 
 
-def blank(number: int, dtype: np.dtype) -> np.ndarray[Any, Any]:
+Records: TypeAlias = Any  # an array of records, whose fields numpy's types do not know
+
+
+def blank(number: int, dtype: np.dtype) -> Records:
     """An array of `number` records of zeros, aligned to a cache line."""
     memory = np.zeros(number * dtype.itemsize + CACHE_LINE, np.uint8)
     first = -address(memory) % CACHE_LINE
     return memory[first : first + number * dtype.itemsize].view(dtype)
 
 
-def longer(array: np.ndarray[Any, Any], more: int) -> np.ndarray[Any, Any]:
+def longer(array: Records, more: int) -> Records:
     """A copy with `more` records of zeros appended. (``np.concatenate`` may drop padding.)"""
     copy = blank(len(array) + more, array.dtype)
     copy[: len(array)] = array

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address, blank
+from tcpcc.engine.jit import INTERPRETED, Records, address, blank
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import Suspect, blame, suspects
@@ -71,13 +71,13 @@ class FluidWorld:
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.controllers = controllers or ControllerMemory(scenario.seed)
 
-        self.w = np.zeros(1, r.WORLD)
-        self.routes = np.zeros(len(self.plans), r.ROUTE)
-        self.hops = np.zeros(sum(len(plan.links) for plan in self.plans), r.HOP)
-        self.slots = blank(sum(len(p.links) * len(p.flows) for p in self.plans), r.SLOT)
+        self.w: Records = np.zeros(1, r.WORLD)
+        self.routes: Records = np.zeros(len(self.plans), r.ROUTE)
+        self.hops: Records = np.zeros(sum(len(plan.links) for plan in self.plans), r.HOP)
+        self.slots: Records = blank(sum(len(p.links) * len(p.flows) for p in self.plans), r.SLOT)
         self.losses = np.zeros((len(self.slots), r.LOSSES), r.LOST)
-        self.links = np.zeros(len(self.kept), r.LINK)
-        self.flows = blank(len(self.resolved.flows), r.FLOW)
+        self.links: Records = np.zeros(len(self.kept), r.LINK)
+        self.flows: Records = blank(len(self.resolved.flows), r.FLOW)
         self.active = np.zeros(len(self.flows), np.int64)
         # When each sender wakes, and whether each slot has recent arrivals. Separate arrays, so
         # that a step in which few flows change reads little memory.
@@ -91,10 +91,10 @@ class FluidWorld:
         hidden = np.ones(len(self.flows), bool)
         hidden[self.shown] = False
         self.silent = np.flatnonzero(hidden)
-        self.flow_bins = blank_bins((self.n_bins, len(self.shown)), FLOW_BIN)
-        self.sums = np.zeros(len(self.silent), FLOW_BIN)
+        self.flow_bins: Records = blank_bins((self.n_bins, len(self.shown)), FLOW_BIN)
+        self.sums: Records = np.zeros(len(self.silent), FLOW_BIN)
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
-        self.link_bins = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
+        self.link_bins: Records = np.zeros((len(self.recorded), self.n_bins), LINK_BIN)
 
         self.layout = HeaderLayout()
         for flow in self.resolved.flows:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import INTERPRETED, address
+from tcpcc.engine.jit import INTERPRETED, Records, address
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.blame import RuleError
 from tcpcc.models.controller_memory import ControllerMemory
@@ -89,12 +89,12 @@ class MeanFieldWorld:
         self.queues: dict[int, QueueMemory] = {}
         self.n_columns = history_columns(self.kept, self.plans)
         n, m = len(self.kinds), len(self.kept)
-        self.w = np.zeros(1, r.WORLD)
-        self.classes = np.zeros(n, r.CLASS)
-        self.slots = np.zeros(sum(len(plan.links) for plan in self.plans), r.SLOT)
-        self.links = np.zeros(m, r.LINK)
-        self.flow_bins = np.zeros((n, self.n_bins), FLOW_BIN)
-        self.link_bins = np.zeros((m, self.n_bins), LINK_BIN)
+        self.w: Records = np.zeros(1, r.WORLD)
+        self.classes: Records = np.zeros(n, r.CLASS)
+        self.slots: Records = np.zeros(sum(len(plan.links) for plan in self.plans), r.SLOT)
+        self.links: Records = np.zeros(m, r.LINK)
+        self.flow_bins: Records = np.zeros((n, self.n_bins), FLOW_BIN)
+        self.link_bins: Records = np.zeros((m, self.n_bins), LINK_BIN)
         for k, index in enumerate(self.kept):
             self._lay_out_link(k, index)
         self._lay_out_classes()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import address, longer
+from tcpcc.engine.jit import Records, address, longer
 from tcpcc.models.controller_memory import sample_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
@@ -76,10 +76,10 @@ class ConversationMemory:
             conversations.append(rows)
             items.append(part)
             kinds += len(load.kinds)
-        self.items = np.concatenate(items)
+        self.items: Records = np.concatenate(items)
         in_any_order = np.concatenate(conversations)
         order = np.argsort(in_any_order["start"], kind="stable")
-        self.conversations = in_any_order[order]
+        self.conversations: Records = in_any_order[order]
 
     def _lay_out_kinds(self) -> None:
         """For each kind, make the flow record, controller state and sample that places copy."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tcpcc.engine.jit import address, blank, record_view
+from tcpcc.engine.jit import Records, address, blank, record_view
 from tcpcc.engine.memory import memory_left
 from tcpcc.engine.scratch import Scratch
 from tcpcc.errors import TcpccError
@@ -79,14 +79,14 @@ class PacketWorld:
         self.resolved: Resolved = scenario.resolve(at_most=at_most)
         check_counts(scenario, self.resolved)
         warn_of_unread_headers(self.resolved)
-        self.w = record_of(r.WORLD)
+        self.w: Records = record_of(r.WORLD)
         self.rings = Rings()
         self.paths = PathMemory(self)
-        self.links = blank(len(self.resolved.links) + len(self.paths.stages), r.LINK)
+        self.links: Records = blank(len(self.resolved.links) + len(self.paths.stages), r.LINK)
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.inner: dict[int, np.ndarray] = {}  # inner queues of scheduled links, by link
-        self.flows = blank(len(self.resolved.flows), r.FLOW)
-        self.tcp = blank(len(self.flows), t.TCP_FLOW)
+        self.flows: Records = blank(len(self.resolved.flows), r.FLOW)
+        self.tcp: Records = blank(len(self.flows), t.TCP_FLOW)
         self.cbr = np.zeros(len(self.flows), r.CBR)
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUTGOING)
         self._lay_out_bins()

@@ -103,8 +103,7 @@ class Book:
         """Compute an item and return its records."""
         if item not in self._records:
             for model in self._item(item).models:
-                code = self._item(item).code if self._is_kept(item, model) else None
-                with _Origin(f"{item}, {harness.NAMES[model]}", code):
+                with _Origin(f"{item}, {harness.NAMES[model]}", self._is_kept(item, model)):
                     harness.reproduce(self.paper.name, item, model, progress=self._progress)
             self._records[item] = harness.reproduce(self.paper.name, item, progress=False)
         return self._records[item]
@@ -188,10 +187,10 @@ def _show(figure: Figure, alt: str) -> None:
 
 
 class _Origin:
-    """Shows a line that says whether numbers are computed, or which code stored ones belong to."""
+    """Shows a line that says whether numbers are computed here or stored."""
 
-    def __init__(self, what: str, kept_of: str | None = None) -> None:
-        self.what, self.kept_of = what, kept_of
+    def __init__(self, what: str, stored: bool = False) -> None:
+        self.what, self.stored = what, stored
 
     def __enter__(self) -> None:
         pass
@@ -200,9 +199,7 @@ class _Origin:
         from IPython.display import display_markdown
 
         if kind is None:
-            told = "computed by this notebook"
-            if self.kept_of is not None:
-                told = f"stored numbers of the current code ({self.kept_of})"
+            told = "stored by `tcpcc reproduce`" if self.stored else "computed by this notebook"
             some = f", {seeds.FEW} seeds" if seeds.QUICK else ""
             display_markdown(f"*{self.what}: {told}{some}*", raw=True, metadata=VOLATILE)
 

@@ -5,6 +5,7 @@ forgotten after it.
 """
 
 import functools
+import gc
 
 import conservation
 import hypothesis
@@ -23,6 +24,12 @@ hypothesis.settings.load_profile("tests")
 def pytest_configure(config):
     """Before any paper is imported: its scenarios depend on it."""
     seeds.QUICK = config.option.markexpr != "papers"
+    gc.disable()  # while collecting: what is imported stays
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -285,10 +285,11 @@ class FluidWorld:
 
     def run(self, until: float) -> None:
         """Advance to time `until`; the history grows as needed."""
-        from tcpcc.models.fluid.kernel import run_until
+        from tcpcc.models.fluid.kernel import call_end_step, end_step, run_until
 
+        end_of_step = call_end_step.address(end_step)
         try:
-            while self._go_on(run_until, until):
+            while self._go_on(run_until, until, end_of_step):
                 pass
         except ArithmeticError as error:
             raise blame(error, float(self.w["now"][0]), self.suspects()) from None
@@ -303,11 +304,11 @@ class FluidWorld:
         """Steps between two checks for Ctrl-C."""
         return max(AT_ONCE // max(int(self.w["n_active"][0]), 1), 1)
 
-    def _go_on(self, run_until: Any, until: float) -> bool:
+    def _go_on(self, run_until: Any, until: float, end_of_step: int) -> bool:
         """Take some steps towards `until`; returns whether there are more."""
         w = self.w[0]
         w["pause"] = w["k"] + self.steps_at_once()
-        if not run_until(address(self.w), until):
+        if not run_until(address(self.w), until, end_of_step):
             return False
         if w["short"]:
             self.grow()

@@ -2,7 +2,7 @@
 
 import math
 
-from tcpcc.engine.jit import compiled, entry, index_at, number_at
+from tcpcc.engine.jit import Caller, compiled, entry, index_at, number_at
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.fluid.clumps import look_ahead
 from tcpcc.models.fluid.fluid_records import (
@@ -25,6 +25,8 @@ from tcpcc.transport.flow_record import CBR, window_at
 CHECK_EVERY = 16  # steps between two checks of the free rows of the history
 NEARLY = 1e-6  # steps; a time this close before a grid point is at the grid point
 SPARE = 24  # free rows needed at a check; more than `CHECK_EVERY`
+
+call_end_step = Caller(None, int)
 
 
 @compiled
@@ -142,8 +144,11 @@ def step(w):
 
 
 @entry
-def run_until(world, until):
+def run_until(world, until, end_of_step):
     """Advance to time `until`; returns whether it stopped early.
+
+    `end_of_step` is the address of :func:`end_step`, which the hybrid model calls, too: so it is
+    compiled once.
 
     It stops early when the history must be enlarged (``w.short``), and at step ``w.pause``, so that
     Python can respond to Ctrl-C.
@@ -156,9 +161,7 @@ def run_until(world, until):
             w.short = 1
             return True
         next_step(w, until)
-        step(w)
-        if w.now >= end_of_bin(w):
-            record_bin(w)
+        call_end_step(end_of_step, world)
     return False
 
 

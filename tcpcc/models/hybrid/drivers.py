@@ -34,7 +34,7 @@ def run_compiled(coupled: Coupled, progress: bool) -> Run:
     t = memory[0]
     t["run_packets"] = turns.call_packets.address(handlers.run_events)
     t["begin_step"] = turns.call_begin_step.address(kernel.begin_step)
-    t["end_step"] = turns.call_end_step.address(kernel.end_step)
+    t["end_step"] = kernel.call_end_step.address(kernel.end_step)
     t["packets"], t["fluid"] = world.address, coupled.at
     with Progress(duration, progress) as bar:
         while coupled.now < math.inf:

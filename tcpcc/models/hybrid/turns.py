@@ -4,6 +4,7 @@ The entry functions of both models are called by address, so neither is compiled
 """
 
 from tcpcc.engine.jit import Caller, accessor, entry, record_dtype
+from tcpcc.models.fluid.kernel import call_end_step
 
 # Addresses of the entry functions and of the two worlds; end of the present step, and its latest
 # possible end; time and number of steps after which to return to Python.
@@ -18,7 +19,6 @@ turns_at = accessor(TURNS)
 
 call_packets = Caller(bool, int, float)
 call_begin_step = Caller(float, int, float)
-call_end_step = Caller(None, int)
 
 
 @entry

@@ -8,7 +8,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.engine.jit import address
 from tcpcc.models.fluid.fluid_world import FluidWorld
-from tcpcc.models.fluid.kernel import run_until
+from tcpcc.models.fluid.kernel import call_end_step, end_step, run_until
 from tcpcc.models.fluid.timeline import events
 
 
@@ -21,7 +21,7 @@ def series(scenario, sleepless):
     for until in [*(at for at, _ in due), scenario.duration]:
         while True:
             world.w["pause"] = world.w["k"] + 1
-            more = run_until(address(world.w), until)
+            more = run_until(address(world.w), until, call_end_step.address(end_step))
             if not more:
                 break
             if world.w["short"][0]:

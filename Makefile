@@ -37,7 +37,7 @@ reproduce: $(REPRODUCING)
 	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
 	@echo "2 of 4: all controllers in six networks and three models: about 4 minutes"
 	$(BIN)/tcpcc reproduce variants --figures --scorecard docs/variants.md
-	@echo "3 of 4: BBR beside CUBIC on a test-bed: about 4 minutes"
+	@echo "3 of 4: BBR beside CUBIC on a test-bed: about 5 minutes"
 	$(BIN)/tcpcc reproduce bbr_cubic --figures
 	@echo "4 of 4: notebooks: about 3 minutes"
 	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)

@@ -22,6 +22,7 @@ from tcpcc.files import whole_file
 TIMEOUT = 900  # s per cell
 AT_ONCE = 4  # notebooks, at most; each has a process of its own, of up to a gigabyte
 RANDOM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+WARNING = re.compile(r"^\S+:\d+: (\w*Warning: .*\n)(?: .*\n)?", re.MULTILINE)
 MEASURED = "measured"
 
 
@@ -40,8 +41,9 @@ def joined(outputs: Sequence[Any]) -> list[Any]:
 def reproducible(book: Any, before: Sequence[Any]) -> Any:
     """The notebook without what differs between two runs with the same results.
 
-    These are the times of execution, the pieces in which text was printed, and the random
-    identifiers in HTML, which are numbered instead. A cell with the tag "measured" shows times of
+    These are the times of execution, the pieces in which text was printed, the place in the code
+    that warns (a path of this machine), and the random identifiers in HTML, which are numbered
+    instead. A cell with the tag "measured" shows times of
     the machine; it keeps the outputs that it had, unless it had none.
 
     Args:
@@ -61,6 +63,8 @@ def reproducible(book: Any, before: Sequence[Any]) -> Any:
             cell.outputs = old
         cell.outputs = joined(cell.outputs)
         for output in cell.outputs:
+            if output.get("name") == "stderr":
+                output["text"] = WARNING.sub(r"\1", output["text"])
             if "text/html" in output.get("data", {}):
                 output.data["text/html"] = RANDOM_ID.sub(numbered, output.data["text/html"])
     return book

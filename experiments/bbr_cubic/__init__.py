@@ -4,8 +4,9 @@ A. Srivastava, F. Fund, S. Panwar, "Some of the internet may be heading towards 
 experimental study", INFOCOM CNERT workshop 2023, repeats A. Mishra, W. H. Tiu, B. Leong, "Are we
 heading towards a BBR-dominant Internet?", IMC 2022, on the FABRIC test-bed. scenarios.py has the
 test-bed's networks; tables.py measures them, compares them with the test-bed
-(experiments/data/bbr_cubic_testbed.csv), and reads and writes our numbers (bbr_cubic.csv);
-studies.py has BBRv3 with ECN, unlike RTTs, and starvation by jitter; figures.py draws.
+(experiments/data/bbr_cubic_testbed.csv), and reads and writes our numbers (bbr_cubic.csv of
+packets, bbr_cubic_trains.csv); studies.py has BBRv3 with ECN, unlike RTTs, and starvation by
+jitter; figures.py draws.
 
 `tcpcc reproduce bbr_cubic` runs everything; its item "all" takes all 49 mixtures.
 """

@@ -31,8 +31,9 @@ def reproduce(options: argparse.Namespace) -> None:
     for name in ("report", "readme", "scorecard"):
         if getattr(options, name):
             raise ScenarioError(f"{name}: is for the papers; leave out bbr_cubic")
-    if options.model not in ("both", "packet"):
-        raise ScenarioError(f"model = {options.model!r}: bbr_cubic is of packets only")
+    if options.model not in ("both", *tables.STORED):
+        raise unknown("model of bbr_cubic", options.model, ["both", *tables.STORED])
+    models = tuple(tables.STORED) if options.model == "both" else (options.model,)
     if options.item not in (None, *ITEMS):
         raise unknown("item of bbr_cubic", options.item, ITEMS)
     results: dict[str, Any] = {}
@@ -47,30 +48,35 @@ def reproduce(options: argparse.Namespace) -> None:
             if options.figures:
                 drawn[item] = figures.STUDIES[item](cells)
         elif item == "sample" or options.item == "all":
-            results[item], found = _shares(item, options.accept)
-            if options.figures:
-                drawn |= dict(_of_shares(found))
+            results[item] = []
+            for model in models:
+                rows, found = _shares(item, model, options.accept)
+                results[item] += rows
+                if options.figures and model == "packet":
+                    drawn |= dict(_of_shares(found))
     _show(results, options.json)
     for name, figure in drawn.items():
         for file in pictures.save(figure, FIGURES / f"bbr_cubic_{name}", ("png", "pdf")):
             print(f"drew {file}", file=sys.stderr)
 
 
-def _shares(item: str, accept: bool) -> tuple[list[dict[str, object]], tables.Throughputs]:
+def _shares(
+    item: str, model: str, accept: bool
+) -> tuple[list[dict[str, object]], tables.Throughputs]:
     numbers = scenarios.ALL if item == "all" else scenarios.SAMPLE
-    found, seconds = tables.simulated(tables.sample(numbers))
+    found, seconds = tables.simulated(tables.sample(numbers), model=model)
     print(
-        f"{len(found)} points: {seconds:.0f} CPU s; the test-bed needed "
+        f"{len(found)} points, {model}: {seconds:.0f} CPU s; the test-bed needed "
         f"{tables.TESTBED_HOURS / 2 * len(found) / len(scenarios.testbed()):.0f} hours for them",
         file=sys.stderr,
     )
     if accept and item == "sample":
-        tables.store(found)
-        print(f"wrote {tables.STORED}", file=sys.stderr)
-    elif changes := tables.moved(found, tables.stored()):
-        print(f"{len(changes)} points differ from {tables.STORED.name}:", *changes[:20],
+        tables.store(found, tables.STORED[model])
+        print(f"wrote {tables.STORED[model]}", file=sys.stderr)
+    elif changes := tables.moved(found, tables.stored(model)):
+        print(f"{len(changes)} points differ from {tables.STORED[model].name}:", *changes[:20],
               sep="\n  ", file=sys.stderr)  # fmt: skip
-    return tables.summary(found), found
+    return [{"model": model, **row} for row in tables.summary(found)], found
 
 
 def _of_shares(found: tables.Throughputs) -> Iterator[tuple[str, Figure]]:

@@ -16,7 +16,8 @@ from experiments.published import DATA
 from tcpcc.files import whole_file
 from tcpcc.many import Simulations
 
-STORED = DATA / "bbr_cubic.csv"
+STORED = {"packet": DATA / "bbr_cubic.csv", "trains": DATA / "bbr_cubic_trains.csv"}
+"""Files of the accepted numbers by model. The fluid model refuses BBR; trains are its successor."""
 
 DEEP = 5.0
 """BDPs; distances and equilibria are compared for this buffer and larger ones."""
@@ -52,6 +53,7 @@ def simulated(
     points: Iterable[Point],
     seed: int = s.SEED,
     *,
+    model: str = "packet",
     jobs: int | None = None,
     progress: bool | None = None,
     **settings: object,
@@ -61,6 +63,7 @@ def simulated(
     Args:
         points: the experiments.
         seed: seed of all of them.
+        model: "packet" or "trains".
         jobs, progress: as in `tcpcc.simulate_many`.
         **settings: `ahead` and `window` of `scenarios.point`.
     """
@@ -68,8 +71,8 @@ def simulated(
     wanted = list(points)
     scenarios = [s.point(*each, seed, **settings) for each in wanted]  # type: ignore[arg-type]
     found: dict[Point, tuple[float, float]] = {}
-    with Simulations(scenarios, jobs=jobs) as simulations:
-        for index, run in simulations.finished(progress, "BBR beside CUBIC"):
+    with Simulations(scenarios, model, jobs=jobs) as simulations:
+        for index, run in simulations.finished(progress, f"BBR beside CUBIC, {model}"):
             if isinstance(run, Exception):
                 raise run
             found[wanted[index]] = throughputs(run)
@@ -137,7 +140,7 @@ def ware(network: Network, buffer: float, n: int) -> float:
 # The accepted numbers.
 
 
-def store(found: Throughputs, file: Path = STORED) -> None:
+def store(found: Throughputs, file: Path) -> None:
     """Write our throughputs, Mb/s."""
     with whole_file(file) as part, part.open("w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
@@ -150,9 +153,9 @@ def store(found: Throughputs, file: Path = STORED) -> None:
             )
 
 
-def stored(file: Path = STORED) -> dict[Point, tuple[float, float]]:
+def stored(model: str = "packet") -> dict[Point, tuple[float, float]]:
     """The accepted throughputs."""
-    return dict(s.read(file))
+    return dict(s.read(STORED[model]))
 
 
 def moved(found: Throughputs, accepted: Throughputs) -> list[str]:
@@ -190,10 +193,12 @@ def equilibria(found: Throughputs, network: Network) -> dict[float, tuple[float,
     }
 
 
-def page_rows(found: Throughputs) -> list[str]:
+def page_rows() -> list[str]:
     """The rows of the table in docs/bbr_cubic.md."""
+    packets, trains = (summary(stored(model)) for model in STORED)
     return [
         f"| {row['network']} | {row['median distance']:.3f} | {row['largest']:.2f} | "
-        f"{row['equilibria']} | {row['within 6']} of 6 |"
-        for row in summary(found)
+        f"{row['equilibria']} | {row['within 6']} of 6 | {other['median distance']:.3f} | "
+        f"{other['within 6']} of 6 |"
+        for row, other in zip(packets, trains, strict=True)
     ]

@@ -272,7 +272,11 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         help="table or figure, such as table_1; of variants a network; default: all",
     )
-    again.add_argument("--model", default="both", help="packet, fluid or both (default)")
+    again.add_argument(
+        "--model",
+        default="both",
+        help="packet, fluid or both (default); of bbr_cubic packet, trains or both",
+    )
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
     again.add_argument("--verbose", action="store_true", help="print every number and cause")
     again.add_argument("--figures", action="store_true", help="draw the figures into figures/")

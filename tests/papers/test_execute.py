@@ -15,6 +15,7 @@ for text in ("one", "two", "three"):
     if random.random() < 0.5:
         sys.stdout.flush()
 """
+WARNS = "import warnings; warnings.warn('too long', UserWarning); warnings.warn('too wide')"
 CLOCK = "import time; print(time.perf_counter_ns())"
 
 
@@ -23,7 +24,9 @@ def test_only_cells_with_other_results_change(tmp_path):
     import nbformat  # a second of CPU time
 
     path = tmp_path / "one.ipynb"
-    cells = [nbformat.v4.new_code_cell(x) for x in ("6 * 7", RANDOM_ID, PIECES, CLOCK, CLOCK)]
+    cells = [
+        nbformat.v4.new_code_cell(x) for x in ("6 * 7", RANDOM_ID, PIECES, CLOCK, WARNS, CLOCK)
+    ]
     cells[3].metadata.tags = ["measured"]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
     books = []
@@ -37,3 +40,4 @@ def test_only_cells_with_other_results_change(tmp_path):
     html = books[0].cells[1].outputs[0].data["text/html"]
     first, link, second = (part.split("data-")[1][:36] for part in html.split("<a ")[1:])
     assert first == link != second
+    assert books[0].cells[4].outputs[0].text == "UserWarning: too long\nUserWarning: too wide\n"

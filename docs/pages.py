@@ -26,7 +26,7 @@ from tcpcc.evaluate.sections import SECTIONS
 from tcpcc.models.evidence import evidence, evidence_table, models_for
 from tcpcc.queues import QUEUES, discipline
 from tcpcc.slow_start import SLOW_STARTS, start_up
-from tcpcc.transport.recovery import RECOVERIES
+from tcpcc.transport.recovery import RECOVERIES, loss_recovery
 
 LEAGUE = Path(__file__).parent / "league.nc"
 VERDICTS = ("fails", "passes", "better", "refused")
@@ -381,9 +381,13 @@ def write_rules(docs: Path) -> None:
         ("rules_of_controllers", "Rules of a controller", controller),
         ("rules_of_queues", "Rules of a queue discipline", discipline),
         ("rules_of_slow_starts", "Rules of a slow start", start_up),
+        ("rules_of_recoveries", "Rules of a loss recovery", loss_recovery),
     )
     for name, title, module in pages:
-        text = f"# {title}\n\n{_rules(module)}\n\nThe sample: [fields of a rule](../fields.md).\n"
+        sample = "The sender: `tcpcc/transport/flow_record.py` has its fields."
+        if module is not loss_recovery:
+            sample = "The sample: [fields of a rule](../fields.md)."
+        text = f"# {title}\n\n{_rules(module)}\n\n{sample}\n"
         _write(docs / "controllers" / f"{name}.md", text)
 
 

@@ -25,6 +25,7 @@ from tcpcc.engine.source import code_digest
 from tcpcc.errors import ScenarioError, TcpccError, refuse, unknown, whole
 from tcpcc.files import clean
 from tcpcc.results import Run, shelf
+from tcpcc.scenario.spec import require_scenario
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ class Simulations:
     ) -> None:
         self._jobs = -1 if jobs is None else whole("jobs", jobs, low=1)
         self._scenarios = list(scenarios)
+        for index, scenario in enumerate(self._scenarios):
+            require_scenario(scenario, f"scenarios[{index}]")
         self._cache = cache
         self._keep_from = keep_from
         self._prefer = "processes" if processes or options.get("driver") == "simpy" else "threads"
@@ -316,10 +319,7 @@ def _title(index: int, scenario: Scenario) -> str:
 def told_failed(failed: Mapping[int, Exception], total: int, name: str) -> str:
     first = failed[min(failed)]
     kind = "" if isinstance(first, TcpccError) else f"{type(first).__name__}: "
-    return (
-        f"{len(failed)} of {total} runs failed, finished runs are in this error's `finished`;"
-        f" {name}: {kind}{first}"
-    )
+    return f"{len(failed)} of {total} runs failed; {name}: {kind}{first}"
 
 
 def told_interrupted(done: int, total: int, cache: str | Path | None) -> str:

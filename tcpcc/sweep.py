@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.definition import callable_module
-from tcpcc.errors import ScenarioError
+from tcpcc.errors import ScenarioError, refuse
 from tcpcc.many import (
     Simulations,
     SweepError,
@@ -83,6 +83,8 @@ def sweep(
     import pandas as pd
 
     if not callable(metrics):
+        if not isinstance(metrics, Mapping):
+            raise refuse("metrics", metrics, "a function of a Run, or a dict of such functions")
         _no_axis(metrics.keys() & (axes.keys() | {"model"}))
     points = grid(make, **axes)
     models = [model] if isinstance(model, str) else list(model)

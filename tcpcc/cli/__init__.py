@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
 
     top = argparse.ArgumentParser(
         prog="tcpcc",
-        description="Simulate TCP congestion control: algorithms written once, run in four models.",
+        description="Simulate TCP congestion control: algorithms written once, packets or fluid.",
     )
     top.add_argument("--version", action="version", version=f"tcpcc {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")
@@ -332,7 +332,7 @@ def _simulating(sub: argparse.ArgumentParser) -> None:
     """Add the arguments of every command that simulates a file."""
     sub.add_argument("scenario", type=Path, help="TOML file")
     sub.add_argument(
-        "--model", default="packet", help="packet (default), fluid, hybrid or meanfield"
+        "--model", default="packet", help="packet (default), fluid, trains, hybrid or meanfield"
     )
     sub.add_argument("--driver", default="compiled", help="compiled (default) or simpy")
     sub.add_argument("--seed", type=int, help="seed; overrides that of the file")
@@ -591,6 +591,8 @@ def _axis(text: str) -> tuple[str, list[Any]]:
     path, equals, values = text.partition("=")
     low, colon, high = values.partition(":")
     if equals and colon and low.isdigit() and high.isdigit():
+        if int(low) > int(high):
+            raise ScenarioError(f"--over {text}: the first number must not be above the last")
         return path, list(range(int(low), int(high) + 1))
     if not equals or not values:
         raise ScenarioError(f"--over {text}: must be path=value,value or path=first:last")
@@ -714,7 +716,7 @@ def new_file(options: argparse.Namespace) -> None:
 
 
 def evaluate_one(options: argparse.Namespace) -> int:
-    """``tcpcc evaluate``; returns 1 if a criterion fails or is refused."""
+    """``tcpcc evaluate``; returns 1 if a criterion fails."""
     from tcpcc.evaluate import evaluate
 
     sections = options.sections.split(",") if options.sections else None
@@ -758,7 +760,9 @@ def attack_one(options: argparse.Namespace) -> None:
     print(f"{options.harm}: harm {found.harm:.3f} with {told or 'nothing special'}")
     if options.save:
         found.save(options.save)
-        print(f"wrote {options.save}: tcpcc run {options.save}")
+        own = [name for name in (*options.imports, options.controller) if str(name).endswith(".py")]
+        needed = "".join(f" --import {name}" for name in own)
+        print(f"wrote {options.save}: tcpcc run {options.save}{needed}")
 
 
 def _ranges(texts: Sequence[str]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ with ECN and AQM", IFIP Networking 2017.
 (2)  ECN mark, once per window of data:  W <- max(beta_ecn W, 2),  ssthresh <- W
 
 A queue that marks is short, so W need not be halved to empty it. The RFC has beta_ecn = 0.8 for a
-sender that halves W on a loss, 0.85 for CUBIC. The flow needs ``Transport(ecn=True)`` and a queue
-that marks.
+sender that halves W on a loss, 0.85 for CUBIC. The flow needs ``Transport(ecn="classic")`` and a
+queue that marks.
 
 Differences from the RFC
     (2) cuts the window in force, not FlightSize, as Reno's rules here do.

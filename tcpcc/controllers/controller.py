@@ -251,8 +251,7 @@ class Controller(Definition):
         on_round: called once per round trip.
         params: name -> `Param`.
         state: name -> `State`, in addition to cwnd and ssthresh.
-        recovery: default loss recovery, one of ``tcpcc.recoveries()``. "newreno" unless given; most
-            built-in controllers have "sack-prr".
+        recovery: default loss recovery, one of ``tcpcc.recoveries()``. "sack-prr" unless given.
         slow_start: default slow-start rule, one of ``tcpcc.slow_starts()``. "standard", the
             controller's own slow start, unless given; built-in controllers that start as Reno does
             have "hystart++".
@@ -295,7 +294,7 @@ class Controller(Definition):
     on_round: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
-    recovery: str = "newreno"
+    recovery: str = "sack-prr"
     slow_start: str = "standard"
     source: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None

@@ -23,6 +23,7 @@ code and formula count the RTT in different units. The Fusion paper's testbed ra
 Differences from Linux
     Linux uses integers, and updates increments only when W has changed or 1/32 s have passed. Here
     all quantities are real numbers.
+    The epoch goes on while the application is idle, as in these versions; later ones shift it.
     `ack_ratio` and `initial_ssthresh` (100 in version 2.0) are as in BIC.
 """
 

@@ -15,7 +15,8 @@ marks above a threshold (`tc.StepMark`) and a receiver that reports every mark:
 Differences from RFC 8257
     F counts packets, not bytes. A window of data is the round trip that ``on_round`` ends. With
     ``Transport(gradual_marks=True)`` the window falls over a round trip, as in Linux and ns-3;
-    otherwise it falls at once, and some ACKs release no packet.
+    otherwise it falls at once, and some ACKs release no packet. The cut (3) uses alpha as it was
+    before the ACK that ends the window.
 """
 
 from tcpcc.controllers.controller import Controller

@@ -17,6 +17,7 @@ from tcpcc.evaluate.optimum import largest
 from tcpcc.evaluate.readings import BOTTLENECK
 from tcpcc.evaluate.space import PULSES, Choice, Point, Range
 from tcpcc.many import SweepError, simulate_many
+from tcpcc.models import RuleError
 from tcpcc.scenario import Flow, Scenario
 
 if TYPE_CHECKING:
@@ -196,9 +197,12 @@ def _harms(
     try:
         runs = simulate_many(scenarios, **options)
     except SweepError as error:
+        broken = [each for each in error.failed.values() if isinstance(each, RuleError)]
+        if broken:
+            raise broken[0] from None
         runs = error.finished
     values = [math.nan if run is None else measure(run) for run in runs]
-    return list(np.nan_to_num(np.reshape(values, (len(points), seeds))).mean(axis=1))
+    return np.nan_to_num(np.reshape(values, (len(points), seeds))).mean(axis=1).tolist()
 
 
 def _simplest(

@@ -96,7 +96,8 @@ def calibrate(
         packet_size: bytes of a packet on the wire. Default: the run's; of a table 1500.
 
     Raises:
-        ScenarioError: a column is missing, or there are fewer than 20 RTTs.
+        ScenarioError: a column is missing, there are fewer than 20 RTTs, or the flow never sends
+            for some RTTs without a pause.
     """
     time, rtt, delivered, size = _series(trace, flow, packet_size)
     known = np.isfinite(rtt) & (rtt > 0)
@@ -112,6 +113,8 @@ def calibrate(
     counts = np.stack([np.interp(ends - k * width / 4, time, delivered) for k in range(5)])
     rates = (counts[0] - counts[-1]) / width
     sending = np.all(np.diff(counts, axis=0) < 0, axis=0)  # in every quarter of the window
+    if not sending.any():
+        raise ScenarioError(f"trace: data are never sent for {width:g} s without a pause")
     busy = sending & (np.interp(ends, time[known], rtt[known]) > QUEUED * base)
     if busy.sum() < BUSY * sending.sum():
         return _policed(rates, base, time, delivered, size)

@@ -33,8 +33,9 @@ class Finding:
         value: mean over the seeds, with its confidence interval.
         standards: the same for the standard controllers, by name.
         verdict: "fails": worse than all standards; "better": better than all; "passes": neither;
-            "refused": the model cannot run it, or the rules failed; "reported": no requirement.
-        reason: why it was refused; else "".
+            "refused": the model cannot run it; "reported": no requirement. A controller with a rule
+            that fails, as by a division by zero, fails the criterion.
+        reason: why it was refused, or which rule failed; else "".
         model: model of the simulations.
         scenarios, runs: those of the first seed, by name.
         theirs: the standards' runs of the first seed, by name of the standard.

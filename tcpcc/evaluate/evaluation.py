@@ -14,6 +14,7 @@ from tcpcc.evaluate.criterion import Criterion, Scenarios
 from tcpcc.evaluate.dossier import BETTER, FAILS, PASSES, REFUSED, REPORTED, Dossier, Finding
 from tcpcc.evaluate.sections import SECTIONS
 from tcpcc.many import Simulations
+from tcpcc.models import RuleError
 from tcpcc.results.metrics import Mean, mean_ci
 from tcpcc.scenario import Flow
 
@@ -117,11 +118,17 @@ def _chosen(
     for name in wanted:
         if not any(_within(number, name) for number in known):
             raise unknown("section of RFC 9743", name, known)
-    return [
+    chosen = [
         each for each in found
         if (each.quick or not quick)
         and (not wanted or any(_within(each.section, name) for name in wanted))
     ]  # fmt: skip
+    if not chosen:
+        raise ScenarioError(
+            f"sections = {', '.join(wanted)}: {'the quick version has' if quick else 'has'} no"
+            " criterion there"
+        )
+    return chosen
 
 
 def _within(section: str, name: str) -> bool:
@@ -138,6 +145,7 @@ class Measured:
         runs: those of the first seed, by the scenarios' names.
         reason: why there is no number; "": there is.
         model: model of the simulations.
+        broken: a rule failed, as by a division by zero.
     """
 
     values: list[float] = field(default_factory=list)
@@ -145,6 +153,7 @@ class Measured:
     runs: dict[str, Run] = field(default_factory=dict)
     reason: str = ""
     model: str = ""
+    broken: bool = False
 
     @property
     def mean(self) -> Mean:
@@ -210,6 +219,7 @@ def _fill(
     for k in members:
         one = found[k]
         one.model = model
+        one.broken = isinstance(causes.get(k), RuleError)
         one.reason = " ".join(str(causes.get(k, "")).split())
         if not one.reason:
             one.values = [values[k, seed] for seed in range(1, seeds + 1)]
@@ -222,12 +232,15 @@ def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]
 
     With m the mean and h the half width of its 95 % confidence interval, and s the standards'
     means: where less is better it fails if m - h > max(s) + slack, and is better than both if
-    m + h < min(s) - slack; where more is better alike, with the signs changed.
+    m + h < min(s) - slack; where more is better alike, with the signs changed. It fails, too, if
+    a rule of the controller fails.
     """
     means = {name: each.mean for name, each in standards.items()}
     known = [each.mean for each in means.values() if not math.isnan(each.mean)]
     own = tested.mean
-    if tested.reason or math.isnan(own.mean):
+    if tested.broken:
+        verdict = FAILS
+    elif tested.reason or math.isnan(own.mean):
         verdict = REFUSED
     elif not known or not criterion.needed:
         verdict = REPORTED

@@ -93,6 +93,7 @@ def fit(
         name: Range(low, high, low, known[name].unit, "") for name, (low, high) in params.items()
     }
     options: dict[str, Any] = {"jobs": jobs, "cache": cache, "progress": progress}
+    causes: list[str] = []
 
     def values(points: Sequence[Point], model: str = screen or "packet") -> list[float]:
         numbers = range(1, seeds + 1 if model == "packet" else 2)
@@ -106,12 +107,18 @@ def fit(
             runs = simulate_many(cases, model=model, **options)
         except SweepError as error:
             runs = error.finished
+            causes.append(str(error))
         found = np.array([math.nan if run is None else objective(run) for run in runs])
         means = iter(found.reshape(-1, len(scenarios) * len(numbers)).mean(axis=1))
         drawn = [next(means) if right else math.nan for right in valid]
         return [WORST if math.isnan(mean) else float(mean) for mean in drawn]
 
     best = largest(wanted, values, trials, seed, "objective")
+    if best.value == WORST:
+        raise ScenarioError(
+            f"scenarios: none of {trials} trials has a value in the {screen or 'packet'} model"
+            + (f"; {causes[0]}" if causes else "")
+        )
     point, value = best.point, best.value
     if screen is not None:
         first = best.trials.nlargest(FINAL, "objective")

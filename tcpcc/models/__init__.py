@@ -14,6 +14,7 @@ from tcpcc.models.costs import LongRun, ResourceError, check_cost, estimate
 from tcpcc.models.estimates import Estimate
 from tcpcc.models.packet import DRIVERS
 from tcpcc.scenario import Scenario
+from tcpcc.scenario.spec import require_scenario
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -143,9 +144,7 @@ def simulate(
         OSError: `stream` cannot be written.
         RuleError: a rule of a controller or queue failed; the message names the rule and its line.
     """
-    if not isinstance(scenario, Scenario):
-        hint = "; tc.Scenario.load(...) reads a file" if isinstance(scenario, str | Path) else ""
-        raise refuse("scenario", scenario, f"a Scenario{hint}")
+    require_scenario(scenario)
     if not isinstance(model, str):
         raise refuse("model", model, f"one of {', '.join(MODELS)}; run several one after the other")
     if model not in MODELS:

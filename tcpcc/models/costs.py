@@ -14,6 +14,7 @@ from tcpcc.engine.memory import memory_left
 from tcpcc.errors import TcpccError, unknown
 from tcpcc.models.estimates import Estimate, Options
 from tcpcc.models.packet.packet_cost import is_short_run
+from tcpcc.scenario.spec import require_scenario
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -63,6 +64,7 @@ def estimate(
     >>> tc.estimate(tc.Scenario(net, [tc.Flow("cubic")], duration=600)).packets
     750000000.0
     """
+    require_scenario(scenario)
     if model not in COSTS:
         raise unknown("model", model, COSTS)
     options = Options(driver, trace, step, bool(stream), representatives)

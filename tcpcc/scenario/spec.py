@@ -272,3 +272,14 @@ def _canonical(value: Any) -> Any:
             plain["params"] = value.discipline.check(dict(value.params))
         return {"": kind.__name__, **plain}
     return value
+
+
+def require_scenario(value: object, field: str = "scenario") -> None:
+    """Refuse what is not a scenario.
+
+    Raises:
+        ScenarioError: `value` is something else; the message begins with `field`.
+    """
+    if not isinstance(value, Scenario):
+        hint = "; tc.Scenario.load(...) reads a file" if isinstance(value, str | Path) else ""
+        raise refuse(field, value, f"a Scenario{hint}")

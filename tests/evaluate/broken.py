@@ -122,4 +122,6 @@ BROKEN = {
 def controller(name: str) -> tc.Controller:
     rules = {"on_ack": on_ack, "on_loss": on_loss, "on_timeout": on_timeout} | BROKEN[name][1]
     state = {"hurt": State(0.0, "", "whether a timeout happened")} if name == "sulks" else {}
-    return tc.Controller(name=f"broken_{name}", summary="broken on purpose", state=state, **rules)
+    return tc.Controller(
+        name=f"broken_{name}", summary="broken on purpose", state=state, recovery="newreno", **rules
+    )

@@ -109,3 +109,8 @@ def test_the_estimate_simulates_as_the_trace_did():
 def test_a_trace_that_cannot_be_read_is_named(trace, words):
     with pytest.raises(tc.TcpccError, match=words):
         tc.calibrate(trace)
+
+
+def test_a_short_transfer_is_refused():
+    with pytest.raises(tc.TcpccError, match="never sent for"):
+        tc.calibrate(run_of(tc.Flow("reno", size=10)))

@@ -130,7 +130,7 @@ def test_what_nothing_requires_is_reported_only():
         assert judge(wanted, Measured([value, value]), standards).verdict == "reported"
 
 
-def test_a_controller_whose_rules_fail_is_refused_with_the_reason(by_section):
+def test_a_controller_whose_rules_fail_fails_with_the_reason(by_section):
     def on_ack(s, p, a):
         s.cwnd += 1 / (s.cwnd - s.cwnd)
 
@@ -141,7 +141,7 @@ def test_a_controller_whose_rules_fail_is_refused_with_the_reason(by_section):
         name="faulty", summary="", on_ack=on_ack, on_loss=on_loss, on_timeout=on_loss
     )
     dossier = by_section("7.4").evaluate(tc.Flow(faulty))
-    assert [each.verdict for each in dossier.findings] == ["refused"]
+    assert [each.verdict for each in dossier.findings] == ["fails"]
     assert "float division by zero" in dossier.findings[0].reason
     assert "float division by zero" in dossier.sections().loc["7.4", "worst"]
 
@@ -224,6 +224,7 @@ def test_criteria_are_unique_and_belong_to_a_section():
     ("settings", "words"),
     [
         ({"sections": ["5.7"]}, "unknown section of RFC 9743 '5.7'"),
+        ({"sections": ["5.3"]}, "sections = 5.3: has no criterion"),
         ({"seeds": 1}, "seeds = 1: must be"),
         ({"against": ["cubik"]}, "did you mean 'cubic'"),
         ({"cellular": ["missing.trace"]}, "cannot be read as a Mahimahi trace"),

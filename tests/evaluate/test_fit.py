@@ -47,3 +47,12 @@ def test_the_given_flows_are_kept():
 def test_wrong_arguments_are_named(arguments, words):
     with pytest.raises(tc.TcpccError, match=words):
         tc.fit(*arguments, queue_near(1), [CASE])
+
+
+def test_a_model_that_runs_no_trial_is_named():
+    case = CASE.replace(flows=[tc.Flow("bbr")])
+    with pytest.raises(
+        tc.TcpccError, match=r"none of 4 trials has a value in the fluid model.*bbr"
+    ):
+        tc.fit("bbr", {"cwnd_gain": (1.5, 3)}, queue_near(1), [case], screen="fluid", trials=4,
+               progress=False)  # fmt: skip

@@ -503,3 +503,19 @@ def test_the_public_name_is_the_function_whatever_was_imported_first():
         code = f"import tcpcc as tc; {first}; print(callable(tc.sweep))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.stdout == "True\n", first
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tc.simulate_many([None]), r"scenarios\[0\] = None: must be a Scenario"),
+        (lambda: tc.sweep(lambda a: None, tc.Run.utilization, a=[1]), "must be a Scenario"),
+        (lambda: tc.sweep(lambda a: None, "utilisation", a=[1]), "metrics = 'utilisation'"),
+        (lambda: tc.estimate(5), "scenario = 5: must be a Scenario"),
+        (lambda: tc.equilibrium(5), "scenario = 5: must be a Scenario"),
+        (lambda: tc.batch(lambda a: 5, a=[1], model="meanfield"), "scenario = 5"),
+    ],
+)
+def test_what_is_no_scenario_and_no_metric_is_named(call, words):
+    with pytest.raises(tc.ScenarioError, match=words):
+        call()

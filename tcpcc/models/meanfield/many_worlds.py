@@ -17,6 +17,7 @@ from tcpcc.engine.jit import address
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.meanfield.meanfield_world import MeanFieldWorld
 from tcpcc.results.recording import Means
+from tcpcc.scenario.spec import require_scenario
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -30,7 +31,11 @@ def run_many(worlds: Sequence[MeanFieldWorld]) -> None:
     from tcpcc.models.meanfield.heun import run_worlds
 
     addresses = np.array([address(world.w) for world in worlds], np.int64)
-    if run_worlds(address(addresses), len(addresses)):
+    try:
+        stopped = run_worlds(address(addresses), len(addresses))
+    except ArithmeticError:
+        stopped = True
+    if stopped:
         for world in worlds:
             world.run(world.end)  # worlds that stopped: history too short, or failed
 
@@ -80,6 +85,7 @@ def run_all(
         waiting.clear()
 
     for scenario in scenarios:
+        require_scenario(scenario)
         resolved = scenario.resolve(expand=False)
         what = _what_counts(scenario, resolved)
         if what not in known:

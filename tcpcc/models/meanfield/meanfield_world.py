@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED, Records, address
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
-from tcpcc.models.blame import RuleError
+from tcpcc.models.blame import RuleError, Suspect, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.layout import queueing_links
 from tcpcc.models.meanfield import meanfield_records as r
@@ -25,6 +26,7 @@ from tcpcc.models.queue_memory import QueueMemory, recorded_states
 from tcpcc.models.refusals import refuse_groups, refuse_what_needs_packets
 from tcpcc.results import Run
 from tcpcc.results.recording import FlowSeries, LinkSeries, Means, Series, dataset
+from tcpcc.scenario.spec import require_scenario
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 
@@ -71,6 +73,7 @@ class MeanFieldWorld:
         controllers: ControllerMemory | None = None,
         resolved: Resolved | None = None,
     ) -> None:
+        require_scenario(scenario)
         self.scenario = scenario
         self.marking = marking
         self.resolved = resolved or scenario.resolve(expand=False)
@@ -237,13 +240,16 @@ class MeanFieldWorld:
         """Advance to step `until`; grow the history as needed.
 
         Raises:
-            RuleError: a window is not a positive finite number.
+            RuleError: a rule divided by zero, or a window is not a positive finite number.
         """
         from tcpcc.models.meanfield.heun import FAILED, GROW, run_world
 
-        while (told := run_world(address(self.w), until)) == GROW:
-            self._grow()
-        if told == FAILED:
+        try:
+            while (state := run_world(address(self.w), until)) == GROW:
+                self._grow()
+        except ArithmeticError as error:
+            raise blame(error, self.w["k"][0] * self.step, self._suspects()) from None
+        if state == FAILED:
             flow = self.resolved.flows[self.kinds[int(self.w["failed"][0]) - 1].flow]
             assert flow.controller is not None
             raise RuleError(
@@ -251,6 +257,12 @@ class MeanFieldWorld:
                 f" t = {self.w['k'][0] * self.step:.6g} s, flow {flow.name!r}: the meanfield model"
                 " calls its rules at mean values"
             )
+
+    def _suspects(self) -> Iterator[Suspect]:
+        """The rules that may have raised the error."""
+        flows = (self.resolved.flows[kind.flow] for kind in self.kinds)
+        called = ((f.name, f.controller, row) for f, row in zip(flows, self.classes, strict=True))
+        return suspects(called, self.resolved.links, self.queues)
 
     def means(self) -> Means:
         """Time averages since `after`, by flow and by recorded link.

@@ -133,8 +133,8 @@ def _margins(linear: Linear) -> tuple[float, float, float]:
         crossover = one(lambda x: abs(at(x)) - 1, int(passes[-1]))
         phase = math.degrees(np.angle(-at(crossover)))
     turns = np.flatnonzero((loop.imag[:-1] * loop.imag[1:] < 0) & (loop.real[:-1] < 0))
-    gains = [-1 / at(one(lambda x: at(x).imag, int(k))).real for k in turns]
-    return crossover, phase, min((g for g in gains if g > 0), default=math.inf)
+    reals = [at(one(lambda x: at(x).imag, int(k))).real for k in turns]
+    return crossover, phase, min((-1 / x for x in reals if x < 0), default=math.inf)
 
 
 def stability_map(

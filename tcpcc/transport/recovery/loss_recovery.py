@@ -38,12 +38,12 @@ class Recovery(Definition):
     Args:
         name: unique; a Python identifier, in which hyphens are allowed.
         summary: one line.
-        on_ack: see above.
-        on_timeout: see above; None: no action.
-        resume: see above.
-        on_alarm: see above; with it, delivered packets are recorded segment by segment
-            (:mod:`tcpcc.transport.delivery`).
-        on_undo: see above; None: no action.
+        on_ack: called for each ACK.
+        on_timeout: called when the retransmission timer has expired; None: no action.
+        resume: called to send more packets; None: new data as the window allows.
+        on_alarm: called at the time ``f.delivery.recheck_at``; with it, delivered packets are
+            recorded segment by segment (:mod:`tcpcc.transport.delivery`).
+        on_undo: called when the recovery in progress was spurious; None: no action.
         params: parameters and their values.
         state: private state.
         source: paper or RFC.

@@ -216,3 +216,18 @@ def test_the_history_covers_only_a_round_trip():
         world.run(world.end)
         assert world.end > 1000
         assert len(world.history) == FIRST_ROWS
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_rule_that_divides_by_zero_is_named(batch):
+    def on_ack(s, p, a):
+        s.cwnd += 1 / (s.cwnd - s.cwnd)
+
+    faulty = tc.Controller("faulty", "", on_ack=on_ack, on_loss=on_ack, on_timeout=on_ack)
+    case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), [tc.Flow(faulty)], duration=5)
+    runs = {
+        False: lambda: tc.simulate(case, "meanfield"),
+        True: lambda: tc.batch(lambda seed: case, model="meanfield", seed=[1, 2], progress=False),
+    }
+    with pytest.raises(tc.RuleError, match=r"controller 'faulty', on_ack, line"):
+        runs[batch]()

@@ -203,3 +203,9 @@ def test_plots():
     assert gain.get_ylabel() == "gain"
     assert "phase margin" in phase.get_title()
     assert found.nyquist().get_xlabel().startswith("real part")
+
+
+def test_a_loop_whose_gain_vanishes_has_margins():
+    net = tc.dumbbell("1 Mbps", "20 ms", 1)
+    found = tc.stability(tc.Scenario(net, [tc.Flow("reno", count=5)], duration=20))
+    assert found.gain_margin > 0

@@ -60,7 +60,7 @@ class Transport(Record):
             `initial_window` with the second ACK, as in ns-2.35's Vegas (``delay_growth_``, which
             acts one ACK late).
         slow_start_rule: whether a flow without a `slow_start` starts by its controller's default
-            rule, HyStart++ (RFC 9406) for controllers that start as Reno does; False: by the
+            rule, HyStart++ (RFC 9406) for controllers with Reno's slow start; False: by the
             controller's own rules only.
         rwnd: receiver's window, at least 1.
         window_validation: whether the window stops growing while the receiver or the application
@@ -115,7 +115,8 @@ class Transport(Record):
             its RTT is likely to become the BaseRTT.
         ecn: "off", "classic" (RFC 3168: at most one reaction per round trip), "accurate" (the
             receiver reports the number of marked packets) or "l4s" (packets are ECT(1), RFC 9331,
-            and ACKs carry the number of marked packets modulo 8, RFC 9768); packet model.
+            and ACKs carry the number of marked packets modulo 8, RFC 9768); packet model, trains
+            and mean field.
         ecn_retransmissions: whether retransmissions are ECN-capable too (RFC 8311, 4.3); with
             "l4s" always.
         gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,

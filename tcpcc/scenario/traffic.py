@@ -331,9 +331,10 @@ class Flow(Record):
         controller: name of a registered controller, or a controller itself. Flows are compared
             and saved by the controller's name.
         start: time at which the connection opens, s.
-        count: number of such flows, each with its own access links. A background flow runs as at
-            most 100 representatives (hybrid and fluid), in packets as many as `simulate` is given
-            as ``representatives``; their rows in a run are sums over the flows that they stand for.
+        count: number of such flows, each with its own access links. The hybrid (for background
+            flows) and the fluid model simulate at most 100 representatives of them; the packet
+            model simulates each flow, unless `simulate` gets ``representatives``. The row of a
+            representative in a run has the sums over its flows.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.
         processing: longest time the host takes to send a packet, s. It is drawn for each packet
@@ -352,8 +353,9 @@ class Flow(Record):
         ack_path: the nodes from target to source for ACKs; None: `path` in reverse.
         recovery: loss recovery ("newreno", "sack", ...); None: the controller's own.
         slow_start: rule that modifies the controller's slow start: "limited", "hystart",
-            "hystart++", "quick_start", or a `SlowStart` with parameters; "standard": none. None:
-            the controller's default ("hystart++" where it starts as Reno does, else "standard");
+            "hystart++", "quick_start", or a `SlowStart` with parameters; "standard": the
+            controller's own slow start. None: the controller's default ("hystart++" for built-in
+            controllers with Reno's slow start, else "standard");
             with `Transport(slow_start_rule=False)`, as in ns-2 and Linux, "standard".
         packet_size: bytes of a data packet on the wire.
         header: bytes of the packet that are not payload.

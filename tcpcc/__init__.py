@@ -1,4 +1,4 @@
-"""tcpcc: congestion control written once, simulated as packets and as fluid.
+"""tcpcc: congestion control written once, simulated by packet, fluid, hybrid and mean-field models.
 
 >>> import tcpcc as tc
 >>> net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)

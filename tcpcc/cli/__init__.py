@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
 
     top = argparse.ArgumentParser(
         prog="tcpcc",
-        description="Simulate TCP congestion control: algorithms written once, packets or fluid.",
+        description="Simulate TCP congestion control: each algorithm is written once for all models.",
     )
     top.add_argument("--version", action="version", version=f"tcpcc {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")
@@ -155,18 +155,20 @@ def parser() -> argparse.ArgumentParser:
     _changing(cost)
 
     judged = command(
-        "evaluate", evaluate_one, "Evaluate a controller after RFC 9743; exit code 1 if it fails."
+        "evaluate", evaluate_one, "Evaluate a controller by RFC 9743; exit code 1 if it fails."
     )
     judged.add_argument(
         "controller", help="name, such as vegas, or the file MY.py that registers it"
     )
     judged.add_argument(
-        "--against", default="cubic,reno,bbr3", metavar="A,B", help="its competitors"
+        "--against", default="cubic,reno,bbr3", metavar="A,B", help="competing controllers"
     )
-    judged.add_argument("--sections", metavar="A,B", help="of the RFC: 5.1.3,7 ; default: all")
+    judged.add_argument("--sections", metavar="A,B", help="sections, such as 5.1.3,7; default: all")
     judged.add_argument("--cellular", action="append", default=[], type=Path, metavar="FILE",
                         help="Mahimahi trace of a cellular link; may be repeated")  # fmt: skip
-    judged.add_argument("--out", type=Path, metavar="DIR", help="write a page, numbers, scenarios")
+    judged.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder for page, numbers, scenarios"
+    )
     judged.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="value of a parameter")  # fmt: skip
     _evaluating(judged)
@@ -178,7 +180,7 @@ def parser() -> argparse.ArgumentParser:
     ranked.add_argument("--out", type=Path, metavar="DIR", help="write dossiers, league, numbers")
     _evaluating(ranked)
 
-    worst = command("attack", attack_one, "Search the scenario in which a controller does worst.")
+    worst = command("attack", attack_one, "Search for the worst scenario of a controller.")
     worst.add_argument(
         "controller", help="name, such as vegas, or the file MY.py that registers it"
     )
@@ -203,10 +205,13 @@ def parser() -> argparse.ArgumentParser:
     trace = command(
         "judge",
         judge_trace,
-        "Judge a trace by cases of the conformance kit; exit code 1 if it leaves an envelope.",
+        "Check a trace against cases of the conformance kit; exit code 1 if a check fails.",
     )
     trace.add_argument(
-        "trace", nargs="?", type=Path, help="qlog, CSV of the kit, or file saved by `run --save`"
+        "trace",
+        nargs="?",
+        type=Path,
+        help="qlog, capture, output of ss (.ss), CSV of the kit, or file saved by `run --save`",
     )
     trace.add_argument("--case", metavar="A,B", help="names of cases, such as bbr-03")
     trace.add_argument("--list", action="store_true", help="print the cases")
@@ -220,7 +225,7 @@ def parser() -> argparse.ArgumentParser:
     trace.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                        help="value of its parameter")  # fmt: skip
     trace.add_argument(
-        "--complete", action="store_true", help="fail what the trace does not tell, too"
+        "--complete", action="store_true", help="also fail checks for which the trace lacks data"
     )
     trace.add_argument("--verbose", action="store_true", help="print reasons and sources")
     trace.add_argument("--json", action="store_true", help="print the verdicts as JSON")
@@ -270,12 +275,12 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument(
         "item",
         nargs="?",
-        help="table or figure, such as table_1; of variants a network; default: all",
+        help="table or figure, such as table_1; for variants: a network; default: all",
     )
     again.add_argument(
         "--model",
         default="both",
-        help="packet, fluid or both (default); of bbr_cubic packet, trains or both",
+        help="packet, fluid or both (default); for bbr_cubic: packet, trains or both",
     )
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
     again.add_argument("--verbose", action="store_true", help="print every number and cause")
@@ -332,7 +337,9 @@ def _simulating(sub: argparse.ArgumentParser) -> None:
     """Add the arguments of every command that simulates a file."""
     sub.add_argument("scenario", type=Path, help="TOML file")
     sub.add_argument(
-        "--model", default="packet", help="packet (default), fluid, trains, hybrid or meanfield"
+        "--model",
+        default="packet",
+        help="packet (default), fluid, trains, hybrid or meanfield",
     )
     sub.add_argument("--driver", default="compiled", help="compiled (default) or simpy")
     sub.add_argument("--seed", type=int, help="seed; overrides that of the file")

@@ -1,8 +1,8 @@
 """A conformance kit: scenarios, reference traces and envelopes with which stacks can be compared.
 
-case.py reads the cases (cases/ and scenarios/, TOML), observables.py has what an envelope can
-bound, flow_trace.py what is known of a flow, known_path.py what is known of the path; judging.py
-compares, kit.py publishes.
+case.py reads the cases (cases/ and scenarios/, TOML), observables.py has the quantities that an
+envelope can bound, flow_trace.py the trace of a flow, known_path.py the path; judging.py compares,
+kit.py writes the kit as files.
 """
 
 from tcpcc.conformance.case import Case, Check, cases, find

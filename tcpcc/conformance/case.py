@@ -17,7 +17,7 @@ A case file::
     source = "ProbeRTT Logic"       # optional: section
 
 `low` and `high` bound numbers; `allowed` lists names of states. With `optional = true` a check may
-have nothing to judge. `exception` tells why this package's own sender leaves the envelope.
+have nothing to judge. `exception` says why this package's own sender leaves the envelope.
 """
 
 from __future__ import annotations
@@ -223,5 +223,7 @@ def _parse(name: str) -> Case:
     title, source, scenario = (table.pop(key) for key in ("title", "source", "scenario"))
     case = Case(name, title, source, scenario, table.pop("notes", ""), tuple(checks))
     if table or not checks or len({check.name for check in checks}) < len(checks):
-        raise ScenarioError(f"case {name}: needs checks with different names, no key {[*table]}")
+        raise ScenarioError(
+            f"case {name}: needs checks with different names; unknown keys: {[*table]}"
+        )
     return replace(case, checks=tuple(replace(c, source=c.source or case.source) for c in checks))

@@ -1,7 +1,7 @@
-"""What a case judges: the trace of one flow, from a run, a file or a kernel.
+"""The trace of one flow, from a run, a file or a kernel, which a case judges.
 
-Two tables are enough: samples at the sender, and packets that left it. All else is derived, so that
-stacks that record little can be judged by what they record.
+It has two tables: samples at the sender, and the packets that it sent. All else is derived from
+them, so that a stack that records little can be judged, too.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def judge(trace: Run | FlowTrace | Sequence[FlowTrace] | str | Path, case: str |
     needed = max(check.flow for check in chosen.checks)
     if len(traces) < needed:
         raise ScenarioError(
-            f"trace: has {len(traces)} flow{'s' * (len(traces) > 1)}: case {chosen.name} judges"
+            f"trace: has {len(traces)} flow{'s' * (len(traces) > 1)}: case {chosen.name} needs"
             f" {needed}"
         )
     path = chosen.path([each.packet_size for each in traces])

@@ -1,4 +1,4 @@
-"""What a case knows of its path: rates over time, round-trip times, packet sizes."""
+"""The path of a case: rates over time, round-trip times, packet sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the envelopes of cases bound: numbers, or names of states, at times of a trace.
+"""The quantities that envelopes bound: numbers, or names of states, at times of a trace.
 
 An observable takes the traces of all flows, the case's path, the number of the flow and its own
 settings. It returns a `Reading`: every number that the envelope must contain, with its time. It

@@ -3,8 +3,8 @@
 bottleneck.py has the networks, casts.py the flows that share them, readings.py the numbers, and
 criteria.py puts them together; evaluation.py runs and judges, dossier.py has the result, page.py
 draws it; league.py evaluates many.
-attack.py searches the worst case over the quantities of space.py, fit.py the best parameters;
-calibrate.py estimates the path behind a trace.
+attack.py searches for the worst case over the quantities of space.py, fit.py for the best
+parameters; calibrate.py estimates the path of a trace.
 """
 
 from tcpcc.evaluate.attack import Weakness, attack

@@ -141,11 +141,11 @@ def attack(
     cache: str | Path | None = None,
     progress: bool | None = None,
 ) -> Weakness:
-    """Search the scenario in which a controller does worst.
+    """Search for the scenario in which a controller performs worst.
 
-    Optuna's tree-structured Parzen estimator draws the points; the packet model decides. The worst
-    point is then made simpler: each quantity returns to its plain value, and the others are
-    rounded, as long as 0.9 of the harm is kept. The result is the same for any number of
+    Optuna's tree-structured Parzen estimator chooses the points; the packet model simulates them.
+    The worst point is then simplified: each quantity is reset to its plain value, and the others
+    are rounded, as long as 0.9 of the harm remains. The result is the same for any number of
     processors. With a `cache` an interrupted attack resumes.
 
     Args:
@@ -162,7 +162,7 @@ def attack(
         jobs, cache, progress: as in `simulate_many`.
 
     Raises:
-        ScenarioError: an unknown quantity or harm, or a range that is none.
+        ScenarioError: an unknown quantity or harm, or an invalid range.
         TcpccError: Optuna is not installed; `pip install 'tcpcc[evaluate]'`.
     """
     flow = controller if isinstance(controller, Flow) else Flow(controller)

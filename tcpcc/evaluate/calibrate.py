@@ -1,4 +1,4 @@
-"""The path behind a trace: rate, RTT, buffer, cross traffic or a policer: `tcpcc.calibrate`."""
+"""Estimate the path of a trace (rate, RTT, buffer, cross traffic, policer): `tcpcc.calibrate`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STEADY, FELL = 1.25, 1.3
 
 @dataclass(frozen=True)
 class Path:
-    """What a trace tells about its path.
+    """The path of a trace, as estimated from the trace.
 
     Attributes:
         rate: rate of the bottleneck, bit/s: the largest delivery rate over some RTTs.

@@ -1,4 +1,4 @@
-"""What is measured for each section of RFC 9743: the criteria of all sections."""
+"""The criteria of all sections of RFC 9743."""
 
 from __future__ import annotations
 

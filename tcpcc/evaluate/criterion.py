@@ -1,7 +1,7 @@
 """A criterion: a question of RFC 9743, the scenarios that answer it, and the number they give.
 
 The RFC sets no thresholds. A criterion therefore compares with Reno and CUBIC in the same
-scenario: what does no worse than the worse of the two passes. `slack` is the difference that does
+scenario: it passes if it is no worse than the worse of the two. `slack` is the difference that does
 not matter; it is the same for all criteria of a unit (`SLACK`).
 """
 

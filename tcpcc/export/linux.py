@@ -172,8 +172,8 @@ def check(controller: Controller) -> None:
         )
     if controller.stamps:
         raise ScenarioError(
-            f"controller {controller.name!r}: stamps = {dict(controller.stamps)}: the kernel stores"
-            " nothing of a rule with a packet: cannot be exported to BPF"
+            f"controller {controller.name!r}: stamps = {dict(controller.stamps)}: the kernel cannot"
+            " store a value of a rule with a packet: cannot be exported to BPF"
         )
 
 

@@ -116,7 +116,7 @@ def translate(controller: Controller, target: Target) -> Program:
     """
     if controller.coupled:
         raise ScenarioError(
-            f"controller {controller.name!r}: coupled = True: exported code knows one flow only:"
+            f"controller {controller.name!r}: coupled = True: exported code sees only one flow:"
             f" cannot be exported to {target.name}"
         )
     first = _Translator(controller, target, sample_written=False)

@@ -35,8 +35,8 @@ def warn_of_jitter(resolved: Resolved, model: str) -> None:
         if names:
             listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
             warnings.warn(
-                f"{model} model: the {what} of {listed} is replaced by its mean, half of it, and"
-                " packets keep their order: check with the packet model",
+                f"{model} model: the {what} of {listed} is replaced by its mean (half the value),"
+                " and packets keep their order: check with the packet model",
                 FluidWarning,
                 stacklevel=6,
             )
@@ -49,8 +49,8 @@ def warn_of_tiny_buffers(resolved: Resolved, model: str) -> None:
         if link.buffer < TINY * size and math.isfinite(link.rate):
             warnings.warn(
                 f"{model} model: link {link.name!r}: buffer = {link.buffer:g} {link.buffer_unit}:"
-                " bursts are lost in packets and pass in fluid, so utilization can be several times"
-                " too high: check with the packet model",
+                " such a buffer drops bursts, but not in this model, so utilization can be several"
+                " times too high: check with the packet model",
                 FluidWarning,
                 stacklevel=6,
             )
@@ -120,8 +120,8 @@ def refuse_groups(resolved: Resolved, model: str) -> None:
             continue
         if flow.controller.coupled:
             raise ScenarioError(
-                f"flow {flow.name!r}: group = {spec.group!r}: the {model} model takes flows"
-                " for independent; use the packet or the fluid model"
+                f"flow {flow.name!r}: group = {spec.group!r}: the {model} model treats flows"
+                " as independent; use the packet or the fluid model"
             )
 
 

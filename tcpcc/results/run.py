@@ -861,7 +861,7 @@ class Run:
 
     def _link(self, name: str | None) -> str:
         if not self.links and "source" in self.data.attrs:
-            raise ScenarioError("link: a trace tells of none: give the bottleneck's rate=")
+            raise ScenarioError("link: a trace has no link; read it with rate= of the bottleneck")
         if not self.links:
             raise ScenarioError("no link was recorded: give one a finite buffer or record=True")
         if name is None and len(self.links) > 1:

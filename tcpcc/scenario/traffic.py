@@ -60,7 +60,7 @@ class Transport(Record):
             `initial_window` with the second ACK, as in ns-2.35's Vegas (``delay_growth_``, which
             acts one ACK late).
         slow_start_rule: whether a flow without a `slow_start` starts by its controller's default
-            rule, HyStart++ (RFC 9406) for controllers that start as Reno does; False: by the
+            rule, HyStart++ (RFC 9406) for controllers with Reno's slow start; False: by the
             controller's own rules only.
         rwnd: receiver's window, at least 1.
         window_validation: whether the window stops growing while the receiver or the application
@@ -115,7 +115,8 @@ class Transport(Record):
             its RTT is likely to become the BaseRTT.
         ecn: "off", "classic" (RFC 3168: at most one reaction per round trip), "accurate" (the
             receiver reports the number of marked packets) or "l4s" (packets are ECT(1), RFC 9331,
-            and ACKs carry the number of marked packets modulo 8, RFC 9768); packet model.
+            and ACKs carry the number of marked packets modulo 8, RFC 9768); packet model, trains
+            and mean field.
         ecn_retransmissions: whether retransmissions are ECN-capable too (RFC 8311, 4.3); with
             "l4s" always.
         gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,
@@ -330,9 +331,10 @@ class Flow(Record):
         controller: name of a registered controller, or a controller itself. Flows are compared
             and saved by the controller's name.
         start: time at which the connection opens, s.
-        count: number of such flows, each with its own access links. A background flow runs as at
-            most 100 representatives (hybrid and fluid), in packets as many as `simulate` is given
-            as ``representatives``; their rows in a run are sums over the flows that they stand for.
+        count: number of such flows, each with its own access links. The hybrid (for background
+            flows) and the fluid model simulate at most 100 representatives of them; the packet
+            model simulates each flow, unless `simulate` gets ``representatives``. The row of a
+            representative in a run has the sums over its flows.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.
         processing: longest time the host takes to send a packet, s. It is drawn for each packet
@@ -351,8 +353,9 @@ class Flow(Record):
         ack_path: the nodes from target to source for ACKs; None: `path` in reverse.
         recovery: loss recovery ("newreno", "sack", ...); None: the controller's own.
         slow_start: rule that modifies the controller's slow start: "limited", "hystart",
-            "hystart++", "quick_start", or a `SlowStart` with parameters; "standard": none. None:
-            the controller's default ("hystart++" where it starts as Reno does, else "standard");
+            "hystart++", "quick_start", or a `SlowStart` with parameters; "standard": the
+            controller's own slow start. None: the controller's default ("hystart++" for built-in
+            controllers with Reno's slow start, else "standard");
             with `Transport(slow_start_rule=False)`, as in ns-2 and Linux, "standard".
         packet_size: bytes of a data packet on the wire.
         header: bytes of the packet that are not payload.

@@ -47,8 +47,8 @@ LARGEST = 9000
 """Bytes of data; longer segments were joined by the host (offload)."""
 
 UNSEEN = {
-    "cwnd": "a capture does not tell the sender's window; see in_transit",
-    "ssthresh": "a capture does not tell the sender's threshold",
+    "cwnd": "a capture does not contain the sender's window; see in_transit",
+    "ssthresh": "a capture does not contain the sender's threshold",
     "dropped": "a capture does not see drops; see retransmissions",
     "timeouts": "a capture does not see the sender's timers",
 }
@@ -93,7 +93,7 @@ def read_pcap(
         if out.payload.any():
             connections.append(_traced(path, out, back, at, packet_size, controller))
     if not connections:
-        raise TcpccError(f"{path}: no TCP connection of it has data")
+        raise TcpccError(f"{path}: no TCP connection in it has data")
     connections.sort(key=lambda one: one.start)
     return run_of(connections, path=path, kind="pcap", rate=rate, interval=interval)
 

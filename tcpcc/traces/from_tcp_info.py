@@ -51,7 +51,7 @@ HOST = r"(?:\*|[\d.]+|[\da-fA-F]*:[\da-fA-F:.]*|\[[\da-fA-F:.%\w-]*\])(?:%[\w-]+
 ADDRESS = re.compile(HOST + r":(?:\d+|\*)")
 TOLD = re.compile(r"\b([a-z_]+):([\d.]+)(?:/([\d.]+))?")
 UNSEEN = {
-    "dropped": "TCP_INFO does not tell drops; see retransmissions",
+    "dropped": "TCP_INFO does not count drops; see retransmissions",
     "timeouts": "TCP_INFO does not count timeouts",
     "loss_events": "TCP_INFO does not count loss events",
 }

@@ -143,7 +143,7 @@ def timed_events(
                 reason = "a list: qlog before 0.3 is not read"
             raise TcpccError(f"{path}: {where(place)}: not an event: {reason}") from None
         if not isinstance(data, dict) or not math.isfinite(now):
-            raise TcpccError(f"{path}: {where(place)}: not an event: its time or data")
+            raise TcpccError(f"{path}: {where(place)}: not an event: needs a finite time and data")
         earliest = min(earliest, now)
         result.setdefault(group, []).append((place, now, name, data))
     absolute = form == "absolute" or (form is None and earliest > ABSOLUTE)

@@ -3,7 +3,7 @@
 A packet of the `Run` has `packet_size` bytes. Packets of a trace may be of any size and count as
 that part of it, so that numbers of packets times `packet_size` are bytes.
 
-What a trace does not tell is NaN, and the variable has the attribute ``untold``: the reason.
+Quantities that a trace does not contain are NaN; the variable's attribute ``untold`` is the reason.
 """
 
 from __future__ import annotations

@@ -270,7 +270,7 @@ def test_the_command_returns_1_for_a_trace_that_leaves_an_envelope(files, capsys
         (["falls.csv", "--case", "bbr-04"], "column sent: must have numbers >= 0 that never fall"),
         (["zero.csv", "--case", "bbr-04"], "column rtt: must have numbers > 0, or nothing"),
         (["inf.csv", "--case", "bbr-04"], "column cwnd: must have finite numbers"),
-        (["one.csv", "--case", "cubic-04"], "trace: has 1 flow: case cubic-04 judges 2"),
+        (["one.csv", "--case", "cubic-04"], "trace: has 1 flow: case cubic-04 needs 2"),
         (["--write", "one.csv"], "folder = one.csv: is a file"),
     ],
 )

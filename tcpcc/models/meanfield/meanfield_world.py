@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED, Records, address
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
-from tcpcc.models.blame import RuleError, Suspect, blame, suspects
+from tcpcc.models.blame import RuleError, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.layout import queueing_links
 from tcpcc.models.meanfield import meanfield_records as r
@@ -234,7 +235,8 @@ class MeanFieldWorld:
         """Put the world at time 0."""
         from tcpcc.models.meanfield.heun import start_world
 
-        start_world(address(self.w))
+        with self._blaming():
+            start_world(address(self.w))
 
     def run(self, until: int) -> None:
         """Advance to step `until`; grow the history as needed.
@@ -244,11 +246,9 @@ class MeanFieldWorld:
         """
         from tcpcc.models.meanfield.heun import FAILED, GROW, run_world
 
-        try:
+        with self._blaming():
             while (state := run_world(address(self.w), until)) == GROW:
                 self._grow()
-        except ArithmeticError as error:
-            raise blame(error, self.w["k"][0] * self.step, self._suspects()) from None
         if state == FAILED:
             flow = self.resolved.flows[self.kinds[int(self.w["failed"][0]) - 1].flow]
             assert flow.controller is not None
@@ -258,11 +258,18 @@ class MeanFieldWorld:
                 " calls its rules at mean values"
             )
 
-    def _suspects(self) -> Iterator[Suspect]:
-        """The rules that may have raised the error."""
-        flows = (self.resolved.flows[kind.flow] for kind in self.kinds)
-        called = ((f.name, f.controller, row) for f, row in zip(flows, self.classes, strict=True))
-        return suspects(called, self.resolved.links, self.queues)
+    @contextmanager
+    def _blaming(self) -> Iterator[None]:
+        """Turn an arithmetic error into one that names the rule."""
+        try:
+            yield
+        except ArithmeticError as error:
+            flows = (self.resolved.flows[kind.flow] for kind in self.kinds)
+            called = (
+                (f.name, f.controller, row) for f, row in zip(flows, self.classes, strict=True)
+            )
+            rules = suspects(called, self.resolved.links, self.queues)
+            raise blame(error, float(self.w["k"][0]) * self.step, rules) from None
 
     def means(self) -> Means:
         """Time averages since `after`, by flow and by recorded link.

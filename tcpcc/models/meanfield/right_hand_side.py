@@ -45,7 +45,8 @@ class RightHandSide:
         for flow in w.resolved.flows:
             if isinstance(flow.spec, CBR) or flow.spec.start > 0 or flow.spec.stop is not None:
                 raise ScenarioError(
-                    f"flow {flow.name!r}: a right-hand side takes only flows that are always open"
+                    f"flow {flow.name!r}: a right-hand side needs flows with start = 0 and no stop,"
+                    " and no CBR sources"
                 )
         self.names: list[str] = []
         parts = []

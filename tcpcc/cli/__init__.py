@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
 
     top = argparse.ArgumentParser(
         prog="tcpcc",
-        description="Simulate TCP congestion control: one definition of each algorithm for all models.",
+        description="Simulate TCP congestion control: one definition of an algorithm, five models.",
     )
     top.add_argument("--version", action="version", version=f"tcpcc {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")

@@ -546,7 +546,7 @@ def test_what_a_trace_does_not_tell_is_said_in_one_line(kernel, tmp_path):
         run.scenario.digest  # noqa: B018
     with pytest.raises(tc.ScenarioError, match="cwnd: not in"):
         tc.plots.cwnd(run)
-    with pytest.raises(tc.ScenarioError, match="give the bottleneck's rate="):
+    with pytest.raises(tc.ScenarioError, match="read it with rate= of the bottleneck"):
         kernel["info"].utilization()
     with pytest.raises(tc.ScenarioError, match=r"payload: not in .*: TCP_INFO has no snd_mss"):
         kernel["info"].goodput()

@@ -769,7 +769,7 @@ def attack_one(options: argparse.Namespace) -> None:
         found.save(options.save)
         own = [name for name in (*options.imports, options.controller) if str(name).endswith(".py")]
         needed = "".join(f" --import {name}" for name in own)
-        print(f"wrote {options.save}: tcpcc run {options.save}{needed}")
+        print(f"wrote {options.save} (harm {found.replayed:.3f}): tcpcc run {options.save}{needed}")
 
 
 def _ranges(texts: Sequence[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tcpcc.evaluate.criterion import OTHER, TESTED
 from tcpcc.evaluate.optimum import largest
 from tcpcc.evaluate.readings import BOTTLENECK
 from tcpcc.evaluate.space import PULSES, Choice, Point, Range
+from tcpcc.files import whole_file
 from tcpcc.many import SweepError, simulate_many
 from tcpcc.models import RuleError
 from tcpcc.scenario import Flow, Scenario
@@ -110,7 +111,8 @@ class Weakness:
     """The worst scenario that an attack found, made as simple as possible.
 
     Attributes:
-        harm: harm in `scenario`, mean over the seeds.
+        harm: harm at `point`, mean over the seeds.
+        replayed: harm in `scenario`, a run with the first seed; both drivers give this number.
         found: harm at the worst point of the search.
         point: the quantities of `scenario` that are not plain.
         scenario: the simplest scenario that keeps 0.9 of the harm found, with its first seed.
@@ -118,14 +120,18 @@ class Weakness:
     """
 
     harm: float
+    replayed: float
     found: float
     point: Point
     scenario: Scenario
     trials: pd.DataFrame = field(repr=False)
 
     def save(self, path: str | Path) -> None:
-        """Save the scenario as TOML; `tcpcc run` replays it."""
-        self.scenario.save(path)
+        """Save the scenario as TOML, with its harm as a comment; `tcpcc run` replays it."""
+        with whole_file(path) as part:
+            self.scenario.save(part)
+            text = part.read_text(encoding="utf-8")
+            part.write_text(f"# harm: {self.replayed!r}\n{text}", encoding="utf-8")
 
 
 def attack(
@@ -183,7 +189,8 @@ def attack(
     worst, found, table = largest(wanted, harms, trials, seed, "harm")
     simple, left = _simplest(worst, found, wanted, harms)
     point = {**known, **simple}
-    return Weakness(left, found, point, space.scenario(flow, point, SECONDS), table)
+    (replayed,) = _harms(flow, [point], measure, 1, **options)
+    return Weakness(left, replayed, found, point, space.scenario(flow, point, SECONDS), table)
 
 
 def _harms(

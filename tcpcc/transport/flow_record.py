@@ -36,6 +36,11 @@ SENDER: dict[str, type] = {
     "unreported": int, "segments": int, "segment_mask": int, "outbox": int, "outbox_count": int,
     "delivery": int, "burst": float, "max_burst": float, "rwnd": float,
     "to_send": int, "finished": float, "delay_growth": FLAG, "marked": FLAG,
+    # segments from here on were sent at most once, and no selective acknowledgement reports them
+    "once_from": int,
+    # whether new segments are sent without a record of each (:func:`.output.send_run`), and how
+    # many were sent so since the driver last emptied the outbox
+    "coasting": FLAG, "coasts": FLAG, "run": int,
     # the ACK being handled: everything up to `ack` is received, segment `trigger` caused it, and
     # it reports the block low <= seq < high
     "now": float, "ack": int, "trigger": int, "low": int, "high": int,

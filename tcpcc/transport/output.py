@@ -42,6 +42,16 @@ def effective_window(f):
 
 
 @compiled
+def begin_timing(f, now, seq):
+    """Time new segment `seq`, unless another one is being timed."""
+    if f.timing == 0:
+        f.timing = 1
+        if seq > f.timed_seq:
+            f.timed_seq = seq
+            f.timed_at = now
+
+
+@compiled
 def emit(f, seq, now):
     """Put segment `seq` into the outbox, and record the time and the number of transmissions."""
     outstanding = f.high_ack != f.max_seq
@@ -54,14 +64,11 @@ def emit(f, seq, now):
         f.max_seq = seq
         segment.transmits = 1
         segment.flags = 0
-        if f.timing == 0:
-            f.timing = 1
-            if seq > f.timed_seq:
-                f.timed_seq = seq
-                f.timed_at = now
+        begin_timing(f, now, seq)
     else:
         segment.transmits += 1
         segment.flags |= RETRANSMITTED
+        f.once_from = max(f.once_from, seq + 1)
         note_retransmission(f)
         f.retransmitted += 1
     segment.sent_at = now
@@ -166,10 +173,35 @@ def note_piece(f, seq):
 
 
 @compiled
+def send_run(f, now, n, burst):
+    """Send at most `n` and at most `burst` new segments at once, while ``f.coasting``: ``f.run``
+    counts them, and the driver knows their times. Returns their number."""
+    n = int(min(float(min(n, f.to_send - f.next_seq)), f.high_ack + f.rwnd + 1 - f.next_seq, burst))
+    if n <= 0:
+        return 0
+    room = f.segment_mask - (f.next_seq - f.high_ack)
+    if n > room:
+        f.more = 1
+        f.burst = burst - room
+        n = room
+    begin_timing(f, now, f.next_seq)
+    if f.high_ack == f.max_seq or f.deadline == float("inf"):
+        restart_timer(f, now)
+    f.max_seq += n
+    f.next_seq += n
+    f.sent += n
+    f.run += n
+    return n
+
+
+@compiled
 def fill(f, now, burst):
     """Send from `next_seq` on as far as the window allows, at most `burst` packets."""
     f.more = 0
     edge = f.high_ack + effective_window(f)
+    if f.coasting != 0:
+        send_run(f, now, edge + 1 - f.next_seq, burst)
+        return
     while f.next_seq <= edge and f.next_seq < f.to_send and burst > 0:
         if must_wait(f, now, burst):
             return

@@ -185,7 +185,7 @@ def take_rtt_sample(f, now, ack):
     segment = segment_at(f.segments, ack & f.segment_mask)
     if segment.transmits != 1 or segment.flags & REPORTED != 0:
         return 0.0
-    if ack > f.high_ack + 1 and f.newest_only == 0:
+    if ack > f.high_ack + 1 and f.newest_only == 0 and f.high_ack + 1 < f.once_from:
         for seq in range(f.high_ack + 1, ack):
             if segment_at(f.segments, seq & f.segment_mask).transmits != 1:
                 return 0.0

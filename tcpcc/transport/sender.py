@@ -68,6 +68,8 @@ def open_connection(f, now):
     f.in_piece = 0
     f.timer_seq = -1
     f.undo_from = -1
+    f.once_from = f.run = 0
+    f.coasting = 0
     f.echo_due = NOT_DUE
     reset_timer(f)
     if f.delivery != 0:

@@ -16,6 +16,7 @@ from tcpcc.models.packet.header_memory import uses_headers
 from tcpcc.models.progress import Progress
 from tcpcc.models.trains import train_records as t
 from tcpcc.scenario.traffic import CBR
+from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
@@ -51,6 +52,12 @@ def simulate(scenario: Scenario, *, per_rtt: float = 16, progress: bool = False)
     return read_out.result(world, "compiled", time.thread_time() - begin, model="trains")
 
 
+def can_coast(tcp: Any, flow: ResolvedFlow) -> bool:
+    """Whether a flow can do without the records of its segments (:mod:`.coasting`)."""
+    coasts = flow.recovery is not None and RECOVERIES[flow.recovery].coasts
+    return coasts and tcp["delivery"] == 0 and tcp["pieces"] == 0
+
+
 class TrainMemory:
     """The memory of trains beside the packet model's world."""
 
@@ -62,6 +69,7 @@ class TrainMemory:
         self.lines = blank(len(world.paths.hops), t.LINE)
         self.acks = blank(0, t.LINE)
         self.open = np.zeros(0, t.OPEN_TRAIN)
+        self.logs = blank(len(world.resolved.flows) * t.LOG_SIZE, t.SENT)
         self.pools = blank(len(world.links), t.POOL)
         self.pools["size"] = 1.0
         x["per_rtt"] = per_rtt
@@ -71,6 +79,8 @@ class TrainMemory:
         self.grow()
         for i, flow in enumerate(world.resolved.flows):
             self.open["single"][i] = isinstance(flow.spec, CBR) or uses_headers(flow)
+            self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
+            world.tcp["coasts"][i] = can_coast(world.tcp[i], flow)
             if isinstance(flow.spec, CBR):
                 rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)
                 packets = rtt / per_rtt / world.cbr["interval"][i]

@@ -49,6 +49,7 @@ from tcpcc.models.packet.packet_records import (
     FLOW_STOP,
     MARGIN,
     QUEUE_TIMER,
+    RETRANSMISSION_TIMER,
     cbr_at,
     event_at,
     flow_at,
@@ -60,6 +61,13 @@ from tcpcc.models.packet.packets import Packet
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
 from tcpcc.models.packet.scheduled import send_packet
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.trains.coasting import (
+    begin_coasting,
+    log_train,
+    stop_coasting,
+    time_sent,
+    write_newest,
+)
 from tcpcc.models.trains.train_records import (
     AT_LINK,
     AT_SENDER,
@@ -481,6 +489,8 @@ def receive_train(w, x, flow, p):
         acks = Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0, 0)
         go_back(w, x, flow, flow.n_forward, acks)
         return
+    if p.seq != tcp.expected:
+        stop_coasting(tcp, open_at(x.open, flow.index))
     receive_each(w, x, flow, tcp, p)
 
 
@@ -561,7 +571,7 @@ def close_train(w, x, flow, tcp, o):
         extra = 0
     if n == 1 and extra == 0:
         o.first = o.last
-    if o.again == 0:
+    if o.again == 0 and tcp.coasting == 0:
         gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
         for k in range(n):
             segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
@@ -574,6 +584,8 @@ def close_train(w, x, flow, tcp, o):
     for i in range(pieces):
         b = n * (i + 1) // pieces
         if b > a:
+            if tcp.coasting != 0:
+                log_train(tcp, o, o.seq + a, b - a, o.first + a * gap, o.first + (b - 1) * gap)
             p = Train(
                 o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, trigger,
                 0, 0, o.header,
@@ -581,6 +593,8 @@ def close_train(w, x, flow, tcp, o):
             go_on_train(w, x, flow, 0, p)
         a = b
     if extra > 0:
+        if tcp.coasting != 0:
+            log_train(tcp, o, o.seq + n, extra, o.last, o.last)
         go_on_train(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0, 0))
 
 
@@ -615,6 +629,17 @@ def gather(w, x, flow, tcp, o, now, first):
             o.count += 1
             o.last = now
         tcp.outbox_count = 0
+        if tcp.run > 0:
+            b.sent += tcp.run
+            if o.count > 0 and first == now and now - o.first > longest(x, tcp):
+                close_train(w, x, flow, tcp, o)
+            if o.count == 0:
+                o.first = first
+                o.seq = tcp.next_seq - tcp.run
+                o.again = o.extra = 0
+            o.count += tcp.run
+            o.last = now
+            tcp.run = 0
         if tcp.more == 0:
             return
         if tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
@@ -639,7 +664,7 @@ def lacks_room(w, x, flow, tcp, n):
 def is_smooth(x, flow, tcp, p):
     """Whether a train of ACKs can be handled as one: nothing is lost, paced, or ends."""
     return (
-        p.count > 1
+        (p.count > 1 or tcp.coasting != 0)
         and p.step == 1
         and p.low == p.high
         and tcp.phase == OPEN
@@ -676,8 +701,8 @@ def take_acks_at_once(w, x, flow, tcp, o, p):
     """A train of ACKs as one report of `count` packets."""
     n = p.count
     newest = p.seq + n - 1
-    r0 = p.first - segment_at(tcp.segments, p.seq & tcp.segment_mask).sent_at
-    r1 = p.last - segment_at(tcp.segments, newest & tcp.segment_mask).sent_at
+    r0 = p.first - time_sent(tcp, o, p.seq)
+    r1 = p.last - write_newest(tcp, o, newest)
     tcp.base_rtt = min(tcp.base_rtt, r0, r1)
     tcp.srtt += (0.5 * (r0 + r1) - tcp.srtt) * (1 - 0.875 ** (n - 1))
     send_ahead(w, x, flow, tcp, o, p.last, p.first, float(n - 1))
@@ -697,14 +722,15 @@ def take_acks_at_once(w, x, flow, tcp, o, p):
 def take_smooth_acks(w, x, flow, tcp, o, p):
     """A train of ACKs without a hole; the ACK that ends a round ends a report too."""
     n = p.count
+    begin_coasting(tcp, o, p.seq + n - 1)
     k = tcp.round_seq - p.seq
     if 0 <= k < n - 1:
-        newest = (p.seq + n - 1) & tcp.segment_mask
-        r0 = p.first - segment_at(tcp.segments, p.seq & tcp.segment_mask).sent_at
-        r1 = p.last - segment_at(tcp.segments, newest).sent_at
+        r0 = p.first - time_sent(tcp, o, p.seq)
+        at = time_sent(tcp, o, p.seq + k)
+        after = time_sent(tcp, o, p.seq + k + 1)
+        r1 = p.last - time_sent(tcp, o, p.seq + n - 1)
         rise = (r1 - r0) / (n - 1)
-        at = r0 + rise * k + segment_at(tcp.segments, (p.seq + k) & tcp.segment_mask).sent_at
-        after = segment_at(tcp.segments, (p.seq + k + 1) & tcp.segment_mask).sent_at
+        at += r0 + rise * k
         after += r0 + rise * (k + 1)
         take_acks_at_once(w, x, flow, tcp, o, part(p, 0, k, p.first, at))
         take_acks_at_once(w, x, flow, tcp, o, part(p, k + 1, n - 1, after, p.last))
@@ -763,6 +789,7 @@ def handle_acks(w, x, ident):
     if is_smooth(x, flow, tcp, p):
         take_smooth_acks(w, x, flow, tcp, o, p)
     else:
+        stop_coasting(tcp, o)
         take_acks(w, x, flow, tcp, o, p)
     close_train(w, x, flow, tcp, o)
     if not math.isnan(tcp.finished):
@@ -906,6 +933,8 @@ def handle_rest(w, x, kind, ident, now, order):
         drop_first(w)
         emit_cbr(w, x, kind, ident, now, order)
     else:
+        if kind == RETRANSMISSION_TIMER and tcp_at(w.tcp, ident).deadline <= now:
+            stop_coasting(tcp_at(w.tcp, ident), open_at(x.open, ident))
         w.turn = 0
         handle_other(w, kind, ident, now, order)
         if w.turn != 0:

@@ -53,13 +53,18 @@ POOL = record_dtype(
 )  # fmt: skip
 
 # Of a flow: the data train that it is sending. `single`: its packets are trains of their own. Of a
-# CBR source `extra` is the number of packets in a train, `last` the end of its time on.
+# CBR source `extra` is the number of packets in a train, `last` the end of its time on. `log`: the
+# trains sent while coasting, a ring of SENT from place `log_first` to `log_end`; `coast_from`: the
+# first segment in it.
 OPEN_TRAIN = record_dtype(
     {
         "first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int,
         "header": int, "single": int,
+        "log": int, "log_first": int, "log_end": int, "coast_from": int,
     }
 )  # fmt: skip
+SENT = record_dtype({"seq": int, "count": int, "first": float, "last": float})
+LOG_SIZE = 256  # trains; more than are outstanding
 
 # `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first place that a train has left;
 # `unused`: the first place that no train has had; `n_free`: the number of all free places.
@@ -76,6 +81,7 @@ train_at = accessor(TRAIN)
 line_at = accessor(LINE)
 pool_at = accessor(POOL)
 open_at = accessor(OPEN_TRAIN)
+sent_at = accessor(SENT)
 trains_at = accessor(TRAINS)
 
 

@@ -26,6 +26,7 @@ register(
         on_ack,
         source="RFC 5681",
         fluid=True,
+        coasts=True,
         holes_at_most=1,
     )
 )

@@ -28,6 +28,7 @@ register(
         on_ack,
         source="RFC 5681; 4.3BSD-Reno",
         fluid=True,
+        coasts=True,
         careful=False,
         holes_at_most=1,
     )

@@ -133,6 +133,7 @@ register(
         state=FINE_TIMER,
         source="Brakmo, Peterson 1995",
         fluid=True,
+        coasts=True,
         fine_timer=True,
     )
 )

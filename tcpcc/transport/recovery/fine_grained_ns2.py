@@ -137,6 +137,7 @@ register(
         },
         source="ns-2.35, tcp-vegas.cc",
         fluid=True,
+        coasts=True,
         stale_rounds=True,
         newest_only=True,
         fine_timer=True,

@@ -26,6 +26,7 @@ register(
         on_ack,
         source="Jacobson 1988; RFC 5681",
         fluid=True,
+        coasts=True,
         holes_per_round=math.inf,
     )
 )

@@ -67,6 +67,9 @@ class Recovery(Definition):
         fluid: whether these properties describe the recovery. The fluid model and the mean field
             call none of its rules; they refuse a recovery that does not say so.
 
+        coasts: while nothing is missing, ``on_ack`` reads no segment's record but that of `f.ack`,
+            and sends by `output.fill` or `output.send_run` (:mod:`tcpcc.models.trains.coasting`).
+
     The source of each rule is checked when the recovery is created, as for a controller.
 
     Raises:
@@ -97,6 +100,7 @@ class Recovery(Definition):
     holes_per_round: float = 1.0
     holes_at_most: float = float("inf")
     fluid: bool = False
+    coasts: bool = False
     validate: Callable[[dict[str, float]], str | None] | None = None
 
     def __post_init__(self) -> None:

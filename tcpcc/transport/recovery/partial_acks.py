@@ -67,6 +67,7 @@ def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
         state={"partial": State(0, "0 or 1", "a partial ACK has arrived in this recovery")},
         source="RFC 6582",
         fluid=True,
+        coasts=True,
         impatient=impatient,
     )
 

@@ -121,6 +121,7 @@ def add(name, summary, source, today):
             state=SCOREBOARD | REDUCTION,
             source=source,
             fluid=True,
+            coasts=True,
             selective=True,
             limited_transmit=True,
             proportional=True,

@@ -32,6 +32,7 @@ from tcpcc.transport.output import (
     has_new_data,
     may_send_new,
     must_wait,
+    send_run,
 )
 from tcpcc.transport.recovery.classic import move_left_edge, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
@@ -75,6 +76,7 @@ def mark_received(s, f, seq):
     s.pipe -= in_network(segment)
     s.known += 1
     segment.flags |= SACKED | REPORTED
+    f.once_from = max(f.once_from, seq + 1)
     if seq >= s.lost_edge:
         s.sacked_ahead += 1
     return True
@@ -115,6 +117,10 @@ def read_block(s, f, trigger, low, high):
 def forget_acknowledged(s, f, ack):
     """Remove the segments up to `ack` from pipe."""
     k = f.high_ack + 1
+    if k >= f.once_from:  # each of them counts as one
+        s.pipe -= ack - f.high_ack
+        s.known += ack - f.high_ack
+        return
     while k <= ack:
         segment = segment_at(f.segments, k & f.segment_mask)
         if segment.flags & SACKED == 0:
@@ -132,6 +138,7 @@ def give_up(s, p, f):
         segment = segment_at(f.segments, k & f.segment_mask)
         segment.flags = (segment.flags | MARKED_LOST) & ~(SACKED | RETRANSMITTED)
         k += 1
+    f.once_from = f.max_seq + 1
     s.pipe = 0
     s.sacked_ahead = 0
     s.lost_edge = s.next_repair = f.high_ack + 1
@@ -143,6 +150,7 @@ def mark_unsacked_lost(s, f):
         segment = segment_at(f.segments, k & f.segment_mask)
         if segment.flags & SACKED == 0:
             segment.flags = (segment.flags | MARKED_LOST) & ~RETRANSMITTED
+    f.once_from = f.max_seq + 1
     s.pipe = 0
     s.sacked_ahead = 0
     s.lost_edge = f.max_seq + 1
@@ -193,6 +201,10 @@ def send_by_pipe(s, f, now, burst, reducing):
     f.more = 0
     asked = 0
     window = effective_window(f)
+    if f.coasting != 0:
+        asked = send_run(f, now, window - s.pipe, burst)
+        s.pipe += asked
+        return asked
     while (reducing or s.pipe < window) and burst > 0:
         if must_wait(f, now, burst):
             return asked
@@ -282,6 +294,7 @@ register(
         state=SCOREBOARD,
         source="RFC 6675",
         fluid=True,
+        coasts=True,
         selective=True,
         limited_transmit=True,
         holes_per_round=math.inf,

@@ -54,7 +54,7 @@ def simulate(scenario: Scenario, *, per_rtt: float = 16, progress: bool = False)
 
 def can_coast(tcp: Any, flow: ResolvedFlow) -> bool:
     """Whether a flow can do without the records of its segments (:mod:`.coasting`)."""
-    coasts = flow.recovery is not None and RECOVERIES[flow.recovery].coasts
+    coasts = bool(flow.recovery) and RECOVERIES[flow.recovery].coasts
     return coasts and tcp["delivery"] == 0 and tcp["pieces"] == 0
 
 

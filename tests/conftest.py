@@ -55,7 +55,7 @@ def registries():
 @pytest.fixture(scope="session", autouse=True)
 def conserved():
     """Each run that a test simulates in this process is checked for conservation."""
-    from tcpcc.models.fluid.fluid_world import FluidWorld
+    from tcpcc.models.automaton.fluid_world import FluidWorld
     from tcpcc.models.packet import read_out
 
     with pytest.MonkeyPatch.context() as patch:

@@ -63,16 +63,9 @@ MODELS = {
         ),
         Model(
             "fluid",
-            "a hybrid automaton over cumulative flows",
-            ("step", "representatives"),
-            "tcpcc.models.fluid.kernel",
-            15,
-        ),
-        Model(
-            "trains",
-            "packets, several of a flow in one event",
+            "trains of packets over fluid queues",
             ("per_rtt",),
-            "tcpcc.models.trains.train_events",
+            "tcpcc.models.fluid.train_events",
             20,
         ),
         Model(
@@ -116,10 +109,10 @@ def simulate(
 
     Args:
         scenario: the scenario to simulate.
-        model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
-            flows), "trains" (packets, several of a flow in one event), "hybrid" (flows with
-            ``background=True`` as fluid, the others as packets, in the same queues) or "meanfield"
-            (a smooth differential equation for classes of flows).
+        model: "packet" (every packet and ACK), "fluid" (trains of packets
+            over fluid queues), "hybrid" (flows with ``background=True`` as fluid, the others as
+            packets, in the same queues) or "meanfield" (a smooth differential equation for classes
+            of flows).
         driver: packet and hybrid model: "compiled", or "simpy", which makes every event an event
             of a SimPy environment. Both give bit-identical results.
         trace: packet and hybrid model: keep every event of every packet flow in ``run.events``, for
@@ -131,11 +124,11 @@ def simulate(
         progress: show a progress bar.
         force: run even if the machine seems to lack the memory, or if the estimated time exceeds
             four hours; see `estimate`.
-        options: "fluid", "hybrid" and "meanfield": ``step``, the time step in s. "packet", "fluid"
-            and "hybrid": ``representatives``, the largest number of senders simulated for one flow
+        options: "fluid": ``per_rtt``, the number of trains in a round trip (default 16). "hybrid"
+            and "meanfield": ``step``, the time step in s. "packet", "fluid" and "hybrid": ``representatives``, the largest number of senders simulated for one flow
             with a ``count`` (default: all in packets, else 100). Each packet of such a sender
             stands for one packet of each of its flows; see `docs/models.md`. "meanfield":
-            ``marking``. "trains": ``per_rtt``, the number of trains in a round trip (default 16).
+            ``marking``.
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, or an option that the model does

@@ -25,7 +25,7 @@ LITTLE = 2**26  # bytes that any machine has free
 
 COSTS = {  # module with the function cost(scenario, resolved, options), by model
     name: f"tcpcc.models.{name}.{name}_cost"
-    for name in ("packet", "fluid", "trains", "hybrid", "meanfield")
+    for name in ("packet", "fluid", "hybrid", "meanfield")
 }
 
 

@@ -63,11 +63,9 @@ def evidence() -> dict[str, Evidence]:
 
 
 def models_for(controller: Controller) -> tuple[str, ...]:
-    """The models in which a controller runs; in the hybrid one perhaps as foreground only."""
-    others = {m for m in ("fluid", "meanfield") if not what_needs_packets(controller, m)}
-    return tuple(
-        m for m in ("packet", "fluid", "hybrid", "meanfield") if m in {"packet", "hybrid", *others}
-    )
+    """The models in which a controller runs."""
+    of_means = () if what_needs_packets(controller) else ("meanfield",)
+    return ("packet", "fluid", "hybrid", *of_means)
 
 
 def evidence_table() -> pd.DataFrame:

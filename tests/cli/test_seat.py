@@ -126,7 +126,7 @@ def test_ctrl_c_answers_within_a_second_whatever_the_duration(model):
 
 @pytest.mark.parametrize(("model", "size"), [("packet", "EVENTS_AT_ONCE"), ("fluid", "AT_ONCE")])
 def test_pauses_change_no_bit(model, size, monkeypatch):
-    from tcpcc.models.fluid import fluid_world
+    from tcpcc.models.automaton import fluid_world
     from tcpcc.models.packet import compiled
 
     scenario = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("vegas", start=1)], duration=10)

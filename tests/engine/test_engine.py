@@ -29,7 +29,7 @@ from tcpcc.engine.jit import (
     rule_address,
 )
 from tcpcc.engine.source import code_digest, module_digest, modules_behind
-from tcpcc.models.fluid import kernel
+from tcpcc.models.automaton import kernel
 from tcpcc.models.packet import handlers
 
 compiled_only = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
@@ -107,7 +107,7 @@ def test_swapped_fields_of_a_bin_give_another_digest(tmp_path):
             bins.write_text(text)
         code = (
             "from tcpcc.engine.source import module_digest as d;"
-            "print(d('tcpcc.models.packet.handlers'), d('tcpcc.models.fluid.kernel'))"
+            "print(d('tcpcc.models.packet.handlers'), d('tcpcc.models.automaton.kernel'))"
         )
         out = subprocess.run(
             [sys.executable, "-c", code],

@@ -10,8 +10,8 @@ import tcpcc as tc
 from tcpcc.controllers import get
 from tcpcc.engine.jit import record_view
 from tcpcc.errors import ScenarioError, ScenarioWarning
-from tcpcc.models.fluid.fluid_world import FluidWorld
-from tcpcc.models.fluid.timeline import events
+from tcpcc.models.automaton.fluid_world import FluidWorld
+from tcpcc.models.automaton.timeline import events
 from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.queues.discipline import QUEUES
 

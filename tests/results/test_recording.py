@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import tcpcc as tc
-from tcpcc.models.fluid.fluid_world import FluidWorld
+from tcpcc.models.automaton.fluid_world import FluidWorld
 from tcpcc.models.packet import read_out
 
 NET = tc.dumbbell("5 Mbps", "20 ms", 20, access_rate="50 Mbps")

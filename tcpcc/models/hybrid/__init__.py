@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import unknown, whole
-from tcpcc.models.fluid.automaton import REPRESENTATIVES
+from tcpcc.models.automaton.automaton import REPRESENTATIVES
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -43,7 +43,7 @@ def simulate(
         scenario: the scenario to simulate.
         driver: driver of the packets, "compiled" or "simpy"; both give bit-identical results.
         trace: keep every event of every packet flow, or only of the named flows.
-        step: longest time step of the fluid in s; see :mod:`tcpcc.models.fluid`.
+        step: longest time step of the fluid in s; see :mod:`tcpcc.models.automaton`.
         representatives: largest number of flows simulated for one flow with a `count`.
         progress: show a progress bar.
 

@@ -16,9 +16,9 @@ import numpy as np
 from tcpcc.engine.jit import INTERPRETED, address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.blame import RuleError, blame
-from tcpcc.models.fluid.fluid_world import FluidWorld
-from tcpcc.models.fluid.limits import look
-from tcpcc.models.fluid.timeline import events
+from tcpcc.models.automaton.fluid_world import FluidWorld
+from tcpcc.models.automaton.limits import look
+from tcpcc.models.automaton.timeline import events
 from tcpcc.models.hybrid.crowds import warn_of_crowds
 from tcpcc.models.hybrid.foreground import split_traffic
 from tcpcc.models.packet import read_out
@@ -108,7 +108,7 @@ class Coupled:
 
     def begin_step(self) -> float:
         """Begin the next step; return the time of its end in s, inf when the run is over."""
-        from tcpcc.models.fluid.kernel import begin_step
+        from tcpcc.models.automaton.kernel import begin_step
 
         world, end = self.fluid, self.scenario.duration
         now = float(world.w["now"][0])
@@ -127,7 +127,7 @@ class Coupled:
 
     def end_step(self) -> None:
         """Let the fluid take the step that its packets have finished, and begin the next step."""
-        from tcpcc.models.fluid.kernel import end_step
+        from tcpcc.models.automaton.kernel import end_step
 
         end_step(self.at)
         self.now = self.begin_step()

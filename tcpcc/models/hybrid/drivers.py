@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def run_compiled(coupled: Coupled, progress: bool) -> Run:
     """Run to the end in compiled code, in parts between which the run can be interrupted."""
-    from tcpcc.models.fluid import kernel
+    from tcpcc.models.automaton import kernel
     from tcpcc.models.hybrid import turns
     from tcpcc.models.packet import handlers
 

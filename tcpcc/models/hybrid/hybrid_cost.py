@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tcpcc.models.bins import FLOW_BIN
 from tcpcc.models.estimates import COPIES, PER_FLOW, Estimate, Options
-from tcpcc.models.fluid import fluid_cost
+from tcpcc.models.automaton import automaton_cost
 from tcpcc.models.hybrid.foreground import split_traffic
 from tcpcc.models.packet.packet_cost import packets_sent, seconds_for, traffic_memory, workloads
 
@@ -24,7 +24,7 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
             is too long.
     """
     front, back = split_traffic(scenario)
-    fluid = fluid_cost.cost(back, back.resolve(expand=False), Options(step=options.step))
+    fluid = automaton_cost.cost(back, back.resolve(expand=False), Options(step=options.step))
     sent, outstanding = packets_sent(scenario, resolved, foreground=True)
     items, carried = workloads(front, front.resolve(expand=False))
     sent += carried

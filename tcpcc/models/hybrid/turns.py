@@ -4,7 +4,7 @@ The entry functions of both models are called by address, so neither is compiled
 """
 
 from tcpcc.engine.jit import Caller, accessor, entry, record_dtype
-from tcpcc.models.fluid.kernel import call_end_step
+from tcpcc.models.automaton.kernel import call_end_step
 
 # Addresses of the entry functions and of the two worlds; end of the present step, and its latest
 # possible end; time and number of steps after which to return to Python.

@@ -68,7 +68,7 @@ class Recovery(Definition):
             call none of its rules; they refuse a recovery that does not say so.
 
         coasts: while nothing is missing, ``on_ack`` reads no segment's record but that of `f.ack`,
-            and sends by `output.fill` or `output.send_run` (:mod:`tcpcc.models.trains.coasting`).
+            and sends by `output.fill` or `output.send_run` (:mod:`tcpcc.models.fluid.coasting`).
 
     The source of each rule is checked when the recovery is created, as for a controller.
 

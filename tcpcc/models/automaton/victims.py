@@ -12,7 +12,7 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import (
+from tcpcc.models.automaton.fluid_records import (
     ARRIVED,
     EPS,
     fluid_flow_at,
@@ -21,8 +21,8 @@ from tcpcc.models.fluid.fluid_records import (
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import between, cell, fraction, locate
-from tcpcc.models.fluid.losses import lose
+from tcpcc.models.automaton.history import between, cell, fraction, locate
+from tcpcc.models.automaton.losses import lose
 from tcpcc.models.shared_link import shared_at
 from tcpcc.transport.flow_record import CBR, window_at
 

@@ -4,8 +4,8 @@ import math
 
 from tcpcc.engine.jit import Caller, compiled, entry, index_at, number_at
 from tcpcc.models.bins import flow_bin_at
-from tcpcc.models.fluid.clumps import look_ahead
-from tcpcc.models.fluid.fluid_records import (
+from tcpcc.models.automaton.clumps import look_ahead
+from tcpcc.models.automaton.fluid_records import (
     FIRST_COLUMN,
     PER_STEP,
     TIME,
@@ -16,10 +16,10 @@ from tcpcc.models.fluid.fluid_records import (
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import row_address
-from tcpcc.models.fluid.links import step_link
-from tcpcc.models.fluid.routes import delivered, look_at_receivers, look_back, oldest_row
-from tcpcc.models.fluid.senders import step_flow
+from tcpcc.models.automaton.history import row_address
+from tcpcc.models.automaton.links import step_link
+from tcpcc.models.automaton.routes import delivered, look_at_receivers, look_back, oldest_row
+from tcpcc.models.automaton.senders import step_flow
 from tcpcc.transport.flow_record import CBR, window_at
 
 CHECK_EVERY = 16  # steps between two checks of the free rows of the history

@@ -12,8 +12,8 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.fluid.drops import early_drops, overflow, random_losses
-from tcpcc.models.fluid.fluid_records import (
+from tcpcc.models.automaton.drops import early_drops, overflow, random_losses
+from tcpcc.models.automaton.fluid_records import (
     ARRIVED,
     EPS,
     TAKEN,
@@ -23,11 +23,11 @@ from tcpcc.models.fluid.fluid_records import (
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import between, crossing, may_have_risen
-from tcpcc.models.fluid.losses import pay_debts
-from tcpcc.models.fluid.routes import append, look_before, value_at
-from tcpcc.models.fluid.victims import drop, drop_overflow
-from tcpcc.models.fluid.words import pass_words
+from tcpcc.models.automaton.history import between, crossing, may_have_risen
+from tcpcc.models.automaton.losses import pay_debts
+from tcpcc.models.automaton.routes import append, look_before, value_at
+from tcpcc.models.automaton.victims import drop, drop_overflow
+from tcpcc.models.automaton.words import pass_words
 from tcpcc.models.queue_memory import queue_sample_at
 from tcpcc.models.shared_link import shared_at, update_shared_link
 

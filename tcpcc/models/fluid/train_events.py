@@ -61,14 +61,14 @@ from tcpcc.models.packet.packets import Packet
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
 from tcpcc.models.packet.scheduled import send_packet
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
-from tcpcc.models.trains.coasting import (
+from tcpcc.models.fluid.coasting import (
     begin_coasting,
     log_train,
     stop_coasting,
     time_sent,
     write_newest,
 )
-from tcpcc.models.trains.train_records import (
+from tcpcc.models.fluid.train_records import (
     AT_LINK,
     AT_SENDER,
     FREE,
@@ -269,7 +269,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
     if link.recorded != 0 and p.last <= w.duration:
         b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
         b.arrived += n - drops
-        b.queue_max = max(b.queue_max, math.floor(pool.backlog / pool.size))
+        b.queue_max = max(b.queue_max, min(pool.backlog // pool.size, link.capacity))
     begin = first + (tx + link.delay)
     gap = (last - first) / (n - 1) if n > 1 else 0.0
     if drops == 0 and link.rule == 0 and link.loss == 0:

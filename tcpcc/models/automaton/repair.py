@@ -17,9 +17,9 @@ meantime, or, without any, for the coarse timer.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import EPS, LOSSES, STUCK, fluid_hop_at, lost_at, slot_at
-from tcpcc.models.fluid.history import between, fraction, locate
-from tcpcc.models.fluid.window import flight_size, new_data, new_round
+from tcpcc.models.automaton.fluid_records import EPS, LOSSES, STUCK, fluid_hop_at, lost_at, slot_at
+from tcpcc.models.automaton.history import between, fraction, locate
+from tcpcc.models.automaton.window import flight_size, new_data, new_round
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.fine_grained import update_fine_timeout
 from tcpcc.transport.rto import back_off, restart_timer

@@ -13,9 +13,9 @@ from tcpcc.engine.streams import seed_stream
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import Suspect, blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
-from tcpcc.models.fluid import fluid_records as r
-from tcpcc.models.fluid.rows import fill_flow, fill_link
-from tcpcc.models.fluid.steps import FINER, MANY_FLOWS, PACKET_STEPS, first_step, step_length
+from tcpcc.models.automaton import fluid_records as r
+from tcpcc.models.automaton.rows import fill_flow, fill_link
+from tcpcc.models.automaton.steps import FINER, MANY_FLOWS, PACKET_STEPS, first_step, step_length
 from tcpcc.models.header_layout import HeaderLayout
 from tcpcc.models.layout import Route, find_routes, queueing_links, route_of
 from tcpcc.models.queue_memory import QueueMemory, recorded_states
@@ -285,7 +285,7 @@ class FluidWorld:
 
     def run(self, until: float) -> None:
         """Advance to time `until`; the history grows as needed."""
-        from tcpcc.models.fluid.kernel import call_end_step, end_step, run_until
+        from tcpcc.models.automaton.kernel import call_end_step, end_step, run_until
 
         end_of_step = call_end_step.address(end_step)
         try:
@@ -402,7 +402,7 @@ class FluidWorld:
 
         Rates and numbers of packets are those of all flows that one stands for.
         """
-        from tcpcc.models.fluid.kernel import finish
+        from tcpcc.models.automaton.kernel import finish
 
         finish(address(self.w))
         edges = self.bin_ends()

@@ -80,7 +80,7 @@ from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
     from tcpcc.models.controller_memory import ControllerMemory
-    from tcpcc.models.fluid.fluid_world import FluidWorld
+    from tcpcc.models.automaton.fluid_world import FluidWorld
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
 
@@ -135,9 +135,9 @@ def finished_world(
     Arguments and errors are those of `simulate`; `controllers` are the compiled rules with the
     scenario's seed, if they already exist.
     """
-    from tcpcc.models.fluid.fluid_world import FluidWorld
-    from tcpcc.models.fluid.limits import look, refuse_workloads
-    from tcpcc.models.fluid.timeline import events
+    from tcpcc.models.automaton.fluid_world import FluidWorld
+    from tcpcc.models.automaton.limits import look, refuse_workloads
+    from tcpcc.models.automaton.timeline import events
 
     refuse_workloads(scenario)
     world = FluidWorld(scenario, step, representatives, controllers)

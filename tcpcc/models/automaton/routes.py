@@ -1,8 +1,8 @@
 """Tracing fluid back: what arrives at a link now, what is acknowledged now, when it was sent."""
 
 from tcpcc.engine.jit import compiled, number_at
-from tcpcc.models.fluid.fluid_records import ARRIVED, fluid_hop_at, fluid_link_at, route_at, slot_at
-from tcpcc.models.fluid.history import (
+from tcpcc.models.automaton.fluid_records import ARRIVED, fluid_hop_at, fluid_link_at, route_at, slot_at
+from tcpcc.models.automaton.history import (
     between,
     curve,
     find,

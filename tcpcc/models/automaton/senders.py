@@ -3,9 +3,9 @@
 import math
 
 from tcpcc.engine.jit import compiled, entry, number_at
-from tcpcc.models.fluid.clumps import note_clump, want_steps
-from tcpcc.models.fluid.fluid_records import EPS, OPENING, fluid_flow_at
-from tcpcc.models.fluid.repair import (
+from tcpcc.models.automaton.clumps import note_clump, want_steps
+from tcpcc.models.automaton.fluid_records import EPS, OPENING, fluid_flow_at
+from tcpcc.models.automaton.repair import (
     before_hole,
     enter_recovery,
     expire,
@@ -14,9 +14,9 @@ from tcpcc.models.fluid.repair import (
     is_noticed,
     look_for_holes,
 )
-from tcpcc.models.fluid.routes import value_at
-from tcpcc.models.fluid.window import acknowledged, opened, pump, reduce, start
-from tcpcc.models.fluid.words import bring_back, carry_syn, send_syn, write
+from tcpcc.models.automaton.routes import value_at
+from tcpcc.models.automaton.window import acknowledged, opened, pump, reduce, start
+from tcpcc.models.automaton.words import bring_back, carry_syn, send_syn, write
 from tcpcc.models.header_layout import return_words
 from tcpcc.transport.flow_record import CBR, LOSS, OPEN, RECOVERY
 from tcpcc.transport.pacing import pace

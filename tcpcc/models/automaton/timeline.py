@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tcpcc.models.fluid.rows import room
+from tcpcc.models.automaton.rows import room
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.fluid.fluid_world import FluidWorld
+    from tcpcc.models.automaton.fluid_world import FluidWorld
     from tcpcc.scenario.resolve import ResolvedChange
 
 Event = tuple[float, Callable[[], None]]
@@ -48,7 +48,7 @@ def _of_flow(world: FluidWorld, k: int) -> Iterator[Event]:
 
 def begin_flow(world: FluidWorld, k: int) -> None:
     """Open the connection of a flow with a controller."""
-    from tcpcc.models.fluid.senders import start_flow
+    from tcpcc.models.automaton.senders import start_flow
 
     world.activate(k)
     world.flows["open"][k] = 1

@@ -40,7 +40,7 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
-# A time in the past: the rows around it and their weights (tcpcc.models.fluid.history.turn).
+# A time in the past: the rows around it and their weights (tcpcc.models.automaton.history.turn).
 PLACE: dict[str, type] = {
     "cursor": int, "part": float, "four": int, "row0": int, "row1": int, "row2": int, "row3": int,
     "earlier": int,  # row1 of the step before

@@ -12,7 +12,7 @@ from tcpcc.results.metrics import mean_of_known
 from tcpcc.results.recording import Means, capacities, late_bins
 
 if TYPE_CHECKING:
-    from tcpcc.models.fluid.fluid_world import FluidWorld
+    from tcpcc.models.automaton.fluid_world import FluidWorld
 
 
 def means(world: FluidWorld, after: float) -> Means:
@@ -23,7 +23,7 @@ def means(world: FluidWorld, after: float) -> Means:
     Raises:
         ScenarioError: no bin ends later.
     """
-    from tcpcc.models.fluid.kernel import finish
+    from tcpcc.models.automaton.kernel import finish
 
     finish(address(world.w))
     ends = world.bin_ends()

@@ -13,7 +13,7 @@ cubics through four rows by straight lines (`history.turn`), which smear bursts.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import (
+from tcpcc.models.automaton.fluid_records import (
     ARRIVED,
     EPS,
     OPENING,
@@ -21,7 +21,7 @@ from tcpcc.models.fluid.fluid_records import (
     fluid_hop_at,
     fluid_link_at,
 )
-from tcpcc.models.fluid.history import between, cell, crossing, find, fraction
+from tcpcc.models.automaton.history import between, cell, crossing, find, fraction
 from tcpcc.transport.flow_record import window_at
 
 CLUMP_STEPS = 100  # steps in which a burst passes

@@ -5,7 +5,7 @@ The times of one cursor never decrease, so the amortized cost of a look-up is co
 """
 
 from tcpcc.engine.jit import compiled, number_at
-from tcpcc.models.fluid.fluid_records import PER_STEP, TIME
+from tcpcc.models.automaton.fluid_records import PER_STEP, TIME
 
 NEAR = 1e-9  # steps; a time this close to a row is at the row
 EDGE = 0.25  # largest ratio of the slopes on both sides that counts as the edge of a burst

@@ -9,7 +9,7 @@ its buffer.
 
 from tcpcc.engine.jit import compiled, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import (
+from tcpcc.models.automaton.fluid_records import (
     EPS,
     LOSSES,
     TAKEN,
@@ -20,7 +20,7 @@ from tcpcc.models.fluid.fluid_records import (
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import cell, row_address
+from tcpcc.models.automaton.history import cell, row_address
 from tcpcc.transport.flow_record import RECOVERY
 
 TOGETHER = 0.02  # base round-trip times; losses within this time are noticed together
@@ -95,7 +95,7 @@ def pay_debts(w, link):
 
 @compiled
 def note_loss(slot, time, packets, together):
-    """Store a loss until the sender notices it (:func:`tcpcc.models.fluid.repair.look_for_holes`).
+    """Store a loss until the sender notices it (:func:`tcpcc.models.automaton.repair.look_for_holes`).
 
     A loss within the time `together` after the last one is merged with it, also if the ring is
     full. Returns whether the loss is stored separately.

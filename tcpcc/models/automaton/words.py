@@ -13,8 +13,8 @@ and carries its fields separately.
 """
 
 from tcpcc.engine.jit import call_rule, compiled, index_at, not_inlined, number_at
-from tcpcc.models.fluid.drops import describe
-from tcpcc.models.fluid.fluid_records import (
+from tcpcc.models.automaton.drops import describe
+from tcpcc.models.automaton.fluid_records import (
     ARRIVED,
     TIME,
     fluid_flow_at,
@@ -23,7 +23,7 @@ from tcpcc.models.fluid.fluid_records import (
     route_at,
     slot_at,
 )
-from tcpcc.models.fluid.history import between, cell, fraction, row_address
+from tcpcc.models.automaton.history import between, cell, fraction, row_address
 from tcpcc.models.header_layout import note_words, return_words, sees, send_fields, show_words
 from tcpcc.models.queue_memory import note_state, queue_sample_at, run_timer
 

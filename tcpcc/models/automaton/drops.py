@@ -7,8 +7,8 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import EPS, fluid_flow_at, fluid_hop_at, slot_at
-from tcpcc.models.fluid.victims import drop
+from tcpcc.models.automaton.fluid_records import EPS, fluid_flow_at, fluid_hop_at, slot_at
+from tcpcc.models.automaton.victims import drop
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 from tcpcc.models.shared_link import shared_at
 

@@ -9,7 +9,7 @@ fluid flows.
 import math
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.fluid.fluid_records import EPS, OPENING
+from tcpcc.models.automaton.fluid_records import EPS, OPENING
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.pacing import pace
 from tcpcc.transport.rto import measure, reset_timer, restart_timer

@@ -71,16 +71,16 @@ MODELS = {
         Model(
             "trains",
             "packets, several of a flow in one event",
-            ("per_rtt",),
+            ("per_rtt", "representatives"),
             "tcpcc.models.trains.train_events",
             20,
         ),
         Model(
             "hybrid",
             "foreground flows as packets, background flows as fluid, in the same queues",
-            ("driver", "trace", "step", "representatives"),
-            "tcpcc.models.hybrid.turns",
-            30,
+            ("driver", "trace", "per_rtt", "representatives"),
+            "tcpcc.models.trains.train_events",
+            20,
         ),
         Model(
             "meanfield",

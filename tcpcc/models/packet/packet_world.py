@@ -21,7 +21,6 @@ from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.header_memory import HeaderMemory
 from tcpcc.models.packet.link_memory import lay_out_link
 from tcpcc.models.packet.path_memory import PathMemory
-from tcpcc.models.packet.representatives import check_counts
 from tcpcc.models.packet.room import Pool, Rings, short
 from tcpcc.models.packet.schedule import Schedule
 from tcpcc.models.packet.sender_memory import ENDLESS, SenderMemory
@@ -55,9 +54,7 @@ class PacketWorld:
         stream: the file that the record is written to; bins are kept on the same disk.
         at_most: largest number of senders that one flow with a `count` has; each packet of a sender
             stands for a packet of each of its flows.
-
-    Raises:
-        ScenarioError: a sender stands for several flows where only one is possible.
+        in_front: the same for flows without ``background=True``. Default: `at_most`.
     """
 
     def __init__(
@@ -69,6 +66,7 @@ class PacketWorld:
         growing: bool = False,
         stream: Path | None = None,
         at_most: float = math.inf,
+        in_front: float | None = None,
     ) -> None:
         self.scenario = scenario
         self.stream = stream
@@ -76,8 +74,7 @@ class PacketWorld:
         self.shared = shared or {}
         self.elsewhere = elsewhere or {}
         self.growing = growing
-        self.resolved: Resolved = scenario.resolve(at_most=at_most)
-        check_counts(scenario, self.resolved)
+        self.resolved: Resolved = scenario.resolve(at_most=at_most, in_front=in_front)
         warn_of_unread_headers(self.resolved)
         self.w: Records = record_of(r.WORLD)
         self.rings = Rings()

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, entry, not_inlined
+from tcpcc.engine.jit import call_rule, compiled, entry, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.conversations import leave_place, note_items
@@ -35,6 +35,7 @@ from tcpcc.models.packet.handlers import (
     take_held_ack,
 )
 from tcpcc.models.packet.headers import (
+    count_marks,
     read_at_receiver,
     read_at_sender,
     release_header,
@@ -59,7 +60,7 @@ from tcpcc.models.packet.packet_records import (
 from tcpcc.models.packet.packets import Packet
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
 from tcpcc.models.packet.scheduled import send_packet
-from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample_at, run_timer
 from tcpcc.models.trains.train_records import (
     AT_LINK,
     AT_SENDER,
@@ -107,6 +108,9 @@ START = 4.0
 
 #: A train of at most this many packets crosses a shared link packet by packet.
 SHORT = 4
+
+#: Mean distances of a discipline's drops after which the next drop does not depend on the last.
+FORGOTTEN = 4
 
 #: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
 OTHERS = 0.2
@@ -163,20 +167,20 @@ def advance_line(w, link, pool, t):
 
 
 @compiled
-def add_at_once(link, pool, amount, packets):
-    """Add bytes to a queue; what does not fit overflows."""
+def add_at_once(link, pool, amount, packets, each):
+    """Add bytes to a queue; what does not fit overflows, as packets that stand for `each`."""
     if pool.mixed != 0:
         pool.size = (pool.backlog + amount) / (pool.backlog / pool.size + packets)
     pool.backlog += amount
-    cut_off(pool, link.capacity)
+    cut_off(pool, link.capacity, each)
 
 
 @compiled
-def cut_off(pool, packets):
+def cut_off(pool, packets, each):
     """What is beyond a number of packets in a queue overflows."""
     top = packets * pool.size
     if pool.backlog > top:
-        pool.over += (pool.backlog - top) / pool.size
+        pool.over += (pool.backlog - top) / (pool.size * each)
         pool.backlog = top
 
 
@@ -188,56 +192,93 @@ def variance_of(n):
 
 
 @not_inlined
-def draw_noise(link, pool):
+def draw_noise(link, pool, each):
     """Draw the packets that wait beyond those of the fluid, at their peak within a train."""
     z = 2 * (uniform(pool) + uniform(pool) + uniform(pool) - 1.5)
     pool.noise = PEAK * z * math.sqrt(pool.variance)
-    cut_off(pool, link.capacity - 0.5 - pool.noise)
+    cut_off(pool, link.capacity - 0.5 - pool.noise, each)
 
 
 @compiled
-def begin_train(w, x, flow, link, pool, line, p, now, size):
+def spread_out(link, p, size, each):
+    """A train whose packets stand for `each`, as that many packets of the link: those of a packet
+    arrive in the time that the link needs for them."""
+    more = (each - 1) * 8 * size / link.rate
+    return Train(
+        p.first, p.last + more, p.seq, p.count * each, p.step, p.again, p.trigger, p.low, p.high,
+        p.header,
+    )  # fmt: skip
+
+
+@compiled
+def begin_train(w, x, flow, link, pool, line, p, now, size, each):
     """A train begins to arrive at a link."""
     line.wait = 8 * pool.backlog / link.rate
     line.rate = (p.count - 1) * size / (p.last - p.first)
     line.excess = pool.excess
     line.arriving = 1
-    add_at_once(link, pool, 0.5 * size, 0.5)
+    add_at_once(link, pool, 0.5 * size, 0.5, each)
     if now > p.first:  # part of it is late
         late = min(now, p.last) - p.first
         speed = link.rate / 8
         free = max(speed - pool.inflow, 0.0) if pool.backlog <= 0.5 * size else 0.0
         more = max(line.rate - free, 0.0) * late
-        add_at_once(link, pool, more, more / size)
+        add_at_once(link, pool, more, more / size, each)
     pool.inflow += line.rate
     pool.flow_in += line.rate / size
     pool.trains += 1
     pool.variance += variance_of(p.count)
     if pool.backlog > 0.5 * link.capacity * pool.size and uniform(pool) * pool.trains < 1:
-        draw_noise(link, pool)
+        draw_noise(link, pool, each)
+
+
+@compiled
+def chance_at_full(link, pool, v, size, grows):
+    """The chance that a packet that stands for itself is dropped, beside some that stand for many.
+
+    It is the chance of one of those that came instead of it, with `pool.each` packets in the time
+    that the link needs for them, and one behind the last if it is sent by growth.
+    """
+    speed = link.rate / 8
+    rate = pool.inflow + (speed if grows else 0.0)
+    rest = (link.capacity - 0.5 - pool.noise) * pool.size - v
+    room = rate * pool.each * size / speed
+    if rest >= room:
+        return 0.0
+    return (1 - max(rest, 0.0) / room) * rate / (rate + speed)
 
 
 @not_inlined
-def end_train(w, x, flow, hop, link, pool, line, p, size):
-    """A train has arrived at a link: what is not dropped goes on."""
+def end_train(w, x, flow, hop, link, pool, line, p, size, each):
+    """A train has arrived at a link: what is not dropped goes on.
+
+    Each of its packets stands for `each` packets.
+    """
     n = p.count
     speed = link.rate / 8
     drops = 0
-    if n > 1:
+    if n * each > 1:
         v0 = line.wait * speed
         v1 = max(pool.backlog - 0.5 * size, 0.0)
         pool.trains -= 1
         pool.inflow = max(pool.inflow - line.rate, 0.0)
         pool.flow_in = max(pool.flow_in - line.rate / size, 0.0)
-        pool.variance = max(pool.variance - variance_of(n), 0.0)
+        pool.variance = max(pool.variance - variance_of(n * each), 0.0)
         if pool.trains == 0:  # no rounding error
             pool.inflow = pool.flow_in = pool.variance = pool.noise = 0.0
-        add_at_once(link, pool, 0.5 * size, 0.5)
-        pool.over += line.rate * (pool.excess - line.excess) / size
+        add_at_once(link, pool, 0.5 * size, 0.5, each)
+        pool.over += line.rate * (pool.excess - line.excess) / (size * each)
         line.arriving = 0
+        if n == 1:
+            v1 = v0
     else:
         v0 = v1 = pool.backlog
-        if pool.trains > 0:
+        if pool.each > 1:
+            chance = chance_at_full(link, pool, v0, size, p.trigger == GROWTH)
+            drops = 1 if uniform(pool) < chance else 0
+            if drops == 0:
+                add_at_once(link, pool, size, 1.0, pool.each)
+        elif pool.trains > 0:
             short = v0 / pool.size - (link.capacity - 1)  # packets; of the place that it needs
             if p.trigger == GROWTH:
                 drops = 1 if short > 0.5 - uniform(pool) else 0
@@ -245,22 +286,22 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
                 share = max(OTHERS, 1 - pool.inflow / speed)
                 drops = 1 if uniform(pool) < share * short else 0
             if drops == 0:
-                add_at_once(link, pool, size, 1.0)
+                add_at_once(link, pool, size, 1.0, 1.0)
         elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
             drops = 1
         else:
-            add_at_once(link, pool, size, 1.0)
-    if pool.over >= 1 - 1e-9 and n > 1:
+            add_at_once(link, pool, size, 1.0, 1.0)
+    if pool.over >= 1 - 1e-9 and n * each > 1:
         drops = min(int(pool.over + 1e-9), n)
         pool.over -= drops
     tx = size / speed
     first = max(p.first + v0 / speed, line.busy)
     last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
     line.busy = last + tx
-    link.arrived += n
+    link.arrived += n * each
     if link.recorded != 0 and p.last <= w.duration:
         b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
-        b.arrived += n - drops
+        b.arrived += (n - drops) * each
         b.queue_max = max(b.queue_max, math.floor(pool.backlog / pool.size))
     begin = first + (tx + link.delay)
     gap = (last - first) / (n - 1) if n > 1 else 0.0
@@ -277,7 +318,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
         share = j / (n - 1) if n > 1 else 0.0
         if not gone and link.loss > 0 and uniform(link) < link.loss:
             gone = True
-            pool.backlog = max(pool.backlog - size, 0.0)
+            pool.backlog = max(pool.backlog - size * each, 0.0)
         elif link.rule != 0:
             waiting = v0 + (v1 - v0) * share
             link.queue_bytes = waiting
@@ -288,12 +329,19 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
             )
             q.idle = pool.idle
             pool.idle = 0.0
-            apply_discipline(link, min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1)
+            b = min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1
+            if pool.rule != 0:
+                decide_in_fluid(link, pool, q, each, b)
+            else:
+                apply_discipline(link, b)
+            marked = link.marked
             if not gone and not take_verdict(w, q, link, p.header, t):
                 gone = True
-                pool.backlog = max(pool.backlog - size, 0.0)
+                pool.backlog = max(pool.backlog - size * each, 0.0)
+            if link.marked > marked:
+                count_marks(w, link, t, each - 1)
         if gone:
-            link.dropped += 1
+            link.dropped += each
             lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
             note_drop(w, flow, link, p.last, lost)
             release_header(w, p.header)
@@ -304,6 +352,44 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
             a = j + 1
     if a < n:
         go_on_train(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
+
+
+@not_inlined
+def decide_in_fluid(link, pool, q, each, b):
+    """Let a discipline decide about a packet that stands for `each`, by its rule for amounts.
+
+    Packets that stand for themselves are dropped at the distances of all packets; those that stand
+    for several at the distances of their own number.
+    """
+    q.arrivals = each
+    q.prob = q.spread = q.anew = q.marks = 0.0
+    q.concentration = 1 / max(q.flows, 1.0)
+    call_rule(pool.rule, link.state, link.params, link.sample)
+    note_state(link, b)
+    if q.anew != 0:
+        pool.due = pool.due_of_many = 0.0
+    if q.prob == 0:
+        return
+    if pool.due == 0:
+        pool.due = 1 + q.spread * (2 * uniform(pool) - 1)
+        pool.due_of_many = 1 + q.spread * (2 * uniform(pool) - 1)
+    hit = 0.0
+    pool.due -= each * q.prob
+    if each > 1:
+        pool.due_of_many -= q.prob
+        if pool.due_of_many <= 0:
+            hit = 1.0
+            pool.due_of_many += 1 + q.spread * (2 * uniform(pool) - 1)
+        if pool.due < -FORGOTTEN:
+            pool.due = uniform(pool)
+    else:
+        hit = 1.0 if pool.due <= 0 else 0.0
+    while pool.due <= 0:
+        pool.due += 1 + q.spread * (2 * uniform(pool) - 1)
+    if q.marks != 0:
+        q.mark = hit
+    else:
+        q.drop = hit
 
 
 # ----------------------------------------------------------------------------------- paths
@@ -394,13 +480,14 @@ def cross_own(w, x, flow, hop, line, link, p, size):
     first = max(p.first, line.busy) + tx
     last = max(p.last + tx, first + (p.count - 1) * tx)
     line.busy = last
-    link.arrived += p.count
+    n = p.count * np.int64(hop_at(w.hops, flow.path + hop).count)
+    link.arrived += n
     if link.recorded != 0:  # it is FREE
-        bits = 8 * size * p.count
+        bits = 8 * size * n
         add_sending(w, link, p.first, p.first + bits / link.rate, bits, 1.0)
         if p.first <= w.duration:
             at = min(bin_of(w, p.first), w.n_bins - 1)
-            link_bin_at(link.bins, at).arrived += p.count
+            link_bin_at(link.bins, at).arrived += n
     fixed = 8 * size / link.rate - tx + link.delay
     return at_times(p, first + fixed, last + fixed)
 
@@ -792,22 +879,24 @@ def handle_link(w, x, ident, now):
     p = read_train(train_at(x.trains, line.head))
     syn = p.seq == 0 and flow.handshake != 0
     size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
+    each = np.int64(hop_at(w.hops, ident).count)
     advance_line(w, link, pool, now)
-    if line.arriving == 0 and 1 < p.count <= SHORT:
+    if line.arriving == 0 and 1 < p.count <= SHORT and each == 1:
         drop_first_packet(p, train_at(x.trains, line.head))
         push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
-        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size)
+        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, 1)
         return
-    if line.arriving == 0 and p.count > 1:
-        if p.last < p.first + 1e-9 * p.count:
+    if line.arriving == 0 and p.count * each > 1:
+        if p.count > 1 and p.last < p.first + 1e-9 * p.count:
             p = at_times(p, p.first, p.first + 1e-9 * p.count)
             train_at(x.trains, line.head).last = p.last
-        begin_train(w, x, flow, link, pool, line, p, now, size)
-        if p.last > now:
-            push(w, p.last, now, next_order(w), AT_LINK, ident)
+        whole = spread_out(link, p, size, each)
+        begin_train(w, x, flow, link, pool, line, whole, now, size, each)
+        if whole.last > now:
+            push(w, whole.last, now, next_order(w), AT_LINK, ident)
             return
     remove_head(w, x, line)
-    end_train(w, x, flow, hop, link, pool, line, p, size)
+    end_train(w, x, flow, hop, link, pool, line, p, size, each)
     if line.head != 0:
         t = max(train_at(x.trains, line.head).first, now)
         push(w, t, now, next_order(w), AT_LINK, ident)
@@ -912,32 +1001,59 @@ def handle_rest(w, x, kind, ident, now, order):
             go_on_sending(w, x, w.flow, now)
 
 
-@entry
-def run_trains(world, more, until):
-    """Handle events up to time `until`; returns whether it stopped early."""
-    w = world_at(world, 0)
-    x = trains_at(more, 0)
+@compiled
+def handle_next_train(w, x):
+    """Handle the next event on the event list."""
+    e = event_at(w.heap, 0)
+    kind = np.int64(e.kind)
+    ident = np.int64(e.id)
+    now = e.time
+    w.now = now
+    w.since = e.since
+    w.events += 1
+    if kind == AT_LINK:
+        handle_link(w, x, ident, now)
+    elif kind == AT_SENDER:
+        handle_acks(w, x, ident)
+    elif kind <= ARRIVAL:
+        leave_link(w, x, kind, ident)
+    else:
+        handle_rest(w, x, kind, ident, now, e.order)
+
+
+@not_inlined
+def go_on_pending(w, x):
+    """Continue the sender that ran out of room, after the driver has made room."""
     if w.pending >= 0:
         ident = w.pending
         w.pending = -1
         sender.resume_sending(tcp_at(w.tcp, ident), w.now)
         go_on_sending(w, x, ident, w.now)
+
+
+@entry
+def run_trains(world, more, until):
+    """Handle events up to time `until`; returns whether it stopped early."""
+    w = world_at(world, 0)
+    x = trains_at(more, 0)
+    go_on_pending(w, x)
     while (
         w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
     ):
-        e = event_at(w.heap, 0)
-        kind = np.int64(e.kind)
-        ident = np.int64(e.id)
-        now = e.time
-        w.now = now
-        w.since = e.since
-        w.events += 1
-        if kind == AT_LINK:
-            handle_link(w, x, ident, now)
-        elif kind == AT_SENDER:
-            handle_acks(w, x, ident)
-        elif kind <= ARRIVAL:
-            leave_link(w, x, kind, ident)
-        else:
-            handle_rest(w, x, kind, ident, now, e.order)
+        handle_next_train(w, x)
     return w.need != 0 or w.events >= w.pause
+
+
+@entry
+def step_trains(world, more):
+    """Handle one event, or continue a pending sender; returns the time of the next event.
+
+    The time is infinite if there is no event.
+    """
+    w = world_at(world, 0)
+    x = trains_at(more, 0)
+    if w.pending >= 0:
+        go_on_pending(w, x)
+    elif w.need == 0 and w.heap_size > 0:
+        handle_next_train(w, x)
+    return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf

@@ -137,6 +137,11 @@ def advance_line(w, link, pool, t):
     a = pool.at
     pool.at = t
     speed = link.rate / 8
+    if pool.each > 1:  # what is pending arrives in the time that the link needs for `each`, on average
+        more = pool.pending * (1 - math.exp(-dt * speed / (pool.each * pool.size)))
+        pool.pending -= more
+        pool.inflow = more / dt
+        pool.flow_in = pool.inflow / pool.size
     q = pool.backlog
     if q == 0.0 and pool.inflow == 0.0:
         pool.idle += dt
@@ -146,7 +151,7 @@ def advance_line(w, link, pool, t):
     size = pool.size
     slope = pool.inflow - speed
     end = q + slope * dt
-    top = max((link.capacity - 0.5 - pool.noise) * size, q)
+    top = max((link.capacity - 0.5 - pool.noise) * size, q) if pool.each == 1 else math.inf
     if end < 0:
         t0 = q / -slope
         record_queue(w, link, size, a, a + t0, q, 0.0, speed * t0)
@@ -167,20 +172,20 @@ def advance_line(w, link, pool, t):
 
 
 @compiled
-def add_at_once(link, pool, amount, packets, each):
-    """Add bytes to a queue; what does not fit overflows, as packets that stand for `each`."""
+def add_at_once(link, pool, amount, packets):
+    """Add bytes to a queue; what does not fit overflows."""
     if pool.mixed != 0:
         pool.size = (pool.backlog + amount) / (pool.backlog / pool.size + packets)
     pool.backlog += amount
-    cut_off(pool, link.capacity, each)
+    cut_off(pool, link.capacity)
 
 
 @compiled
-def cut_off(pool, packets, each):
+def cut_off(pool, packets):
     """What is beyond a number of packets in a queue overflows."""
     top = packets * pool.size
     if pool.backlog > top:
-        pool.over += (pool.backlog - top) / (pool.size * each)
+        pool.over += (pool.backlog - top) / pool.size
         pool.backlog = top
 
 
@@ -192,60 +197,67 @@ def variance_of(n):
 
 
 @not_inlined
-def draw_noise(link, pool, each):
+def draw_noise(link, pool):
     """Draw the packets that wait beyond those of the fluid, at their peak within a train."""
     z = 2 * (uniform(pool) + uniform(pool) + uniform(pool) - 1.5)
     pool.noise = PEAK * z * math.sqrt(pool.variance)
-    cut_off(pool, link.capacity - 0.5 - pool.noise, each)
+    cut_off(pool, link.capacity - 0.5 - pool.noise)
 
 
 @compiled
-def spread_out(link, p, size, each):
-    """A train whose packets stand for `each`, as that many packets of the link: those of a packet
-    arrive in the time that the link needs for them."""
-    more = (each - 1) * 8 * size / link.rate
-    return Train(
-        p.first, p.last + more, p.seq, p.count * each, p.step, p.again, p.trigger, p.low, p.high,
-        p.header,
-    )  # fmt: skip
-
-
-@compiled
-def begin_train(w, x, flow, link, pool, line, p, now, size, each):
+def begin_train(w, x, flow, link, pool, line, p, now, size):
     """A train begins to arrive at a link."""
     line.wait = 8 * pool.backlog / link.rate
     line.rate = (p.count - 1) * size / (p.last - p.first)
     line.excess = pool.excess
     line.arriving = 1
-    add_at_once(link, pool, 0.5 * size, 0.5, each)
+    add_at_once(link, pool, 0.5 * size, 0.5)
     if now > p.first:  # part of it is late
         late = min(now, p.last) - p.first
         speed = link.rate / 8
         free = max(speed - pool.inflow, 0.0) if pool.backlog <= 0.5 * size else 0.0
         more = max(line.rate - free, 0.0) * late
-        add_at_once(link, pool, more, more / size, each)
+        add_at_once(link, pool, more, more / size)
     pool.inflow += line.rate
     pool.flow_in += line.rate / size
     pool.trains += 1
     pool.variance += variance_of(p.count)
     if pool.backlog > 0.5 * link.capacity * pool.size and uniform(pool) * pool.trains < 1:
-        draw_noise(link, pool, each)
+        draw_noise(link, pool)
 
 
 @compiled
-def chance_at_full(link, pool, v, size, grows):
-    """The chance that a packet that stands for itself is dropped, beside some that stand for many.
+def admit(link, pool, line, now, amount, packets):
+    """Whether a packet finds room where some stand for many, and if so, add it.
 
-    It is the chance of one of those that came instead of it, with `pool.each` packets in the time
-    that the link needs for them, and one behind the last if it is sent by growth.
+    A packet has room while the queue is not full, and the fuller it is beyond, the less often: at
+    random up to as much as one that stands for many brings. So those that stand for themselves find
+    room as often. Those that a packet stands for do not arrive at once (see `advance_line`), but
+    the next packet of their flow meets them, and as many after a packet that stands for itself.
     """
-    speed = link.rate / 8
-    rate = pool.inflow + (speed if grows else 0.0)
-    rest = (link.capacity - 0.5 - pool.noise) * pool.size - v
-    room = rate * pool.each * size / speed
-    if rest >= room:
-        return 0.0
-    return (1 - max(rest, 0.0) / room) * rate / (rate + speed)
+    own = line.excess * math.exp((line.rate - now) * link.rate / (8 * amount))
+    beyond = pool.backlog / pool.size + own - (link.capacity - 0.5)
+    if uniform(pool) * pool.each < beyond:
+        return False
+    line.excess = own + (packets if packets > 1 else pool.each)
+    line.rate = now
+    waiting = pool.backlog + pool.pending
+    if pool.mixed != 0:
+        pool.size = (waiting + amount) / (waiting / pool.size + packets)
+    if packets > 1:
+        pool.pending += amount
+    else:
+        pool.backlog += amount
+    return True
+
+
+@compiled
+def take_out(pool, amount, packets):
+    """Remove a packet that was added and is dropped after all."""
+    if packets > 1:
+        pool.pending = max(pool.pending - amount, 0.0)
+    else:
+        pool.backlog = max(pool.backlog - amount, 0.0)
 
 
 @not_inlined
@@ -257,27 +269,22 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
     n = p.count
     speed = link.rate / 8
     drops = 0
-    if n * each > 1:
+    if n > 1:
         v0 = line.wait * speed
         v1 = max(pool.backlog - 0.5 * size, 0.0)
         pool.trains -= 1
         pool.inflow = max(pool.inflow - line.rate, 0.0)
         pool.flow_in = max(pool.flow_in - line.rate / size, 0.0)
-        pool.variance = max(pool.variance - variance_of(n * each), 0.0)
+        pool.variance = max(pool.variance - variance_of(n), 0.0)
         if pool.trains == 0:  # no rounding error
             pool.inflow = pool.flow_in = pool.variance = pool.noise = 0.0
-        add_at_once(link, pool, 0.5 * size, 0.5, each)
-        pool.over += line.rate * (pool.excess - line.excess) / (size * each)
+        add_at_once(link, pool, 0.5 * size, 0.5)
+        pool.over += line.rate * (pool.excess - line.excess) / size
         line.arriving = 0
-        if n == 1:
-            v1 = v0
     else:
         v0 = v1 = pool.backlog
         if pool.each > 1:
-            chance = chance_at_full(link, pool, v0, size, p.trigger == GROWTH)
-            drops = 1 if uniform(pool) < chance else 0
-            if drops == 0:
-                add_at_once(link, pool, size, 1.0, pool.each)
+            drops = 0 if admit(link, pool, line, w.now, size * each, each) else 1
         elif pool.trains > 0:
             short = v0 / pool.size - (link.capacity - 1)  # packets; of the place that it needs
             if p.trigger == GROWTH:
@@ -286,18 +293,18 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
                 share = max(OTHERS, 1 - pool.inflow / speed)
                 drops = 1 if uniform(pool) < share * short else 0
             if drops == 0:
-                add_at_once(link, pool, size, 1.0, 1.0)
+                add_at_once(link, pool, size, 1.0)
         elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
             drops = 1
         else:
-            add_at_once(link, pool, size, 1.0, 1.0)
-    if pool.over >= 1 - 1e-9 and n * each > 1:
+            add_at_once(link, pool, size, 1.0)
+    if pool.over >= 1 - 1e-9 and n > 1:
         drops = min(int(pool.over + 1e-9), n)
         pool.over -= drops
     tx = size / speed
     first = max(p.first + v0 / speed, line.busy)
     last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
-    line.busy = last + tx
+    line.busy = last + each * tx
     link.arrived += n * each
     if link.recorded != 0 and p.last <= w.duration:
         b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
@@ -318,7 +325,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
         share = j / (n - 1) if n > 1 else 0.0
         if not gone and link.loss > 0 and uniform(link) < link.loss:
             gone = True
-            pool.backlog = max(pool.backlog - size * each, 0.0)
+            take_out(pool, size * each, each)
         elif link.rule != 0:
             waiting = v0 + (v1 - v0) * share
             link.queue_bytes = waiting
@@ -337,7 +344,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
             marked = link.marked
             if not gone and not take_verdict(w, q, link, p.header, t):
                 gone = True
-                pool.backlog = max(pool.backlog - size * each, 0.0)
+                take_out(pool, size * each, each)
             if link.marked > marked:
                 count_marks(w, link, t, each - 1)
         if gone:
@@ -881,19 +888,18 @@ def handle_link(w, x, ident, now):
     size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
     each = np.int64(hop_at(w.hops, ident).count)
     advance_line(w, link, pool, now)
-    if line.arriving == 0 and 1 < p.count <= SHORT and each == 1:
+    if line.arriving == 0 and 1 < p.count and (p.count <= SHORT or pool.each > 1):
         drop_first_packet(p, train_at(x.trains, line.head))
         push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
-        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, 1)
+        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, each)
         return
-    if line.arriving == 0 and p.count * each > 1:
-        if p.count > 1 and p.last < p.first + 1e-9 * p.count:
+    if line.arriving == 0 and p.count > 1:
+        if p.last < p.first + 1e-9 * p.count:
             p = at_times(p, p.first, p.first + 1e-9 * p.count)
             train_at(x.trains, line.head).last = p.last
-        whole = spread_out(link, p, size, each)
-        begin_train(w, x, flow, link, pool, line, whole, now, size, each)
-        if whole.last > now:
-            push(w, whole.last, now, next_order(w), AT_LINK, ident)
+        begin_train(w, x, flow, link, pool, line, p, now, size)
+        if p.last > now:
+            push(w, p.last, now, next_order(w), AT_LINK, ident)
             return
     remove_head(w, x, line)
     end_train(w, x, flow, hop, link, pool, line, p, size, each)

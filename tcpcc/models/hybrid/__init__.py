@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import ResolvedFlow
 
 
 def simulate(
@@ -40,7 +41,8 @@ def simulate(
     Args:
         scenario: the scenario to simulate.
         driver: "compiled" or "simpy"; both give bit-identical results.
-        trace: keep every event of every foreground flow, or only of the named flows.
+        trace: keep every event of every foreground flow, or only of the named flows. A background
+            flow with a trace sends single packets.
         per_rtt: trains of the background are shorter than a round trip over this number.
         representatives: largest number of senders of a background flow with a `count`.
         progress: show a progress bar.
@@ -56,13 +58,17 @@ def simulate(
         raise unknown("driver", driver, RUN)
     at_most = whole("representatives", representatives, low=1)
     check_background(scenario)
+    if trace is True:
+        rows = scenario.resolve(at_most=at_most, in_front=math.inf).rows
+        trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
     world = PacketWorld(scenario, trace, at_most=at_most, in_front=math.inf)
-    front = [
-        i
-        for i, flow in enumerate(world.resolved.flows)
-        if not getattr(flow.spec, "background", False)
-    ]
+    front = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
     return RUN[driver](TrainMemory(world, per_rtt, front), "hybrid", progress, begin)
+
+
+def _is_single(flow: ResolvedFlow) -> bool:
+    """Whether each packet of a flow is a train of its own."""
+    return not getattr(flow.spec, "background", False)
 
 
 def check_background(scenario: Scenario) -> None:

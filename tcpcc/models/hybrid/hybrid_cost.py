@@ -1,13 +1,14 @@
-"""The cost of a run of the hybrid model: its foreground as packets, its background as trains."""
+"""The cost of a run of the hybrid model: at most that of its packets one by one."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tcpcc.models.estimates import Estimate, Options, record_memory
 from tcpcc.models.hybrid import check_background
 from tcpcc.models.packet.packet_cost import packets_sent, seconds_for, traffic_memory, workloads
-from tcpcc.models.trains import PER_RTT, REPRESENTATIVES
+from tcpcc.models.trains import REPRESENTATIVES
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -15,4 +16,16 @@ if TYPE_CHECKING:
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
-    raise NotImplementedError
+    """Estimate a run of the hybrid model.
+
+    Raises:
+        ScenarioError: no flow has ``background=True``, or an unknown driver.
+    """
+    check_background(scenario)
+    most = (math.inf, options.most(REPRESENTATIVES))
+    sent, outstanding = packets_sent(scenario, resolved, *most)
+    items, carried = workloads(scenario, resolved)
+    sent += carried
+    memory = record_memory(scenario, resolved, options, *most)
+    memory += traffic_memory(sent, outstanding, items, options.trace)
+    return Estimate("hybrid", sent, 0.0, seconds_for(sent, items, options.driver), memory)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import ResolvedFlow
 
+
 def simulate(
     scenario: Scenario,
     *,
@@ -53,9 +54,7 @@ class TrainMemory:
         single: places of the flows of which each packet is a train of its own.
     """
 
-    def __init__(
-        self, world: PacketWorld, per_rtt: float, single: Collection[int] = ()
-    ) -> None:
+    def __init__(self, world: PacketWorld, per_rtt: float, single: Collection[int] = ()) -> None:
         positive("per_rtt", per_rtt)
         self.world = world
         self.x = np.zeros(1, t.TRAINS)
@@ -73,11 +72,12 @@ class TrainMemory:
         self.grow()
         for i, flow in enumerate(world.resolved.flows):
             is_cbr = isinstance(flow.spec, CBR)
-            self.open["single"][i] = is_cbr or i in single or uses_headers(flow)
-            if is_cbr and i not in single:
+            traced = bool(world.flows["traced"][i])
+            self.open["single"][i] = is_cbr or i in single or traced or uses_headers(flow)
+            if is_cbr:
                 rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)
                 packets = rtt / per_rtt / world.cbr["interval"][i]
-                self.open["extra"][i] = min(max(int(packets), 1), 2**16)
+                self.open["extra"][i] = 1 if i in single else min(max(int(packets), 1), 2**16)
         world.in_trains = self.in_flight  # type: ignore[attr-defined]
         self._lay_out_counts()
         for i, link in enumerate(world.resolved.links):

@@ -26,13 +26,21 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.conversations import leave_place, note_items
 from tcpcc.models.packet.event_list import drop_first, next_order, push, schedule
-from tcpcc.models.packet.forward import clear_queue_sample, fill_queue_sample, note_drop, set_open
+from tcpcc.models.packet.forward import (
+    clear_queue_sample,
+    fill_queue_sample,
+    note_delivery,
+    note_drop,
+    set_open,
+)
 from tcpcc.models.packet.handlers import (
+    begin_turn,
     handle_other,
     hold_ack,
     set_timers,
     take_arrived,
     take_held_ack,
+    trace_turn,
 )
 from tcpcc.models.packet.headers import (
     count_marks,
@@ -43,13 +51,17 @@ from tcpcc.models.packet.headers import (
     write_header,
 )
 from tcpcc.models.packet.packet_records import (
+    ACK,
     ACK_TIMER,
     ARRIVAL,
     CBR_PACKET,
+    DUPACK,
     FLOW_START,
     FLOW_STOP,
     MARGIN,
     QUEUE_TIMER,
+    RETRANSMIT,
+    SEND,
     cbr_at,
     event_at,
     flow_at,
@@ -58,7 +70,14 @@ from tcpcc.models.packet.packet_records import (
     world_at,
 )
 from tcpcc.models.packet.packets import Packet
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
+from tcpcc.models.packet.recorder import (
+    add_sending,
+    add_waiting,
+    bin_of,
+    sample_flow,
+    trace,
+    trace_ack,
+)
 from tcpcc.models.packet.scheduled import send_packet
 from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample_at, run_timer
 from tcpcc.models.trains.train_records import (
@@ -112,6 +131,10 @@ SHORT = 4
 #: Mean distances of a discipline's drops after which the next drop does not depend on the last.
 FORGOTTEN = 4
 
+#: Time in which a packet that stands for many arrives at a discipline that decides, as a multiple
+#: of the time that the link needs for it: the discipline would take its packets for a burst.
+SPREAD = 10.0
+
 #: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
 OTHERS = 0.2
 
@@ -137,8 +160,9 @@ def advance_line(w, link, pool, t):
     a = pool.at
     pool.at = t
     speed = link.rate / 8
-    if pool.each > 1:  # what is pending arrives in the time that the link needs for `each`, on average
-        more = pool.pending * (1 - math.exp(-dt * speed / (pool.each * pool.size)))
+    if pool.each > 1:
+        span = pool.each * pool.size / speed * (SPREAD if link.rule != 0 else 1.0)
+        more = pool.pending * (1 - math.exp(-dt / span))
         pool.pending -= more
         pool.inflow = more / dt
         pool.flow_in = pool.inflow / pool.size
@@ -550,7 +574,8 @@ def receive_train(w, x, flow, p):
     n = p.count
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += n
-        count_delivered(w, flow, p.last, n)
+        note_delivery(w, flow, p.seq, p.last)
+        count_delivered(w, flow, p.last, n - 1)
         return
     tcp = tcp_at(w.tcp, flow.index)
     if (
@@ -591,8 +616,8 @@ def receive_each(w, x, flow, tcp, p):
         due = receiver.receive_data(tcp, t, seq, p.again)
         if p.header != 0:
             due = read_at_receiver(w, flow, tcp, p.header, due)
-        if tcp.delivered != before and (seq > 0 or flow.handshake == 0):
-            count_delivered(w, flow, t, 1)
+        if tcp.delivered != before:
+            note_delivery(w, flow, seq, t)
         if not due:
             hold_ack(w, flow, tcp, held, t)
             continue
@@ -689,6 +714,8 @@ def gather(w, x, flow, tcp, o, now, first):
             b.sent += 1
             if out.again != 0:
                 b.retransmitted += 1
+            cwnd = window_at(tcp.state, 0).cwnd
+            trace(w, flow, now, RETRANSMIT if out.again != 0 else SEND, seq, cwnd)
             more = o.count > 0 and o.single != 0
             if o.count > 0 and (
                 o.single != 0
@@ -832,10 +859,17 @@ def take_acks(w, x, flow, tcp, o, p):
                 sender.release_paced(tcp, at)
                 gather(w, x, flow, tcp, o, at, at)
         high = p.high + (j if p.step == 0 else 0)
+        begin_turn(w, flow, tcp)
+        before = tcp.high_ack
+        tcp.last_rtt = math.nan
         tcp.echoes_repair = p.again
         if p.header != 0:
             read_at_sender(w, flow, tcp, p.seq, p.header)
-        sender.receive_ack(tcp, t, p.seq + j * p.step, p.trigger + j, p.low, high)
+        ack = p.seq + j * p.step
+        sender.receive_ack(tcp, t, ack, p.trigger + j, p.low, high)
+        kind = ACK if ack > before else DUPACK
+        trace_ack(w, flow, t, kind, ack + 1, tcp.last_rtt, p.trigger + j, p.low, high)
+        trace_turn(w, flow, tcp, t)
         gather(w, x, flow, tcp, o, t, t)
 
 
@@ -888,7 +922,7 @@ def handle_link(w, x, ident, now):
     size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
     each = np.int64(hop_at(w.hops, ident).count)
     advance_line(w, link, pool, now)
-    if line.arriving == 0 and 1 < p.count and (p.count <= SHORT or pool.each > 1):
+    if line.arriving == 0 and p.count > 1 and (p.count <= SHORT or pool.each > 1):
         drop_first_packet(p, train_at(x.trains, line.head))
         push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
         end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, each)
@@ -957,6 +991,7 @@ def emit_cbr(w, x, kind, ident, now, order):
     if o.last < math.inf:
         n = max(min(n, math.ceil((o.last - now) / source.interval)), 1)
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += n
+    trace(w, flow, now, SEND, source.sent, 0.0)
     last = now + (n - 1) * source.interval
     go_on_train(w, x, flow, 0, Train(now, last, source.sent, n, 1, 0, -1, 0, 0, 0))
     source.sent += n
@@ -983,6 +1018,7 @@ def go_on_sending(w, x, ident, now):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
     o = open_at(x.open, ident)
+    trace_turn(w, flow, tcp, now)
     gather(w, x, flow, tcp, o, now, now)
     close_train(w, x, flow, tcp, o)
     set_timers(w, flow, tcp, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,8 +47,6 @@ class PacketWorld:
     Args:
         scenario: the scenario to run.
         trace: record every event of every flow, or of the named flows.
-        shared: addresses of the records of links shared with the fluid model, by link.
-        elsewhere: memories of the disciplines of such links that count amounts, by link.
         growing: whether flows may be added (`added.add_flow`). Then any link may get another
             feeder, so no packet is sent over a link before its arrival time there.
         stream: the file that the record is written to; bins are kept on the same disk.
@@ -61,8 +59,6 @@ class PacketWorld:
         self,
         scenario: Scenario,
         trace: bool | Selection = False,
-        shared: Mapping[int, int] | None = None,
-        elsewhere: Mapping[int, QueueMemory] | None = None,
         growing: bool = False,
         stream: Path | None = None,
         at_most: float = math.inf,
@@ -71,8 +67,6 @@ class PacketWorld:
         self.scenario = scenario
         self.stream = stream
         self.scratch = None if stream is None else Scratch(stream.absolute().parent)
-        self.shared = shared or {}
-        self.elsewhere = elsewhere or {}
         self.growing = growing
         self.resolved: Resolved = scenario.resolve(at_most=at_most, in_front=in_front)
         warn_of_unread_headers(self.resolved)

@@ -81,7 +81,7 @@ class TrainMemory:
         world.in_trains = self.in_flight  # type: ignore[attr-defined]
         self._lay_out_counts()
         for i, link in enumerate(world.resolved.links):
-            if math.isfinite(link.buffer) or self.pools["rule"][i]:
+            if math.isfinite(link.buffer) or self.pools["rule"][i] > 0:
                 seed_stream(self.pools[i], world.scenario.seed, f"link {link.name}: trains")
 
     def _lay_out_lines(self) -> None:
@@ -115,7 +115,9 @@ class TrainMemory:
                 continue
             self.pools["each"][i] = sum(c * c for c in counts) / sum(counts)
             queue, discipline = world.queues.get(i), world.resolved.links[i].queue.discipline
-            if queue is not None and discipline.on_fluid is not None and not discipline.in_amounts:
+            if discipline.in_amounts:
+                self.pools["rule"][i] = -1
+            elif queue is not None and discipline.on_fluid is not None:
                 dtypes = (queue.state.dtype, queue.params.dtype, queue.sample.dtype)
                 self.pools["rule"][i] = rule_address(discipline.on_fluid, *dtypes)
 

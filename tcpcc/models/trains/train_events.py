@@ -361,9 +361,10 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
             q.idle = pool.idle
             pool.idle = 0.0
             b = min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1
-            if pool.rule != 0:
+            if pool.rule > 0:
                 decide_in_fluid(link, pool, q, each, b)
             else:
+                q.arrivals = each
                 apply_discipline(link, b)
             marked = link.marked
             if not gone and not take_verdict(w, q, link, p.header, t):
@@ -371,6 +372,8 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
                 take_out(pool, size * each, each)
             if link.marked > marked:
                 count_marks(w, link, t, each - 1)
+            if each > 1 and pool.rule == 0:
+                count_others(w, link, flow, packet, t, size, q.queue, each - 1)
         if gone:
             link.dropped += each
             lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
@@ -383,6 +386,14 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
             a = j + 1
     if a < n:
         go_on_train(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
+
+
+@not_inlined
+def count_others(w, link, flow, packet, t, size, waiting, others):
+    """Let a discipline without a rule for amounts see those that a packet stands for."""
+    for _ in range(others):
+        fill_queue_sample(w, link, flow, packet, t, size, waiting, False)
+        apply_discipline(link, -1)
 
 
 @not_inlined

@@ -25,26 +25,35 @@ def test_both_drivers_give_the_same_bits(queue):
     assert {run.flows[k] for k in np.unique(run.events["flow"])} == {f"front{k}" for k in range(4)}
 
 
-def test_all_traffic_of_the_packet_model_runs_in_the_background():
-    """ECN, BBR, an own loss recovery, a workload; marks count all flows that a packet stands for."""
-    queue = tc.RED(min_thresh=30, max_thresh=180, gentle=True, weight=0.01, ecn=True)
-    net = tc.dumbbell("40 Mbps", "20 ms", 240, queue=queue)
-    marked = tc.Transport(ecn="classic")
+@pytest.mark.parametrize("representatives", [10, 100])
+def test_ecn_rack_and_workloads_beside_a_background_are_as_in_packets(representatives):
+    """Drops and marks count all flows that a packet stands for."""
+    queue = tc.RED(min_thresh=60, max_thresh=360, gentle=True, weight=0.005, ecn=True)
+    net = tc.dumbbell("80 Mbps", "20 ms", 480, queue=queue)
+    settings = {"background": True, "jitter": 1}
     flows = [
-        tc.Flow("newreno", name="front"),
-        tc.Flow("newreno", count=40, background=True, transport=marked, name="marked"),
-        tc.Flow("bbr", count=10, background=True, name="bbr"),
-        tc.Flow("cubic", count=4, background=True, recovery="rack-tlp", name="rack"),
+        tc.Flow("newreno", count=40, name="ecn", transport=tc.Transport(ecn="classic"), **settings),
+        tc.Flow("cubic", count=20, name="rack", recovery="rack-tlp", **settings),
     ]
     load = tc.web("newreno", rate=5, size=20)
-    case = tc.Scenario(net, flows, duration=8, workloads=[load])
-    runs = {n: tc.simulate(case, "hybrid", representatives=n).data for n in (5, 100)}
-    for run in runs.values():
-        late = run.sel(time=slice(3, None))
-        assert float(late.sent_bits[:, 0].sum()) / 5 == pytest.approx(40e6, rel=0.03)
-        assert (late.delivered.sum("time") > 0).all()
-    few, every = (float(run.marks.sum()) for run in runs.values())
-    assert few == pytest.approx(every, rel=0.3)
+    case = tc.Scenario(net, flows, duration=12, workloads=[load], seed=2)
+    found = []
+    for model, options in (("packet", {}), ("hybrid", {"representatives": representatives})):
+        run = tc.simulate(case, model, **options)
+        late = run.data.sel(time=slice(4, None))
+        ecn = [k for k, name in enumerate(run.flows) if name.startswith("ecn")]
+        found.append([float(late[name].sum()) for name in ("queue", "drops", "marks")])
+        found[-1].append(float(late.delivered[:, ecn].sum()))
+    assert found[1] == pytest.approx(found[0], rel=0.1)
+
+
+def test_bbr_runs_in_the_background():
+    net = tc.dumbbell("40 Mbps", "20 ms", 240)
+    flows = [tc.Flow("bbr"), tc.Flow("bbr", count=20, background=True, jitter=1)]
+    run = tc.simulate(tc.Scenario(net, flows, duration=6), "hybrid", representatives=5)
+    late = run.data.sel(time=slice(3, None))
+    assert float(late.sent_bits.sum()) / 3 == pytest.approx(40e6, rel=0.02)
+    assert (late.delivered.sum("time") > 0).all()
 
 
 def test_a_traced_background_flow_sends_single_packets():
@@ -75,7 +84,7 @@ def test_rows_are_in_the_order_of_the_scenario():
     case = case.replace(flows=[*case.flows[::-1], tc.CBR("1 Mbps", name="cbr")])
     run = tc.simulate(case, model="hybrid", representatives=3)
     assert run.flows == ["behind.1", "behind.2", "behind.3", "front1", "front0", "cbr"]
-    assert float(run.data.delivered[:, -1].sum()) == pytest.approx(375, abs=15)
+    assert float(run.data.delivered[:, -1].sum()) >= 375 - float(run.data.dropped[:, -1].sum()) - 4
 
 
 def test_foreground_flows_with_a_count_are_all_simulated():

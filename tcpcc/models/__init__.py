@@ -64,16 +64,16 @@ MODELS = {
         Model(
             "fluid",
             "trains of packets over fluid queues",
-            ("per_rtt",),
+            ("per_rtt", "representatives"),
             "tcpcc.models.fluid.train_events",
             20,
         ),
         Model(
             "hybrid",
             "foreground flows as packets, background flows as fluid, in the same queues",
-            ("driver", "trace", "step", "representatives"),
-            "tcpcc.models.hybrid.turns",
-            30,
+            ("driver", "trace", "per_rtt", "representatives"),
+            "tcpcc.models.fluid.train_events",
+            20,
         ),
         Model(
             "meanfield",

@@ -690,8 +690,8 @@ def estimate_cost(options: argparse.Namespace) -> None:
             given: dict[str, Any] = {} if driver is None else {"driver": driver}
             row: dict[str, Any] = {"model": model, "driver": driver}
             try:
-                if model in ("fluid", "meanfield"):
-                    refuse_what_needs_packets(resolved, model, ecn=model == "meanfield")
+                if model == "meanfield":
+                    refuse_what_needs_packets(resolved)
                 found = estimate(scenario, model, **given)
             except ScenarioError as error:
                 rows.append({"model": model, "note": str(error)})

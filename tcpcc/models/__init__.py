@@ -124,11 +124,11 @@ def simulate(
         progress: show a progress bar.
         force: run even if the machine seems to lack the memory, or if the estimated time exceeds
             four hours; see `estimate`.
-        options: "fluid": ``per_rtt``, the number of trains in a round trip (default 16). "hybrid"
-            and "meanfield": ``step``, the time step in s. "packet", "fluid" and "hybrid": ``representatives``, the largest number of senders simulated for one flow
-            with a ``count`` (default: all in packets, else 100). Each packet of such a sender
-            stands for one packet of each of its flows; see `docs/models.md`. "meanfield":
-            ``marking``.
+        options: "fluid" and "hybrid": ``per_rtt``, the number of trains in a round trip (default
+            16). "packet", "fluid" and "hybrid": ``representatives``, the largest number of senders
+            simulated for one flow with a ``count`` (default: all in packets, else 100). Each packet
+            of such a sender stands for one packet of each of its flows; see `docs/models.md`.
+            "meanfield": ``step``, the time step in s, and ``marking``.
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, or an option that the model does

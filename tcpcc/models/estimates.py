@@ -30,7 +30,7 @@ class Estimate:
     """Approximate cost of a run.
 
     Attributes:
-        model: "packet", "fluid", "trains", "hybrid" or "meanfield".
+        model: "packet", "fluid", "hybrid" or "meanfield".
         packets: data packets sent (packet model, trains and hybrid), else 0.
         steps: time steps (fluid and meanfield model), else 0.
         seconds: CPU time, s.

@@ -124,14 +124,14 @@ def test_ctrl_c_answers_within_a_second_whatever_the_duration(model):
     assert float(found.stdout) < 1
 
 
-@pytest.mark.parametrize(("model", "size"), [("packet", "EVENTS_AT_ONCE"), ("fluid", "AT_ONCE")])
-def test_pauses_change_no_bit(model, size, monkeypatch):
-    from tcpcc.models.automaton import fluid_world
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_pauses_change_no_bit(model, monkeypatch):
+    from tcpcc.models.fluid import drivers
     from tcpcc.models.packet import compiled
 
     scenario = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("vegas", start=1)], duration=10)
     whole = tc.simulate(scenario, model)
-    monkeypatch.setattr(compiled if model == "packet" else fluid_world, size, 97)
+    monkeypatch.setattr(compiled if model == "packet" else drivers, "EVENTS_AT_ONCE", 97)
     assert tc.simulate(scenario, model).identical(whole)
 
 

@@ -13,6 +13,7 @@ from tcpcc.engine.jit import address, blank, longer, rule_address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import positive, whole
 from tcpcc.models.fluid import train_records as t
+from tcpcc.models.fluid.limits import warn_of_two_ways
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.header_memory import uses_headers
 from tcpcc.models.packet.representatives import count_of
@@ -42,7 +43,9 @@ def simulate(
 
     begin = time.thread_time()
     at_most = whole("representatives", representatives, low=1)
-    memory = TrainMemory(PacketWorld(scenario, at_most=at_most), per_rtt)
+    world = PacketWorld(scenario, at_most=at_most)
+    warn_of_two_ways(world.resolved)
+    memory = TrainMemory(world, per_rtt)
     return run_compiled(memory, "fluid", progress, begin)
 
 

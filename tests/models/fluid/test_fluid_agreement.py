@@ -78,7 +78,7 @@ def test_the_order_of_different_flows_does_not_matter():
         tc.simulate(tc.Scenario(net, each, duration=30), "fluid") for each in (flows, flows[::-1])
     ]
     there, back = (run.throughput(after=10).values for run in runs)
-    assert there == pytest.approx(back[::-1], rel=1e-6)
+    assert there == pytest.approx(back[::-1], abs=8000 / 20)  # a packet
 
 
 def test_queues_of_slow_flows_stay_within_the_buffer():

@@ -123,9 +123,7 @@ def test_a_first_window_of_more_than_the_first_ring_is_sent_at_once():
     """A flow has memory for 64 segments at first; what does not fit follows in the same event."""
     start = tc.Flow("newreno", size=200, transport=tc.Transport(initial_window=200))
     run = tc.Scenario(tc.dumbbell(1e9, "5 ms", 1000), [start], duration=2, interval=0.01)
-    times = [
-        float(tc.simulate(run, model).fct()["fct_s"].iloc[0]) for model in ("packet", "fluid")
-    ]
+    times = [float(tc.simulate(run, model).fct()["fct_s"].iloc[0]) for model in ("packet", "fluid")]
     assert times[1] == pytest.approx(times[0], rel=0.01)
 
 

@@ -92,7 +92,7 @@ def test_foreground_flows_with_a_count_are_all_simulated():
     flows = [tc.Flow("newreno", count=30), tc.Flow("newreno", count=30, background=True)]
     case = tc.Scenario(net, flows, duration=1)
     assert len(tc.simulate(case, "hybrid", representatives=4).flows) == 34
-    assert len(tc.simulate(case, "trains", representatives=4).flows) == 8
+    assert len(tc.simulate(case, "fluid", representatives=4).flows) == 8
 
 
 def test_background_yields_to_a_packet_source():
@@ -117,7 +117,7 @@ def test_fewer_representatives_give_the_same_queue_and_losses(representatives):
         min_thresh=200, max_thresh=1200, max_p=0.1, gentle=True, weight=0.002
     ))  # fmt: skip
     case = tc.Scenario(net, [tc.Flow("newreno", count=240, jitter=3)], duration=20)
-    runs = [tc.simulate(case, model="trains", representatives=k) for k in (240, representatives)]
+    runs = [tc.simulate(case, model="fluid", representatives=k) for k in (240, representatives)]
     every, few = (run.data.sel(time=slice(8, None)) for run in runs)
     assert float(few.queue.mean()) == pytest.approx(float(every.queue.mean()), rel=0.06)
     losses = [float(x.drops.sum() / x.arrived.sum()) for x in (every, few)]

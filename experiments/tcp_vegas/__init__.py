@@ -3,7 +3,8 @@ JSAC 13(8), 1995.
 
 scenarios.py has the scenarios, with the settings that the paper does not give and their evidence;
 tables.py computes numbers from runs; figures.py draws the figures. The complex network, and the
-Internet of 1994 on which Tables I and II were measured, are replaced by substitutes, and ratios are compared.
+Internet of 1994 on which Tables I and II were measured, are replaced by substitutes, and ratios are
+compared.
 """
 
 from functools import partial

@@ -58,6 +58,7 @@ def simulate(
         raise unknown("driver", driver, RUN)
     at_most = whole("representatives", representatives, low=1)
     check_background(scenario)
+    _check_groups(scenario, at_most)
     if trace is True:
         rows = scenario.resolve(at_most=at_most, in_front=math.inf).rows
         trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
@@ -69,6 +70,23 @@ def simulate(
 def _is_single(flow: ResolvedFlow) -> bool:
     """Whether each packet of a flow is a train of its own."""
     return not getattr(flow.spec, "background", False)
+
+
+def _check_groups(scenario: Scenario, at_most: int) -> None:
+    """Refuse a group of which only some flows have representatives.
+
+    Raises:
+        ScenarioError: there is one.
+    """
+    for flow in scenario.flows:
+        group = getattr(flow, "group", None)
+        if group is None or flow.count <= at_most:  # type: ignore[union-attr]
+            continue
+        if len({x.background for x in scenario.flows if getattr(x, "group", None) == group}) > 1:  # type: ignore[union-attr]
+            raise ScenarioError(
+                f"group {group!r}: has flows with and without background=True and a count above"
+                f" representatives = {at_most}: must be all or none"
+            )
 
 
 def check_background(scenario: Scenario) -> None:

@@ -43,8 +43,8 @@ OWN, SHARED, STAGE, FREE, SINGLE = range(5)
 # mean size of the waiting packets; `flow_in`: packets/s that arrive. `noise`: packets that wait
 # beyond those of the fluid; `variance`: that of the noise. `unused`: the link has a queue of the
 # packet model. `each`: packets that a packet stands for, on average; `rule`: the discipline's rule
-# for amounts, if that is more than 1 (-1: it counts amounts on arrival); `due`: distance to its next drop in mean distances, and
-# `due_of_many` the same among the packets that stand for several. `pending`: bytes that are
+# for amounts, if that is more than 1 (-1: it counts amounts on arrival); `due`: distance to its
+# next drop in mean distances; `due_of_many`: the same among the packets that stand for several. `pending`: bytes that are
 # still to arrive of packets that stand for several.
 POOL = record_dtype(
     [

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, unknown, whole
-from tcpcc.models.trains import PER_RTT, REPRESENTATIVES, TrainMemory
+from tcpcc.models.trains import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -50,7 +50,6 @@ def simulate(
     Raises:
         ScenarioError: no flow has ``background=True``; an unknown driver.
     """
-    from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.models.trains.drivers import RUN
 
     begin = time.thread_time()
@@ -62,7 +61,7 @@ def simulate(
     if trace is True:
         rows = scenario.resolve(at_most=at_most, in_front=math.inf).rows
         trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
-    world = PacketWorld(scenario, trace, at_most=at_most, in_front=math.inf)
+    world = lay_out(scenario, math.inf, at_most, trace)
     front = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
     return RUN[driver](TrainMemory(world, per_rtt, front), "hybrid", progress, begin)
 

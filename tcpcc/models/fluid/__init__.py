@@ -11,21 +11,23 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank, longer, rule_address
 from tcpcc.engine.streams import seed_stream
-from tcpcc.errors import positive, whole
+from tcpcc.errors import ScenarioError, positive, whole
 from tcpcc.models.fluid import train_records as t
 from tcpcc.models.fluid.limits import warn_of_two_ways
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.header_memory import uses_headers
-from tcpcc.models.packet.representatives import count_of
+from tcpcc.models.packet.representatives import count_of, refuse_counts
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport.recovery import RECOVERIES
 
 PER_RTT = 16  # trains in a round trip, by default
+ALL = 10_000  # flows; more are not simulated each where a packet cannot stand for several
 REPRESENTATIVES = 100  # senders of a flow with a count, at most, by default
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.results import Run
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import ResolvedFlow
 
@@ -39,14 +41,34 @@ def simulate(
 ) -> Run:
     """Run `scenario` with trains of at most 1/`per_rtt` of a round trip; see `tcpcc.simulate`."""
     from tcpcc.models.fluid.drivers import run_compiled
-    from tcpcc.models.packet.packet_world import PacketWorld
 
     begin = time.thread_time()
     at_most = whole("representatives", representatives, low=1)
-    world = PacketWorld(scenario, at_most=at_most)
+    world = lay_out(scenario, at_most, at_most)
     warn_of_two_ways(world.resolved)
-    memory = TrainMemory(world, per_rtt)
-    return run_compiled(memory, "fluid", progress, begin)
+    return run_compiled(TrainMemory(world, per_rtt), "fluid", progress, begin)
+
+
+def lay_out(
+    scenario: Scenario, in_front: float, behind: float, trace: bool | Selection = False
+) -> PacketWorld:
+    """The packet model's memory, with as many senders of a foreground or background flow.
+
+    Where a packet cannot stand for several, up to `ALL` flows are simulated each.
+
+    Raises:
+        ScenarioError: there are more.
+    """
+    from tcpcc.models.packet.packet_world import PacketWorld
+
+    world = PacketWorld(scenario, trace, at_most=behind, in_front=in_front)
+    try:
+        refuse_counts(scenario, world.resolved)
+    except ScenarioError:
+        if sum(getattr(flow, "count", 1) for flow in scenario.flows) > ALL:
+            raise
+        return PacketWorld(scenario, trace)
+    return world
 
 
 def can_coast(tcp: Any, flow: ResolvedFlow) -> bool:

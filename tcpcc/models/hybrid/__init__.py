@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, unknown, whole
-from tcpcc.models.fluid import PER_RTT, REPRESENTATIVES, TrainMemory
+from tcpcc.models.fluid import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -51,17 +51,17 @@ def simulate(
         ScenarioError: no flow has ``background=True``; an unknown driver.
     """
     from tcpcc.models.fluid.drivers import RUN
-    from tcpcc.models.packet.packet_world import PacketWorld
 
     begin = time.thread_time()
     if driver not in RUN:
         raise unknown("driver", driver, RUN)
     at_most = whole("representatives", representatives, low=1)
     check_background(scenario)
+    _check_groups(scenario, at_most)
     if trace is True:
         rows = scenario.resolve(at_most=at_most, in_front=math.inf).rows
         trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
-    world = PacketWorld(scenario, trace, at_most=at_most, in_front=math.inf)
+    world = lay_out(scenario, math.inf, at_most, trace)
     front = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
     return RUN[driver](TrainMemory(world, per_rtt, front), "hybrid", progress, begin)
 
@@ -69,6 +69,23 @@ def simulate(
 def _is_single(flow: ResolvedFlow) -> bool:
     """Whether each packet of a flow is a train of its own."""
     return not getattr(flow.spec, "background", False)
+
+
+def _check_groups(scenario: Scenario, at_most: int) -> None:
+    """Refuse a group of which only some flows have representatives.
+
+    Raises:
+        ScenarioError: there is one.
+    """
+    for flow in scenario.flows:
+        group = getattr(flow, "group", None)
+        if group is None or flow.count <= at_most:  # type: ignore[union-attr]
+            continue
+        if len({x.background for x in scenario.flows if getattr(x, "group", None) == group}) > 1:  # type: ignore[union-attr]
+            raise ScenarioError(
+                f"group {group!r}: has flows with and without background=True and a count above"
+                f" representatives = {at_most}: must be all or none"
+            )
 
 
 def check_background(scenario: Scenario) -> None:

@@ -18,6 +18,8 @@ from tcpcc.errors import (
     probability,
     real,
     refuse,
+    shown,
+    suggestion,
     text,
     unknown,
 )
@@ -342,11 +344,8 @@ def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
         return DropTail()
     if isinstance(queue, str):
         return QueueSpec(queue, ())
-    if isinstance(queue, Mapping) and isinstance(queue.get("name"), str):
-        params = {k: v for k, v in queue.items() if k != "name"}
-        known = QUEUES.find(queue["name"]).params
-        return QueueSpec(queue["name"], number_pairs("queue", params, known))
-    raise refuse("queue", queue, "a queue discipline such as tc.RED(...), or its name")
+    name, params = name_and_params("queue", queue, "a queue discipline such as tc.RED(...)")
+    return QueueSpec(name, number_pairs("queue", params, QUEUES.find(name).params))
 
 
 def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
@@ -378,6 +377,26 @@ def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
         if name in names[:k]:
             raise ScenarioError(f"{field} = {names!r}: goes through node {name!r} twice")
     return tuple(names)
+
+
+def name_and_params(field: str, spec: object, what: str) -> tuple[str, dict[str, Any]]:
+    """The name and the other entries of a mapping such as ``{"name": "red", "min_thresh": 5}``.
+
+    Args:
+        what: what else the field may be, for the message.
+    """
+    if isinstance(spec, Mapping):
+        if isinstance(spec.get("name"), str):
+            return spec["name"], {k: v for k, v in spec.items() if k != "name"}
+        refuse_misspelt(field, spec, ("name",))
+    raise refuse(field, spec, f'{what}, its name, or a mapping with "name"')
+
+
+def refuse_misspelt(field: str, table: Mapping[str, Any], needed: Sequence[str]) -> None:
+    """Raise an error if none of the `needed` keys is there and a key is spelt like one of them."""
+    for key in () if set(needed) & set(table) else table:
+        if hint := suggestion(key, needed):
+            raise ScenarioError(f"{field} = {shown(table)}: unknown key {key!r}{hint}")
 
 
 def number_pairs(

@@ -729,9 +729,9 @@ def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
 
 def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, all_seeds):
     """Not on what draws its figure, nor on another paper."""
-    behind = kept._behind({"experiments.red_fairness.studies"})
-    assert {"experiments.red_fairness.scenarios", "experiments.seeds"} <= behind
-    assert not any(name.startswith("experiments.tcp_fusion") for name in behind)
+    used = kept._dependencies({"experiments.red_fairness.studies"})
+    assert {"experiments.red_fairness.scenarios", "experiments.seeds"} <= used
+    assert not any(name.startswith("experiments.tcp_fusion") for name in used)
     item = experiments.papers()["quick_vegas"].items["table_1"]
     before = item.code
     assert before == experiments.papers()["quick_vegas"].items["figure_7"].code

@@ -153,7 +153,7 @@ def test_the_spread_says_of_what_it_is():
 
 def test_a_notebook_takes_few_seeds_or_all(monkeypatch):
     monkeypatch.setattr(seeds, "QUICK", True)
-    assert seeds.seeds_up_to(10) == range(1, 1 + seeds.FEW)
+    assert seeds.seeds_up_to(10) == range(1, 1 + seeds.QUICK_SEEDS)
     monkeypatch.setattr(seeds, "QUICK", False)
     assert seeds.seeds_up_to(10) == range(1, 11)
     monkeypatch.setenv(notebook.CHOICE, "0")

@@ -42,7 +42,7 @@ def test_the_same_in_packets(benchmark, background, queue):
 @pytest.mark.parametrize("background", crowd.WANTED)
 def test_speed_up_of_one_flow_before_a_crowd(benchmark, background):
     """A minute; packets by a part of it (`experiments/crowd.py`, which draws the figure)."""
-    table = benchmark.pedantic(crowd.cost, ([behind],), {"most": 3e6}, rounds=1)
+    table = benchmark.pedantic(crowd.cost, ([background],), {"most": 3e6}, rounds=1)
     for name in crowd.HYBRIDS:
         speed_up = table.loc[background, "packet"] / table.loc[background, name]
         benchmark.extra_info[name] = round(speed_up)

@@ -429,7 +429,7 @@ def test_the_function_that_makes_a_spec_documents_its_parameters():
         ({"gentle": math.nan}, r"queue 'red' gentle = nan: must be true or false"),
     ],
 )
-def test_bad_parameters_are_told_in_one_line(params, says):
+def test_bad_parameters_are_refused_in_one_line(params, says):
     with pytest.raises(ScenarioError, match=says) as error:
         tc.RED(**params)
     assert "\n" not in str(error.value)

@@ -243,7 +243,7 @@ def test_what_cannot_be_streamed_is_refused_in_one_line(options, text, tmp_path)
         tc.simulate(scenario(tc.Flow("reno")), **{"stream": tmp_path / "run.nc"} | options)
 
 
-def test_a_disk_without_room_is_told_beforehand(tmp_path, monkeypatch):
+def test_a_disk_without_room_is_refused_beforehand(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(tc.TcpccError, match="GiB of disk; "):
         tc.simulate(scenario(tc.Flow("reno")), stream=tmp_path / "run.nc")

@@ -272,7 +272,7 @@ def test_a_sweep_varies_it():
         (7, "slow_start = 7"),
     ],
 )
-def test_a_wrong_rule_is_told_in_one_line(spec, message):
+def test_a_wrong_rule_is_refused_in_one_line(spec, message):
     with pytest.raises(tc.ScenarioError, match=message) as error:
         tc.Flow("reno", slow_start=spec)
     assert "\n" not in str(error.value)

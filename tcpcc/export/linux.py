@@ -26,6 +26,11 @@ FLOAT64, RUNTIME = "float64.h", "runtime.bpf.h"
 
 MOST_TURNS = 256  # of a loop, of which the verifier wants to see the end
 
+OPAQUE = """\
+/* Hides from clang how often a loop runs: it would compute a sum over the turns as a product of
+ * 128 bits, which BPF does not have. */
+#define LOOP_OPAQUE(turns) __asm__ volatile("" : "+r"(turns))"""
+
 #: Fields of the sample that the kernel can tell -> from what.
 KERNEL: dict[str, str] = {
     "now": "tcp_mstamp",
@@ -207,7 +212,7 @@ def _features(controller: Controller) -> str:
     have += ["READS_RATE"] if controller.reads_of_packets else []
     lines = [f"#define CONTROL {identifier(controller.name)[:15]}"]
     lines += [f"#define {one}" for one in have]
-    lines += ["", "#ifndef LOOP_LIMIT", f"#define LOOP_LIMIT {MOST_TURNS}", "#endif"]
+    lines += ["", "#ifndef LOOP_LIMIT", f"#define LOOP_LIMIT {MOST_TURNS}", "#endif", "", OPAQUE]
     return "\n".join([*lines, "", "typedef f64_s s64;", "typedef f64_u u64;"])
 
 

@@ -47,7 +47,7 @@ class PacketSimulation:
         scenario: what to simulate; its time 0 is the environment's present time
         env: the ``simpy.Environment`` to run in; a new one if None
         trace: record every event of every flow, or of the named flows; see `tcpcc.simulate`
-        growing: whether `add` may add flows during the run; it costs some more events
+        growing: whether `add` may add flows during the run; costs a few more events
         stream: file to which the record is written, see `tcpcc.simulate`; not with `growing`
         world: the memory of the run, if it already exists
         representatives: see `tcpcc.simulate`
@@ -289,7 +289,7 @@ class PacketSimulation:
 
         i = self._flow(flow)
         if not isinstance(self.world.resolved.flows[i].spec, CBR):
-            raise ScenarioError(f"flow {flow!r}: only a CBR source can be switched on by hand")
+            raise ScenarioError(f"flow {flow!r}: start: must be a CBR source")
         return i
 
     def _from_outside(self, kind: Any, ident: int) -> None:

@@ -167,7 +167,7 @@ def _sample(line: str, told: dict[str, tuple[str, str]]) -> dict[str, Any]:
 
 
 def _time(word: str) -> float | None:
-    """A time: s, or an ISO 8601 date; None if the word is none."""
+    """A time: s, or an ISO 8601 date; None if the word is neither."""
     try:
         return float(word)
     except ValueError:

@@ -280,7 +280,7 @@ class Change(Record):
         jitter_share: float | None = None,
     ) -> None:
         room, unit = (None, "packets") if buffer is None else buffer_room(buffer, buffer_unit)
-        pairs = number_pairs("queue", queue, _queue_flags(queue))
+        pairs = number_pairs("queue", queue, _queue_params(queue))
         given = (rate, delay, buffer, loss, jitter, jitter_share)
         if not pairs and all(value is None for value in given):
             raise ScenarioError(
@@ -305,13 +305,15 @@ class Change(Record):
         )
 
 
-def _queue_flags(values: object) -> dict[str, Param]:
-    """The flags of all queue disciplines, by name; a change does not know its link's discipline."""
+def _queue_params(values: object) -> dict[str, Param]:
+    """The parameters of all queue disciplines, by name; a change does not know its link's
+    discipline. A name is a flag if it is one in any discipline."""
     if not isinstance(values, Mapping) or not any(isinstance(v, bool) for v in values.values()):
         return {}
     from tcpcc.queues.discipline import QUEUES
 
-    return {k: p for one in QUEUES.values() for k, p in one.params.items() if isinstance(p, Flag)}
+    params = [pair for one in QUEUES.values() for pair in one.params.items()]
+    return dict(sorted(params, key=lambda pair: isinstance(pair[1], Flag)))
 
 
 def share_of(field: str, value: float) -> float:
@@ -405,15 +407,18 @@ def number_pairs(
     """A mapping or pairs of name and number as a sorted tuple of pairs.
 
     Args:
-        known: the parameters of these names; those that are flags may be true or false.
+        known: the parameters of these names; those that are flags may be true or false. Names that
+            are not known are left to the caller.
     """
     try:
         pairs = dict(values)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise refuse(field, values, "a mapping of names to numbers") from None
-    flags = {k for k, param in (known or {}).items() if isinstance(param, Flag)}
+    numbers = {k for k, param in known.items() if not isinstance(param, Flag)} if known else pairs
     checked = {
-        text(field, k): float(v) if k in flags and isinstance(v, bool) else real(f"{field} {k}", v)
+        text(field, k): float(v)
+        if k not in numbers and isinstance(v, bool)
+        else real(f"{field} {k}", v)
         for k, v in pairs.items()
     }
     return tuple(sorted(checked.items()))

@@ -388,6 +388,10 @@ TOML = {
         lambda: toml(flow="[[cbr]]\nrate = 1\nposition = 0"),
         r"cbr 1: position = 0: must be a whole number >= 1",
     ),
+    "flag of a controller": (
+        lambda: toml(flow='[[flow]]\ncontroller = "reno"\nparams = { integer_windw = true }'),
+        r"flow 1: unknown parameter of controller 'reno' 'integer_windw': .* 'integer_window'\?",
+    ),
     "CBR key": (
         lambda: toml(flow="[[cbr]]\nrate = 1\npostion = 3"),
         r"cbr 1: unknown setting of CBR 'postion': did you mean 'position'\?",

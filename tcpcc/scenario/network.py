@@ -381,14 +381,14 @@ def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def name_and_params(field: str, spec: object, what: str) -> tuple[str, dict[str, Any]]:
+def name_and_params(field: str, spec: object, what: str) -> tuple[Any, dict[str, Any]]:
     """The name and the other entries of a mapping such as ``{"name": "red", "min_thresh": 5}``.
 
     Args:
         what: what else the field may be, for the message.
     """
     if isinstance(spec, Mapping):
-        if isinstance(spec.get("name"), str):
+        if "name" in spec:
             return spec["name"], {k: v for k, v in spec.items() if k != "name"}
         refuse_misspelt(field, spec, ("name",))
     raise refuse(field, spec, f'{what}, its name, or a mapping with "name"')

@@ -289,7 +289,7 @@ class PacketSimulation:
 
         i = self._flow(flow)
         if not isinstance(self.world.resolved.flows[i].spec, CBR):
-            raise ScenarioError(f"flow {flow!r}: start: must be a CBR source")
+            raise ScenarioError(f"flow {flow!r}: only a CBR source can be switched on by hand")
         return i
 
     def _from_outside(self, kind: Any, ident: int) -> None:

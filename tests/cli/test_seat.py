@@ -71,6 +71,17 @@ def test_packets_are_estimated_within_a_half(flows, controller):
     assert tc.estimate(scenario).packets == pytest.approx(sent, rel=0.5)
 
 
+def test_a_buffer_in_bytes_is_estimated_as_one_in_packets():
+    for scenario in (one(tc.dumbbell("10 Mbps", "20 ms", room)) for room in (50, 500)):
+        (flow,) = scenario.flows
+        links = [
+            link.replace(buffer=link.buffer * flow.packet_size, buffer_unit="bytes")
+            for link in scenario.net.links
+        ]
+        in_bytes = scenario.replace(net=scenario.net.replace(links=links))
+        assert tc.estimate(in_bytes).memory == tc.estimate(scenario).memory
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc")
 def test_memory_is_estimated_within_a_factor_of_two():
     """Of what one process takes beyond a small run, for the record of many flows. (`getrusage`

@@ -32,8 +32,9 @@ Westwood+, New Reno, and Vegas TCP congestion control", CCR 34(2), 2004 (Westwoo
 Kaneko and Katto 2005, eq. 8.
 
 Rules common to all models
-    ACKs at the same instant count as one, because a flow's ACKs may come in bursts. The count is complete when a later ACK arrives, so an
-    estimate covers the ACKs before the current one. The first ACK starts the clock.
+    ACKs at the same instant count as one, because a flow's ACKs may come in bursts. The count is
+    complete when a later ACK arrives, so an estimate covers the ACKs before the current one. The
+    first ACK starts the clock.
     A controller does not see duplicate ACKs in loss recovery; the ACK that ends it includes their
     packets (`delivered`). So after a long gap the acknowledged packets count as spread over the
     gap. This agrees with the papers, whose senders see every duplicate ACK.

@@ -99,8 +99,8 @@ def packets_sent(
 ) -> tuple[float, float]:
     """Data packets sent in the whole run, and the largest number of outstanding packets.
 
-    Of a flow with a count, those of at most `foreground` senders, or `background` if it is a background
-    flow. Flows share a link in proportion to the packets that each could send alone.
+    Of a flow with a count, those of at most `foreground` senders, or `background` if it has
+    ``background=True``. Flows share a link in proportion to the packets that each could send alone.
     """
     rates = [link.rate for link in resolved.links]
     for change in resolved.changes:

@@ -230,9 +230,12 @@ def variance_of(n):
 
 @not_inlined
 def draw_noise(link, pool):
-    """Draw the packets that wait beyond those of the fluid, at their peak within a train."""
+    """Draw the packets that wait beyond those of the fluid, at their peak within a train.
+
+    Two streams of equally spaced packets keep their places in each other; a third has none.
+    """
     z = 2 * (uniform(pool) + uniform(pool) + uniform(pool) - 1.5)
-    pool.noise = PEAK * z * math.sqrt(pool.variance)
+    pool.noise = PEAK * z * math.sqrt(pool.variance * max(1 - 2 / pool.trains, 0.0))
     cut_off(pool, link.capacity - 0.5 - pool.noise)
 
 

@@ -71,7 +71,8 @@ def test_models_with_fluid_record_the_same_choice(model):
     )
     assert some.flows == ["shown"]
     np.testing.assert_array_equal(some.data["cwnd"], whole.data["cwnd"].sel(flow=["shown"]))
-    assert some.totals().equals(whole.totals())
+    own = ["delivered", "throughput_mbps"]  # of a flow without a record: what is acknowledged
+    assert some.totals().drop(columns=own).equals(whole.totals().drop(columns=own))
 
 
 def test_both_drivers_and_files_keep_it(tmp_path):

@@ -84,8 +84,6 @@ def test_hystart_ends_by_the_ack_train(model):
     first = run.data["ssthresh"].values[:, 0]
     reach = 3 if model == "packet" else 428 / 64
     assert first[np.isfinite(first)][0] == pytest.approx(256 + 172, abs=reach)
-        256 + 172, abs=3 if model == "packet" else 428 / 64
-    )
     assert run.data["dropped"].sum() == 0
 
 

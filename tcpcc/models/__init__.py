@@ -134,10 +134,10 @@ def simulate(
             four hours; see `estimate`.
         options: "fluid" and "meanfield": ``step``, the time step in s. "packet", "fluid", "trains"
             and "hybrid": ``representatives``, the largest number of senders simulated for one flow
-            (hybrid: background flow) with a ``count`` (default: all in packets, else 100). Each packet of such a sender
-            stands for one packet of each of its flows; see `docs/models.md`. "meanfield":
-            ``marking``. "trains" and "hybrid": ``per_rtt``, the number of trains in a round trip
-            (default 16).
+            (hybrid: background flow) with a ``count`` (default: all in packets, else 100). Each
+            packet of such a sender stands for one packet of each of its flows; see
+            `docs/models.md`. "meanfield": ``marking``. "trains" and "hybrid": ``per_rtt``, the
+            number of trains in a round trip (default 16).
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, or an option that the model does

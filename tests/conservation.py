@@ -64,7 +64,7 @@ def check_fluid(world):
     for i, link in enumerate(links):
         near = ROUNDING * max(float(link["taken"]), 1.0)
         assert link["served"] <= link["taken"] + near, f"link {i} has sent more than it accepted"
-        if link["shared"] == 0 and i not in ways:
+        if i not in ways:
             assert math.isclose(link["taken"], accepted[i], rel_tol=ROUNDING, abs_tol=1500.0), (
                 f"link {i}: accepted {link['taken']:g} of {accepted[i]:g} bytes"
             )

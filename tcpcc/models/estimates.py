@@ -30,9 +30,9 @@ class Estimate:
     """Approximate cost of a run.
 
     Attributes:
-        model: "packet", "fluid", "hybrid" or "meanfield".
-        packets: data packets sent (packet and hybrid model), else 0.
-        steps: time steps (fluid, hybrid and meanfield model), else 0.
+        model: "packet", "fluid", "trains", "hybrid" or "meanfield".
+        packets: data packets sent (packet model, trains and hybrid), else 0.
+        steps: time steps (fluid and meanfield model), else 0.
         seconds: CPU time, s.
         memory: bytes at the end, when the record is put together.
     """
@@ -65,21 +65,26 @@ class Options:
     stream: bool = False
     representatives: float = math.inf
 
+    def most(self, by_default: int) -> float:
+        """The largest number of senders of a flow in a model with a finite default."""
+        return self.representatives if self.representatives < math.inf else by_default
 
-def flows_in(resolved: Resolved, at_most: float = math.inf) -> float:
-    """Number of flows that a model lays out, with at most `at_most` for one flow with a count."""
-    return sum(_counts(resolved, at_most))
 
-
-def _counts(resolved: Resolved, at_most: float) -> list[float]:
-    return [min(getattr(flow.spec, "count", 1), at_most) for flow in resolved.flows]
+def senders(resolved: Resolved, in_front: float, behind: float) -> list[float]:
+    """The number of senders of each flow, at most `in_front`, or `behind` of a background flow."""
+    most = (in_front, behind)
+    return [
+        min(getattr(flow.spec, "count", 1), most[getattr(flow.spec, "background", False)])
+        for flow in resolved.flows
+    ]
 
 
 def record_memory(
     scenario: Scenario,
     resolved: Resolved,
     options: Options,
-    at_most: float = math.inf,
+    in_front: float = math.inf,
+    behind: float = math.inf,
     all_flows: bool = False,
 ) -> float:
     """Bytes of a run's record and of its flows.
@@ -87,10 +92,10 @@ def record_memory(
     Args:
         scenario, resolved: the scenario, and the scenario resolved without expansion.
         options: arguments of `simulate`.
-        at_most: largest number of flows laid out for one flow with a count.
+        in_front, behind: largest number of senders of a foreground and of a background flow.
         all_flows: whether flows with ``record=False`` have series too.
     """
-    counts = _counts(resolved, at_most)
+    counts = senders(resolved, in_front, behind)
     rows = sum(counts) + len(resolved.rows) - len(resolved.flows)
     if not all_flows:
         rows -= sum(counts[k] for k in set(range(len(counts))) - set(resolved.recorded))

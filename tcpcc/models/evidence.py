@@ -63,7 +63,7 @@ def evidence() -> dict[str, Evidence]:
 
 
 def models_for(controller: Controller) -> tuple[str, ...]:
-    """The models in which a controller runs; in the hybrid one perhaps as foreground only."""
+    """The models in which a controller runs."""
     others = {m for m in ("fluid", "meanfield") if not what_needs_packets(controller, m)}
     return tuple(
         m for m in ("packet", "fluid", "hybrid", "meanfield") if m in {"packet", "hybrid", *others}

@@ -61,8 +61,7 @@ class Run:
 
     @property
     def flows(self) -> list[str]:
-        """Names of the recorded flows, including CBR, in the scenario's order; in the hybrid model
-        the foreground comes first."""
+        """Names of the recorded flows, including CBR, in the scenario's order."""
         return [str(name) for name in self.data["flow"].values]
 
     @property

@@ -103,13 +103,19 @@ class Resolved:
         return tuple(k for k, row in enumerate(self.rows) if getattr(row.spec, "record", True))
 
 
-def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) -> Resolved:
+def resolve(
+    scenario: Scenario,
+    expand: bool = True,
+    at_most: float = math.inf,
+    in_front: float | None = None,
+) -> Resolved:
     """Resolve a scenario.
 
     Args:
         scenario: the scenario.
         expand: whether a flow with a `count` becomes that many flows, each with its own start.
         at_most: largest number of flows that one flow is expanded to; they share its count.
+        in_front: the same for flows without ``background=True``. Default: `at_most`.
 
     Raises:
         ScenarioError: parts of the scenario contradict each other.
@@ -120,7 +126,8 @@ def resolve(scenario: Scenario, expand: bool = True, at_most: float = math.inf) 
     links = list(scenario.net.links)
     flows: list[ResolvedFlow] = []
     named = zip(scenario.flows, names, strict=True)
-    for spec, name in _single(named, scenario.seed, at_most) if expand else named:
+    most = (at_most if in_front is None else in_front, at_most)
+    for spec, name in _single(named, scenario.seed, most) if expand else named:
         try:
             _check_times(spec, scenario.duration)
             flows.append(_resolve_flow(spec, name, scenario.net, routes, links))
@@ -185,11 +192,12 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
 
 
 def _single(
-    named: Iterable[tuple[Flow | CBR, str]], seed: int, at_most: float
+    named: Iterable[tuple[Flow | CBR, str]], seed: int, at_most: tuple[float, float]
 ) -> Iterator[tuple[Flow | CBR, str]]:
     """Expand flows with a `count` to numbered flows, whose starts are spread over `jitter`.
 
-    If the count exceeds `at_most`, `at_most` flows share it as evenly as whole numbers allow.
+    If the count exceeds `at_most` of the foreground or the background, as many flows share it as
+    evenly as whole numbers allow.
     """
     for spec, name in named:
         if not isinstance(spec, Flow) or (spec.count == 1 and spec.jitter == 0):
@@ -198,7 +206,7 @@ def _single(
         words: dict[str, int] = {}
         seed_stream(words, seed, f"flow {name}: starts")
         stream = SimpleNamespace(**words)
-        n = int(min(spec.count, at_most))
+        n = int(min(spec.count, at_most[spec.background]))
         for k in range(1, n + 1):
             start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
             one = name if spec.count == 1 else f"{name}.{k}"

@@ -149,7 +149,9 @@ class Scenario(Record):
             rich.table(("change",), [(repr(change),) for change in self.changes]),
         )
 
-    def resolve(self, expand: bool = True, at_most: float = math.inf) -> Resolved:
+    def resolve(
+        self, expand: bool = True, at_most: float = math.inf, in_front: float | None = None
+    ) -> Resolved:
         """The form of the scenario that the models run.
 
         Access links are added; every flow has its route, name, controller and parameters.
@@ -157,10 +159,11 @@ class Scenario(Record):
         Args:
             expand: whether a flow with a `count` becomes that many flows.
             at_most: largest number of flows that one flow is expanded to; they share its count.
+            in_front: the same for flows without ``background=True``. Default: `at_most`.
         """
         from tcpcc.scenario.resolve import resolve
 
-        return resolve(self, expand, at_most)
+        return resolve(self, expand, at_most, in_front)
 
     def spelled_out(self) -> Scenario:
         """The scenario with one flow in place of each conversation, for models without workloads.

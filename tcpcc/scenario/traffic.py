@@ -332,17 +332,17 @@ class Flow(Record):
             and saved by the controller's name.
         start: time at which the connection opens, s.
         count: number of such flows, each with its own access links. The hybrid (for background
-            flows) and the fluid model simulate at most 100 representatives of them; the packet
-            model simulates each flow, unless `simulate` gets ``representatives``. The row of a
-            representative in a run has the sums over its flows.
+            flows), the fluid model and trains simulate at most 100 representatives of them; the
+            packet model simulates each flow, unless `simulate` gets ``representatives``. The row
+            of a representative in a run has the sums over its flows.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.
         processing: longest time the host takes to send a packet, s. It is drawn for each packet
             between 0 and this value, from the scenario's seed; packets stay in order. Avoids
             traffic phase effects (Floyd and Jacobson, Internetworking 3(3), 1992: about the
             transmission time of a packet on the bottleneck).
-        background: whether the hybrid model simulates the flow as fluid background traffic. The
-            fluid model uses representatives for a large `count`; other models ignore this.
+        background: whether the hybrid model simulates the flow as background traffic: as trains,
+            and as representatives if its `count` is large. Other models ignore this.
         stop: time from which the sender has no new data, s (outstanding packets are still
             retransmitted); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);

@@ -1,7 +1,7 @@
-"""Speed of the hybrid model: a few packet flows before a crowd; run with `make bench`.
+"""Speed of the hybrid model: a few foreground flows beside a crowd; run with `make bench`.
 
-Beside it the packet model as far as it goes. With f packet flows of the same kind before N the
-hybrid cannot be more than (N + f) / f times as fast as packets, whatever the fluid costs.
+Beside it the packet model as far as it goes. With f foreground flows beside N of the same kind the
+hybrid cannot be more than (N + f) / f times as fast as packets.
 """
 
 import pytest

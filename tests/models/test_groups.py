@@ -192,8 +192,10 @@ def test_models_that_cannot_couple_say_so():
     scenario = tc.Scenario(NET, flows, duration=1)
     with pytest.raises(tc.ScenarioError, match="meanfield model treats flows as independent"):
         tc.simulate(scenario, "meanfield")
+    many = scenario.replace(flows=[flow.replace(count=3) for flow in flows])
     with pytest.raises(tc.ScenarioError, match="has flows with and without background=True"):
-        tc.simulate(scenario, "hybrid")
+        tc.simulate(many, "hybrid", representatives=2)
+    assert (tc.simulate(many, "hybrid").data.delivered.sum("time") > 0).all()
     with pytest.raises(tc.ScenarioError, match="'lia': coupled = True: exported code"):
         tc.export("lia", to="c")
     with pytest.raises(tc.ScenarioError, match="flow: group = 'm': must be left out"):

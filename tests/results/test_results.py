@@ -304,7 +304,7 @@ def test_times_of_convergence_count_flows_and_not_rows(sums):
 
 @pytest.mark.parametrize("model", ["fluid", "hybrid"])
 def test_totals_and_completion_times_count_flows_and_not_rows(model):
-    """Foreground rows come first in the hybrid; flow "few" is not recorded."""
+    """Flow "few" is not recorded."""
     flows = [
         Flow("newreno", name="many", count=250, size=20, background=True, jitter=1),
         Flow("reno", name="few", count=3, size=10, record=False),

@@ -10,7 +10,6 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import EPS, fluid_flow_at, fluid_hop_at, slot_at
 from tcpcc.models.fluid.victims import drop
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
-from tcpcc.models.shared_link import shared_at
 
 SLACK = 0.1  # packets by which a full buffer may be overrun before a packet is dropped
 # Packets: mean rest of the packet being sent when another one arrives. The fluid's queue contains
@@ -48,7 +47,7 @@ def random_losses(w, link, packets):
 @compiled
 def open_flows(w, link):
     """The number of open sources with a path over `link`."""
-    count = shared_at(link.shared, 0).open if link.shared != 0 else 0.0
+    count = 0.0
     for i in range(link.n_hops):
         hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
         for m in range(hop.n_slots):
@@ -100,8 +99,8 @@ def describe(w, link, q):
 
 
 @compiled
-def early_drops(w, link, packets, fluid):
-    """The number of drops by the discipline from the `fluid` among the `packets` that arrive."""
+def early_drops(w, link, packets):
+    """The number of drops by the discipline from the `packets` that arrive."""
     q = queue_sample_at(link.sample, 0)
     describe(w, link, q)
     q.arrivals = packets
@@ -123,9 +122,9 @@ def early_drops(w, link, packets, fluid):
         link.drop_clock = 0.0
         link.drop_at = next_drop(link, q)
     count = 0.0
-    link.drop_clock += fluid
+    link.drop_clock += packets
     while link.drop_clock * q.prob >= link.drop_at:
-        link.drop_clock = min(link.drop_clock - link.drop_at / q.prob, fluid)
+        link.drop_clock = min(link.drop_clock - link.drop_at / q.prob, packets)
         link.drop_at = next_drop(link, q)
         count += 1
     return count
@@ -145,6 +144,4 @@ def overflow(link):
         excess = (link.taken - link.served - link.limit) / link.size + 1
     else:
         excess = link.waiting - link.limit + 1
-    if link.shared != 0:
-        excess -= max(shared_at(link.shared, 0).owed, 0.0)
     return float(math.ceil(excess - min(link.debt, link.unit - SLACK) - SLACK))

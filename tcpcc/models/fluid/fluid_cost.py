@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tcpcc.models.estimates import PER_STEP, Estimate, Options, flows_in, record_memory
+from tcpcc.models.estimates import PER_STEP, Estimate, Options, record_memory, senders
 from tcpcc.models.fluid.automaton import REPRESENTATIVES
 from tcpcc.models.fluid.limits import refuse_workloads
 from tcpcc.models.fluid.steps import step_length
@@ -24,8 +24,8 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     """
     refuse_workloads(scenario)
     steps, history = _history(scenario, resolved, options.step)
-    memory = record_memory(scenario, resolved, options, REPRESENTATIVES)
-    seconds = PER_STEP * steps * (flows_in(resolved, REPRESENTATIVES) + 1)
+    memory = record_memory(scenario, resolved, options, REPRESENTATIVES, REPRESENTATIVES)
+    seconds = PER_STEP * steps * (sum(senders(resolved, REPRESENTATIVES, REPRESENTATIVES)) + 1)
     return Estimate("fluid", 0.0, steps, seconds, memory + history)
 
 

@@ -123,9 +123,9 @@ LINK = record_dtype(
         ("taken", float), ("taken_packets", float), ("served", float),
         ("waiting", float), ("size", float), ("idle", float), ("debt", float),
         ("loss_clock", float), ("loss_at", float), ("drop_clock", float), ("drop_at", float),
-        # packets that representatives lost before they were due; address of the record shared with
-        # the packet model; largest number of flows that one stands for
-        ("credit", float), ("shared", int), ("unit", float),
+        # packets that representatives lost before they were due; largest number of flows that one
+        # stands for
+        ("credit", float), ("unit", float),
         # share of this step's arrivals that came before the dropped packet; -1: unknown
         ("place", float),
         # whether the discipline counts amounts; whether a flow on the link has a header

@@ -28,8 +28,6 @@ from tcpcc.models.fluid.losses import pay_debts
 from tcpcc.models.fluid.routes import append, look_before, value_at
 from tcpcc.models.fluid.victims import drop, drop_overflow
 from tcpcc.models.fluid.words import pass_words
-from tcpcc.models.queue_memory import queue_sample_at
-from tcpcc.models.shared_link import shared_at, update_shared_link
 
 RECENT = 4  # packet transmissions; arrivals within this time count as simultaneous
 
@@ -79,11 +77,6 @@ def take_in(w, link):
             awake.at = 1 if recent > 0 or debt > 0 else 0
     link.first_busy = first
     link.owed = owed
-    if link.shared != 0:
-        s = shared_at(link.shared, 0)
-        packets += s.packets - s.refused
-        size += s.bytes
-        s.recent = s.recent * keep + s.packets
     link.taken += size
     link.taken_packets += packets
     number_at(w.row, link.column + TAKEN).value = link.taken
@@ -118,11 +111,6 @@ def serve(w, link):
 def record(w, link, before, arrived, sent, dropped):
     b = link_bin_at(link.bins, w.bin)
     b.waiting += (before + link.waiting) / 2 * w.step
-    if link.shared != 0:
-        s = shared_at(link.shared, 0)
-        b.waiting += s.noise / link.size * w.step
-        arrived += s.refused
-        dropped += s.refused
     b.queue_max = max(b.queue_max, link.waiting - link.debt)  # owed fluid has been dropped
     b.sent_bits += 8 * sent
     b.busy += 8 * sent / link.rate
@@ -131,46 +119,18 @@ def record(w, link, before, arrived, sent, dropped):
 
 
 @compiled
-def packets_arriving(link):
-    """Packets of the packet model that the link has accepted since the last step."""
-    if link.shared == 0:
-        return 0.0
-    s = shared_at(link.shared, 0)
-    return s.packets - s.refused
-
-
-@compiled
-def tell_packets(w, link, fluid):
-    """Update the queue, fluid arrivals and drop probability for packets of the packet model."""
-    s = shared_at(link.shared, 0)
-    s.limit = link.limit if link.in_bytes != 0 else (link.limit - 1) * link.size
-    s.loss = link.loss
-    backlog = link.taken - link.served
-    inflow = fluid * link.size / w.step
-    if w.step < w.coarse:  # arrivals in a short step vary; smooth them
-        inflow = s.inflow + w.step / w.coarse * (inflow - s.inflow)
-    prob = spread = 0.0
-    if link.rule != 0:
-        q = queue_sample_at(link.sample, 0)
-        prob = q.prob
-        spread = q.spread
-    update_shared_link(s, w.now, backlog, inflow, link.rate / 8, link.size, prob, spread)
-
-
-@compiled
 def step_link(w, link):
     before = link.waiting
     arriving = take_in(w, link)
-    fluid = arriving - packets_arriving(link)
     if link.debt > 0:
         pay_debts(w, link)
     dropped = 0.0
-    if fluid > 0 and link.loss > 0:
-        dropped += random_losses(w, link, fluid)
+    if arriving > 0 and link.loss > 0:
+        dropped += random_losses(w, link, arriving)
     if arriving > 0 and link.rule != 0 and link.in_amounts == 0:
-        early = early_drops(w, link, arriving, fluid)
+        early = early_drops(w, link, arriving)
         if early > 0:
-            dropped += drop(w, link, early, fluid)
+            dropped += drop(w, link, early, arriving)
     sent = serve(w, link)
     if link.in_amounts != 0 or link.headers != 0:
         pass_words(w, link)
@@ -181,5 +141,3 @@ def step_link(w, link):
         link.waiting = max(link.waiting - (taken - link.taken_packets), 0.0)
     if link.bins != 0:
         record(w, link, before, arriving, sent, dropped)
-    if link.shared != 0:
-        tell_packets(w, link, fluid)

@@ -10,7 +10,7 @@ they do in the packet model.)
 
 import math
 
-from tcpcc.engine.jit import compiled, index_at
+from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     ARRIVED,
@@ -23,7 +23,6 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.models.fluid.history import between, cell, fraction, locate
 from tcpcc.models.fluid.losses import lose
-from tcpcc.models.shared_link import shared_at
 from tcpcc.transport.flow_record import CBR, window_at
 
 BLAMELESS = 0.1  # least share of an overflow that is drawn by recent arrivals
@@ -76,13 +75,7 @@ def choose_victims(w, link, packets):
             explained += slot.weight
         number = slot.next
     total = 0.0
-    if link.shared != 0:
-        s = shared_at(link.shared, 0)
-        recent += s.recent
     share = max(packets - explained, BLAMELESS * packets) / recent
-    if link.shared != 0:
-        s = shared_at(link.shared, 0)
-        s.weight = packets * s.foreground / max(s.foreground + s.background, EPS)
     number = link.first_busy
     while number >= 0:
         slot = slot_at(w.slots, number)
@@ -221,60 +214,7 @@ def drop(w, link, packets, total):
 
 
 @compiled
-def measure_losses(w, link, s):
-    """Measure the mean number of packets that a flow recently lost at `link` per loss event.
-
-    It is at most the mean number of drops from bursts of the flows that may lose now. A timeout
-    counts as a loss event unless duplicate ACKs have already revealed the loss.
-    """
-    packets = 0.0
-    events = 0.0
-    flows = 0.0
-    drawn = 0.0
-    turns = 0.0
-    for i in range(link.n_hops):
-        hop = fluid_hop_at(w.hops, index_at(w.by_link, link.first_hop + i).at)
-        for m in range(hop.n_slots):
-            slot = slot_at(w.slots, hop.first_slot + m)
-            if slot.carries_ack == 0:
-                f = fluid_flow_at(w.flows, slot.flow)
-                flows += slot.count
-                packets += max(slot.dropped - f.unseen, 0.0) * slot.count
-                events += max(f.loss_events, f.timeouts) * slot.count
-                if slot.active != 0 and slot.weight > 0 and f.kind != CBR and f.srtt > 0:
-                    lost = clump_loses(window_at(f.state, 0).cwnd, rounds_since_clump(w, f))
-                    drawn += slot.weight
-                    turns += slot.weight / lost
-    events -= s.events_before
-    packets -= s.packets_before
-    s.together = drawn / turns if turns > 0 else 1.0
-    if events > 0:
-        s.together = max(min(packets / events, s.together), 1.0)
-    if events > REMEMBERED * flows:
-        s.events_before += events / 2
-        s.packets_before += packets / 2
-
-
-@compiled
 def drop_overflow(w, link, packets):
-    """Drop `packets` that do not fit into a full buffer; returns how many were dropped at once.
-
-    On a shared link the packets of the packet model owe their share, also of excess drops: the next
-    of these packets to arrive are refused.
-    """
+    """Drop `packets` that do not fit into a full buffer; returns how many were dropped at once."""
     total = choose_victims(w, link, packets)
-    mine = 0
-    if link.shared != 0:
-        s = shared_at(link.shared, 0)
-        if s.weight > 0:
-            measure_losses(w, link, s)
-            mine = math.floor(s.weight + uniform(s))
-            packets -= mine
-    given = 0.0
-    if packets > 0 and total > 0:
-        given = drop_at_once(w, link, packets, total, True)
-    if link.shared != 0:
-        s = shared_at(link.shared, 0)
-        due = mine + max(given - packets, 0.0) * s.foreground / max(s.background, EPS)
-        s.owed = min(s.owed + due, max(s.foreground, due))
-    return given
+    return drop_at_once(w, link, packets, total, True) if packets > 0 and total > 0 else 0.0

@@ -1,27 +1,27 @@
-"""The hybrid model: foreground flows as packets and background flows as fluid, in the same queues.
+"""The hybrid model: foreground flows as packets and background flows as trains, in the same queues.
 
-Flows with ``background=True`` run in the fluid automaton. A flow with a ``count`` runs as several
-representatives; each stands for many flows and runs its controller's rules unchanged. All other
-traffic runs as packets. On a shared link the queue belongs to the fluid. A packet waits for
-everything in the queue, has the same drop probability as fluid, and counts as a fluid arrival, so
-the background yields to it (:mod:`tcpcc.models.shared_link`; time steps: `coupled`).
+It is the model of trains (:mod:`tcpcc.models.trains`). Flows with ``background=True`` travel as
+trains; with a `count` they run as several representatives, each packet of which stands for one
+packet of each of its flows. Each packet of all other traffic is a train of its own.
 
-The cost is that of the foreground packets plus that of steps times representatives. The bandwidth
-and the number of background flows do not matter by themselves. With f foreground flows and N
-background flows of the same kind it is at least f / (N + f) of the cost of the packet model.
+The cost is that of the foreground packets plus that of the representatives' trains. The bandwidth
+and the number of background flows do not matter by themselves.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import unknown, whole
-from tcpcc.models.fluid.automaton import REPRESENTATIVES
+from tcpcc.errors import ScenarioError, unknown, whole
+from tcpcc.models.trains import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import ResolvedFlow
 
 
 def simulate(
@@ -29,36 +29,76 @@ def simulate(
     *,
     driver: str = "compiled",
     trace: bool | Selection = False,
-    step: float | None = None,
+    per_rtt: float = PER_RTT,
     representatives: int = REPRESENTATIVES,
     progress: bool = False,
 ) -> Run:
-    """Run `scenario` with its background as fluid, and return the recorded run.
+    """Run `scenario` with its background as trains, and return the recorded run.
 
-    The record has the foreground flows first, then the background flows, then workloads. Windows
-    and times of a flow with a `count` are those of one flow; its rates and packet counts are those
-    of all flows together.
+    Windows and times of a flow with a `count` are those of one flow; its rates and packet counts
+    are those of all its flows together.
 
     Args:
         scenario: the scenario to simulate.
-        driver: driver of the packets, "compiled" or "simpy"; both give bit-identical results.
-        trace: keep every event of every packet flow, or only of the named flows.
-        step: longest time step of the fluid in s; see :mod:`tcpcc.models.fluid`.
-        representatives: largest number of flows simulated for one flow with a `count`.
+        driver: "compiled" or "simpy"; both give bit-identical results.
+        trace: keep every event of every foreground flow, or only of the named flows. A background
+            flow with a trace sends single packets.
+        per_rtt: trains of the background are shorter than a round trip over this number.
+        representatives: largest number of senders of a background flow with a `count`.
         progress: show a progress bar.
 
     Raises:
-        ScenarioError: no flow has ``background=True``, or all have; an unknown driver; a `step`
-            that is too long.
+        ScenarioError: no flow has ``background=True``; an unknown driver.
     """
-    from tcpcc.models.hybrid.coupled import Coupled
-    from tcpcc.models.hybrid.drivers import run_compiled, run_simpy
+    from tcpcc.models.trains.drivers import RUN
 
-    drivers = {"compiled": run_compiled, "simpy": run_simpy}
-    if driver not in drivers:
-        raise unknown("driver", driver, drivers)
+    begin = time.thread_time()
+    if driver not in RUN:
+        raise unknown("driver", driver, RUN)
     at_most = whole("representatives", representatives, low=1)
-    return drivers[driver](Coupled(scenario, step, at_most, trace), progress)
+    check_background(scenario)
+    _check_groups(scenario, at_most)
+    if trace is True:
+        rows = scenario.resolve(at_most=at_most, in_front=math.inf).rows
+        trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
+    world = lay_out(scenario, math.inf, at_most, trace)
+    front = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
+    return RUN[driver](TrainMemory(world, per_rtt, front), "hybrid", progress, begin)
+
+
+def _is_single(flow: ResolvedFlow) -> bool:
+    """Whether each packet of a flow is a train of its own."""
+    return not getattr(flow.spec, "background", False)
+
+
+def _check_groups(scenario: Scenario, at_most: int) -> None:
+    """Refuse a group of which only some flows have representatives.
+
+    Raises:
+        ScenarioError: there is one.
+    """
+    for flow in scenario.flows:
+        group = getattr(flow, "group", None)
+        if group is None or flow.count <= at_most:  # type: ignore[union-attr]
+            continue
+        if len({x.background for x in scenario.flows if getattr(x, "group", None) == group}) > 1:  # type: ignore[union-attr]
+            raise ScenarioError(
+                f"group {group!r}: has flows with and without background=True and a count above"
+                f" representatives = {at_most}: must be all or none"
+            )
+
+
+def check_background(scenario: Scenario) -> None:
+    """Refuse a scenario without background flows.
+
+    Raises:
+        ScenarioError: no flow has ``background=True``.
+    """
+    if not any(getattr(flow, "background", False) for flow in scenario.flows):
+        raise ScenarioError(
+            "flows: the hybrid model needs at least one flow with background=True;"
+            " use the packet model"
+        )
 
 
 __all__ = ["simulate"]

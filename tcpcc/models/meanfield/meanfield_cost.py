@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tcpcc.models.estimates import PER_STEP, Estimate, Options, flows_in, record_memory
+from tcpcc.models.estimates import PER_STEP, Estimate, Options, record_memory
 from tcpcc.models.layout import queueing_links
 from tcpcc.models.meanfield.class_routes import (
     class_routes,
@@ -30,8 +30,8 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     routes = class_routes(resolved, kinds, kept)
     step = integration_step(closed_routes(resolved, kinds, routes), options.step, interval=None)
     longest = max(route.base_rtt for route in routes)
-    memory = record_memory(scenario, resolved, options, at_most=1, all_flows=True)
+    memory = record_memory(scenario, resolved, options, 1, 1, all_flows=True)
     memory += 2 * 8 * history_columns(kept, routes) * min(longest, scenario.duration) / step
     steps = scenario.duration / step
-    seconds = PER_STEP * steps * (flows_in(resolved, at_most=1) + 1)
+    seconds = PER_STEP * steps * (len(resolved.flows) + 1)
     return Estimate("meanfield", 0.0, steps, seconds, memory)

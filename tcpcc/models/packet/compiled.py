@@ -27,6 +27,9 @@ class CompiledSimulation:
         scenario: what to simulate.
         trace, stream, representatives: as in `tcpcc.simulate`.
 
+    Raises:
+        ScenarioError: a sender stands for several flows where only one is possible.
+
     Attributes:
         now: simulated time reached, s.
     """
@@ -41,10 +44,12 @@ class CompiledSimulation:
     ) -> None:
         from tcpcc.models.packet.handlers import run_events
         from tcpcc.models.packet.packet_world import PacketWorld
+        from tcpcc.models.packet.representatives import check_counts
 
         self._cpu = -time.thread_time()
         self.scenario = scenario
         self.world = PacketWorld(scenario, trace, stream=stream, at_most=representatives)
+        check_counts(scenario, self.world.resolved)
         self.now = 0.0
         self._run_events = run_events
         self._cpu += time.thread_time()

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
+from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import before, push
@@ -45,7 +45,6 @@ from tcpcc.models.packet.packet_records import (
 from tcpcc.models.packet.packets import ack_packet, at_hop, place_in_pool, size_of, write_packet
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
-from tcpcc.models.shared_link import meet, shared_at
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR, tcp_at
 
@@ -169,7 +168,7 @@ def cross(w, link, flow, p, time, since, size):
     waiting = 0
     if link.tracked != UNTRACKED:
         if link.tracked == ELSEWHERE:
-            return cross_elsewhere(w, link, flow, p, time, since, size)
+            return linger(link, time, since)
         waiting = leave_queue(link, time, since)
         if refuses(w, link, flow, p, time, since, size, waiting):
             link.dropped += 1
@@ -238,14 +237,6 @@ def transmit(w, link, time, size, waiting):
 
 
 @not_inlined
-def cross_elsewhere(w, link, flow, p, time, since, size):
-    """As :func:`cross`, for a stage of jitter or a link with a queue in the fluid model."""
-    if link.shared != 0:
-        return cross_shared(w, link, flow, p, time, size)
-    return linger(link, time, since)
-
-
-@compiled
 def linger(link, time, since):
     """A stage of jitter or aggregation delays a packet; returns when the packet leaves it.
 
@@ -261,43 +252,6 @@ def linger(link, time, since):
         time = max(time, link.newest)
         link.newest = time
     return time
-
-
-@compiled
-def consult_shared(w, link, flow, p, time, size, waiting):
-    """Call the discipline of a queue in the fluid model for a packet that passes it.
-
-    The discipline counts the packet and may write into its header. Its values of the fluid are
-    those of the last step.
-    """
-    q = queue_sample_at(link.sample, 0)
-    flows = q.flows
-    fill_queue_sample(w, link, flow, p, time, size, waiting / size, False)
-    q.queue_bytes = waiting
-    q.idle, q.flows = 0.0, flows
-    call_rule(link.rule, link.state, link.params, link.sample)
-    if link.departure != 0:
-        q.sojourn = 8 * waiting / link.rate
-        call_rule(link.departure, link.state, link.params, link.sample)
-    take_verdict(w, q, link, p.header, time)
-
-
-@compiled
-def cross_shared(w, link, flow, p, time, size):
-    """As :func:`cross`, for a link with a queue that the fluid model keeps and records."""
-    waiting = meet(shared_at(link.shared, 0), flow.ident, link.open, time, size)
-    if link.rule != 0 and waiting >= 0:
-        consult_shared(w, link, flow, p, time, size, waiting)
-    if waiting < 0:
-        link.dropped += 1
-        return -1.0
-    if link.busy_until >= time:
-        link.behind = min(link.behind + 1, FAR_BEHIND)
-    else:
-        link.behind = 0
-    link.begin = max(time + 8 * waiting / link.rate, link.busy_until)
-    link.busy_until = link.begin + 8 * size / link.rate
-    return link.busy_until + link.delay
 
 
 @compiled

@@ -111,12 +111,18 @@ def begin_turn(w, flow, tcp):
 def finish_turn(w, flow, now):
     """After a sender's handler: trace, send packets, and schedule its timers."""
     tcp = tcp_at(w.tcp, flow.index)
+    trace_turn(w, flow, tcp, now)
+    empty_outbox(w, flow, tcp, now)
+    set_timers(w, flow, tcp, now)
+
+
+@compiled
+def trace_turn(w, flow, tcp, now):
+    """Trace a timeout or a loss event since :func:`begin_turn`."""
     if tcp.timeouts != w.timeouts:
         trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     if tcp.loss_events != w.losses:
         trace(w, flow, now, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
-    empty_outbox(w, flow, tcp, now)
-    set_timers(w, flow, tcp, now)
 
 
 @compiled

@@ -31,9 +31,6 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
     if link.loss > 0 or link.variable:  # seeding takes time, and there may be many links
         seed_stream(row, world.scenario.seed, f"link {link.name}: random loss")
     discipline = link.queue.discipline
-    if i in world.shared:
-        _share(world, i)
-        return
     row["scheduled"] = discipline.is_scheduled
     row["tracked"] = not row["scheduled"] and bool(
         link.record
@@ -60,16 +57,6 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
         world.queues[i].empty()
         world.queues[i].fill(row)
         world.headers.layout.fill_link(row, link.name, discipline)
-
-
-def _share(world: PacketWorld, i: int) -> None:
-    """Mark link `i` as shared: the fluid model keeps its queue."""
-    row = world.links[i]
-    row["tracked"], row["recorded"], row["shared"] = r.ELSEWHERE, False, world.shared[i]
-    if i in world.elsewhere:
-        world.elsewhere[i].fill(row)
-        link = world.resolved.links[i]
-        world.headers.layout.fill_link(row, link.name, link.queue.discipline)
 
 
 def _lay_out_stage(world: PacketWorld, i: int, link: Link) -> None:

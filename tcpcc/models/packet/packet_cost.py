@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.errors import unknown
-from tcpcc.models.estimates import Estimate, Options, record_memory
+from tcpcc.models.estimates import Estimate, Options, record_memory, senders
 from tcpcc.scenario.draw import drawn
 from tcpcc.scenario.traffic import CBR, Flow
 
@@ -38,10 +38,10 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
         ScenarioError: an unknown driver.
     """
     at_most = options.representatives
-    sent, outstanding = packets_sent(scenario, resolved, at_most=at_most)
+    sent, outstanding = packets_sent(scenario, resolved, at_most, at_most)
     items, carried = workloads(scenario, resolved)
     sent += carried
-    memory = record_memory(scenario, resolved, options, at_most)
+    memory = record_memory(scenario, resolved, options, at_most, at_most)
     memory += traffic_memory(sent, outstanding, items, options.trace)
     return Estimate("packet", sent, 0.0, seconds_for(sent, items, options.driver), memory)
 
@@ -92,12 +92,12 @@ def _part_to_draw(workload: Workload, span: float) -> float:
 
 
 def packets_sent(
-    scenario: Scenario, resolved: Resolved, foreground: bool = False, at_most: float = math.inf
+    scenario: Scenario, resolved: Resolved, in_front: float = math.inf, behind: float = math.inf
 ) -> tuple[float, float]:
     """Data packets sent in the whole run, and the largest number of outstanding packets.
 
-    With `foreground`, only packets of foreground flows; of a flow with a count, those of `at_most`
-    senders. Flows share a link in proportion to the packets that each could send alone.
+    Of a flow with a count, those of at most `in_front` senders, or `behind` if it is a background
+    flow. Flows share a link in proportion to the packets that each could send alone.
     """
     rates = [link.rate for link in resolved.links]
     for change in resolved.changes:
@@ -110,7 +110,7 @@ def packets_sent(
     through: dict[int, float] = defaultdict(float)
     counted: dict[int, float] = defaultdict(float)
     together: dict[int, list[float]] = {}
-    for flow in resolved.flows:
+    for flow, mine in zip(resolved.flows, senders(resolved, in_front, behind), strict=True):
         spec = flow.spec
         narrow = min(flow.forward, key=lambda i: rates[i])
         per_second = rates[narrow] / (8 * spec.packet_size)
@@ -121,10 +121,9 @@ def packets_sent(
             continue
         active = min(spec.stop or math.inf, scenario.duration) - spec.start
         most, window = _one_flow(flow, spec, resolved, per_second, active)
-        mine = 0 if foreground and spec.background else min(spec.count, at_most)
         windows = together.setdefault(narrow, [0.0, 0.0, 0.0])
         windows[0] += window * mine
-        windows[1] = max(windows[1], window if mine else 0.0)
+        windows[1] = max(windows[1], window)
         windows[2] += min(window, max(spec.transport.initial_window, LEAST)) * mine
         if math.isfinite(per_second):
             room[narrow] = per_second * scenario.duration
@@ -136,7 +135,7 @@ def packets_sent(
     sent += sum(min(most, room[link]) * share[link] for link, most in through.items())
     # Flows that share a link's buffer fill it once; each has a few more packets outstanding.
     outstanding = sum(
-        min(total, largest * (share.get(link, 1.0) if foreground else 1.0) + least)
+        min(total, largest * share.get(link, 1.0) + least)
         for link, (total, largest, least) in together.items()
     )
     return sent, outstanding

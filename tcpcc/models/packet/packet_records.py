@@ -32,8 +32,7 @@ QUEUE_RELEASE = np.int64(21)  # end of the time in which a discipline sends no p
 # each packet, because packets may overtake each other.
 BY_EVENT, NEXT_LINK, RECEIVER, OVERTAKEN = range(4)
 
-# Whether a link keeps its queue: no (nothing depends on it); yes; it is a stage of jitter or the
-# fluid model keeps the queue.
+# Whether a link keeps its queue: no (nothing depends on it); yes; it is a stage of jitter.
 UNTRACKED, TRACKED, ELSEWHERE = range(3)
 
 # Kinds of trace entry, in the order of tcpcc.results.recording.EVENTS.
@@ -107,7 +106,7 @@ LINK = record_dtype(
         ("recorded", INT32), ("in_bytes", INT32),
         ("sending_since", float), ("sending_bytes", float), ("queue_bytes", float),
         ("capacity", float), ("loss", float), ("bins", int),
-        ("resumes", float), ("shared", int),  # address of the record shared with the fluid model
+        ("resumes", float),
         *QUEUE_FIELDS, ("open", int), ("dropped", int), ("marked", int),
         *STREAM_FIELDS,
         # of a scheduled link: number of waiting packets, its inner queues, whether it is sending,

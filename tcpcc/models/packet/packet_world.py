@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.header_memory import HeaderMemory
 from tcpcc.models.packet.link_memory import lay_out_link
 from tcpcc.models.packet.path_memory import PathMemory
-from tcpcc.models.packet.representatives import check_counts
 from tcpcc.models.packet.room import Pool, Rings, short
 from tcpcc.models.packet.schedule import Schedule
 from tcpcc.models.packet.sender_memory import ENDLESS, SenderMemory
@@ -48,36 +47,28 @@ class PacketWorld:
     Args:
         scenario: the scenario to run.
         trace: record every event of every flow, or of the named flows.
-        shared: addresses of the records of links shared with the fluid model, by link.
-        elsewhere: memories of the disciplines of such links that count amounts, by link.
         growing: whether flows may be added (`added.add_flow`). Then any link may get another
             feeder, so no packet is sent over a link before its arrival time there.
         stream: the file that the record is written to; bins are kept on the same disk.
         at_most: largest number of senders that one flow with a `count` has; each packet of a sender
             stands for a packet of each of its flows.
-
-    Raises:
-        ScenarioError: a sender stands for several flows where only one is possible.
+        in_front: the same for flows without ``background=True``. Default: `at_most`.
     """
 
     def __init__(
         self,
         scenario: Scenario,
         trace: bool | Selection = False,
-        shared: Mapping[int, int] | None = None,
-        elsewhere: Mapping[int, QueueMemory] | None = None,
         growing: bool = False,
         stream: Path | None = None,
         at_most: float = math.inf,
+        in_front: float | None = None,
     ) -> None:
         self.scenario = scenario
         self.stream = stream
         self.scratch = None if stream is None else Scratch(stream.absolute().parent)
-        self.shared = shared or {}
-        self.elsewhere = elsewhere or {}
         self.growing = growing
-        self.resolved: Resolved = scenario.resolve(at_most=at_most)
-        check_counts(scenario, self.resolved)
+        self.resolved: Resolved = scenario.resolve(at_most=at_most, in_front=in_front)
         warn_of_unread_headers(self.resolved)
         self.w: Records = record_of(r.WORLD)
         self.rings = Rings()

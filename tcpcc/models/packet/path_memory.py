@@ -148,8 +148,7 @@ class PathMemory:
 
     def _decides(self, link: int) -> bool:
         """Whether the link decides about a packet by the queue at the packet's arrival."""
-        discipline = self.world.resolved.links[link].queue.discipline
-        return discipline.decides_by_packet or link in self.world.shared
+        return self.world.resolved.links[link].queue.discipline.decides_by_packet
 
     def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
         """Numbered paths through the network: one per flow, then one per workload.

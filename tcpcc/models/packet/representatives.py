@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING
 from tcpcc.errors import ScenarioError, ScenarioWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tcpcc.scenario import Scenario
+    from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 
@@ -35,27 +38,42 @@ def check_counts(scenario: Scenario, resolved: Resolved) -> None:
         ScenarioError: a link that changes, or whose discipline chooses the packet to send, is on
             the path of a representative.
     """
+    refuse_counts(scenario, resolved)
+    for flow, link in _on_links(scenario, resolved):
+        lasts = count_of(flow) * 8 * flow.spec.packet_size / link.rate if link.rate else 0.0
+        fills = link.queue.name == "droptail" and math.isfinite(link.buffer)
+        random = min(getattr(one.spec, "processing", math.inf) for one in resolved.flows)
+        if fills and random < lasts:
+            warnings.warn(
+                f"representatives: {count_of(flow)} packets together take {lasts:.2g} s on link"
+                f" {link.name!r}, a drop-tail queue: give all flows processing ="
+                f" {2 * lasts:.2g} or more, or flows that stand for fewer lose too many",
+                ScenarioWarning,
+                stacklevel=6,
+            )
+            return
+
+
+def refuse_counts(scenario: Scenario, resolved: Resolved) -> None:
+    """Refuse links on which a packet cannot stand for several.
+
+    Raises:
+        ScenarioError: as :func:`check_counts`.
+    """
+    for flow, link in _on_links(scenario, resolved):
+        if link.variable or link.queue.discipline.is_scheduled:
+            what = "changes" if link.variable else f"has the queue {link.queue.name!r}"
+            raise ScenarioError(
+                f"representatives: link {link.name!r} on the path of {flow.name!r} {what};"
+                " simulate each flow there"
+            )
+
+
+def _on_links(scenario: Scenario, resolved: Resolved) -> Iterator[tuple[ResolvedFlow, Link]]:
+    """The flows that stand for several, with each common link on their paths."""
     common = resolved.links[: len(scenario.net.links)]
     for flow in resolved.flows:
-        if count_of(flow) == 1:
-            continue
-        for link in (common[i] for i in (*flow.forward, *flow.reverse) if i < len(common)):
-            able = not link.variable and not link.queue.discipline.is_scheduled
-            if not able:
-                what = "changes" if link.variable else f"has the queue {link.queue.name!r}"
-                raise ScenarioError(
-                    f"representatives: link {link.name!r} on the path of {flow.name!r} {what};"
-                    " simulate each flow there"
-                )
-            lasts = count_of(flow) * 8 * flow.spec.packet_size / link.rate if link.rate else 0.0
-            fills = link.queue.name == "droptail" and math.isfinite(link.buffer)
-            random = min(getattr(one.spec, "processing", math.inf) for one in resolved.flows)
-            if fills and random < lasts:
-                warnings.warn(
-                    f"representatives: {count_of(flow)} packets together take {lasts:.2g} s on link"
-                    f" {link.name!r}, a drop-tail queue: give all flows processing ="
-                    f" {2 * lasts:.2g} or more, or flows that stand for fewer lose too many",
-                    ScenarioWarning,
-                    stacklevel=6,
-                )
-                return
+        if count_of(flow) > 1:
+            for i in (*flow.forward, *flow.reverse):
+                if i < len(common):
+                    yield flow, common[i]

@@ -93,8 +93,6 @@ class Schedule:
         if spec.jitter is not None or spec.jitter_share is not None:
             late = {"jitter": spec.jitter, "share": spec.jitter_share}
             rows.append({"link": world.paths.stages[link], **late})
-        if link in world.shared:  # the fluid model keeps its queue
-            return rows
         names = list(world.resolved.links[link].queue.discipline.params)
         for name, value in dict(spec.queue).items():
             place = int(world.links["params"][link]) + 8 * names.index(name)

@@ -25,6 +25,7 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet import read_out
 from tcpcc.models.packet.live_flow import LiveFlow
 from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.representatives import check_counts
 from tcpcc.models.packet.streaming import stream_target
 from tcpcc.models.progress import Progress
 from tcpcc.scenario.units import Quantity
@@ -76,6 +77,8 @@ class PacketSimulation:
         self.world = world or PacketWorld(
             scenario, trace, growing=growing, stream=target, at_most=representatives
         )
+        if world is None:
+            check_counts(scenario, self.world.resolved)
         self._origin = self.env.now
         self._step = step_once
         self._address = self.world.address
@@ -101,16 +104,23 @@ class PacketSimulation:
 
     def _fire(self, event: Any) -> None:
         try:
-            following = self._step(self._address)
+            following = self._advance()
         except ArithmeticError as error:
             raise self.world.explain(error) from None
         if self.world.w["need"][0]:
-            self.world.grow()
+            self._grow()
             if self.world.w["pending"][0] >= 0:
                 following = self._due
         self._wake(following)
         if self._watched:
             self._watched = [flow for flow in self._watched if flow.look()]
+
+    def _advance(self) -> float:
+        """Handle one event; return the time of the next."""
+        return float(self._step(self._address))
+
+    def _grow(self) -> None:
+        self.world.grow()
 
     def run(self, *, progress: bool = False) -> Run:
         """Run the environment to the scenario's end and return the record."""

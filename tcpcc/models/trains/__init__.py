@@ -4,52 +4,69 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import address, blank, longer
+from tcpcc.engine.jit import address, blank, longer, rule_address
 from tcpcc.engine.streams import seed_stream
-from tcpcc.errors import positive
+from tcpcc.errors import ScenarioError, positive, whole
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.header_memory import uses_headers
-from tcpcc.models.progress import Progress
+from tcpcc.models.packet.representatives import count_of, refuse_counts
 from tcpcc.models.trains import train_records as t
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport.recovery import RECOVERIES
 
+PER_RTT = 16  # trains in a round trip, by default
+ALL = 10_000  # flows; more are not simulated each where a packet cannot stand for several
+REPRESENTATIVES = 100  # senders of a flow with a count, at most, by default
+
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.results import Run
+    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import ResolvedFlow
 
-AT_ONCE = 2**19
 
+def simulate(
+    scenario: Scenario,
+    *,
+    per_rtt: float = PER_RTT,
+    representatives: int = REPRESENTATIVES,
+    progress: bool = False,
+) -> Run:
+    """Run `scenario` with trains of at most 1/`per_rtt` of a round trip; see `tcpcc.simulate`."""
+    from tcpcc.models.trains.drivers import run_compiled
 
-def simulate(scenario: Scenario, *, per_rtt: float = 16, progress: bool = False) -> Run:
-    """Run `scenario` with trains of at most 1/`per_rtt` of a round trip."""
-    from tcpcc.models.packet import read_out
-    from tcpcc.models.packet.packet_world import PacketWorld
-    from tcpcc.models.trains.train_events import run_trains
-
-    positive("per_rtt", per_rtt)
     begin = time.thread_time()
-    world = PacketWorld(scenario)
-    memory = TrainMemory(world, per_rtt)
-    w = world.w[0]
-    with Progress(scenario.duration, progress) as bar:
-        more = True
-        while more:
-            w["pause"] = w["events"] + AT_ONCE
-            try:
-                more = run_trains(world.address, address(memory.x), scenario.duration)
-            except ArithmeticError as error:
-                raise world.explain(error) from None
-            if w["need"]:
-                memory.grow()
-            bar.reach(min(float(w["now"]), scenario.duration) if more else scenario.duration)
-    return read_out.result(world, "compiled", time.thread_time() - begin, model="trains")
+    at_most = whole("representatives", representatives, low=1)
+    memory = TrainMemory(lay_out(scenario, at_most, at_most), per_rtt)
+    return run_compiled(memory, "trains", progress, begin)
+
+
+def lay_out(
+    scenario: Scenario, in_front: float, behind: float, trace: bool | Selection = False
+) -> PacketWorld:
+    """The packet model's memory, with as many senders of a foreground or background flow.
+
+    Where a packet cannot stand for several, up to `ALL` flows are simulated each.
+
+    Raises:
+        ScenarioError: there are more.
+    """
+    from tcpcc.models.packet.packet_world import PacketWorld
+
+    world = PacketWorld(scenario, trace, at_most=behind, in_front=in_front)
+    try:
+        refuse_counts(scenario, world.resolved)
+    except ScenarioError:
+        if sum(getattr(flow, "count", 1) for flow in scenario.flows) > ALL:
+            raise
+        return PacketWorld(scenario, trace)
+    return world
 
 
 def can_coast(tcp: Any, flow: ResolvedFlow) -> bool:
@@ -59,9 +76,16 @@ def can_coast(tcp: Any, flow: ResolvedFlow) -> bool:
 
 
 class TrainMemory:
-    """The memory of trains beside the packet model's world."""
+    """The memory of trains beside the packet model's world.
 
-    def __init__(self, world: PacketWorld, per_rtt: float) -> None:
+    Args:
+        world: the packet model's memory.
+        per_rtt: trains are shorter than a round trip over this number.
+        single: places of the flows of which each packet is a train of its own.
+    """
+
+    def __init__(self, world: PacketWorld, per_rtt: float, single: Collection[int] = ()) -> None:
+        positive("per_rtt", per_rtt)
         self.world = world
         self.x = np.zeros(1, t.TRAINS)
         x: Any = self.x[0]
@@ -71,23 +95,26 @@ class TrainMemory:
         self.open = np.zeros(0, t.OPEN_TRAIN)
         self.logs = blank(len(world.resolved.flows) * t.LOG_SIZE, t.SENT)
         self.pools = blank(len(world.links), t.POOL)
-        self.pools["size"] = 1.0
+        self.pools["size"] = self.pools["each"] = 1.0
         x["per_rtt"] = per_rtt
         x["unused"] = 1
         x["lines"], x["pools"] = address(self.lines), address(self.pools)
         self._lay_out_lines()
         self.grow()
         for i, flow in enumerate(world.resolved.flows):
-            self.open["single"][i] = isinstance(flow.spec, CBR) or uses_headers(flow)
+            is_cbr = isinstance(flow.spec, CBR)
+            traced = bool(world.flows["traced"][i])
+            self.open["single"][i] = is_cbr or i in single or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
             world.tcp["coasts"][i] = can_coast(world.tcp[i], flow)
-            if isinstance(flow.spec, CBR):
+            if is_cbr:
                 rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)
                 packets = rtt / per_rtt / world.cbr["interval"][i]
-                self.open["extra"][i] = min(max(int(packets), 1), 2**16)
+                self.open["extra"][i] = 1 if i in single else min(max(int(packets), 1), 2**16)
         world.in_trains = self.in_flight  # type: ignore[attr-defined]
+        self._lay_out_counts()
         for i, link in enumerate(world.resolved.links):
-            if math.isfinite(link.buffer):
+            if math.isfinite(link.buffer) or self.pools["rule"][i] > 0:
                 seed_stream(self.pools[i], world.scenario.seed, f"link {link.name}: trains")
 
     def _lay_out_lines(self) -> None:
@@ -107,6 +134,25 @@ class TrainMemory:
                 pool["unused"] = kinds[link] == t.SINGLE
                 if kinds[link] == t.SINGLE:
                     self._end_by_event(paths.path_of[number] + k, link)
+
+    def _lay_out_counts(self) -> None:
+        """Write how many packets one packet stands for on each link, and the rules for amounts."""
+        world = self.world
+        flows: dict[int, list[int]] = {}
+        for flow in world.resolved.flows:
+            if count_of(flow) > 1:
+                for link in flow.forward + flow.reverse:
+                    flows.setdefault(link, []).append(count_of(flow))
+        for i, counts in flows.items():
+            if i >= len(world.scenario.net.links):
+                continue
+            self.pools["each"][i] = sum(c * c for c in counts) / sum(counts)
+            queue, discipline = world.queues.get(i), world.resolved.links[i].queue.discipline
+            if discipline.in_amounts:
+                self.pools["rule"][i] = -1
+            elif queue is not None and discipline.on_fluid is not None:
+                dtypes = (queue.state.dtype, queue.params.dtype, queue.sample.dtype)
+                self.pools["rule"][i] = rule_address(discipline.on_fluid, *dtypes)
 
     def _specs_of(self, number: int, flow: ResolvedFlow) -> list[Any]:
         """The flow, or the kinds of conversation, on a path."""
@@ -130,6 +176,7 @@ class TrainMemory:
         feeders: dict[int, set[Any]] = {}
         sizes: dict[int, set[int]] = {}  # of data packets on a link
         slowest: dict[int, set[int]] = {}  # of the data links behind a link of ACKs
+        many: set[int] = set()  # links of packets that stand for several
         ratio = math.inf
         for number, flow in world.paths._paths():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
@@ -137,6 +184,8 @@ class TrainMemory:
                 for link in world.paths._hops_of(way):
                     feeders.setdefault(link, set()).add(before)
                     before = link
+            if count_of(flow) > 1:
+                many.update(flow.forward + flow.reverse)
             for link in flow.forward:
                 sizes.setdefault(link, set()).update(
                     spec.packet_size for spec in self._specs_of(number, flow)
@@ -146,17 +195,19 @@ class TrainMemory:
             least = min(flow.forward, key=lambda i: links[i].rate)
             for link in flow.reverse:
                 slowest.setdefault(link, set()).add(least)
+        common = set(range(len(world.scenario.net.links)))
         kinds = {
             row: t.SINGLE if links[i].aggregation > 0 or links[i].reordering else t.STAGE
             for i, row in world.paths.stages.items()
         }
         for i in feeders.keys() - kinds.keys():
             spec, queue = links[i], links[i].queue.discipline
-            mixed = len(sizes.get(i, ())) > 1  # fluid would mix a burst with what waits
+            # fluid would mix a burst with what waits
+            mixed = len(sizes.get(i, ())) > 1 and i not in many
             if spec.variable or queue.is_scheduled or spec.buffer_unit == "bytes" or mixed:
                 kinds[i] = t.SINGLE
                 continue
-            shared = bool(world.links["tracked"][i]) or len(feeders[i]) > 1
+            shared = bool(world.links["tracked"][i]) or len(feeders[i]) > 1 or i in common & many
             kinds[i] = t.SHARED if shared else t.OWN
             plain = queue.on_arrival is None and spec.loss == 0 and not world.resolved.changes
             if shared and plain and i not in sizes:

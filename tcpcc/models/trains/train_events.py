@@ -21,20 +21,29 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, entry, not_inlined
+from tcpcc.engine.jit import call_rule, compiled, entry, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.conversations import leave_place, note_items
 from tcpcc.models.packet.event_list import drop_first, next_order, push, schedule
-from tcpcc.models.packet.forward import clear_queue_sample, fill_queue_sample, note_drop, set_open
+from tcpcc.models.packet.forward import (
+    clear_queue_sample,
+    fill_queue_sample,
+    note_delivery,
+    note_drop,
+    set_open,
+)
 from tcpcc.models.packet.handlers import (
+    begin_turn,
     handle_other,
     hold_ack,
     set_timers,
     take_arrived,
     take_held_ack,
+    trace_turn,
 )
 from tcpcc.models.packet.headers import (
+    count_marks,
     read_at_receiver,
     read_at_sender,
     release_header,
@@ -42,14 +51,18 @@ from tcpcc.models.packet.headers import (
     write_header,
 )
 from tcpcc.models.packet.packet_records import (
+    ACK,
     ACK_TIMER,
     ARRIVAL,
     CBR_PACKET,
+    DUPACK,
     FLOW_START,
     FLOW_STOP,
     MARGIN,
     QUEUE_TIMER,
     RETRANSMISSION_TIMER,
+    RETRANSMIT,
+    SEND,
     cbr_at,
     event_at,
     flow_at,
@@ -58,9 +71,16 @@ from tcpcc.models.packet.packet_records import (
     world_at,
 )
 from tcpcc.models.packet.packets import Packet
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, sample_flow
+from tcpcc.models.packet.recorder import (
+    add_sending,
+    add_waiting,
+    bin_of,
+    sample_flow,
+    trace,
+    trace_ack,
+)
 from tcpcc.models.packet.scheduled import send_packet
-from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample_at, run_timer
 from tcpcc.models.trains.coasting import (
     begin_coasting,
     log_train,
@@ -116,6 +136,13 @@ START = 4.0
 #: A train of at most this many packets crosses a shared link packet by packet.
 SHORT = 4
 
+#: Mean distances of a discipline's drops after which the next drop does not depend on the last.
+FORGOTTEN = 4
+
+#: Time in which a packet that stands for many arrives at a discipline that decides, as a multiple
+#: of the time that the link needs for it: the discipline would take its packets for a burst.
+SPREAD = 10.0
+
 #: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
 OTHERS = 0.2
 
@@ -141,6 +168,12 @@ def advance_line(w, link, pool, t):
     a = pool.at
     pool.at = t
     speed = link.rate / 8
+    if pool.each > 1:
+        span = pool.each * pool.size / speed * (SPREAD if link.rule != 0 else 1.0)
+        more = pool.pending * (1 - math.exp(-dt / span))
+        pool.pending -= more
+        pool.inflow = more / dt
+        pool.flow_in = pool.inflow / pool.size
     q = pool.backlog
     if q == 0.0 and pool.inflow == 0.0:
         pool.idle += dt
@@ -150,7 +183,7 @@ def advance_line(w, link, pool, t):
     size = pool.size
     slope = pool.inflow - speed
     end = q + slope * dt
-    top = max((link.capacity - 0.5 - pool.noise) * size, q)
+    top = max((link.capacity - 0.5 - pool.noise) * size, q) if pool.each == 1 else math.inf
     if end < 0:
         t0 = q / -slope
         record_queue(w, link, size, a, a + t0, q, 0.0, speed * t0)
@@ -197,9 +230,12 @@ def variance_of(n):
 
 @not_inlined
 def draw_noise(link, pool):
-    """Draw the packets that wait beyond those of the fluid, at their peak within a train."""
+    """Draw the packets that wait beyond those of the fluid, at their peak within a train.
+
+    Two streams of equally spaced packets keep their places in each other; a third has none.
+    """
     z = 2 * (uniform(pool) + uniform(pool) + uniform(pool) - 1.5)
-    pool.noise = PEAK * z * math.sqrt(pool.variance)
+    pool.noise = PEAK * z * math.sqrt(pool.variance * max(1 - 2 / pool.trains, 0.0))
     cut_off(pool, link.capacity - 0.5 - pool.noise)
 
 
@@ -225,9 +261,46 @@ def begin_train(w, x, flow, link, pool, line, p, now, size):
         draw_noise(link, pool)
 
 
+@compiled
+def admit(link, pool, line, now, amount, packets):
+    """Whether a packet finds room where some stand for many, and if so, add it.
+
+    A packet has room while the queue is not full, and the fuller it is beyond, the less often: at
+    random up to as much as one that stands for many brings. So those that stand for themselves find
+    room as often. Those that a packet stands for do not arrive at once (see `advance_line`), but
+    the next packet of their flow meets them, and as many after a packet that stands for itself.
+    """
+    own = line.excess * math.exp((line.rate - now) * link.rate / (8 * amount))
+    beyond = pool.backlog / pool.size + own - (link.capacity - 0.5)
+    if uniform(pool) * pool.each < beyond:
+        return False
+    line.excess = own + (packets if packets > 1 else pool.each)
+    line.rate = now
+    waiting = pool.backlog + pool.pending
+    if pool.mixed != 0:
+        pool.size = (waiting + amount) / (waiting / pool.size + packets)
+    if packets > 1:
+        pool.pending += amount
+    else:
+        pool.backlog += amount
+    return True
+
+
+@compiled
+def take_out(pool, amount, packets):
+    """Remove a packet that was added and is dropped after all."""
+    if packets > 1:
+        pool.pending = max(pool.pending - amount, 0.0)
+    else:
+        pool.backlog = max(pool.backlog - amount, 0.0)
+
+
 @not_inlined
-def end_train(w, x, flow, hop, link, pool, line, p, size):
-    """A train has arrived at a link: what is not dropped goes on."""
+def end_train(w, x, flow, hop, link, pool, line, p, size, each):
+    """A train has arrived at a link: what is not dropped goes on.
+
+    Each of its packets stands for `each` packets.
+    """
     n = p.count
     speed = link.rate / 8
     drops = 0
@@ -245,7 +318,9 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
         line.arriving = 0
     else:
         v0 = v1 = pool.backlog
-        if pool.trains > 0:
+        if pool.each > 1:
+            drops = 0 if admit(link, pool, line, w.now, size * each, each) else 1
+        elif pool.trains > 0:
             short = v0 / pool.size - (link.capacity - 1)  # packets; of the place that it needs
             if p.trigger == GROWTH:
                 drops = 1 if short > 0.5 - uniform(pool) else 0
@@ -264,12 +339,12 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
     tx = size / speed
     first = max(p.first + v0 / speed, line.busy)
     last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
-    line.busy = last + tx
-    link.arrived += n
+    line.busy = last + each * tx
+    link.arrived += n * each
     if link.recorded != 0 and p.last <= w.duration:
         b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
-        b.arrived += n - drops
-        b.queue_max = max(b.queue_max, math.floor(pool.backlog / pool.size))
+        b.arrived += (n - drops) * each
+        b.queue_max = max(b.queue_max, min(pool.backlog // pool.size, link.capacity))
     begin = first + (tx + link.delay)
     gap = (last - first) / (n - 1) if n > 1 else 0.0
     if drops == 0 and link.rule == 0 and link.loss == 0:
@@ -285,7 +360,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
         share = j / (n - 1) if n > 1 else 0.0
         if not gone and link.loss > 0 and uniform(link) < link.loss:
             gone = True
-            pool.backlog = max(pool.backlog - size, 0.0)
+            take_out(pool, size * each, each)
         elif link.rule != 0:
             waiting = v0 + (v1 - v0) * share
             link.queue_bytes = waiting
@@ -296,12 +371,22 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
             )
             q.idle = pool.idle
             pool.idle = 0.0
-            apply_discipline(link, min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1)
+            b = min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1
+            if pool.rule > 0:
+                decide_in_fluid(link, pool, q, each, b)
+            else:
+                q.arrivals = each
+                apply_discipline(link, b)
+            marked = link.marked
             if not gone and not take_verdict(w, q, link, p.header, t):
                 gone = True
-                pool.backlog = max(pool.backlog - size, 0.0)
+                take_out(pool, size * each, each)
+            if link.marked > marked:
+                count_marks(w, link, t, each - 1)
+            if each > 1 and pool.rule == 0:
+                count_others(w, link, flow, packet, t, size, q.queue, each - 1)
         if gone:
-            link.dropped += 1
+            link.dropped += each
             lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
             note_drop(w, flow, link, p.last, lost)
             release_header(w, p.header)
@@ -312,6 +397,52 @@ def end_train(w, x, flow, hop, link, pool, line, p, size):
             a = j + 1
     if a < n:
         go_on_train(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
+
+
+@not_inlined
+def count_others(w, link, flow, packet, t, size, waiting, others):
+    """Let a discipline without a rule for amounts see those that a packet stands for."""
+    for _ in range(others):
+        fill_queue_sample(w, link, flow, packet, t, size, waiting, False)
+        apply_discipline(link, -1)
+
+
+@not_inlined
+def decide_in_fluid(link, pool, q, each, b):
+    """Let a discipline decide about a packet that stands for `each`, by its rule for amounts.
+
+    Packets that stand for themselves are dropped at the distances of all packets; those that stand
+    for several at the distances of their own number.
+    """
+    q.arrivals = each
+    q.prob = q.spread = q.anew = q.marks = 0.0
+    q.concentration = 1 / max(q.flows, 1.0)
+    call_rule(pool.rule, link.state, link.params, link.sample)
+    note_state(link, b)
+    if q.anew != 0:
+        pool.due = pool.due_of_many = 0.0
+    if q.prob == 0:
+        return
+    if pool.due == 0:
+        pool.due = 1 + q.spread * (2 * uniform(pool) - 1)
+        pool.due_of_many = 1 + q.spread * (2 * uniform(pool) - 1)
+    hit = 0.0
+    pool.due -= each * q.prob
+    if each > 1:
+        pool.due_of_many -= q.prob
+        if pool.due_of_many <= 0:
+            hit = 1.0
+            pool.due_of_many += 1 + q.spread * (2 * uniform(pool) - 1)
+        if pool.due < -FORGOTTEN:
+            pool.due = uniform(pool)
+    else:
+        hit = 1.0 if pool.due <= 0 else 0.0
+    while pool.due <= 0:
+        pool.due += 1 + q.spread * (2 * uniform(pool) - 1)
+    if q.marks != 0:
+        q.mark = hit
+    else:
+        q.drop = hit
 
 
 # ----------------------------------------------------------------------------------- paths
@@ -402,13 +533,14 @@ def cross_own(w, x, flow, hop, line, link, p, size):
     first = max(p.first, line.busy) + tx
     last = max(p.last + tx, first + (p.count - 1) * tx)
     line.busy = last
-    link.arrived += p.count
+    n = p.count * np.int64(hop_at(w.hops, flow.path + hop).count)
+    link.arrived += n
     if link.recorded != 0:  # it is FREE
-        bits = 8 * size * p.count
+        bits = 8 * size * n
         add_sending(w, link, p.first, p.first + bits / link.rate, bits, 1.0)
         if p.first <= w.duration:
             at = min(bin_of(w, p.first), w.n_bins - 1)
-            link_bin_at(link.bins, at).arrived += p.count
+            link_bin_at(link.bins, at).arrived += n
     fixed = 8 * size / link.rate - tx + link.delay
     return at_times(p, first + fixed, last + fixed)
 
@@ -464,7 +596,8 @@ def receive_train(w, x, flow, p):
     n = p.count
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += n
-        count_delivered(w, flow, p.last, n)
+        note_delivery(w, flow, p.seq, p.last)
+        count_delivered(w, flow, p.last, n - 1)
         return
     tcp = tcp_at(w.tcp, flow.index)
     if (
@@ -507,8 +640,8 @@ def receive_each(w, x, flow, tcp, p):
         due = receiver.receive_data(tcp, t, seq, p.again)
         if p.header != 0:
             due = read_at_receiver(w, flow, tcp, p.header, due)
-        if tcp.delivered != before and (seq > 0 or flow.handshake == 0):
-            count_delivered(w, flow, t, 1)
+        if tcp.delivered != before:
+            note_delivery(w, flow, seq, t)
         if not due:
             hold_ack(w, flow, tcp, held, t)
             continue
@@ -609,6 +742,8 @@ def gather(w, x, flow, tcp, o, now, first):
             b.sent += 1
             if out.again != 0:
                 b.retransmitted += 1
+            cwnd = window_at(tcp.state, 0).cwnd
+            trace(w, flow, now, RETRANSMIT if out.again != 0 else SEND, seq, cwnd)
             more = o.count > 0 and o.single != 0
             if o.count > 0 and (
                 o.single != 0
@@ -764,10 +899,17 @@ def take_acks(w, x, flow, tcp, o, p):
                 sender.release_paced(tcp, at)
                 gather(w, x, flow, tcp, o, at, at)
         high = p.high + (j if p.step == 0 else 0)
+        begin_turn(w, flow, tcp)
+        before = tcp.high_ack
+        tcp.last_rtt = math.nan
         tcp.echoes_repair = p.again
         if p.header != 0:
             read_at_sender(w, flow, tcp, p.seq, p.header)
-        sender.receive_ack(tcp, t, p.seq + j * p.step, p.trigger + j, p.low, high)
+        ack = p.seq + j * p.step
+        sender.receive_ack(tcp, t, ack, p.trigger + j, p.low, high)
+        kind = ACK if ack > before else DUPACK
+        trace_ack(w, flow, t, kind, ack + 1, tcp.last_rtt, p.trigger + j, p.low, high)
+        trace_turn(w, flow, tcp, t)
         gather(w, x, flow, tcp, o, t, t)
 
 
@@ -819,11 +961,12 @@ def handle_link(w, x, ident, now):
     p = read_train(train_at(x.trains, line.head))
     syn = p.seq == 0 and flow.handshake != 0
     size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
+    each = np.int64(hop_at(w.hops, ident).count)
     advance_line(w, link, pool, now)
-    if line.arriving == 0 and 1 < p.count <= SHORT:
+    if line.arriving == 0 and p.count > 1 and (p.count <= SHORT or pool.each > 1):
         drop_first_packet(p, train_at(x.trains, line.head))
         push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
-        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size)
+        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, each)
         return
     if line.arriving == 0 and p.count > 1:
         if p.last < p.first + 1e-9 * p.count:
@@ -834,7 +977,7 @@ def handle_link(w, x, ident, now):
             push(w, p.last, now, next_order(w), AT_LINK, ident)
             return
     remove_head(w, x, line)
-    end_train(w, x, flow, hop, link, pool, line, p, size)
+    end_train(w, x, flow, hop, link, pool, line, p, size, each)
     if line.head != 0:
         t = max(train_at(x.trains, line.head).first, now)
         push(w, t, now, next_order(w), AT_LINK, ident)
@@ -889,6 +1032,7 @@ def emit_cbr(w, x, kind, ident, now, order):
     if o.last < math.inf:
         n = max(min(n, math.ceil((o.last - now) / source.interval)), 1)
     flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += n
+    trace(w, flow, now, SEND, source.sent, 0.0)
     last = now + (n - 1) * source.interval
     go_on_train(w, x, flow, 0, Train(now, last, source.sent, n, 1, 0, -1, 0, 0, 0))
     source.sent += n
@@ -915,6 +1059,7 @@ def go_on_sending(w, x, ident, now):
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
     o = open_at(x.open, ident)
+    trace_turn(w, flow, tcp, now)
     gather(w, x, flow, tcp, o, now, now)
     close_train(w, x, flow, tcp, o)
     set_timers(w, flow, tcp, now)
@@ -941,32 +1086,59 @@ def handle_rest(w, x, kind, ident, now, order):
             go_on_sending(w, x, w.flow, now)
 
 
-@entry
-def run_trains(world, more, until):
-    """Handle events up to time `until`; returns whether it stopped early."""
-    w = world_at(world, 0)
-    x = trains_at(more, 0)
+@compiled
+def handle_next_train(w, x):
+    """Handle the next event on the event list."""
+    e = event_at(w.heap, 0)
+    kind = np.int64(e.kind)
+    ident = np.int64(e.id)
+    now = e.time
+    w.now = now
+    w.since = e.since
+    w.events += 1
+    if kind == AT_LINK:
+        handle_link(w, x, ident, now)
+    elif kind == AT_SENDER:
+        handle_acks(w, x, ident)
+    elif kind <= ARRIVAL:
+        leave_link(w, x, kind, ident)
+    else:
+        handle_rest(w, x, kind, ident, now, e.order)
+
+
+@not_inlined
+def go_on_pending(w, x):
+    """Continue the sender that ran out of room, after the driver has made room."""
     if w.pending >= 0:
         ident = w.pending
         w.pending = -1
         sender.resume_sending(tcp_at(w.tcp, ident), w.now)
         go_on_sending(w, x, ident, w.now)
+
+
+@entry
+def run_trains(world, more, until):
+    """Handle events up to time `until`; returns whether it stopped early."""
+    w = world_at(world, 0)
+    x = trains_at(more, 0)
+    go_on_pending(w, x)
     while (
         w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
     ):
-        e = event_at(w.heap, 0)
-        kind = np.int64(e.kind)
-        ident = np.int64(e.id)
-        now = e.time
-        w.now = now
-        w.since = e.since
-        w.events += 1
-        if kind == AT_LINK:
-            handle_link(w, x, ident, now)
-        elif kind == AT_SENDER:
-            handle_acks(w, x, ident)
-        elif kind <= ARRIVAL:
-            leave_link(w, x, kind, ident)
-        else:
-            handle_rest(w, x, kind, ident, now, e.order)
+        handle_next_train(w, x)
     return w.need != 0 or w.events >= w.pause
+
+
+@entry
+def step_trains(world, more):
+    """Handle one event, or continue a pending sender; returns the time of the next event.
+
+    The time is infinite if there is no event.
+    """
+    w = world_at(world, 0)
+    x = trains_at(more, 0)
+    if w.pending >= 0:
+        go_on_pending(w, x)
+    elif w.need == 0 and w.heap_size > 0:
+        handle_next_train(w, x)
+    return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf

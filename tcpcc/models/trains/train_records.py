@@ -29,6 +29,8 @@ LINE = record_dtype(
         "arriving": INT32,  # whether the first train is arriving
         "rate": float,  # of the arriving train, bytes/s
         "wait": float, "excess": float,  # at its beginning: s to wait; the queue's `excess`
+        # (where packets stand for several, `excess` is what its flow's next packet meets of
+        # them, packets, and `rate` the time of this value; see `admit`)
         "busy": float,  # when the flow's last packet has left
     },
     whole_lines=True,
@@ -42,12 +44,17 @@ OWN, SHARED, STAGE, FREE, SINGLE = range(5)
 # a packet since the discipline's last arrival, s; `since`: when the buffer was last full; `size`:
 # mean size of the waiting packets; `flow_in`: packets/s that arrive. `noise`: packets that wait
 # beyond those of the fluid; `variance`: that of the noise. `unused`: the link has a queue of the
-# packet model.
+# packet model. `each`: packets that a packet stands for, on average; `rule`: the discipline's rule
+# for amounts, if that is more than 1 (-1: it counts amounts on arrival); `due`: distance to its
+# next drop in mean distances; `due_of_many`: the same among the packets that stand for several.
+# `pending`: bytes that are still to arrive of packets that stand for several.
 POOL = record_dtype(
     [
         ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
         ("over", float), ("idle", float), ("since", float), ("noise", float), ("variance", float),
-        ("mixed", int), ("flow_in", float), ("size", float), ("unused", int), *STREAM_FIELDS,
+        ("mixed", int), ("flow_in", float), ("size", float), ("unused", int),
+        ("each", float), ("rule", int), ("due", float), ("due_of_many", float),
+        ("pending", float), *STREAM_FIELDS,
     ],
     whole_lines=True,
 )  # fmt: skip

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tcpcc.models.estimates import Estimate, Options, record_memory
+from tcpcc.models.estimates import Estimate, Options, record_memory, senders
 from tcpcc.models.packet.packet_cost import PER_TRANSFER, packets_sent, traffic_memory, workloads
+from tcpcc.models.trains import PER_RTT, REPRESENTATIVES
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
 
 PER_PACKET, PER_TRAIN = 5e-8, 4e-7  # CPU s
-PER_RTT = 16  # trains in a window, as by default
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
@@ -20,11 +20,12 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
 
     Other links and ECN cost as much as in the packet model.
     """
-    sent, outstanding = packets_sent(scenario, resolved)
+    most = options.most(REPRESENTATIVES)
+    sent, outstanding = packets_sent(scenario, resolved, most, most)
     items, carried = workloads(scenario, resolved)
-    flows = sum(getattr(flow.spec, "count", 1) for flow in resolved.flows)
+    flows = sum(senders(resolved, most, most))
     length = max(outstanding / max(flows, 1) / PER_RTT, 1)
     seconds = PER_PACKET * (sent + carried) + PER_TRAIN * (sent / length + carried)
-    memory = record_memory(scenario, resolved, options)
+    memory = record_memory(scenario, resolved, options, most, most)
     memory += traffic_memory(sent + carried, outstanding, items, False)
     return Estimate("trains", sent + carried, 0.0, seconds + PER_TRANSFER * items, memory)

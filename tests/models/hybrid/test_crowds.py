@@ -1,38 +1,10 @@
-"""What the hybrid says of large backgrounds, and completion times beside one."""
+"""Completion times beside large backgrounds."""
 
 import resource
-import warnings
 
 import pytest
 
 import tcpcc as tc
-from tcpcc.models.refusals import FluidWarning
-
-
-def told(number, mbps, buffer, queue=None, front="newreno"):
-    net = tc.dumbbell(mbps * 1e6, "20 ms", buffer, queue=queue)
-    flows = [tc.Flow("newreno", count=number, background=True), tc.Flow(front)]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        tc.simulate(tc.Scenario(net, flows, duration=0.1), "hybrid", representatives=10)
-    return [str(x.message) for x in caught if issubclass(x.category, FluidWarning)]
-
-
-def test_small_windows_are_said():
-    (text,) = told(10_000, 400, 1000)
-    assert "10000 background flows with windows of at most 0.3 packets" in text
-
-
-def test_unlike_flows_before_a_drop_tail_crowd_are_said():
-    (text,) = told(1000, 2000, 12_000, front="cubic")
-    assert "a drop-tail queue: foreground flows of other controllers" in text
-
-
-@pytest.mark.parametrize(
-    "given", [(1000, 2000, 12_000), (1000, 2000, 12_000, "red", "cubic"), (100, 200, 1200)]
-)
-def test_a_crowd_that_is_right_is_not_warned_of(given):
-    assert told(*given) == []
 
 
 @pytest.mark.parametrize("model", ["hybrid", "fluid"])

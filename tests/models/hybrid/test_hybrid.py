@@ -1,21 +1,11 @@
-"""Flows with a count, and the hybrid model: packets and fluid in the same queues."""
+"""Flows with a count, and the hybrid model: single packets and trains in the same queues."""
 
 import numpy as np
 import pytest
 from drivers import both_drivers
 
 import tcpcc as tc
-from tcpcc.engine.jit import address
-from tcpcc.engine.streams import seed_stream
-from tcpcc.models.shared_link import (
-    BURST_TRIPS,
-    OTHERS,
-    SHARED,
-    meet,
-    no_victims,
-    shared_at,
-    update_shared_link,
-)
+from tcpcc.models.trains.train_events import OTHERS
 
 RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
 
@@ -27,8 +17,51 @@ def scenario(behind=40, duration=6.0, queue=RED, front=4, seed=1, **settings):
     return tc.Scenario(net, [*flows, tc.Flow("newreno", **settings)], duration=duration, seed=seed)
 
 
-def test_both_drivers_give_the_same_bits():
-    assert both_drivers(scenario(duration=3), "hybrid", trace=False).data.drops.sum() > 0
+@pytest.mark.parametrize("queue", [RED, tc.DropTail()])
+def test_both_drivers_give_the_same_bits(queue):
+    """With a trace of the foreground, and with packets that stand for 2 and 3 flows."""
+    run = both_drivers(scenario(behind=240, duration=3, queue=queue), "hybrid", trace=True)
+    assert float(run.data.drops.sum()) > 0
+    assert {run.flows[k] for k in np.unique(run.events["flow"])} == {f"front{k}" for k in range(4)}
+
+
+@pytest.mark.parametrize("representatives", [10, 100])
+def test_ecn_rack_and_workloads_beside_a_background_are_as_in_packets(representatives):
+    """Drops and marks count all flows that a packet stands for."""
+    queue = tc.RED(min_thresh=60, max_thresh=360, gentle=True, weight=0.005, ecn=True)
+    net = tc.dumbbell("80 Mbps", "20 ms", 480, queue=queue)
+    settings = {"background": True, "jitter": 1}
+    flows = [
+        tc.Flow("newreno", count=40, name="ecn", transport=tc.Transport(ecn="classic"), **settings),
+        tc.Flow("cubic", count=20, name="rack", recovery="rack-tlp", **settings),
+    ]
+    load = tc.web("newreno", rate=5, size=20)
+    case = tc.Scenario(net, flows, duration=12, workloads=[load], seed=2)
+    found = []
+    for model, options in (("packet", {}), ("hybrid", {"representatives": representatives})):
+        run = tc.simulate(case, model, **options)
+        late = run.data.sel(time=slice(4, None))
+        ecn = [k for k, name in enumerate(run.flows) if name.startswith("ecn")]
+        found.append([float(late[name].sum()) for name in ("queue", "drops", "marks")])
+        found[-1].append(float(late.delivered[:, ecn].sum()))
+    assert found[1] == pytest.approx(found[0], rel=0.1)
+
+
+def test_bbr_runs_in_the_background():
+    net = tc.dumbbell("40 Mbps", "20 ms", 240)
+    flows = [tc.Flow("bbr"), tc.Flow("bbr", count=20, background=True, jitter=1)]
+    run = tc.simulate(tc.Scenario(net, flows, duration=6), "hybrid", representatives=5)
+    late = run.data.sel(time=slice(3, None))
+    assert float(late.sent_bits.sum()) / 3 == pytest.approx(40e6, rel=0.02)
+    assert (late.delivered.sum("time") > 0).all()
+
+
+def test_a_traced_background_flow_sends_single_packets():
+    case = scenario(behind=2, duration=2)
+    run = tc.simulate(case, "hybrid", trace="behind.1")
+    events = run.trace()
+    sent = (events.event == "send").sum() + (events.event == "retransmit").sum()
+    assert sent == float(run.data.sent.sum("time")[run.flows.index("behind.1")]) > 500
 
 
 def test_sent_bits_equal_delivered_packets():
@@ -46,11 +79,28 @@ def test_sent_bits_equal_delivered_packets():
     assert float(dropped.sum()) == pytest.approx(float(run.data.drops.sum()), rel=0.02, abs=12)
 
 
-def test_rows_are_foreground_then_background_flows():
-    run = tc.simulate(scenario(duration=3, front=2), model="hybrid", representatives=3)
-    assert run.flows == ["front0", "front1", "behind.1", "behind.2", "behind.3"]
-    whole = tc.simulate(scenario(duration=3, front=2), model="hybrid", representatives=1000)
-    assert len(whole.flows) == 42
+def test_rows_are_in_the_order_of_the_scenario():
+    case = scenario(duration=3, front=2)
+    case = case.replace(flows=[*case.flows[::-1], tc.CBR("1 Mbps", name="cbr")])
+    run = tc.simulate(case, model="hybrid", representatives=3)
+    assert run.flows == ["behind.1", "behind.2", "behind.3", "front1", "front0", "cbr"]
+    assert float(run.data.delivered[:, -1].sum()) >= 375 - float(run.data.dropped[:, -1].sum()) - 4
+
+
+def test_each_flow_is_simulated_where_a_packet_cannot_stand_for_several():
+    case = scenario(behind=30, queue=tc.CoDel(), duration=1)
+    assert len(tc.simulate(case, "hybrid", representatives=4).flows) == 34
+    many = case.replace(flows=[*case.flows[:-1], case.flows[-1].replace(count=20_000)])
+    with pytest.raises(tc.ScenarioError, match="has the queue 'codel'; simulate each flow there"):
+        tc.simulate(many, "hybrid", representatives=4)
+
+
+def test_foreground_flows_with_a_count_are_all_simulated():
+    net = tc.dumbbell("40 Mbps", "20 ms", 240)
+    flows = [tc.Flow("newreno", count=30), tc.Flow("newreno", count=30, background=True)]
+    case = tc.Scenario(net, flows, duration=1)
+    assert len(tc.simulate(case, "hybrid", representatives=4).flows) == 34
+    assert len(tc.simulate(case, "trains", representatives=4).flows) == 8
 
 
 def test_background_yields_to_a_packet_source():
@@ -68,50 +118,6 @@ def test_background_yields_to_a_packet_source():
     assert shares[1] == pytest.approx(0.5, abs=0.06)
 
 
-@pytest.mark.parametrize("utilization", [0.5, 0.8])
-def test_packets_meet_a_random_queue_on_an_underloaded_link(utilization):
-    """Fluid below the link's rate has no queue, but packets would. With independent arrivals the
-    queue has a mean of u / (2 (1 - u)) packets and an exponential distribution."""
-    memory = np.zeros(1, SHARED)
-    s = shared_at(address(memory), 0)
-    seed_stream(memory[0], 1, "grain")
-    s.limit, s.size, s.trip = 1e9, 1000.0, 1e9
-    s.outflow = 1e6
-    update_shared_link(s, 0.0, 0.0, utilization * 1e6, 1e6, 1000.0, 0.0, 0.0)
-    waits = np.array([meet(s, 0, 1, 0.02 * k, 0.0) for k in range(1, 7_000)]) / 1000
-    mean = utilization / (2 * (1 - utilization))
-    assert waits.mean() == pytest.approx(mean, rel=0.05)
-    assert waits.std() == pytest.approx(mean, rel=0.05)
-    assert np.quantile(waits, 0.99) == pytest.approx(-mean * np.log(0.01), rel=0.1)
-
-
-@pytest.mark.parametrize(("spread", "two"), [(1.0, 0.086), (1 / 3, 0.0)])
-def test_drop_rate_and_spacing_are_those_of_the_discipline(spread, two):
-    """One packet in twenty is dropped. Of bursts of ten packets two or more are dropped as often as
-    with independent drops, or never if drops are at least 13 packets apart."""
-    memory = np.zeros(1, SHARED)
-    s = shared_at(address(memory), 0)
-    seed_stream(memory[0], 1, "drops")
-    s.limit, s.outflow, s.trip = 1e9, 1e6, 0.1
-    update_shared_link(s, 0.0, 5000.0, 1e6, 1e6, 1000.0, 0.05, spread)
-    lost = [sum(meet(s, 0, 1, 0.03 * k, 0.0) < 0 for _ in range(10)) for k in range(2000)]
-    assert np.mean(lost) == pytest.approx(0.5, rel=0.1)
-    assert np.mean(np.array(lost) > 1) == pytest.approx(two, abs=0.02)
-    assert s.packets == 20_000
-
-
-@pytest.mark.papers
-def test_drop_phase_is_uniform_after_many_background_packets():
-    memory = np.zeros(1, SHARED)
-    s = shared_at(address(memory), 0)
-    seed_stream(memory[0], 1, "drops")
-    s.limit, s.outflow, s.trip = 1e9, 1e6, 0.1
-    update_shared_link(s, 0.0, 5000.0, 1e8, 1e6, 1000.0, 0.05, 0.9)
-    assert np.mean([meet(s, 0, 1, k, 0.0) < 0 for k in range(20_000)]) == pytest.approx(
-        0.05, rel=0.1
-    )
-
-
 @pytest.mark.parametrize("representatives", [20, 60])
 def test_fewer_representatives_give_the_same_queue_and_losses(representatives):
     """240 flows under RED, simulated by 20 or 60."""
@@ -119,7 +125,7 @@ def test_fewer_representatives_give_the_same_queue_and_losses(representatives):
         min_thresh=200, max_thresh=1200, max_p=0.1, gentle=True, weight=0.002
     ))  # fmt: skip
     case = tc.Scenario(net, [tc.Flow("newreno", count=240, jitter=3)], duration=20)
-    runs = [tc.simulate(case, model="fluid", representatives=k) for k in (240, representatives)]
+    runs = [tc.simulate(case, model="trains", representatives=k) for k in (240, representatives)]
     every, few = (run.data.sel(time=slice(8, None)) for run in runs)
     assert float(few.queue.mean()) == pytest.approx(float(every.queue.mean()), rel=0.06)
     losses = [float(x.drops.sum() / x.arrived.sum()) for x in (every, few)]
@@ -145,10 +151,9 @@ def test_background_changes_nothing_in_other_models():
     ("case", "options", "line"),
     [
         (scenario(background=False), {}, "needs at least one flow with background=True"),
-        (scenario(front=0), {}, "all have background=True"),
         (scenario(), {"driver": "ns-3"}, "ns-3"),
         (scenario(), {"representatives": 0}, "representatives = 0"),
-        (scenario(), {"step": 1.0}, "step = 1.0"),
+        (scenario(), {"per_rtt": 0}, "per_rtt = 0"),
     ],
 )
 def test_invalid_options_are_refused(case, options, line):
@@ -201,20 +206,19 @@ def test_hybrid_agrees_with_packets(name, tolerance):
     assert hybrid["loss"] == pytest.approx(packet["loss"], rel=0.15)
 
 
-SHARES = {  # of those in front; standard errors of 24 seeds are 0.005, under drop-tail 0.01
-    "RED, 100 NewReno": 1.014,
-    "RED, 100 CUBIC": 1.023,
-    "drop-tail, 10 NewReno": 1.0,
-    "drop-tail, 100 NewReno": 0.997,
-    "drop-tail, 100 CUBIC": 1.015,
+SHARES = {  # of the foreground; standard errors of 12 seeds are 0.01, under drop-tail 0.02
+    "RED, 100 NewReno": 0.998,
+    "RED, 100 CUBIC": 1.005,
+    "drop-tail, 10 NewReno": 0.985,
+    "drop-tail, 100 NewReno": 1.004,
+    "drop-tail, 100 CUBIC": 0.957,
 }
 
 
 @pytest.mark.papers
 @pytest.mark.parametrize("name", SHARES)
 def test_foreground_flows_get_the_share_of_equal_background_flows(name):
-    """Within 2.5 %. In the packet model both are the same. The standard error of twenty seeds is at
-    most 0.01."""
+    """In the packet model the share is 1. The standard error of twenty seeds is at most 0.013."""
     from experiments.background import share_in_front
 
     found = share_in_front(name, range(1, 21))
@@ -319,90 +323,6 @@ def test_foreground_loss_bursts_are_as_in_packets():
     assert hybrid == pytest.approx(packets, rel=0.2)
 
 
-def test_owed_drops_fall_on_flows_by_their_arrivals():
-    """All owed drops happen, on each flow in proportion to its packets, with geometric numbers per
-    burst. Ten flows send bursts of 30 and of 10 packets over a full link once in a round trip."""
-    memory = np.zeros(1, SHARED)
-    s = shared_at(address(memory), 0)
-    seed_stream(memory[0], 1, "a full buffer")
-    victims = no_victims(1)
-    s.victims = address(victims)
-    s.limit, s.size, s.trip, s.outflow, s.together = 1e9, 1000.0, 0.1, 1e6, 1.5
-    trips, owed = 200, 3.0  # packets, in a round trip
-    refused = np.zeros((trips, 10))
-    for trip in range(trips):
-        for k in range(10):
-            now = 0.1 * trip + 0.01 * k
-            update_shared_link(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
-            s.owed += owed / 10
-            hits = [meet(s, k, 10, now + 1e-5 * i, 0.0) < 0 for i in range(10 + k % 2 * 20)]
-            refused[trip, k] = sum(hits)
-    assert refused.mean() * 10 == pytest.approx(owed, rel=0.05)
-    assert refused[:, 1::2].sum() / refused[:, ::2].sum() == pytest.approx(3, rel=0.25)
-    assert refused[refused > 0].mean() == pytest.approx(1.5, rel=0.1)
-
-
-def refused_of(flows, owed, together, trips=200):
-    """Times at which packets of each flow are refused. Each flow sends a packet every hundredth of
-    a round trip of 0.1 s; `owed` drops become due in each round trip."""
-    memory = np.zeros(1, SHARED)
-    s = shared_at(address(memory), 0)
-    seed_stream(memory[0], 1, "drawn once")
-    victims = no_victims(1)
-    s.victims = address(victims)
-    s.limit, s.size, s.trip, s.outflow, s.together = 1e9, 1000.0, 0.1, 1e6, together
-    times = [[] for _ in range(flows)]
-    for k in range(100 * trips):
-        now = 0.001 * k
-        update_shared_link(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
-        s.owed += owed / 100
-        for flow in range(flows):
-            at = now + 0.001 * flow / flows
-            if meet(s, flow, flows, at, 0.0) < 0:
-                times[flow].append(at)
-    return times
-
-
-@pytest.mark.papers
-def test_a_flow_is_drawn_at_most_once_in_a_round_trip():
-    """So foreground flows have as many loss events as background flows."""
-    times = refused_of(flows=8, owed=3.0, together=2.0)
-    gaps = np.concatenate([np.diff(x) for x in times])
-    assert sum(map(len, times)) == pytest.approx(600, rel=0.02)
-    between = (gaps > 0.1 * BURST_TRIPS + 0.001) & (gaps < 0.1 - 0.001)
-    assert not between.any()
-    at_a_time = 1 / np.mean(gaps > 0.099)
-    assert at_a_time == pytest.approx(2, rel=0.15)
-
-
-@pytest.mark.papers
-def test_drops_beyond_one_burst_fall_on_the_next_packets():
-    """A source with half of a link owes more drops per round trip than a burst loses."""
-    (times,) = refused_of(flows=1, owed=20.0, together=2.0)
-    assert len(times) == pytest.approx(200 * 20, rel=0.02)
-
-
-@pytest.mark.papers
-def test_packets_of_a_grown_window_are_refused_five_times_as_often():
-    """Of ten packets in a round trip one directly follows another."""
-    memory = np.zeros(1, SHARED)
-    s = shared_at(address(memory), 0)
-    seed_stream(memory[0], 1, "refused")
-    victims = no_victims(1)
-    s.victims = address(victims)
-    s.limit, s.size, s.trip, s.outflow, s.together = 1e9, 1000.0, 0.1, 1e6, 1.0
-    refused = np.zeros((8000, 10), bool)
-    for trip in range(len(refused)):
-        now = 0.1 * trip
-        update_shared_link(s, now, 0.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
-        s.owed += 0.1
-        times = sorted([*(now + 0.01 * k for k in range(9)), now + 0.04 + 0.0004])
-        refused[trip] = [meet(s, 3, 1, time, 1000.0) < 0 for time in times]
-    assert refused.sum() == pytest.approx(0.1 * len(refused), rel=0.03)
-    others = np.delete(refused, 5, axis=1)
-    assert refused[:, 5].mean() / others.mean() == pytest.approx(1 / OTHERS, rel=0.2)
-
-
 @pytest.mark.papers
 @pytest.mark.parametrize("controller", ["newreno", "cubic"])
 def test_packet_model_gives_the_refusal_ratio(controller):
@@ -455,30 +375,6 @@ def test_ten_foreground_flows_get_their_share_of_a_thousand():
     assert start == pytest.approx(of_packets, rel=0.5)
 
 
-def test_no_packet_noise_on_a_busy_link():
-    """A busy link receives packets paced by its own output, so a packet meets the fluid's queue to
-    the byte."""
-    memory = np.zeros(1, SHARED)
-    s = shared_at(address(memory), 0)
-    seed_stream(memory[0], 1, "grain")
-    s.limit, s.size, s.trip, s.outflow = 1e9, 1000.0, 0.05, 1e6
-    update_shared_link(s, 0.0, 50_000.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
-    assert [meet(s, 0, 1, 0.001 * k, 0.0) for k in range(1, 40)] == pytest.approx([50_000.0] * 39)
-
-
-def test_a_packet_meets_at_least_the_fluid_queue():
-    """Also if much fluid arrived in the last step and the extrapolated queue exceeds the buffer;
-    the next step corrects the extrapolation."""
-    memory = np.zeros(1, SHARED)
-    s = shared_at(address(memory), 0)
-    seed_stream(memory[0], 1, "grain")
-    s.limit, s.size, s.trip, s.outflow = 60_000.0, 1000.0, 0.05, 1e6
-    update_shared_link(s, 0.0, 50_000.0, 1e8, 1e6, 1000.0, 0.0, 0.0)
-    assert meet(s, 0, 1, 0.002, 0.0) == 60_000.0
-    update_shared_link(s, 0.002, 50_000.0, 1e6, 1e6, 1000.0, 0.0, 0.0)
-    assert meet(s, 0, 1, 0.004, 0.0) == pytest.approx(50_000.0)
-
-
 def test_vegas_base_delay_is_equal_in_foreground_and_background():
     """The smallest RTT that flows have seen while one after another fills the queue. It decides
     over their shares."""
@@ -495,21 +391,21 @@ def test_vegas_base_delay_is_equal_in_foreground_and_background():
     ]
     run = tc.simulate(tc.Scenario(net, flows, duration=5), model="hybrid")
     least = run.data["rtt"].min("time").values - run.data["base_rtt"].values
-    assert least[50:].mean() > 0.01
-    assert least[:50].mean() == pytest.approx(least[50:].mean(), abs=0.001)
+    assert least[1::2].mean() > 0.01
+    assert least[::2].mean() == pytest.approx(least[1::2].mean(), abs=0.001)
 
 
 def test_a_hundred_thousand_background_flows():
-    """At 100 Gb/s, with as few packets and steps as for a hundred flows, as estimated
-    beforehand."""
+    """At 100 Gb/s, with as few packets as for thirty flows, as estimated beforehand."""
     from experiments.background import dumbbell, red
 
     case = dumbbell(100_000, ["newreno"], red, in_front=10, rate=1e6)(1, 10)
-    expected = tc.estimate(case, "hybrid")
+    expected = tc.estimate(case, "hybrid", representatives=5)
     run = tc.simulate(case, model="hybrid", representatives=5)
-    sent = float(run.data.sent[:, :10].sum())
+    front = [k for k, name in enumerate(run.flows) if name.startswith("front")]
+    sent = float(run.data.sent[:, front].sum())
     assert sent < 30_000
-    assert expected.packets == pytest.approx(sent, rel=1)
+    assert expected.packets == pytest.approx(3 * sent, rel=1)
     assert expected.memory < 2**30
     late = run.data.sel(time=slice(5, None))
     assert float(late.sent_bits[:, 0].sum()) / 5 == pytest.approx(1e11, rel=0.01)

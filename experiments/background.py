@@ -35,7 +35,7 @@ def red(flows: int) -> Any:
 
 
 def dumbbell(
-    behind: int,
+    background: int,
     controllers: Iterable[str],
     queue: Callable[[int], Any] | None = None,
     in_front: int = 8,
@@ -44,7 +44,7 @@ def dumbbell(
     """Flows of each controller and delay over one link; its rate and buffer scale with them."""
 
     def make(seed: int, duration: float) -> tc.Scenario:
-        total = behind + in_front
+        total = background + in_front
         net = tc.dumbbell(
             rate * total, "20 ms", ROOM * total, queue=queue(total) if queue else tc.DropTail()
         )
@@ -53,7 +53,7 @@ def dumbbell(
             tc.Flow(name, access_delay=delay, jitter=JITTER, transport=NS2, name=f"front{k}")
             for k, (name, delay) in zip(range(in_front), itertools.cycle(kinds), strict=False)
         ]
-        edges = np.linspace(0, behind, len(kinds) + 1).round().astype(int)
+        edges = np.linspace(0, background, len(kinds) + 1).round().astype(int)
         flows += [
             tc.Flow(
                 name,
@@ -71,12 +71,12 @@ def dumbbell(
     return make
 
 
-def parking_lot(behind: int, in_front: int = 8) -> Callable[[int, float], tc.Scenario]:
+def parking_lot(background: int, in_front: int = 8) -> Callable[[int, float], tc.Scenario]:
     """Three RED links: half of the foreground flows cross all three, the other flows one each."""
 
     def make(seed: int, duration: float) -> tc.Scenario:
         long = in_front // 2
-        total = long + behind // 3 + (in_front - long) // 3
+        total = long + background // 3 + (in_front - long) // 3
         net = tc.parking_lot(
             3, RATE * total, "10 ms", ROOM * total, queue=red(total), access_delay="5 ms"
         )
@@ -108,7 +108,7 @@ def parking_lot(behind: int, in_front: int = 8) -> Callable[[int, float], tc.Sce
             flows.append(
                 tc.Flow(
                     "newreno", source=a, target=b, access_delay=DELAYS[k // 3], jitter=JITTER,
-                    transport=NS2, count=behind // 12, background=True, name=f"b{k}",
+                    transport=NS2, count=background // 12, background=True, name=f"b{k}",
                 )
             )  # fmt: skip
         return tc.Scenario(net, flows, duration=duration, seed=seed)
@@ -158,8 +158,8 @@ def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
 def queueing_delays(run: tc.Run) -> np.ndarray:
     """Queueing delays of foreground flows: RTT minus base RTT in s, one per time bin and flow."""
     late = run.data.sel(time=slice(AFTER, None))
-    front = [k for k, name in enumerate(run.flows) if name.startswith("front")]
-    rtt = late["rtt"].values[:, front] - run.data["base_rtt"].values[front]
+    foreground = [k for k, name in enumerate(run.flows) if name.startswith("front")]
+    rtt = late["rtt"].values[:, foreground] - run.data["base_rtt"].values[foreground]
     return rtt[np.isfinite(rtt)]
 
 
@@ -173,10 +173,10 @@ def measure(run: tc.Run) -> dict[str, float]:
     """
     late = run.data.sel(time=slice(AFTER, None))
     late = late.isel(time=late["time"].values > AFTER)
-    front = [k for k, name in enumerate(run.flows) if name.startswith("front")]
+    foreground = [k for k, name in enumerate(run.flows) if name.startswith("front")]
     delays = queueing_delays(run)
     return {
-        "goodput": float(run.throughput(after=AFTER).values[front].mean()),
+        "goodput": float(run.throughput(after=AFTER).values[foreground].mean()),
         "queue": float(late["queue"].values[:, 0].mean()),
         "delay_p99": float(np.quantile(delays, 0.99)) if len(delays) else math.nan,
         "loss": float(late["drops"].values[:, 0].sum() / late["arrived"].values[:, 0].sum()),
@@ -211,7 +211,7 @@ def share_in_front(name: str, seeds: Iterable[int], duration: float = 60.0) -> n
     for seed in seeds:
         run = tc.simulate(SCENARIOS[name](seed, duration), model="hybrid")
         rates = run.throughput(after=AFTER).values
-        front = [k for k, flow in enumerate(run.flows) if flow.startswith("front")]
+        foreground = [k for k, flow in enumerate(run.flows) if flow.startswith("front")]
         number = sum(getattr(flow, "count", 1) for flow in run.scenario.flows)
-        shares.append(rates[front].mean() * number / rates.sum())
+        shares.append(rates[foreground].mean() * number / rates.sum())
     return np.array(shares)

@@ -23,25 +23,25 @@ from tcpcc import plots
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BEHIND = (10, 100, 1000, 10_000, 100_000)
+BACKGROUND_FLOWS = (10, 100, 1000, 10_000, 100_000)
 SPAN = 1.6  # s, shortest run of the packet model
 MOST = 1.6e7  # packets; the cost of a longer run is extrapolated
 WANTED = {1000: 100, 100_000: 1000}  # target speed-up by number of background flows
-FEW = 12  # fewest representatives that agree with packets under RED (docs/models.md)
+REPRESENTATIVES = 12  # fewest representatives that agree with packets under RED (docs/models.md)
 HYBRIDS: dict[str, dict[str, Any]] = {
     "hybrid": {},
-    f"hybrid, {FEW} for each delay": {"representatives": FEW},
+    f"hybrid, {REPRESENTATIVES} for each delay": {"representatives": REPRESENTATIVES},
 }
 FIGURE = Path(__file__).parents[1] / "figures" / "hybrid_speed"
 
 
-def crowd(behind: int, duration: float) -> tc.Scenario:
-    """One foreground flow and `behind` background flows.
+def crowd(background: int, duration: float) -> tc.Scenario:
+    """One foreground flow and `background` background flows.
 
     Background flows record no time series (100,000 would need 10 GB). In a short run all flows
     start in its first quarter.
     """
-    case = dumbbell(behind, ["newreno"], red, in_front=1)(1, max(duration, JITTER))
+    case = dumbbell(background, ["newreno"], red, in_front=1)(1, max(duration, JITTER))
     start = min(JITTER, duration / 4)
     flows = [x.replace(jitter=start, record=(x.name or "").startswith("front")) for x in case.flows]
     return case.replace(flows=flows, duration=duration)
@@ -55,24 +55,24 @@ def _run(case: tc.Scenario, model: str, **options: Any) -> tuple[float, float]:
     return seconds, float(run.data["sent_bits"].sum()) / PACKET
 
 
-def packets_cost(behind: int, duration: float, most: float = MOST) -> tuple[float, float]:
+def packets_cost(background: int, duration: float, most: float = MOST) -> tuple[float, float]:
     """CPU seconds of the packet model, and the share of `duration` that was simulated.
 
     The result is the smaller of two runs, as for the hybrid. If the run has more than `most`
     packets, only a part of it (at least `SPAN` seconds) and half of that part are simulated. The
     remaining cost is extrapolated from the cost per packet of the difference.
     """
-    span = max(duration * min(most / (RATE * (behind + 1) * duration / PACKET), 1), SPAN)
+    span = max(duration * min(most / (RATE * (background + 1) * duration / PACKET), 1), SPAN)
     if span >= duration:
-        return min(_run(crowd(behind, duration), "packet")[0] for _ in range(2)), 1.0
-    half, fewer = _run(crowd(behind, span / 2), "packet")
-    part, more = _run(crowd(behind, span), "packet")
-    rest = RATE * (behind + 1) * (duration - span) / PACKET
+        return min(_run(crowd(background, duration), "packet")[0] for _ in range(2)), 1.0
+    half, fewer = _run(crowd(background, span / 2), "packet")
+    part, more = _run(crowd(background, span), "packet")
+    rest = RATE * (background + 1) * (duration - span) / PACKET
     return part + rest * (part - half) / (more - fewer), span / duration
 
 
 def cost(
-    behind: Iterable[int] = BEHIND,
+    background: Iterable[int] = BACKGROUND_FLOWS,
     duration: float = 60.0,
     most: float = MOST,
     packets_up_to: int = 10_000,
@@ -87,7 +87,7 @@ def cost(
         tc.simulate(crowd(10, 1.0), model)  # compile outside the measurement
     rows: dict[int, dict[str, float]] = {}
     per_flow = np.nan
-    for n in behind:
+    for n in background:
         row = rows[n] = {}
         if n <= packets_up_to:
             row["packet"], row["simulated"] = packets_cost(n, duration, most)

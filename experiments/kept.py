@@ -38,12 +38,12 @@ def digest(*functions: Callable[..., Any]) -> str:
 
 @cache
 def _digest(modules: frozenset[str], quick: bool) -> str:
-    text = hashlib.sha256(f"{seeds.FEW if quick else 'all'} seeds".encode())
+    text = hashlib.sha256(f"{seeds.QUICK_SEEDS if quick else 'all'} seeds".encode())
     library = Path(tcpcc.__file__).parent
     for file in sorted(library.rglob("*.py")):
         if not SHOWS & set(file.relative_to(library).parts):
             text.update(_code(file))
-    for module in sorted(_behind(modules)):
+    for module in sorted(_dependencies(modules)):
         text.update(_code(_file(module)))
     return text.hexdigest()[:16]
 
@@ -57,7 +57,7 @@ def _parts(function: Any) -> Iterator[Any]:
         yield function
 
 
-def _behind(modules: Iterable[str]) -> set[str]:
+def _dependencies(modules: Iterable[str]) -> set[str]:
     """Papers' modules and `seeds` among `modules` and their imports, direct or indirect."""
     found: set[str] = set()
     waiting = list(modules)

@@ -200,7 +200,7 @@ class _Origin:
 
         if kind is None:
             told = "stored by `tcpcc reproduce`" if self.stored else "computed by this notebook"
-            some = f", {seeds.FEW} seeds" if seeds.QUICK else ""
+            some = f", {seeds.QUICK_SEEDS} seeds" if seeds.QUICK else ""
             display_markdown(f"*{self.what}: {told}{some}*", raw=True, metadata=VOLATILE)
 
 

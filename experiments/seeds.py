@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from experiments.harness import Runs
 
 QUICK = os.environ.get("TCPCC_QUICK", "0") not in ("", "0")
-"""Whether to use only `FEW` seeds; read once, when the first paper is imported."""
+"""Whether to use only `QUICK_SEEDS` seeds; read once, when the first paper is imported."""
 
-FEW = 2
+QUICK_SEEDS = 2
 
 
 def seeds_up_to(count: int) -> range:
-    """The seeds 1 to `count`, or the first `FEW` if `QUICK`."""
-    return range(1, 1 + (min(count, FEW) if QUICK else count))
+    """The seeds 1 to `count`, or the first `QUICK_SEEDS` if `QUICK`."""
+    return range(1, 1 + (min(count, QUICK_SEEDS) if QUICK else count))
 
 
 Quantities = Mapping[str, float]

@@ -171,12 +171,14 @@ def _line(title: str, found: Mapping[str, int]) -> str:
 
 def markdown(records: Sequence[Record]) -> str:
     """All statements of all papers as a page."""
+    texts = {r.paper for r in records if of(r.paper)}
     lines = [
         "# Statements of the papers",
         "",
-        "Written by `make reproduce`: every quantitative or directional statement of the five "
-        "texts, with the cells or claims that hold it. *Holds*: all its cells are reproduced and "
-        "all its claims hold; else the number of those that do. Cells and claims are in the "
+        "Written by `make reproduce`: every quantitative or directional statement in the texts of "
+        f"{len(texts)} papers, with the cells or claims that check it. *Holds*: all its cells are "
+        "reproduced and all its claims hold; else the number of those that do. Cells and claims "
+        "are in the "
         "[scorecard](scorecard.md), which also gives the causes of what fails.",
         "",
         overview_markdown(records),

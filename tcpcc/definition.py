@@ -167,7 +167,7 @@ def check_header(owner: str, sizes: Mapping[str, Any], taken: Iterable[str]) -> 
     """
     for name, size in sizes.items():
         if not name.isidentifier() or name in taken:
-            raise refuse(f"{owner}: header", name, "the name of a field that a sample has not")
+            raise refuse(f"{owner}: header", name, "a name that no field of the sample has")
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST_WORDS:
             raise refuse(f"{owner}: header {name!r}", size, f"1 to {MOST_WORDS} words")
 

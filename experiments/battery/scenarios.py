@@ -145,9 +145,11 @@ def _two_way(name: str, mbps: float, room: int, controllers: Sequence[str], numb
     """`number` flows of each controller in each direction of one pair of links."""
     net = both_ways([("a", "b")], mbps * 1e6, room)
     traffic = [
-        flows(controller, number, name=f"{controller} {there}>{back}", source=there, target=back)
+        flows(
+            controller, number, name=f"{controller} {source}>{target}", source=source, target=target
+        )
         for controller in controllers
-        for there, back in (("a", "b"), ("b", "a"))
+        for source, target in (("a", "b"), ("b", "a"))
     ]
     whole = tc.Scenario(net, traffic, duration=60)
     _add(name, Case("two-way", whole, 15.0))

@@ -61,8 +61,8 @@ def scenario(flow: tc.Flow, duration: float = DURATION, noise: float = PROCESSIN
     RTT with the one before, then have another window.
     """
     net = tc.dumbbell(RATE, DELAY, BUFFER, access_delay=0.0)
-    there, back = net.links
-    net = replace(net, links=(there, replace(back, jitter=noise)))
+    forward, reverse = net.links
+    net = replace(net, links=(forward, replace(reverse, jitter=noise)))
     return tc.Scenario(net, [replace(flow, processing=noise)], duration=duration, interval=STEP)
 
 

@@ -295,7 +295,7 @@ def made_of() -> dict[str, str]:
     for name in LIBRARIES:
         found[name] = importlib.metadata.version(name)
     found["Python"] = platform.python_version()
-    few = f"quick: {seeds.FEW} per number" if seeds.QUICK else "all"
+    few = f"quick: {seeds.QUICK_SEEDS} per number" if seeds.QUICK else "all"
     return found | {"seeds": few}
 
 

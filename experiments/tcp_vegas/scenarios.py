@@ -259,7 +259,7 @@ def pair_runs(*, beside_traffic: bool = False) -> dict[Any, tc.Scenario]:
 CONVERSATIONS = 8.0
 """Conversations per second."""
 
-BACK = CONVERSATIONS / 2
+REVERSE_CONVERSATIONS = CONVERSATIONS / 2
 """Conversations per second of reverse traffic, where there is any. With this load the ratio of
 throughputs is the same as without reverse traffic, as the text says."""
 
@@ -271,17 +271,17 @@ WARM_UP = 10.0
 
 @cache
 def traffic(
-    kind: str = RENO, rate: float = CONVERSATIONS, *, back: bool = False, **path: Any
+    kind: str = RENO, rate: float = CONVERSATIONS, *, reverse: bool = False, **path: Any
 ) -> tc.Workload:
-    """tcplib's conversations over connections of a kind; with `back`, from right to left."""
-    if back:
+    """tcplib's conversations over connections of a kind; with `reverse`, from right to left."""
+    if reverse:
         path = {"source": "right", "target": "left"}
     connection = flow(kind, None, **path)
     return tc.Workload(
         connection,
         tc.tcplib.CONVERSATIONS,
         interarrival=tc.poisson(rate),
-        name="back" if back else "tcplib",
+        name="back" if reverse else "tcplib",
     )
 
 
@@ -302,7 +302,7 @@ def with_traffic(
     transfer = flow(kind, MB, start=WARM_UP, phase=clock(3, run), **settings)
     workloads = [traffic(background, rate)]
     if two_way:
-        workloads.append(traffic(background, BACK, back=True))
+        workloads.append(traffic(background, REVERSE_CONVERSATIONS, reverse=True))
     return tc.Scenario(
         network(BUFFERS[run % 3]),
         [transfer],

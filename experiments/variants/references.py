@@ -32,7 +32,7 @@ TIMES = 10
 LARGEST = 100.0
 """Mb/s, largest rate in `windows`: a run of the large network would take minutes."""
 
-FEW = SEEDS[:3]
+WINDOWS_SEEDS = SEEDS[:3]
 """Seeds of `windows`."""
 
 Key = tuple[str, str, str]
@@ -116,7 +116,9 @@ def simulate(
         key for key in wanted
         if not by_phases(table, key, found[key]) and larger(key[0]).rate <= LARGEST
     ]  # fmt: skip
-    models = [_numbers(rest, FEW, model, _larger, progress) for model in ("packet", "fluid")]
+    models = [
+        _numbers(rest, WINDOWS_SEEDS, model, _larger, progress) for model in ("packet", "fluid")
+    ]
     return found | {
         key: found[key]._replace(packet=models[0][key], fluid=models[1][key]) for key in rest
     }

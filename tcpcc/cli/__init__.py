@@ -27,7 +27,7 @@ from tcpcc.cli.printing import (
     print_run,
 )
 from tcpcc.cli.settings import value_of
-from tcpcc.errors import ScenarioError, TcpccError, unknown
+from tcpcc.errors import ScenarioError, TcpccError, one_of, unknown
 from tcpcc.files import check_target, whole_file
 
 if TYPE_CHECKING:
@@ -938,6 +938,8 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.paper in book.STUDIES:
         import_module(f"experiments.{options.paper}.command").reproduce(options)
         return
+    if options.paper is not None:
+        one_of("paper or study", options.paper, known=(*book.papers(), *book.STUDIES))
     for name in ("scorecard", "readme"):
         if getattr(options, name) and options.paper:
             raise ScenarioError(f"{name}: covers all papers; leave out the paper")

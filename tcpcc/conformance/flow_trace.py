@@ -44,14 +44,14 @@ class FlowTrace:
 
     Args:
         time: times of the samples, s, shape [n], in order.
-        columns: samples at these times, shape [n]; NaN where there is none. ``cwnd``,
+        columns: samples at these times, shape [n]; NaN where a sample is missing. ``cwnd``,
             ``in_flight``, ``ssthresh``, ``inflight_*`` (packets), ``rtt`` (s),
             ``pacing_rate``, ``max_bw``, ``bw_*`` (packets/s), ``mode`` (a
             number, see `modes`) and others.
         delivered_at, delivered: times (s) and the packets delivered up to them.
         sent_at: times at which data packets were sent, s.
         again: whether each of them is a retransmission.
-        timeouts: times of retransmission timeouts, s; None: the trace does not tell.
+        timeouts: times of retransmission timeouts, s; None: unknown.
         modes: names of the numbers in the column ``mode``.
         packet_size: bytes of a packet on the wire; NaN: that of the case's scenario.
         name: of the flow.

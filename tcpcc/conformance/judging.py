@@ -72,7 +72,7 @@ class Judgement:
 
     @property
     def complete(self) -> bool:
-        """Whether the trace tells everything that the case judges."""
+        """Whether the trace has the data for all checks of the case."""
         return all(finding.verdict != UNKNOWN for finding in self.findings)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -125,7 +125,7 @@ def judge(trace: Run | FlowTrace | Sequence[FlowTrace] | str | Path, case: str |
         case: name of a case, such as "bbr-03".
 
     Returns:
-        a `Judgement`; its `passed` and `table()` tell the verdicts.
+        a `Judgement`; its `passed` and `table()` give the verdicts.
 
     Raises:
         ScenarioError: an unknown case or suffix, or fewer flows than the case has.

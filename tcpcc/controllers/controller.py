@@ -13,7 +13,7 @@ model runs it:
 
 `s` is the state: the window (``cwnd``, ``ssthresh``, in packets) and the controller's variables.
 `p` holds the parameters, `a` the sample (:data:`SAMPLE`). Every rule may read every field; a field
-that the event does not tell is NaN. A rule may use arithmetic, ``if``, loops, and functions of
+that the event does not have is NaN. A rule may use arithmetic, ``if``, loops, and functions of
 ``math``; this subset of Python is compiled. Times are in seconds, windows in packets, rates in
 packets per second.
 
@@ -168,7 +168,7 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         "packets/s",
         "`rate_delivered` / `rate_interval`, or 0 if there is no valid sample "
         "(draft-cheng-iccrg-delivery-rate-estimation, 3.3). This field and those below, up to "
-        "`owd`, tell of the newest packet that the ACK reports: NaN except in ``on_ack``, "
+        "`owd`, describe the newest packet that the ACK reports: NaN except in ``on_ack``, "
         "``on_round`` and ``on_mark``",
         90.0,
     ),

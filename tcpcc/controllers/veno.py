@@ -1,4 +1,4 @@
-"""TCP Veno: Reno that tells congestion losses from random ones by Vegas' backlog.
+"""TCP Veno: Reno that distinguishes congestion losses from random ones by Vegas' backlog.
 
 Source: C. Fu, S. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks",
 IEEE JSAC 21(2), 2003; Linux ``tcp_veno``.

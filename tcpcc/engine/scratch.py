@@ -33,7 +33,7 @@ class Scratch:
         The whole file is written now, so a full disk raises an error here, not a signal later.
 
         Raises:
-            TcpccError: the disk has not enough free space.
+            TcpccError: not enough free space on the disk.
         """
         count = math.prod(shape)
         size = count * blank.itemsize

@@ -191,8 +191,8 @@ class _Reader:
     def name_all(
         self, records: Iterable[Fields | None], among: frozenset[str] | None = None
     ) -> None:
-        """Any field of these records may be named; of a function without source text those `among`
-        the names in its code."""
+        """Count all fields of these records as named; without source text, those `among` the names
+        in the function's code."""
         for record in records:
             if record and record.what == "sample":
                 self.named |= record.names if among is None else record.names & among
@@ -335,7 +335,7 @@ class _Function:
             raise self.error(node, f"{owner.id}.{node.attr}: {_unusable(value)}")
 
     def _call(self, node: ast.Call) -> list[ast.expr]:
-        """Read the helper that is called; returns the arguments that it is followed with."""
+        """Read a called helper; returns the arguments, which its own check covers."""
         if not isinstance(node.func, ast.Name) or node.func.id in self.local:
             return []
         value = self._value(node.func)

@@ -162,7 +162,7 @@ def tunnelled(flow: Flow, *, path: Bottleneck, wider: float, seconds: float = 40
 
 
 def _signals(flow: Flow) -> QueueSpec | None:
-    """The discipline whose marks or header fields a flow reads; None: it reads none."""
+    """The discipline whose marks or header fields a flow reads, or None."""
     mine = set(flow.definition.header)
     for discipline in QUEUES.values():
         if mine & set(discipline.header):

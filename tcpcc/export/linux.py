@@ -24,9 +24,14 @@ from tcpcc.export.writer import Writer, bits, member
 FILES = Path(__file__).parent / "bpf"
 FLOAT64, RUNTIME = "float64.h", "runtime.bpf.h"
 
-MOST_TURNS = 256  # of a loop, of which the verifier wants to see the end
+MOST_TURNS = 256  # of a loop; the verifier must see its end
 
-#: Fields of the sample that the kernel can tell -> from what.
+OPAQUE = """\
+/* Hides from clang how often a loop runs: it would compute a sum over the turns as a product of
+ * 128 bits, which BPF does not have. */
+#define LOOP_OPAQUE(turns) __asm__ volatile("" : "+r"(turns))"""
+
+#: Fields of the sample that the kernel provides -> their source.
 KERNEL: dict[str, str] = {
     "now": "tcp_mstamp",
     "acked": "acked of cong_avoid, acked_sacked of the rate sample",
@@ -57,7 +62,7 @@ KERNEL: dict[str, str] = {
     "packet_size": "mss_cache",
 }
 
-#: Fields that it cannot tell -> why.
+#: Fields that it does not provide -> why.
 MISSING: dict[str, str] = {
     "lost": "the kernel stores no count of losses with a packet",
     "lost_inflight": "the kernel stores no packets in flight with a packet",
@@ -207,7 +212,7 @@ def _features(controller: Controller) -> str:
     have += ["READS_RATE"] if controller.reads_of_packets else []
     lines = [f"#define CONTROL {identifier(controller.name)[:15]}"]
     lines += [f"#define {one}" for one in have]
-    lines += ["", "#ifndef LOOP_LIMIT", f"#define LOOP_LIMIT {MOST_TURNS}", "#endif"]
+    lines += ["", "#ifndef LOOP_LIMIT", f"#define LOOP_LIMIT {MOST_TURNS}", "#endif", "", OPAQUE]
     return "\n".join([*lines, "", "typedef f64_s s64;", "typedef f64_u u64;"])
 
 

@@ -882,7 +882,7 @@ class _Body:
         return Element(array, index, array.type.of, known=low >= 0 and high < size)
 
     def _range_of(self, index: Any) -> tuple[float, float]:
-        """Smallest and largest value of an integer, as far as loops tell."""
+        """Smallest and largest value of an integer, from the bounds of loops."""
         if isinstance(index, Const):
             return index.value, index.value
         if isinstance(index, Var) and index.name in self.ranges:

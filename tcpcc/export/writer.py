@@ -67,7 +67,7 @@ _LIBRARY: frozenset[str] = frozenset(
 
 #: Macros of math.h, of the compiler and of the files in bpf/.
 _MACRO = re.compile(
-    r"[fF]64\w*|(M|FP|MATH|HUGE|HAS)_\w+|U?INT\w+|LOOP_LIMIT|CONTROL|EVERY_ACK|OWNS_WINDOW"
+    r"[fF]64\w*|(M|FP|MATH|HUGE|HAS)_\w+|U?INT\w+|LOOP_\w+|CONTROL|EVERY_ACK|OWNS_WINDOW"
     r"|READS_RATE|DOMAIN|SING|(OVER|UNDER)FLOW|[PT]LOSS|unix|linux|__\w+"
 )
 
@@ -94,7 +94,8 @@ class Dialect(Protocol):
     Attributes:
         types: C's name of each type.
         soft: floats are integers with the bits of a double; every operation is a call.
-        bounded_loops: a loop has at most LOOP_LIMIT turns, which the text defines.
+        bounded_loops: a loop has at most LOOP_LIMIT turns, counted in an opaque variable; the text
+            defines LOOP_LIMIT and LOOP_OPAQUE.
         null_checks: a function returns at once if a record is a null pointer.
         most_arguments: of a function that is not inlined.
         global_helpers: helpers are global, return a number and are never inlined.
@@ -318,6 +319,7 @@ class Writer:
         if self.dialect.bounded_loops:
             more = f" && ({test})" if test else ""
             yield f"for (int turns = 0; turns < LOOP_LIMIT{more}; turns++) {{"
+            yield "    LOOP_OPAQUE(turns);"
         else:
             yield f"while ({test}) {{" if test else "for (;;) {"
         yield from self.block(body, 1, declared)
@@ -333,6 +335,7 @@ class Writer:
         if self.dialect.bounded_loops and not fixed:
             yield f"for ({type_} {k} = {start}, turns = 0;"
             yield f"     turns < LOOP_LIMIT && {k} {sign} {stop}; turns++, {step}) {{"
+            yield "    LOOP_OPAQUE(turns);"
         else:
             yield f"for ({type_} {k} = {start}; {k} {sign} {stop}; {step}) {{"
         yield from self.block(node.body, 1, declared)

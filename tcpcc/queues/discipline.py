@@ -29,7 +29,7 @@ if they were too small; ``on_departure`` is called for each with `q.evicted`. A 
 
 A discipline with `header` reads and writes fields of a packet's header: ``q.name``, or
 ``q.name[i]`` if the field has several words. They are NaN unless the packet carries all of them,
-which `q.words` tells. A discipline with `in_amounts` never drops or marks, and counts `q.arrivals`
+see `q.words`. A discipline with `in_amounts` never drops or marks, and counts `q.arrivals`
 packets with each call of
 ``on_arrival`` and ``on_departure``; the fluid model then calls these rules with the amount of each
 flow in a time step, and needs no ``on_fluid``. ``uniform(s)`` of `engine.streams` gives random

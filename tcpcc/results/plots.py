@@ -316,7 +316,7 @@ def basic_behaviour(
 
     Thin vertical lines mark the start and stop of flows. The queue is left out if no link was
     recorded. Of another program's trace the RTT is drawn in place of the queue, the packets in
-    flight in place of a window that the trace does not tell.
+    flight in place of a window that the trace does not contain.
 
     Args:
         run: the run.

@@ -115,7 +115,7 @@ class Run:
     def _rate(
         self, after: float, before: float | None, payload: bool, counted: xr.DataArray
     ) -> xr.DataArray:
-        """Packets `counted` in each bin as a mean rate; NaN where a trace does not tell them."""
+        """Packets `counted` in each bin as a mean rate; NaN where a trace does not contain them."""
         bins, seconds = self._window(after, before)
         packets = counted.isel(time=bins).sum("time", skipna=False)
         size = self.data["payload" if payload else "packet_size"]
@@ -240,7 +240,7 @@ class Run:
     def _queue_stats(
         self, after: float, before: float | None, link: str | None
     ) -> metrics.QueueStats:
-        """`queue_stats`; NaN where a trace does not tell it."""
+        """`queue_stats`; NaN where a trace does not contain it."""
         name = self._link(link)
         bins, _ = self._window(after, before)
         queue, peak = (self.data[v].sel(link=name).values[bins] for v in ("queue", "queue_max"))
@@ -277,7 +277,7 @@ class Run:
         return self._loss_rate(after, before)
 
     def _loss_rate(self, after: float, before: float | None) -> xr.DataArray:
-        """`loss_rate`; NaN where a trace does not tell it."""
+        """`loss_rate`; NaN where a trace does not contain it."""
         bins, _ = self._window(after, before)
         dropped, sent = (
             self.data[v].isel(time=bins).sum("time", skipna=False) for v in ("dropped", "sent")
@@ -292,7 +292,7 @@ class Run:
         return self._drop_rate(link, after, before)
 
     def _drop_rate(self, link: str | None, after: float, before: float | None) -> float:
-        """`drop_rate`; NaN where a trace does not tell it."""
+        """`drop_rate`; NaN where a trace does not contain it."""
         at_link = self.data.sel(link=self._link(link)).isel(time=self._window(after, before)[0])
         return metrics.loss_rate(float(at_link["drops"].sum()), float(at_link["arrived"].sum()))
 
@@ -917,7 +917,7 @@ class Run:
         """A variable of the record.
 
         Raises:
-            ScenarioError: the run is a trace of another program, which does not tell it.
+            ScenarioError: the run is a trace of another program, which does not contain it.
         """
         variable = self.data[name]
         if "untold" in variable.attrs:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tcpcc.errors import ScenarioError, finite, nonnegative, refuse, unknown
 from tcpcc.scenario.frozen import Record, named
-from tcpcc.scenario.network import number_pairs
+from tcpcc.scenario.network import number_pairs, refuse_misspelt
 from tcpcc.scenario.units import Quantity
 
 
@@ -183,6 +183,7 @@ def distribution(
         return constant(nonnegative(name, spec))
     try:
         if isinstance(spec, Mapping):
+            refuse_misspelt(name, spec, ("name", "values"))
             return Empirical(**spec) if "values" in spec else Distribution(**spec)
         if hasattr(spec, "dist") and hasattr(spec, "args") and hasattr(spec, "kwds"):
             places = [*_shapes(spec.dist), "loc", "scale"]

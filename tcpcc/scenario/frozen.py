@@ -25,7 +25,7 @@ def named(target: C) -> C:
     signature = inspect.signature(call)
     parameters = [p for name, p in signature.parameters.items() if name != "self"]
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    known = [p.name for p in parameters]
+    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
     label = target.__name__
 
     @functools.wraps(call)

@@ -18,6 +18,8 @@ from tcpcc.errors import (
     probability,
     real,
     refuse,
+    shown,
+    suggestion,
     text,
     unknown,
 )
@@ -278,7 +280,7 @@ class Change(Record):
         jitter_share: float | None = None,
     ) -> None:
         room, unit = (None, "packets") if buffer is None else buffer_room(buffer, buffer_unit)
-        pairs = number_pairs("queue", queue, _queue_flags(queue))
+        pairs = number_pairs("queue", queue, _queue_params(queue))
         given = (rate, delay, buffer, loss, jitter, jitter_share)
         if not pairs and all(value is None for value in given):
             raise ScenarioError(
@@ -303,13 +305,15 @@ class Change(Record):
         )
 
 
-def _queue_flags(values: object) -> dict[str, Param]:
-    """The flags of all queue disciplines, by name; a change does not know its link's discipline."""
+def _queue_params(values: object) -> dict[str, Param]:
+    """The parameters of all queue disciplines, by name; a change does not know its link's
+    discipline. A name is a flag if it is one in any discipline."""
     if not isinstance(values, Mapping) or not any(isinstance(v, bool) for v in values.values()):
         return {}
     from tcpcc.queues.discipline import QUEUES
 
-    return {k: p for one in QUEUES.values() for k, p in one.params.items() if isinstance(p, Flag)}
+    params = [pair for one in QUEUES.values() for pair in one.params.items()]
+    return dict(sorted(params, key=lambda pair: isinstance(pair[1], Flag)))
 
 
 def share_of(field: str, value: float) -> float:
@@ -342,11 +346,8 @@ def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
         return DropTail()
     if isinstance(queue, str):
         return QueueSpec(queue, ())
-    if isinstance(queue, Mapping) and isinstance(queue.get("name"), str):
-        params = {k: v for k, v in queue.items() if k != "name"}
-        known = QUEUES.find(queue["name"]).params
-        return QueueSpec(queue["name"], number_pairs("queue", params, known))
-    raise refuse("queue", queue, "a queue discipline such as tc.RED(...), or its name")
+    name, params = name_and_params("queue", queue, "a queue discipline such as tc.RED(...)")
+    return QueueSpec(name, number_pairs("queue", params, QUEUES.find(name).params))
 
 
 def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
@@ -380,21 +381,44 @@ def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def name_and_params(field: str, spec: object, what: str) -> tuple[Any, dict[str, Any]]:
+    """The name and the other entries of a mapping such as ``{"name": "red", "min_thresh": 5}``.
+
+    Args:
+        what: what else the field may be, for the message.
+    """
+    if isinstance(spec, Mapping):
+        if "name" in spec:
+            return spec["name"], {k: v for k, v in spec.items() if k != "name"}
+        refuse_misspelt(field, spec, ("name",))
+    raise refuse(field, spec, f'{what}, its name, or a mapping with "name"')
+
+
+def refuse_misspelt(field: str, table: Mapping[str, Any], needed: Sequence[str]) -> None:
+    """Raise an error if none of the `needed` keys is there and a key is spelt like one of them."""
+    for key in () if set(needed) & set(table) else table:
+        if hint := suggestion(key, needed):
+            raise ScenarioError(f"{field} = {shown(table)}: unknown key {key!r}{hint}")
+
+
 def number_pairs(
     field: str, values: object, known: Mapping[str, Param] | None = None
 ) -> tuple[tuple[str, float], ...]:
     """A mapping or pairs of name and number as a sorted tuple of pairs.
 
     Args:
-        known: the parameters of these names; those that are flags may be true or false.
+        known: the parameters of these names; those that are flags may be true or false. Names that
+            are not known are left to the caller.
     """
     try:
         pairs = dict(values)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise refuse(field, values, "a mapping of names to numbers") from None
-    flags = {k for k, param in (known or {}).items() if isinstance(param, Flag)}
+    numbers = {k for k, param in known.items() if not isinstance(param, Flag)} if known else pairs
     checked = {
-        text(field, k): float(v) if k in flags and isinstance(v, bool) else real(f"{field} {k}", v)
+        text(field, k): float(v)
+        if k not in numbers and isinstance(v, bool)
+        else real(f"{field} {k}", v)
         for k, v in pairs.items()
     }
     return tuple(sorted(checked.items()))

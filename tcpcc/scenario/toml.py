@@ -60,17 +60,17 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import tomli_w
 
-from tcpcc.errors import ScenarioError, refuse, unknown, whole
+from tcpcc.errors import ScenarioError, refuse, suggestion, unknown, whole
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import Scenario
 from tcpcc.scenario.distributions import Distribution, Empirical, is_constant
-from tcpcc.scenario.frozen import Record
+from tcpcc.scenario.frozen import Record, arguments
 from tcpcc.scenario.network import Access, Change, Link, Network
 from tcpcc.scenario.tcplib import CONVERSATIONS
 from tcpcc.scenario.topologies import TOPOLOGIES
@@ -89,9 +89,7 @@ def parse(text: str) -> Scenario:
         data = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"not TOML: {error}") from None
-    for key in data:
-        if key not in _KEYS:
-            raise unknown("key", key, _KEYS)
+    _only("key", data, _KEYS)
     common = _table("transport", data.get("transport", {}))
     settings = {k: data[k] for k in ("duration", "seed", "interval") if k in data}
     return Scenario(
@@ -113,6 +111,7 @@ def _network(data: Mapping[str, Any]) -> Network:
             )
         links = _each("link", data, Link)
         with _within("network"):
+            _only("setting of Network", table, ("topology", "access", "default_path"))
             access = table.pop("access", None)
             if access is not None:
                 table["access"] = Access(**_table("access", access))
@@ -131,6 +130,7 @@ def _flows(data: Mapping[str, Any], common: Mapping[str, Any]) -> list[Flow | CB
         return Flow(**table, transport={**common, **own})
 
     def placed(position: Any = None, **table: Any) -> tuple[int | None, CBR]:
+        _only("setting of CBR", table, (*arguments(CBR), "position"))
         place = None if position is None else whole("position", position, low=1)
         return place, CBR(**table)
 
@@ -175,6 +175,13 @@ def _each(key: str, data: Mapping[str, Any], make: Callable[..., Any]) -> list[A
         with _within(f"{key} {number}"):
             made.append(make(**_table(key, table)))
     return made
+
+
+def _only(kind: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse a key that is not known; of several, one that is spelt like a known key."""
+    wrong = [key for key in table if key not in known]
+    if wrong:
+        raise unknown(kind, max(wrong, key=lambda key: bool(suggestion(key, known))), known)
 
 
 def _table(key: str, value: Any) -> Mapping[str, Any]:

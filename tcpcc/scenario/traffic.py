@@ -22,7 +22,7 @@ from tcpcc.errors import (
 )
 from tcpcc.scenario import units
 from tcpcc.scenario.frozen import Record, arguments, named
-from tcpcc.scenario.network import node_name, node_path, number_pairs
+from tcpcc.scenario.network import name_and_params, node_name, node_path, number_pairs
 from tcpcc.scenario.units import Quantity
 
 if TYPE_CHECKING:
@@ -293,9 +293,8 @@ def _slow_start(spec: object) -> SlowStart:
         return spec
     if isinstance(spec, str):
         return SlowStart(spec)
-    if isinstance(spec, Mapping) and "name" in spec:
-        return SlowStart(spec["name"], params={k: v for k, v in spec.items() if k != "name"})
-    raise refuse("slow_start", spec, 'a SlowStart(...), its name, or a mapping with "name"')
+    name, params = name_and_params("slow_start", spec, "a SlowStart(...)")
+    return SlowStart(name, params=params)
 
 
 #: Settings of `Flow` for each congestion control, by the kernel's name. ``tcp_cubic`` is the

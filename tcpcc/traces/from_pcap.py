@@ -1,13 +1,13 @@
-"""TCP connections of a capture: what their headers tell at one end.
+"""TCP connections of a capture, from the headers seen at one end.
 
-Each connection is a flow: its direction with more data. A capture at the sender tells
+Each connection is a flow: its direction with more data. A capture at the sender gives
 
 - `sent` and `retransmitted`; a loss event is a retransmission of data sent after the last one;
 - `delivered`: bytes acknowledged for the first time, by number or by a SACK block;
 - `rtt`: the time from the only transmission of a byte to the ACK that first acknowledges it (Karn);
 - `in_transit`: packets from the cumulative ACK up to the last byte sent.
 
-A capture at the receiver tells `delivered` when data arrive, and `rtt` from timestamps: the time
+A capture at the receiver gives `delivered` when data arrive, and `rtt` from timestamps: the time
 from an ACK to the first data that echo its timestamp. That includes waiting of the sender's
 application. Neither end sees the sender's window, timers, or dropped packets.
 
@@ -75,7 +75,7 @@ def read_pcap(
         interval: width of the bins, s. Default: a round number, so that there are at least 500.
         packet_size: bytes of a full packet with its IP header. Default: from the handshake's MSS,
             without a handshake the longest packet.
-        controller: name of the congestion control, which a capture does not tell.
+        controller: name of the congestion control, which a capture does not contain.
 
     Raises:
         FileNotFoundError: no such file.
@@ -246,7 +246,7 @@ class _Sent:
 
 
 class _Told:
-    """What the ACKs tell: shape [ack]."""
+    """Data of the ACKs, each of shape [ack]."""
 
     def __init__(self, acks: Segments, base: int) -> None:
         self.time = acks.time

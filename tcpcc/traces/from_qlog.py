@@ -23,7 +23,7 @@ def read_qlog(
 ) -> Run:
     """Read a trace of a QUIC stack, or one of `Run.to_qlog`, as a run.
 
-    Each connection is a flow: each trace of the file, and in it each `group_id`. A trace tells of
+    Each connection is a flow: each trace of the file, and in it each `group_id`. A trace describes
     the end where it was made: at a sender `delivered` counts packets when they are acknowledged. A
     file of `Run.to_qlog` gives the numbers of its run, without its links.
 
@@ -34,7 +34,7 @@ def read_qlog(
         interval: width of the bins, s. Default: that of the run which wrote the file, or a round
             number, so that there are at least 500.
         packet_size: bytes of a full packet. Default: the longest in the trace.
-        controller: name of the congestion control, which qlog does not tell.
+        controller: name of the congestion control, which qlog does not contain.
 
     Raises:
         FileNotFoundError: no such file.

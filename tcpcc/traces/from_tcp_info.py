@@ -34,7 +34,7 @@ FIELDS = (
     "rtt", "min_rtt", "snd_cwnd", "snd_ssthresh", "snd_mss", "pmtu", "unacked", "delivered",
     "bytes_acked", "data_segs_out", "total_retrans", "bytes_retrans",
 )  # fmt: skip
-"""Of struct tcp_info, what is read of it."""
+"""Fields of struct tcp_info that are read."""
 
 SS = {
     "rtt": ("rtt", 1e3), "minrtt": ("min_rtt", 1e3), "cwnd": ("snd_cwnd", 1.0),
@@ -43,7 +43,7 @@ SS = {
     "bytes_acked": ("bytes_acked", 1.0), "data_segs_out": ("data_segs_out", 1.0),
     "bytes_retrans": ("bytes_retrans", 1.0),
 }  # fmt: skip
-"""Name of `ss` -> field, and its unit in the struct's units (ss tells ms)."""
+"""Name of `ss` -> field, and its unit in the struct's units (ss prints ms)."""
 
 ZERO = ("total_retrans", "bytes_retrans", "unacked")  # ss leaves these out while they are 0
 UNLIMITED = 2**31 - 1  # of snd_ssthresh: TCP_INFINITE_SSTHRESH
@@ -75,7 +75,7 @@ def read_tcp_info(
         rate: rate of the bottleneck, bit/s, for `utilization`. Default: the run has no link.
         interval: width of the bins, s. Default: a round number, so that there are at least 500.
         packet_size: bytes of a full packet with its IP header. Default: the path's MTU.
-        controller: name of the congestion control. Default: as `ss` tells.
+        controller: name of the congestion control. Default: the name that `ss` prints.
 
     Raises:
         FileNotFoundError: no such file.
@@ -167,7 +167,7 @@ def _sample(line: str, told: dict[str, tuple[str, str]]) -> dict[str, Any]:
 
 
 def _time(word: str) -> float | None:
-    """A time: s, or an ISO 8601 date; None if the word is none."""
+    """A time: s, or an ISO 8601 date; None if the word is neither."""
     try:
         return float(word)
     except ValueError:

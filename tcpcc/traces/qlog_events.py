@@ -110,7 +110,7 @@ class EventError(Exception):
 
 
 def reference_time(trace: Event) -> float:
-    """Reference time of a trace's relative times, ms; 0 if it does not tell a number."""
+    """Reference time of a trace's relative times, ms; 0 if it gives no number."""
     told = trace.get("common_fields", {}).get("reference_time", 0.0)
     if isinstance(told, dict):
         told = told.get("wall_clock_time") or told.get("epoch", 0.0)

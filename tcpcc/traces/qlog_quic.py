@@ -76,7 +76,7 @@ def quic_connection(
 
 
 class _Quic:
-    """What the events of a connection tell, as columns."""
+    """The events of a connection, as columns."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[float, int, int, float]] = []  # time, event, seq, bytes
@@ -261,7 +261,7 @@ def _space(data: Event) -> str | None:
 
 
 def _streams(data: Event) -> list[tuple[int, int, int]]:
-    """Stream, first byte and the byte after the last of each stream frame that tells them."""
+    """Stream, first byte and the byte after the last of each stream frame that has them."""
     return [
         (int(f["stream_id"]), int(f["offset"]), int(f["offset"]) + int(_length(f)))
         for f in data.get("frames", ())

@@ -59,7 +59,7 @@ class Traced:
         samples: times and values of `cwnd`, `ssthresh`, `in_transit` (packets) and `rtt` (s).
         packet_size: bytes of a full packet.
         payload: bytes of data in it.
-        untold: variable of the record -> why the trace does not tell it.
+        untold: variable of the record -> why the trace does not contain it.
         delivered_by: the events that deliver.
         controller: name of the congestion control.
         start, finished: s.

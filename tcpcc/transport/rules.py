@@ -151,7 +151,7 @@ def fill_of_packets(f, a):
 
 @compiled
 def fill_of_newest(f, a):
-    """Fill in what the ACK being handled tells of the newest packet that it reports."""
+    """Fill in the fields of the newest packet that the current ACK reports."""
     d = delivery_at(f.delivery, 0)
     a.delivery_rate = a.rate_interval = a.rate_delivered = a.owd = 0.0
     if d.news == 0:

@@ -21,28 +21,28 @@ def ready():
 
 
 @pytest.mark.parametrize("queue", QUEUES)
-@pytest.mark.parametrize("behind", [1000, 10_000, 100_000])
-def test_a_minute_of_ten_flows_before_a_crowd(benchmark, behind, queue):
+@pytest.mark.parametrize("background", [1000, 10_000, 100_000])
+def test_a_minute_of_ten_flows_before_a_crowd(benchmark, background, queue):
     """1 Mb/s each; 100,000 are 100 Gb/s. At most 100 representatives for each of four delays."""
-    case = dumbbell(behind, ["newreno"], QUEUES[queue], in_front=10, rate=1e6)(1, 60)
+    case = dumbbell(background, ["newreno"], QUEUES[queue], in_front=10, rate=1e6)(1, 60)
     packets, seconds = benchmark.pedantic(bench.speed, (case, "hybrid"), rounds=1)
     benchmark.extra_info["CPU seconds"] = round(seconds, 2)
-    benchmark.extra_info["packets in front and behind"] = round(packets)
+    benchmark.extra_info["packets"] = round(packets)
 
 
 @pytest.mark.parametrize("queue", QUEUES)
-@pytest.mark.parametrize("behind", [100, 1000])
-def test_the_same_in_packets(benchmark, behind, queue):
-    case = dumbbell(behind, ["newreno"], QUEUES[queue], in_front=10, rate=1e6)(1, 60)
+@pytest.mark.parametrize("background", [100, 1000])
+def test_the_same_in_packets(benchmark, background, queue):
+    case = dumbbell(background, ["newreno"], QUEUES[queue], in_front=10, rate=1e6)(1, 60)
     packets, seconds = benchmark.pedantic(bench.speed, (case, "packet"), rounds=1)
     benchmark.extra_info["CPU seconds"] = round(seconds, 2)
     benchmark.extra_info["packets"] = round(packets)
 
 
-@pytest.mark.parametrize("behind", crowd.WANTED)
-def test_speed_up_of_one_flow_before_a_crowd(benchmark, behind):
+@pytest.mark.parametrize("background", crowd.WANTED)
+def test_speed_up_of_one_flow_before_a_crowd(benchmark, background):
     """A minute; packets by a part of it (`experiments/crowd.py`, which draws the figure)."""
-    table = benchmark.pedantic(crowd.cost, ([behind],), {"most": 3e6}, rounds=1)
+    table = benchmark.pedantic(crowd.cost, ([background],), {"most": 3e6}, rounds=1)
     for name in crowd.HYBRIDS:
-        speed_up = table.loc[behind, "packet"] / table.loc[behind, name]
+        speed_up = table.loc[background, "packet"] / table.loc[background, name]
         benchmark.extra_info[name] = round(speed_up)

@@ -61,6 +61,7 @@ LINKS = {
     "loss < 0": (lambda: link(loss=-0.1), r"loss = -0\.1: must be a probability in \[0, 1\)"),
     "queue": (lambda: link(queue="redd"), r"unknown queue 'redd': did you mean 'red'\?"),
     "queue kind": (lambda: link(queue=5), r"queue = 5: must be a queue discipline"),
+    "queue table": (lambda: link(queue={"limit": 5}), r"= {'limit': 5}: must be .* with \"name\""),
     "RED order": (lambda: RED(min_thresh=15, max_thresh=5), r"queue 'red': min_thresh = 15 must"),
     "RED name": (lambda: RED(min_tresh=5), r"unknown parameter .*'min_tresh': .*'min_thresh'"),
     "RED huge": (lambda: RED(max_p=10**400), r"queue 'red' max_p = 10+\.\.\.: must be a number"),
@@ -305,6 +306,8 @@ SCENARIOS = {
     "replace": (lambda: scenario().replace(durration=1), r"setting of Scenario 'durration': did"),
 }
 
+LINK_TABLE = '[[link]]\nsrc = "a"\ndst = "b"\nrate = 1\ndelay = 0\nbuffer = 1\n'
+WORKLOAD = '[[workload]]\nflow = { controller = "reno" }\nconversations = "ftp"\n'
 TOML = {
     "not TOML": (lambda: toml(top="duration = "), r"not TOML: .*line 1"),
     "key": (lambda: toml(top="duraton = 5"), r"unknown key 'duraton': did you mean 'duration'\?"),
@@ -317,6 +320,27 @@ TOML = {
     "topology key": (
         lambda: toml(net='[network]\ntopology = "dumbbell"\nspeed = 1'),
         r"network: unknown setting of dumbbell 'speed'",
+    ),
+    "topolgy": (
+        lambda: toml(net='[network]\nrate = 1\ntopolgy = "dumbbell"'),
+        r"network: unknown setting of Network 'topolgy': did you mean 'topology'\? known: access, "
+        "default_path, topology",
+    ),
+    "queue without name": (
+        lambda: toml(net=LINK_TABLE + 'queue = { max_p = 0.1, nam = "red" }'),
+        r"link 1: queue = {'max_p': 0\.1, 'nam': 'red'}: unknown key 'nam': did you mean 'name'\?",
+    ),
+    "slow start without name": (
+        lambda: toml(flow='[[flow]]\ncontroller = "reno"\nslow_start = { nme = "limited" }'),
+        r"flow 1: slow_start = {'nme': 'limited'}: unknown key 'nme': did you mean 'name'\?",
+    ),
+    "distribution without name": (
+        lambda: toml(flow=WORKLOAD + 'interarrival = { nam = "expon" }'),
+        r"workload 1: .*interarrival = {'nam': 'expon'}: unknown key 'nam': did you mean 'name'\?",
+    ),
+    "distribution without values": (
+        lambda: toml(flow=WORKLOAD + "interarrival = { valus = [1, 2] }"),
+        r"workload 1: .*interarrival = {'valus': \[1, 2\]}: unknown key 'valus': .* 'values'\?",
     ),
     "topology kind": (
         lambda: toml(net="[network]\ntopology = [1]"),
@@ -363,6 +387,14 @@ TOML = {
     "CBR place 0": (
         lambda: toml(flow="[[cbr]]\nrate = 1\nposition = 0"),
         r"cbr 1: position = 0: must be a whole number >= 1",
+    ),
+    "flag of a controller": (
+        lambda: toml(flow='[[flow]]\ncontroller = "reno"\nparams = { integer_windw = true }'),
+        r"flow 1: unknown parameter of controller 'reno' 'integer_windw': .* 'integer_window'\?",
+    ),
+    "CBR key": (
+        lambda: toml(flow="[[cbr]]\nrate = 1\npostion = 3"),
+        r"cbr 1: unknown setting of CBR 'postion': did you mean 'position'\?",
     ),
     "change key": (
         lambda: toml(flow='[[change]]\nat = 1\nlnk = "a"'),

@@ -391,7 +391,7 @@ def test_an_ack_can_be_split(name, phase, window, pieces):
     assert parts == pytest.approx(whole, abs=max(1.0, (whole - window) ** 2) / window)
 
 
-def test_a_rule_that_does_not_compile_is_told_in_one_line():
+def test_a_rule_that_does_not_compile_is_refused_in_one_line():
     def on_ack(s, p, a):
         s.cwnd = float(Decimal(1))
 

@@ -556,7 +556,7 @@ def test_given_parameters_go_over_the_defaults():
         ({"alpha": 4}, r"controller 'vegas': alpha = 4 exceeds beta = 3"),
     ],
 )
-def test_bad_parameters_are_told_in_one_line(given, says):
+def test_bad_parameters_are_refused_in_one_line(given, says):
     with pytest.raises(ScenarioError, match=says) as error:
         get("vegas").check(given)
     assert "\n" not in str(error.value)
@@ -616,7 +616,7 @@ def test_the_table_has_a_row_for_every_parameter():
     assert list(reno["parameter"]) == ["integer_ssthresh", "integer_window"]
 
 
-def test_a_misspelt_field_is_told_when_the_controller_is_made():
+def test_a_misspelt_field_is_refused_when_the_controller_is_made():
     def reads(s, p, a):
         s.cwnd += a.ackd
 
@@ -625,7 +625,7 @@ def test_a_misspelt_field_is_told_when_the_controller_is_made():
     assert "\n" not in str(error.value)
 
 
-def test_a_misspelt_variable_that_is_written_is_told_too():
+def test_a_misspelt_variable_that_is_written_is_refused_too():
     def writes(s, p, a):
         s.cwmd = 1.0
 
@@ -634,7 +634,7 @@ def test_a_misspelt_variable_that_is_written_is_told_too():
     assert "\n" not in str(error.value)
 
 
-def test_a_misspelt_parameter_is_told_with_those_that_there_are():
+def test_a_misspelt_parameter_is_answered_with_the_names_of_all():
     def rule(s, p, a):
         s.cwnd += p.gian
 

@@ -142,7 +142,7 @@ def test_capacity_slots_can_be_smoothed():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recovery_told_by_its_last_ack_changes_nothing(name):
+def test_a_recovery_seen_only_by_its_last_ack_changes_nothing(name):
     """No ACK is shown for a round trip, then one for all of it: the rate was what it is."""
     e = Estimator(name)
     now = e.steady(800.0, 0.0, 10)
@@ -228,7 +228,7 @@ def test_westwood_plus_filters_twice():
         assert e.value == pytest.approx(expected, rel=1e-6)
 
 
-def test_westwood_plus_takes_no_shorter_samples_than_told():
+def test_westwood_plus_takes_no_samples_shorter_than_its_parameter():
     e = Estimator("plus", shortest=0.05)
     e.ack(0.0, rtt=0.001)
     for k in range(1, 60):
@@ -327,7 +327,7 @@ def cut(s, p, a):
 @pytest.mark.parametrize("loss", [0.0, 0.01])
 @pytest.mark.parametrize("recovery", ["sack", "newreno", "newreno-steady", "tahoe", "vegas"])
 @MODELS
-def test_what_controllers_are_told_was_delivered_is_all_of_it(model, recovery, loss):
+def test_controllers_see_all_delivered_packets(model, recovery, loss):
     """In recovery too, but for what is delivered since the last ACK that they saw. (In packets the
     sequence number counts, so what a timeout sends again is no matter.)"""
     teller = Controller(

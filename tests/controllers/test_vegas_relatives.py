@@ -71,7 +71,7 @@ def test_a_window_taken_back_in_slow_start_ends_it(name):
     assert (s.cwnd, s.ssthresh) == (28, 28)
 
 
-def test_a_repeated_packet_s_round_is_told_by_its_mean():
+def test_a_repeated_packet_s_round_has_its_mean_rtt():
     """It has no round-trip time of its own."""
     s, p, a = records("dual", cwnd=16.0, ssthresh=2.0, rtt=0.0, round_rtt=0.2, base_rtt=0.1)
     s.max_rtt, s.odd = 0.2, 1.0
@@ -215,7 +215,7 @@ def test_how_much_the_end_of_slow_start_takes_is_a_parameter(cut, after):
 
 @pytest.mark.parametrize("syn_rtt", [False, True])
 @MODELS
-def test_the_handshake_counts_for_base_rtt_where_it_is_told_to(model, syn_rtt):
+def test_the_handshake_counts_for_base_rtt_only_with_syn_rtt(model, syn_rtt):
     """Data take 4 ms longer to send than the SYN does: W (1 - BaseRTT / RTT) is then a packet with
     an empty queue, and Vegas, which wants 1 to 3, is content with that."""
     queue = alone("vegas", model, transport={"syn_rtt": syn_rtt}).queue_mean(after=40)

@@ -127,6 +127,16 @@ def test_what_is_free_is_given_out_in_an_interval():
     assert s.up == pytest.approx(240e3 * 39 / 40)
 
 
+@pytest.mark.parametrize(("waiting", "until"), [(20e3, 0.04), (99e3, 0.002)])
+def test_the_queue_is_sampled_for_half_the_rtt_without_its_own_delay(waiting, until):
+    """(8): (100 ms - 20 ms) / 2, and 2 ms at the least."""
+    d, s, p, q = router(mean_rtt=0.1, least=5e3, next_control=9.0, next_sample=1.0)
+    q.now, q.queue_bytes = 1.0, waiting
+    d.on_interval(s, p, q)
+    assert q.wake == pytest.approx(1 + until)
+    assert (s.standing, s.least) == (5e3, waiting)
+
+
 def test_a_tighter_router_before_is_heeded():
     """What a packet does not take from us counts as taken down."""
     d, s, p, q = router(up=2e5, down=1e5, share_up=1e6, share_down=1.0)

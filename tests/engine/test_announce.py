@@ -59,7 +59,7 @@ def test_silent_in_a_pipe_a_worker_interpreted_and_when_switched_off(terminal, m
     silent(lambda here: here.setattr(announce.sys, "stderr", io.StringIO()))
 
 
-def test_a_notebook_is_told_though_its_stderr_is_no_terminal(terminal):
+def test_a_notebook_shows_the_announcement_though_its_stderr_is_no_terminal(terminal):
     announce.sys.stderr, announce.sys.modules = io.StringIO(), {"ipykernel": None}
     announce.compiling("the packet model", 20)
     assert announce.sys.stderr.getvalue() == LINE

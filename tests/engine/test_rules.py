@@ -151,7 +151,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 @pytest.mark.parametrize("rule_name", ["on_ack", "on_loss"])
-def test_a_bad_rule_is_told_in_one_line_when_it_is_defined(case, rule_name):
+def test_a_bad_rule_is_refused_in_one_line_when_it_is_defined(case, rule_name):
     rule, text = BAD[case]
     with pytest.raises(ScenarioError, match=text) as error:
         make(**{rule_name: rule})

@@ -1,7 +1,9 @@
-"""Random rules in C beside Python: `python tests/export/fuzz_programs.py COUNT [SEED] [PROCESSES]`.
+"""Random rules in C: `python tests/export/fuzz_programs.py COUNT [SEED [PROCESSES [TARGET]]]`.
 
-Draws COUNT programs, compiles each for both targets and compares the bits of all results. Prints
-the first program that differs or does not compile; the exit status is 1 then.
+Draws COUNT programs. With TARGET = bits, the default, compiles each for both targets and compares
+the bits of all results with Python's. With TARGET = bpf, compiles each whole file with clang for
+BPF and runs nothing. Prints the first program that differs or does not compile; the exit status is
+1 then.
 """
 
 from __future__ import annotations
@@ -10,32 +12,45 @@ import os
 import random
 import sys
 import tempfile
+from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 
-from test_fuzz_programs import AT_ONCE, held
+from test_fuzz_programs import AT_ONCE, compiled_for_bpf, held
+
+CHECKS = {
+    "bits": (held, "calls with equal bits"),
+    "bpf": (compiled_for_bpf, "files compiled for BPF"),
+}
 
 
-def part(seed: str) -> tuple[str, int, str]:
-    """Programs of one seed: the seed, the number of compared calls, what differs."""
+def part(target: str, seed: str) -> tuple[str, int, str]:
+    """Programs of one seed: the seed, the number of checks, what is wrong."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return seed, held(random.Random(seed), Path(folder)), ""
+            return seed, CHECKS[target][0](random.Random(seed), Path(folder)), ""
         except Exception as error:
             return seed, 0, f"{type(error).__name__}: {error}"
 
 
-def main(count: int = 10_000, first: int = 1, processes: int = os.cpu_count() or 1) -> None:
-    seeds = [f"{first}.{k}" for k in range(-(-count // AT_ONCE))]
-    compared = 0
-    with Pool(processes) as pool:
-        for done, (seed, calls, wrong) in enumerate(pool.imap_unordered(part, seeds), 1):
+def main(
+    count: int | str = 10_000,
+    first: int | str = 1,
+    processes: int | str = os.cpu_count() or 1,
+    target: str = "bits",
+) -> None:
+    seeds = [f"{first}.{k}" for k in range(-(-int(count) // AT_ONCE))]
+    checked = 0
+    with Pool(int(processes)) as pool:
+        for done, (seed, n, wrong) in enumerate(
+            pool.imap_unordered(partial(part, target), seeds), 1
+        ):
             if wrong:
                 sys.exit(f"seed {seed}: {wrong}")
-            compared += calls
+            checked += n
             if done % 20 == 0 or done == len(seeds):
-                print(f"{done * AT_ONCE} programs, {compared} calls with equal bits", flush=True)
+                print(f"{done * AT_ONCE} programs, {checked} {CHECKS[target][1]}", flush=True)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -1,6 +1,8 @@
 """Random rules in C compute the bits that they compute in Python."""
 
 import linecache
+import shutil
+from random import Random
 
 import pytest
 from held import InBPF, InC, differences, needs_cc
@@ -10,6 +12,7 @@ from programs import SIZE, Drawn
 
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Param, State
+from tcpcc.export import export, loader
 
 AT_ONCE = 25  # programs of an example, compiled together
 CALLS = 40
@@ -52,6 +55,15 @@ def held(random, folder):
     return calls
 
 
+def compiled_for_bpf(random, folder):
+    """Compiles programs for BPF with clang; their number."""
+    for one in (programs := drawn(random, AT_ONCE)[1]):
+        loader.compiled(
+            *export(one, "bpf", folder), "-Wall", "-Werror", "-Wno-unused", "-Wno-self-assign"
+        )
+    return len(programs)
+
+
 def runs(examples):
     return settings(
         max_examples=examples, database=None, derandomize=True,
@@ -68,3 +80,9 @@ def test_random_programs_have_pythons_bits(count, tmp_path_factory):
         held(random, tmp_path_factory.mktemp("programs"))
 
     check()
+
+
+@pytest.mark.papers
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang and libbpf-dev")
+def test_random_programs_compile_for_bpf(tmp_path):
+    assert sum(compiled_for_bpf(Random(k), tmp_path) for k in range(4)) == 100

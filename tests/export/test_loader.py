@@ -11,7 +11,8 @@ from held import differences
 
 from tcpcc.cli import main
 from tcpcc.controllers import CONTROLLERS
-from tcpcc.controllers.controller import sample_dtype
+from tcpcc.controllers.controller import Controller, sample_dtype
+from tcpcc.definition import State
 from tcpcc.errors import ScenarioError
 from tcpcc.export import files, loader
 
@@ -58,6 +59,24 @@ def object_of(tmp_path):
 @pytest.mark.slow
 def test_every_generated_file_compiles(object_of, exportable):
     assert object_of(exportable).stat().st_size > 0
+
+
+def add_turns(s, p, a):
+    for k in range(int(s.cwnd) % 9):
+        s.total += k
+    n = 0
+    while n < int(s.ssthresh):
+        n += 1
+        s.total += n
+
+
+@needs_clang
+def test_a_sum_over_the_turns_of_a_loop_compiles(object_of):
+    """clang would compute it as a product of 128 bits, which BPF does not have."""
+    summing = Controller(
+        "summing", "", add_turns, add_turns, add_turns, state={"total": State(0, "", "", kind=int)}
+    )
+    assert object_of(summing).stat().st_size > 0
 
 
 OF_TEST = f"tc_test_{os.getpid()}"

@@ -239,7 +239,7 @@ def test_the_kernels_own_change_of_the_window_is_taken_over(sender):
     assert sender.socket.snd_cwnd == 8
 
 
-def test_rtts_are_told_in_seconds(sender):
+def test_rtts_of_the_sample_are_in_seconds(sender):
     from tcpcc.controllers.controller import SAMPLE
 
     for rtt in (50_000, 40_000, 90_000):

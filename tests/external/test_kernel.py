@@ -127,7 +127,7 @@ def test_slow_start_ends_by_the_train_of_acks_as_the_kernels(monkeypatch):
     assert end(quick_acks=16) > 80
 
 
-def test_a_sender_without_linux_habits_is_told_from_it(both):
+def test_a_sender_without_linux_habits_differs_from_the_kernels(both):
     """The bounds above find it, and it loses one packet at a time."""
     kernel = means(both("reno, small buffer")[0])
     case = CASES["reno, small buffer"]
@@ -147,7 +147,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "wrong", "what"), WRONG)
-def test_a_wrong_sender_is_told_from_the_kernels(both, monkeypatch, name, wrong, what):
+def test_a_wrong_sender_differs_from_the_kernels(both, monkeypatch, name, wrong, what):
     case = CASES[name]
     (control,) = case.controls
     kernel = means(both(name)[0])
@@ -155,7 +155,7 @@ def test_a_wrong_sender_is_told_from_the_kernels(both, monkeypatch, name, wrong,
     assert what in differing(kernel, compare.simulated(case)[0].means(), control)
 
 
-def test_larger_pieces_are_told_from_the_kernels(both):
+def test_larger_pieces_differ_from_the_kernels(both):
     """Three pieces of six segments instead of two: BBR's window has three times as much
     beyond two BDP."""
     kernel = means(both("bbr, large buffer")[0])

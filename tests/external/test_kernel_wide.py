@@ -40,7 +40,7 @@ def test_some_runs_of_bbr_collapse_at_20_percent_of_loss():
         assert kept[1][number] == pytest.approx(kept[0][number], rel=compare.WITHIN[number])
 
 
-def test_another_sender_is_told_from_the_kernels():
+def test_another_sender_differs_from_the_kernels():
     """The plain sender in the place of `tc.Flow.linux`: no growth stops after its marks."""
     rows = compare.wide()
     rows = rows[rows["case"] == "cubic, 50 Mb/s, 100 ms, marks above 100"].copy()

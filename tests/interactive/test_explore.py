@@ -90,7 +90,7 @@ def test_a_lane_beyond_the_scenarios_groups_is_a_new_racer():
     ]  # fmt: skip
 
 
-def test_nothing_to_explore_is_told():
+def test_a_scenario_without_a_controller_is_refused():
     with pytest.raises(ScenarioError, match="must have a controller"):
         setting_of(RACE.replace(flows=[tc.CBR("1 Mbps")]))
 
@@ -178,7 +178,7 @@ def test_controllers_join_and_leave_a_race(explorer):
     assert len(explorer.lanes.children) == 1  # the last one stays
 
 
-def test_what_cannot_be_meant_is_told_and_nothing_breaks(explorer):
+def test_an_impossible_setting_is_refused_and_nothing_breaks(explorer):
     explorer.rtt.value = 1.0
     assert "must be at least 4" in explorer.told.value
     assert explorer.scenario == RACE

@@ -11,7 +11,7 @@ from experiments.tcp_fusion import tables as t
 pytestmark = pytest.mark.papers
 
 MODELS = ("packet", "fluid")
-FEW = range(1, 4)
+SEEDS = range(1, 4)
 
 
 def share(run, after, before=None):
@@ -37,7 +37,7 @@ def test_as_shares_of_their_sum_the_pairs_are_within_the_tolerance(row, column):
 
 
 def test_bic_and_hstcp_drift_apart_for_minutes():
-    runs = [tc.simulate(s.pair("BIC", "HSTCP", seed)) for seed in FEW]
+    runs = [tc.simulate(s.pair("BIC", "HSTCP", seed)) for seed in SEEDS]
     early = [share(run, 30, 75) for run in runs]
     late = [share(run, 165, 210) for run in runs]
     assert all(b > a + 0.05 for a, b in zip(early, late, strict=True))
@@ -47,7 +47,7 @@ def test_bic_and_hstcp_drift_apart_for_minutes():
 
 @pytest.mark.parametrize("cubic", ["CUBIC", s.KERNEL_CUBIC])
 def test_cubic_never_equals_bic(cubic):
-    runs = [tc.simulate(s.pair("BIC", cubic, seed)) for seed in FEW]
+    runs = [tc.simulate(s.pair("BIC", cubic, seed)) for seed in SEEDS]
     for begin in (30, 75, 120, 165):
         assert min(share(run, begin, begin + 45) for run in runs) > 0.65
 
@@ -65,7 +65,7 @@ def test_with_every_packet_acknowledged_the_models_share_alike(variant):
                     ),
                     s.PAIRS_SETTLED,
                 )[0]
-                for seed in FEW
+                for seed in SEEDS
             ]
         )
         for receiver in s.RECEIVERS

@@ -398,7 +398,7 @@ def test_a_data_file_that_contradicts_itself_is_refused(tmp_path, addition, mess
         ({"model": "fluids"}, "did you mean 'fluid'"),
     ],
 )
-def test_unknown_names_are_told_before_anything_runs(arguments, message, monkeypatch):
+def test_unknown_names_are_refused_before_anything_runs(arguments, message, monkeypatch):
     monkeypatch.setattr("tcpcc.models.simulate", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(ScenarioError, match=message):
         experiments.reproduce(**arguments)
@@ -411,7 +411,7 @@ def records(tmp_path_factory):
     )
 
 
-def test_the_first_item_is_told_before_all_else_and_then_paper_by_paper(tmp_path, monkeypatch):
+def test_the_first_item_is_reported_first_and_then_paper_by_paper(tmp_path, monkeypatch):
     told = []
 
     def fake(wanted, model, settings, title=""):
@@ -585,7 +585,7 @@ def test_what_was_accepted_is_as_expected(records, accepted):
     assert all(expected.moved(r, accepted) == [] for r in records)
 
 
-def test_what_moved_is_told_from_what_to_what(records, accepted):
+def test_moved_numbers_are_shown_before_and_after(records, accepted):
     first = records[0]
     off = replace(first, packet=first.packet * 1.001, verdict="deviates")
     number, verdict = expected.moved(off, accepted)
@@ -729,9 +729,9 @@ def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
 
 def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, all_seeds):
     """Not on what draws its figure, nor on another paper."""
-    behind = kept._behind({"experiments.red_fairness.studies"})
-    assert {"experiments.red_fairness.scenarios", "experiments.seeds"} <= behind
-    assert not any(name.startswith("experiments.tcp_fusion") for name in behind)
+    used = kept._dependencies({"experiments.red_fairness.studies"})
+    assert {"experiments.red_fairness.scenarios", "experiments.seeds"} <= used
+    assert not any(name.startswith("experiments.tcp_fusion") for name in used)
     item = experiments.papers()["quick_vegas"].items["table_1"]
     before = item.code
     assert before == experiments.papers()["quick_vegas"].items["figure_7"].code

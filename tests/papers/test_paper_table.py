@@ -35,7 +35,7 @@ def test_print_packets_and_fluid_stand_under_each_heading():
     assert [e.details for e in entries(table)] == ["", "deviates, -50 %", "direction holds, -25 %"]
 
 
-def test_a_cause_is_told_once_and_leads_to_its_cell():
+def test_a_cause_is_written_once_and_leads_to_its_cell():
     for columns in ("xyz", "uvwxyz"):  # side by side, below each other
         table = PaperTable([record("a", column) for column in columns])
         (note,) = table.notes
@@ -135,7 +135,7 @@ def test_printed_digits_survive_copies_and_files(tmp_path):
     [(0.0, "0"), (-0.0, "0"), (1e-5, "1e-05"), (-2e-4, "-0.0002"), (0.5, "0.500"), (620.9, "620.9"),
      (12345.6, "12346"), (float("nan"), "never"), (None, "")],
 )  # fmt: skip
-def test_a_number_is_told_in_four_digits(value, text):
+def test_a_number_has_four_digits(value, text):
     assert number(value) == text
 
 
@@ -153,7 +153,7 @@ def test_the_spread_says_of_what_it_is():
 
 def test_a_notebook_takes_few_seeds_or_all(monkeypatch):
     monkeypatch.setattr(seeds, "QUICK", True)
-    assert seeds.seeds_up_to(10) == range(1, 1 + seeds.FEW)
+    assert seeds.seeds_up_to(10) == range(1, 1 + seeds.QUICK_SEEDS)
     monkeypatch.setattr(seeds, "QUICK", False)
     assert seeds.seeds_up_to(10) == range(1, 11)
     monkeypatch.setenv(notebook.CHOICE, "0")

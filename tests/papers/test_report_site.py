@@ -172,7 +172,7 @@ def test_a_claim_holds_partly_where_one_of_its_pairs_does(records):
     }  # or this test shows nothing
 
 
-def test_sentences_of_one_form_are_told_once():
+def test_sentences_of_one_form_are_written_once():
     texts = ["Reno wins beside BIC", "Reno wins beside FAST"]
     assert pages._sentence("{a} wins beside {b}", texts) == "Reno wins beside BIC/FAST"
 

@@ -70,7 +70,7 @@ def test_simpy_gives_the_bits_of_the_table(controller):
                 assert tables.entry(name, [value]).mean == pytest.approx(stored[name].mean)
 
 
-def test_every_controller_is_in_every_network_and_model_or_told_why_not(table):
+def test_every_controller_is_in_every_network_and_model_or_has_a_reason(table):
     assert list(table) == [
         (network, controller, model)
         for network in networks.NETWORKS

@@ -58,6 +58,18 @@ def test_the_signals_are_the_square_and_k_times_p(prob):
 
 
 @pytest.mark.parametrize(
+    ("prob", "waiting", "classic", "l4s"),
+    [(0.2, 1e5, 0.04, 0.4), (0.6, 1e5, 0.36, 1), (0.2, 2999, 0, 0)],
+)
+def test_the_signals_in_fluid_are_those_of_packets(prob, waiting, classic, l4s):
+    s, p, q = begin(prob)
+    q.queue_bytes, q.prob, q.prob_l4s = waiting, 0.0, 0.0
+    DUAL.on_fluid(s, p, q)
+    assert (q.prob, q.prob_l4s) == (pytest.approx(classic), pytest.approx(l4s))
+    assert q.marks == (2 * prob <= 1)
+
+
+@pytest.mark.parametrize(
     ("sojourn", "share"), [(0.8e-3, 0), (0.9e-3, 0.25), (1.1e-3, 0.75), (1.2e-3, 1)]
 )
 def test_the_native_ramp_of_l(sojourn, share):

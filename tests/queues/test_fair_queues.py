@@ -188,6 +188,16 @@ def test_a_full_buffer_takes_from_the_longest_queue(name):
     assert len(link.drain()) == 5
 
 
+@pytest.mark.parametrize(("flow", "batch", "dropped"), [(0, 64, 3), (1, 64, 2), (0, 1, 1)])
+def test_a_full_buffer_of_fq_codel_drops_half_of_the_longest_queue(flow, batch, dropped):
+    """Of five packets and an arrival; at most `drop_batch`, from the head."""
+    link = Alone("fq_codel", capacity=5, drop_batch=batch)
+    for k in range(5):
+        assert link.arrive(0.0, 0, 1000, name=k)
+    assert link.arrive(0.0, flow, 50)
+    assert [p.name for p in link.dropped] == list(range(dropped))
+
+
 def test_sfq_changes_its_hash_every_perturb_seconds():
     """Two flows of one queue come apart; without perturbation they stay together."""
     for perturb, apart in ((2, True), (0, False)):

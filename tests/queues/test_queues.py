@@ -429,7 +429,7 @@ def test_the_function_that_makes_a_spec_documents_its_parameters():
         ({"gentle": math.nan}, r"queue 'red' gentle = nan: must be true or false"),
     ],
 )
-def test_bad_parameters_are_told_in_one_line(params, says):
+def test_bad_parameters_are_refused_in_one_line(params, says):
     with pytest.raises(ScenarioError, match=says) as error:
         tc.RED(**params)
     assert "\n" not in str(error.value)
@@ -925,6 +925,16 @@ def test_adaptive_red_keeps_the_average_in_the_middle(avg, before, after):
     red.q.now = 0.6
     adapt(red.s, red.p, red.q)
     assert red.s.max_p == pytest.approx(after)
+
+
+@pytest.mark.parametrize(("rate", "bottom"), [(1e7, 1 / 125), (7e6, 0.01)])
+def test_adaptive_red_drops_at_least_a_packet_of_those_in_a_tenth_of_a_second(rate, bottom):
+    """125 of 1000 bytes at 10 Mb/s. The share is never above 0.01."""
+    from tcpcc.queues.adaptive_red import least
+
+    red = Alone("adaptive_red", bottom=0)
+    red.q.rate = rate
+    assert least(red.p, red.q) == pytest.approx(bottom, rel=1e-9)
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])

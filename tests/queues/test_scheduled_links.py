@@ -127,11 +127,11 @@ def test_codel_agrees_with_the_listing_of_rfc_8289(slots, size):
         assert listing.drop_next == ours.s.drop_next
 
 
-def overloaded(ours, service=0.001, packets=3000):
+def overloaded(ours, service=0.001, packets=3000, begin=0.0):
     """Offer twice as many packets as the link sends; return the times of drops or marks."""
-    found, now = [], 0.0
+    found = []
     for k in range(packets):
-        now = k * service
+        now = begin + k * service
         ours.queue.extend([(now, 1000.0, 2 * k), (now, 1000.0, 2 * k + 1)])
         before = len(ours.dropped) + len(ours.marked)
         ours.deque(now)
@@ -156,6 +156,18 @@ def test_codel_starts_to_drop_after_an_interval():
     """A queue must exceed the target for 100 ms first."""
     first = overloaded(Ours())[0]
     assert 0.105 <= first < 0.12
+
+
+def test_codel_begins_anew_after_a_pause():
+    """A packet below the target ends the dropping; two seconds later the count starts at 1."""
+    ours = Ours()
+    first = overloaded(ours, service=2**-10)
+    ours.queue.clear()
+    ours.queue.extend([(3.0, 1000.0, "below"), (3.0, 2000.0, "behind it")])
+    assert ours.deque(3.001)[2] == "below"
+    ours.queue.clear()
+    again = overloaded(ours, service=2**-10, begin=5.0)
+    assert again - 5 == pytest.approx(first)
 
 
 # In the network

@@ -173,7 +173,7 @@ def grey(colour):
     return 116 * np.cbrt(linear(colour) @ [0.2126, 0.7152, 0.0722] + 1e-9) - 16
 
 
-def test_an_algorithm_is_told_from_every_other():
+def test_every_algorithm_has_a_colour_and_mark_of_its_own():
     looks = list(plots.ALGORITHMS.values())
     assert len(set(looks)) == len(looks)
     ours = {n for n, c in CONTROLLERS.items() if c.on_ack.__module__.startswith("tcpcc.")}
@@ -181,7 +181,7 @@ def test_an_algorithm_is_told_from_every_other():
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[-1])
-def test_algorithms_drawn_together_are_told_apart_without_colour(names):
+def test_algorithms_drawn_together_differ_without_colour(names):
     """In grey by lightness or, in curves, by the mark; by colour-blind readers by either."""
     for a, b in itertools.combinations(names, 2):
         (colour, mark), (other, its_mark) = plots.ALGORITHMS[a], plots.ALGORITHMS[b]

@@ -243,7 +243,7 @@ def test_what_cannot_be_streamed_is_refused_in_one_line(options, text, tmp_path)
         tc.simulate(scenario(tc.Flow("reno")), **{"stream": tmp_path / "run.nc"} | options)
 
 
-def test_a_disk_without_room_is_told_beforehand(tmp_path, monkeypatch):
+def test_a_disk_without_room_is_refused_beforehand(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(tc.TcpccError, match="GiB of disk; "):
         tc.simulate(scenario(tc.Flow("reno")), stream=tmp_path / "run.nc")
@@ -291,18 +291,20 @@ def test_memory_of_a_streamed_run_is_flat_in_its_duration(streamed, tmp_path):
     assert streamed or "MemoryError" in done.stderr or "GiB" in done.stderr
 
 
-def hybrid(front, back):
-    many = tc.Flow("reno", count=4, background=True, name="many", record=back)
-    few = [tc.Flow("cubic", name="one", record=front), tc.Flow("vegas", name="two")]
+def hybrid(foreground, background):
+    many = tc.Flow("reno", count=4, background=True, name="many", record=background)
+    few = [tc.Flow("cubic", name="one", record=foreground), tc.Flow("vegas", name="two")]
     return scenario(few[0], many, few[1], workloads=[tc.web("reno", rate=5)], duration=6)
 
 
 def test_a_hybrid_records_the_flows_chosen():
     whole = tc.simulate(hybrid(True, True), "hybrid", trace=True)
     assert whole.flows == ["one", "many.1", "many.2", "many.3", "many.4", "two", "workload1"]
-    for front, back in ((True, False), (False, True), (False, False)):
-        some = tc.simulate(hybrid(front, back), "hybrid", trace=True)
-        kept = [x for x in whole.flows if (front or x != "one") and (back or "many" not in x)]
+    for foreground, background in ((True, False), (False, True), (False, False)):
+        some = tc.simulate(hybrid(foreground, background), "hybrid", trace=True)
+        kept = [
+            x for x in whole.flows if (foreground or x != "one") and (background or "many" not in x)
+        ]
         assert some.flows == kept
         for name in ("cwnd", "delivered", "timeouts", "base_rtt", "crosses"):
             np.testing.assert_array_equal(some.data[name], whole.data[name].sel(flow=kept), name)
@@ -316,7 +318,7 @@ def test_a_hybrid_records_the_flows_chosen():
             x for x in kept if "many" in x
         }
         assert some.identical(
-            tc.simulate(hybrid(front, back), "hybrid", driver="simpy", trace=True)
+            tc.simulate(hybrid(foreground, background), "hybrid", driver="simpy", trace=True)
         )
 
 

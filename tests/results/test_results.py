@@ -580,7 +580,7 @@ def test_a_killed_save_leaves_no_file_that_looks_whole(tmp_path):
         assert len(Run.load(tmp_path / "run.nc").data["time"]) == 40_000
 
 
-def test_files_that_are_no_runs_are_told_in_one_line(run, tmp_path):
+def test_files_that_are_no_runs_are_refused_in_one_line(run, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none.*: no such file"):
         Run.load(tmp_path / "none.nc")
     with pytest.raises(FileNotFoundError, match="nowhere: no such directory"):

@@ -220,7 +220,7 @@ def test_sequence_numbers_count_bytes(run, capture, name, payload):
     assert acks[0]["flags"] == 0x12
 
 
-def test_blocks_are_told_in_bytes_to_senders_that_read_them(run, capture):
+def test_sack_blocks_are_in_bytes_for_senders_that_read_them(run, capture):
     table = run.trace("sack").query("event in ('ack', 'dupack') and sack_high > sack_low")
     found = [f for _, f in of(capture, run, "sack") if 5 in f.get("options", {})]
     assert len(found) == len(table[table["sack_low"] >= table["seq"]]) > 50

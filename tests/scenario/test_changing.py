@@ -144,7 +144,7 @@ def test_a_mahimahi_trace_is_followed(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "a\nb", "5\n3\n"])
-def test_what_is_no_trace_is_told_in_one_line(text, tmp_path):
+def test_files_that_are_no_traces_are_refused_in_one_line(text, tmp_path):
     (tmp_path / "trace").write_text(text)
     with pytest.raises(tc.ScenarioError, match=r"trace '.*trace': ") as error:
         tc.mahimahi("bottleneck", tmp_path / "trace", until=10)
@@ -242,7 +242,7 @@ def test_a_process_may_change_jitter():
         ({"jitter": 1}, "fluid", "jitter = 1: the fluid model does not support changes"),
     ],
 )
-def test_what_jitter_cannot_be_is_told_in_one_line(change, model, text):
+def test_jitter_that_cannot_be_is_refused_in_one_line(change, model, text):
     net = tc.dumbbell("5 Mbps", "20 ms", 40)
 
     def run():

@@ -134,7 +134,7 @@ def test_toml_can_name_a_topology(topology):
         (lambda: from_networkx(7), "graph = 7: must be a networkx Graph or DiGraph"),
     ],
 )
-def test_wrong_settings_are_told_in_one_line(build, message):
+def test_wrong_settings_are_refused_in_one_line(build, message):
     with pytest.raises(ScenarioError, match=message) as caught:
         build()
     assert "\n" not in str(caught.value)

@@ -113,6 +113,14 @@ def test_delay_counts_above_an_eighth_between_4_and_16_ms(slow_start, base, rise
         assert ended == told
 
 
+@pytest.mark.parametrize(("rise", "slower"), [(2**-7, True), (2**-7 - 2**-40, False)])
+def test_hystart_plus_counts_a_rise_of_just_an_eighth(rise, slower):
+    """RFC 9406 has >=; an eighth of 62.5 ms is exact in binary."""
+    c, s, p, a = begin("reno", "hystart++")
+    rounds(c, s, p, a, [2**-4] * 6 + [2**-4 + rise])
+    assert (s.css_round > 0) == slower
+
+
 def test_hystart_plus_slows_down_and_ends_after_five_rounds():
     """A quarter of the growth, so that W grows by 1.25 a round, in rounds after the first, which
     begins with eight samples at full speed."""
@@ -272,7 +280,7 @@ def test_a_sweep_varies_it():
         (7, "slow_start = 7"),
     ],
 )
-def test_a_wrong_rule_is_told_in_one_line(spec, message):
+def test_a_wrong_rule_is_refused_in_one_line(spec, message):
     with pytest.raises(tc.ScenarioError, match=message) as error:
         tc.Flow("reno", slow_start=spec)
     assert "\n" not in str(error.value)

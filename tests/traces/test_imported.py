@@ -132,7 +132,7 @@ def contained(path, *traces):
     return path
 
 
-def test_metrics_that_are_told_when_they_change_are_held(tmp_path):
+def test_metrics_that_are_logged_when_they_change_are_held(tmp_path):
     """As quic-go writes: a sequence, relative times, only what changed."""
     events = [
         metrics(0, congestion_window=10_000, latest_rtt=20.0),

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 import tcpcc as tc
-from tcpcc.transport.flow_record import segment_at, window_at
+from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, segment_at, window_at
 from tcpcc.transport.output import fill
+from tcpcc.transport.recovery import classic
 from tcpcc.transport.recovery.classic import leave
 
 
@@ -28,6 +30,17 @@ def own():
     return tc.register(
         tc.Recovery("timer-only", "no fast retransmit", on_ack, params=params, state=state)
     )
+
+
+@pytest.mark.parametrize(
+    ("phase", "ack", "after"),
+    [(RECOVERY, 5, OPEN), (LOSS, 9, LOSS), (LOSS, 10, OPEN), (OPEN, 5, OPEN)],
+)
+def test_new_data_end_fast_recovery_and_all_data_that_of_a_timeout(phase, ack, after, monkeypatch):
+    monkeypatch.setattr(classic, "new_ack", lambda f, now, ack: None)
+    f = SimpleNamespace(phase=phase, recover=10, inflation=3)
+    leave(f, 1.0, ack)
+    assert (f.phase, f.inflation) == (after, 0)
 
 
 def run(recovery, driver="compiled"):

@@ -54,7 +54,7 @@ class LiveFlow:
     def finished(self) -> simpy.Event:
         """Triggered when all packets of the flow are acknowledged; its value is the time, s.
 
-        After a `send` that follows it, this is a new event.
+        After a later `send`, this property is a new event.
         """
         if self._finished is None:
             self._finished = self._sim.env.event()
@@ -176,7 +176,9 @@ class LiveFlow:
         if self._endless:
             raise ScenarioError(f"flow {self.name!r}: sends for ever; give it a size to add to")
         if self._sim.now < self._sim.world.resolved.flows[self._index].spec.start:
-            raise ScenarioError(f"flow {self.name!r}: has not begun")
+            raise ScenarioError(
+                f"flow {self.name!r}: send at {self._sim.now:g} s: must not be before its start"
+            )
         if self._finished is not None and self._finished.triggered:
             self._finished = None
         self._sim.send_more(self._index, whole("packets", packets, low=1))

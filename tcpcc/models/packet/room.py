@@ -29,7 +29,7 @@ class Rings:
         margin: np.ndarray | int = r.MARGIN,
     ) -> None:
         """Double the nearly full rings of `owner`; a ring's entries are those from `first` to
-        `last`, and `margin` places are to be free."""
+        `last`, and `margin` places must stay free."""
         for i in short(owner, field, first, last, margin):
             self.enlarge(owner, field, i)
 

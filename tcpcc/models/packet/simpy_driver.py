@@ -48,7 +48,7 @@ class PacketSimulation:
         scenario: what to simulate; its time 0 is the environment's present time
         env: the ``simpy.Environment`` to run in; a new one if None
         trace: record every event of every flow, or of the named flows; see `tcpcc.simulate`
-        growing: whether `add` may add flows during the run; it costs some more events
+        growing: whether `add` may add flows during the run; costs a few more events
         stream: file to which the record is written, see `tcpcc.simulate`; not with `growing`
         world: the memory of the run, if it already exists
         representatives: see `tcpcc.simulate`

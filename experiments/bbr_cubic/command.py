@@ -53,7 +53,7 @@ def reproduce(options: argparse.Namespace) -> None:
                 rows, found = _shares(item, model, options.accept)
                 results[item] += rows
                 if options.figures and model == "packet":
-                    drawn |= dict(_of_shares(found))
+                    drawn |= dict(_of_shares({**tables.stored(model), **found}))
     _show(results, options.json)
     for name, figure in drawn.items():
         for file in pictures.save(figure, FIGURES / f"bbr_cubic_{name}", ("png", "pdf")):
@@ -70,8 +70,8 @@ def _shares(
         f"{tables.TESTBED_HOURS / 2 * len(found) / len(scenarios.testbed()):.0f} hours for them",
         file=sys.stderr,
     )
-    if accept and item == "sample":
-        tables.store(found, tables.STORED[model])
+    if accept:
+        tables.store({**tables.stored(model), **found}, tables.STORED[model])
         print(f"wrote {tables.STORED[model]}", file=sys.stderr)
     elif changes := tables.moved(found, tables.stored(model)):
         print(f"{len(changes)} points differ from {tables.STORED[model].name}:", *changes[:20],

@@ -12,6 +12,9 @@ The settings are those of the test-bed's notebooks and of its hosts, Ubuntu 20.0
   the path with its queue: the handshakes of the other process wait in it (`lead`). The sums of both
   throughputs, which exceed the rate of the link, show these leads in the test-bed's numbers.
 - The handshakes are over before the data: a controller knows the RTT of the empty path.
+- Hosts need up to a packet's transmission time at the bottleneck to send a packet. Without this
+  random time shares in small buffers depend on the RTT modulo the transmission time (traffic phase
+  effects, see `Flow.processing`).
 - The receive window is at most half of the largest receive buffer, 6 MiB (tcp_rmem).
 
 The test-bed gives one trial. `SPREAD` is the part of the start times that it does not fix: with
@@ -106,12 +109,14 @@ def processes(n: int) -> dict[str, int]:
     return dict(sorted(both.items(), key=lambda each: each[1] or np.inf))
 
 
-def flows_of(kind: str, starts: Iterable[float], window: float) -> list[tc.Flow]:
+def flows_of(network: Network, kind: str, starts: Iterable[float], window: float) -> list[tc.Flow]:
     """Flows of a process."""
+    processing = 8 * PACKET / (network.rate * 1e6)
     return [
         tc.Flow.linux(
-            kind, start=start, stop=start + DURATION, group=kind, packet_size=PACKET,
-            header=HEADER, ack_size=HEADER, transport={"rwnd": window, "syn_rtt": True},
+            kind, start=start, stop=start + DURATION, processing=processing, group=kind,
+            packet_size=PACKET, header=HEADER, ack_size=HEADER,
+            transport={"rwnd": window, "syn_rtt": True},
         )
         for start in starts
     ]  # fmt: skip
@@ -136,7 +141,7 @@ def lead(network: Network, buffer: float, n: int, window: float = WINDOW) -> flo
     lacking, rtt = max(others - count, 0), network.rtt / 1e3
     end = 2 * lacking * rtt
     while lacking:
-        wait = queueing(network, buffer, flows_of(kind, [0.0] * count, window), end)
+        wait = queueing(network, buffer, flows_of(network, kind, [0.0] * count, window), end)
         time = 0.0
         for _ in range(lacking):
             time += rtt + wait(time)
@@ -184,8 +189,8 @@ def point(
     offsets = rng.uniform(0, 1e-3, FLOWS)  # 50 first writes take iperf3 about 1 ms
     late -= late.min()
     flows = [
-        *flows_of(first, (late[0] + offsets[:count]).tolist(), window),
-        *flows_of(second, (late[1] + offsets[count:]).tolist(), window),
+        *flows_of(network, first, (late[0] + offsets[:count]).tolist(), window),
+        *flows_of(network, second, (late[1] + offsets[count:]).tolist(), window),
     ]
     end = max(flow.start for flow in flows) + DURATION
     return tc.Scenario(

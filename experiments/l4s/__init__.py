@@ -2,7 +2,7 @@
 Incentives for adoption in a partial L4S deployment", ANRW 2024.
 
 scenarios.py has the test-bed's settings and their sources; tables.py computes numbers from runs;
-figures.py draws them.
+figures.py draws them. The items "dualq", "pairs" and "overload" are of RFC 9332's claims.
 """
 
 from experiments.harness import Item, Paper
@@ -25,5 +25,14 @@ PAPER = Paper(
         "delay": Item(
             s.cubic_runs, t.delays, chart=f.chart_delays, models=("packet",), parts=PARTS
         ),
+        "dualq": Item(s.dualq_runs, t.dualq, models=("packet",), parts=("rate", "rtt", "seed")),
+        "pairs": Item(
+            s.pair_runs,
+            t.pairs,
+            models=("packet",),
+            parts=("scalable", "classic", "rtt", "seed"),
+        ),
+        "overload": Item(s.overload_runs, t.overloads, models=("packet",)),
+        "limits": Item(),
     },
 )

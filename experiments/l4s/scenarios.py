@@ -16,15 +16,21 @@ The settings are those of the authors' repository (fatihsarpkaya/L4S, single_bot
 
 The paper does not give the time between the two starts, which two computers make at the same
 moment. Here starts are spread over `JITTER`, at random.
+
+The scenarios of RFC 9332's claims (`DUALQ_RATES` and below) have DualPI2 with the RFC's parameters
+and Linux' packets. The RFC's experiments (section 1.4) had links of up to 200 Mb/s and base RTTs of
+up to 100 ms; the rates between are those of De Schepper et al., "DualQ Coupled AQM", 2022.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import tcpcc as tc
 from experiments.seeds import seeds_up_to
+from tcpcc.definition import Param, State
 
 RATE = 100e6  # bit/s
 BASE_RTT = 0.01  # s
@@ -119,3 +125,96 @@ def all_runs() -> dict[Any, tc.Scenario]:
 
 def cubic_runs() -> dict[Any, tc.Scenario]:
     return runs_with(("CUBIC",))
+
+
+# RFC 9332
+
+DUALQ_RATES = (4, 12, 40, 120, 200)  # Mb/s
+DUALQ_RTTS = (5, 10, 20, 50, 100)  # ms
+DUALQ_SEEDS = seeds_up_to(5)
+PAIR_RATE = 40  # Mb/s
+PAIRS = (("Prague", "Reno"), ("DCTCP", "CUBIC"), ("DCTCP", "Reno"))
+WARM_UP = 15.0  # s, without which rates and the delay of the classic queue are measured
+OVERLOADED = 10e6  # bit/s, the link in overload
+UNRESPONSIVE = {"classic": (0.5e6, 12e6), "L4S": (12e6, 2e6)}
+"""Rates in overload, bit/s, of L4S and classic traffic, by the kind that exceeds the link."""
+
+
+def dualq(rate: float, rtt: float, flows: Sequence[Any], seed: int) -> tc.Scenario:
+    """Flows through DualPI2 with the RFC's parameters; rate in bit/s, base RTT in s."""
+    net = tc.dumbbell(rate, rtt / 2, 10_000, queue=tc.DualPI2())
+    return tc.Scenario(net, flows, duration=DURATION, interval=0.02, seed=seed)
+
+
+def pair(
+    scalable: str,
+    classic: str,
+    rate: float,
+    rtt: float,
+    seed: int,
+    count: int = 1,
+    **transport: Any,
+) -> tc.Scenario:
+    """`count` L4S flows beside as many classic ones; rate in Mb/s, base RTT in ms.
+
+    `transport` replaces settings of the L4S flows.
+    """
+    ecn = {"ecn": "l4s", **transport}
+    flows = [
+        tc.Flow.linux(scalable.lower(), count=count, jitter=JITTER, transport=ecn),
+        tc.Flow.linux(classic.lower(), count=count, jitter=JITTER),
+    ]
+    return dualq(rate * 1e6, rtt / 1e3, flows, seed)
+
+
+def dualq_runs() -> dict[Any, tc.Scenario]:
+    return {
+        (rate, rtt, seed): pair("Prague", "CUBIC", rate, rtt, seed)
+        for rate in DUALQ_RATES
+        for rtt in DUALQ_RTTS
+        for seed in DUALQ_SEEDS
+    }
+
+
+def pair_runs() -> dict[Any, tc.Scenario]:
+    return {
+        (scalable, classic, rtt, seed): pair(scalable, classic, PAIR_RATE, rtt, seed)
+        for scalable, classic in PAIRS
+        for rtt in DUALQ_RTTS
+        for seed in DUALQ_SEEDS
+    }
+
+
+def _keep_sending(s: Any, p: Any, a: Any) -> None:
+    s.cwnd = 1e6
+    s.pacing_rate = p.rate
+
+
+UNRESPONSIVE_SENDER = tc.Controller(
+    name="unresponsive",
+    summary="a constant rate whatever is marked or dropped",
+    on_open=_keep_sending,
+    on_ack=_keep_sending,
+    on_loss=_keep_sending,
+    on_timeout=_keep_sending,
+    params={"rate": Param(1, "packets/s", "rate", 0)},
+    state={"pacing_rate": State(math.inf, "packets/s", "")},
+)
+
+
+def overload(l4s: float, classic: float, seed: int) -> tc.Scenario:
+    """Unresponsive L4S and classic traffic with these rates, bit/s."""
+    size = 1500
+    sender = tc.Flow(
+        UNRESPONSIVE_SENDER, params={"rate": l4s / 8 / size}, packet_size=size,
+        recovery="rack-tlp", transport={"ecn": "l4s"},
+    )  # fmt: skip
+    return dualq(OVERLOADED, BASE_RTT, [sender, tc.CBR(classic, packet_size=size)], seed)
+
+
+def overload_runs() -> dict[Any, tc.Scenario]:
+    return {
+        (kind, seed): overload(*rates, seed)
+        for kind, rates in UNRESPONSIVE.items()
+        for seed in DUALQ_SEEDS
+    }

@@ -21,7 +21,7 @@ from experiments.harness import CACHE, Item, Paper
 from experiments.keys import in_words
 from experiments.paper_table import STYLE, PaperTable
 from experiments.records import MODELS, Record
-from experiments.site import pages, traces
+from experiments.site import other, pages, traces
 from tcpcc import Scenario
 from tcpcc.many import simulate_many
 
@@ -48,7 +48,8 @@ def build(
     Args:
         records: result of `experiments.reproduce`; nothing is measured again.
         folder: output folder; files of an earlier report are replaced, other files stay.
-        paper, item: write only their pages; None for all, including items without numbers.
+        paper, item: write only their pages; None for all, including items without numbers, BBR
+            beside CUBIC and the conformance kit.
         figures: draw figures; the runs come from `cache` or are simulated.
         runs: include time series of cheap runs (`traces.choose`). Runs that the figure does not use
             are simulated.
@@ -71,7 +72,12 @@ def build(
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copytree(HERE / "static", folder / "static", dirs_exist_ok=True)
     shutil.copy(STYLE, folder / "static")
-    write("index.html", "front.html", "", papers=papers, lines=lines, said=said, pages=pages)
+    others = other.PAGES if (paper, item) == (None, None) else {}
+    words = {"papers": papers, "lines": lines, "said": said, "pages": pages, "others": others}
+    write("index.html", "front.html", "", **words)
+    for name, title in others.items():
+        told = other.words(name, folder / name, figures)
+        write(f"{name}/index.html", f"{name}.html", "../", title=title, **told)
     hide = not progress if progress is not None else None
     for line in tqdm(lines, "report", unit="page", disable=hide):
         shown = _Page(line, folder / line.paper.name)

@@ -5,6 +5,7 @@ A case file::
     title = "Entering and exiting PROBE_RTT"
     source = "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases"
     scenario = "bbr-plain"          # scenarios/bbr-plain.toml
+    answers = ["https://..."]       # optional: issues elsewhere that ask for the case
     notes = "what a test-bed must do beside the scenario"
 
     [[check]]
@@ -131,6 +132,7 @@ class Case:
         title: what it tests.
         source: document that asks for it.
         scenario_name: file in `scenarios`.
+        answers: addresses of issues that ask for it.
         notes: what a test-bed must do beside the scenario; "": nothing.
         checks: the envelope.
     """
@@ -139,6 +141,7 @@ class Case:
     title: str
     source: str
     scenario_name: str
+    answers: tuple[str, ...]
     notes: str
     checks: tuple[Check, ...]
 
@@ -221,7 +224,8 @@ def _parse(name: str) -> Case:
     table = tomllib.loads(_text(CASES, name))
     checks = [Check.of_table(name, k, dict(t)) for k, t in enumerate(table.pop("check", []), 1)]
     title, source, scenario = (table.pop(key) for key in ("title", "source", "scenario"))
-    case = Case(name, title, source, scenario, table.pop("notes", ""), tuple(checks))
+    answers, notes = tuple(table.pop("answers", ())), table.pop("notes", "")
+    case = Case(name, title, source, scenario, answers, notes, tuple(checks))
     if table or not checks or len({check.name for check in checks}) < len(checks):
         raise ScenarioError(
             f"case {name}: needs checks with different names; unknown keys: {[*table]}"

@@ -68,6 +68,7 @@ def _page(judgement: Judgement) -> str:
         "",
         f"Source: {case.source}.",
         "",
+        *([f"Answers {', '.join(case.answers)}.", ""] if case.answers else []),
         *([case.notes, ""] if case.notes else []),
         f"    tcpcc run scenario.toml\n    tcpcc judge YOUR.qlog --case {case.name}",
         "",

@@ -44,6 +44,15 @@ def _after(run: Run) -> float:
     return float(starts.max()) + SETTLED
 
 
+def _capacity(run: Run, after: float) -> float:
+    """Mean rate that the bottleneck carries from `after` on, bit/s."""
+    bits = run.data["capacity"].sel(link=BOTTLENECK)
+    rate = float(bits.where(bits["time"] > after).sum()) / (run.duration - after)
+    (link,) = (each for each in run.scenario.net.links if each.name == BOTTLENECK)
+    limit = dict(link.queue.params).get("rate") if link.queue.name == "policer" else None
+    return rate if limit is None else min(rate, limit)
+
+
 def _tested(run: Run) -> list[str]:
     return readings.named(run, TESTED)
 
@@ -52,9 +61,7 @@ def lost_throughput(run: Run) -> float:
     """1 - goodput of the tested flows over their fair share of what unresponsive traffic leaves."""
     after = _after(run)
     rates = run.throughput(after)
-    bits = run.data["capacity"].sel(link=BOTTLENECK)
-    seconds = run.duration - after
-    free = float(bits.where(bits["time"] > after).sum()) / seconds
+    free = _capacity(run, after)
     if PULSES in run.flows:
         free -= float(run.throughput(after, count="sent").sel(flow=PULSES))
     own = _tested(run)
@@ -87,9 +94,7 @@ def harm_to_others(run: Run) -> float:
     others = readings.named(run, OTHER)
     if not others:
         return 0.0
-    bits = run.data["capacity"].sel(link=BOTTLENECK)
-    total = float(bits.where(bits["time"] > after).sum()) / (run.duration - after)
-    fair = total * len(others) / (len(others) + len(_tested(run)))
+    fair = _capacity(run, after) * len(others) / (len(others) + len(_tested(run)))
     return 1.0 - min(readings.rate(run, OTHER, after) / fair, 1.0)
 
 

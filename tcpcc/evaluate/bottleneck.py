@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tcpcc.scenario import CBR, Change, Flow, Network, Scenario, Workload
 from tcpcc.scenario.topologies import dumbbell
@@ -24,7 +25,7 @@ class Bottleneck:
         rate: bit/s.
         rtt: base RTT, s.
         bdp: buffer in bandwidth-delay products; at least 2 packets.
-        queue: name of the queue discipline; None: drop-tail.
+        queue: the queue discipline or its name; None: drop-tail.
         loss: probability of random loss.
         jitter: largest random delay of a packet, s.
         reordering: whether jitter reorders packets.
@@ -34,7 +35,7 @@ class Bottleneck:
     rate: float
     rtt: float
     bdp: float = 1.0
-    queue: str | None = None
+    queue: Any = None
     loss: float = 0.0
     jitter: float = 0.0
     reordering: bool = False

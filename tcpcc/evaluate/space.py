@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import refuse, unknown
-from tcpcc.evaluate.bottleneck import Bottleneck
+from tcpcc.evaluate.bottleneck import PACKET, Bottleneck
 from tcpcc.evaluate.criterion import OTHER, TESTED
 from tcpcc.evaluate.readings import BOTTLENECK
+from tcpcc.queues import Policer
 from tcpcc.scenario import CBR, Flow, Link, Network, Scenario
 from tcpcc.scenario.changing import rate_series
 
@@ -81,6 +82,8 @@ QUANTITIES: dict[str, Range | Choice] = {
     "swing_period": Range(0.5, 20.0, 10.0, "s", "period of the rate's square wave", log=True),
     "pulse": Range(0.0, 0.5, 0.0, "s", "length of bursts of unresponsive traffic"),
     "pulse_period": Range(0.3, 5.0, 2.0, "s", "period of these bursts"),
+    "reordering": Range(0.0, 0.02, 0.0, "s", "random delay by which packets overtake others"),
+    "policer": Range(0.1, 1.0, 1.0, "", "rate of a policer over the link's; 1: none"),
 }
 """Everything that can be varied, by name."""
 
@@ -141,12 +144,18 @@ def plain() -> dict[str, Any]:
 
 
 def scenario(flow: Flow, point: Point, seconds: float, seed: int = 1) -> Scenario:
-    """The scenario of a point; quantities that it does not name have their plain values."""
+    """The scenario of a point; quantities that it does not name have their plain values.
+
+    A policer takes the place of the discipline; its burst is the buffer.
+    """
     at = {**plain(), **point}
     path = Bottleneck(
         at["rate"], at["rtt"], at["buffer"], queue=at["queue"], loss=at["loss"],
-        variable=at["swing"] > 1,
+        jitter=at["reordering"], reordering=at["reordering"] > 0, variable=at["swing"] > 1,
     )  # fmt: skip
+    if at["policer"] < 1:
+        burst = float(path.buffer * PACKET)
+        path = replace(path, queue=Policer(rate=at["policer"] * at["rate"], burst=burst))
     near, end = path.network.default_path or ("", "")
     count, start = int(at["flows"]), at["late"] if at["competitor"] != NONE else 0.0
     apart = at["jitter"] > 0 or at["longer"] > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,19 +43,20 @@ class _Episode:
     """One run of a scenario in steps."""
 
     def __init__(self, scenario: Scenario, agents: Sequence[str], act: str, every: str | float):
-        names = [flow.name for flow in scenario.flows]
+        known = [flow.name for flow in scenario.flows]
         for agent in agents:
-            if agent not in names:
-                raise unknown("flow", agent, [name for name in names if name])
+            if agent not in known:
+                raise unknown("flow", agent, [name for name in known if name])
         flows = [_handed_over(flow) if flow.name in agents else flow for flow in scenario.flows]
         self.sim = CompiledSimulation(scenario.replace(flows=flows))
         self.end = scenario.duration
         self._every = every
-        self.hands = {}
-        for agent in agents:
-            flow = self.sim.flow(agent)
-            number = [each.name for each in self.sim.world.resolved.flows].index(agent)
-            self.hands[agent] = Hand(flow, act, _capacity(self.sim, number))
+        names = [each.name for each in self.sim.world.resolved.flows]
+        self._numbers = {agent: names.index(agent) for agent in agents}
+        self.hands = {
+            agent: Hand(self.sim.flow(agent), act, _capacity(self.sim, number))
+            for agent, number in self._numbers.items()
+        }
         while not all(hand.flow.rtt > 0 for hand in self.hands.values()) and self.going:
             self.sim.advance(min(self.sim.now + FIRST, self.end))
         self.intervals = {name: hand.interval(FIRST) for name, hand in self.hands.items()}
@@ -62,6 +64,10 @@ class _Episode:
     @property
     def going(self) -> bool:
         return self.sim.now < self.end
+
+    def has_finished(self, agent: str) -> bool:
+        """Whether all of the agent's flow is acknowledged; False for an endless flow."""
+        return not math.isnan(self.sim.world.tcp[self._numbers[agent]]["finished"])
 
     def step(self) -> None:
         """Advance by one step, and read what happened."""
@@ -137,7 +143,8 @@ class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         episode.hands[self._agent].carry_out(float(np.asarray(action).ravel()[0]))
         episode.step()
         reward = float(self._reward(episode.intervals[self._agent]))
-        return self._seen(), reward, False, not episode.going, self._told()
+        end = episode.has_finished(self._agent)
+        return self._seen(), reward, end, not episode.going, self._told()
 
     def result(self) -> Run:
         """The record of the episode so far."""
@@ -201,10 +208,10 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         episode.step()
         seen, over = self._seen(), not episode.going
         rewards = {a: float(self._reward(episode.intervals[a])) for a in self.agents}
-        ends, cuts = dict.fromkeys(self.agents, False), dict.fromkeys(self.agents, over)
+        ends = {a: episode.has_finished(a) for a in self.agents}
+        cuts = dict.fromkeys(self.agents, over)
         told: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        if over:
-            self.agents = []
+        self.agents = [a for a in self.agents if not (over or ends[a])]
         return seen, rewards, ends, cuts, told
 
     def result(self) -> Run:
@@ -221,8 +228,9 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
 def make(scenario: Spec, agent: str = "agent", **settings: Any) -> Congestion:
     """A Gymnasium environment: an agent sets the window of one flow, others may be beside it.
 
-    An episode is one run. It begins at the flow's first RTT sample and is truncated at the
-    scenario's end. A step multiplies the window by 2 to the power of the action, in [-1, 1].
+    An episode is one run. It begins at the flow's first RTT sample, is truncated at the scenario's
+    end, and terminates earlier if the flow has a `size` and all of it is acknowledged. A step
+    multiplies the window by 2 to the power of the action, in [-1, 1].
 
     Args:
         scenario: a scenario, several to choose from, or a function of a NumPy generator that
@@ -241,6 +249,8 @@ def make(scenario: Spec, agent: str = "agent", **settings: Any) -> Congestion:
 
 def make_parallel(scenario: Spec, agents: Sequence[str], **settings: Any) -> Agents:
     """A PettingZoo environment: several agents, each with a flow of the same network.
+
+    An agent whose flow has a `size` leaves when all of it is acknowledged.
 
     Args:
         scenario: as in `make`.

@@ -18,6 +18,9 @@ from tcpcc.conformance.observables import OBSERVABLES
 DATA = Path(__file__).parent / "data"
 
 
+GUIDE = Path(__file__).parents[2] / "docs/guides/conformance.md"
+
+
 def exceptions(case):
     return {check.name for check in case.checks if check.exception}
 
@@ -28,6 +31,13 @@ def test_the_kit_has_22_cases_of_the_bbr_draft_and_12_of_rfcs():
     assert sources.value_counts().to_dict().items() >= {
         "RFC 9438": 5, "RFC 9406": 3, "RFC 9937": 2, "RFC 8985": 2,
     }.items()  # fmt: skip
+    asked = {url for case in cases().values() for url in case.answers}
+    assert {url.rsplit("/", 1)[1] for url in asked} == {"88", "92", "71"}
+    rows = [line for line in GUIDE.read_text().splitlines() if "/issues/" in line]
+    for url in asked:
+        (row,) = (row for row in rows if f"{url})" in row)
+        named = {name for name in cases() if f"`{name}`" in row}
+        assert named == {case.name for case in cases().values() if url in case.answers}
     used = {check.observable for case in cases().values() for check in case.checks}
     assert used == set(OBSERVABLES)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tcpcc as tc
@@ -49,6 +50,18 @@ WEAKNESSES = {
         {"loss": None, "rtt": None, "rate": None, "buffer": None},
         lambda at: at["loss"] >= 0.002,
     ),
+    # Blanton, Allman, CCR 32(1), 2002: three duplicate ACKs are no loss where packets overtake.
+    "reno and reordering": (
+        tc.Flow("reno", recovery="newreno"), "throughput",
+        {"reordering": None, "rtt": (0.02, 0.2), "buffer": None, "loss": (0, 0.001)},
+        lambda at: at["reordering"] > 0.001,
+    ),
+    # Flach et al., SIGCOMM 2016: policed flows lose many packets.
+    "a policer's drops": (
+        tc.Flow("scalable"), "loss",
+        {"policer": None, "rtt": (0.02, 0.2), "buffer": (0.3, 4), "rate": (5e6, 5e7)},
+        lambda at: at["policer"] < 1,
+    ),
 }  # fmt: skip
 
 
@@ -91,6 +104,7 @@ def test_every_quantity_changes_the_scenario_and_can_run():
     neutral = space.scenario(flow, {}, 25.0)
     for name, of in space.QUANTITIES.items():
         value = of.names[-1] if isinstance(of, space.Choice) else of.high
+        value = of.low if value == of.plain else value
         more = {
             "competitors": {"competitor": "reno"}, "late": {"competitor": "reno"},
             "swing_period": {"swing": 3.0}, "pulse_period": {"pulse": 0.1},
@@ -99,6 +113,16 @@ def test_every_quantity_changes_the_scenario_and_can_run():
         assert changed != space.scenario(flow, more, 25.0), name
         assert float(tc.simulate(changed).throughput().sum()) > 0
     assert neutral == space.scenario(flow, space.plain(), 25.0)
+
+
+def test_a_fair_share_behind_a_policer_is_of_its_rate():
+    point = {"policer": 0.3, "competitor": "reno"}
+    run = tc.simulate(space.scenario(tc.Flow("reno"), point, 40.0))
+    rates = run.throughput(float(run.data["start"].sel(flow="tested")) + 10).values
+    assert 0.9 * 6e6 < rates.sum() < 1.01 * 6e6
+    lost, harm = (HARMS[name](run) for name in ("throughput", "others"))
+    assert (lost, harm) == pytest.approx(tuple(1 - np.minimum(rates / 3e6, 1)), abs=0.01)
+    assert max(lost, harm) > 0.02
 
 
 def test_harms_are_shares():

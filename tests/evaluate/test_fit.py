@@ -15,7 +15,7 @@ def queue_near(packets):
     return lambda run: -abs(run.queue_mean(10) - packets)
 
 
-@pytest.mark.parametrize("screen", [None, "fluid"])
+@pytest.mark.parametrize("screen", [None, "fluid", "meanfield"])
 def test_a_parameter_with_a_known_optimum_is_found(screen):
     # A lone Vegas flow keeps between alpha and beta packets in the queue.
     found = tc.fit(

@@ -39,6 +39,56 @@ def test_pettingzoo_accepts_the_environment():
     parallel.parallel_api_test(gym.make_parallel(case(3.0), ["agent", "other"]), num_cycles=20)
 
 
+def test_an_episode_terminates_when_a_flow_of_a_given_size_has_finished():
+    env = gym.make(case(size="200 kB", start=0))
+    env.reset(seed=1)
+    ends, cut = [False], False
+    while not (ends[-1] or cut):
+        _, _, end, cut, _ = env.step(np.array([0.1]))
+        ends.append(end)
+    assert ends[-1]
+    assert not cut
+    done = float(env.result().data["finished"].sel(flow="agent"))
+    assert done == pytest.approx(env._episode.sim.now, abs=0.2)
+    endless = gym.make(case(1.0))
+    endless.reset()
+    while not cut:
+        _, _, end, cut, _ = endless.step(np.array([0.0]))
+        assert not end
+
+
+def test_an_agent_leaves_when_its_flow_has_finished():
+    env = gym.make_parallel(case(4.0, size="200 kB", start=0), ["agent", "other"])
+    env.reset(seed=1)
+    left = {}
+    while env.agents:
+        wanted = dict.fromkeys(env.agents, np.array([0.05]))
+        seen, _, ends, cuts, _ = env.step(wanted)
+        assert set(seen) == set(ends) == set(wanted)
+        left |= {a: (ends[a], cuts[a]) for a in wanted if ends[a] or cuts[a]}
+    assert left == {"agent": (True, False), "other": (False, True)}
+
+
+@pytest.mark.parametrize("vector", ["SyncVectorEnv", "AsyncVectorEnv"])
+def test_environments_side_by_side_are_those_one_by_one(vector):
+    """`reset(seed=1)` gives the environments the seeds 1, 2, 3."""
+    gymnasium = pytest.importorskip("gymnasium")
+
+    def draw(random):
+        return case(2.0, start=0).replace(net=tc.dumbbell(random.uniform(5e6, 2e7), 0.02, 50))
+
+    envs = getattr(gymnasium.vector, vector)([lambda: gym.make(draw)] * 3)
+    seen, _ = envs.reset(seed=1)
+    together = [seen, *(envs.step(np.full((3, 1), 0.02, np.float32))[0] for _ in range(5))]
+    envs.close()
+    for k in range(3):
+        one = gym.make(draw)
+        alone = [one.reset(seed=1 + k)[0]]
+        alone += [one.step(np.array([0.02], np.float32))[0] for _ in range(5)]
+        assert np.array_equal([each[k] for each in together], alone)
+    assert len({tuple(row) for row in together[-1]}) == 3
+
+
 def test_the_agent_decides():
     full, low = (episode(gym.make(case()), action)[1] for action in (0.05, -0.05))
     assert full[0] > 5 > low[0]

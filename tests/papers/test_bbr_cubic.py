@@ -46,10 +46,27 @@ def test_a_few_points_are_those_stored(model):
 
 @pytest.mark.papers
 @pytest.mark.parametrize("model", tables.STORED)
-def test_all_points_are_those_stored(model):
-    found, _ = tables.simulated(bbr_cubic.sample(), model=model)
-    assert set(found) == set(bbr_cubic.stored(model))
-    assert tables.moved(found, bbr_cubic.stored(model)) == []
+def test_the_sample_and_some_other_points_are_those_stored(model):
+    """`tcpcc reproduce bbr_cubic all` compares all of them."""
+    accepted = bbr_cubic.stored(model)
+    others = [p for p in accepted if p.n not in scenarios.SAMPLE]
+    wanted = [*bbr_cubic.sample(), *others[:: max(len(others) // 20, 1)]]
+    found, _ = tables.simulated(wanted, model=model)
+    assert set(found) <= set(accepted)
+    assert tables.moved(found, accepted) == []
+
+
+def test_points_of_an_accepted_sample_join_the_others(tmp_path, monkeypatch):
+    others = dict(list(bbr_cubic.stored().items())[:20])
+    file = tmp_path / "stored.csv"
+    tables.store(others, file)
+    monkeypatch.setitem(tables.STORED, "packet", file)
+    (point, (bbr, cubic)), *_ = others.items()
+    new = {point: (bbr + 1, cubic), Point(SMALL, 30.0, 44): (40.0, 8.0)}
+    monkeypatch.setattr(tables, "simulated", lambda points, model: (new, 1.0))
+    monkeypatch.setattr(tables, "summary", lambda found: [])
+    command._shares("sample", "packet", accept=True)
+    assert bbr_cubic.stored() == {**others, **new}
 
 
 def test_a_moved_point_is_found():
@@ -58,24 +75,19 @@ def test_a_moved_point_is_found():
     assert len(tables.moved({point: (bbr * 1.001, cubic)}, accepted)) == 1
 
 
-#: Where chance decides: its medians of five seeds are 0.045 to 0.062.
-SMALLEST = Network(50, 5)
-
-
 @pytest.mark.parametrize("model", tables.STORED)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_the_median_distance_to_the_test_bed_is_at_most_6_percent_of_the_link(network, model):
     away = tables.distances(bbr_cubic.stored(model), network)
-    assert away.size == len(scenarios.SAMPLE) * (len(scenarios.BUFFERS) - 1)
-    if (network, model) != (SMALLEST, "packet"):
-        assert np.median(away) <= tables.DISTANCE
+    assert away.size >= len(scenarios.SAMPLE) * (len(scenarios.BUFFERS) - 1)
+    assert np.median(away) <= tables.DISTANCE
 
 
 @pytest.mark.papers
 def test_the_median_distance_of_five_seeds_in_the_smallest_network():
-    points = [p for p in bbr_cubic.sample() if p.network == SMALLEST]
+    points = [p for p in bbr_cubic.sample() if p.network == SMALL]
     medians = [
-        np.median(tables.distances(tables.simulated(points, seed)[0], SMALLEST))
+        np.median(tables.distances(tables.simulated(points, seed)[0], SMALL))
         for seed in range(1, 6)
     ]
     assert np.mean(medians) <= tables.DISTANCE
@@ -179,18 +191,45 @@ def test_the_receive_window_keeps_a_lone_cubic_flow_small():
     assert abs(limited - theirs) < 0.12 < theirs - free
 
 
-def test_a_bdp_of_20_packets_depends_on_the_size_of_pieces():
-    """The cause of the distances at 50 Mb/s and 5 ms with 5 BDP: Linux sends pieces of packets,
-    which a byte-limited queue takes or drops as one; ours drops single packets."""
+def share(n, *, rtt=None, **settings):
+    """BBR's share at 50 Mb/s, 5 ms and 5 BDP: mean of two seeds; `settings` replace the flows'."""
+    found = []
+    for seed in (1, 2):
+        case = scenarios.point(SMALL, 5.0, n, seed)
+        pieces = settings.get("gso_segments")
+        flows = [
+            flow.replace(
+                processing=settings.get("processing", flow.processing),
+                transport=flow.transport.replace(
+                    gso_segments=pieces or flow.transport.gso_segments
+                ),
+            )
+            for flow in case.flows
+        ]
+        net = case.net if rtt is None else scenarios.bottleneck(Network(50, rtt), 5.0 * 5 / rtt)
+        run = tc.simulate(case.replace(flows=flows, net=net))
+        found.append(tables.throughputs(run)[0] / SMALL.rate)
+    return np.mean(found)
 
-    def share(pieces):
-        base = scenarios.point(SMALL, 5.0, 2)
-        flows = [f.replace(transport=f.transport.replace(gso_segments=pieces)) for f in base.flows]
-        return tables.throughputs(tc.simulate(base.replace(flows=flows)))[0] / SMALL.rate
 
-    one, two, four = (share(k) for k in (1, 2, 4))
-    assert min(one, two) > 0.5
-    assert told(SMALL, 5.0, 2)[0] < four < 0.2
+def test_without_processing_times_the_rtt_modulo_a_packets_time_decides_in_a_small_buffer():
+    """A packet takes 0.242 ms: 5.1 ms are 21.05 and 5.3 ms 21.9 of it."""
+    phased = {rtt: share(10, rtt=rtt, processing=0) for rtt in (5.1, 5.3)}
+    assert phased[5.3] - phased[5.1] > 0.25
+    mixed = [share(10, rtt=rtt) for rtt in (5.1, 5.3)]
+    assert abs(mixed[1] - mixed[0]) < 0.1
+    assert abs(phased[5.1] - told(SMALL, 5.0, 10)[0]) < 0.12
+
+
+def test_processing_times_bring_small_buffers_nearer_to_the_test_bed():
+    for n in (2, 10):
+        theirs = told(SMALL, 5.0, n)[0]
+        assert theirs < share(n) < share(n, processing=0) - 0.04
+
+
+def test_larger_pieces_too():
+    """Linux sends pieces of packets, which a byte-limited queue takes or drops as one."""
+    assert told(SMALL, 5.0, 2)[0] < share(2, gso_segments=4) < share(2) - 0.1
 
 
 # The closed form
@@ -331,7 +370,7 @@ def test_figures_show_all_points():
     found = bbr_cubic.stored()
     figure = figures.draw_shares(SLOW, found)
     shown = [line for ax in figure.axes for line in ax.lines if line.get_label() == "packets"]
-    assert [list(line.get_xdata()) for line in shown] == [list(scenarios.SAMPLE)] * len(
-        scenarios.BUFFERS
-    )
+    assert [list(line.get_xdata()) for line in shown] == [
+        sorted(p.n for p in found if p[:2] == (SLOW, b)) for b in scenarios.BUFFERS
+    ]
     assert len(figures.draw_equilibria(found).axes) == len(NETWORKS)

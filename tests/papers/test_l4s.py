@@ -1,4 +1,4 @@
-"""Evidence for causes: the L4S paper; and why a Prague in whole packets is starved."""
+"""Evidence for causes: the L4S paper, RFC 9332; and why a Prague in whole packets is starved."""
 
 import math
 
@@ -54,6 +54,68 @@ def test_a_codel_buffer_of_one_bdp_is_at_an_edge(rival, published):
 def with_buffer(rival, packets, seed):
     net = tc.dumbbell(s.RATE, s.BASE_RTT / 2, packets, queue=s.queue("CoDel+ECN", s.THRESHOLD))
     return s.beside("CoDel+ECN", rival, 1, seed).replace(net=net)
+
+
+# RFC 9332
+
+
+def test_with_single_packets_the_percentile_is_below_2_ms():
+    one, two = (
+        np.mean(
+            [
+                t.DUALQ["L4S, 99th percentile"](
+                    tc.simulate(s.pair("Prague", "CUBIC", 12, 10, seed, gso_segments=pieces))
+                )
+                for seed in SEEDS
+            ]
+        )
+        for pieces in (1, 2)
+    )
+    assert one < 2 < 2.9 < two
+
+
+@pytest.mark.parametrize(("rate", "rtt"), [(4, 100), (40, 100), (120, 50), (200, 100)])
+def test_l4s_packets_are_dropped_in_the_first_seconds_only(rate, rtt):
+    runs = [tc.simulate(s.pair("Prague", "CUBIC", rate, rtt, seed)) for seed in s.DUALQ_SEEDS]
+    dropped = [run.data["dropped"].isel(flow=0) for run in runs]
+    assert sum(float(each.sum()) for each in dropped) > 0
+    for each, run in zip(dropped, runs, strict=True):
+        assert each.sel(time=slice(5, None)).sum() == 0
+        if each.sum() > 0:
+            assert run.data["queue_prob"].max() > 0.5
+
+
+def test_with_ten_flows_of_each_kind_the_classic_queue_has_its_target():
+    one, ten = (
+        t.classic_wait_ms(tc.simulate(s.pair("Prague", "CUBIC", 120, 100, 1, count=count)))
+        for count in (1, 10)
+    )
+    assert one < 7.5
+    assert ten == pytest.approx(15, abs=1.5)
+
+
+@pytest.mark.parametrize(
+    ("classic", "rate", "rtt"),
+    [("CUBIC", 40, 20), ("Reno", 40, 20), ("Reno", 40, 50), ("Reno", 40, 100)],
+)
+def test_with_ten_flows_of_each_kind_prague_has_less_than_twice_as_much(classic, rate, rtt):
+    one, ten = (
+        np.mean(
+            [
+                t.balance(tc.simulate(s.pair("Prague", classic, n * rate, rtt, seed, count=n)))
+                for seed in (1, 2)
+            ]
+        )
+        for n in (1, 10)
+    )
+    assert ten < 1.9 < 2 < one
+
+
+def test_after_200_s_prague_has_caught_up():
+    run = tc.simulate(s.pair("Prague", "CUBIC", 200, 100, 1).replace(duration=300))
+    early, late = (run.goodput(*span).values for span in ((15, 60), (200, 300)))
+    assert early[0] < 0.5 * early[1]
+    assert 1 < late[0] / late[1] < 2
 
 
 # A user's Prague, written on the shared window, had 3.5 of 40 Mb/s at 10 ms and 21 at 40 ms

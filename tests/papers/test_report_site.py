@@ -4,6 +4,7 @@ Its numbers here are those accepted, from `experiments/data`: nothing is measure
 asked where there is one (Debian's package chromium).
 """
 
+import csv
 import html
 import json
 import re
@@ -18,8 +19,11 @@ from browser import browser, listen
 
 import experiments
 from experiments import expected, published, report
+from experiments.bbr_cubic import scenarios, tables
+from experiments.kernel import conformance as kernel
 from experiments.keys import in_words
-from experiments.site import build, pages, traces
+from experiments.site import build, other, pages, traces
+from tcpcc.conformance import cases
 
 mpl.use("Agg")
 
@@ -92,8 +96,9 @@ def test_every_item_of_every_paper_has_a_page(site):
         for item in paper.items
     }
     made = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
-    assert made == wanted | {"index.html"}
-    assert wanted <= set(links(site / "index.html").targets)
+    others = {f"{name}/index.html" for name in other.PAGES}
+    assert made == wanted | others | {"index.html"}
+    assert wanted | others <= set(links(site / "index.html").targets)
 
 
 def broken(folder, only=None):
@@ -119,6 +124,42 @@ def test_links_resolve_and_nothing_comes_from_a_network(site):
             r"(?:url\(|@import|fetch\(|import\()\s*[\"']?([^)\"']+)", path.read_text()
         )
         assert fetched == [], path
+
+
+def test_the_page_of_bbr_beside_cubic_has_all_networks_and_points(site):
+    folder = site / "bbr_cubic"
+    text = " ".join((folder / "index.html").read_text(encoding="utf-8").split())
+    for row in tables.summary(tables.stored()):
+        assert f"{row['network']}</th><td>packets</td><td>{row['points']}</td>" in text
+        assert f"{row['median distance']:.3f}" in text
+        assert row["equilibria"] in text
+    lines = list(csv.DictReader((folder / "points.csv").open()))
+    assert len(lines) == len(tables.stored())
+    first = lines[0]
+    network = scenarios.Network(float(first["rate_mbps"]), float(first["rtt_ms"]))
+    point = scenarios.Point(network, float(first["buffer_bdp"]), int(first["bbr_flows"]))
+    assert float(first["packet_bbr_mbps"]) == tables.stored()[point][0]
+    assert float(first["testbed_cubic_mbps"]) == scenarios.testbed()[point][1]
+
+
+def test_the_page_of_the_kit_has_every_check_and_the_verdicts_on_linux(site):
+    text = html.unescape((site / "conformance" / "index.html").read_text(encoding="utf-8"))
+    for name, case in cases().items():
+        part = text[text.index(f'<h2 id="{name}">') :].split("<h2", 2)[1]
+        for check in case.checks:
+            assert check.envelope in part
+            assert check.reason in part
+        assert all(url in part for url in case.answers)
+    assert text.count("✓ passes") == len({*kernel.KNOWN, *kernel.NEW})
+
+
+def test_a_check_is_as_good_as_the_worst_recording(monkeypatch):
+    case = cases()["cubic-04"]
+    assert {row.verdict for row in other._rows(case)} == {"within"}
+    flows = kernel.traces("cubic-04")
+    monkeypatch.setattr(kernel, "traces", lambda name: [*flows, flows[0][::-1]])
+    verdicts = {row.check.name: row.verdict for row in other._rows(case)}
+    assert verdicts["decrease of Reno"] == "leaves"  # of CUBIC
 
 
 def test_a_page_has_figure_downloads_scenario_and_command(page):
@@ -371,7 +412,14 @@ return [root.scrollWidth, root.clientWidth];
 
 
 @pytest.mark.parametrize(
-    "path", ["index.html", "quick_vegas/table_1.html", "red_fairness/table_4_2.html"]
+    "path",
+    [
+        "index.html",
+        "quick_vegas/table_1.html",
+        "red_fairness/table_4_2.html",
+        "bbr_cubic/index.html",
+        "conformance/index.html",
+    ],
 )
 def test_nothing_overflows_on_a_phone(chromium, site, path):
     (content, screen), console = browse(chromium, site / path, WIDE, width=360)

@@ -5,6 +5,7 @@ import pytest
 
 import tcpcc as tc
 from experiments.battery.scenarios import CASES, phase_free
+from tcpcc.transport.recovery import RECOVERIES
 
 RATE = 20e6
 PACKET_TIME = 8000 / RATE
@@ -111,3 +112,27 @@ def test_a_bad_resolution_is_refused():
 def test_the_record_names_the_model():
     scenario = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), [tc.Flow("reno")], duration=1)
     assert tc.simulate(scenario, "trains").data.attrs["model"] == "trains"
+
+
+def without_records(name):
+    """A copy of a recovery that the model does not know to coast."""
+    known = RECOVERIES[name]
+    return tc.Recovery(
+        "mine", "a copy", known.on_ack, known.on_timeout, known.resume, known.on_alarm,
+        known.on_undo, params=known.params, state=known.state, selective=known.selective,
+        stale_rounds=known.stale_rounds, newest_only=known.newest_only,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name, r in RECOVERIES.items() if r.coasts])
+def test_coasting_changes_no_bit(name):
+    """Through the overshoot of slow start, its recovery, and losses in congestion avoidance."""
+    tc.register(without_records(name))
+    runs = []
+    for recovery in ("mine", name):
+        net = tc.dumbbell("50 Mb/s", "10 ms", 60)
+        flows = [tc.Flow("newreno", recovery=recovery, start=0.3 * k) for k in range(3)]
+        runs.append(tc.simulate(tc.Scenario(net, flows, duration=8), "trains").data)
+    assert float(runs[0]["dropped"].sum()) > 20
+    for of in ("cwnd", "sent", "delivered", "retransmitted", "timeouts", "queue"):
+        np.testing.assert_array_equal(runs[0][of].values, runs[1][of].values)

@@ -38,20 +38,20 @@ def dumbbell(
     background: int,
     controllers: Iterable[str],
     queue: Callable[[int], Any] | None = None,
-    in_front: int = 8,
+    n_foreground: int = 8,
     rate: float = RATE,
 ) -> Callable[[int, float], tc.Scenario]:
     """Flows of each controller and delay over one link; its rate and buffer scale with them."""
 
     def make(seed: int, duration: float) -> tc.Scenario:
-        total = background + in_front
+        total = background + n_foreground
         net = tc.dumbbell(
             rate * total, "20 ms", ROOM * total, queue=queue(total) if queue else tc.DropTail()
         )
         kinds = [(name, delay) for name in controllers for delay in DELAYS]
         flows = [
             tc.Flow(name, access_delay=delay, jitter=JITTER, transport=NS2, name=f"front{k}")
-            for k, (name, delay) in zip(range(in_front), itertools.cycle(kinds), strict=False)
+            for k, (name, delay) in zip(range(n_foreground), itertools.cycle(kinds), strict=False)
         ]
         edges = np.linspace(0, background, len(kinds) + 1).round().astype(int)
         flows += [
@@ -71,12 +71,12 @@ def dumbbell(
     return make
 
 
-def parking_lot(background: int, in_front: int = 8) -> Callable[[int, float], tc.Scenario]:
+def parking_lot(background: int, n_foreground: int = 8) -> Callable[[int, float], tc.Scenario]:
     """Three RED links: half of the foreground flows cross all three, the other flows one each."""
 
     def make(seed: int, duration: float) -> tc.Scenario:
-        long = in_front // 2
-        total = long + background // 3 + (in_front - long) // 3
+        long = n_foreground // 2
+        total = long + background // 3 + (n_foreground - long) // 3
         net = tc.parking_lot(
             3, RATE * total, "10 ms", ROOM * total, queue=red(total), access_delay="5 ms"
         )
@@ -91,7 +91,7 @@ def parking_lot(background: int, in_front: int = 8) -> Callable[[int, float], tc
             )
             for k in range(long)
         ]
-        for k in range(in_front - long):
+        for k in range(n_foreground - long):
             a, b = ends[k % 3]
             flows.append(
                 tc.Flow(
@@ -201,7 +201,7 @@ def compare(
     return pd.DataFrame(rows)
 
 
-def share_in_front(name: str, seeds: Iterable[int], duration: float = 60.0) -> np.ndarray:
+def foreground_share(name: str, seeds: Iterable[int], duration: float = 60.0) -> np.ndarray:
     """Goodput of a foreground flow in the hybrid, relative to the mean of all flows, by seed.
 
     If background flows equal the foreground flows and start like them, the mean over many seeds is

@@ -41,7 +41,7 @@ def crowd(background: int, duration: float) -> tc.Scenario:
     Background flows record no time series (100,000 would need 10 GB). In a short run all flows
     start in its first quarter.
     """
-    case = dumbbell(background, ["newreno"], red, in_front=1)(1, max(duration, JITTER))
+    case = dumbbell(background, ["newreno"], red, n_foreground=1)(1, max(duration, JITTER))
     start = min(JITTER, duration / 4)
     flows = [x.replace(jitter=start, record=(x.name or "").startswith("front")) for x in case.flows]
     return case.replace(flows=flows, duration=duration)

@@ -70,9 +70,10 @@ class Options:
         return self.representatives if self.representatives < math.inf else by_default
 
 
-def senders(resolved: Resolved, in_front: float, behind: float) -> list[float]:
-    """The number of senders of each flow, at most `in_front`, or `behind` of a background flow."""
-    most = (in_front, behind)
+def senders(resolved: Resolved, foreground: float, background: float) -> list[float]:
+    """The number of senders of each flow, at most `foreground`, or `background` of one that has
+    ``background=True``."""
+    most = (foreground, background)
     return [
         min(getattr(flow.spec, "count", 1), most[getattr(flow.spec, "background", False)])
         for flow in resolved.flows
@@ -83,8 +84,8 @@ def record_memory(
     scenario: Scenario,
     resolved: Resolved,
     options: Options,
-    in_front: float = math.inf,
-    behind: float = math.inf,
+    foreground: float = math.inf,
+    background: float = math.inf,
     all_flows: bool = False,
 ) -> float:
     """Bytes of a run's record and of its flows.
@@ -92,10 +93,10 @@ def record_memory(
     Args:
         scenario, resolved: the scenario, and the scenario resolved without expansion.
         options: arguments of `simulate`.
-        in_front, behind: largest number of senders of a foreground and of a background flow.
+        foreground, background: largest number of senders of a foreground and of a background flow.
         all_flows: whether flows with ``record=False`` have series too.
     """
-    counts = senders(resolved, in_front, behind)
+    counts = senders(resolved, foreground, background)
     rows = sum(counts) + len(resolved.rows) - len(resolved.flows)
     if not all_flows:
         rows -= sum(counts[k] for k in set(range(len(counts))) - set(resolved.recorded))

@@ -107,7 +107,7 @@ def resolve(
     scenario: Scenario,
     expand: bool = True,
     at_most: float = math.inf,
-    in_front: float | None = None,
+    foreground: float | None = None,
 ) -> Resolved:
     """Resolve a scenario.
 
@@ -115,7 +115,7 @@ def resolve(
         scenario: the scenario.
         expand: whether a flow with a `count` becomes that many flows, each with its own start.
         at_most: largest number of flows that one flow is expanded to; they share its count.
-        in_front: the same for flows without ``background=True``. Default: `at_most`.
+        foreground: the same for flows without ``background=True``. Default: `at_most`.
 
     Raises:
         ScenarioError: parts of the scenario contradict each other.
@@ -126,7 +126,7 @@ def resolve(
     links = list(scenario.net.links)
     flows: list[ResolvedFlow] = []
     named = zip(scenario.flows, names, strict=True)
-    most = (at_most if in_front is None else in_front, at_most)
+    most = (at_most if foreground is None else foreground, at_most)
     for spec, name in _single(named, scenario.seed, most) if expand else named:
         try:
             _check_times(spec, scenario.duration)

@@ -150,7 +150,7 @@ class Scenario(Record):
         )
 
     def resolve(
-        self, expand: bool = True, at_most: float = math.inf, in_front: float | None = None
+        self, expand: bool = True, at_most: float = math.inf, foreground: float | None = None
     ) -> Resolved:
         """The form of the scenario that the models run.
 
@@ -159,11 +159,11 @@ class Scenario(Record):
         Args:
             expand: whether a flow with a `count` becomes that many flows.
             at_most: largest number of flows that one flow is expanded to; they share its count.
-            in_front: the same for flows without ``background=True``. Default: `at_most`.
+            foreground: the same for flows without ``background=True``. Default: `at_most`.
         """
         from tcpcc.scenario.resolve import resolve
 
-        return resolve(self, expand, at_most, in_front)
+        return resolve(self, expand, at_most, foreground)
 
     def spelled_out(self) -> Scenario:
         """The scenario with one flow in place of each conversation, for models without workloads.

@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, unknown, whole
+from tcpcc.models.hybrid.crowds import warn_of_crowds
 from tcpcc.models.trains import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
 
 if TYPE_CHECKING:
@@ -59,11 +60,12 @@ def simulate(
     check_background(scenario)
     _check_groups(scenario, at_most)
     if trace is True:
-        rows = scenario.resolve(at_most=at_most, in_front=math.inf).rows
+        rows = scenario.resolve(at_most=at_most, foreground=math.inf).rows
         trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
     world = lay_out(scenario, math.inf, at_most, trace)
-    front = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
-    return RUN[driver](TrainMemory(world, per_rtt, front), "hybrid", progress, begin)
+    warn_of_crowds(world.resolved)
+    foreground = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
+    return RUN[driver](TrainMemory(world, per_rtt, foreground), "hybrid", progress, begin)
 
 
 def _is_single(flow: ResolvedFlow) -> bool:

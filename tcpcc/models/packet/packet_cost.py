@@ -92,12 +92,15 @@ def _part_to_draw(workload: Workload, span: float) -> float:
 
 
 def packets_sent(
-    scenario: Scenario, resolved: Resolved, in_front: float = math.inf, behind: float = math.inf
+    scenario: Scenario,
+    resolved: Resolved,
+    foreground: float = math.inf,
+    background: float = math.inf,
 ) -> tuple[float, float]:
     """Data packets sent in the whole run, and the largest number of outstanding packets.
 
-    Of a flow with a count, those of at most `in_front` senders, or `behind` if it is a background
-    flow. Flows share a link in proportion to the packets that each could send alone.
+    Of a flow with a count, those of at most `foreground` senders, or `background` if it has
+    ``background=True``. Flows share a link in proportion to the packets that each could send alone.
     """
     rates = [link.rate for link in resolved.links]
     for change in resolved.changes:
@@ -110,7 +113,7 @@ def packets_sent(
     through: dict[int, float] = defaultdict(float)
     counted: dict[int, float] = defaultdict(float)
     together: dict[int, list[float]] = {}
-    for flow, mine in zip(resolved.flows, senders(resolved, in_front, behind), strict=True):
+    for flow, mine in zip(resolved.flows, senders(resolved, foreground, background), strict=True):
         spec = flow.spec
         narrow = min(flow.forward, key=lambda i: rates[i])
         per_second = rates[narrow] / (8 * spec.packet_size)

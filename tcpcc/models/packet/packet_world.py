@@ -52,7 +52,7 @@ class PacketWorld:
         stream: the file that the record is written to; bins are kept on the same disk.
         at_most: largest number of senders that one flow with a `count` has; each packet of a sender
             stands for a packet of each of its flows.
-        in_front: the same for flows without ``background=True``. Default: `at_most`.
+        foreground: the same for flows without ``background=True``. Default: `at_most`.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class PacketWorld:
         growing: bool = False,
         stream: Path | None = None,
         at_most: float = math.inf,
-        in_front: float | None = None,
+        foreground: float | None = None,
     ) -> None:
         self.scenario = scenario
         self.stream = stream
         self.scratch = None if stream is None else Scratch(stream.absolute().parent)
         self.growing = growing
-        self.resolved: Resolved = scenario.resolve(at_most=at_most, in_front=in_front)
+        self.resolved: Resolved = scenario.resolve(at_most=at_most, foreground=foreground)
         warn_of_unread_headers(self.resolved)
         self.w: Records = record_of(r.WORLD)
         self.rings = Rings()

@@ -48,7 +48,7 @@ def simulate(
 
 
 def lay_out(
-    scenario: Scenario, in_front: float, behind: float, trace: bool | Selection = False
+    scenario: Scenario, foreground: float, background: float, trace: bool | Selection = False
 ) -> PacketWorld:
     """The packet model's memory, with as many senders of a foreground or background flow.
 
@@ -59,7 +59,7 @@ def lay_out(
     """
     from tcpcc.models.packet.packet_world import PacketWorld
 
-    world = PacketWorld(scenario, trace, at_most=behind, in_front=in_front)
+    world = PacketWorld(scenario, trace, at_most=background, foreground=foreground)
     try:
         refuse_counts(scenario, world.resolved)
     except ScenarioError:

@@ -219,9 +219,9 @@ SHARES = {  # of the foreground; standard errors of 12 seeds are 0.01, under dro
 @pytest.mark.parametrize("name", SHARES)
 def test_foreground_flows_get_the_share_of_equal_background_flows(name):
     """In the packet model the share is 1. The standard error of twenty seeds is at most 0.013."""
-    from experiments.background import share_in_front
+    from experiments.background import foreground_share
 
-    found = share_in_front(name, range(1, 21))
+    found = foreground_share(name, range(1, 21))
     assert found.mean() == pytest.approx(SHARES[name], abs=0.03)
 
 
@@ -361,7 +361,7 @@ def test_ten_foreground_flows_get_their_share_of_a_thousand():
 
     found = []
     for seed in (1, 2):
-        case = dumbbell(990, ["newreno"], in_front=10, rate=1e6)(seed, 40)
+        case = dumbbell(990, ["newreno"], n_foreground=10, rate=1e6)(seed, 40)
         hybrid = tc.simulate(case, model="hybrid")
         packet = tc.simulate(several_sizes(case).replace(duration=15), model="packet")
         starts = [
@@ -399,7 +399,7 @@ def test_a_hundred_thousand_background_flows():
     """At 100 Gb/s, with as few packets as for thirty flows, as estimated beforehand."""
     from experiments.background import dumbbell, red
 
-    case = dumbbell(100_000, ["newreno"], red, in_front=10, rate=1e6)(1, 10)
+    case = dumbbell(100_000, ["newreno"], red, n_foreground=10, rate=1e6)(1, 10)
     expected = tc.estimate(case, "hybrid", representatives=5)
     run = tc.simulate(case, model="hybrid", representatives=5)
     front = [k for k, name in enumerate(run.flows) if name.startswith("front")]

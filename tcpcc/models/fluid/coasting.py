@@ -7,7 +7,7 @@ records of what is outstanding, and the flow goes on as with packets.
 """
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.fluid.train_records import LOG_SIZE, sent_at
+from tcpcc.models.fluid.train_records import LOG_SIZE, logged_at
 from tcpcc.transport.flow_record import OPEN, segment_at
 
 
@@ -34,7 +34,7 @@ def log_train(tcp, o, seq, count, first, last):
     """Note that `count` segments from `seq` on were sent from `first` to `last`."""
     if o.log_end - o.log_first == LOG_SIZE:
         write_segments(tcp, o)
-    entry = sent_at(o.log, o.log_end & (LOG_SIZE - 1))
+    entry = logged_at(o.log, o.log_end & (LOG_SIZE - 1))
     entry.seq = seq
     entry.count = count
     entry.first = first
@@ -46,7 +46,7 @@ def log_train(tcp, o, seq, count, first, last):
 def write_segments(tcp, o):
     """Write the records of the segments in the log that are outstanding, and empty it."""
     for i in range(o.log_first, o.log_end):
-        entry = sent_at(o.log, i & (LOG_SIZE - 1))
+        entry = logged_at(o.log, i & (LOG_SIZE - 1))
         gap = (entry.last - entry.first) / (entry.count - 1) if entry.count > 1 else 0.0
         for k in range(max(tcp.high_ack + 1 - entry.seq, 0), entry.count):
             segment = segment_at(tcp.segments, (entry.seq + k) & tcp.segment_mask)
@@ -71,12 +71,12 @@ def time_sent(tcp, o, seq):
     if tcp.coasting == 0 or seq < o.coast_from:
         return segment_at(tcp.segments, seq & tcp.segment_mask).sent_at
     k = o.log_first
-    entry = sent_at(o.log, k & (LOG_SIZE - 1))
+    entry = logged_at(o.log, k & (LOG_SIZE - 1))
     while seq >= entry.seq + entry.count:
         k += 1
         if entry.seq + entry.count <= tcp.high_ack + 1:
             o.log_first = k
-        entry = sent_at(o.log, k & (LOG_SIZE - 1))
+        entry = logged_at(o.log, k & (LOG_SIZE - 1))
     gap = (entry.last - entry.first) / (entry.count - 1) if entry.count > 1 else 0.0
     return entry.first + (seq - entry.seq) * gap
 

@@ -88,7 +88,7 @@ train_at = accessor(TRAIN)
 line_at = accessor(LINE)
 pool_at = accessor(POOL)
 open_at = accessor(OPEN_TRAIN)
-sent_at = accessor(SENT)
+logged_at = accessor(SENT)
 trains_at = accessor(TRAINS)
 
 

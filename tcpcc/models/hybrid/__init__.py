@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, unknown, whole
 from tcpcc.models.fluid import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
+from tcpcc.models.hybrid.crowds import warn_of_crowds
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -62,6 +63,7 @@ def simulate(
         rows = scenario.resolve(at_most=at_most, foreground=math.inf).rows
         trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
     world = lay_out(scenario, math.inf, at_most, trace)
+    warn_of_crowds(world.resolved)
     foreground = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
     return RUN[driver](TrainMemory(world, per_rtt, foreground), "hybrid", progress, begin)
 

@@ -1,10 +1,27 @@
-"""Completion times beside large backgrounds."""
+"""Large backgrounds: where the hybrid warns, and completion times."""
 
 import resource
+import warnings
 
 import pytest
 
 import tcpcc as tc
+from tcpcc.models.refusals import FluidWarning
+
+
+def warnings_of(number, mbps, buffer):
+    net = tc.dumbbell(mbps * 1e6, "20 ms", buffer)
+    flows = [tc.Flow("newreno", count=number, background=True), tc.Flow("newreno")]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tc.simulate(tc.Scenario(net, flows, duration=0.1), "hybrid", representatives=10)
+    return [str(x.message) for x in caught if issubclass(x.category, FluidWarning)]
+
+
+def test_small_windows_are_warned_of():
+    (text,) = warnings_of(10_000, 400, 1000)
+    assert "10001 flows with windows of at most 0.3 packets" in text
+    assert warnings_of(1000, 2000, 12_000) == warnings_of(5, 1, 5) == []
 
 
 @pytest.mark.parametrize("model", ["hybrid", "fluid"])

@@ -43,9 +43,7 @@ def crowd(background: int, duration: float) -> tc.Scenario:
     """
     case = dumbbell(background, ["newreno"], red, n_foreground=1)(1, max(duration, JITTER))
     start = min(JITTER, duration / 4)
-    flows = [
-        x.replace(jitter=start, record=(x.name or "").startswith("front")) for x in case.flows
-    ]
+    flows = [x.replace(jitter=start, record=(x.name or "").startswith("front")) for x in case.flows]
     return case.replace(flows=flows, duration=duration)
 
 

@@ -88,10 +88,12 @@ def main() -> None:
             kept = [tuple(row) for row in csv.reader(file) if row[0] in set(known) - set(chosen)]
     made = [row for name in chosen for row in rows(known[name], jobs=given.jobs)]
     order = list(known)
+    lines = [*kept, *made]
+    lines.sort(key=lambda row: order.index(row[0]))
     with PHASES.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(HEAD)
-        table.writerows(sorted(kept + made, key=lambda row: order.index(row[0])))
+        table.writerows(lines)
     for name in chosen:
         mine = [row for row in made if row[0] == name]
         print(f"{name}: {sum(row[-1] == 'yes' for row in mine)} of {len(mine)} agree")

@@ -1,4 +1,4 @@
-"""Who loses at each overflow of a buffer: why fluid's two Reno flows fall out of step."""
+"""Who loses at each overflow of a buffer."""
 
 from __future__ import annotations
 

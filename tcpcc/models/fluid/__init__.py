@@ -1,4 +1,4 @@
-"""Trains: the packet model's senders and receivers, with several packets of a flow in one event."""
+"""The fluid model: the packet model's senders and receivers, several packets of a flow an event."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def can_coast(tcp: Any, flow: ResolvedFlow) -> bool:
 
 
 class TrainMemory:
-    """The memory of trains beside the packet model's world.
+    """The memory of the fluid model beside the packet model's world.
 
     Args:
         world: the packet model's memory.

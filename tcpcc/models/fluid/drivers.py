@@ -1,4 +1,4 @@
-"""The two drivers of trains, compiled and SimPy; both give bit-identical results."""
+"""The two drivers of the fluid model, compiled and SimPy; both give bit-identical results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The hybrid model: foreground flows as packets and background flows as trains, in the same queues.
 
-It is the model of trains (:mod:`tcpcc.models.fluid`). Flows with ``background=True`` travel as
+It is the fluid model (:mod:`tcpcc.models.fluid`). Flows with ``background=True`` travel as
 trains; with a `count` they run as several representatives, each packet of which stands for one
 packet of each of its flows. Each packet of all other traffic is a train of its own.
 

@@ -1,5 +1,5 @@
-"""What a train cannot carry goes packet by packet: trains against the packet model, with the noise
-of the battery."""
+"""What a train cannot carry goes packet by packet: the fluid model against the packet model,
+with the noise of the battery."""
 
 import random
 

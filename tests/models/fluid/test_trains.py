@@ -1,4 +1,4 @@
-"""The model of trains against the packet model."""
+"""The fluid model against the packet model."""
 
 import numpy as np
 import pytest

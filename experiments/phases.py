@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import math
-from collections.abc import Iterable, Mapping
-
-import joblib
+from collections.abc import Iterable
 
 import tcpcc as tc
 from experiments import expected, harness
 from experiments.published import PHASES, Key
-from experiments.records import Measured, agree, is_one_by_chance
+from experiments.records import MODELS, Measured, agree, completed, is_one_by_chance
+from tcpcc.many import Simulations
 
 DIGITS = 6
 HEAD = ("paper", "item", "row", "column", "packet", "fluid", "agree")
@@ -43,34 +41,35 @@ def differing(paper: harness.Paper) -> dict[str, set[Key]]:
     return found
 
 
-def numbers(paper: harness.Paper, item: str, model: str, jobs: int) -> Mapping[Key, Measured]:
-    """Numbers of an item in a model, with random hosts."""
-    wanted = {key: with_random_hosts(one) for key, one in paper.items[item].scenarios().items()}
-    # The longest first, so that no processor waits for a late one.
-    order = sorted(wanted, key=lambda key: -tc.estimate(wanted[key], model).seconds)
-    runs = joblib.Parallel(jobs, prefer="threads")(
-        joblib.delayed(tc.simulate)(wanted[key], model, force=True) for key in order
-    )
-    by_key = dict(zip(order, list(runs), strict=True))
-    return harness.measure(paper, {item: {key: by_key[key] for key in wanted}})
+def numbers(
+    paper: harness.Paper, items: Iterable[str], model: str, jobs: int | None = None
+) -> dict[Key, Measured]:
+    """Numbers of items in a model, with random hosts."""
+    of_items = {
+        (item, key): with_random_hosts(one)
+        for (item, key), one in harness.scenarios_of(paper, items).items()
+    }
+    with Simulations(of_items.values(), model, jobs=jobs, processes=True) as simulations:
+        simulations.begin()
+        runs = simulations.runs(progress=False)
+    found = harness.measure(paper, harness.by_item(items, of_items, runs))
+    return completed(found, paper.cells())
 
 
 def rows(
-    paper: harness.Paper, items: Iterable[str] | None = None, jobs: int = 2
+    paper: harness.Paper, items: Iterable[str] | None = None, jobs: int | None = None
 ) -> list[tuple[str, ...]]:
-    """Rows of phases.csv, for items in which models differ."""
+    """Rows of phases.csv, for the cells (of `items`) in which the models differ."""
+    differ = differing(paper)
+    chosen = [item for item in differ if items is None or item in items]
+    needed = sorted(harness.needed(paper, chosen, "packet"))
+    packets, fluid = (numbers(paper, needed, model, jobs) for model in MODELS)
     made: list[tuple[str, ...]] = []
-    for item, keys in differing(paper).items():
-        if items is not None and item not in items:
-            continue
-        of = {model: numbers(paper, item, model, jobs) for model in ("packet", "fluid")}
-        for key in sorted(keys):
-            packet, fluid = of["packet"].get(key), of["fluid"].get(key)
-            if packet is None or fluid is None or not math.isfinite(packet.value):
-                continue
-            alike = agree(packet.value, fluid.value) or is_one_by_chance(packet, fluid)
-            shown = (f"{value:.{DIGITS}g}" for value in (packet.value, fluid.value))
-            made.append((paper.name, *key, *shown, "yes" if alike else "no"))
+    for key in (key for item in chosen for key in sorted(differ[item])):
+        one, other = packets[key], fluid[key]
+        alike = agree(one.value, other.value) or is_one_by_chance(one, other)
+        shown = (f"{value:.{DIGITS}g}" for value in (one.value, other.value))
+        made.append((paper.name, *key, *shown, "yes" if alike else "no"))
     return made
 
 
@@ -78,7 +77,7 @@ def main() -> None:
     """The command: simulate all and store it."""
     parser = argparse.ArgumentParser(prog="python -m experiments.phases", description=__doc__)
     parser.add_argument("papers", nargs="*", help="only these; the others' numbers are kept")
-    parser.add_argument("--jobs", type=int, default=2, help="parallel simulations")
+    parser.add_argument("--jobs", type=int, help="parallel simulations; default one per processor")
     given = parser.parse_args()
     known = harness.papers()
     chosen = given.papers or list(known)

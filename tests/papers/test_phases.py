@@ -8,6 +8,10 @@ from experiments import harness, phases
 from experiments.published import PHASES
 
 CHEAP = {  # an item of each paper whose runs take few seconds
+    "quick_vegas": "figure_5",
+    "red_fairness": "figure_3_5",
+    "tcp_vegas": "table_4",
+    "westwood_rbe": "figure_4",
 }
 
 

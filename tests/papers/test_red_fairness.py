@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import tcpcc as tc
-from experiments.red_fairness import against_ns2, claims, overflows, studies, tables
+from experiments.red_fairness import against_ns2, claims, studies, tables
 from experiments.red_fairness import scenarios as s
 from tcpcc.many import simulate_many
 
@@ -172,13 +172,3 @@ def test_highest_sequence_counts_from_zero():
     whole = tables.rates(run)
     parts = [tables.rates(run, a, a + 25) for a in (0, 25, 50, 75)]
     assert np.mean(parts, axis=0) == pytest.approx(whole)
-
-
-def test_both_reno_flows_lose_a_packet_in_every_overflow():
-    """So they stay in step (Figure 3.4 (e))."""
-    pair = s.mixed("table_3_1", "R vs R", "drop-tail", 0).replace(interval=0.05)
-    packets, fluid = (
-        overflows.drops_by_overflow(tc.simulate(pair, model=model)) for model in ("packet", "fluid")
-    )
-    assert set(packets) == {(1, 1)}
-    assert fluid == packets

@@ -9,6 +9,7 @@ import experiments
 import tcpcc as tc
 from experiments import variants
 from experiments.harness import CACHE, numbers_of
+from experiments.phases import with_random_hosts
 from experiments.variants import figures, measures, networks, page, references, tables
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
@@ -241,7 +242,7 @@ def test_a_difference_without_references_is_not_traced(table):
 
 def test_references_have_the_same_flows_and_starts():
     scenario = networks.sharing("reno", "unlike", 2)
-    noisy = references.without_phases(scenario)
+    noisy = with_random_hosts(scenario)
     assert [f.replace(processing=0) for f in noisy.flows] == list(scenario.flows)
     assert {f.processing for f in noisy.flows} == {8 * networks.PACKET / 10e6}
     large = references.larger("red")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tcpcc as tc
-from experiments.phases import with_random_hosts
+from experiments.differences import with_random_hosts
 from experiments.published import DATA
 from experiments.variants import networks as n
 from experiments.variants.measures import of_beside_reno, of_sharing

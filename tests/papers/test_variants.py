@@ -8,8 +8,8 @@ import pytest
 import experiments
 import tcpcc as tc
 from experiments import variants
+from experiments.differences import with_random_hosts
 from experiments.harness import CACHE, numbers_of
-from experiments.phases import with_random_hosts
 from experiments.variants import figures, measures, networks, page, references, tables
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError

@@ -1,11 +1,11 @@
-"""Random host times and the differences between the models: experiments/data/phases.csv."""
+"""What removes the differences between the models: experiments/data/differences.csv."""
 
 import csv
 
 import pytest
 
-from experiments import harness, phases
-from experiments.published import PHASES
+from experiments import differences, harness
+from experiments.published import DIFFERENCES
 
 CHEAP = {  # an item of each paper whose runs take few seconds
     "quick_vegas": "figure_5",
@@ -16,19 +16,21 @@ CHEAP = {  # an item of each paper whose runs take few seconds
 
 
 def stored():
-    with PHASES.open(encoding="utf-8", newline="") as file:
+    with DIFFERENCES.open(encoding="utf-8", newline="") as file:
         return [tuple(line.values()) for line in csv.DictReader(file)]
 
 
 @pytest.mark.parametrize("name", harness.papers())
 def test_the_stored_cells_are_those_in_which_the_models_differ(name):
-    differ = {key for keys in phases.differing(harness.papers()[name]).values() for key in keys}
+    differ = {
+        key for keys in differences.differing(harness.papers()[name]).values() for key in keys
+    }
     assert {line[1:4] for line in stored() if line[0] == name} == differ
 
 
 @pytest.mark.papers
 @pytest.mark.parametrize("name", CHEAP)
-def test_random_hosts_remove_the_difference(name):
-    fresh = phases.rows(harness.papers()[name], [CHEAP[name]])
+def test_the_difference_goes(name):
+    fresh = differences.rows(harness.papers()[name], [CHEAP[name]])
     assert fresh == [line for line in stored() if line[:2] == (name, CHEAP[name])]
-    assert any(line[-1] == "yes" for line in fresh)
+    assert any(line[-1] == "phases" for line in fresh)

@@ -90,8 +90,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "mark": ("0 or 1", "out: mark the packet (ECN), or drop it if it is not ECN-capable"),
     "prob": ("", "out (on_fluid): drop probability"),
     "spread": ("", "out (on_fluid): drop spacing is uniform on mean x [1 - spread, 1 + spread]"),
-    "memory": ("packets", "out (on_fluid): how far back `concentration` looks; 0: not needed"),
-    "concentration": ("", "(on_fluid) probability that a past arrival is of the same flow"),
+    "concentration": ("", "(on_fluid) probability that two arrivals are of the same flow"),
     "marks": ("0 or 1", "out (on_fluid): ECN-capable packets are marked instead of dropped"),
     "prob_l4s": ("", "out (on_fluid): `prob` of ECT(1) packets; NaN: the same"),
     "bypass": ("", "out (on_fluid): share of the link up to which ECT(1) packets do not wait"),
@@ -110,7 +109,7 @@ EACH: dict[str, tuple[str, str]] = {
 
 #: All that a rule may set, besides header fields.
 OUT = (
-    *("drop", "mark", "prob", "spread", "memory", "anew", "wake", "inner", "evict", "evictions"),
+    *("drop", "mark", "prob", "spread", "anew", "wake", "inner", "evict", "evictions"),
     *("not_before", "marks", "prob_l4s", "bypass"),
 )
 #: A parameter of disciplines that can mark.

@@ -165,11 +165,10 @@ def flow(name, recovery="sack", start=0.0):
 
 @pytest.mark.parametrize(("b", "duration"), [(0.1, 60), (0.25, 80), (0.5, 100), (1, 150), (2, 500)])
 @pytest.mark.parametrize("name", ESTIMATE)
-@MODELS
-def test_the_link_stays_full_after_a_loss(model, name, b, duration):
+def test_the_link_stays_full_after_a_loss(name, b, duration):
     """W RTTmin / RTT fills the pipe, whatever the buffer; the window is then the BDP, and what the
     packets' own transmission adds to 90 ms. Two losses at least are seen."""
-    run = simulate(model, b, flow(name), duration=duration)
+    run = simulate("packet", b, flow(name), duration=duration)
     later = run.data.sel(time=slice(40, None))
     assert later["dropped"].sum() >= 2
     assert run.utilization(after=40) > 0.999

@@ -31,7 +31,7 @@ PAPER = Paper(
             partial(s.basic_runs, "vegas", (0.0,)), partial(t.basic_values, "vegas"), f.draw_basic
         ),
         "figure_3": Item(
-            partial(s.basic_runs, "quick_vegas", s.DIFFERENCES),
+            partial(s.basic_runs, "quick_vegas", s.PHASES),
             partial(t.basic_values, "quick_vegas"),
             f.draw_basic,
         ),

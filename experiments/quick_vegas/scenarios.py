@@ -49,11 +49,11 @@ BDPS = (0.25e6, 0.5e6, 1e6, 2e6, 3e6, 4e6, 5e6, 10e6)
 """Bandwidth-delay products of Figures 4-6, bits: from half of the text's 500 Kb to twice the 5 Mb
 of section IV-A."""
 
-DIFFERENCES = tuple(k * 0.05 for k in range(8))
+PHASES = tuple(k * 0.05 for k in range(8))
 """Shifts of the start and stop of CBR traffic, s. They cover Quick Vegas' update cycle of 0.2 to
 0.4 s."""
 
-FEW_PHASES = DIFFERENCES[::2]
+FEW_PHASES = PHASES[::2]
 
 JITTERS = seeds_up_to(8)
 """Seeds of the runs with New Reno's start times spread over `JITTER`."""

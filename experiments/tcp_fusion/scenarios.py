@@ -87,7 +87,7 @@ SEEDS = seeds_up_to(10)
 JITTER = 1.0
 """Interval of random start times, s."""
 
-DIFFERENCES = 1e-3
+PHASES = 1e-3
 """Largest random additional access delay, s. If RTTs are multiples of each other or windows are
 small, the order of single packets determines which flow has losses during the whole run. With
 exactly 20 and 60 ms and an ACK for every packet, Reno's flow with the longer RTT gets more
@@ -160,7 +160,7 @@ def scenario(
         begin: earliest start time of each flow, s; None for 0.
         interval: recording interval, s.
         more: further settings of each flow.
-        phases: largest random additional access delay of a flow, s; see `DIFFERENCES`.
+        phases: largest random additional access delay of a flow, s; see `PHASES`.
     """
     drawn = np.random.default_rng(seed).uniform(size=(2, len(variants)))
     begin = begin or [0.0] * len(variants)
@@ -201,14 +201,14 @@ def round_trips(variant: str, longer: float, seed: int) -> tc.Scenario:
         [variant] * 2,
         rtt=0.020,
         seed=seed,
-        phases=DIFFERENCES,
+        phases=PHASES,
         more=[{"access_delay": 0.0}, {"access_delay": (longer - 0.020) / 2}],
     )
 
 
 def route_2(*variants: str, seed: int) -> tc.Scenario:
     """Figure 10: flows on a path with a BDP of 50 packets."""
-    return laboratory(variants, rate=30e6, rtt=0.020, buffer=50, seed=seed, phases=DIFFERENCES)
+    return laboratory(variants, rate=30e6, rtt=0.020, buffer=50, seed=seed, phases=PHASES)
 
 
 def high_speed(variant: str, rate: float, seed: int) -> tc.Scenario:
@@ -379,7 +379,7 @@ def phases_runs() -> Scenarios:
     """Scenarios of Figure 13 with random additional delays, only for Reno."""
 
     def make(variant: str, reverse: str, seed: int) -> tc.Scenario:
-        return parking_lot(variant, TRAFFIC[reverse], seed, DIFFERENCES)
+        return parking_lot(variant, TRAFFIC[reverse], seed, PHASES)
 
     return with_seeds(make, [(v, reverse) for v in ("Reno",) for reverse in TRAFFIC])
 

@@ -141,7 +141,7 @@ def clock(*seed: int) -> float:
 
 # Figures 5, 7 and 11: a transfer without other traffic.
 
-DIFFERENCES = tuple(TICK * k / 10 for k in range(10))
+PHASES = tuple(TICK * k / 10 for k in range(10))
 
 
 def alone(kind: str, *, buffer: int = 10, rate: float = RATE, **settings: Any) -> tc.Scenario:
@@ -152,7 +152,7 @@ def alone(kind: str, *, buffer: int = 10, rate: float = RATE, **settings: Any) -
 
 
 def figure_5_runs() -> dict[Any, tc.Scenario]:
-    return {(RENO, k): alone(RENO, phase=phase) for k, phase in enumerate(DIFFERENCES, 1)}
+    return {(RENO, k): alone(RENO, phase=phase) for k, phase in enumerate(PHASES, 1)}
 
 
 def figure_7_runs() -> dict[Any, tc.Scenario]:
@@ -193,7 +193,7 @@ def settings_runs() -> dict[Any, tc.Scenario]:
     return {("Vegas", name, 0): make() for name, make in SETTINGS.items()} | {
         (RENO, name, k): alone(RENO, phase=phase, **settings)
         for name, settings in RENO_SETTINGS.items()
-        for k, phase in enumerate(DIFFERENCES, 1)
+        for k, phase in enumerate(PHASES, 1)
     }
 
 
@@ -205,7 +205,7 @@ def predecessor_runs() -> dict[Any, tc.Scenario]:
     return {
         (kind, k): alone(kind, phase=phase)
         for kind in PREDECESSORS
-        for k, phase in enumerate(DIFFERENCES, 1)
+        for k, phase in enumerate(PHASES, 1)
     }
 
 
@@ -383,7 +383,7 @@ def bsd_runs() -> dict[Any, tc.Scenario]:
     return {
         (name, k): alone("BSD", phase=phase, **settings)
         for name, settings in BSD.items()
-        for k, phase in enumerate(DIFFERENCES, 1)
+        for k, phase in enumerate(PHASES, 1)
     }
 
 

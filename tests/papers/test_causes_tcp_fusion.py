@@ -67,7 +67,7 @@ def test_three_hstcp_flows_come_to_share_with_any_buffer(buffer):
 def test_less_exact_delays_take_much_of_the_difference_over_several_hops(variant):
     """Of the forward flows' mean rates, as the mean of the ratios' logarithms."""
     apart = {}
-    for late in (0.0, s.DIFFERENCES):
+    for late in (0.0, s.PHASES):
         packet, fluid = (
             np.mean(
                 [
@@ -81,7 +81,7 @@ def test_less_exact_delays_take_much_of_the_difference_over_several_hops(variant
             for model in MODELS
         )
         apart[late] = np.abs(np.log(fluid / packet)).mean()
-    assert apart[s.DIFFERENCES] < 0.7 * apart[0.0]
+    assert apart[s.PHASES] < 0.7 * apart[0.0]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -49,6 +49,7 @@ used.
 
 from __future__ import annotations
 
+import csv
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -136,6 +137,9 @@ class Claim:
     form: str = field(default="", compare=False)
 
 
+DIFFERENCES = DATA / "differences.csv"
+"""What removes the differences between the models; written by `experiments.differences`."""
+
 NOT_TRACED = "Not traced"
 """Prefix of a cause that is not yet explained; known facts may follow it."""
 
@@ -166,6 +170,29 @@ class Cause:
     @property
     def is_traced(self) -> bool:
         return not self.text.startswith(NOT_TRACED)
+
+
+_CHECK = "papers/test_differences.py::test_the_difference_goes"
+CAUSES = {
+    "phases": Cause(
+        "Traffic phases: if hosts take a random time of up to one packet time, the models agree.",
+        _CHECK,
+    ),
+    "trains": Cause(
+        "Trains: packets of a train arrive together, so a full queue drops several of one flow. "
+        "With random times in hosts and 128 trains in a round trip the models agree.",
+        _CHECK,
+    ),
+}
+"""Causes of differences between the models, by their names in `DIFFERENCES`."""
+
+
+@cache
+def _traced() -> Mapping[tuple[str, ...], Cause]:
+    """Causes of `DIFFERENCES` by paper, item, row and column."""
+    with DIFFERENCES.open(encoding="utf-8", newline="") as file:
+        lines = [tuple(line.values()) for line in csv.DictReader(file)]
+    return {line[:4]: CAUSES[line[-1]] for line in lines if line[-1] in CAUSES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +415,7 @@ def _cell(
         source=item["source"],
         read=item.get("read", "text"),
         cause=why("cause"),
-        fluid_cause=why("fluid_cause"),
+        fluid_cause=_traced().get((paper, *key)) or why("fluid_cause"),
         claims=tuple(c for c in claims if key in (c.more, c.less)),
         value=None if value is None else float(value),
         quotients=tuple(_quotients(last("quotient"), row, column)),

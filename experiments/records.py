@@ -226,6 +226,12 @@ def may_be_chance(packet: Measured, fluid: Measured) -> bool:
     return abs(fluid.value - packet.value) <= CHANCE * math.hypot(packet.error, fluid.error)
 
 
+def is_one_by_chance(packet: Measured, fluid: Measured) -> bool:
+    """Whether chance explains the difference of two means, whose errors are small enough."""
+    reach = CHANCE * math.hypot(packet.error, fluid.error)
+    return may_be_chance(packet, fluid) and 0 < reach <= SHARP * abs(packet.value)
+
+
 def _cause(known: Cause | None, is_chance: bool) -> str:
     """Text of a known cause; chance counts only if `is_chance`."""
     if known is None:
@@ -242,8 +248,7 @@ def _fluid_cause(packet: Measured, fluid: Measured, known: Cause | None) -> str:
     is_chance = _may_be_one(packet, fluid)
     if not may_be_chance(packet, fluid):
         return _cause(known, is_chance)
-    reach = CHANCE * math.hypot(packet.error, fluid.error) / abs(packet.value)
-    if reach <= SHARP:
+    if is_one_by_chance(packet, fluid):
         return WITHIN_CHANCE
     if known is not None and known.is_traced:
         return _cause(known, is_chance)

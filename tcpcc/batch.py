@@ -57,8 +57,8 @@ def batch(
             same number of flows and of recorded links.
         model: "meanfield", "fluid" or "packet".
         after: time from which means are taken, s.
-        step: longest time step, s. Default: the model's; for the mean field half the shortest base
-            RTT, since nothing is recorded.
+        step: mean field: longest time step, s. Default: half the shortest base RTT, since nothing
+            is recorded.
         jobs: number of parallel simulations. Default: one per processor.
         chunk: number of scenarios in memory at a time.
         progress: show a progress bar.
@@ -156,35 +156,7 @@ def _mean_field(
         yield world_means, (names, links)
 
 
-def _fluid(
-    scenarios: Iterable[Scenario],
-    model: str,
-    after: float,
-    step: float | None,
-    pool: ThreadPoolExecutor,
-    workers: int,
-) -> Iterable[tuple[Means, tuple[list[str], list[str]]]]:
-    """Run without records, which would take a quarter of the time."""
-    from tcpcc.models.controller_memory import ControllerMemory
-    from tcpcc.models.costs import check_cost
-    from tcpcc.models.fluid.automaton import REPRESENTATIVES, finished_world
-    from tcpcc.models.fluid.over_time import means
-
-    compiled = ControllerMemory()
-
-    def one(scenario: Scenario) -> tuple[Means, tuple[list[str], list[str]]]:
-        check_cost(scenario, model, step=step)
-        world = finished_world(
-            scenario, step, REPRESENTATIVES, controllers=compiled.with_seed(scenario.seed)
-        )
-        names = [world.resolved.flows[k].name for k in world.shown]
-        links = [world.resolved.links[k].name for k in world.recorded]
-        return means(world, after), (names, links)
-
-    return pool.map(one, scenarios)
-
-
-def _packet(
+def _of_runs(
     scenarios: Iterable[Scenario],
     model: str,
     after: float,
@@ -241,4 +213,4 @@ def _over_time(
     return flows, links
 
 
-MODELS = {"meanfield": _mean_field, "fluid": _fluid, "packet": _packet}
+MODELS = {"meanfield": _mean_field, "fluid": _of_runs, "packet": _of_runs}

@@ -25,7 +25,7 @@ from tcpcc.models.refusals import FluidWarning
 STORED = DATA / "battery.csv"
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 SEEDS = (1, 2, 3, 4)
-MODELS = ("fluid", "hybrid", "meanfield", "trains")
+MODELS = ("fluid", "hybrid", "meanfield")
 REFERENCE = "packet"
 CHECK = "packet, 3 x noise"  # the column of packets with more noise
 MORE_NOISE = 3.0

@@ -5,7 +5,7 @@ experimental study", INFOCOM CNERT workshop 2023, repeats A. Mishra, W. H. Tiu, 
 heading towards a BBR-dominant Internet?", IMC 2022, on the FABRIC test-bed. scenarios.py has the
 test-bed's networks; tables.py measures them, compares them with the test-bed
 (experiments/data/bbr_cubic_testbed.csv), and reads and writes our numbers (bbr_cubic.csv of
-packets, bbr_cubic_trains.csv); studies.py has BBRv3 with ECN, unlike RTTs, and starvation by
+packets, bbr_cubic_fluid.csv); studies.py has BBRv3 with ECN, unlike RTTs, and starvation by
 jitter; figures.py draws.
 
 `tcpcc reproduce bbr_cubic` runs everything; its item "all" takes all 49 mixtures.

@@ -16,8 +16,8 @@ from experiments.published import DATA
 from tcpcc.files import whole_file
 from tcpcc.many import Simulations
 
-STORED = {"packet": DATA / "bbr_cubic.csv", "trains": DATA / "bbr_cubic_trains.csv"}
-"""Files of the accepted numbers by model. The fluid model refuses BBR; trains are its successor."""
+STORED = {"packet": DATA / "bbr_cubic.csv", "fluid": DATA / "bbr_cubic_fluid.csv"}
+"""Files of the accepted numbers by model."""
 
 DEEP = 5.0
 """BDPs; distances and equilibria are compared for this buffer and larger ones."""
@@ -63,7 +63,7 @@ def simulated(
     Args:
         points: the experiments.
         seed: seed of all of them.
-        model: "packet" or "trains".
+        model: "packet" or "fluid".
         jobs, progress: as in `tcpcc.simulate_many`.
         **settings: `ahead` and `window` of `scenarios.point`.
     """
@@ -195,10 +195,10 @@ def equilibria(found: Throughputs, network: Network) -> dict[float, tuple[float,
 
 def page_rows() -> list[str]:
     """The rows of the table in docs/bbr_cubic.md."""
-    packets, trains = (summary(stored(model)) for model in STORED)
+    packets, fluid = (summary(stored(model)) for model in STORED)
     return [
         f"| {row['network']} | {row['median distance']:.3f} | {row['largest']:.2f} | "
         f"{row['equilibria']} | {row['within 6']} of 6 | {other['median distance']:.3f} | "
         f"{other['within 6']} of 6 |"
-        for row, other in zip(packets, trains, strict=True)
+        for row, other in zip(packets, fluid, strict=True)
     ]

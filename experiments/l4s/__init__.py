@@ -19,20 +19,16 @@ PAPER = Paper(
             s.all_runs,
             t.throughputs,
             chart=f.chart_throughputs,
-            models=("packet",),
             parts=PARTS,
         ),
-        "delay": Item(
-            s.cubic_runs, t.delays, chart=f.chart_delays, models=("packet",), parts=PARTS
-        ),
-        "dualq": Item(s.dualq_runs, t.dualq, models=("packet",), parts=("rate", "rtt", "seed")),
+        "delay": Item(s.cubic_runs, t.delays, chart=f.chart_delays, parts=PARTS),
+        "dualq": Item(s.dualq_runs, t.dualq, parts=("rate", "rtt", "seed")),
         "pairs": Item(
             s.pair_runs,
             t.pairs,
-            models=("packet",),
             parts=("scalable", "classic", "rtt", "seed"),
         ),
-        "overload": Item(s.overload_runs, t.overloads, models=("packet",)),
+        "overload": Item(s.overload_runs, t.overloads),
         "limits": Item(),
     },
 )

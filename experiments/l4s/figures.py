@@ -1,4 +1,4 @@
-"""The figures of the L4S paper; rings are published values."""
+"""The figures of the L4S paper: packets solid, fluid dashed, published values as rings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 LOOKS = dict(zip(s.RIVALS, (("C0", "o"), ("C2", "s"), ("C1", "^")), strict=True))
 
 
-def curve(ax: Axes, item: str, row: str, cells: Cells, name: str, look: tuple[str, str]) -> None:
-    """One row over the buffers, with rings at its published values."""
+def curve(
+    ax: Axes, item: str, row: str, of: Mapping[str, Cells], name: str, look: tuple[str, str]
+) -> None:
+    """One row over the buffers in each model, with rings at its published values."""
     colour, marker = look
     places = list(range(len(s.BUFFERS)))
-    line = [cells[row, column(buffer)] for buffer in s.BUFFERS]
-    charts.curve(ax, places, line, "packet", name, color=colour, marker=marker)
+    for model, cells in of.items():
+        line = [cells[row, column(buffer)] for buffer in s.BUFFERS]
+        label = name if model == "packet" else None
+        charts.curve(ax, places, line, model, label, color=colour, marker=marker)
     printed = published.of("l4s").printed(item)
     told = [(x, printed[row, column(buffer)]) for x, buffer in zip(places, s.BUFFERS, strict=True)]
     for x, value in told:
@@ -41,7 +45,7 @@ def chart_throughputs(cells: Mapping[str, Cells]) -> Figure:
         for k, (ax, bottleneck) in enumerate(zip(axes.flat, s.BOTTLENECKS, strict=True)):
             for rival, look in LOOKS.items():
                 row = f"{bottleneck}, {rival}"
-                curve(ax, "throughput", row, cells["packet"], f"beside {rival}", look)
+                curve(ax, "throughput", row, cells, f"beside {rival}", look)
             charts.title(ax, k, bottleneck)
             ax.set_ylim(0, 100)
         for ax in axes[-1]:
@@ -60,7 +64,7 @@ def chart_delays(cells: Mapping[str, Cells]) -> Figure:
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.44))
         for k, bottleneck in enumerate(s.BOTTLENECKS):
             look = (f"C{k}", "os^vDP"[k])
-            curve(ax, "delay", bottleneck, cells["packet"], bottleneck, look)
+            curve(ax, "delay", bottleneck, cells, bottleneck, look)
         ax.set(yscale="log", xlabel="Buffer (BDP)", ylabel="Queueing delay (ms)")
         charts.legend_above(figure, [ax], 3)
     return figure

@@ -2,9 +2,9 @@
 JSAC 13(8), 1995.
 
 scenarios.py has the scenarios, with the settings that the paper does not give and their evidence;
-tables.py computes numbers from runs; figures.py draws the figures. Items with background traffic
-run in the packet model only. The complex network, and the Internet of 1994 on which Tables I and II
-were measured, are replaced by substitutes, and ratios are compared.
+tables.py computes numbers from runs; figures.py draws the figures. The complex network, and the
+Internet of 1994 on which Tables I and II were measured, are replaced by substitutes, and ratios are
+compared.
 """
 
 from functools import partial
@@ -13,12 +13,6 @@ from experiments.harness import Item, Paper
 from experiments.tcp_vegas import figures as f
 from experiments.tcp_vegas import scenarios as s
 from experiments.tcp_vegas import tables as t
-
-
-def packets(*args, **settings):
-    """An item for the packet model only."""
-    return Item(*args, **settings, models=("packet",))
-
 
 PAPER = Paper(
     "tcp_vegas",
@@ -32,8 +26,8 @@ PAPER = Paper(
         ),
         "figure_7": Item(s.figure_7_runs, t.alone, f.draw_alone),
         "settings": Item(s.settings_runs, t.settings, parts=("transfer", "setting", "seed")),
-        "figure_9": packets(s.figure_9_runs, draw=f.draw_beside_traffic),
-        "figure_10": packets(s.figure_10_runs, draw=f.draw_beside_traffic),
+        "figure_9": Item(s.figure_9_runs, draw=f.draw_beside_traffic),
+        "figure_10": Item(s.figure_10_runs, draw=f.draw_beside_traffic),
         "figure_11": Item(s.figure_11_runs, t.start_up, f.draw_start_up),
         "predecessors": Item(s.predecessor_runs, t.predecessors, chart=f.chart_predecessors),
         "table_3": Item(
@@ -45,20 +39,20 @@ PAPER = Paper(
         "pair_buffers": Item(
             s.pair_runs, t.pairs_by_buffer, parts=("small", "large", "buffer", "seed", "delay")
         ),
-        "pairs_beside_traffic": packets(
+        "pairs_beside_traffic": Item(
             partial(s.pair_runs, beside_traffic=True),
             t.pairs_beside_traffic,
             parts=("small", "large", "buffer", "seed", "delay"),
         ),
-        "table_4": packets(s.table_4_runs, t.transfers, chart=f.chart_transfers),
-        "load": packets(
+        "table_4": Item(s.table_4_runs, t.transfers, chart=f.chart_transfers),
+        "load": Item(
             s.load_runs, t.loads, chart=f.chart_loads, parts=("controller", "load", "seed")
         ),
-        "vegas_background": packets(
+        "vegas_background": Item(
             s.background_runs, t.vegas_background, parts=("controller", "background", "seed")
         ),
-        "two_way": packets(partial(s.traffic_runs, s.BOTH, two_way=True), t.transfers),
-        "send_buffer": packets(
+        "two_way": Item(partial(s.traffic_runs, s.BOTH, two_way=True), t.transfers),
+        "send_buffer": Item(
             s.send_buffer_runs,
             t.send_buffers,
             chart=f.chart_send_buffers,
@@ -75,12 +69,12 @@ PAPER = Paper(
             t.fairness_settings,
             parts=("setting", "controller", "flows", "delays", "seed"),
         ),
-        "fairness_traffic": packets(s.fairness_traffic_runs, t.fairness_traffic),
+        "fairness_traffic": Item(s.fairness_traffic_runs, t.fairness_traffic),
         "mixed": Item(s.mixed_runs, t.mixed),
         "stability": Item(
             s.stability_runs, t.stability, parts=("controller", "buffer", "rate", "seed")
         ),
-        "figure_12": packets(
+        "figure_12": Item(
             s.complex_runs,
             t.backbone,
             networks=lambda: {
@@ -89,15 +83,15 @@ PAPER = Paper(
                 )
             },
         ),
-        "queues": packets(s.queue_runs, t.queues),
+        "queues": Item(s.queue_runs, t.queues),
         "bsd": Item(s.bsd_runs, t.alone),
-        "bsd_traffic": packets(s.bsd_traffic_runs, t.alone),
-        "table_1": packets(
+        "bsd_traffic": Item(s.bsd_traffic_runs, t.alone),
+        "table_1": Item(
             partial(s.internet_runs, s.TABLE, (s.MB,)),
             t.internet,
             parts=("controller", "size", "seed"),
         ),
-        "table_2": packets(
+        "table_2": Item(
             partial(s.internet_runs, s.BOTH, s.INTERNET_SIZES),
             t.by_size,
             parts=("controller", "size", "seed"),

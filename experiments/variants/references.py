@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tcpcc as tc
+from experiments.differences import with_random_hosts
 from experiments.published import DATA
 from experiments.variants import networks as n
 from experiments.variants.measures import of_beside_reno, of_sharing
@@ -45,12 +46,6 @@ class Reference(NamedTuple):
     phases: Entry
     packet: Entry | None = None
     fluid: Entry | None = None
-
-
-def without_phases(scenario: tc.Scenario) -> tc.Scenario:
-    """The scenario with random processing times in hosts, up to a packet's transmission time."""
-    rate = min(link.rate for link in scenario.net.links)
-    return scenario.jittered(processing=8 * n.PACKET / rate)
 
 
 def larger(network: str) -> n.Setting:
@@ -110,7 +105,7 @@ def simulate(
         progress: show a progress bar. Default: on a terminal only.
     """
     wanted = list(far_apart(table) if keys is None else keys)
-    plain = _numbers(wanted, SEEDS, "packet", _without_phases, progress)
+    plain = _numbers(wanted, SEEDS, "packet", _with_random_hosts, progress)
     found = {key: Reference(plain[key]) for key in wanted}
     rest = [
         key for key in wanted
@@ -127,8 +122,8 @@ def simulate(
 Make = Callable[[str, "str | n.Setting", int], tc.Scenario]
 
 
-def _without_phases(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
-    return without_phases(make(controller, network, seed))
+def _with_random_hosts(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
+    return with_random_hosts(make(controller, network, seed))
 
 
 def _larger(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:

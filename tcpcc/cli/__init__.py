@@ -280,7 +280,7 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument(
         "--model",
         default="both",
-        help="packet, fluid or both (default); for bbr_cubic: packet, trains or both",
+        help="packet, fluid or both (default)",
     )
     again.add_argument("--json", action="store_true", help="print one JSON list of records")
     again.add_argument("--verbose", action="store_true", help="print every number and cause")
@@ -339,7 +339,7 @@ def _simulating(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--model",
         default="packet",
-        help="packet (default), fluid, trains, hybrid or meanfield",
+        help="packet (default), fluid, hybrid or meanfield",
     )
     sub.add_argument("--driver", default="compiled", help="compiled (default) or simpy")
     sub.add_argument("--seed", type=int, help="seed; overrides that of the file")
@@ -690,8 +690,8 @@ def estimate_cost(options: argparse.Namespace) -> None:
             given: dict[str, Any] = {} if driver is None else {"driver": driver}
             row: dict[str, Any] = {"model": model, "driver": driver}
             try:
-                if model in ("fluid", "meanfield"):
-                    refuse_what_needs_packets(resolved, model, ecn=model == "meanfield")
+                if model == "meanfield":
+                    refuse_what_needs_packets(resolved)
                 found = estimate(scenario, model, **given)
             except ScenarioError as error:
                 rows.append({"model": model, "note": str(error)})

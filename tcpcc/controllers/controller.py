@@ -17,8 +17,9 @@ that the event does not have is NaN. A rule may use arithmetic, ``if``, loops, a
 ``math``; this subset of Python is compiled. Times are in seconds, windows in packets, rates in
 packets per second.
 
-The packet model calls ``on_ack`` with ``acked = 1``, a fluid model with ``acked = rate * dt``, so
-that a rule that is linear in `acked` means the same in both.
+The packet model calls ``on_ack`` with ``acked = 1``, the fluid model with the number of packets in
+a train, the mean field with ``acked = rate * dt``. A rule that is linear in `acked` means the same
+in all of them.
 
 Optional rules and settings. What a controller does not have is neither called nor measured:
 

@@ -31,10 +31,10 @@ Westwood+, New Reno, and Vegas TCP congestion control", CCR 34(2), 2004 (Westwoo
 "Residual capacity estimator for TCP on wired/wireless links", IFIP WCC 2004 (RCE), as given by
 Kaneko and Katto 2005, eq. 8.
 
-Rules common to the packet and the fluid model
-    ACKs at the same instant count as one, because the fluid model delivers an ACK in parts and a
-    packet flow's ACKs may come in bursts. The count is complete when a later ACK arrives, so an
-    estimate covers the ACKs before the current one. The first ACK starts the clock.
+Rules common to all models
+    ACKs at the same instant count as one, because a flow's ACKs may come in bursts. The count is
+    complete when a later ACK arrives, so an estimate covers the ACKs before the current one. The
+    first ACK starts the clock.
     A controller does not see duplicate ACKs in loss recovery; the ACK that ends it includes their
     packets (`delivered`). So after a long gap the acknowledged packets count as spread over the
     gap. This agrees with the papers, whose senders see every duplicate ACK.

@@ -24,7 +24,7 @@ Uncertain
 Differences from pathload
     Means that differ only by rounding are equal (`vegas.trend`). A trend counts only if there is a
     queue (`no_queue`, as in ARENO). Without a queue the RTT varies because single packets wait for
-    each other, and in a fluid model it varies smoothly.
+    each other.
 """
 
 from tcpcc.controllers.areno import NO_QUEUE

@@ -26,11 +26,6 @@ Differences from the paper
     of the round, its thresholds would also rise until the buffer overflows.
     Slow start does not change the thresholds: the paper confines its changes to congestion
     avoidance. RTTs that differ only by rounding are equal.
-In the fluid model
-    A packet queue changes by whole packets, so that successive RTTs are often equal. A fluid queue
-    changes all the time, and every change counts. A lone flow, NewVegas flows on equal paths and
-    NewVegas beside Reno behave as with packets. On paths of unequal delays NewVegas flows raise
-    each other's thresholds; with packets they do so by only one or two packets.
 """
 
 from tcpcc.controllers.controller import Controller

@@ -25,11 +25,6 @@ Differences from the paper
     count: its frozen rounds are no evidence of other flows.
     A timeout ends aggressive mode by (4); Vegas' timeout rule and slow start follow. The loss
     recovery is Vegas' in both modes.
-In the fluid model
-    A packet queue changes by whole packets, so that successive RTTs are often equal. A fluid queue
-    changes all the time, and every change counts. A lone flow, Vegas+ flows on equal paths and
-    Vegas+ beside Reno behave as with packets. On paths of unequal delays Vegas+ flows mistake each
-    other for Reno; with packets they stay moderate.
 """
 
 from tcpcc.controllers.controller import Controller

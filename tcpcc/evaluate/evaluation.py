@@ -45,7 +45,7 @@ def evaluate(
 ) -> Dossier:
     """Evaluate a congestion controller after RFC 9743.
 
-    Each criterion is a number from the packet model (at 100 Gb/s from fluid or trains; in crowds a
+    Each criterion is a number from the packet model (at 100 Gb/s from fluid; in crowds a
     packet stands for several), measured with the
     controller and with Reno and CUBIC in its place. A criterion fails if the controller is worse
     than the worse of the two by more than a difference that does not matter, with 95 % confidence

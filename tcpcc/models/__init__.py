@@ -63,23 +63,16 @@ MODELS = {
         ),
         Model(
             "fluid",
-            "a hybrid automaton over cumulative flows",
-            ("step", "representatives"),
-            "tcpcc.models.fluid.kernel",
-            15,
-        ),
-        Model(
-            "trains",
-            "packets, several of a flow in one event",
+            "trains of packets over fluid queues",
             ("per_rtt", "representatives"),
-            "tcpcc.models.trains.train_events",
+            "tcpcc.models.fluid.train_events",
             20,
         ),
         Model(
             "hybrid",
-            "foreground flows as packets, background flows as trains, in the same queues",
+            "foreground flows as packets, background flows as fluid, in the same queues",
             ("driver", "trace", "per_rtt", "representatives"),
-            "tcpcc.models.trains.train_events",
+            "tcpcc.models.fluid.train_events",
             20,
         ),
         Model(
@@ -116,28 +109,26 @@ def simulate(
 
     Args:
         scenario: the scenario to simulate.
-        model: "packet" (every packet and ACK), "fluid" (a hybrid automaton over cumulative
-            flows), "trains" (packets, several of a flow in one event), "hybrid" (flows with
-            ``background=True`` as trains, the others as packets, in the same queues) or "meanfield"
-            (a smooth differential equation for classes of flows).
+        model: "packet" (every packet and ACK), "fluid" (trains of packets
+            over fluid queues), "hybrid" (flows with ``background=True`` as fluid, the others as
+            packets, in the same queues) or "meanfield" (a smooth differential equation for classes
+            of flows).
         driver: packet and hybrid model: "compiled", or "simpy", which makes every event an event
             of a SimPy environment. Both give bit-identical results.
-        trace: packet and hybrid model: keep every event of every flow (hybrid: of the foreground)
-            in ``run.events``, for ``run.trace()``, ``run.plot_trace()`` and ``run.to_pcap()``. Or
-            the name of a flow, controller or workload, or several names, to keep the events of
-            these only.
+        trace: packet and hybrid model: keep every event of every packet flow in ``run.events``, for
+            ``run.trace()``, ``run.plot_trace()`` and ``run.to_pcap()``. Or the name of a flow,
+            controller or workload, or several names, to keep the events of these only.
         stream: packet model: a file for the record, in the format of `Run.save`. The series are
             kept on disk during the run, so memory does not grow with the duration. The file
             appears only when it is complete. The returned run reads from it on demand.
         progress: show a progress bar.
         force: run even if the machine seems to lack the memory, or if the estimated time exceeds
             four hours; see `estimate`.
-        options: "fluid" and "meanfield": ``step``, the time step in s. "packet", "fluid", "trains"
-            and "hybrid": ``representatives``, the largest number of senders simulated for one flow
-            (hybrid: background flow) with a ``count`` (default: all in packets, else 100). Each
-            packet of such a sender stands for one packet of each of its flows; see
-            `docs/models.md`. "meanfield": ``marking``. "trains" and "hybrid": ``per_rtt``, the
-            number of trains in a round trip (default 16).
+        options: "fluid" and "hybrid": ``per_rtt``, the number of trains in a round trip (default
+            16). "packet", "fluid" and "hybrid": ``representatives``, the largest number of senders
+            simulated for one flow with a ``count`` (default: all in packets, else 100). Each packet
+            of such a sender stands for one packet of each of its flows; see `docs/models.md`.
+            "meanfield": ``step``, the time step in s, and ``marking``.
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, or an option that the model does

@@ -24,8 +24,7 @@ TOO_LONG = 4 * 3600.0  # s; longer runs are refused unless forced
 LITTLE = 2**26  # bytes that any machine has free
 
 COSTS = {  # module with the function cost(scenario, resolved, options), by model
-    name: f"tcpcc.models.{name}.{name}_cost"
-    for name in ("packet", "fluid", "trains", "hybrid", "meanfield")
+    name: f"tcpcc.models.{name}.{name}_cost" for name in ("packet", "fluid", "hybrid", "meanfield")
 }
 
 

@@ -30,9 +30,9 @@ class Estimate:
     """Approximate cost of a run.
 
     Attributes:
-        model: "packet", "fluid", "trains", "hybrid" or "meanfield".
-        packets: data packets sent (packet model, trains and hybrid), else 0.
-        steps: time steps (fluid and meanfield model), else 0.
+        model: "packet", "fluid", "hybrid" or "meanfield".
+        packets: data packets sent (packet, fluid and hybrid model), else 0.
+        steps: time steps (meanfield model), else 0.
         seconds: CPU time, s.
         memory: bytes at the end, when the record is put together.
     """

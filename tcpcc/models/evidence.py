@@ -64,10 +64,8 @@ def evidence() -> dict[str, Evidence]:
 
 def models_for(controller: Controller) -> tuple[str, ...]:
     """The models in which a controller runs."""
-    others = {m for m in ("fluid", "meanfield") if not what_needs_packets(controller, m)}
-    return tuple(
-        m for m in ("packet", "fluid", "hybrid", "meanfield") if m in {"packet", "hybrid", *others}
-    )
+    of_means = () if what_needs_packets(controller) else ("meanfield",)
+    return ("packet", "fluid", "hybrid", *of_means)
 
 
 def evidence_table() -> pd.DataFrame:

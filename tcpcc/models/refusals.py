@@ -1,4 +1,4 @@
-"""Checks of the models without packets: they refuse, or warn of, features that need packets."""
+"""Warnings of the models, and features that the mean field refuses because they need packets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from tcpcc.errors import ScenarioError, ScenarioWarning
 from tcpcc.scenario.resolve import is_host
 from tcpcc.scenario.traffic import CBR
-from tcpcc.transport.recovery import RECOVERIES
 
 if TYPE_CHECKING:
     from tcpcc.controllers.controller import Controller
@@ -21,10 +20,10 @@ TYPICAL = 1000  # bytes of a packet, for buffers in bytes
 
 
 class FluidWarning(UserWarning):
-    """A model without packets may be inaccurate for this scenario; the message says where."""
+    """The fluid model or the mean field may be inaccurate here; the message says where."""
 
 
-def warn_of_jitter(resolved: Resolved, model: str) -> None:
+def warn_of_jitter(resolved: Resolved) -> None:
     """Warn that a random delay per packet is replaced by its mean."""
     for what in ("jitter", "aggregation"):
         names = [
@@ -35,20 +34,20 @@ def warn_of_jitter(resolved: Resolved, model: str) -> None:
         if names:
             listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
             warnings.warn(
-                f"{model} model: the {what} of {listed} is replaced by its mean (half the value),"
+                f"meanfield model: the {what} of {listed} is replaced by its mean (half the value),"
                 " and packets keep their order: check with the packet model",
                 FluidWarning,
                 stacklevel=6,
             )
 
 
-def warn_of_tiny_buffers(resolved: Resolved, model: str) -> None:
+def warn_of_tiny_buffers(resolved: Resolved) -> None:
     """Warn of a drop-tail buffer of a few packets, which loses parts of bursts only in packets."""
     for link in resolved.links:
         size = 1 if link.buffer_unit == "packets" else TYPICAL
         if link.buffer < TINY * size and math.isfinite(link.rate):
             warnings.warn(
-                f"{model} model: link {link.name!r}: buffer = {link.buffer:g} {link.buffer_unit}:"
+                f"meanfield model: link {link.name!r}: buffer = {link.buffer:g} {link.buffer_unit}:"
                 " such a buffer drops bursts, but not in this model, so utilization can be several"
                 " times too high: check with the packet model",
                 FluidWarning,
@@ -75,9 +74,6 @@ def warn_of_unread_headers(resolved: Resolved) -> None:
             return
 
 
-#: Features from `Controller.extras` and `header` that a model without packets supports, by model.
-HAVE = {"fluid": {"on_start", "on_open", "pacing_rate", "header", "chance", "exact"}}
-
 #: Features with which rules cannot be called at mean values, as the mean field does.
 NOT_OF_MEANS = {
     "chance": "draws random numbers (chance)",
@@ -85,30 +81,14 @@ NOT_OF_MEANS = {
 }
 
 
-def what_needs_packets(controller: Controller, model: str) -> list[str]:
-    """The features of a controller that `model` does not support: rules for single packets,
+def what_needs_packets(controller: Controller) -> list[str]:
+    """The features of a controller that the mean field does not support: rules for single packets,
     pacing, header fields, random numbers, rules that depend on exact values."""
     flags = ("header", *NOT_OF_MEANS)
-    used = [*controller.extras, *(n for n in flags if getattr(controller, n))]
-    return [name for name in used if name not in HAVE.get(model, ())]
+    return [*controller.extras, *(name for name in flags if getattr(controller, name))]
 
 
-def refuse_own_recovery(resolved: Resolved, model: str) -> None:
-    """Refuse a loss recovery with properties that do not describe it.
-
-    Raises:
-        ScenarioError: a flow has such a recovery.
-    """
-    for flow in resolved.rows:
-        if flow.recovery and not RECOVERIES[flow.recovery].fluid:
-            raise ScenarioError(
-                f"flow {flow.name!r}: the {model} model calls no rule of recovery"
-                f" {flow.recovery!r}; use the packet model, or set Recovery(fluid=True) if its"
-                " properties describe it"
-            )
-
-
-def refuse_groups(resolved: Resolved, model: str) -> None:
+def refuse_groups(resolved: Resolved) -> None:
     """Refuse flows that are coupled in a group.
 
     Raises:
@@ -120,55 +100,40 @@ def refuse_groups(resolved: Resolved, model: str) -> None:
             continue
         if flow.controller.coupled:
             raise ScenarioError(
-                f"flow {flow.name!r}: group = {spec.group!r}: the {model} model treats flows"
+                f"flow {flow.name!r}: group = {spec.group!r}: the meanfield model treats flows"
                 " as independent; use the packet or the fluid model"
             )
 
 
-def refuse_what_needs_packets(resolved: Resolved, model: str, ecn: bool = False) -> None:
-    """Refuse ECN, queue disciplines without a fluid rule, and controllers that need packets.
-
-    Args:
-        resolved: the scenario.
-        model: name of the model.
-        ecn: the model marks packets, and has a queue for L4S beside the other.
+def refuse_what_needs_packets(resolved: Resolved) -> None:
+    """Refuse queue disciplines without a rule for amounts, and controllers that need packets.
 
     Raises:
         ScenarioError: the scenario uses one of these.
     """
-    refuse_own_recovery(resolved, model)
     needs_of = {
-        controller: what_needs_packets(controller, model)
+        controller: what_needs_packets(controller)
         for controller in {flow.controller for flow in resolved.rows}
         if controller is not None
     }
     for flow in resolved.rows:
         controller = flow.controller
-        if controller is not None and (needs := needs_of[controller]):
-            if len(needs) == 1 and needs[0] in NOT_OF_MEANS:
-                raise ScenarioError(
-                    f"flow {flow.name!r}: controller {controller.name!r} {NOT_OF_MEANS[needs[0]]};"
-                    f" the {model} model calls its rules at mean values; use the packet or the"
-                    " fluid model"
-                )
+        if controller is None or not (needs := needs_of[controller]):
+            continue
+        if len(needs) == 1 and needs[0] in NOT_OF_MEANS:
             raise ScenarioError(
-                f"flow {flow.name!r}: controller {controller.name!r} needs packets"
-                f" ({needs[0]}); the {model} model has no packets; use the packet model"
+                f"flow {flow.name!r}: controller {controller.name!r} {NOT_OF_MEANS[needs[0]]};"
+                " the meanfield model calls its rules at mean values; use the packet or the fluid"
+                " model"
             )
-        if not isinstance(flow.spec, CBR) and flow.spec.transport.ecn != "off" and not ecn:
-            raise ScenarioError(
-                f"flow {flow.name!r}: ecn = {flow.spec.transport.ecn!r}: the {model} model marks no"
-                " packets; use the packet model"
-            )
+        raise ScenarioError(
+            f"flow {flow.name!r}: controller {controller.name!r} needs packets ({needs[0]}); the"
+            " meanfield model has no packets; use the packet or the fluid model"
+        )
     for link in resolved.links:
         discipline = link.queue.discipline
-        if discipline.runs_in_fluid and discipline.inner > 1 and not ecn:
-            raise ScenarioError(
-                f"link {link.name!r}: queue {discipline.name!r} has {discipline.inner} inner"
-                f" queues; the {model} model has one; use the packet model or the mean field"
-            )
         if not discipline.runs_in_fluid:
             raise ScenarioError(
-                f"link {link.name!r}: queue {discipline.name!r} has no on_fluid, so the {model}"
-                " model cannot run it; use the packet model"
+                f"link {link.name!r}: queue {discipline.name!r} has no on_fluid, so the meanfield"
+                " model cannot run it; use the packet or the fluid model"
             )

@@ -19,7 +19,7 @@ a field that is not known there is NaN. A full buffer drops the packet in any ca
 `ecn` calls :func:`notify`.
 
 A discipline that only acts on arrival costs no event. ``on_departure`` or ``on_select`` makes its
-link a scheduled one, with an event per departure; it runs in packets only, unless it has
+link a scheduled one, with an event per departure. The mean field runs a discipline only if it has
 ``on_fluid`` or `in_amounts`. With several `inner` queues ``on_arrival`` sets `q.inner`, the
 packet's queue (0, 1, ...); `q.waiting[i]`, `q.waiting_bytes[i]`, `q.head_at[i]` and
 `q.head_size[i]` describe inner queue `i`. ``on_arrival`` may also make room in a full buffer:
@@ -31,9 +31,9 @@ A discipline with `header` reads and writes fields of a packet's header: ``q.nam
 ``q.name[i]`` if the field has several words. They are NaN unless the packet carries all of them,
 see `q.words`. A discipline with `in_amounts` never drops or marks, and counts `q.arrivals`
 packets with each call of
-``on_arrival`` and ``on_departure``; the fluid model then calls these rules with the amount of each
-flow in a time step, and needs no ``on_fluid``. ``uniform(s)`` of `engine.streams` gives random
-numbers: every queue's state has a stream. Packet and fluid model share one drop law, because
+``on_arrival`` and ``on_departure``, so it needs no ``on_fluid`` where a packet stands for several.
+``uniform(s)`` of `engine.streams` gives random
+numbers: every queue's state has a stream. All models share one drop law, because
 both rules call the same helper functions.
 """
 
@@ -63,7 +63,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "queue": ("packets", "waiting, without the arriving packet and the one being sent"),
     "queue_bytes": ("bytes", "the same in bytes"),
     "size": ("bytes", "of the packet"),
-    "arrivals": ("packets", "that this call stands for: 1, or a real number in the fluid model"),
+    "arrivals": ("packets", "that this call stands for: 1, or a real number in `on_fluid`"),
     "idle": ("s", "how long the link has been idle; 0 while it sends"),
     "rate": ("bit/s", "of the link; while the link is down, the rate before"),
     "delay": ("s", "propagation delay of the link"),
@@ -90,8 +90,7 @@ SAMPLE: dict[str, tuple[str, str]] = {
     "mark": ("0 or 1", "out: mark the packet (ECN), or drop it if it is not ECN-capable"),
     "prob": ("", "out (on_fluid): drop probability"),
     "spread": ("", "out (on_fluid): drop spacing is uniform on mean x [1 - spread, 1 + spread]"),
-    "memory": ("packets", "out (on_fluid): how far back `concentration` looks; 0: not needed"),
-    "concentration": ("", "(on_fluid) probability that a past arrival is of the same flow"),
+    "concentration": ("", "(on_fluid) probability that two arrivals are of the same flow"),
     "marks": ("0 or 1", "out (on_fluid): ECN-capable packets are marked instead of dropped"),
     "prob_l4s": ("", "out (on_fluid): `prob` of ECT(1) packets; NaN: the same"),
     "bypass": ("", "out (on_fluid): share of the link up to which ECT(1) packets do not wait"),
@@ -110,7 +109,7 @@ EACH: dict[str, tuple[str, str]] = {
 
 #: All that a rule may set, besides header fields.
 OUT = (
-    *("drop", "mark", "prob", "spread", "memory", "anew", "wake", "inner", "evict", "evictions"),
+    *("drop", "mark", "prob", "spread", "anew", "wake", "inner", "evict", "evictions"),
     *("not_before", "marks", "prob_l4s", "bypass"),
 )
 #: A parameter of disciplines that can mark.

@@ -67,14 +67,13 @@ def compare(s, p, q):
 
 def compare_fluid(s, p, q):
     """As :func:`compare`, for `q.arrivals` packets."""
-    if q.memory > 0 and q.arrivals > 0:
+    if s.filled > 0 and q.arrivals > 0:
         s.compared += q.arrivals
         weight = 1 - (1 - p.overwrite / p.zombies) ** q.arrivals
         if p.warm_up:
             weight = max(weight, q.arrivals / s.compared)
         s.hit_frequency += weight * (q.concentration - s.hit_frequency)
     s.filled = min(s.filled + q.arrivals, p.zombies)
-    q.memory = s.filled if s.filled < p.zombies else p.zombies / p.overwrite
 
 
 def estimated_flows(s, p):

@@ -8,7 +8,7 @@ Packets that are not ECN-capable are dropped instead: to other flows a switch th
 is a short buffer (RFC 8257, section 5).
 
 Fluid
-    All arrivals above the threshold are dropped: fluid is not ECN-capable.
+    In amounts, all arrivals above the threshold are dropped.
 """
 
 from tcpcc.definition import Param, register

@@ -74,7 +74,7 @@ links whose discipline has none (RED: ``queue_avg``).
 TOTALS: dict[str, tuple[str, str]] = {
     "sent": ("packets", "sent in the whole run, retransmissions included"),
     "retransmitted": ("packets", "sent again in the whole run"),
-    "delivered": ("packets", "packet model: acknowledged by the end; fluid: reached the receiver"),
+    "delivered": ("packets", "reached the receiver; if not recorded: acknowledged by the end"),
     "timeouts": ("1", VARIABLES["timeouts"][2]),
     "loss_events": ("1", VARIABLES["loss_events"][2]),
     "finished": ("s", VARIABLES["finished"][2]),

@@ -98,8 +98,8 @@ class Run:
     ) -> xr.DataArray:
         """Mean throughput of each flow over a time window, bit/s, dims (flow).
 
-        A row that stands for several flows (``data["count"]``: the fluid models run a flow with a
-        `count` as representatives) has their sum.
+        A row that stands for several flows (``data["count"]``: the fluid model and the hybrid
+        run a flow with a `count` as representatives) has their sum.
 
         The mean is over the whole time window, even if the flow was active only in part of it.
 

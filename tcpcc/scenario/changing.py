@@ -1,8 +1,7 @@
 """Links that change with time: arrays of rates, mobile networks from traces or a law, outages.
 
 Each function returns a list of `Change` for ``Scenario(..., changes=[...])``; lists can be added.
-In the packet model a link of rate 0 sends nothing and its packets wait. The fluid model refuses
-such changes.
+A link of rate 0 sends nothing and its packets wait.
 """
 
 from __future__ import annotations

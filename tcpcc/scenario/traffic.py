@@ -115,8 +115,7 @@ class Transport(Record):
             its RTT is likely to become the BaseRTT.
         ecn: "off", "classic" (RFC 3168: at most one reaction per round trip), "accurate" (the
             receiver reports the number of marked packets) or "l4s" (packets are ECT(1), RFC 9331,
-            and ACKs carry the number of marked packets modulo 8, RFC 9768); packet model, trains
-            and mean field.
+            and ACKs carry the number of marked packets modulo 8, RFC 9768).
         ecn_retransmissions: whether retransmissions are ECN-capable too (RFC 8311, 4.3); with
             "l4s" always.
         gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,
@@ -331,8 +330,8 @@ class Flow(Record):
             and saved by the controller's name.
         start: time at which the connection opens, s.
         count: number of such flows, each with its own access links. The hybrid (for background
-            flows), the fluid model and trains simulate at most 100 representatives of them; the
-            packet model simulates each flow, unless `simulate` gets ``representatives``. The row
+            flows) and the fluid model simulate at most 100 representatives of them; the packet
+            model simulates each flow, unless `simulate` gets ``representatives``. The row
             of a representative in a run has the sums over its flows.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.

@@ -473,7 +473,7 @@ def test_estimate_prints_every_model_and_why_one_refuses(capsys, toml):
     assert rows["packet"][1] == f"{float(f'{found.packets:.2g}'):,.0f}"
     assert "background=True" in rows["hybrid"][-1]
     assert run("estimate", toml, "--set", "flow.1.controller=bbr") == 0
-    assert "needs packets" in cells_of(capsys.readouterr().out)["fluid"][-1]
+    assert "needs packets" in cells_of(capsys.readouterr().out)["meanfield"][-1]
 
 
 def test_counts_are_printed_with_all_their_digits(capsys, toml):

@@ -14,7 +14,7 @@ import pytest
 import tcpcc as tc
 from tcpcc import files
 from tcpcc.models import costs as module
-from tcpcc.models.fluid import fluid_world
+from tcpcc.models.fluid import drivers
 from tcpcc.models.packet import compiled, packet_world
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -32,7 +32,7 @@ BEYOND = {
     "cbr": (lambda: one(flow=tc.CBR(1e15)), {}),
     "infinite rate": (lambda: one(tc.dumbbell(math.inf, "20 ms", 50)), {}),
     "initial window": (lambda: one(transport={"initial_window": 1e10}), {}),
-    "fluid step": (lambda: one(duration=300), {"model": "fluid", "step": 1e-9}),
+    "mean-field step": (lambda: one(duration=300), {"model": "meanfield", "step": 1e-9}),
     "flows": (lambda: tc.Scenario(NET, [tc.Flow("reno")] * 2000, duration=10), {}),
 }
 
@@ -109,34 +109,29 @@ def test_memory_is_estimated_within_a_factor_of_two():
 # Ctrl-C
 
 
-@pytest.mark.parametrize(
-    ("model", "world", "between", "work"),
-    [
-        ("packet", packet_world.PacketWorld, "release", "events"),
-        ("fluid", fluid_world.FluidWorld, "steps_at_once", "k"),
-    ],
-)
-def test_ctrl_c_ends_a_run_within_half_a_million_events(model, world, between, work, monkeypatch):
-    """Events of the packet model, steps of the fluid model: some tenths of a second."""
-    pauses, go_on = [0], getattr(world, between)
+def test_ctrl_c_ends_a_run_within_half_a_million_events(monkeypatch):
+    """Some tenths of a second. The fluid model pauses after as many events."""
+    pauses, go_on = [0], packet_world.PacketWorld.release
 
     def pause(self):
-        pauses.append(int(self.w[work][0]))
+        pauses.append(int(self.w["events"][0]))
         if pauses[-1] > 1e6:
             raise KeyboardInterrupt
         return go_on(self)
 
-    monkeypatch.setattr(world, between, pause)
+    monkeypatch.setattr(packet_world.PacketWorld, "release", pause)
     with pytest.raises(KeyboardInterrupt):
-        tc.simulate(one(duration=3000), model)
+        tc.simulate(one(duration=3000))
     assert max(np.diff(pauses)) <= 2**19
+    assert drivers.EVENTS_AT_ONCE == compiled.EVENTS_AT_ONCE
 
 
-@pytest.mark.parametrize(("model", "size"), [("packet", "EVENTS_AT_ONCE"), ("fluid", "AT_ONCE")])
-def test_pauses_change_no_bit(model, size, monkeypatch):
+@pytest.mark.parametrize("driver", [compiled, drivers])
+def test_pauses_change_no_bit(driver, monkeypatch):
+    model = "packet" if driver is compiled else "fluid"
     scenario = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("vegas", start=1)], duration=10)
     whole = tc.simulate(scenario, model)
-    monkeypatch.setattr(compiled if model == "packet" else fluid_world, size, 97)
+    monkeypatch.setattr(driver, "EVENTS_AT_ONCE", 97)
     assert tc.simulate(scenario, model).identical(whole)
 
 
@@ -227,19 +222,11 @@ def test_fluid_has_no_simpy_driver():
         tc.simulate(one(), model="fluid", driver="simpy")
 
 
-def test_fluid_warns_where_flows_of_different_paths_share_several_queues():
-    net = tc.parking_lot(3, "10 Mbps", "10 ms", 50)
-    cross = [tc.Flow("reno", source=f"r{k}", target=f"r{k + 1}") for k in (0, 1, 2)]
-    flows = [tc.Flow("reno"), *cross]
-    with pytest.warns(UserWarning, match=r"flow .reno1. crosses 3 shared drop-tail links"):
-        tc.simulate(tc.Scenario(net, flows, duration=1), model="fluid")
-
-
-def test_fluid_refuses_a_queue_without_a_fluid_rule():
+def test_the_mean_field_refuses_a_queue_without_a_rule_for_amounts():
     def arrival(s, p, q):
         q.drop = 0.0
 
     tc.register(tc.Discipline("packets_only", "", on_arrival=arrival))
     net = tc.dumbbell("10 Mbps", "20 ms", 50, queue="packets_only")
     with pytest.raises(tc.ScenarioError, match=r"'packets_only' has no on_fluid"):
-        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model="fluid")
+        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model="meanfield")

@@ -44,15 +44,15 @@ def test_models_other_than_those_named_refuse_it(name):
     models = models_for(CONTROLLERS[name])
     assert set(models) <= set(MODELS)
     case = resolve(tc.Scenario(tc.dumbbell("1 Mbps", "10 ms", 9), [tc.Flow(name)], duration=1))
-    if "fluid" in models:
-        refuse_what_needs_packets(case, "fluid")
+    if "meanfield" in models:
+        refuse_what_needs_packets(case)
     else:
-        with pytest.raises(tc.ScenarioError, match="use the packet model"):
-            refuse_what_needs_packets(case, "fluid")
+        with pytest.raises(tc.ScenarioError, match="use the packet or the fluid model"):
+            refuse_what_needs_packets(case)
 
 
 def test_the_table_shows_it():
     table = evidence_table().set_index("controller")
-    assert table.loc["bbr3", "models"] == "packet, hybrid"
+    assert table.loc["bbr3", "models"] == "packet, fluid, hybrid"
     assert "the 22 cases" in table.loc["bbr3", "tests"]
     assert table.loc["reno", "constants"] == "RFC"

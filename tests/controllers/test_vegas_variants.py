@@ -156,12 +156,11 @@ def test_four_of_a_kind_on_unequal_paths_keep_the_queue_small(variant, more, see
     assert float(run.data["drops"].sum()) == 0
 
 
-@MODELS
-def test_vegas_a_among_its_like_is_fair_but_fills_the_buffer(model):
+def test_vegas_a_among_its_like_is_fair_but_fills_the_buffer():
     """Each one's throughput rises now and then at the other's cost, which raises the thresholds.
     Their papers show a longer queue for one flow alone (Table 6: 12 packets, Vegas 1), and five
     flows' throughputs only."""
-    run = simulate(model, flow("vegas_a"), flow("vegas_a", 5.0), buffer=50)
+    run = simulate("packet", flow("vegas_a"), flow("vegas_a", 5.0), buffer=50)
     assert float(run.jain_index(after=20)) > 0.9
     assert run.queue_mean(after=20) > 25
 

@@ -275,16 +275,9 @@ def test_without_a_router_the_window_stays_as_it_is():
     assert (run.data["cwnd"].sel(time=slice(0.1, None)) == 4).all()
 
 
-def test_a_discipline_that_counts_in_amounts_drops_nothing():
+def test_a_discipline_that_counts_in_amounts_has_no_rule_for_amounts():
     def drop(s, p, q):
         q.drop = 1.0
 
-    one = Discipline(name="drops", summary="", on_arrival=drop, in_amounts=True)
-    net = tc.dumbbell("4 Mbps", "2 ms", 40, queue=QUEUES.add(one)())
-    try:
-        with pytest.raises(tc.TcpccError, match="counts in amounts dropped or marked"):
-            tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model="fluid")
-    finally:
-        del QUEUES._known["drops"]
     with pytest.raises(ValueError, match="takes no on_fluid"):
         Discipline(name="both", summary="", on_arrival=drop, on_fluid=drop, in_amounts=True)

@@ -29,7 +29,7 @@ from tcpcc.engine.jit import (
     rule_address,
 )
 from tcpcc.engine.source import code_digest, module_digest, modules_behind
-from tcpcc.models.fluid import kernel
+from tcpcc.models.fluid import train_events
 from tcpcc.models.packet import handlers
 
 compiled_only = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
@@ -50,7 +50,7 @@ def test_records_of_whole_cache_lines_begin_and_end_with_one_however_many_are_ad
     assert more["x1"].tolist() == [1, 2, 3, 0, 0]
 
 
-@pytest.mark.parametrize("module", [handlers, kernel])
+@pytest.mark.parametrize("module", [handlers, train_events])
 def test_the_digest_of_an_engine_covers_every_module_that_its_functions_come_from(module):
     """What an engine's modules can reach is read off the imported modules themselves."""
     behind = set(modules_behind(module.__name__))
@@ -75,7 +75,7 @@ def test_the_imports_that_the_digest_follows_are_those_of_the_syntax_tree():
         for inner in ast.iter_child_nodes(node):
             yield from by_syntax(inner)
 
-    behind = {*modules_behind(handlers.__name__), *modules_behind(kernel.__name__)}
+    behind = {*modules_behind(handlers.__name__), *modules_behind(train_events.__name__)}
     assert len(behind) > 30
     for name in behind:
         file = source._file(name)
@@ -85,7 +85,7 @@ def test_the_imports_that_the_digest_follows_are_those_of_the_syntax_tree():
 
 def test_no_algorithm_is_behind_an_engine():
     """An edit of a controller or of a queue discipline leaves the engines' machine code alone."""
-    for module in (handlers, kernel):
+    for module in (handlers, train_events):
         rules = [m for m in modules_behind(module.__name__) if m.endswith((".vegas", ".red"))]
         assert rules == []
 
@@ -107,7 +107,7 @@ def test_swapped_fields_of_a_bin_give_another_digest(tmp_path):
             bins.write_text(text)
         code = (
             "from tcpcc.engine.source import module_digest as d;"
-            "print(d('tcpcc.models.packet.handlers'), d('tcpcc.models.fluid.kernel'))"
+            "print(d('tcpcc.models.packet.handlers'), d('tcpcc.models.fluid.train_events'))"
         )
         out = subprocess.run(
             [sys.executable, "-c", code],

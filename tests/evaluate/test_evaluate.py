@@ -193,10 +193,10 @@ def test_a_criterion_goes_to_the_next_model_where_the_first_refuses():
     short = Bottleneck(50e6, 0.02)
     one = Criterion(
         "6.1", "x", "y", "", partial(casts.alone, path=short, seconds=3.0),
-        reader(readings.utilization), False, 0.1, models=("fluid", "packet"),
+        reader(readings.utilization), False, 0.1, models=("meanfield", "packet"),
     )  # fmt: skip
     models = [measure([one], tc.Flow(name), 2, progress=False)[0].model for name in ("reno", "bbr")]
-    assert models == ["fluid", "packet"]
+    assert models == ["meanfield", "packet"]
 
 
 def test_a_cellular_trace_is_a_criterion(tmp_path):

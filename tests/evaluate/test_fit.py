@@ -52,7 +52,7 @@ def test_wrong_arguments_are_named(arguments, words):
 def test_a_model_that_runs_no_trial_is_named():
     case = CASE.replace(flows=[tc.Flow("bbr")])
     with pytest.raises(
-        tc.TcpccError, match=r"none of 4 trials has a value in the fluid model.*bbr"
+        tc.TcpccError, match=r"none of 4 trials has a value in the meanfield model.*bbr"
     ):
-        tc.fit("bbr", {"cwnd_gain": (1.5, 3)}, queue_near(1), [case], screen="fluid", trials=4,
+        tc.fit("bbr", {"cwnd_gain": (1.5, 3)}, queue_near(1), [case], screen="meanfield", trials=4,
                progress=False)  # fmt: skip

@@ -360,8 +360,8 @@ def test_unknown_items_and_other_options_are_refused():
     base = dict.fromkeys(("report", "readme", "scorecard", "accept", "figures", "json"), None)
     with pytest.raises(ScenarioError, match="unknown item of bbr_cubic 'share'"):
         command.reproduce(argparse.Namespace(**base, model="both", item="share"))
-    with pytest.raises(ScenarioError, match="unknown model of bbr_cubic 'fluid'"):
-        command.reproduce(argparse.Namespace(**base, model="fluid", item=None))
+    with pytest.raises(ScenarioError, match="unknown model of bbr_cubic 'hybrid'"):
+        command.reproduce(argparse.Namespace(**base, model="hybrid", item=None))
     with pytest.raises(ScenarioError, match="scorecard"):
         command.reproduce(argparse.Namespace(**{**base, "scorecard": "x"}, model="both", item=None))
 

@@ -7,53 +7,8 @@ import pytest
 
 import tcpcc as tc
 from experiments.quick_vegas import scenarios as s
-from experiments.quick_vegas import tables as t
 
 pytestmark = pytest.mark.papers
-
-MODELS = ("packet", "fluid")
-
-
-def with_real_delta(scenario):
-    first, *rest = scenario.flows
-    real = first.replace(params={**s.THRESHOLDS, "integer_delta": 0})
-    return scenario.replace(flows=[real, *rest])
-
-
-@pytest.mark.parametrize("bdp", [0.5e6, 1e6, 10e6])
-def test_with_the_real_delta_both_models_ramp_up_alike(bdp):
-    rounded = s.basic("quick_vegas", bdp=bdp)
-    apart = []
-    for scenario in (rounded, with_real_delta(rounded)):
-        packet, fluid = (
-            t.settling("start", tc.simulate(scenario, model=model)) for model in MODELS
-        )
-        apart.append(fluid / packet - 1)
-    assert apart[0] < -0.1
-    assert abs(apart[1]) < 0.05
-
-
-@pytest.mark.parametrize(("bdp", "band"), [(1e6, 8), (2e6, 8), (3e6, 16)])
-def test_near_its_goal_the_window_has_taken_as_long_in_both_models(bdp, band):
-    """Counted up to the 1.5 packets of the paper's times they differ by 20 to 100 %."""
-    seconds = {1.5: [], band: []}
-    for model in MODELS:
-        runs = [
-            tc.simulate(s.basic("quick_vegas", phase=phase, bdp=bdp), model=model)
-            for phase in s.FEW_PHASES
-        ]
-        for width, found in seconds.items():
-            found.append(np.mean([until_near(run, width) for run in runs]))
-    packet, fluid = seconds[band]
-    assert fluid == pytest.approx(packet, rel=0.1)
-    packet, fluid = seconds[1.5]
-    assert fluid != pytest.approx(packet, rel=0.2)
-
-
-def until_near(run, band):
-    """s from the CBR traffic's start until the window is within `band` packets of its last."""
-    cross = run.scenario.flows[1]
-    return run.convergence_time(run.flows[0], cross.start, before=cross.stop, band=band)
 
 
 @cache

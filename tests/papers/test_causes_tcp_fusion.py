@@ -52,30 +52,6 @@ def test_cubic_never_equals_bic(cubic):
         assert min(share(run, begin, begin + 45) for run in runs) > 0.65
 
 
-@pytest.mark.parametrize("variant", ["Reno", "Fusion", "CTCP"])
-def test_with_every_packet_acknowledged_the_models_share_alike(variant):
-    """Beside HSTCP; with delayed ACKs fluid's flow has a third more and above."""
-    mean = {
-        (receiver, model): np.mean(
-            [
-                t.mbps(
-                    tc.simulate(
-                        s.laboratory([variant, "HSTCP"], seed=seed, duration=60, receiver=receiver),
-                        model=model,
-                    ),
-                    s.PAIRS_SETTLED,
-                )[0]
-                for seed in SEEDS
-            ]
-        )
-        for receiver in s.RECEIVERS
-        for model in MODELS
-    }
-    off = {r: mean[r, "fluid"] / mean[r, "packet"] - 1 for r in s.RECEIVERS}
-    assert off["delayed ACK"] > 0.25
-    assert abs(off["every packet"]) < 0.1
-
-
 @pytest.mark.parametrize("buffer", [50, 333, 667])
 def test_three_hstcp_flows_come_to_share_with_any_buffer(buffer):
     run = tc.simulate(

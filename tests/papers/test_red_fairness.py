@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import tcpcc as tc
-from experiments.red_fairness import against_ns2, claims, overflows, studies, tables
+from experiments.red_fairness import against_ns2, claims, studies, tables
 from experiments.red_fairness import scenarios as s
 from tcpcc.many import simulate_many
 
@@ -172,15 +172,3 @@ def test_highest_sequence_counts_from_zero():
     whole = tables.rates(run)
     parts = [tables.rates(run, a, a + 25) for a in (0, 25, 50, 75)]
     assert np.mean(parts, axis=0) == pytest.approx(whole)
-
-
-def test_in_packets_both_reno_flows_lose_in_every_overflow_and_in_fluid_not_always():
-    """So only fluid's flows fall out of step (Figure 3.4 (e))."""
-    pair = s.mixed("table_3_1", "R vs R", "drop-tail", 0).replace(interval=0.05)
-    packets, fluid = (
-        overflows.drops_by_overflow(tc.simulate(pair, model=model)) for model in ("packet", "fluid")
-    )
-    assert set(packets) == {(1, 1)}
-    assert packets[1, 1] == pytest.approx(fluid.total(), abs=1)
-    assert fluid[1, 1] > 0.8 * fluid.total()
-    assert any(max(lost) > 1 for lost in fluid)

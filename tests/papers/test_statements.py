@@ -125,10 +125,9 @@ def test_a_quotient_of_what_is_not_measured_is_refused(tmp_path):
 # Evidence for causes in the data files.
 
 
-@pytest.mark.parametrize("model", experiments.MODELS)
-def test_who_gets_more_than_fusion_stunts_reno(model):
+def test_who_gets_more_than_fusion_stunts_reno():
     """Figure 11: HSTCP, BIC and CUBIC at 100 Mb/s, HSTCP and BIC also at 300 Mb/s."""
-    found = numbers("tcp_fusion", model)
+    found = numbers("tcp_fusion", "packet")
     for rate in ("100 Mb/s", "300 Mb/s"):
         more = [
             v for v in ("HSTCP", "BIC", "CUBIC")
@@ -140,29 +139,26 @@ def test_who_gets_more_than_fusion_stunts_reno(model):
             assert beside < 0.75 * found["figure_11", "Reno beside Fusion", rate]
 
 
-@pytest.mark.parametrize("model", experiments.MODELS)
 @pytest.mark.parametrize(("rate", "speed"), [("600 Mb/s", 600e6), ("1 Gb/s", 1e9)])
-def test_random_losses_limit_reno_at_high_rates(model, rate, speed):
+def test_random_losses_limit_reno_at_high_rates(rate, speed):
     """Figure 11: Reno's share is that of the square-root law beside friendly and other variants."""
-    found = numbers("tcp_fusion", model)
+    found = numbers("tcp_fusion", "packet")
     law = 1.22 / math.sqrt(1e-5) / 0.044 * 8 * 1500 / speed
     for variant in ("Fusion", "ARENO", "CTCP", "HSTCP", "BIC"):
         assert found["figure_11", f"Reno beside {variant}", rate] == pytest.approx(law, abs=0.05)
 
 
-@pytest.mark.parametrize("model", experiments.MODELS)
-def test_vegas_share_rises_with_each_lower_pair_of_thresholds(model):
+def test_vegas_share_rises_with_each_lower_pair_of_thresholds():
     """The thesis' experiment with 2n and 3n: nothing turns at 3n and 4n."""
-    found = numbers("red_fairness", model)
+    found = numbers("red_fairness", "packet")
     columns = ("3n, 4n", "3n, 4n, n 20 % less", "2n, 3n", "2n, 3n, n 20 % less")
     shares = [found["thresholds", "8V2R: Fairness", column] for column in columns]
     assert shares == sorted(shares)
     assert shares[-1] > 1.7 * shares[0]
 
 
-@pytest.mark.parametrize("model", experiments.MODELS)
-def test_thresholds_of_3n_and_4n_drop_nothing_of_vegas_alone(model):
-    found = numbers("red_fairness", model)
+def test_thresholds_of_3n_and_4n_drop_nothing_of_vegas_alone():
+    found = numbers("red_fairness", "packet")
     assert found["thresholds", "10V: Drop", "3n, 4n"] == 0
     assert found["thresholds", "10V: Drop", "3n, 4n, n 20 % less"] == 0
     assert found["thresholds", "10V: Drop", "2n, 3n"] > 5

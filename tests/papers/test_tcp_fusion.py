@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-import tcpcc as tc
 from experiments import expected
 from experiments.records import may_be_chance
 from experiments.seeds import over_seeds
@@ -85,23 +84,6 @@ def test_a_kernels_clock_costs_areno_more_than_fusion(loss):
 
 
 # Simulations.
-
-
-@pytest.mark.papers
-def test_fluid_repairs_slow_starts_overshoot_with_fewer_timeouts():
-    """Why fluid's Reno has more at 600 Mb/s in Figure 11: both lose as much, and packets wait for
-    the timer more often."""
-    timeouts, drops = {}, {}
-    for model in ("packet", "fluid"):
-        runs = [
-            tc.simulate(s.high_speed("Fusion", s.RATES["600 Mb/s"], seed), model=model)
-            for seed in s.SEEDS
-        ]
-        timeouts[model] = np.mean([run.timeouts() for run in runs])
-        drops[model] = np.mean([run.data["drops"].sum() for run in runs])
-    assert drops["fluid"] == pytest.approx(drops["packet"], rel=0.1)
-    assert 1.2 < timeouts["packet"] < 1.5
-    assert 0.45 < timeouts["fluid"] < 0.8
 
 
 @pytest.mark.parametrize("reverse", s.TRAFFIC)

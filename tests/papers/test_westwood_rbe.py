@@ -25,11 +25,9 @@ def numbers(item, model="packet"):
 
 @LEGACY
 def test_westwood_is_friendly_where_the_buffer_is_the_bdp(legacy):
-    """Equation 7, in every seed, and in the fluid model's mean."""
-    key = f"Westwood / {legacy}", "BDP"
-    packet, fluid = (numbers("figure_1", model)[key] for model in harness.MODELS)
-    assert 0.85 < packet.low < packet.high < 1.15
-    assert fluid.value == pytest.approx(1, abs=0.08)
+    """Equation 7, in every seed."""
+    found = numbers("figure_1")[f"Westwood / {legacy}", "BDP"]
+    assert 0.85 < found.low < found.high < 1.15
 
 
 @pytest.mark.parametrize("column", [name for name, b in s.BUFFERS.items() if b <= 1])
@@ -53,13 +51,12 @@ TWO_FLOWS = {"figure_3": (67, 266), "figure_4": (93, 187, 375, 750)}
 TRADEOFFS = pytest.mark.parametrize("item", TWO_FLOWS)
 
 
-@MODELS
 @TRADEOFFS
-def test_the_proposal_leaves_two_flows_as_they_are_and_gains_nothing(item, model):
+def test_the_proposal_leaves_two_flows_as_they_are_and_gains_nothing(item):
     """Finding: the text has it gain utilization, less than Westwood does. It gains none, since it
     halves its window as Reno does: of its estimates nothing is left at a loss with the buffer full
     (erratum A1)."""
-    found = numbers(item, model)
+    found = numbers(item)
     for size in TWO_FLOWS[item]:
         assert found["L Proposal", f"B = {size}, N = 2"].value == pytest.approx(1, abs=0.1)
         assert found["G Proposal", f"B = {size}, N = 2"].value == pytest.approx(1, abs=0.01)

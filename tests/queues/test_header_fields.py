@@ -10,8 +10,9 @@ import tcpcc as tc
 from tcpcc.controllers import get
 from tcpcc.engine.jit import record_view
 from tcpcc.errors import ScenarioError, ScenarioWarning
-from tcpcc.models.fluid.fluid_world import FluidWorld
-from tcpcc.models.fluid.timeline import events
+from tcpcc.models.fluid import TrainMemory
+from tcpcc.models.fluid.drivers import run_compiled
+from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.queues.discipline import QUEUES
 
@@ -213,12 +214,9 @@ def test_a_packet_with_a_part_of_the_fields_is_one_without(systems):
 def test_fluid_carries_the_same_words(systems, number):
     """With flows of all three in one scenario; a state read at the end of the fluid's run."""
     net = parking_lot([20, 20, 20], ["add_a", "add_b", "add_a"])
-    world = FluidWorld(tc.Scenario(net, [tc.Flow(c) for c in systems], duration=3))
-    for time, happen in events(world):
-        world.run(time)
-        happen()
-    world.run(3)
-    state = record_view(systems[number].state_dtype, int(world.flows["state"][number]))
+    world = PacketWorld(tc.Scenario(net, [tc.Flow(c) for c in systems], duration=3))
+    run_compiled(TrainMemory(world, 16), "fluid", False, 0.0)
+    state = record_view(systems[number].state_dtype, int(world.tcp["state"][number]))
     expected = [(122, -1), (-1, 1), (122, 1)][number]
     assert (state["seen_a"], state["seen_b"]) == expected
 
@@ -285,9 +283,8 @@ def test_more_than_62_fields_are_refused_in_one_line():
         tc.simulate(tc.Scenario(parking_lot([9, 9], None), [tc.Flow(many)], duration=1))
 
 
-@pytest.mark.parametrize("model", ["fluid", "meanfield"])
-def test_models_that_cannot_write_them_refuse(telemetry, model):
+def test_the_mean_field_cannot_write_them_and_refuses(telemetry):
     case = tc.Scenario(parking_lot([20, 20]), [tc.Flow(telemetry)], duration=1)
     with pytest.raises(ScenarioError) as info:
-        tc.simulate(case, model=model)
+        tc.simulate(case, model="meanfield")
     assert "\n" not in str(info.value)

@@ -563,7 +563,6 @@ def spy_on_arrival(s, p, q):
 
 def spy_on_fluid(s, p, q):
     s.open, s.room = q.flows, q.limit
-    q.memory = p.memory
     s.met[1] = q.concentration
     s.first = s.met[1]
 
@@ -577,7 +576,6 @@ def spy():
             summary="look and learn",
             on_arrival=spy_on_arrival,
             on_fluid=spy_on_fluid,
-            params={"memory": tc.Param(0, "packets", "how far to look back", 0)},
             state={
                 "open": tc.State(-1, "", "open flows"),
                 "room": tc.State(-1, "packets", "room"),
@@ -662,17 +660,13 @@ def test_a_state_array_can_count_packets_by_flow(spy):
     assert run.data.queue_first.values[:, 0] == pytest.approx(sent.values)
 
 
-@pytest.mark.parametrize("memory", [100, 3000])
-def test_concentration_is_the_probability_of_two_packets_of_one_flow(spy, memory):
-    """Shares of 3 to 1: 9/16 + 1/16. Then only the second source sends: concentration grows as the
-    memory of the first 5000 packets fades during the next 625."""
-    net = tc.dumbbell("4 Mbps", "5 ms", 100, queue=spy(memory=memory))
+def test_concentration_is_the_probability_of_two_packets_of_one_flow(spy):
+    """Shares of 3 to 1: 9/16 + 1/16. Then only the second source sends."""
+    net = tc.dumbbell("4 Mbps", "5 ms", 100, queue=spy())
     flows = [tc.CBR("3 Mbps", on=[(0, 10)]), tc.CBR("1 Mbps")]
-    run = tc.simulate(tc.Scenario(net, flows, duration=20), model="fluid")
+    run = tc.simulate(tc.Scenario(net, flows, duration=20), model="meanfield")
     at = run.data.queue_first[:, 0].sel(time=[9.9, 15], method="nearest")
-    left = math.exp(-625 / memory)
-    past, later = left * (1 - math.exp(-5000 / memory)), 1 - left
-    assert at.values == pytest.approx([10 / 16, (past / 4 + later) / (past + later)], rel=0.003)
+    assert at.values == pytest.approx([10 / 16, 1])
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])

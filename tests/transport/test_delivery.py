@@ -168,12 +168,6 @@ def test_both_drivers_give_the_same_bits(name, loss):
     both_drivers(path(name, 4.0, loss=loss, queue=tc.StepMark(threshold=30), **marked))
 
 
-def test_fluid_refuses_controllers_that_need_packets():
-    with pytest.raises(tc.ScenarioError, match="controller 'bbr' needs packets") as error:
-        tc.simulate(path("bbr"), model="fluid")
-    assert "\n" not in str(error.value)
-
-
 def test_a_recovery_that_inflates_the_window_is_refused():
     with pytest.raises(tc.ScenarioError, match="needs one that reads selective"):
         path("bbr", recovery="reno")

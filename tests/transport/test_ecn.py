@@ -224,9 +224,12 @@ def test_an_unknown_ecn_setting_is_refused():
         tc.Transport(ecn="acurate")
 
 
-def test_the_fluid_model_refuses_ecn():
-    with pytest.raises(ScenarioError, match=r"flow 'newreno1': ecn = 'accurate': .* packet model"):
-        tc.simulate(scenario(tc.RED()), model="fluid")
+def test_the_fluid_model_marks_as_many():
+    queue = tc.RED(min_thresh=5, max_thresh=20, ecn=True)
+    runs = [tc.simulate(scenario(queue), model) for model in ("packet", "fluid")]
+    packets, fluid = (float(run.data["marks"].sum()) for run in runs)
+    assert packets > 10
+    assert fluid == pytest.approx(packets, rel=0.2)
 
 
 # The ECN field

@@ -146,8 +146,7 @@ def test_fields_are_found_in_helpers_and_under_other_names(rule, read):
                          params=PARAMS).reads_of_packets == read  # fmt: skip
 
 
-@pytest.mark.parametrize("model", ["fluid", "meanfield"])
-def test_models_without_packets_refuse_rules_that_read_of_them(model):
+def test_the_mean_field_refuses_rules_that_read_of_packets():
     net = tc.dumbbell("10 Mbps", "20 ms", 30)
     with pytest.raises(ScenarioError, match=r"controller 'reader' needs packets \(a.pipe\)"):
-        tc.simulate(tc.Scenario(net, [tc.Flow(READER)], duration=1), model=model)
+        tc.simulate(tc.Scenario(net, [tc.Flow(READER)], duration=1), model="meanfield")

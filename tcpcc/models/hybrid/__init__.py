@@ -1,6 +1,6 @@
 """The hybrid model: foreground flows as packets and background flows as trains, in the same queues.
 
-It is the model of trains (:mod:`tcpcc.models.trains`). Flows with ``background=True`` travel as
+It is the fluid model (:mod:`tcpcc.models.fluid`). Flows with ``background=True`` travel as
 trains; with a `count` they run as several representatives, each packet of which stands for one
 packet of each of its flows. Each packet of all other traffic is a train of its own.
 
@@ -15,8 +15,8 @@ import time
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, unknown, whole
+from tcpcc.models.fluid import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
 from tcpcc.models.hybrid.crowds import warn_of_crowds
-from tcpcc.models.trains import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -51,7 +51,7 @@ def simulate(
     Raises:
         ScenarioError: no flow has ``background=True``; an unknown driver.
     """
-    from tcpcc.models.trains.drivers import RUN
+    from tcpcc.models.fluid.drivers import RUN
 
     begin = time.thread_time()
     if driver not in RUN:

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from tcpcc.models.estimates import Estimate, Options, record_memory
+from tcpcc.models.fluid import REPRESENTATIVES
 from tcpcc.models.hybrid import check_background
 from tcpcc.models.packet.packet_cost import packets_sent, seconds_for, traffic_memory, workloads
-from tcpcc.models.trains import REPRESENTATIVES
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario

@@ -70,8 +70,8 @@ def simulate(
 
     begin = time.thread_time()
     world = MeanFieldWorld(scenario, step, marking=marking)
-    warn_of_jitter(world.resolved, "meanfield")
-    warn_of_tiny_buffers(world.resolved, "meanfield")
+    warn_of_jitter(world.resolved)
+    warn_of_tiny_buffers(world.resolved)
     warn_of_late_starts(world.resolved)
     world.start()
     with Progress(scenario.duration, progress) as bar:

@@ -78,7 +78,7 @@ def refuse_what_is_not_smooth(resolved: Resolved) -> None:
     if resolved.workloads:
         raise ScenarioError(
             f"workload {resolved.workloads[0].name!r}: the meanfield model takes only endless"
-            " flows; use the packet model"
+            " flows; use the packet or the fluid model"
         )
     for flow in resolved.flows:
         if isinstance(flow.spec, Flow) and flow.spec.size is not None:

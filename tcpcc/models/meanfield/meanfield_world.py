@@ -78,8 +78,8 @@ class MeanFieldWorld:
         self.scenario = scenario
         self.marking = marking
         self.resolved = resolved or scenario.resolve(expand=False)
-        refuse_what_needs_packets(self.resolved, "meanfield", ecn=True)
-        refuse_groups(self.resolved, "meanfield")
+        refuse_what_needs_packets(self.resolved)
+        refuse_groups(self.resolved)
         refuse_what_is_not_smooth(self.resolved)
         self.kinds = flow_classes(self.resolved)
         self.kept = queueing_links(self.resolved)

@@ -25,8 +25,6 @@ register(
         "fast recovery until the first new ACK, once per window (RFC 6582's `recover`)",
         on_ack,
         source="RFC 5681",
-        fluid=True,
         coasts=True,
-        holes_at_most=1,
     )
 )

@@ -27,9 +27,6 @@ register(
         "Reno by RFC 5681 alone: three duplicate ACKs always cause a fast retransmit",
         on_ack,
         source="RFC 5681; 4.3BSD-Reno",
-        fluid=True,
         coasts=True,
-        careful=False,
-        holes_at_most=1,
     )
 )

@@ -132,8 +132,6 @@ register(
         on_timeout=on_timeout,
         state=FINE_TIMER,
         source="Brakmo, Peterson 1995",
-        fluid=True,
         coasts=True,
-        fine_timer=True,
     )
 )

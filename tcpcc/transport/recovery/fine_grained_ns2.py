@@ -136,11 +136,8 @@ register(
             "begun": State(0, "s", "when the flow's first packet was sent"),
         },
         source="ns-2.35, tcp-vegas.cc",
-        fluid=True,
         coasts=True,
         stale_rounds=True,
         newest_only=True,
-        fine_timer=True,
-        keeps_inflation=True,
     )
 )

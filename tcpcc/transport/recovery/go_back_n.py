@@ -25,8 +25,6 @@ register(
         "go-back-N in slow start",
         on_ack,
         source="Jacobson 1988; RFC 5681",
-        fluid=True,
         coasts=True,
-        holes_per_round=math.inf,
     )
 )

@@ -33,7 +33,7 @@ from tcpcc.transport.flow_record import TCP_FLOW
 
 @dataclass(frozen=True, eq=False)
 class Recovery(Definition):
-    """A loss recovery: its rules, and the properties that the fluid model uses.
+    """A loss recovery: its rules and properties.
 
     Args:
         name: unique; a Python identifier, in which hyphens are allowed.
@@ -48,27 +48,12 @@ class Recovery(Definition):
         state: private state.
         source: paper or RFC.
         selective: the sender reads which packets the receiver has (SACK).
-        stale_rounds: a timeout does not end the round, and a round of one packet resets BaseRTT
-            (packet and fluid model).
+        stale_rounds: a timeout does not end the round, and a round of one packet resets BaseRTT.
         newest_only: an ACK that covers a retransmission gives an RTT sample if the newest packet
-            that it acknowledges was sent once (packet model).
-        fine_timer: a duplicate ACK detects a hole that is older than a fine-grained timeout, as in
-            Vegas (fluid model, like all properties below).
-        impatient: only the first partial ACK restarts the timer.
-        careful: a loss in a window that was already cut is not a separate loss event.
-        keeps_inflation: the window stays inflated if no further duplicate ACK arrives, and a fast
-            retransmit backs off the coarse timer.
-        limited_transmit: whether the first duplicate ACKs release new data; None: the flow's
-            setting.
+            that it acknowledges was sent once.
         proportional: the window is reduced over the round trip after a loss (RFC 6937).
-        repeats: the loss of a retransmission is detected without the timer.
-        holes_per_round: lost packets of one window repaired per round trip.
-        holes_at_most: lost packets of one window that can be repaired without a timeout.
-        fluid: whether these properties describe the recovery. The fluid model and the mean field
-            call none of its rules; they refuse a recovery that does not say so.
-
         coasts: while nothing is missing, ``on_ack`` reads no segment's record but that of `f.ack`,
-            and sends by `output.fill` or `output.send_run` (:mod:`tcpcc.models.trains.coasting`).
+            and sends by `output.fill` or `output.send_run` (:mod:`tcpcc.models.fluid.coasting`).
 
     The source of each rule is checked when the recovery is created, as for a controller.
 
@@ -90,16 +75,7 @@ class Recovery(Definition):
     selective: bool = False
     stale_rounds: bool = False
     newest_only: bool = False
-    fine_timer: bool = False
-    impatient: bool = False
-    careful: bool = True
-    keeps_inflation: bool = False
-    limited_transmit: bool | None = None
     proportional: bool = False
-    repeats: bool = False
-    holes_per_round: float = 1.0
-    holes_at_most: float = float("inf")
-    fluid: bool = False
     coasts: bool = False
     validate: Callable[[dict[str, float]], str | None] | None = None
 

@@ -361,11 +361,7 @@ register(
             "repeats": State(0, "0 or 1", "the probe repeats a packet", kind=int),
         },
         source="RFC 8985; RFC 6937",
-        fluid=True,
         selective=True,
-        limited_transmit=True,
         proportional=True,
-        repeats=True,
-        holes_per_round=math.inf,
     )
 )

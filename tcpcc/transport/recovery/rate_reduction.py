@@ -120,12 +120,9 @@ def add(name, summary, source, today):
             },
             state=SCOREBOARD | REDUCTION,
             source=source,
-            fluid=True,
             coasts=True,
             selective=True,
-            limited_transmit=True,
             proportional=True,
-            holes_per_round=math.inf,
         )
     )
 

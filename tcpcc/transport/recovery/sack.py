@@ -10,8 +10,6 @@ lost, one more for its retransmission. The scoreboard is updated as segments pas
 edges, so nothing scans the window.
 """
 
-import math
-
 from tcpcc.definition import State, register
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.delivery import unmark_lost
@@ -293,10 +291,7 @@ register(
         on_undo=unmark_scoreboard,
         state=SCOREBOARD,
         source="RFC 6675",
-        fluid=True,
         coasts=True,
         selective=True,
-        limited_transmit=True,
-        holes_per_round=math.inf,
     )
 )

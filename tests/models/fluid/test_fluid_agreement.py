@@ -1,4 +1,4 @@
-"""The fluid model compared with closed forms, with the packet model, and with itself."""
+"""The fluid model compared with closed forms, and with the packet model."""
 
 import math
 
@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.models.fluid import steps
-from tcpcc.models.fluid.fluid_world import FluidWorld
-from tcpcc.models.fluid.timeline import events
 
 NS2 = tc.Transport.ns2()
 
@@ -81,35 +78,7 @@ def test_the_order_of_different_flows_does_not_matter():
         tc.simulate(tc.Scenario(net, each, duration=30), "fluid") for each in (flows, flows[::-1])
     ]
     there, back = (run.throughput(after=10).values for run in runs)
-    assert there == pytest.approx(back[::-1], rel=1e-6)
-
-
-def test_a_finer_step_changes_little():
-    case = tc.Scenario(
-        tc.dumbbell("20 Mbps", "20 ms", 500),
-        [tc.Flow("vegas", alpha=2, beta=4), tc.CBR("10 Mbps", on=[(20, 40)])],
-        duration=60,
-    )
-    coarse = tc.simulate(case, "fluid")
-    fine = tc.simulate(case, "fluid", step=1e-4)
-    difference = np.abs(coarse.data["cwnd"] - fine.data["cwnd"])[:, 0]
-    assert float(difference.mean()) < 1.0
-
-
-def test_cost_does_not_depend_on_bandwidth():
-    """The number of steps determines the cost. It depends only on the round-trip time, not on the
-    number of packets."""
-    worlds = []
-    for rate in (1e7, 1e9):
-        case = lone("vegas", rate=rate, duration=100)
-        worlds.append(FluidWorld(case))
-        for at, happen in events(worlds[-1]):
-            worlds[-1].run(at)
-            happen()
-        worlds[-1].run(case.duration)
-    slow, fast = worlds
-    assert fast.flows["next_seq"][0] > 5 * slow.flows["next_seq"][0]
-    assert fast.w["k"][0] < 1.5 * slow.w["k"][0]
+    assert there == pytest.approx(back[::-1], abs=8000 / 20)  # a packet
 
 
 def test_queues_of_slow_flows_stay_within_the_buffer():
@@ -133,30 +102,6 @@ def test_without_a_queue_controllers_see_the_base_rtt():
     assert run.throughput(after=50).mean() == pytest.approx(
         float(packets.throughput(after=50).mean()), rel=0.05
     )
-
-
-def test_starts_of_many_flows_do_not_shorten_the_steps():
-    """All flows share the steps; only with few flows are steps shorter after a start."""
-    assert [steps.first_step(n) for n in (1, 30)] == [steps.TINY, steps.TINY]
-    assert steps.first_step(10_000) == 1
-    net = tc.dumbbell("1 Gbps", "50 ms", 1000)
-    world = FluidWorld(tc.Scenario(net, [tc.Flow("newreno", count=4000, jitter=1)], duration=2))
-    assert world.flows["finest"].min() == world.coarse == world.together
-
-
-@pytest.mark.parametrize(("count", "queue", "parts"), [
-    (1, tc.RED(), 25), (1000, tc.RED(), 10), (1000, tc.DropTail(), 12)
-])  # fmt: skip
-def test_steps_are_longer_for_flows_with_a_count(count, queue, parts):
-    """Longest where the queue drops before it is full. The start of such a flow shortens no
-    step."""
-    net = tc.dumbbell("1 Gbps", "50 ms", 10_000, queue=queue)
-    case = tc.Scenario(net, [tc.Flow("newreno", count=count)], duration=2)
-    world = FluidWorld(case, representatives=1)
-    assert world.coarse == pytest.approx(0.1 / parts, rel=0.01)
-    before = world.w["length"][0]
-    world.activate(0)
-    assert (world.w["length"][0] < before) == (count == 1)
 
 
 def test_tiny_windows_lose_and_time_out_as_in_packets():

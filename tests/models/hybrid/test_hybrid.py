@@ -5,7 +5,7 @@ import pytest
 from drivers import both_drivers
 
 import tcpcc as tc
-from tcpcc.models.trains.train_events import OTHERS
+from tcpcc.models.fluid.train_events import OTHERS
 
 RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
 
@@ -100,7 +100,7 @@ def test_foreground_flows_with_a_count_are_all_simulated():
     flows = [tc.Flow("newreno", count=30), tc.Flow("newreno", count=30, background=True)]
     case = tc.Scenario(net, flows, duration=1)
     assert len(tc.simulate(case, "hybrid", representatives=4).flows) == 34
-    assert len(tc.simulate(case, "trains", representatives=4).flows) == 8
+    assert len(tc.simulate(case, "fluid", representatives=4).flows) == 8
 
 
 def test_background_yields_to_a_packet_source():
@@ -125,7 +125,7 @@ def test_fewer_representatives_give_the_same_queue_and_losses(representatives):
         min_thresh=200, max_thresh=1200, max_p=0.1, gentle=True, weight=0.002
     ))  # fmt: skip
     case = tc.Scenario(net, [tc.Flow("newreno", count=240, jitter=3)], duration=20)
-    runs = [tc.simulate(case, model="trains", representatives=k) for k in (240, representatives)]
+    runs = [tc.simulate(case, model="fluid", representatives=k) for k in (240, representatives)]
     every, few = (run.data.sel(time=slice(8, None)) for run in runs)
     assert float(few.queue.mean()) == pytest.approx(float(every.queue.mean()), rel=0.06)
     losses = [float(x.drops.sum() / x.arrived.sum()) for x in (every, few)]
@@ -206,19 +206,19 @@ def test_hybrid_agrees_with_packets(name, tolerance):
     assert hybrid["loss"] == pytest.approx(packet["loss"], rel=0.15)
 
 
-SHARES = {  # of the foreground; standard errors of 12 seeds are 0.01, under drop-tail 0.02
-    "RED, 100 NewReno": 0.998,
-    "RED, 100 CUBIC": 1.005,
-    "drop-tail, 10 NewReno": 0.985,
-    "drop-tail, 100 NewReno": 1.004,
-    "drop-tail, 100 CUBIC": 0.957,
+SHARES = {  # of the foreground, means of twenty seeds: it loses a little too much at drop-tail
+    "RED, 100 NewReno": 0.993,
+    "RED, 100 CUBIC": 0.999,
+    "drop-tail, 10 NewReno": 0.969,
+    "drop-tail, 100 NewReno": 0.947,
+    "drop-tail, 100 CUBIC": 0.937,
 }
 
 
 @pytest.mark.papers
 @pytest.mark.parametrize("name", SHARES)
 def test_foreground_flows_get_the_share_of_equal_background_flows(name):
-    """In the packet model the share is 1. The standard error of twenty seeds is at most 0.013."""
+    """In the packet model the share is 1. The standard error of twenty seeds is at most 0.015."""
     from experiments.background import foreground_share
 
     found = foreground_share(name, range(1, 21))

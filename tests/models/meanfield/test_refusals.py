@@ -5,7 +5,6 @@ import pytest
 import tcpcc as tc
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import QUEUES
-from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.go_back_n import on_ack
 
 NET = {"rate": "10 Mbps", "delay": "20 ms", "buffer": 50}
@@ -64,17 +63,10 @@ def test_pi_holds_its_target():
     assert run.queue_mean(after=150) == pytest.approx(200, rel=0.02)
 
 
-@pytest.mark.parametrize("model", ["fluid", "meanfield"])
-def test_a_recovery_of_the_users_own_needs_packets(model):
-    """Unless it says that its properties describe it; all built-in recoveries do."""
+def test_the_mean_field_has_no_recovery_and_refuses_none():
     tc.register(tc.Recovery("mine", "go-back-N", on_ack))
-    assert f"the {model} model calls no rule of recovery 'mine'" in refusal(
-        scenario(recovery="mine"), model
-    )
-    tc.simulate(scenario(recovery="mine"))
-    tc.register(tc.Recovery("mine", "go-back-N", on_ack, fluid=True))
-    tc.simulate(scenario(recovery="mine"), model=model)
-    assert all(recovery.fluid for recovery in RECOVERIES.values())
+    own, known = (tc.simulate(scenario(recovery=r), "meanfield") for r in ("mine", "sack"))
+    assert own.queue_mean(after=2) == known.queue_mean(after=2)
 
 
 @pytest.mark.parametrize(

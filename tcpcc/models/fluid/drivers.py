@@ -1,4 +1,4 @@
-"""The two drivers of trains, compiled and SimPy; both give bit-identical results."""
+"""The two drivers of the fluid model, compiled and SimPy; both give bit-identical results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
-    from tcpcc.models.trains import TrainMemory
+    from tcpcc.models.fluid import TrainMemory
     from tcpcc.results import Run
 
 
@@ -21,7 +21,7 @@ def run_compiled(memory: TrainMemory, model: str, progress: bool, begin: float) 
 
     `begin` is the value of ``time.thread_time()`` from which the run's CPU time counts.
     """
-    from tcpcc.models.trains.train_events import run_trains
+    from tcpcc.models.fluid.train_events import run_trains
 
     world, w, duration = memory.world, memory.world.w[0], memory.world.scenario.duration
     with Progress(duration, progress) as bar:
@@ -46,7 +46,7 @@ class TrainSimulation(PacketSimulation):
         self._memory = memory
 
     def _advance(self) -> float:
-        from tcpcc.models.trains.train_events import step_trains
+        from tcpcc.models.fluid.train_events import step_trains
 
         return step_trains(self._address, address(self._memory.x))
 

@@ -1,4 +1,4 @@
-"""The model of trains against the packet model."""
+"""The fluid model against the packet model."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_lone_vegas_measures_the_queue_that_packets_measure(per_rtt):
     keeps any queue from alpha to beta, 1 to 3 packets."""
     run = scenario("vegas", 1)
     packets = measured(tc.simulate(run))
-    trains = measured(tc.simulate(run, "trains", per_rtt=per_rtt))
+    trains = measured(tc.simulate(run, "fluid", per_rtt=per_rtt))
     assert trains["util"] == pytest.approx(packets["util"], abs=0.005)
     assert trains["queue"] == pytest.approx(packets["queue"], abs=1.05)
 
@@ -45,7 +45,7 @@ def test_red_acts_on_the_packets_of_a_train():
     run = scenario("newreno", 5, queue=tc.RED(min_thresh=10, max_thresh=40), buffer=200)
     seeds = [run.replace(seed=seed) for seed in (1, 2, 3)]
     packets = [measured(tc.simulate(one)) for one in seeds]
-    trains = [measured(tc.simulate(one, "trains")) for one in seeds]
+    trains = [measured(tc.simulate(one, "fluid")) for one in seeds]
     for name, off in (("util", 0.02), ("queue", 0.08), ("rtx", 0.2)):
         mean = np.mean([m[name] for m in packets])
         assert np.mean([m[name] for m in trains]) == pytest.approx(mean, rel=off)
@@ -54,7 +54,7 @@ def test_red_acts_on_the_packets_of_a_train():
 def test_a_start_up_overflows_a_buffer_by_as_much_as_with_packets():
     net = tc.dumbbell("100 Mb/s", "1 ms", 312, access_delay="12 ms")
     run = tc.Scenario(net, [tc.Flow("newreno")], duration=0.6, interval=0.1)
-    runs = [tc.simulate(run), tc.simulate(run, "trains", per_rtt=1)]
+    runs = [tc.simulate(run), tc.simulate(run, "fluid", per_rtt=1)]
     drops = [float(one.data["dropped"].values.sum()) for one in runs]
     assert drops[0] > 250
     assert drops[1] == pytest.approx(drops[0], rel=0.05)
@@ -65,7 +65,7 @@ def test_small_windows_are_packets():
     run = scenario("newreno", 20, buffer=20).jittered(processing=PACKET_TIME)
     seeds = [run.replace(seed=seed) for seed in (1, 2, 3)]
     packets = [measured(tc.simulate(one)) for one in seeds]
-    trains = [measured(tc.simulate(one, "trains", per_rtt=1e9)) for one in seeds]
+    trains = [measured(tc.simulate(one, "fluid", per_rtt=1e9)) for one in seeds]
     for name, off in (("queue", 0.06), ("rtx", 0.1)):
         mean = np.mean([m[name] for m in packets])
         assert np.mean([m[name] for m in trains]) == pytest.approx(mean, rel=off)
@@ -74,7 +74,7 @@ def test_small_windows_are_packets():
 @pytest.mark.parametrize("controller", ["cubic", "bbr", "copa", "htcp"])
 def test_a_controller_reaches_the_queue_of_packets(controller):
     run = scenario(controller, 2).jittered(processing=PACKET_TIME)
-    packets, trains = measured(tc.simulate(run)), measured(tc.simulate(run, "trains"))
+    packets, trains = measured(tc.simulate(run)), measured(tc.simulate(run, "fluid"))
     assert trains["util"] == pytest.approx(packets["util"], abs=0.02)
     assert trains["queue"] == pytest.approx(packets["queue"], rel=0.12, abs=1.5)
 
@@ -90,12 +90,12 @@ def test_a_controller_reaches_the_queue_of_packets(controller):
 )
 def test_all_packets_are_accounted_for(name, seed, duration):
     """The fixture `conserved` counts them at the end of each run."""
-    run = tc.simulate(phase_free(CASES[name].scenario.replace(duration=duration), seed), "trains")
+    run = tc.simulate(phase_free(CASES[name].scenario.replace(duration=duration), seed), "fluid")
     assert float(run.data["dropped"].sum()) > 100
 
 
 def test_no_packet_appears_or_is_counted_twice():
-    run = tc.simulate(scenario("newreno", 5), "trains")
+    run = tc.simulate(scenario("newreno", 5), "fluid")
     sums = {name: run.data[name].sum("time").values for name in ("sent", "delivered", "dropped")}
     repeats = run.data["retransmitted"].sum("time").values
     assert np.all(sums["delivered"] + sums["dropped"] <= sums["sent"] + 1)
@@ -106,12 +106,12 @@ def test_no_packet_appears_or_is_counted_twice():
 
 def test_a_bad_resolution_is_refused():
     with pytest.raises(tc.ScenarioError, match="per_rtt"):
-        tc.simulate(scenario("newreno", 1), "trains", per_rtt=0)
+        tc.simulate(scenario("newreno", 1), "fluid", per_rtt=0)
 
 
 def test_the_record_names_the_model():
     scenario = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), [tc.Flow("reno")], duration=1)
-    assert tc.simulate(scenario, "trains").data.attrs["model"] == "trains"
+    assert tc.simulate(scenario, "fluid").data.attrs["model"] == "fluid"
 
 
 def without_records(name):
@@ -132,7 +132,7 @@ def test_coasting_changes_no_bit(name):
     for recovery in ("mine", name):
         net = tc.dumbbell("50 Mb/s", "10 ms", 60)
         flows = [tc.Flow("newreno", recovery=recovery, start=0.3 * k) for k in range(3)]
-        runs.append(tc.simulate(tc.Scenario(net, flows, duration=8), "trains").data)
+        runs.append(tc.simulate(tc.Scenario(net, flows, duration=8), "fluid").data)
     assert float(runs[0]["dropped"].sum()) > 20
     for of in ("cwnd", "sent", "delivered", "retransmitted", "timeouts", "queue"):
         np.testing.assert_array_equal(runs[0][of].values, runs[1][of].values)

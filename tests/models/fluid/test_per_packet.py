@@ -1,5 +1,5 @@
-"""What a train cannot carry goes packet by packet: trains against the packet model, with the noise
-of the battery."""
+"""What a train cannot carry goes packet by packet: the fluid model against the packet model,
+with the noise of the battery."""
 
 import random
 
@@ -96,7 +96,7 @@ def measured(one, seed, model):
 def test_trains_agree_with_packets(name):
     """Within 10 % or, since some 80 values are compared, three standard errors."""
     packets, trains = (
-        [measured(CASES[name], seed, model) for seed in SEEDS] for model in ("packet", "trains")
+        [measured(CASES[name], seed, model) for seed in SEEDS] for model in ("packet", "fluid")
     )
     for of in packets[0]:
         a, b = (spread([one[of] for one in runs]) for runs in (packets, trains))
@@ -115,7 +115,7 @@ def test_a_link_of_acks_alone_is_recorded():
     ]
     run = tc.Scenario(net, traffic, duration=20)
     for name in ("sent_bits", "arrived", "busy"):
-        sums = [tc.simulate(run, m).data[name].sum("time").values for m in ("packet", "trains")]
+        sums = [tc.simulate(run, m).data[name].sum("time").values for m in ("packet", "fluid")]
         assert sums[1] == pytest.approx(sums[0], rel=0.02), name
 
 
@@ -123,16 +123,14 @@ def test_a_first_window_of_more_than_the_first_ring_is_sent_at_once():
     """A flow has memory for 64 segments at first; what does not fit follows in the same event."""
     start = tc.Flow("newreno", size=200, transport=tc.Transport(initial_window=200))
     run = tc.Scenario(tc.dumbbell(1e9, "5 ms", 1000), [start], duration=2, interval=0.01)
-    times = [
-        float(tc.simulate(run, model).fct()["fct_s"].iloc[0]) for model in ("packet", "trains")
-    ]
+    times = [float(tc.simulate(run, model).fct()["fct_s"].iloc[0]) for model in ("packet", "fluid")]
     assert times[1] == pytest.approx(times[0], rel=0.01)
 
 
 def test_a_full_buffer_drops_single_packets_as_often_as_those_of_trains():
     """Drop-tail does not mark, so flows with ECN and without it have equal shares."""
     runs = [
-        measured(CASES["ECN beside none at a full buffer"], seed, "trains") for seed in range(30)
+        measured(CASES["ECN beside none at a full buffer"], seed, "fluid") for seed in range(30)
     ]
     shares = [np.mean([run[f"goodput {name}"] for run in runs]) for name in ("ecn", "none")]
     assert shares[0] / shares[1] == pytest.approx(1, abs=0.1)
@@ -145,7 +143,7 @@ def test_random_scenarios_run_and_conserve_packets():
             one = fuzz.scenario(random.Random(f"trains {number}"))
         except tc.ScenarioError:  # a controller that needs another loss recovery
             continue
-        run = tc.simulate(one, "trains")
+        run = tc.simulate(one, "fluid")
         totals = run.totals()
         assert (totals["sent"] >= totals["delivered"]).all(), number
         assert not bool((run.data["queue"] < 0).any()), number
@@ -160,13 +158,13 @@ def test_a_discipline_sees_idle_time_and_its_state_is_recorded():
         *(tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)),
     ]
     run = tc.Scenario(net, flows, duration=3, interval=0.01)
-    ends = [tc.simulate(run, model).data.finished.values[1:] for model in ("packet", "trains")]
+    ends = [tc.simulate(run, model).data.finished.values[1:] for model in ("packet", "fluid")]
     assert ends[1] == pytest.approx(ends[0], abs=0.001)
     red = tc.Scenario(
         tc.dumbbell("10 Mbps", "20 ms", 100, queue="red"), [tc.Flow("reno")], duration=20
     )
     means = [
         tc.simulate(red, model).data.queue_avg.isel(link=0).sel(time=slice(10, None)).mean()
-        for model in ("packet", "trains")
+        for model in ("packet", "fluid")
     ]
     assert float(means[1]) == pytest.approx(float(means[0]), rel=0.1)

@@ -7,7 +7,7 @@ records of what is outstanding, and the flow goes on as with packets.
 """
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.trains.train_records import LOG_SIZE, logged_at
+from tcpcc.models.fluid.train_records import LOG_SIZE, logged_at
 from tcpcc.transport.flow_record import OPEN, segment_at
 
 

@@ -24,6 +24,34 @@ import numpy as np
 from tcpcc.engine.jit import call_rule, compiled, entry, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.fluid.coasting import (
+    begin_coasting,
+    log_train,
+    stop_coasting,
+    time_sent,
+    write_newest,
+)
+from tcpcc.models.fluid.train_records import (
+    AT_LINK,
+    AT_SENDER,
+    FREE,
+    SHARED,
+    SINGLE,
+    STAGE,
+    Train,
+    at_times,
+    drop_first_packet,
+    line_at,
+    open_at,
+    packet_of,
+    part,
+    pool_at,
+    read_train,
+    train_at,
+    train_of,
+    trains_at,
+    write_train,
+)
 from tcpcc.models.packet.conversations import leave_place, note_items
 from tcpcc.models.packet.event_list import drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import (
@@ -81,34 +109,6 @@ from tcpcc.models.packet.recorder import (
 )
 from tcpcc.models.packet.scheduled import send_packet
 from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample_at, run_timer
-from tcpcc.models.trains.coasting import (
-    begin_coasting,
-    log_train,
-    stop_coasting,
-    time_sent,
-    write_newest,
-)
-from tcpcc.models.trains.train_records import (
-    AT_LINK,
-    AT_SENDER,
-    FREE,
-    SHARED,
-    SINGLE,
-    STAGE,
-    Train,
-    at_times,
-    drop_first_packet,
-    line_at,
-    open_at,
-    packet_of,
-    part,
-    pool_at,
-    read_train,
-    train_at,
-    train_of,
-    trains_at,
-    write_train,
-)
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import (

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
 
-PER_PACKET, PER_TRAIN = 5e-8, 4e-7  # CPU s
+PER_PACKET, PER_TRAIN = 1e-8, 4e-7  # CPU s
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:

@@ -52,7 +52,9 @@ report: $(REPRODUCING)
 # a few, and all that shows them; `git diff experiments/data` shows what moved. After causes have been
 # edited too: the notebooks tell them.
 accept: $(READY)
-	$(BIN)/tcpcc reproduce --accept --figures --scorecard docs/scorecard.md --readme README.md
+	$(BIN)/tcpcc reproduce --accept
+	$(BIN)/python -m experiments.differences
+	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
 	TCPCC_QUICK=1 $(BIN)/tcpcc reproduce --accept
 	$(BIN)/tcpcc reproduce variants --accept --figures --scorecard docs/variants.md
 	$(BIN)/tcpcc reproduce bbr_cubic --accept --figures

@@ -7,8 +7,7 @@ Every item in which fluid and packets differ by more than 10 % is simulated agai
   only. Floyd and Jacobson (1992) remove them by hosts that take a random time of up to one packet
   time for each packet.
 - Where that is not enough, with random hosts and trains of an eighth of the length
-  (`SHORT` of them in a round trip). Packets of a train arrive together, so that a full queue drops
-  several of one flow.
+  (`SHORT` of them in a round trip).
 
 experiments/data/differences.csv has the numbers and what removes the difference; the scorecard
 names it as the cause (`experiments.published`).

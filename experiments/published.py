@@ -179,8 +179,8 @@ CAUSES = {
         _CHECK,
     ),
     "trains": Cause(
-        "Trains: packets of a train arrive together, so a full queue drops several of one flow. "
-        "With random times in hosts and 128 trains in a round trip the models agree.",
+        "Length of trains: with random times in hosts and 128 trains in a round trip, not 16, the "
+        "models agree.",
         _CHECK,
     ),
 }

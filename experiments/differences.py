@@ -6,8 +6,7 @@ Every item in which fluid and packets differ by more than 10 % is simulated agai
   full drop-tail queue decides who loses, for minutes: these traffic phases exist among packets
   only. Floyd and Jacobson (1992) remove them by hosts that take a random time of up to one packet
   time for each packet.
-- Where that is not enough, with random hosts and trains of an eighth of the length
-  (`SHORT` of them in a round trip).
+- Where that is not enough, with random hosts and trains of an eighth of the length.
 
 experiments/data/differences.csv has the numbers and what removes the difference; the scorecard
 names it as the cause (`experiments.published`).
@@ -19,17 +18,16 @@ import argparse
 import csv
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import tcpcc as tc
-from experiments import expected, harness
+from experiments import expected, harness, seeds
 from experiments.published import DIFFERENCES, Key
 from experiments.records import MODELS, Measured, agree, completed, is_one_by_chance
 from tcpcc.many import Simulations
 
 DIGITS = 6
 HEAD = ("paper", "item", "row", "column", "packet", "fluid", "fluid, short trains", "cause")
-SHORT = 128
+SHORT = {"per_rtt": 8 * seeds.OPTIONS["fluid"]["per_rtt"]}
 
 
 def with_random_hosts(scenario: tc.Scenario) -> tc.Scenario:
@@ -50,14 +48,21 @@ def differing(paper: harness.Paper) -> dict[str, set[Key]]:
 
 
 def numbers(
-    paper: harness.Paper, items: Iterable[str], model: str, jobs: int | None = None, **options: Any
+    paper: harness.Paper,
+    items: Iterable[str],
+    model: str,
+    jobs: int | None = None,
+    **options: float,
 ) -> dict[Key, Measured]:
-    """Numbers of items in a model, with random hosts."""
+    """Numbers of items in a model, with random hosts; `options` are of the model."""
     of_items = {
         (item, key): with_random_hosts(one)
         for (item, key), one in harness.scenarios_of(paper, items).items()
     }
-    with Simulations(of_items.values(), model, jobs=jobs, processes=True, **options) as simulations:
+    settings = {**seeds.OPTIONS[model], **options}
+    with Simulations(
+        of_items.values(), model, jobs=jobs, processes=True, **settings
+    ) as simulations:
         simulations.begin()
         runs = simulations.runs(progress=False)
     found = harness.measure(paper, harness.by_item(items, of_items, runs))
@@ -80,7 +85,7 @@ def rows(
     keys = [key for item in chosen for key in sorted(differ[item])]
     others = [key for key in keys if not alike(packets[key], fluid[key])]
     needed = sorted(harness.needed(paper, {key[0] for key in others}, "packet"))
-    short = numbers(paper, needed, "fluid", jobs, per_rtt=SHORT)
+    short = numbers(paper, needed, "fluid", jobs, **SHORT)
     made: list[tuple[str, ...]] = []
     for key in keys:
         shown = [f"{of[key].value:.{DIGITS}g}" for of in (packets, fluid)]

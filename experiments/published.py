@@ -179,7 +179,7 @@ CAUSES = {
         _CHECK,
     ),
     "trains": Cause(
-        "Length of trains: with random times in hosts and 128 trains in a round trip, not 16, the "
+        "Length of trains: with random times in hosts and trains of an eighth of the length, the "
         "models agree.",
         _CHECK,
     ),

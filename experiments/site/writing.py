@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from tqdm import tqdm
 
-from experiments import dots, harness, pictures, report
+from experiments import dots, harness, pictures, report, seeds
 from experiments.harness import CACHE, Item, Paper
 from experiments.keys import in_words
 from experiments.paper_table import STYLE, PaperTable
@@ -185,7 +185,13 @@ class _Page:
         if not known:
             chosen = {key: self.scenarios[key] for key in choice.keys}
             for model in self.item.models:
-                fresh = simulate_many(list(chosen.values()), model=model, keep_from=1.0, **settings)
+                fresh = simulate_many(
+                    list(chosen.values()),
+                    model=model,
+                    keep_from=1.0,
+                    **seeds.OPTIONS[model],
+                    **settings,
+                )
                 known[model] = dict(zip(chosen, fresh, strict=True))
         files = _files(self.scenarios, self.item.parts)
         found = [

@@ -339,6 +339,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
     tx = size / speed
     first = max(p.first + v0 / speed, line.busy)
     last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
+    busy = line.busy
     line.busy = last + each * tx
     link.arrived += n * each
     if link.recorded != 0 and p.last <= w.duration:
@@ -386,6 +387,8 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
             if each > 1 and pool.rule == 0:
                 count_others(w, link, flow, packet, t, size, q.queue, each - 1)
         if gone:
+            if n == 1:  # it takes no time of the link
+                line.busy = busy
             link.dropped += each
             lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
             note_drop(w, flow, link, p.last, lost)
@@ -832,25 +835,32 @@ def send_ahead(w, x, flow, tcp, o, now, first, packets):
 
 
 @compiled
+def as_before(tcp, t):
+    """Time `t` of an ACK; the last ACK's own where the two differ by rounding only."""
+    return tcp.now if abs(t - tcp.now) < 1e-9 else t
+
+
+@compiled
 def take_acks_at_once(w, x, flow, tcp, o, p):
     """A train of ACKs as one report of `count` packets."""
     n = p.count
+    last = as_before(tcp, p.last)
     newest = p.seq + n - 1
     r0 = p.first - time_sent(tcp, o, p.seq)
     r1 = p.last - write_newest(tcp, o, newest)
     tcp.base_rtt = min(tcp.base_rtt, r0, r1)
     tcp.srtt += (0.5 * (r0 + r1) - tcp.srtt) * (1 - 0.875 ** (n - 1))
-    send_ahead(w, x, flow, tcp, o, p.last, p.first, float(n - 1))
+    send_ahead(w, x, flow, tcp, o, last, p.first, float(n - 1))
     limit = tcp.abc_limit
     tcp.abc_limit = math.inf
-    sender.receive_ack(tcp, p.last, newest, newest, 0, 0)
+    sender.receive_ack(tcp, last, newest, newest, 0, 0)
     tcp.abc_limit = limit
     tcp.acks += n - 1
     if tcp.round_n > 0:
         tcp.round_sum += n * 0.5 * (r0 + r1) - r1
         tcp.round_n += n - 1
         tcp.round_min = min(tcp.round_min, r0)
-    gather(w, x, flow, tcp, o, p.last, p.first)
+    gather(w, x, flow, tcp, o, last, p.first)
 
 
 @not_inlined
@@ -892,6 +902,7 @@ def take_acks(w, x, flow, tcp, o, p):
         if smooth:
             s = segment_at(tcp.segments, (p.trigger + j) & tcp.segment_mask)
             t = s.sent_at + r0 + (r1 - r0) * j / (n - 1)
+        t = as_before(tcp, t)
         if tcp.delivery != 0:
             d = delivery_at(tcp.delivery, 0)
             while d.release_at <= t:

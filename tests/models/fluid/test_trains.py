@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from experiments import response
 from experiments.battery.scenarios import CASES, phase_free
 from tcpcc.transport.recovery import RECOVERIES
 
@@ -49,6 +50,20 @@ def test_red_acts_on_the_packets_of_a_train():
     for name, off in (("util", 0.02), ("queue", 0.08), ("rtx", 0.2)):
         mean = np.mean([m[name] for m in packets])
         assert np.mean([m[name] for m in trains]) == pytest.approx(mean, rel=off)
+
+
+def test_lost_packets_take_no_time_of_the_link():
+    """Copa fills a link that loses 10 % of the packets before they reach the queue."""
+    rates = [response.rate("copa", 0.1, model) for model in ("packet", "fluid")]
+    assert rates[0] > 99e6
+    assert rates[1] == pytest.approx(rates[0], rel=0.002)
+
+
+def test_acks_at_times_a_rounding_apart_are_at_one_time():
+    """Fusion divides by the distance of two ACKs; with this seed two ACKs of a train are 1e-16 s
+    apart."""
+    run = tc.simulate(response.scenario("fusion", 0.01).replace(seed=2), "fluid")
+    assert 1 <= run.data["cwnd"].max() < 1500
 
 
 def test_a_start_up_overflows_a_buffer_by_as_much_as_with_packets():

@@ -33,15 +33,7 @@ $(REPRODUCING): pyproject.toml
 # Every table and figure from both models, the scorecard, the notebooks with their outputs.
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(REPRODUCING)
-	@echo "1 of 4: six papers from packets and fluid, figures, scorecard: 5 to 15 minutes on 2 cores"
-	$(BIN)/tcpcc reproduce --figures --scorecard docs/scorecard.md --readme README.md
-	@echo "2 of 4: all controllers in six networks and three models: about 4 minutes"
-	$(BIN)/tcpcc reproduce variants --figures --scorecard docs/variants.md
-	@echo "3 of 4: BBR beside CUBIC on a test-bed: about 5 minutes"
-	$(BIN)/tcpcc reproduce bbr_cubic --figures
-	@echo "4 of 4: notebooks: about 3 minutes"
-	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
-	@echo "done: docs/scorecard.md has every number, figures/ the figures; make report writes HTML pages"
+	@$(BIN)/python -m experiments.everything
 
 # Every table and figure as pages to look at: open report/index.html. Uses what `reproduce` has kept.
 report: $(REPRODUCING)
@@ -58,6 +50,7 @@ accept: $(READY)
 	TCPCC_QUICK=1 $(BIN)/tcpcc reproduce --accept
 	$(BIN)/tcpcc reproduce variants --accept --figures --scorecard docs/variants.md
 	$(BIN)/tcpcc reproduce bbr_cubic --accept --figures
+	$(BIN)/python -m experiments.response
 	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
 
 # All tests; of the papers' numbers the first few seeds. Lint takes one processor, tests take all.

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tqdm.auto import tqdm
-
+from tcpcc.bars import bar
 from tcpcc.files import whole_file
 
 TIMEOUT = 900  # s per cell
@@ -93,8 +92,10 @@ def main(paths: Sequence[str]) -> None:
     with ProcessPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
         tasks = [pool.submit(execute, Path(path)) for path in paths]
         try:
-            for task in tqdm(as_completed(tasks), "notebooks", len(tasks), unit="notebook"):
-                task.result()
+            with bar(len(tasks), title="notebooks", unit="notebook") as shown:
+                for task in as_completed(tasks):
+                    task.result()
+                    shown.update()
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

@@ -9,7 +9,6 @@ and their tolerances with reasons. Command line, notebooks, tests and scorecard 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from experiments import charts, kept, pictures, published, seeds
 from experiments.published import Cell, Key, Published
 from experiments.records import MODELS, Measured, Record, completed, record
-from tcpcc import Flow, Run, Scenario, dumbbell
+from tcpcc import Flow, Run, Scenario, bars, dumbbell
 from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown
 from tcpcc.many import Simulations
@@ -219,12 +218,8 @@ def _judged(
 
 def _overall_bar(work: float, progress: bool | None) -> Any:
     """A bar over the simulated time of all flows of all steps; hidden if nothing is to be done."""
-    from tqdm import tqdm
-
-    shown = (sys.stderr is not None and sys.stderr.isatty()) if progress is None else progress
-    form = "{desc} {percentage:3.0f}% |{bar}| {elapsed} so far, {remaining} left"
-    settings: dict[str, Any] = {"smoothing": 0.05, "dynamic_ncols": True, "leave": False}
-    return tqdm(total=work, bar_format=form, disable=not shown or not work, **settings)
+    shown = progress if work else False
+    return bars.bar(work, shown, bar_format=bars.FORM, smoothing=0.05, leave=False)
 
 
 def _in_turn(steps: Iterator[Step], bar: Any) -> Generator[dict[Key, Measured], None, None]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tcpcc.bars import bar
 from tcpcc.errors import ScenarioError, nonnegative, unknown, whole
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def batch(
     total = int(np.prod([len(axis) for axis in values.values()]))
     means: list[Means] = []
     labels: tuple[list[str], list[str]] | None = None
-    with _bar(total, progress) as bar, ThreadPoolExecutor(workers) as pool:
+    with bar(total, progress, "scenarios") as shown, ThreadPoolExecutor(workers) as pool:
         while part := list(itertools.islice(points, size)):
             scenarios = (make(**dict(zip(values, point, strict=True))) for point in part)
             for found, names in MODELS[model](scenarios, model, after, step, pool, workers):
@@ -109,16 +110,10 @@ def batch(
                         f" links, and one with {len(labels[0])} and {len(labels[1])}: must be equal"
                     )
                 means.append(found)
-                bar.update()
+                shown.update()
     if labels is None:
         raise ScenarioError("axes: the grid has no points")
     return _dataset(values, labels, means, model, after)
-
-
-def _bar(total: int, show: bool) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=total, disable=not show, desc="scenarios")
 
 
 def _dataset(

@@ -21,6 +21,7 @@ from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcpcc.bars import bar
 from tcpcc.engine.source import code_digest
 from tcpcc.errors import ScenarioError, TcpccError, refuse, unknown, whole
 from tcpcc.files import clean
@@ -257,9 +258,9 @@ class Simulations:
         from joblib import effective_n_jobs
 
         left = len(self._same)
-        with _bar(len(self._scenarios), progress, title) as bar:
+        with bar(len(self._scenarios), progress, title, unit="run") as shown:
             for key, run in self._each():
-                bar.update(len(self._same[key]))
+                shown.update(len(self._same[key]))
                 left -= 1
                 if at_last is not None and left < effective_n_jobs(self._jobs):
                     at_last()
@@ -466,13 +467,3 @@ def _code_digest() -> str:
     for file in sorted(here.rglob("*.py")):
         digest.update(file.relative_to(here).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()
-
-
-def _bar(total: int, progress: bool | None, title: str | None = None) -> Any:
-    """A progress bar; hidden unless requested, or on a terminal or in a notebook by default."""
-    from tqdm import tqdm
-
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    watched = terminal or "ipykernel" in sys.modules
-    shown = watched if progress is None else progress
-    return tqdm(total=total, desc=title, unit="run", disable=not shown, dynamic_ncols=True)

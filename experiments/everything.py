@@ -1,0 +1,101 @@
+"""All that `make reproduce` makes, under one progress bar: ``python -m experiments.everything``."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments import execute
+from tcpcc import bars, cli
+
+HERE = Path(__file__).parents[1]
+
+
+class Step(NamedTuple):
+    """A step, and how long it takes.
+
+    Args:
+        title: what it makes.
+        run: makes it; returns an exit code.
+        minutes: on two cores, for each of its progress bars.
+        shows: whether its output is shown at the end.
+    """
+
+    title: str
+    run: Callable[[], int | None]
+    minutes: Sequence[float]
+    shows: bool = False
+
+
+def _command(*arguments: str) -> Callable[[], int]:
+    return lambda: cli.main(["reproduce", *arguments])
+
+
+def _notebooks() -> None:
+    os.environ["TCPCC_QUICK"] = "0"  # all seeds, as without a notebook
+    execute.main([str(path) for path in sorted(HERE.glob("notebooks/*.ipynb"))])
+
+
+STEPS = (
+    Step(
+        "six papers from packets and fluid",
+        _command("--figures", "--scorecard", "docs/scorecard.md", "--readme", "README.md"),
+        (0.2, 10),
+        shows=True,
+    ),
+    Step(
+        "all controllers in six networks and three models",
+        _command("variants", "--figures", "--scorecard", "docs/variants.md"),
+        (0.2,) * 18,
+    ),
+    Step("BBR beside CUBIC on a test-bed", _command("bbr_cubic", "--figures"), (1,) * 5),
+    Step("notebooks", _notebooks, (3,)),
+)
+
+
+class _Above(io.TextIOBase):
+    """Writes lines above the bar."""
+
+    def write(self, text: str) -> int:
+        from tqdm import tqdm
+
+        tqdm.write(text, file=sys.__stderr__, end="")
+        return len(text)
+
+
+def main(steps: Sequence[Step] = STEPS) -> int:
+    """Run the steps in turn; returns the exit code of the first that fails, else 0."""
+    os.chdir(HERE)
+    warnings.simplefilter("ignore")
+    whole = sum(sum(step.minutes) for step in steps)
+    print(
+        f"{len(steps)} steps, about {whole:.0f} minutes on two cores; what an interrupted run has"
+    )
+    print("finished is kept in .cache/", flush=True)
+    shown = ""
+    with bars.overall(whole) as bar, redirect_stderr(_Above()):
+        for number, step in enumerate(steps, 1):
+            title = f"{number} of {len(steps)}: {step.title}"
+            bar.begin(title, step.minutes)
+            if not sys.__stderr__ or not sys.__stderr__.isatty():
+                print(f"{title}, about {sum(step.minutes):.0f} minutes", flush=True)
+            with redirect_stdout(io.StringIO()) as out:
+                code = step.run()
+            if code:
+                return code
+            shown += out.getvalue() if step.shows else ""
+        bar.begin("done", ())
+    print(shown)
+    print("every number: docs/scorecard.md; all controllers: docs/variants.md; figures: figures/")
+    print("make report writes HTML pages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

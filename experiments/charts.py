@@ -84,6 +84,13 @@ def curve(
     ranges(ax, x, cells, shift=shift, color=look["color"], lw=2.5, alpha=0.35)
 
 
+def name_models(ax: Axes) -> None:
+    """Add the looks of both models' curves to the legend, in black."""
+    look: dict[str, Any] = {"color": plots.BLACK, "marker": "o", "ms": 3.5}
+    ax.plot([], [], label="packets", **look)
+    ax.plot([], [], label="fluid", **(look | plots.FLUID_LOOK | {"lw": 0.9}))
+
+
 def bars(
     ax: Axes, places: np.ndarray, cells: Sequence[Measured], width: float, **look: Any
 ) -> None:

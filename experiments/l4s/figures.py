@@ -52,6 +52,7 @@ def chart_throughputs(cells: Mapping[str, Cells]) -> Figure:
             ax.set_xlabel("Buffer (BDP)")
         for ax in axes[:, 0]:
             ax.set_ylabel("Prague (Mb/s)")
+        charts.name_models(axes[0, 0])
         charts.legend_above(figure, [axes[0, 0]], 3)
     return figure
 
@@ -66,5 +67,6 @@ def chart_delays(cells: Mapping[str, Cells]) -> Figure:
             look = (f"C{k}", "os^vDP"[k])
             curve(ax, "delay", bottleneck, cells, bottleneck, look)
         ax.set(yscale="log", xlabel="Buffer (BDP)", ylabel="Queueing delay (ms)")
+        charts.name_models(ax)
         charts.legend_above(figure, [ax], 3)
     return figure

@@ -88,7 +88,7 @@ def name_models(ax: Axes) -> None:
     """Add the looks of both models' curves to the legend, in black."""
     look: dict[str, Any] = {"color": plots.BLACK, "marker": "o", "ms": 3.5}
     ax.plot([], [], label="packets", **look)
-    ax.plot([], [], label="fluid", **(look | plots.FLUID_LOOK | {"lw": 0.9}))
+    ax.plot([], [], label="fluid", **{**look, **plots.FLUID_LOOK, "lw": 0.9})
 
 
 def bars(

@@ -345,7 +345,9 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
     if link.recorded != 0 and p.last <= w.duration:
         b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
         b.arrived += (n - drops) * each
-        b.queue_max = max(b.queue_max, min(pool.backlog // pool.size, link.capacity))
+        # not //, which is slow
+        waiting = math.floor(pool.backlog / pool.size + 1e-9)
+        b.queue_max = max(b.queue_max, min(waiting, link.capacity))
     begin = first + (tx + link.delay)
     gap = (last - first) / (n - 1) if n > 1 else 0.0
     if drops == 0 and link.rule == 0 and link.loss == 0:
@@ -712,10 +714,9 @@ def close_train(w, x, flow, tcp, o):
         for k in range(n):
             segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
     a = 0
-    limit = longest(x, tcp)
     pieces = 1
     if o.last > o.first:
-        pieces = max(min(math.ceil((o.last - o.first) / limit - 1e-6), n), 1)
+        pieces = max(min(math.ceil((o.last - o.first) / longest(x, tcp) - 1e-6), n), 1)
     gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
     for i in range(pieces):
         b = n * (i + 1) // pieces

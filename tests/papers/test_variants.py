@@ -235,7 +235,7 @@ def test_a_cause_takes_the_difference_away():
 
 
 def test_a_difference_without_references_is_not_traced(table):
-    key = ("unlike", "reno", "jain")
+    key = ("unlike", "cubic", "jain")
     assert page.cause(table, key, references.stored())[0] == "phases"
     assert page.cause(table, key, {})[0] == ""
 

@@ -346,7 +346,7 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
         b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
         b.arrived += (n - drops) * each
         # not //, which is slow
-        waiting = math.floor(pool.backlog / pool.size + 1e-9)
+        waiting = math.floor(pool.backlog / pool.size)
         b.queue_max = max(b.queue_max, min(waiting, link.capacity))
     begin = first + (tx + link.delay)
     gap = (last - first) / (n - 1) if n > 1 else 0.0

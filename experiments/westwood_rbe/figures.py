@@ -176,10 +176,9 @@ def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figur
         _regions(axes)
         charts.legend_above(figure, axes, 4)
         figure.canvas.draw()  # places of points on the page, for their labels
-        packets = values.get("packet", {})
         for ax, panel in zip(axes, panels, strict=True):
             for name in panel.names:
-                _tell(ax, name, panel.columns, packets, above=name == panel.names[0])
+                _tell(ax, name, panel.columns, values, above=name == panel.names[0])
     return figure
 
 
@@ -196,19 +195,29 @@ def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: 
     charts.ranges(ax, middle[0], gain, **bars)
 
 
-def _tell(ax: Axes, name: str, columns: Mapping[str, str], found: Cells, *, above: bool) -> None:
-    """Label the points of an algorithm above or below all of them, side by side."""
-    if not found:
+def _tell(
+    ax: Axes, name: str, columns: Mapping[str, str], values: Mapping[str, Cells], *, above: bool
+) -> None:
+    """Label the packets' points of an algorithm, above or below all of its points, side by side."""
+    at = {
+        model: np.array(
+            [[of[f"{axis} {name}", c].value for axis in "LG"] for c in columns.values()]
+        )
+        for model, of in values.items()
+    }
+    if "packet" not in at:
         return
-    at = np.array([[found[f"{axis} {name}", c].value for axis in "LG"] for c in columns.values()])
-    order = np.argsort(at[:, 0])
-    names = [list(columns)[k] for k in order]
-    points = ax.transData.transform(at[order]) * 72 / ax.figure.dpi  # in points of 1/72 inch
+    ends = at["packet"][np.argsort(at["packet"][:, 0])]
+    names = [list(columns)[k] for k in np.argsort(at["packet"][:, 0])]
+    inch = 72 / ax.figure.dpi  # pixels to points of 1/72 inch
+    points = ax.transData.transform(ends) * inch
+    heights = ax.transData.transform(np.concatenate(list(at.values())))[:, 1] * inch
+    level = heights.max() + 20 if above else heights.min() - 20
     wide = [CHARACTER * len(each) for each in names]
-    level = points[:, 1].max() + 20 if above else points[:, 1].min() - 20
-    for text, end, place, x in zip(
-        names, at[order], points, _apart(points[:, 0], wide), strict=True
-    ):
+    places = _apart(points[:, 0], wide)
+    beyond = places[-1] + wide[-1] / 2 - ax.bbox.x1 * inch  # labels stay in the panel
+    places -= max(beyond, 0.0)
+    for text, end, place, x in zip(names, ends, points, places, strict=True):
         ax.annotate(
             text, end, xytext=(x - place[0], level - place[1]), size=8,
             textcoords="offset points", ha="center", va="bottom" if above else "top",
@@ -238,7 +247,7 @@ def _regions(axes: Sequence[Axes]) -> None:
     """Draw Figure 2 as the background, with room for the regions' names in the corners."""
     ends = np.array([(*ax.get_xlim(), *ax.get_ylim()) for ax in axes])
     wide, high = np.abs(ends[:, :2] - 1).max() * 1.15, np.abs(ends[:, 2:] - 1).max() * 1.5
-    axes[0].set(xlim=(1 - wide, 1 + wide), ylim=(1 - 0.5 * high, 1 + high))
+    axes[0].set(xlim=(1 - wide, 1 + wide), ylim=(1 - 1.2 * high, 1 + 1.3 * high))
     for ax in axes:
         for line in (ax.axhline, ax.axvline):
             line(1, color=plots.BLACK, lw=0.8, zorder=0)

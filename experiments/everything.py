@@ -89,11 +89,11 @@ def main(steps: Sequence[Step] = STEPS) -> int:
                 code = step.run()
             if code:
                 return code
-            shown += out.getvalue() if step.shows else ""
+            if step.shows:  # its last table, not the sample at its beginning
+                shown += out.getvalue().rpartition("\n\n")[2]
         bar.begin("done", ())
     print(shown)
-    print("every number: docs/scorecard.md; all controllers: docs/variants.md; figures: figures/")
-    print("make report writes HTML pages")
+    print("all controllers: docs/variants.md; make report writes HTML pages")
     return 0
 
 

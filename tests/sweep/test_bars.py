@@ -55,7 +55,7 @@ def test_everything_shows_the_table_last_and_stops_at_a_failure(capsys):
     def step(name, code=0, **settings):
         def run():
             ran.append(name)
-            print(f"output of {name}")
+            print(f"sample of {name}\n\noutput of {name}")
             return code
 
         return everything.Step(name, run, (1,), **settings)
@@ -63,6 +63,7 @@ def test_everything_shows_the_table_last_and_stops_at_a_failure(capsys):
     assert everything.main([step("table", shows=True), step("other")]) == 0
     out = capsys.readouterr().out
     assert "output of other" not in out
+    assert "sample of table" not in out
     assert out.index("2 of 2: other") < out.index("output of table")
     assert everything.main([step("fails", code=3), step("never")]) == 3
     assert ran == ["table", "other", "fails"]

@@ -38,8 +38,8 @@ EXPLANATION = (
     "paper's qualitative claim (A beats B) still holds. *Deviates*: neither. A *reference* comes "
     "from another simulator or a closed form, where the paper publishes no number. Errors are also "
     "graded independently of the tolerance: within 10 %, 25 %, 50 %, or beyond. Fluid *agrees* "
-    "with packets if it is within 10 % of them, whether or not a number is published; it has "
-    "trains of at most 1/128 of a round trip (`per_rtt=128`; the default is 16)."
+    "with packets if it is within 10 % of them, whether or not a number is published; its "
+    "trains are at most 1/128 of a round trip long (`per_rtt=128`; the default is 16)."
 )
 
 

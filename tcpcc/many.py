@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from tcpcc.definition import Definition
     from tcpcc.scenario import Scenario
 
-_Key = tuple[str, str]
-"""Key of equal simulations: fingerprint of the scenario, and model."""
-
 
 class SweepError(TcpccError):
     """Some simulations of a sweep failed; all others are finished.
@@ -180,19 +177,21 @@ class Simulations:
         self._keep_from = keep_from
         self._prefer = "processes" if processes or options.get("driver") == "simpy" else "threads"
         self._options = options
-        models = [model] * len(self._scenarios) if isinstance(model, str) else model
-        self._same: dict[_Key, list[int]] = {}
-        for index, (scenario, one) in enumerate(zip(self._scenarios, models, strict=True)):
-            self._same.setdefault((_fingerprint(scenario), one), []).append(index)
-        self._places: dict[_Key, Path | None] = dict.fromkeys(self._same)
+        self._models = [model] * len(self._scenarios) if isinstance(model, str) else list(model)
+        first: dict[tuple[Scenario, str], int] = {}
+        self._same: dict[int, list[int]] = {}  # equal simulations, by the index of the first
+        for index, both in enumerate(zip(self._scenarios, self._models, strict=True)):
+            self._same.setdefault(first.setdefault(both, index), []).append(index)
+        self._places: dict[int, Path | None] = dict.fromkeys(self._same)
         if cache is not None:
             Path(cache).mkdir(parents=True, exist_ok=True)
             clean(Path(cache))
             for key in self._same:
-                self._places[key] = Path(cache) / f"{_cache_name(*key, options)}{shelf.SUFFIX}"
+                name = _cache_name(self._scenarios[key], self._models[key], options)
+                self._places[key] = Path(cache) / f"{name}{shelf.SUFFIX}"
         self._id = (os.getpid(), next(_numbers))
-        self._todo: list[_Key] = []
-        self._kept: list[tuple[_Key, Run]] = []
+        self._todo: list[int] = []
+        self._kept: list[tuple[int, Run]] = []
         self._work: Any = None
 
     def __enter__(self) -> Simulations:
@@ -269,14 +268,14 @@ class Simulations:
         if at_last is not None:
             at_last()
 
-    def _each(self) -> Iterator[tuple[_Key, Run | Exception]]:
+    def _each(self) -> Iterator[tuple[int, Run | Exception]]:
         if self._work is None:
             yield from self._load()
             self._start()
         yield from self._kept
         yield from self._work
 
-    def _load(self) -> Iterator[tuple[_Key, Run]]:
+    def _load(self) -> Iterator[tuple[int, Run]]:
         for key, place in self._places.items():
             run = None if place is None else shelf.take(place)
             if run is None:
@@ -295,18 +294,18 @@ class Simulations:
         streams = backend.supports_return_generator  # Ray: no, all results arrive at the end
         return_as = "generator_unordered" if streams else "list"
         parallel = Parallel(n_jobs=self._jobs, prefer=self._prefer, return_as=return_as)
-        work = ((key, self._scenarios[self._same[key][0]]) for key in self._todo)
         threads = getattr(backend, "uses_threads", False)
         self._work = parallel(
             delayed(_one)(
                 key,
-                scenario if threads else _packed(scenario),
+                self._scenarios[key] if threads else _packed(self._scenarios[key]),
+                self._models[key],
                 self._options,
                 self._places[key],
                 self._keep_from,
                 self._id,
             )
-            for key, scenario in work
+            for key in self._todo
         )
 
 
@@ -354,18 +353,19 @@ _numbers = itertools.count()
 
 
 def _one(
-    key: _Key,
+    key: int,
     work: Scenario | bytes,
+    model: str,
     options: dict[str, Any],
     place: Path | None,
     keep_from: float,
     sweep_id: tuple[int, int],
-) -> tuple[_Key, Run | Exception]:
+) -> tuple[int, Run | Exception]:
     from tcpcc import models
 
     try:
         scenario = _unpacked(work, sweep_id[0]) if isinstance(work, bytes) else work
-        run = models.simulate(scenario, model=key[1], **options)
+        run = models.simulate(scenario, model=model, **options)
     except Exception as error:
         return key, error
     if place is not None and not run.data.attrs["cpu_seconds"] < keep_from:
@@ -431,13 +431,14 @@ def _registered(scenario: Scenario) -> list[Definition]:
     return [d for d in _definitions(scenario) if type(d).registry.get(d.name) is d]
 
 
-def _cache_name(scenario: str, model: str, options: Mapping[str, Any]) -> str:
+def _cache_name(scenario: Scenario, model: str, options: Mapping[str, Any]) -> str:
     """Name of a run in a cache: a hash of everything that determines its content."""
     plain = (str, int, float, bool, type(None))
     for name, value in options.items():
         if not isinstance(value, plain):
             raise refuse(name, value, "a number, a string or None when runs are cached")
-    parts = [_code_digest(), scenario, model, *(f"{k}={v!r}" for k, v in sorted(options.items()))]
+    given = (f"{k}={v!r}" for k, v in sorted(options.items()))
+    parts = [_code_digest(), _fingerprint(scenario), model, *given]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 

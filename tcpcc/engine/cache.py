@@ -74,4 +74,10 @@ def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
 
 def holds(module: str) -> bool:
     """Whether the cache has machine code of the entries of an engine's module."""
-    return any(_root().glob(f"engine-{module_digest(module)[:16]}/*/*.nbi"))
+    folder = _root() / f"engine-{module_digest(module)[:16]}"
+    if folder not in _filled and any(folder.glob("*/*.nbi")):
+        _filled.add(folder)
+    return folder in _filled
+
+
+_filled: set[Path] = set()  # folders that hold machine code

@@ -84,7 +84,8 @@ def check_cost(
     Raises:
         ResourceError: the run takes more memory than is free, or more than four hours.
     """
-    if model == "packet" and driver == "compiled" and not trace and is_short_run(scenario, LONG):
+    of_packets = model in ("packet", "fluid") and driver == "compiled" and not trace
+    if of_packets and is_short_run(scenario, LONG):
         return
     found = estimate(scenario, model, driver=driver, trace=bool(trace), stream=stream, **options)
     free = memory_left() if found.memory > LITTLE else math.inf

@@ -370,11 +370,10 @@ def _controllers(rows: Sequence[ResolvedFlow]) -> NDArray[Any]:
 
 def _crosses(resolved: Resolved, rows: Sequence[ResolvedFlow]) -> NDArray[np.bool_]:
     """Whether each row's data use each recorded link, shape [flow, link]."""
-    recorded = [k for k, link in enumerate(resolved.links) if link.record]
-    crosses = np.zeros((len(rows), len(recorded)), dtype=bool)
+    crosses = np.zeros((len(rows), len(resolved.links)), dtype=bool)
     for of_row, row in zip(crosses, rows, strict=True):
-        of_row[:] = np.isin(recorded, row.forward)
-    return crosses
+        of_row[list(row.forward)] = True
+    return crosses[:, np.array([link.record for link in resolved.links], bool)]
 
 
 def _totals(

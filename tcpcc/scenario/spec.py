@@ -211,7 +211,7 @@ class Scenario(Record):
         A parameter left at its default and one set to its default give the same digest. Of a
         controller, the name and the parameters enter, not the source of its rules.
         """
-        canonical = json.dumps(_canonical(self), sort_keys=True, separators=(",", ":"))
+        canonical = json.dumps(_canonical(self, {}), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def to_toml(self) -> str:
@@ -252,20 +252,25 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 """Types that JSON represents directly."""
 
 
-def _canonical(value: Any) -> Any:
-    """The value as plain JSON, with the defaults of controllers and queues written out."""
+def _canonical(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
+    """The value as plain JSON, with the defaults of controllers and queues written out.
+
+    `seen` has values and results by identity: flows share their transports.
+    """
     from tcpcc.queues.discipline import QueueSpec
 
     if isinstance(value, float):
         return repr(value) if math.isinf(value) else value
+    if id(value) in seen:
+        return seen[id(value)][1]
     if isinstance(value, tuple):
-        return [_canonical(member) for member in value]
+        return [_canonical(member, seen) for member in value]
     if is_dataclass(value):
         kind: type = type(value)
         plain = {name: getattr(value, name) for name in arguments(kind)}
         for name, setting in plain.items():
             if type(setting) not in _PLAIN:
-                plain[name] = _canonical(setting)
+                plain[name] = _canonical(setting, seen)
         if isinstance(value, Flow):
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery
@@ -273,7 +278,8 @@ def _canonical(value: Any) -> Any:
             plain["params"] = value.rule.check(dict(value.params))
         if isinstance(value, QueueSpec):
             plain["params"] = value.discipline.check(dict(value.params))
-        return {"": kind.__name__, **plain}
+        seen[id(value)] = value, {"": kind.__name__, **plain}
+        return seen[id(value)][1]
     return value
 
 

@@ -62,6 +62,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import tomli_w
@@ -263,5 +264,6 @@ def _inline(value: Any) -> str:
     return tomli_w.dumps({"v": value}).removeprefix("v = ").removesuffix("\n")
 
 
+@cache
 def _key(key: str) -> str:
     return tomli_w.dumps({key: 0}).removesuffix(" = 0\n")

@@ -127,7 +127,7 @@ def test_another_process_learns_the_controllers_that_were_registered_here(engine
     with pytest.raises(ScenarioError, match="unknown controller 'own'"):
         case.resolve()
     elsewhere = (os.getpid() + 1, 0)
-    module._one(("", "packet"), packed, {}, None, 0.0, elsewhere)
+    module._one(0, packed, "packet", {}, None, 0.0, elsewhere)
     assert case.resolve().flows[0].controller.on_ack.__code__ == own.on_ack.__code__
 
 

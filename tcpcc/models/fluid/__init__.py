@@ -21,6 +21,8 @@ from tcpcc.scenario.traffic import CBR
 from tcpcc.transport.recovery import RECOVERIES
 
 PER_RTT = 16  # trains in a round trip, by default
+RINGS = 2**18  # segments that the first rings of all senders have together, at most
+LONGEST_RING = 1024  # segments, at first
 ALL = 10_000  # flows; more are not simulated each where a packet cannot stand for several
 REPRESENTATIVES = 100  # senders of a flow with a count, at most, by default
 
@@ -102,6 +104,7 @@ class TrainMemory:
         x["unused"] = 1
         x["lines"], x["pools"] = address(self.lines), address(self.pools)
         self._lay_out_lines()
+        self._lay_out_rings()
         self.grow()
         for i, flow in enumerate(world.resolved.flows):
             is_cbr = isinstance(flow.spec, CBR)
@@ -136,6 +139,15 @@ class TrainMemory:
                 pool["unused"] = kinds[link] == t.SINGLE
                 if kinds[link] == t.SINGLE:
                     self._end_by_event(paths.path_of[number] + k, link)
+
+    def _lay_out_rings(self) -> None:
+        """Enlarge the rings of few senders: a stop to enlarge one costs as much as 500 trains."""
+        world = self.world
+        room = min(RINGS // max(len(world.resolved.flows), 1), LONGEST_RING)
+        for (name, i), ring in list(world.rings.arrays.items()):
+            if name in ("segments", "stamps") and 2 * len(ring) <= room:
+                bigger = blank(1 << room.bit_length() - 1, ring.dtype)
+                world.rings.place(world.tcp, name, i, bigger)
 
     def _lay_out_counts(self) -> None:
         """Write how many packets one packet stands for on each link, and the rules for amounts."""
@@ -244,7 +256,7 @@ class TrainMemory:
             longest = int(world.tcp["segment_mask"].max(initial=0))
         x["margin"] = max(x["margin"], longest + 64)
         if x["n_free"] < x["margin"]:
-            self._add(max(len(self.trains), int(x["margin"])))
+            self._add(max(len(self.trains), 2 * int(x["margin"])))
         while world.headers.used and world.w["n_spare_headers"][0] < 2 * x["margin"]:
             world.headers.grow(int(2 * x["margin"]))
         more = len(world.flows) - len(self.open)

@@ -53,7 +53,14 @@ from tcpcc.models.fluid.train_records import (
     write_train,
 )
 from tcpcc.models.packet.conversations import leave_place, note_items
-from tcpcc.models.packet.event_list import drop_first, next_order, push, schedule
+from tcpcc.models.packet.event_list import (
+    close_vacancy,
+    drop_first,
+    next_order,
+    push,
+    schedule,
+    vacate_first,
+)
 from tcpcc.models.packet.forward import (
     clear_queue_sample,
     fill_queue_sample,
@@ -934,7 +941,7 @@ def handle_acks(w, x, ident):
     p = read_train(train_at(x.trains, line.head))
     if lacks_room(w, x, flow, tcp, p.count):
         return
-    drop_first(w)
+    vacate_first(w)
     remove_head(w, x, line)
     now = w.now
     flow.inbound += p.count
@@ -961,7 +968,7 @@ def handle_acks(w, x, ident):
 @compiled
 def handle_link(w, x, ident, now):
     """A train begins to reach a shared link, or has wholly reached it."""
-    drop_first(w)
+    vacate_first(w)
     line = line_at(x.lines, ident)
     flow = flow_at(w.flows, np.int64(train_at(x.trains, line.head).flow))
     hop = ident - flow.path
@@ -1110,8 +1117,10 @@ def handle_next_train(w, x):
     w.events += 1
     if kind == AT_LINK:
         handle_link(w, x, ident, now)
+        close_vacancy(w)
     elif kind == AT_SENDER:
         handle_acks(w, x, ident)
+        close_vacancy(w)
     elif kind <= ARRIVAL:
         leave_link(w, x, kind, ident)
     else:

@@ -83,6 +83,11 @@ def sift_down(w, time, since, order, kind, ident):
 
 @compiled
 def push(w, time, since, order, kind, ident):
+    """Add an event; it takes the place that :func:`vacate_first` has left, if any."""
+    if w.vacant != 0:
+        w.vacant = 0
+        sift_down(w, time, since, order, kind, ident)
+        return
     w.heap_size += 1
     if w.heap_size + MARGIN > w.heap_room:
         w.need = 1
@@ -107,6 +112,19 @@ def drop_first(w):
         last = event_at(w.heap, w.heap_size)
         kind = np.int64(last.kind)
         sift_down(w, last.time, last.since, last.order, kind, np.int64(last.id))
+
+
+@compiled
+def vacate_first(w):
+    """Remove the first event; its place stays for the next one until :func:`close_vacancy`."""
+    w.vacant = 1
+
+
+@compiled
+def close_vacancy(w):
+    if w.vacant != 0:
+        w.vacant = 0
+        drop_first(w)
 
 
 @compiled

@@ -46,7 +46,7 @@ WORLD = record_dtype(
         "turn": int, "timeouts": int, "losses": int,
         "flows": int, "tcp": int, "cbr": int, "n_flows": int,
         "links": int, "n_links": int, "lanes": int, "hops": int,
-        "heap": int, "heap_size": int, "heap_room": int,
+        "heap": int, "heap_size": int, "heap_room": int, "vacant": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,

@@ -21,7 +21,7 @@ from tcpcc.transport.ecn import CHOICES
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
-    from tcpcc.scenario.traffic import Flow
+    from tcpcc.scenario.traffic import Transport
 
 ENDLESS = 2**62  # packets of a flow without a size
 GSO_MOST = 65535 - 320  # bytes of a piece: the largest IP packet less its headers (Linux)
@@ -49,6 +49,7 @@ class SenderMemory:
     def __init__(self, world: PacketWorld) -> None:
         self.world = world
         self.states: dict[int, np.ndarray] = {}
+        self._transports: dict[tuple[Transport, float], np.ndarray] = {}
         self.controllers = ControllerMemory(world.scenario.seed)
         self.recoveries = RecoveryMemory()
         self.deliveries: dict[int, np.ndarray] = {}
@@ -77,8 +78,8 @@ class SenderMemory:
         row["size"], row["count"] = spec.packet_size, count_of(flow)
         row["traffic_class"] = spec.traffic_class
         row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
-        tcp["finished"] = math.nan
         if isinstance(spec, CBR):
+            tcp["finished"] = math.nan
             row["kind"] = t.CBR
             return
         row["kind"] = t.TCP
@@ -86,19 +87,25 @@ class SenderMemory:
         assert flow.controller is not None
         self.world.headers.layout.fill_flow(row, flow.controller)
         row["ack_size"], row["handshake"] = spec.ack_size, spec.transport.handshake
-        self._fill_transport(tcp, spec)
+        settings, size = spec.transport, spec.size
+        tcp[:] = self._transport(settings, spec.packet_size - spec.header)
+        tcp["to_send"] = ENDLESS if size is None else size + int(settings.handshake)
 
-    def _fill_transport(self, row: Any, spec: Flow) -> None:
-        settings, size, payload = spec.transport, spec.size, spec.packet_size - spec.header
-        for name in _COPIED:
-            row[name] = getattr(settings, name)
-        row["tick"] = settings.tick or _SMALLEST_TICK
-        row["pieces"] = settings.gso_segments > 1 or settings.gso_time > 0
-        row["gso_above"] = settings.gso_above / (8 * payload)
-        row["gso_most"] = GSO_MOST / payload
-        row["ecn"] = CHOICES[settings.ecn]
-        row["ecn_retransmissions"] = settings.ecn_retransmissions or settings.ecn == "l4s"
-        row["deflate"] = settings.partial_deflation
-        row["to_send"] = ENDLESS if size is None else size + int(settings.handshake)
-        row["deadline"] = row["held_until"] = math.inf
-        row["outbox"] = address(self.world.outbox)
+    def _transport(self, settings: Transport, payload: float) -> np.ndarray:
+        """A sender's record with the settings of a transport; senders share it."""
+        if (settings, payload) not in self._transports:
+            row: Any = np.zeros(1, t.TCP_FLOW)
+            for name in _COPIED:
+                row[name] = getattr(settings, name)
+            row["tick"] = settings.tick or _SMALLEST_TICK
+            row["pieces"] = settings.gso_segments > 1 or settings.gso_time > 0
+            row["gso_above"] = settings.gso_above / (8 * payload)
+            row["gso_most"] = GSO_MOST / payload
+            row["ecn"] = CHOICES[settings.ecn]
+            row["ecn_retransmissions"] = settings.ecn_retransmissions or settings.ecn == "l4s"
+            row["deflate"] = settings.partial_deflation
+            row["deadline"] = row["held_until"] = math.inf
+            row["finished"] = math.nan
+            row["outbox"] = address(self.world.outbox)
+            self._transports[settings, payload] = row
+        return self._transports[settings, payload]

@@ -50,6 +50,7 @@ from tcpcc.models.fluid.train_records import (
     train_at,
     train_of,
     trains_at,
+    trigger_of,
     write_train,
 )
 from tcpcc.models.packet.conversations import leave_place, note_items
@@ -472,8 +473,6 @@ def may_join(x, flow, tcp, t, p):
     """Whether train `p` continues the last train `t` of a line, which has not begun to arrive."""
     if p.again != 0 or t.again != 0 or open_at(x.open, flow.index).single != 0:
         return False
-    if t.trigger >= 0 and p.trigger != t.trigger + t.count:
-        return False
     if p.last - t.first > longest(x, tcp):
         return False
     between = p.first - t.last
@@ -481,9 +480,27 @@ def may_join(x, flow, tcp, t, p):
         return False
     if p.count > 1 and not between <= 2 * (p.last - p.first) / (p.count - 1):
         return False
-    if not ((t.step == 1 or t.count == 1) and (p.step == 1 or p.count == 1)):
+    step = joint_step(tcp, t, p)
+    if t.trigger >= 0 and p.trigger != t.trigger + t.count * step:
         return False
-    return p.seq == t.seq + t.count and t.low == t.high and p.low == p.high
+    return p.seq == t.seq + t.count * step and step > 0 and t.low == t.high and p.low == p.high
+
+
+@compiled
+def most_acknowledged(tcp):
+    """Packets that an ACK acknowledges if nothing is lost, at most."""
+    return tcp.ack_every if tcp.delayed_ack != 0 else 1
+
+
+@compiled
+def joint_step(tcp, t, p):
+    """The distance of the numbers of packets or ACKs in two trains, if it is the same; else 0."""
+    if t.count > 1 and p.count > 1 and t.step != p.step:
+        return 0
+    step = np.int64(t.step) if t.count > 1 else p.step
+    if t.count == 1 and p.count == 1:
+        step = p.seq - t.seq
+    return step if step == 1 or (t.trigger >= 0 and step <= most_acknowledged(tcp)) else 0
 
 
 @compiled
@@ -492,9 +509,9 @@ def append_train(w, x, flow, line, ident, kind, p):
     if line.head != 0 and (line.head != line.tail or line.arriving == 0):
         t = train_at(x.trains, line.tail)
         if may_join(x, flow, tcp_at(w.tcp, flow.index), t, p):
+            t.step = joint_step(tcp_at(w.tcp, flow.index), t, p)
             t.last = p.last
             t.count += p.count
-            t.step = 1
             return
     place = x.free
     if place != 0:
@@ -618,7 +635,7 @@ def receive_train(w, x, flow, p):
         and p.seq == tcp.expected
         and tcp.highest <= p.seq
         and p.seq > 0
-        and tcp.delayed_ack == 0
+        and (tcp.delayed_ack == 0 or is_plain(tcp))
     ):
         tcp.arrived += n
         tcp.delivered += n
@@ -626,17 +643,48 @@ def receive_train(w, x, flow, p):
         tcp.expected = p.seq + n
         tcp.sack_low = tcp.sack_high = 0
         tcp.echo = 0
-        flow.acks_sent += n
         count_delivered(w, flow, p.last, n)
         if tcp.delivery != 0:
             for j in range(n):
                 note_received(tcp, p.first + (p.last - p.first) * j / (n - 1), p.seq + j)
-        acks = Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0, 0)
-        go_back(w, x, flow, flow.n_forward, acks)
+        if tcp.delayed_ack == 0:
+            flow.acks_sent += n
+            acks = Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0, 0)
+            go_back(w, x, flow, flow.n_forward, acks)
+        else:
+            delay_acks(w, x, flow, tcp, p)
         return
     if p.seq != tcp.expected:
         stop_coasting(tcp, open_at(x.open, flow.index))
     receive_each(w, x, flow, tcp, p)
+
+
+@compiled
+def is_plain(tcp):
+    """Whether every `ack_every`-th packet in order is acknowledged, and no other."""
+    return tcp.delivered >= tcp.quick_acks and tcp.pieces == 0 and tcp.echo == 0
+
+
+@compiled
+def delay_acks(w, x, flow, tcp, p):
+    """ACKs of a train in order: of every `ack_every`-th packet. See `receive_data`."""
+    gap = (p.last - p.first) / (p.count - 1)
+    every = tcp.ack_every
+    k = every - tcp.held - 1  # the first packet that is acknowledged
+    n = (tcp.held + p.count) // every
+    before = tcp.held_until
+    tcp.held = (tcp.held + p.count) % every
+    if n > 0:
+        tcp.held_until = math.inf
+        flow.acks_sent += n
+        first = p.first + k * gap
+        last = first + (n - 1) * every * gap
+        seq = p.seq + k
+        go_back(w, x, flow, flow.n_forward, Train(first, last, seq, n, every, 0, seq, 0, 0, 0))
+    if tcp.held > 0 and tcp.held_until == math.inf:
+        t = p.last - (tcp.held - 1) * gap
+        tcp.held_until = t + tcp.delayed_ack
+        hold_ack(w, flow, tcp, before, t)
 
 
 @not_inlined
@@ -660,17 +708,16 @@ def receive_each(w, x, flow, tcp, p):
         flow.acks_sent += 1
         ack, low, high = tcp.expected - 1, tcp.sack_low, tcp.sack_high
         again = 1 if tcp.echo != 0 else 0
-        joins = a.count > 0 and seq == a.trigger + a.count and again == 0 and a.again == 0
+        joins = a.count > 0 and again == 0 and a.again == 0
         step = a.step
         if joins:
             if a.count == 1:
-                step = 1 if ack == a.seq + 1 else 0
-            if ack != a.seq + a.count * step:
-                joins = False
-            elif step == 1:
-                joins = low == high and a.low == a.high
+                step = ack - a.seq
+            joins = ack == a.seq + a.count * step and seq == a.trigger + a.count * max(step, 1)
+            if step > 0:
+                joins = joins and step <= most_acknowledged(tcp) and low == high and a.low == a.high
             else:
-                joins = low == a.low and high == a.high + a.count
+                joins = joins and low == a.low and high == a.high + a.count
         if joins:
             a = Train(a.first, t, a.seq, a.count + 1, step, 0, a.trigger, a.low, a.high, 0)
         else:
@@ -797,7 +844,7 @@ def gather(w, x, flow, tcp, o, now, first):
 
 @compiled
 def lacks_room(w, x, flow, tcp, n):
-    """Whether the ring of segments is too short for what `n` ACKs may release."""
+    """Whether the ring of segments is too short for what the ACKs of `n` packets may release."""
     window = max(window_at(tcp.state, 0).cwnd, float(tcp.next_seq - tcp.high_ack))
     if min(window, tcp.rwnd) + 3 * n + MARGIN < tcp.segment_mask:
         return False
@@ -811,18 +858,18 @@ def is_smooth(x, flow, tcp, p):
     """Whether a train of ACKs can be handled as one: nothing is lost, paced, or ends."""
     return (
         (p.count > 1 or tcp.coasting != 0)
-        and p.step == 1
+        and p.step > 0
         and p.low == p.high
         and tcp.phase == OPEN
         and tcp.dupacks == 0
-        and p.seq == tcp.high_ack + 1
+        and 0 < p.seq - tcp.high_ack <= most_acknowledged(tcp)
         and p.trigger == p.seq
         and tcp.high_ack >= tcp.recover
         and tcp.high_ack > 0
         and tcp.delivery == 0
         and tcp.pieces == 0
         and tcp.echo_due == NOT_DUE
-        and tcp.to_send - tcp.next_seq > 4 * p.count
+        and tcp.to_send - tcp.next_seq > 4 * p.count * p.step
     )
 
 
@@ -850,17 +897,19 @@ def as_before(tcp, t):
 
 @compiled
 def take_acks_at_once(w, x, flow, tcp, o, p):
-    """A train of ACKs as one report of `count` packets."""
+    """A train of ACKs as one report of what they acknowledge."""
     n = p.count
     last = as_before(tcp, p.last)
-    newest = p.seq + n - 1
+    by_first = p.seq - tcp.high_ack
+    newest = p.seq + (n - 1) * p.step
     r0 = p.first - time_sent(tcp, o, p.seq)
     r1 = p.last - write_newest(tcp, o, newest)
     tcp.base_rtt = min(tcp.base_rtt, r0, r1)
     tcp.srtt += (0.5 * (r0 + r1) - tcp.srtt) * (1 - 0.875 ** (n - 1))
-    send_ahead(w, x, flow, tcp, o, last, p.first, float(n - 1))
+    before_last = by_first + (n - 2) * p.step if n > 1 else 0
+    send_ahead(w, x, flow, tcp, o, last, p.first, float(before_last))
     limit = tcp.abc_limit
-    tcp.abc_limit = math.inf
+    tcp.abc_limit = min(float(by_first), limit) + (n - 1) * min(float(p.step), limit)
     sender.receive_ack(tcp, last, newest, newest, 0, 0)
     tcp.abc_limit = limit
     tcp.acks += n - 1
@@ -875,13 +924,15 @@ def take_acks_at_once(w, x, flow, tcp, o, p):
 def take_smooth_acks(w, x, flow, tcp, o, p):
     """A train of ACKs without a hole; the ACK that ends a round ends a report too."""
     n = p.count
-    begin_coasting(tcp, o, p.seq + n - 1)
-    k = tcp.round_seq - p.seq
+    newest = p.seq + (n - 1) * p.step
+    packets = newest - tcp.high_ack
+    begin_coasting(tcp, o, newest)
+    k = (tcp.round_seq - p.seq + p.step - 1) // p.step
     if 0 <= k < n - 1:
         r0 = p.first - time_sent(tcp, o, p.seq)
-        at = time_sent(tcp, o, p.seq + k)
-        after = time_sent(tcp, o, p.seq + k + 1)
-        r1 = p.last - time_sent(tcp, o, p.seq + n - 1)
+        at = time_sent(tcp, o, p.seq + k * p.step)
+        after = time_sent(tcp, o, p.seq + (k + 1) * p.step)
+        r1 = p.last - time_sent(tcp, o, newest)
         rise = (r1 - r0) / (n - 1)
         at += r0 + rise * k
         after += r0 + rise * (k + 1)
@@ -889,7 +940,8 @@ def take_smooth_acks(w, x, flow, tcp, o, p):
         take_acks_at_once(w, x, flow, tcp, o, part(p, k + 1, n - 1, after, p.last))
     else:
         take_acks_at_once(w, x, flow, tcp, o, p)
-    o.extra = max(o.count - n, 0)
+    if p.step == 1:  # a delayed ACK releases the packet of the growth together with others
+        o.extra = max(o.count - packets, 0)
 
 
 @not_inlined
@@ -897,18 +949,18 @@ def take_acks(w, x, flow, tcp, o, p):
     """A train of ACKs, one after the other."""
     n = p.count
     gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
-    smooth = n > 1 and p.step == 1
+    smooth = n > 1 and p.step > 0
     r0 = r1 = 0.0
     if smooth:
         for j in range(n):
-            s = segment_at(tcp.segments, (p.trigger + j) & tcp.segment_mask)
+            s = segment_at(tcp.segments, trigger_of(p, j) & tcp.segment_mask)
             smooth = smooth and s.transmits == 1
         r0 = p.first - segment_at(tcp.segments, p.trigger & tcp.segment_mask).sent_at
-        r1 = p.last - segment_at(tcp.segments, (p.trigger + n - 1) & tcp.segment_mask).sent_at
+        r1 = p.last - segment_at(tcp.segments, trigger_of(p, n - 1) & tcp.segment_mask).sent_at
     for j in range(n):
         t = p.first + j * gap
         if smooth:
-            s = segment_at(tcp.segments, (p.trigger + j) & tcp.segment_mask)
+            s = segment_at(tcp.segments, trigger_of(p, j) & tcp.segment_mask)
             t = s.sent_at + r0 + (r1 - r0) * j / (n - 1)
         t = as_before(tcp, t)
         if tcp.delivery != 0:
@@ -925,9 +977,9 @@ def take_acks(w, x, flow, tcp, o, p):
         if p.header != 0:
             read_at_sender(w, flow, tcp, p.seq, p.header)
         ack = p.seq + j * p.step
-        sender.receive_ack(tcp, t, ack, p.trigger + j, p.low, high)
+        sender.receive_ack(tcp, t, ack, trigger_of(p, j), p.low, high)
         kind = ACK if ack > before else DUPACK
-        trace_ack(w, flow, t, kind, ack + 1, tcp.last_rtt, p.trigger + j, p.low, high)
+        trace_ack(w, flow, t, kind, ack + 1, tcp.last_rtt, trigger_of(p, j), p.low, high)
         trace_turn(w, flow, tcp, t)
         gather(w, x, flow, tcp, o, t, t)
 
@@ -939,7 +991,7 @@ def handle_acks(w, x, ident):
     tcp = tcp_at(w.tcp, ident)
     line = line_at(x.acks, ident)
     p = read_train(train_at(x.trains, line.head))
-    if lacks_room(w, x, flow, tcp, p.count):
+    if lacks_room(w, x, flow, tcp, p.count * max(p.step, 1)):
         return
     vacate_first(w)
     remove_head(w, x, line)

@@ -96,8 +96,9 @@ class Train(NamedTuple):
     """Packets of a flow: `count` of them, from `first` to `last` (s), equally spaced.
 
     Packet k of a data train is number ``seq + k``. In a train of ACKs the k-th one acknowledges
-    ``seq + k * step``, was caused by packet ``trigger + k``, and reports the block from `low` to
-    `high`, plus k if `step` is 0. A train with a `header` has one packet.
+    ``seq + k * step`` and was caused by packet ``trigger + k * step``; if `step` is 0, by packet
+    ``trigger + k``, and it reports the block from `low` to ``high + k``. A train with a `header`
+    has one packet.
     """
 
     first: float
@@ -118,10 +119,16 @@ def at_times(p, first, last):
 
 
 @compiled
+def trigger_of(p, k):
+    """The packet that caused ACK `k` of a train."""
+    return p.trigger + k * max(p.step, 1)
+
+
+@compiled
 def part(p, a, b, first, last):
     """Packets `a` to `b` of a train."""
     more = a if p.step == 0 else 0
-    trigger = p.trigger + a if p.trigger >= 0 else p.trigger
+    trigger = trigger_of(p, a) if p.trigger >= 0 else p.trigger
     return Train(
         first, last, p.seq + a * p.step, b - a + 1, p.step, p.again, trigger, p.low, p.high + more,
         p.header,

@@ -6,6 +6,8 @@ import pytest
 import tcpcc as tc
 from experiments import response
 from experiments.battery.scenarios import CASES, phase_free
+from tcpcc.models.fluid import TrainMemory, lay_out
+from tcpcc.models.fluid.drivers import run_compiled
 from tcpcc.transport.recovery import RECOVERIES
 
 RATE = 20e6
@@ -73,6 +75,43 @@ def test_a_start_up_overflows_a_buffer_by_as_much_as_with_packets():
     drops = [float(one.data["dropped"].values.sum()) for one in runs]
     assert drops[0] > 250
     assert drops[1] == pytest.approx(drops[0], rel=0.05)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+@pytest.mark.parametrize("size", [1000, 1001, 1002])
+def test_delayed_acks_are_those_of_packets(every, size):
+    """Also the last one, for which the receiver's timer waits if the size is no multiple."""
+    transport = tc.Transport(delayed_ack=0.1, ack_every=every, rwnd=64)
+    net = tc.dumbbell("50 Mb/s", "20 ms", 300)
+    run = tc.Scenario(net, [tc.Flow("newreno", transport=transport, size=size)], duration=5)
+    found = [tc.simulate(run, model) for model in ("packet", "fluid")]
+    times = [float(one.fct()["fct_s"].iloc[0]) for one in found]
+    assert times[1] == pytest.approx(times[0], abs=1e-9)
+    rtts = [float(one.data["rtt"].mean()) for one in found]
+    assert rtts[1] == pytest.approx(rtts[0], rel=0.001)
+
+
+def test_delayed_acks_are_handled_in_trains():
+    """Fewer than one event for each three packets, as without delayed ACKs."""
+    transport = tc.Transport(delayed_ack=0.1)
+    flows = [tc.Flow("cubic", transport=transport, start=0.3 * k) for k in range(3)]
+    run = tc.Scenario(tc.dumbbell("100 Mb/s", "20 ms", 300), flows, duration=20)
+    memory = TrainMemory(lay_out(run, 1, 1), 16)
+    record = run_compiled(memory, "fluid", False, 0.0).data
+    assert 3 * memory.world.w["events"][0] < float(record["sent"].sum())
+    packets = float(tc.simulate(run).data["delivered"].sum())
+    assert float(record["delivered"].sum()) == pytest.approx(packets, rel=0.01)
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_a_train_of_delayed_acks_opens_the_window_as_its_acks_do(limit):
+    """By at most `abc_limit` packets for each ACK, in slow start and after it."""
+    transport = tc.Transport(delayed_ack=0.1, abc_limit=limit, initial_window=100)
+    net = tc.dumbbell("20 Mb/s", "20 ms", 20_000)
+    run = tc.Scenario(net, [tc.Flow("newreno", transport=transport)], duration=5)
+    windows = [tc.simulate(run, m).data["cwnd"].values[-1, 0] for m in ("packet", "fluid")]
+    assert windows[0] > 400
+    assert windows[1] == pytest.approx(windows[0], rel=0.02)
 
 
 def test_small_windows_are_packets():

@@ -902,12 +902,13 @@ def take_acks_at_once(w, x, flow, tcp, o, p):
     last = as_before(tcp, p.last)
     by_first = p.seq - tcp.high_ack
     newest = p.seq + (n - 1) * p.step
-    r0 = p.first - time_sent(tcp, o, p.seq)
     r1 = p.last - write_newest(tcp, o, newest)
+    r0 = r1
+    if n > 1:
+        r0 = p.first - time_sent(tcp, o, p.seq)
+        tcp.srtt += (0.5 * (r0 + r1) - tcp.srtt) * (1 - 0.875 ** (n - 1))
+        send_ahead(w, x, flow, tcp, o, last, p.first, float(by_first + (n - 2) * p.step))
     tcp.base_rtt = min(tcp.base_rtt, r0, r1)
-    tcp.srtt += (0.5 * (r0 + r1) - tcp.srtt) * (1 - 0.875 ** (n - 1))
-    before_last = by_first + (n - 2) * p.step if n > 1 else 0
-    send_ahead(w, x, flow, tcp, o, last, p.first, float(before_last))
     limit = tcp.abc_limit
     tcp.abc_limit = min(float(by_first), limit) + (n - 1) * min(float(p.step), limit)
     sender.receive_ack(tcp, last, newest, newest, 0, 0)

@@ -5,6 +5,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.models import MODELS
 from tcpcc.models.costs import COSTS
+from tcpcc.models.packet.packet_cost import is_short_run
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
 
@@ -47,3 +48,21 @@ def test_the_mean_fields_estimate_has_the_steps_and_columns_of_its_world():
     assert history_columns(kept, routes) == world.history.shape[1]
     last = max(*world.classes["column"], *world.slots["column"], *world.links["column"])
     assert last < world.history.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "short"),
+    [
+        ({}, True),
+        ({"duration": 3e5}, False),
+        ({"interval": 0.001}, False),  # a record of 20,000 bins
+        ({"flows": [tc.Flow("vegas", count=1001, record=False)]}, False),
+        ({"flows": [tc.Flow("vegas", transport={"initial_window": 10_001})]}, False),
+        ({"flows": [tc.Flow("vegas"), tc.CBR("100 Gb/s")]}, False),
+        ({"workloads": tc.web("reno", rate=1)}, False),
+    ],
+)
+def test_only_a_run_that_is_certainly_short_is_not_estimated(settings, short):
+    net = tc.dumbbell("10 Mb/s", "10 ms", 50)
+    case = tc.Scenario(net, **{"flows": [tc.Flow("vegas")], "duration": 20, **settings})
+    assert is_short_run(case, 60.0) == short

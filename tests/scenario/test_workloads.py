@@ -283,6 +283,26 @@ def test_places_go_from_hand_to_hand():
     assert busy_places + int(world.w["free_places"][0]) == places
 
 
+def test_every_place_becomes_free_in_fluid():
+    """Also at links of the packet model, such as one with a variable rate."""
+    from tcpcc.engine.jit import address
+    from tcpcc.models.fluid import TrainMemory, lay_out
+    from tcpcc.models.fluid.train_events import run_trains
+
+    net = tc.dumbbell("10 Mb/s", "10 ms", 30, variable=True)
+    case = tc.Scenario(
+        net, [tc.Flow("vegas", size=10)], duration=60, workloads=tc.web("reno", rate=20, size=5000)
+    )
+    memory = TrainMemory(lay_out(case, 1, 1), 16)
+    world = memory.world
+    while run_trains(world.address, address(memory.x), 60.0):
+        memory.grow()
+    begun = len(world.conversations.conversations)
+    held = world.flows["conversation"]
+    assert begun > 1000
+    assert np.all(held[held > 0] > begun - 100)
+
+
 def test_transfers_take_as_long_in_fluid():
     old = tc.Flow("reno", recovery="reno", transport=tc.Transport.ns2())
     few = busy(workloads=tc.web(old, rate=2, size=30_000), duration=20.0)

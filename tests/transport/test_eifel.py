@@ -107,3 +107,17 @@ def test_eifel_restores_the_window_without_dsack(late, recovery):
         assert int(run.data["drops"].sum()) == 0
     assert found[False][1] < found[False][0]
     assert found[True][1] >= found[True][0]
+
+
+def test_the_first_packet_of_all_can_be_late():
+    """It is sent again after a second, and its ACK arrives after one and a half."""
+    net = tc.dumbbell("10 Mb/s", "750 ms", 1000)
+    windows = []
+    for eifel in (False, True):
+        sender = tc.Transport(
+            initial_window=8, initial_rto=1, handshake=False, eifel=eifel, **QUIET
+        )
+        run = tc.simulate(tc.Scenario(net, [tc.Flow("reno", transport=sender)], duration=2))
+        assert float(run.data["timeouts"].sum()) == 1
+        windows.append(float(run.data["cwnd"][-1, 0]))
+    assert windows[0] < 8 < windows[1]

@@ -630,7 +630,7 @@ def receive_train(w, x, flow, p):
         return
     tcp = tcp_at(w.tcp, flow.index)
     if (
-        n > 1
+        (n > 1 or open_at(x.open, flow.index).single == 0)
         and p.again == 0
         and p.seq == tcp.expected
         and tcp.highest <= p.seq
@@ -646,7 +646,7 @@ def receive_train(w, x, flow, p):
         count_delivered(w, flow, p.last, n)
         if tcp.delivery != 0:
             for j in range(n):
-                note_received(tcp, p.first + (p.last - p.first) * j / (n - 1), p.seq + j)
+                note_received(tcp, p.first + (p.last - p.first) * j / max(n - 1, 1), p.seq + j)
         if tcp.delayed_ack == 0:
             flow.acks_sent += n
             acks = Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0, 0)
@@ -668,7 +668,7 @@ def is_plain(tcp):
 @compiled
 def delay_acks(w, x, flow, tcp, p):
     """ACKs of a train in order: of every `ack_every`-th packet. See `receive_data`."""
-    gap = (p.last - p.first) / (p.count - 1)
+    gap = (p.last - p.first) / max(p.count - 1, 1)
     every = tcp.ack_every
     k = every - tcp.held - 1  # the first packet that is acknowledged
     n = (tcp.held + p.count) // every

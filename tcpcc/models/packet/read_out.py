@@ -40,14 +40,16 @@ def result(
     resolved = replace(world.resolved, changes=tuple(changes))
 
     def record(series: Series) -> xr.Dataset:
-        return dataset(
+        data = dataset(
             world.scenario,
             resolved,
             series,
             model=model,
             driver=driver + (", interpreted" if INTERPRETED else ""),
             cpu_seconds=cpu_seconds,
-        ).assign_attrs(duration=end)
+        )
+        data.attrs["duration"] = end
+        return data
 
     edges = _edges(world, until)
     end = float(edges[-1])

@@ -10,7 +10,8 @@ The ACKs of a train reach the sender as a train. Without a hole, the loss recove
 controller handle them as one ACK of several packets; else one after the other. What they release is
 the next train. Trains are cut where packets are dropped, and join while both are on their way, if
 together they are shorter than a round trip over `per_rtt`. Packets that are sent because the window
-has grown are a train of their own. With small windows every train is one packet.
+has grown are a train of their own; not with delayed ACKs, each of which releases several packets at
+once. With small windows every train is one packet.
 
 What the packet model does packet by packet, its own code does: packets with headers and those of
 conversations travel as trains of one packet, and a train crosses a link that changes, or that has

@@ -61,6 +61,7 @@ def test_what_was_marked_lost_counts_as_in_the_network_again(recovery):
     end.ack(0.3, 1)
     assert end.phase == OPEN
     assert end.pipe == end.max_seq - 1 - 8  # packets from 2 on, without those that have arrived
+    assert end.sacked_ahead == 8
 
 
 def test_after_a_spurious_timeout_new_data_is_sent():

@@ -36,6 +36,7 @@ from experiments.kernel.cases import PACKET, PROCESSING, QUICK_ACKS, STEP, Case,
 from experiments.kernel.compare import Sender, sender_of, senders
 from experiments.quick_vegas import scenarios as quick
 from experiments.red_fairness.scenarios import TABLES
+from experiments.seeds import OPTIONS
 from experiments.tcp_fusion import scenarios as fusion
 from experiments.westwood_rbe import scenarios as westwood
 
@@ -93,7 +94,8 @@ class Trial:
         packets = model == "packet"
         shifts = SHIFTS if packets and len(self.kinds) > 1 else SHIFTS[:1]
         noise = PROCESSING if packets else 0.0
-        runs = [tc.simulate(self.scenario(float(t), noise), model=model) for t in shifts]
+        options = OPTIONS[model]
+        runs = [tc.simulate(self.scenario(float(t), noise), model=model, **options) for t in shifts]
         return [[sender_of(run, k) for k in range(len(self.kinds))] for run in runs]
 
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from drivers import both_drivers
+from test_transport import Endpoint
 
 import tcpcc as tc
 from tcpcc.controllers import bbr, bbr3, get
@@ -240,3 +241,12 @@ def test_linux_transport_has_these_settings():
     linux = tc.Transport.linux(delayed_ack=0)
     assert all(getattr(linux, name) == value for name, value in SETTINGS.items())
     assert linux.delayed_ack == 0
+
+
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr", "rack-tlp"])
+@pytest.mark.parametrize("burst", [1, 2, 3])
+def test_a_piece_is_not_longer_than_a_burst(recovery, burst):
+    """Of two packets at most: a third one waits for an ACK."""
+    end = Endpoint(recovery, initial_window=20, max_burst=burst, gso_segments=2)
+    assert end.start() == list(range(min(burst, 2)))
+    assert (end.piece, end.in_piece) == (min(burst, 2), 0)

@@ -1435,6 +1435,19 @@ def test_a_probe_of_the_first_packet_is_evaluated_like_others():
     assert 1.3 < end.recheck_at < end.deadline
 
 
+def test_a_probe_without_a_second_answer_has_repaired_a_loss():
+    """RFC 8985, 7.4.2: an ACK beyond it arrives before any duplicate."""
+    end = Endpoint("rack-tlp")
+    end.set(to_send=1, awaits=1)
+    end.start()
+    assert end.sends(ALARM, end.recheck_at) == [0]
+    end.ack(1.1, 0)
+    assert end.write(1.3, 2) == [1]
+    assert (end.probed, end.loss_events) == (0, 0)
+    end.ack(1.4, 1)
+    assert (end.probed, end.loss_events) == (-1, 1)
+
+
 def in_recovery():
     """A sender that has lost segment 1, repaired it, and sent 14 and 15 in recovery (up to 13)."""
     end = Endpoint("rack-tlp", make=tc.Transport, initial_window=10)

@@ -178,10 +178,12 @@ class Simulations:
         self._prefer = "processes" if processes or options.get("driver") == "simpy" else "threads"
         self._options = options
         self._models = [model] * len(self._scenarios) if isinstance(model, str) else list(model)
-        first: dict[tuple[Scenario, str], int] = {}
+        first: dict[Any, int] = {}
         self._same: dict[int, list[int]] = {}  # equal simulations, by the index of the first
-        for index, both in enumerate(zip(self._scenarios, self._models, strict=True)):
-            self._same.setdefault(first.setdefault(both, index), []).append(index)
+        for index, (scenario, one) in enumerate(zip(self._scenarios, self._models, strict=True)):
+            # equal scenarios may have different controllers of one name
+            key = scenario, one, tuple(map(id, _definitions(scenario)))
+            self._same.setdefault(first.setdefault(key, index), []).append(index)
         self._places: dict[int, Path | None] = dict.fromkeys(self._same)
         if cache is not None:
             Path(cache).mkdir(parents=True, exist_ok=True)

@@ -93,6 +93,15 @@ def test_the_same_scenario_is_simulated_once(engine):
     assert seeds_of(runs) == [1, 2, 1, 1]
 
 
+def test_controllers_of_one_name_are_not_the_same(engine):
+    """Each trial of a sweep may make its own; the scenarios are equal."""
+    made = [own_controller(1), own_controller(2)]
+    trials = [factories.scenario([Flow(one)], duration=1.0) for one in (*made, made[0])]
+    assert trials[0] == trials[1]
+    simulate_many(trials)
+    assert len(engine.asked) == 2
+
+
 def test_an_error_of_a_simulation_is_the_callers(engine):
     engine.error = ScenarioError("unknown option")
     engine.fail_seed = 2

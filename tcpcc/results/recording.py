@@ -370,10 +370,14 @@ def _controllers(rows: Sequence[ResolvedFlow]) -> NDArray[Any]:
 
 def _crosses(resolved: Resolved, rows: Sequence[ResolvedFlow]) -> NDArray[np.bool_]:
     """Whether each row's data use each recorded link, shape [flow, link]."""
-    crosses = np.zeros((len(rows), len(resolved.links)), dtype=bool)
+    recorded = [k for k, link in enumerate(resolved.links) if link.record]
+    column = np.full(len(resolved.links), -1)
+    column[recorded] = np.arange(len(recorded))
+    crosses = np.zeros((len(rows), len(recorded)), dtype=bool)
     for of_row, row in zip(crosses, rows, strict=True):
-        of_row[list(row.forward)] = True
-    return crosses[:, np.array([link.record for link in resolved.links], bool)]
+        columns = column[list(row.forward)]
+        of_row[columns[columns >= 0]] = True
+    return crosses
 
 
 def _totals(

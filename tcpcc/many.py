@@ -182,8 +182,8 @@ class Simulations:
         self._same: dict[int, list[int]] = {}  # equal simulations, by the index of the first
         for index, (scenario, one) in enumerate(zip(self._scenarios, self._models, strict=True)):
             # equal scenarios may have different controllers of one name
-            all_of_it = scenario, one, tuple(map(id, _definitions(scenario)))
-            self._same.setdefault(first.setdefault(all_of_it, index), []).append(index)
+            identity = scenario, one, tuple(map(id, _definitions(scenario)))
+            self._same.setdefault(first.setdefault(identity, index), []).append(index)
         self._places: dict[int, Path | None] = dict.fromkeys(self._same)
         if cache is not None:
             Path(cache).mkdir(parents=True, exist_ok=True)

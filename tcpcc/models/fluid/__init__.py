@@ -103,7 +103,8 @@ class TrainMemory:
         x["per_rtt"] = per_rtt
         x["unused"] = 1
         x["lines"], x["pools"] = address(self.lines), address(self.pools)
-        self._lay_out_lines()
+        kinds = self._kinds_of_links()
+        self._lay_out_lines(kinds)
         self._lay_out_rings()
         self.grow()
         for i, flow in enumerate(world.resolved.flows):
@@ -111,6 +112,8 @@ class TrainMemory:
             traced = bool(world.flows["traced"][i])
             self.open["single"][i] = is_cbr or i in single or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
+            hops = world.paths._hops_of(flow.forward)
+            self.open["lone"][i] = next((k for k, j in enumerate(hops, 1) if kinds[j] == t.LONE), 0)
             world.tcp["coasts"][i] = can_coast(world.tcp[i], flow)
             if is_cbr:
                 rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)
@@ -122,11 +125,10 @@ class TrainMemory:
             if math.isfinite(link.buffer) or self.pools["rule"][i] > 0:
                 seed_stream(self.pools[i], world.scenario.seed, f"link {link.name}: trains")
 
-    def _lay_out_lines(self) -> None:
+    def _lay_out_lines(self, kinds: dict[int, int]) -> None:
         """Write the kinds of all hops, and the mean sizes of packets on their links."""
         world = self.world
         paths = world.paths
-        kinds = self._kinds_of_links()
         for number, flow in paths._paths():
             forward, reverse = paths._hops_of(flow.forward), paths._hops_of(flow.reverse)
             for k, link in enumerate(forward + reverse):
@@ -188,6 +190,7 @@ class TrainMemory:
         """The kind of every row of the world's links on a path."""
         world, links = self.world, self.world.resolved.links
         feeders: dict[int, set[Any]] = {}
+        users: dict[int, list[int]] = {}  # numbers of the paths over a link
         sizes: dict[int, set[int]] = {}  # of data packets on a link
         slowest: dict[int, set[int]] = {}  # of the data links behind a link of ACKs
         many: set[int] = set()  # links of packets that stand for several
@@ -197,6 +200,7 @@ class TrainMemory:
                 before: Any = (end, number)
                 for link in world.paths._hops_of(way):
                     feeders.setdefault(link, set()).add(before)
+                    users.setdefault(link, []).append(number)
                     before = link
             if count_of(flow) > 1:
                 many.update(flow.forward + flow.reverse)
@@ -228,7 +232,25 @@ class TrainMemory:
                 needed = sum(links[k].rate for k in slowest[i]) / ratio
                 if spec.rate >= needed:
                     kinds[i] = t.FREE
+        if not world.resolved.changes:
+            for flow in world.resolved.flows:
+                if isinstance(flow.spec, CBR) or flow.spec.transport.delayed_ack > 0:
+                    continue  # the timer of an ACK is an event at the receiver
+                hops = world.paths._hops_of(flow.forward)
+                i = next((i for i in hops if kinds[i] in (t.SHARED, t.SINGLE)), -1)
+                if i >= 0 and kinds[i] == t.SHARED and self._is_lone(i, users[i], many):
+                    kinds[i] = t.LONE
         return kinds
+
+    def _is_lone(self, link: int, users: list[int], many: set[int]) -> bool:
+        """Whether a link with a queue is drop-tail, and one sender's alone."""
+        spec = self.world.resolved.links[link]
+        return (
+            len(users) == 1
+            and link not in many
+            and spec.loss == 0
+            and spec.queue.discipline.on_arrival is None
+        )
 
     def in_flight(self) -> np.ndarray[Any, Any]:
         """Packets and ACKs on their way, by flow; the tests check that no packet is lost."""

@@ -611,6 +611,99 @@ def go_on_train(w, x, flow, hop, p):
         go_back(w, x, flow, hop, p)
 
 
+@not_inlined
+def send_train(w, x, flow, o, p):
+    """A sender's train begins its way."""
+    if o.lone == 0:
+        go_on_train(w, x, flow, 0, p)
+    else:
+        hop = o.lone - 1
+        p = travel(w, x, flow, 0, hop, p)[1]
+        cross_alone(w, x, flow, hop, p)
+
+
+@compiled
+def cross_alone(w, x, flow, hop, p):
+    """A train crosses a drop-tail link that is its flow's alone: what is not dropped goes on."""
+    line = line_at(x.lines, flow.path + hop)
+    link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
+    syn = p.seq == 0 and flow.handshake != 0
+    size = flow.ack_size if syn else flow.size
+    tx = 8 * size / link.rate
+    n = p.count
+    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    room = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
+    most = longest(x, tcp_at(w.tcp, flow.index))
+    wait = max(line.busy - p.first, 0.0)
+    rise = (n - 1) * (tx - gap)
+    if max(wait, wait + rise) <= room and max(p.last - p.first, (n - 1) * tx) <= most:
+        go_on_train(w, x, flow, hop + 1, wait_alone(w, line, link, p, size, tx))
+        return
+    a = 0
+    begin = math.inf  # when the first packet of a part has left
+    busy = line.busy
+    for k in range(n):
+        t = p.first + k * gap
+        gone = busy - t > room
+        end = max(busy, t) + tx
+        if k > a and (gone or end - begin > most):
+            q = part(p, a, k - 1, p.first + a * gap, t - gap)
+            go_on_train(w, x, flow, hop + 1, wait_alone(w, line, link, q, size, tx))
+            a = k
+        if gone:
+            link.arrived += 1
+            link.dropped += 1
+            note_drop(w, flow, link, t, Packet(flow.index, hop, p.seq + k, 0, 0, 0, 0))
+            release_header(w, p.header)
+            a = k + 1
+        else:
+            busy = end
+            begin = end if k == a else begin
+    if a < n:
+        q = part(p, a, n - 1, p.first + a * gap, p.last)
+        go_on_train(w, x, flow, hop + 1, wait_alone(w, line, link, q, size, tx))
+
+
+@compiled
+def wait_alone(w, line, link, p, size, tx):
+    """A train waits for its turn and is sent; returns it at the link's end."""
+    n = p.count
+    begin = max(p.first, line.busy)
+    first = begin + tx
+    last = max(p.last + tx, first + (n - 1) * tx)
+    line.busy = last
+    link.arrived += n
+    if link.recorded != 0 and p.first <= w.duration:
+        b = link_bin_at(link.bins, min(bin_of(w, min(p.last, w.duration)), w.n_bins - 1))
+        b.arrived += n
+        wait = max(begin - p.first, last - tx - p.last)
+        if wait > 0:
+            b.queue_max = max(b.queue_max, math.ceil(wait / tx - 1e-9))
+            record_waiting(w, link, p, begin, last - tx)
+        add_sending(w, link, begin, begin + n * tx, 8 * size * n, 1.0)
+    return at_times(p, first + link.delay, last + link.delay)
+
+
+@compiled
+def record_waiting(w, link, p, begin, end):
+    """Packets of a train wait until their transmissions begin, from `begin` to `end`."""
+    n = p.count
+    if n == 1:
+        add_waiting(w, link, p.first, begin, 1.0)
+        return
+    if bin_of(w, p.first) == bin_of(w, end):
+        total = 0.5 * n * (begin + end - p.first - p.last)
+        add_waiting(w, link, p.first, end, total / (end - p.first))
+        return
+    t1 = min(begin, p.last)
+    t2 = max(begin, p.last)
+    q1 = n * (t1 - p.first) / (p.last - p.first) if p.last > p.first else 1.0 * n
+    q2 = n * (end - t2) / (end - begin) if end > begin else 1.0 * n
+    add_waiting(w, link, p.first, t1, 0.5 * q1)
+    add_waiting(w, link, t1, t2, 0.5 * (q1 + q2))
+    add_waiting(w, link, t2, end, 0.5 * q2)
+
+
 # -------------------------------------------------------------------------------- receiver
 
 
@@ -782,12 +875,12 @@ def close_train(w, x, flow, tcp, o):
                 o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, trigger,
                 0, 0, o.header,
             )  # fmt: skip
-            go_on_train(w, x, flow, 0, p)
+            send_train(w, x, flow, o, p)
         a = b
     if extra > 0:
         if tcp.coasting != 0:
             log_train(tcp, o, o.seq + n, extra, o.last, o.last)
-        go_on_train(w, x, flow, 0, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0, 0))
+        send_train(w, x, flow, o, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0, 0))
 
 
 @compiled
@@ -997,6 +1090,7 @@ def handle_acks(w, x, ident):
         return
     vacate_first(w)
     remove_head(w, x, line)
+    waits = line.head != 0  # if not, the next train that comes has an event
     now = w.now
     flow.inbound += p.count
     sample_flow(w, flow, p.last)
@@ -1012,7 +1106,7 @@ def handle_acks(w, x, ident):
     if flow.conversation != 0:
         note_items(w, flow, tcp, now)
     set_timers(w, flow, tcp, max(now, p.last))
-    if line.head != 0:
+    if waits:
         t = max(train_at(x.trains, line.head).first, now)
         push(w, t, now, next_order(w), AT_SENDER, ident)
     if flow.conversation != 0:

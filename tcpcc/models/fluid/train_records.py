@@ -25,7 +25,7 @@ TRAIN = record_dtype(
 LINE = record_dtype(
     {
         "head": int, "tail": int,  # the trains on their way, in the pool; 0: none
-        "kind": INT32,  # OWN, SHARED, STAGE, FREE or SINGLE
+        "kind": INT32,  # OWN, SHARED, STAGE, FREE, SINGLE or LONE
         "arriving": INT32,  # whether the first train is arriving
         "rate": float,  # of the arriving train, bytes/s
         "wait": float, "excess": float,  # at its beginning: s to wait; the queue's `excess`
@@ -36,8 +36,9 @@ LINE = record_dtype(
     whole_lines=True,
 )  # fmt: skip
 #: A link where its flow meets no other; one with a queue; a stage of jitter; one that never queues;
-#: a link of the packet model, which trains cross packet by packet.
-OWN, SHARED, STAGE, FREE, SINGLE = range(5)
+#: a link of the packet model, which trains cross packet by packet; the first link with a queue on a
+#: path, if no other flow crosses it: the queue is known when a packet is sent, without an event.
+OWN, SHARED, STAGE, FREE, SINGLE, LONE = range(6)
 
 # The queue of a link as a fluid, bytes. `excess`: time integral of the share of arriving bytes
 # that overflow; `over`: packets that have overflowed and are not dropped yet; `idle`: time without
@@ -62,11 +63,11 @@ POOL = record_dtype(
 # Of a flow: the data train that it is sending. `single`: its packets are trains of their own. Of a
 # CBR source `extra` is the number of packets in a train, `last` the end of its time on. `log`: the
 # trains sent while coasting, a ring of SENT from place `log_first` to `log_end`; `coast_from`: the
-# first segment in it.
+# first segment in it. `lone`: the hop of its link of kind LONE, plus one.
 OPEN_TRAIN = record_dtype(
     {
         "first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int,
-        "header": int, "single": int,
+        "header": int, "single": int, "lone": int,
         "log": int, "log_first": int, "log_end": int, "coast_from": int,
     }
 )  # fmt: skip

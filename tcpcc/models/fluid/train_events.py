@@ -484,7 +484,7 @@ def may_join(x, flow, tcp, t, p):
     step = joint_step(tcp, t, p)
     if t.trigger >= 0 and p.trigger != t.trigger + t.count * step:
         return False
-    return p.seq == t.seq + t.count * step and step > 0 and t.low == t.high and p.low == p.high
+    return p.seq == t.seq + t.count * step and step > 0 and t.span == 0 and p.low == p.high
 
 
 @compiled

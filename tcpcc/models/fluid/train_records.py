@@ -12,13 +12,16 @@ from tcpcc.models.packet.packets import Packet
 #: train of ACKs reaches its sender.
 AT_LINK, AT_SENDER = np.arange(30, 32)
 
-INT32 = np.int32
+INT32, INT16 = np.int32, np.int16
 
 TRAIN = record_dtype(
     {
-        "first": float, "last": float, "seq": int, "count": int, "trigger": int, "low": int,
-        "high": int, "after": INT32, "step": INT32, "again": INT32, "header": INT32, "flow": INT32,
-    }
+        "first": float, "last": float, "seq": int, "trigger": int, "low": int,
+        "span": INT32,  # from `low` to `high`
+        "count": INT32, "after": INT32, "header": INT32, "flow": INT32,
+        "step": INT16, "again": INT16,
+    },
+    whole_lines=True,
 )  # fmt: skip
 
 # One for each hop of each path, and one for the ACKs that travel to each sender.
@@ -66,10 +69,11 @@ POOL = record_dtype(
 # first segment in it. `lone`: the hop of its link of kind LONE, plus one.
 OPEN_TRAIN = record_dtype(
     {
-        "first": float, "last": float, "seq": int, "count": int, "again": int, "extra": int,
-        "header": int, "single": int, "lone": int,
-        "log": int, "log_first": int, "log_end": int, "coast_from": int,
-    }
+        "count": int, "first": float, "last": float, "seq": int, "again": int, "extra": int,
+        "single": int, "lone": int,
+        "header": int, "log": int, "log_first": int, "log_end": int, "coast_from": int,
+    },
+    whole_lines=True,
 )  # fmt: skip
 SENT = record_dtype({"seq": int, "count": int, "first": float, "last": float})
 LOG_SIZE = 256  # trains; more than are outstanding
@@ -139,8 +143,9 @@ def part(p, a, b, first, last):
 @compiled
 def read_train(record):
     return Train(
-        record.first, record.last, record.seq, record.count, np.int64(record.step),
-        np.int64(record.again), record.trigger, record.low, record.high, np.int64(record.header),
+        record.first, record.last, record.seq, np.int64(record.count), np.int64(record.step),
+        np.int64(record.again), record.trigger, record.low, record.low + np.int64(record.span),
+        np.int64(record.header),
     )  # fmt: skip
 
 
@@ -155,7 +160,7 @@ def write_train(p, record):
     record.again = p.again
     record.trigger = p.trigger
     record.low = p.low
-    record.high = p.high
+    record.span = p.high - p.low
     record.header = p.header
 
 
